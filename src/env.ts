@@ -151,7 +151,7 @@ function readOidcConfig(env: Env, faults: string[]): OidcConfig | null | undefin
   return undefined;
 }
 
-/** Whether nobody between can read or change requests to a URL: it uses `https`, or leads to this machine. */
+/** Whether nobody on the network can read or change requests to a URL: it uses `https`, or its host is this machine. */
 function isTamperProof(text: string): boolean {
   const url = URL.parse(text);
   const isLocal = url?.hostname === 'localhost' || url?.hostname === '127.0.0.1' || url?.hostname === '[::1]';

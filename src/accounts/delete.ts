@@ -14,18 +14,19 @@ import { MINUTE } from '../lib/time';
 import { idBytes } from '../lib/typeid';
 import { accountInPath, type LocatedAccount, requireLocatedAccount } from './account';
 
+/** The answer to the deletion of an account: its data is not erased yet. */
 export const AccountErasure = lazy(() =>
   z.object({ status: z.literal('erasing') }).meta({ id: 'AccountErasure', examples: [{ status: 'erasing' }] }),
 );
 
 /**
- * The longest time in milliseconds for which a background task that has begun to seal the log, that is, to write its
- * Merkle tree to R2, can go on after the deletion.
+ * Milliseconds after the deletion at which no task still seals the log, that is, writes its Merkle tree to R2. Only then
+ * are the tree's objects erased.
  */
 const LONGEST_SEALING = 20 * MINUTE;
 
 /**
- * Deletes an account, and the entries by which people sign in to it with the identity provider.
+ * Deletes an account, and the directory entries by which people sign in to it with the identity provider.
  *
  * Its credentials are refused at once, because every lookup of a credential joins the account's row. Background tasks
  * erase the rest. Somebody who signs in again with the same identity gets a new account.
@@ -52,7 +53,7 @@ export async function deleteAccount(
         }),
       ),
   );
-  // NULL, which the column refuses, if the account has moved to another shard meanwhile.
+  // NULL if the account has moved to another shard meanwhile: the NOT NULL column aborts the transaction.
   const number = sql<number>`(select number from ${accounts} where ${eq(accounts.number, row.number)})`;
   const deletion = shard.ledger.write({
     changes: (write) => [

@@ -38,9 +38,8 @@ const INVITED_OWNER = {
 } as const;
 
 /**
- * Invites a person as owner of an account: the first one of an older account, a new one after all owners are lost, or a
- * further one. An owner with
- * this address whose invitation has expired gets a new one.
+ * Invites a person as owner of an account: its first owner, one more, or a new one after all owners are lost. An invited
+ * owner with this address whose invitation has expired gets a new one.
  * @throws Problem `conflict` if another member has the address, or the account has the maximum number of members
  */
 export async function inviteOwner(
@@ -96,7 +95,7 @@ async function renewOwner(
   return { member, store, number: sql<number>`(select ${members.account} from ${members} where ${found})` };
 }
 
-/** A preload of the account in the path, with its invited owners whose invitations have expired: one row for each. */
+/** Preloads the account in the path, with its invited owners whose invitations have expired: one row for each. */
 function accountAndExpiredOwners(c: RequestContext, reader: Reader) {
   const id = parseId('user', c.req.param('id') ?? '');
   const isExpired = and(

@@ -13,7 +13,7 @@ import { lazy } from '../lib/lazy';
 import type { Id } from '../lib/typeid';
 import { Account, accountFields, presentAccount } from './account';
 
-const AccountList = lazy(() =>
+const AccountListQuery = lazy(() =>
   z.strictObject({
     ...pageParameters(20, 100),
     plan: accountFields().plan.optional().meta({ description: 'Only accounts with this plan.' }),
@@ -24,7 +24,7 @@ const AccountList = lazy(() =>
 /** Lists the accounts of every shard, newest first. */
 export async function listAccounts(
   context: OperatorContext,
-  input: z.output<ReturnType<typeof AccountList>>,
+  input: z.output<ReturnType<typeof AccountListQuery>>,
 ): Promise<Page<Account>> {
   const { plan, email } = input;
   const page = await openPage<Id<'user'>>(context, { list: 'accounts', owner: 'operator' }, input);
@@ -61,6 +61,6 @@ export const listAccountsRoute = new Hono().get(
     success: ok(pageOf(Account)),
   }),
   operatorAccess(),
-  query(AccountList),
+  query(AccountListQuery),
   async (c) => answer(c, await listAccounts(c.var.operator, c.req.valid('query'))),
 );

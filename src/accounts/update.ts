@@ -33,7 +33,8 @@ const AccountUpdate = lazy(() =>
 );
 
 /**
- * Changes the given fields of an account. An account that leaves the plan enterprise loses its own retention.
+ * Changes the given fields of an account, and returns the account. An account that leaves the plan enterprise loses its own
+ * retention.
  * @throws Problem `plan_required` for `audit_retention_days` on another plan; `conflict` if the account was
  *   deleted or moved to another shard at the same time, or its plan changed while this changes plan or retention
  */
@@ -50,14 +51,15 @@ export async function updateAccount(
     plan: input.plan,
     auditRetentionDays: changesRetention && plan !== 'enterprise' ? null : input.audit_retention_days,
     isActive: input.is_active,
-    // The next sweep looks for entries that are past the new retention.
+    // The next retention task then looks for entries that are past the new retention.
     ...(changesRetention && { retentionDueAt: now }),
     updatedAt: now,
   };
-  // A change of the retention depends on the plan that was read.
+  // The new retention was computed from the plan that was read, so the plan must not have changed.
   const found = and(eq(accounts.number, row.number), changesRetention ? eq(accounts.plan, row.plan) : undefined);
   const number = sql<number>`(select number from ${accounts} where ${found})`;
-  // A removed member does not change any more, so the last change is the removal.
+  // Removed members are kept as long as entries may name them, so their erasure times follow the retention. The removal is
+  // the last change of their rows, so `updatedAt` is its time.
   const { auditRetentionDays = row.auditRetentionDays } = columns;
   const kept = keptAfterRemoval({ plan, auditRetentionDays });
   const eraseAt = sql`${members.updatedAt} + ${kept}`;

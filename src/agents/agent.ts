@@ -73,10 +73,10 @@ export function presentAgent(row: AgentRow): Agent {
   };
 }
 
-/** The preload of the agent in the path. */
-export async function agentInPath(c: RequestContext, reader: Reader, owner: SQL<number>) {
+/** Preloads the agent in the path. */
+export async function agentInPath(c: RequestContext, reader: Reader, account: SQL<number>) {
   const id = parseId('agent', c.req.param('id') ?? '');
-  return { agent: id && reader.select().from(agents).where(isAgentWithId(owner, id)) };
+  return { agent: id && reader.select().from(agents).where(isAgentWithId(account, id)) };
 }
 
 /** The condition that finds an agent of an account. */
@@ -84,19 +84,20 @@ export function isAgentWithId(account: number | SQL<number>, id: Id<'agent'>) {
   return and(eq(agents.account, account), eq(agents.id, id));
 }
 
-/** The account's number, as SQL that yields NULL, which NOT NULL columns refuse, if the account has no such agent. */
+/** The account's number as SQL: NULL if the account has no such agent, so that a NOT NULL column aborts the transaction. */
 export function accountOfAgentSql(account: number, id: Id<'agent'>): SQL<number> {
   return sql<number>`(select ${agents.account} from ${agents} where ${isAgentWithId(account, id)})`;
 }
 
-/** The agent's number, as SQL that yields NULL in the same case. */
+/** The agent's number as SQL: NULL if the account has no such agent, so that a NOT NULL column aborts the transaction. */
 export function agentNumberSql(account: number, id: Id<'agent'>): SQL<number> {
   return sql<number>`(select ${agents.number} from ${agents} where ${isAgentWithId(account, id)})`;
 }
 
 /**
- * The name of an agent as SQL: NULL, which the column refuses, unless the member who is to own the agent is active.
- * @param name the present name, if it does not change
+ * The name of an agent as SQL: NULL unless the member who is to own the agent is active. The column is NOT NULL, so that
+ * the transaction aborts; {@link refuseInactiveOwner} handles the error.
+ * @param name the new name, or the column if the name does not change
  */
 export function nameIfActiveOwner(
   account: number,
@@ -107,7 +108,10 @@ export function nameIfActiveOwner(
   return sql<string>`iif(exists (select 1 from ${members} where ${isActive}), ${name}, null)`;
 }
 
-/** Throws `invalid_request` if a change failed because {@link nameIfActiveOwner} was NULL. */
+/**
+ * Returns unless the error of a change is that {@link nameIfActiveOwner} was NULL.
+ * @throws Problem `invalid_request` for that error
+ */
 export function refuseInactiveOwner(error: unknown): void {
   if (!(error instanceof ConstraintError) || error.subject !== 'agents.name') return;
   throw invalidRequest([{ path: 'body.owner_id', message: 'must be the id of an active member of the account' }]);

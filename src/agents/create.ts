@@ -22,7 +22,7 @@ import {
 } from './agent';
 import { agentKeyField, makeAgentKey } from './agent-key';
 
-/** The greatest number of agents of an account. */
+/** Maximum number of agents of an account. */
 export const MAX_AGENTS = 10_000;
 
 export const AgentCreation = lazy(() =>
@@ -77,7 +77,7 @@ export async function createAgent(
     createdAt: now,
     updatedAt: now,
   };
-  // NULL, which the column refuses, if the account is deleted or has the maximum number of agents.
+  // NULL if the account is deleted or has the maximum number of agents: the NOT NULL column aborts the transaction.
   const number = sql`(
     select number from ${accounts} where number = ${account.number}
       and not exists (select 1 from ${agents} where account = ${account.number} limit 1 offset ${MAX_AGENTS - 1})

@@ -13,7 +13,7 @@ import { lazy } from '../lib/lazy';
 import type { Id } from '../lib/typeid';
 import { Agent, presentAgent } from './agent';
 
-const AgentList = lazy(() =>
+const AgentListQuery = lazy(() =>
   z.strictObject({
     ...pageParameters(20, 100),
     active: queryBoolean.optional().meta({ description: 'Only active agents (`true`) or inactive ones (`false`).' }),
@@ -23,7 +23,7 @@ const AgentList = lazy(() =>
 /** Lists the account's agents, newest first. */
 export async function listAgents(
   context: UserContext,
-  input: z.output<ReturnType<typeof AgentList>>,
+  input: z.output<ReturnType<typeof AgentListQuery>>,
 ): Promise<Page<Agent>> {
   const { reader, principal } = context;
   const { account } = principal;
@@ -55,6 +55,6 @@ export const listAgentsRoute = new Hono().get(
     success: ok(pageOf(Agent)),
   }),
   userAccess('agents:read'),
-  query(AgentList),
+  query(AgentListQuery),
   async (c) => answer(c, await listAgents(c.var.context, c.req.valid('query'))),
 );

@@ -2,7 +2,7 @@ import { invalidRequest } from '../errors';
 import { type DateBound, endDate, startDate } from '../http/fields';
 import { lazy } from '../lib/lazy';
 
-/** The query parameters of a range of time. */
+/** The query parameters of a range of time that must be given. */
 export const requiredDateRange = lazy(() => ({
   start_date: startDate().meta({
     description: 'Only from this time on. A date means the midnight in UTC that begins it.',
@@ -14,15 +14,17 @@ export const requiredDateRange = lazy(() => ({
   }),
 }));
 
-/** The query parameters that limit a list to a range of time. */
+/** The query parameters that may limit a list to a range of time. */
 export const dateRange = lazy(() => ({
   start_date: requiredDateRange().start_date.optional(),
   end_date: requiredDateRange().end_date.optional(),
 }));
 
 /**
- * Refuses a range that starts after it ends. The same date as start and end is its whole day. A start at the midnight
- * that ends the date of `end_date` is refused too. Two equal times are allowed, and match nothing.
+ * Refuses a range that starts after it ends.
+ *
+ * The same date twice is that whole day. The same time twice is an empty range, which is allowed. A start of `2026-02-01`
+ * with an end of `2026-01-31` is empty too, but refused as a mistake.
  * @param place which part of the request has the dates
  * @throws Problem `invalid_request`
  */

@@ -39,11 +39,11 @@ export async function getAuditEntry(
   return presentEntry(account, row);
 }
 
-/** A preload of the audit entry in the path. {@link requireEntry} returns it. */
-export async function entryInPath(c: RequestContext, reader: Reader, owner: SQL<number>) {
+/** Preloads the audit entry in the path. {@link requireEntry} returns it. */
+export async function entryInPath(c: RequestContext, reader: Reader, account: SQL<number>) {
   const id = parseId('audit', c.req.param('id') ?? '');
-  const isOfAccount = sql`${auditEntries.pos} > ${owner} * ${LOG_SPAN_SQL}
-    and ${auditEntries.pos} < (${owner} + 1) * ${LOG_SPAN_SQL}`;
+  const isOfAccount = sql`${auditEntries.pos} > ${account} * ${LOG_SPAN_SQL}
+    and ${auditEntries.pos} < (${account} + 1) * ${LOG_SPAN_SQL}`;
   return {
     entry:
       id &&

@@ -18,6 +18,7 @@ import { oldestKept } from './entry';
 
 const ActivityAction = lazy(() => choice(ACTIVITY_ACTIONS).meta({ id: 'ActivityAction' }));
 
+/** The query parameters of a list of activity records. */
 export const ActivityList = lazy(() =>
   z.strictObject({
     ...pageParameters(50, 1_000),

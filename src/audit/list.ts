@@ -29,6 +29,7 @@ import {
 } from './entry';
 import { type EntryFilter, selectPositions } from './select-positions';
 
+/** The query parameters of a list of audit entries. */
 export const AuditList = lazy(() =>
   z.strictObject({
     ...pageParameters(50, 1_000),
@@ -94,7 +95,7 @@ export async function listAuditEntries(context: UserContext, input: Input): Prom
   });
 }
 
-/** The greatest size of the details on a page together, in bytes. A page has at least one entry. */
+/** Maximum size of the details on a page together, in bytes. A page has at least one entry. */
 const MAX_PAGE_BYTES = 8 * 1024 * 1024;
 
 /** Details that are larger, because they have votes, are read only once it is known that they fit on the page. */
@@ -127,7 +128,7 @@ async function loadLargeDetails<R extends { pos: number; details: JsonObject | n
       .where(sql`${auditEntries.pos} in ${numberList(missing)}`),
   ]);
   const large = new Map(found.map(({ pos, details }) => [pos, details]));
-  // An entry that was erased in between is left out, as if it had been erased before.
+  // Leaves out an entry that was erased after the first read, as if it had been erased before.
   return rows.flatMap((row) => {
     const details = row.details ?? large.get(row.pos);
     return details ? [{ ...row, details }] : [];

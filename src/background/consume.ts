@@ -11,8 +11,8 @@ export interface RemainingWork {
   done: Promise<void>;
   /** A number that grows as the work advances. */
   progress: () => number;
-  /** How long the next message waits for further progress, in milliseconds. */
-  patience: number;
+  /** Milliseconds without progress after which the next message waits no longer. */
+  progressTimeout: number;
 }
 
 /** Keeps the Worker running until a promise resolves or rejects. */
@@ -57,11 +57,11 @@ export async function consume<M>(
 }
 
 /** Waits until work is done, and returns true; or until it makes no progress for a while, and returns false. */
-async function endsInTime({ done, progress, patience }: RemainingWork, runtime: Runtime): Promise<boolean> {
+async function endsInTime({ done, progress, progressTimeout }: RemainingWork, runtime: Runtime): Promise<boolean> {
   const isOver = done.then(() => true);
   for (let before = -1; before < progress(); ) {
     before = progress();
-    if (await Promise.race([isOver, runtime.sleep(patience).then(() => false)])) return true;
+    if (await Promise.race([isOver, runtime.sleep(progressTimeout).then(() => false)])) return true;
   }
   return false;
 }

@@ -35,7 +35,7 @@ async function runJob({ shard, account, id }: JobMessage, cost: Cost, env: Env, 
   const database = openShard(env, shard, cost);
   if (!key || !database) return false;
   const { WEBHOOK_QUEUE: queue, SLOW_WEBHOOK_QUEUE: slowQueue } = env;
-  let isPending = false;
+  let hasEvent = false;
   const shared = {
     reader: database,
     ledger: new Ledger(database, SERVICE_AUTHORITY),
@@ -48,14 +48,14 @@ async function runJob({ shard, account, id }: JobMessage, cost: Cost, env: Env, 
     producers: { export: exportProducers(sealing, runtime.now), report: reportProducers(sealing, runtime.now) },
     sizes,
     loadAsset: (path: string) => readAsset(env, path),
-    announce: () => {
-      isPending = true;
+    notifyWebhooks: () => {
+      hasEvent = true;
     },
   };
   try {
     return await processFile(context, { account, ...key });
   } finally {
-    if (isPending && queue && slowQueue) await enqueueWebhook({ queue, slowQueue }, { shard, account });
+    if (hasEvent && queue && slowQueue) await enqueueWebhook({ queue, slowQueue }, { shard, account });
   }
 }
 

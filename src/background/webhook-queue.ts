@@ -61,6 +61,6 @@ async function handleMessage(
   const number = webhook ?? (await fanOut(context, account));
   const claimed = number === null ? null : await claimWebhook(context, { account, number });
   if (!claimed) return undefined;
-  const patience = Math.floor(MAX_ACCOUNT_WAIT / claimed.accountWebhooks);
-  return { done: deliver(context, claimed), progress: () => answers, patience };
+  const progressTimeout = Math.floor(MAX_ACCOUNT_WAIT / claimed.accountWebhooks);
+  return { done: deliver(context, claimed), progress: () => answers, progressTimeout };
 }

@@ -51,7 +51,7 @@ import { showWebhooks } from './webhooks/webhooks';
 
 const ASSET_HEADERS = { 'Cache-Control': 'no-cache' };
 
-// Who changes something also reads it: a change that is refused is answered with the page that shows it.
+// A change needs the scope to read as well: the answer to a refused change is the page that shows the object.
 const DECIDE: Scope[] = ['permissions:read', 'permissions:decide'];
 const WRITE_AGENTS: Scope[] = ['agents:read', 'agents:write'];
 const WRITE_POLICIES: Scope[] = ['policies:read', 'policies:write'];

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** For how many milliseconds a request is repeated while the service is unavailable. */
+/** Milliseconds for which a request is repeated while the service is unavailable. */
 const RETRY_LIMIT = 60_000;
 
 export interface ApiAnswer<T> {

@@ -38,7 +38,7 @@ function findFault(document: string): string {
   }
 }
 
-/** Returns what to do when the client was generated from another document. */
+/** Says what to do if the client was generated from another document; an empty text if it was not. */
 function findOutdatedClient(document: string): string {
   const outdated = findOutdated(generateClient(document));
   return outdated.length ? `${outdated.join(' and ')} differ from the OpenAPI document: npm run generate-client` : '';

@@ -4,7 +4,7 @@ import type { Deployment } from './project.ts';
 import { UserError } from './user-error.ts';
 import { runWrangler } from './wrangler.ts';
 
-/** For how many milliseconds a command is repeated while the database is locked, and the maximum pause. */
+/** Milliseconds for which a command is repeated while the database is locked, and the maximum pause. */
 const RETRY_LIMIT = 60_000;
 const MAX_PAUSE = 500;
 

@@ -25,7 +25,7 @@ export interface ArtifactContext {
   file: FileRow;
 }
 
-/** Failed attempts do not reduce a batch below this: each batch takes some of the queries of an invocation. */
+/** Minimum rows of a batch after failed attempts: each batch takes some of the queries that an invocation may make. */
 const MIN_BATCH_ROWS = 64;
 
 /** Returns what a job has to make: the file, or its proof once the file is stored. */

@@ -50,7 +50,7 @@ export function finishFiles(
   outcome: FileOutcome,
   now: number,
 ) {
-  // The working objects of a completed file are found by their prefix in R2.
+  // A completed file no longer needs the columns of its job: its working objects are found by their prefix in R2.
   const reset = outcome.status === 'completed' ? NO_WORK : {};
   const processing = and(sql`${files.account} = ${account}`, eq(files.status, 'processing'), which);
   return [

@@ -105,7 +105,7 @@ export async function processFile(context: JobContext, key: FileKey): Promise<bo
 async function continueFile(job: Job): Promise<boolean> {
   const restored = await job.store.restore();
   if (!restored) {
-    // The upload is given up as well. R2 aborts it after seven days, unless it is over.
+    // Without the state its upload cannot continue either. R2 aborts an unfinished upload after seven days.
     job.store.uploadId = null;
     return restart(job, initialState(), 'its saved state is gone');
   }
@@ -176,7 +176,7 @@ async function produceSlice({ lease, sizes }: Job, producer: Producer, upload: U
   }
 }
 
-/** Uploads the last bytes, and saves that nothing but the completion of the upload is left. */
+/** Uploads the last bytes and saves the state: only the upload is left to complete. Returns what {@link Upload.end} does. */
 async function endUpload({ lease, store }: Job, state: SavedState, upload: Upload): Promise<Uint8Array | null> {
   await lease.renew();
   const { size } = upload;
@@ -250,7 +250,7 @@ async function completeFile(job: Job, { rows, size, sha256 }: StoredFile, proofS
   return false;
 }
 
-/** Fails the file. The sweep deletes its objects. */
+/** Records that the file failed. The sweep deletes its objects. */
 async function failFile({ runtime, lease, file }: Job): Promise<void> {
   await lease.finish({ status: 'failed', error: 'processing_failed', dueAt: runtime.now() });
   logFailure('file_failed', 'it was tried too often', { file: fileId(file) });

@@ -19,8 +19,8 @@ export class LeaseLost extends Error {}
 export interface LeaseContext {
   ledger: Ledger;
   runtime: Runtime;
-  /** Called when the file's outcome has been recorded for the account's webhooks. */
-  announce: () => void;
+  /** Called once a file is completed or failed, if the account has a webhook that has to learn of it. */
+  notifyWebhooks: () => void;
 }
 
 /**
@@ -58,11 +58,11 @@ export class Lease {
 
   /** Completes or fails the file. */
   async finish(outcome: FileOutcome): Promise<void> {
-    const { ledger, runtime, announce } = this.context;
+    const { ledger, runtime, notifyWebhooks } = this.context;
     const [recorded, , finished] = await ledger.write({
       changes: (write) => finishFiles(write, this.file.account, this.isHeld(), outcome, runtime.now()),
     });
-    if ((recorded as D1Result).meta.changes > 0) announce();
+    if ((recorded as D1Result).meta.changes > 0) notifyWebhooks();
     if (finished.length === 0) throw new LeaseLost();
   }
 
@@ -73,7 +73,7 @@ export class Lease {
     this.renewedAt = now;
   }
 
-  /** Renews the lease, if the last renewal is some seconds old. */
+  /** Renews the lease if the last renewal is older than {@link RENEWAL_INTERVAL}. */
   async renew(): Promise<void> {
     const now = this.context.runtime.now();
     if (now < this.renewedAt + RENEWAL_INTERVAL) return;
@@ -86,7 +86,7 @@ export class Lease {
     await this.update({ lease: null, attempts: 0, dueAt: this.context.runtime.now() });
   }
 
-  /** Keeps every job off the file for so many milliseconds. */
+  /** Lets no job take the file for `duration` milliseconds. */
   async backOff(duration: number): Promise<void> {
     await this.update({ dueAt: this.context.runtime.now() + duration });
   }

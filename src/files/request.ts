@@ -18,8 +18,8 @@ export type NewFile = Pick<FileRow, 'kind' | 'id' | 'format' | 'request' | 'kept
 };
 
 /**
- * Inserts a file and enqueues its job, which makes it in the background: `files/job.ts` describes the way from here to
- * the finished file. The file covers no entries that are appended later.
+ * Inserts a file and enqueues a job that makes it in the background. `files/job.ts` describes the steps from here to the
+ * finished file. The file covers no entries that are appended later.
  * @param answer the response body, which is stored for a retry with the same idempotency key
  * @throws Problem `too_many_exports` if the account has {@link MAX_PROCESSING} processing files
  */
@@ -27,7 +27,7 @@ export async function requestFile(context: UserContext, file: NewFile, answer: o
   const { principal, ledger, config } = context;
   const { account, shard } = principal;
   const start = account.number * LOG_SPAN;
-  // Null if the account is gone or has the maximum of processing files. The column is NOT NULL, so nothing is written.
+  // NULL if the account is gone or has the maximum number of processing files: the NOT NULL column aborts the transaction.
   const owner = sql<number>`(
     select number from ${accounts} where number = ${account.number} and (
       select count(*) from ${files}

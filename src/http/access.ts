@@ -30,14 +30,16 @@ export type NamedQueries = Record<string, Query | null>;
 export type LoadedRows<Q extends NamedQueries> = { [N in keyof Q]: NonNullable<Q[N]>['_']['result'] | undefined };
 
 /**
- * Makes queries of account data that run in the same round trip as the authentication. The caller is not known yet:
- * `owner` is an SQL expression for the number of their account, and `callerId` one for the id of the agent or member, or
- * of the user token if it belongs to the account.
+ * A preload: makes queries of account data that run in the same round trip as the authentication, by name; null for one
+ * that is not needed, such as for a malformed id.
+ *
+ * The caller is not known yet: `account` is an SQL expression for the number of their account, and `callerId` one for the
+ * id of the agent or member, or of the user token if it belongs to the account.
  */
 export type Preload<Q extends NamedQueries> = (
   c: RequestContext,
   reader: Reader,
-  owner: SQL<number>,
+  account: SQL<number>,
   callerId: SQL,
 ) => Promise<Q>;
 

@@ -59,7 +59,7 @@ function readKey(c: RequestContext): string | null {
 /** An idempotency key whose owner is known. */
 export interface ResolvedKey extends AnswerKey {
   principal: Uint8Array;
-  /** The scopes of a member's credential; null for other callers, of whom each credential has its own keys. */
+  /** The scopes of a member's credential. Null for other callers: each of their credentials has idempotency keys of its own. */
   scopes: readonly Scope[] | null;
 }
 

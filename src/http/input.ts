@@ -17,7 +17,7 @@ export const BODY_LIMITS = { levels: 64, values: 20_000 };
 export const MAX_FORM_PARAMETERS = 100;
 /** Cloudflare's own limit for a URL. */
 export const MAX_QUERY_CHARACTERS = 16 * 1024;
-/** The maximum number of errors in an answer. */
+/** Maximum number of errors in an answer. */
 const MAX_ERRORS = 50;
 const FORM_TYPE = /^application\/x-www-form-urlencoded\s*(;.*)?$/i;
 const BODY_PROBLEMS = ['invalid_request', 'payload_too_large', 'unsupported_media_type'] as const;

@@ -11,7 +11,7 @@ import { MINUTE } from '../lib/time';
 import type { Id } from '../lib/typeid';
 import type { RequestContext } from './context';
 
-/** For how many milliseconds a pairing code can be exchanged. */
+/** Lifetime of a pairing code, in milliseconds. */
 const CODE_LIFETIME = MINUTE;
 
 const MAX_CODE_LENGTH = 4_000;

@@ -10,14 +10,14 @@ import { shorten } from '../lib/text';
 import type { AppEnv } from './context';
 
 /** Maximum size of a problem document, in bytes. */
-export const MAX_BYTES = 8 * 1024;
+export const MAX_PROBLEM_BYTES = 8 * 1024;
 /** Maximum lengths of texts in code points. A path and a message may contain names that the client sent. */
 const MAX_DETAIL = 1_000;
 const MAX_PATH = 200;
 const MAX_MESSAGE = 400;
 
 /**
- * Makes the response to a problem: a problem document (RFC 9457) of at most {@link MAX_BYTES}. Long texts are
+ * Makes the response to a problem: a problem document (RFC 9457) of at most {@link MAX_PROBLEM_BYTES}. Long texts are
  * shortened, and errors that do not fit are omitted.
  */
 export function problemResponse(problem: Problem, c: HonoContext<AppEnv>): Response {
@@ -39,14 +39,14 @@ export function problemResponse(problem: Problem, c: HonoContext<AppEnv>): Respo
   });
 }
 
-/** The first errors that fit into a document of at most {@link MAX_BYTES}, with their long texts shortened. */
+/** Returns as many of the first errors as fit into a document of {@link MAX_PROBLEM_BYTES}, with their long texts shortened. */
 export function fitErrors(errors: FieldError[], document: object): FieldError[] {
   const fitting: FieldError[] = [];
   let size = jsonSize({ ...document, errors: [] });
   for (const { path, message } of errors) {
     const error = { path: shorten(path, MAX_PATH), message: shorten(message, MAX_MESSAGE) };
     size += jsonSize(error) + ','.length;
-    if (size > MAX_BYTES) break;
+    if (size > MAX_PROBLEM_BYTES) break;
     fitting.push(error);
   }
   return fitting;
@@ -69,8 +69,10 @@ export async function answerError(error: Error, c: HonoContext<AppEnv>): Promise
 }
 
 /**
- * The problem that the client sees for an error. Unexpected errors are logged and never shown. For `CredentialEnded`, the
- * caller is authenticated again: the problem is what this throws, or `unavailable` if it succeeds.
+ * Returns the problem that the client sees for an error. Unexpected errors are logged and never shown.
+ *
+ * For `CredentialEnded` it authenticates the caller again, because the second failure says what ended the credential. If
+ * the caller is admitted, the problem is `unavailable`.
  */
 export async function problemOf(error: Error, c: Pick<HonoContext<AppEnv>, 'var'>): Promise<Problem> {
   if (!(error instanceof CredentialEnded)) return translateError(error);

@@ -4,7 +4,10 @@ import { logFailure } from '../lib/log';
 import { networkOf } from '../lib/network';
 import type { Principal, RequestContext } from './context';
 
-/** The limits that the bindings in `wrangler.toml` set: `quota` requests in a window of `window` seconds. */
+/**
+ * The limits that the bindings in `wrangler.toml` set: `quota` requests in a window of `window` seconds. Persons and
+ * members have the limit of a credential.
+ */
 export const RATE_LIMITS = {
   credential: { quota: 2_000, window: 10 },
   account: { quota: 10_000, window: 10 },
@@ -12,7 +15,8 @@ export const RATE_LIMITS = {
 } as const;
 
 /**
- * Counts a request against its credential, before any database query. The platform sees only a hash of the credential.
+ * Counts a request against its credential. Call it before any database query. The platform sees only a hash of the
+ * credential.
  * @throws Problem `rate_limited`
  */
 export async function limitCredential(c: RequestContext, credential: string): Promise<void> {
@@ -30,7 +34,8 @@ export async function limitIdentity(c: RequestContext, identity: Uint8Array): Pr
 }
 
 /**
- * Counts a request against its member, so that more credentials do not raise the limit.
+ * Counts a request against the member who sends it, so that more credentials do not raise the limit. Does nothing for
+ * requests without a member.
  * @throws Problem `rate_limited`
  */
 export async function limitMember(c: RequestContext, principal: Principal): Promise<void> {
@@ -58,7 +63,7 @@ export async function limitAddress(c: RequestContext): Promise<void> {
   await count(c, 'address', networkOf(c.var.origin.ipAddress));
 }
 
-/** Counts a request against each of the keys, and refuses it if all of them are over the limit. */
+/** Counts a request against each of the keys. Refuses it if every key is over the limit. */
 async function count(c: RequestContext, kind: keyof typeof RATE_LIMITS, ...keys: string[]): Promise<void> {
   const limiter = c.var.config.limiters?.[kind];
   if (!limiter) return;
@@ -75,7 +80,10 @@ async function count(c: RequestContext, kind: keyof typeof RATE_LIMITS, ...keys:
   });
 }
 
-/** If the limiter fails, the request is allowed: the limits protect the service's availability, not its secrets. */
+/**
+ * Whether the limiter allows one more request. If the limiter fails, the request is allowed: the limits protect the
+ * service's availability, not its secrets.
+ */
 async function isAllowed(limiter: RateLimit, key: string): Promise<boolean> {
   try {
     return (await limiter.limit({ key })).success;

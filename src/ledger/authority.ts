@@ -43,7 +43,7 @@ interface MemberReference {
   role: MemberRole;
 }
 
-/** For how many milliseconds a session lasts: without any request, and at most. */
+/** Lifetime of a session in milliseconds: since its last request, and since it began. */
 export const SESSION_IDLE_TIME = 12 * HOUR;
 export const SESSION_LIFETIME = 7 * DAY;
 

@@ -23,12 +23,12 @@ export interface EntryDetails {
   policy_id: string | null;
   /** How a decision or a revocation came; absent from entries of other events, and from older ones. */
   decided_via?: (typeof VOTE_CHANNELS)[number] | 'policy';
-  /** Of a request and its decision. */
+  /** In the entries of a request and of its decision. */
   input_digest?: string | null;
   preview_digest?: string | null;
   token_id?: Id<'token'>;
   expired?: 'request' | 'token' | 'withdrawn';
-  /** Of the end of a request that a review policy routed, or that was decided with a signature. */
+  /** In the entry that ends a request, if a review policy routed it or a decision was signed. */
   votes?: EntryVote[];
   /** The policy that routed the request to reviewers. */
   review_policy_id?: Id<'policy'>;

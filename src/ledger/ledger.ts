@@ -51,7 +51,7 @@ type StateTable = Schema['permissionContents' | 'permissions' | 'reviews' | 'vot
 
 /** A record of what a user or the operator changed in an account, or of a download. */
 export type ActivityRecord = Omit<typeof activity.$inferSelect, 'account'> & {
-  /** The account's number, or SQL for it: NULL, which the column refuses, if the target does not exist. */
+  /** The account's number, or SQL that is NULL if the target does not exist: the NOT NULL column aborts the transaction. */
   account: number | SQL<number>;
 };
 
@@ -132,8 +132,9 @@ export class Ledger {
   /**
    * Commits a state change with its audit entries and statistics, and marks the accounts for background work.
    *
-   * `webhooks/dispatch/deliver.ts` describes the way of the entries from here to a delivered webhook.
-   * @returns the results of the changes; null if nothing was written, because a guard failed or the agent was deleted
+   * `webhooks/dispatch/deliver.ts` describes the steps from here to a delivered webhook.
+   * @returns the results of the changes; null if nothing was written, because a guarded statement matched no permission, a
+   *   quota left the agent's number NULL, or the agent was deleted
    * @throws AnsweredBefore, CredentialEnded, LogFull, or ConstraintError for another constraint; nothing was written
    */
   async commit<const C extends Batch>({ changes, entries, answer }: Transition<C>): Promise<BatchResponse<C> | null> {

@@ -1,9 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
 /**
- * The fields of a log line: identifiers, numbers, and words of this program. Of what a client sends, only
- * `X-Request-Id` and identifiers of resources may be logged: no secrets, names, addresses, other headers, queries or
- * bodies.
+ * The fields of a log line: identifiers, numbers, and words of this program. Nothing else that a client sends may be logged
+ * but `X-Request-Id` and identifiers of resources: no secrets, names, addresses, other headers, queries or bodies.
  */
 export type LogFields = Record<string, string | number | boolean | null | undefined>;
 

@@ -15,9 +15,10 @@ export interface OutgoingMessage {
 }
 
 /**
- * Sends a queue message that makes a worker deliver to a webhook, or create the deliveries of an account's pending
- * events: `background/webhook-queue.ts` handles it. A failure is only logged, because a task of every minute finds
- * whatever got no message.
+ * Sends a queue message. One that names a webhook makes a worker deliver to it; one that names only an account makes a worker
+ * create the deliveries of the account's pending events. `background/webhook-queue.ts` handles both.
+ *
+ * A failure is only logged, because a task of every minute finds whatever got no message.
  * @param options see {@link OutgoingMessage}
  */
 export async function enqueueWebhook(

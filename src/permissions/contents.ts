@@ -112,9 +112,9 @@ function selectWithContents(reader: Reader, now: number) {
     );
 }
 
-/** Makes the preload of the permission whose id is in the path, with its contents; none for a malformed id. */
-export async function permissionWithContentsInPath(c: RequestContext, reader: Reader, owner: SQL<number>) {
-  return { permission: findPermissionWithContents(reader, owner, c.req.param('id'), c.var.runtime.now()) };
+/** Preloads the permission in the path, with its contents. */
+export async function permissionWithContentsInPath(c: RequestContext, reader: Reader, account: SQL<number>) {
+  return { permission: findPermissionWithContents(reader, account, c.req.param('id'), c.var.runtime.now()) };
 }
 
 /** Selects a permission of an account, with its contents; null for a malformed id. */

@@ -11,11 +11,11 @@ import { findReviewedPermission } from './permission';
 import { voterColumns } from './reviews/reviewers';
 import { makeSignatureVerifier, type Signed } from './reviews/signature';
 
-/** The preload of everything that a decision depends on: the permission in the path, the voter, and the passkey. */
-export async function decisionInPath(c: RequestContext, reader: Reader, owner: SQL<number>, callerId: SQL) {
+/** Preloads everything that a decision depends on: the permission in the path, the voter, and the passkey. */
+export async function decisionInPath(c: RequestContext, reader: Reader, account: SQL<number>, callerId: SQL) {
   const id = parseId('perm', c.req.param('id') ?? '');
   const { assertion } = (id && (await readObject(c, readJson))) ?? {};
-  return selectDecision(reader, { owner, callerId, id, assertion, now: c.var.runtime.now() });
+  return selectDecision(reader, { owner: account, callerId, id, assertion, now: c.var.runtime.now() });
 }
 
 interface DecisionKey {
@@ -45,7 +45,7 @@ export function selectDecision(reader: Reader, { owner, callerId, id, assertion,
   };
 }
 
-function selectPasskey(reader: Reader, owner: SQL<number>, member: SQL, assertion: unknown) {
+function selectPasskey(reader: Reader, account: SQL<number>, member: SQL, assertion: unknown) {
   const named = isJsonObject(assertion) && typeof assertion.id === 'string' ? assertion.id : '';
   const id = fromBase64Url(named);
   if (!id?.length) return null;
@@ -54,7 +54,7 @@ function selectPasskey(reader: Reader, owner: SQL<number>, member: SQL, assertio
     .from(passkeys)
     .where(
       and(
-        eq(passkeys.account, owner),
+        eq(passkeys.account, account),
         eq(passkeys.id, id),
         sql`${passkeys.member} = ${member}`,
         isNull(passkeys.removedAt),

@@ -14,7 +14,7 @@ import { draftPermissionEntry } from './draft-entry';
 import { readVotes, reviewDetails, votesSql } from './reviews/review';
 import { hasVotes } from './reviews/vote';
 
-/** The greatest number of requests, and of tokens, that one call of {@link expireOverdue} expires. */
+/** Maximum number of requests, and of tokens, that one call of {@link expireOverdue} expires. */
 const SLICE = 100;
 
 interface ExpiryContext {

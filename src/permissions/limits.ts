@@ -3,7 +3,7 @@ import { findWidenings } from './find-widenings';
 import type { ReviewedPermission } from './permission';
 import type { Limits, VoteDecision } from './reviews/review';
 
-/** The limits that an approval names, as the API does. One that is left out stays as proposed. */
+/** The limits that an approval sets, by their names in the API. A limit that it leaves out stays as it was. */
 export interface Narrowing {
   scope?: Limits['scope'] | undefined;
   token_ttl?: number | undefined;
@@ -11,9 +11,9 @@ export interface Narrowing {
 }
 
 /**
- * Returns the limits that a decision is about. An approval may narrow what the votes so far have left; a denial always has
- * the requested limits.
- * @throws Problem `scope_widened`
+ * Returns the limits that a decision grants or denies. An approval may narrow the limits that earlier approvals have left,
+ * or else the requested ones; a denial denies the requested ones.
+ * @throws Problem `scope_widened` if an approval widens a limit
  */
 export function limitsOf(row: ReviewedPermission, decision: VoteDecision, narrowed: Narrowing): Limits {
   if (decision === 'deny') return { scope: row.scope, tokenTtl: row.tokenTtl, maxUses: row.maxUses };
@@ -43,7 +43,7 @@ export interface RequestedLimits {
   max_uses: number;
 }
 
-/** The requested limits, capped by those of a policy. */
+/** Returns the requested limits, lowered to those of a policy. A limit of null lowers nothing. */
 export function capLimits(
   { scope, token_ttl, max_uses }: RequestedLimits,
   { tokenTtl, maxUses }: { tokenTtl: number | null; maxUses: number | null },

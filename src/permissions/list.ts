@@ -22,6 +22,7 @@ import {
 } from './permission';
 import { signActiveTokens } from './tokens/sign-active-tokens';
 
+/** The query parameters of a list of permissions. */
 export const PermissionList = lazy(() =>
   z.strictObject({
     ...pageParameters(20, 100),
@@ -62,9 +63,11 @@ function hasAgent(row: { [C in keyof ReviewedPermission]: ReviewedPermission[C] 
 }
 
 /**
- * Selects the ids of the matching permissions, newest first. Within an account, agent or action, the indexes order by
- * status, then by id: the page merges one index range for each status, so its cost does not depend on how many
- * permissions match. With an external id it depends on how many agents use that id.
+ * Makes the select of the ids of the matching permissions, newest first.
+ *
+ * Within an account, agent or action, the indexes order by status, then by id. The select merges one index range for each
+ * status, so the cost of a page does not depend on how many permissions match. With an external id it depends on how many
+ * agents use that id.
  */
 function selectIds(
   principal: Principal,
@@ -103,7 +106,7 @@ function chooseRange(
     : sql`permissions indexed by permissions_by_action where account = ${account} and action = ${action}`;
 }
 
-/** The number of the requested agent, as SQL that is NULL for an unknown agent; null if all agents are requested. */
+/** The number of the requested agent as SQL, which is NULL for an unknown agent; null if all agents are requested. */
 function agentFilter(principal: Principal, wanted: string | undefined, account: number): SQL | null {
   const id = wanted === undefined ? null : parseId('agent', wanted);
   if (principal.kind === 'agent') {
@@ -115,8 +118,8 @@ function agentFilter(principal: Principal, wanted: string | undefined, account: 
 }
 
 /**
- * The conditions that find a status as it is now; every status for undefined. A request that is overdue is expired,
- * although its stored status may still be `pending`.
+ * The conditions that find permissions with a status now: one for each index range; all of them for undefined. An overdue
+ * request is expired, although its stored status may still be `pending`.
  */
 function statusRanges(wanted: PermissionStatus | undefined, now: number): SQL[] {
   const isStored = (status: PermissionStatus) => sql`status = ${codeOf(PERMISSION_STATUSES, status)}`;

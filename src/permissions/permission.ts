@@ -227,10 +227,10 @@ export function isPermissionWithId(account: number | SQL<number>, id: Id<'perm'>
   return and(eq(permissions.account, account), eq(permissions.id, id));
 }
 
-/** Makes the query for the permission in the path, to run with the authentication; null for a malformed id. */
-export async function permissionInPath(c: RequestContext, reader: Reader, owner: SQL<number>) {
+/** Preloads the permission in the path. */
+export async function permissionInPath(c: RequestContext, reader: Reader, account: SQL<number>) {
   const id = parseId('perm', c.req.param('id') ?? '');
-  return { permission: id && findReviewedPermission(reader, owner, id, c.var.runtime.now()) };
+  return { permission: id && findReviewedPermission(reader, account, id, c.var.runtime.now()) };
 }
 
 /** Selects a permission of an account with its review as it is at a time. */

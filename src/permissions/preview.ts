@@ -3,7 +3,7 @@ import { choice, listOf, plainText } from '../http/fields';
 import { jsonSize } from '../lib/json';
 import { lazy } from '../lib/lazy';
 
-/** The greatest size of an input, and of a preview, as compact JSON in bytes. */
+/** Maximum size of an input, and of a preview, as compact JSON in bytes. */
 export const MAX_CONTENT_BYTES = 16 * 1024;
 const MAX_FIELDS = 50;
 const MAX_BLOCKS = 10;

@@ -61,12 +61,12 @@ export const PermissionRequest = lazy(() => {
 
 type RequestInput = z.output<ReturnType<typeof PermissionRequest>>;
 
-/** The greatest number of pending requests of an account. */
+/** Maximum number of pending requests of an account. */
 export const MAX_PENDING_REQUESTS = 10_000;
-/** The greatest number of pending requests of one agent, so that no agent uses up the account's quota. */
+/** Maximum number of pending requests of one agent, so that no agent uses up the account's quota. */
 export const MAX_PENDING_REQUESTS_OF_AGENT = 1_000;
 
-/** What the round trip of the authentication loads for a request. */
+/** What is loaded for a request in the round trip of its authentication: see {@link selectForRequest}. */
 interface Loaded {
   policies: ActivePolicy[];
   /** The permission that the agent requested under the same external id before. */
@@ -84,7 +84,7 @@ interface RequestPermissionContext extends AgentContext {
  * person who may decide.
  *
  * If the agent has already sent the same request under the same external id, returns that permission as it is now, and
- * writes nothing. Of several such requests at the same time one creates the permission, and the others return it.
+ * writes nothing. If several such requests come at the same time, one creates the permission and the others return it.
  * @throws Problem `conflict` if the agent or the account has the maximum number of pending requests, or the log is
  *   full; `external_id_conflict` if another request of the agent has the external id
  */
@@ -129,7 +129,7 @@ export async function requestPermission(
   };
   const tokens = await signActiveTokens(context, [row], now);
   const permission = { ...presentPermission(row, now, principal, tokens.get(row.id)), ...presentSent(input) };
-  // NULL, which the column refuses, if the quota of pending requests is reached.
+  // NULL if the quota of pending requests is reached: the NOT NULL column aborts the transaction.
   const requester = row.status === 'pending' ? agentUnlessQuotaReached(agent.number, account.number) : agent.number;
   const contents = contentsRow(subject, input);
   const { review: _, ...columnsOfRow } = row;
@@ -251,10 +251,10 @@ async function decideByPolicy(
   return { entry, columns: { status: 'approved', ...decided, ...token } };
 }
 
-/** A preload of the active policies, and of the agent's permission that already has the external id of the request. */
-async function policiesAndExistingPermission(c: RequestContext, reader: Reader, owner: SQL<number>, agentId: SQL) {
+/** Preloads the active policies, and the agent's permission that already has the external id of the request. */
+async function policiesAndExistingPermission(c: RequestContext, reader: Reader, account: SQL<number>, agentId: SQL) {
   const { external_id: externalId } = (await readObject(c, readJson)) ?? {};
-  return selectForRequest(reader, { owner, agentId, externalId }, c.var.runtime.now());
+  return selectForRequest(reader, { owner: account, agentId, externalId }, c.var.runtime.now());
 }
 
 /**

@@ -7,16 +7,17 @@ import type { KeptCheckpoint } from './kept-checkpoints.ts';
 import type { VerifierKey } from './note.ts';
 import { readRows } from './rows.ts';
 
-/** The available evidence about a log that the service refuses to sign or prove. */
+/** What is known of a log that the service refuses to sign or prove. */
 export interface RefusedLogInput {
   /** The request that was refused, and the reason that the service gave. */
   why: string;
   /** The head that the service shows; null if it shows none. */
   shown: Checkpoint | null;
+  /** The checkpoints that the user of this program kept, sorted by size. */
   kept: KeptCheckpoint[];
   keys: VerifierKey[];
-  /** The export; null if it was not requested yet. */
-  order: JsonObject | null;
+  /** The export of the whole log as the API shows it; null if it was not requested yet. */
+  auditExport: JsonObject | null;
   /** The path of the export's file, which may not exist. */
   file: string;
 }
@@ -30,8 +31,8 @@ const CLOCK_SKEW = 60_000;
 const MAX_GAPS = 5;
 
 /**
- * Checks a log that the service refuses: whether the kept checkpoints, or the head that the service shows, contradict
- * it.
+ * Reports on a log that the service refuses. Compares the head that the service shows with the kept checkpoints and with
+ * the service's clock. Nothing can be proven of the entries; the report only says which ones the export lacks.
  * @throws Fault if the service shows no head, although one was kept
  * @throws CannotCheck if the service shows no head, and none was kept
  */
@@ -53,7 +54,7 @@ export async function checkRefusedLog(log: RefusedLogInput): Promise<Report> {
     ...newReport(shown),
     key: signerOf(shown, keys, 'The checkpoint of the service')?.label ?? null,
     unchecked: [`${refusal}.`],
-    faults: findFutureTime(shown, log.order),
+    faults: findFutureTime(shown, log.auditExport),
     refused: true,
   };
   if (report.faults.length === 0) await compareHistory(report, kept, shown, { keys, roots: new Map(), isNewest: true });
@@ -62,15 +63,15 @@ export async function checkRefusedLog(log: RefusedLogInput): Promise<Report> {
   return report;
 }
 
-/** The fault of a head with a time in the future, by the service's own clock. */
-function findFutureTime(shown: Checkpoint, order: JsonObject | null): Fault[] {
-  const clock = order?.created_at;
+/** Returns a fault if the head has a time in the future by the service's own clock, which dated the export. */
+function findFutureTime(shown: Checkpoint, auditExport: JsonObject | null): Fault[] {
+  const clock = auditExport?.created_at;
   if (typeof clock !== 'string' || Date.parse(shown.time) <= Date.parse(clock) + CLOCK_SKEW) return [];
   const evidence = { signed_for: shown.time, clock_of_service: clock };
   return [new Fault('checkpoint', 'The checkpoint has a time in the future', { evidence })];
 }
 
-/** Lists the entries that the head covers but the export lacks. A refused log has no proof that could say why. */
+/** Describes which entries the head covers but the export lacks. A refused log has no proof that could say why. */
 async function describeGaps(file: string, { size }: Checkpoint): Promise<string[]> {
   const exists = await stat(file).catch(() => null);
   if (!exists) return [];

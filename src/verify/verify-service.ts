@@ -53,7 +53,7 @@ export async function verifyService(options: VerifyServiceOptions): Promise<Repo
   const folder = await mkdtemp(join(tmpdir(), 'countersign-verify-'));
   const files = { file: join(folder, 'export.json'), proof: join(folder, 'proof.json') };
   let before: Checkpoint | null = null;
-  let order: JsonObject | null = null;
+  let auditExport: JsonObject | null = null;
   let report: Report | null = null;
   try {
     // The export must contain everything that this head covers, because the head is older than the export.
@@ -61,20 +61,27 @@ export async function verifyService(options: VerifyServiceOptions): Promise<Repo
     if (!before.origin.endsWith(`/${account.id}`)) {
       throw new Fault('checkpoint', `The log is named ${before.origin}, but the account is ${account.id}`);
     }
-    order = await createExport(service, account, onProgress);
-    await downloadFile(textOf(order, 'download_url'), files.file);
-    await downloadFile(proofUrl(order), files.proof);
+    auditExport = await createExport(service, account, onProgress);
+    await downloadFile(textOf(auditExport, 'download_url'), files.file);
+    await downloadFile(proofUrl(auditExport), files.proof);
     onProgress('Checking the export.');
     const sizes = [before.size, ...(kept?.all ?? []).map(({ size }) => size)];
     const check = await checkExport(files.file, files.proof, { sizes, completeTo: before.size, votes });
     report = reportExport(check, true);
-    report.faults.push(...compareWithRequest(check, order));
+    report.faults.push(...compareWithRequest(check, auditExport));
     votes.addTo(report);
     await checkHeads(report, check, { service, keys, before, kept });
     return report;
   } catch (error) {
     if (!(error instanceof LogRefused)) throw error;
-    report = await checkRefusedLog({ why: error.message, shown: before, kept: kept?.all ?? [], keys, order, ...files });
+    report = await checkRefusedLog({
+      why: error.message,
+      shown: before,
+      kept: kept?.all ?? [],
+      keys,
+      auditExport,
+      ...files,
+    });
     return report;
   } finally {
     const isEmpty = (await readdir(folder)).length === 0;
@@ -160,17 +167,19 @@ async function createExport(
   const start = new Date(Date.parse(textOf(account, 'created_at')) - DAY).toISOString();
   const end = new Date(Date.now() + DAY).toISOString().slice(0, 10);
   const body = { format: 'json', start_date: start, end_date: end, include_details: true };
-  let order = await service.post('/v1/audit/export', body);
-  const path = `/v1/audit/export/${order.export_id}`;
-  onProgress(`Waiting for the export ${order.export_id} of the whole log.`);
+  let auditExport = await service.post('/v1/audit/export', body);
+  const path = `/v1/audit/export/${auditExport.export_id}`;
+  onProgress(`Waiting for the export ${auditExport.export_id} of the whole log.`);
   for (const deadline = Date.now() + MAX_WAIT; Date.now() < deadline; await sleep(POLL_INTERVAL)) {
-    order = await service.get(path);
-    if (order.status === 'failed' || order.status === 'expired') {
-      throw new CannotCheck(`The export ${order.export_id} is ${order.status} (${order.error}); run this again`);
+    auditExport = await service.get(path);
+    if (auditExport.status === 'failed' || auditExport.status === 'expired') {
+      throw new CannotCheck(
+        `The export ${auditExport.export_id} is ${auditExport.status} (${auditExport.error}); run this again`,
+      );
     }
-    if (order.status === 'completed') return order;
+    if (auditExport.status === 'completed') return auditExport;
   }
-  throw new CannotCheck(`The export ${order.export_id} was not completed within half an hour`);
+  throw new CannotCheck(`The export ${auditExport.export_id} was not completed within half an hour`);
 }
 
 /**
@@ -187,11 +196,11 @@ function proofUrl({ export_id, proof_url, proof_error }: JsonObject): string {
 }
 
 /** The fault of a proof that belongs to another export or to another request. */
-function compareWithRequest({ head }: ExportCheck, order: JsonObject): Fault[] {
+function compareWithRequest({ head }: ExportCheck, auditExport: JsonObject): Fault[] {
   const { start_date, end_date, agent_id, event_types } = head.request;
-  const asked = JSON.stringify([order.export_id, order.start_date, order.end_date, null, null]);
+  const asked = JSON.stringify([auditExport.export_id, auditExport.start_date, auditExport.end_date, null, null]);
   const answered = JSON.stringify([head.exportId, start_date, end_date, agent_id, event_types]);
-  if (asked === answered && order.sha256 === head.sha256) return [];
+  if (asked === answered && auditExport.sha256 === head.sha256) return [];
   return [new Fault('proof', 'The proof does not belong to the requested export', { evidence: { asked, answered } })];
 }
 

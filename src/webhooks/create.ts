@@ -13,7 +13,7 @@ import { lazy } from '../lib/lazy';
 import { newestOutcome, newestPosition, openFeed } from '../outbox/feed';
 import { makeSecret } from './secret';
 import {
-  agentsOfBody,
+  agentsInBody,
   exampleWebhook,
   MAX_WEBHOOKS,
   presentWebhook,
@@ -71,7 +71,7 @@ export async function createWebhook(
     createdAt: now,
     updatedAt: now,
   };
-  // NULL, which the column refuses, if the account is deleted or has the maximum number of webhooks.
+  // NULL if the account is deleted or has the maximum number of webhooks: the NOT NULL column aborts the transaction.
   const owner = sql`(
     select number from ${accounts} where number = ${account}
       and (select count(*) from ${webhooks} where account = ${account}) < ${MAX_WEBHOOKS}
@@ -102,7 +102,7 @@ export const createWebhookRoute = new Hono().post(
     success: created(WebhookWithSecret),
     problems: ['conflict'],
   }),
-  userAccess('webhooks:write', agentsOfBody),
+  userAccess('webhooks:write', agentsInBody),
   noQuery(),
   body(WebhookCreation),
   async (c) => {

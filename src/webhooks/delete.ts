@@ -9,7 +9,7 @@ import { answer, noContent, operation } from '../http/operation';
 import { pathId } from '../http/path-id';
 import type { Id } from '../lib/typeid';
 import { closeFeed } from '../outbox/feed';
-import { isWebhook, webhookOwnerSql } from './webhook';
+import { accountOfWebhookSql, isWebhook } from './webhook';
 
 /**
  * Deletes a webhook. A worker that is sending to it stops when it next records a batch, and a cron task
@@ -21,7 +21,7 @@ export async function deleteWebhook(context: UserContext, { id }: { id: Id<'webh
   const number = sql<number>`(select number from ${webhooks} where ${isWebhook(account, id)})`;
   await context.ledger
     .change({
-      record: userActivity(context, 'webhook.deleted', id, { account: webhookOwnerSql(account, id) }),
+      record: userActivity(context, 'webhook.deleted', id, { account: accountOfWebhookSql(account, id) }),
       changes: (write) => [
         write.insert(erasures).values({ kind: 'webhook', number }),
         write.delete(webhooks).where(isWebhook(account, id)),

@@ -12,12 +12,12 @@ import { lazy } from '../lib/lazy';
 import type { Id } from '../lib/typeid';
 import { presentWebhook, Webhook } from './webhook';
 
-const WebhookList = lazy(() => z.strictObject(pageParameters(20, 100)));
+const WebhookListQuery = lazy(() => z.strictObject(pageParameters(20, 100)));
 
 /** Lists the account's webhooks, newest first. */
 export async function listWebhooks(
   context: UserContext,
-  input: z.output<ReturnType<typeof WebhookList>>,
+  input: z.output<ReturnType<typeof WebhookListQuery>>,
 ): Promise<Page<Webhook>> {
   const { reader, principal } = context;
   const { account } = principal;
@@ -43,6 +43,6 @@ export const listWebhooksRoute = new Hono().get(
     success: ok(pageOf(Webhook)),
   }),
   userAccess('webhooks:read'),
-  query(WebhookList),
+  query(WebhookListQuery),
   async (c) => answer(c, await listWebhooks(c.var.context, c.req.valid('query'))),
 );

@@ -8,13 +8,13 @@ import { answer, ok, operation } from '../http/operation';
 import { DAY } from '../lib/time';
 import { makeSecret } from './secret';
 import {
+  accountOfWebhookSql,
   isWebhook,
   presentWebhook,
   requireLoaded,
   type WebhookRow,
   WebhookWithSecret,
   webhookOfPath,
-  webhookOwnerSql,
 } from './webhook';
 
 /** How long the old secret signs messages beside the new one, in milliseconds. */
@@ -36,7 +36,9 @@ export async function rotateSecret(
   const rotated = { ...presentWebhook({ ...row, updatedAt: now }), secret };
   await ledger
     .change({
-      record: userActivity(context, 'webhook.secret_rotated', row.id, { account: webhookOwnerSql(account, row.id) }),
+      record: userActivity(context, 'webhook.secret_rotated', row.id, {
+        account: accountOfWebhookSql(account, row.id),
+      }),
       changes: (write) => [
         write
           .update(webhooks)

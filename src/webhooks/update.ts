@@ -14,14 +14,14 @@ import type { Id } from '../lib/typeid';
 import { enqueueWebhook } from '../outbox/enqueue';
 import { closeFeed, newestOutcome, newestPosition, openFeed } from '../outbox/feed';
 import {
-  agentsOfBody,
+  accountOfWebhookSql,
+  agentsInBody,
   isWebhook,
   presentWebhook,
   requireAgents,
   requireTarget,
   Webhook,
   webhookFields,
-  webhookOwnerSql,
 } from './webhook';
 
 export const WebhookUpdate = lazy(() =>
@@ -34,8 +34,8 @@ export const WebhookUpdate = lazy(() =>
 type Fields = z.output<ReturnType<typeof WebhookUpdate>>;
 
 /**
- * Changes the given fields of a webhook. A disabled webhook gets nothing more, not even pending deliveries; an enabled
- * one gets the events from then on.
+ * Changes the given fields of a webhook. A disabled webhook gets nothing more, not even pending deliveries; a webhook that
+ * is enabled gets the events from then on.
  * @param agents those of the agents in `agent_ids` that the account has
  * @throws Problem `not_found`, `invalid_request`
  */
@@ -58,7 +58,7 @@ export async function updateWebhook(
     ...(fields.is_active === true && enabledColumns(account)),
     ...(fields.is_active === false && disabledColumns(now)),
   };
-  const changed = { account: webhookOwnerSql(account, id), changes: Object.keys(fields) };
+  const changed = { account: accountOfWebhookSql(account, id), changes: Object.keys(fields) };
   const [[row]] = await context.ledger
     .change({
       record: userActivity(context, 'webhook.updated', id, changed),
@@ -132,7 +132,7 @@ export const updateWebhookRoute = new Hono().put(
     success: ok(Webhook),
     pathId: 'webhook',
   }),
-  userAccess('webhooks:write', agentsOfBody),
+  userAccess('webhooks:write', agentsInBody),
   noQuery(),
   body(WebhookUpdate),
   async (c) => {

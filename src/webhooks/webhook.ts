@@ -15,7 +15,7 @@ import { findTargetFault } from '../lib/target';
 import { formatTime } from '../lib/time';
 import { type Id, idBytes, idPattern, parseId } from '../lib/typeid';
 
-/** The maximum number of webhooks of an account. */
+/** Maximum number of webhooks of an account. */
 export const MAX_WEBHOOKS = 50;
 
 const MAX_URL_LENGTH = 2_048;
@@ -124,15 +124,18 @@ export function isWebhook(account: number | SQL<number>, id: Id<'webhook'>) {
   return and(eq(webhooks.account, account), eq(webhooks.id, id));
 }
 
-/** SQL for the number of the account; NULL if it has no such webhook. */
-export function webhookOwnerSql(account: number, id: Id<'webhook'>): SQL<number> {
+/**
+ * The account's number as SQL: NULL if the account has no such webhook, so that a NOT NULL column aborts the
+ * transaction.
+ */
+export function accountOfWebhookSql(account: number, id: Id<'webhook'>): SQL<number> {
   return sql<number>`(select account from ${webhooks} where ${isWebhook(account, id)})`;
 }
 
-/** Makes the preload (see `http/access.ts`) of the webhook that the path names. */
-export async function webhookOfPath(c: RequestContext, reader: Reader, owner: SQL<number>) {
+/** Preloads the webhook in the path. */
+export async function webhookOfPath(c: RequestContext, reader: Reader, account: SQL<number>) {
   const id = parseId('webhook', c.req.param('id') ?? '');
-  return { webhook: id && reader.select().from(webhooks).where(isWebhook(owner, id)) };
+  return { webhook: id && reader.select().from(webhooks).where(isWebhook(account, id)) };
 }
 
 /**
@@ -146,21 +149,21 @@ export function requireLoaded<T>(loaded: T[] | undefined, noun: 'webhook' | 'del
 }
 
 /**
- * Makes the preload of those agents that the account has, out of the ones that `agent_ids` names in the body. The body
- * is not validated yet: for an invalid one fewer agents are found, or none.
+ * Preloads the agents in the body's `agent_ids`, as far as the account has them. The body is not validated yet: for an
+ * invalid one fewer agents are found, or none.
  */
-export async function agentsOfBody(c: RequestContext, reader: Reader, owner: SQL<number>) {
+export async function agentsInBody(c: RequestContext, reader: Reader, account: SQL<number>) {
   const { agent_ids: listed } = (await readObject(c, readJson)) ?? {};
-  return { agents: selectAgents(reader, owner, Array.isArray(listed) ? listed : []) };
+  return { agents: selectAgents(reader, account, Array.isArray(listed) ? listed : []) };
 }
 
 /** Selects those of the named agents that the account has; null if no name is the id of an agent. */
-export function selectAgents(reader: Reader, owner: SQL<number>, named: unknown[]) {
+export function selectAgents(reader: Reader, account: SQL<number>, named: unknown[]) {
   const ids = named.slice(0, MAX_AGENTS).flatMap((id) => (typeof id === 'string' ? (parseId('agent', id) ?? []) : []));
   if (ids.length === 0) return null;
   // As one parameter, because D1 allows at most 100 per statement.
   const wanted = sql`(select unhex(value) from json_each(${JSON.stringify(ids.map((id) => toHex(idBytes(id))))}))`;
-  const isWanted = and(eq(agents.account, owner), sql`${agents.id} in ${wanted}`);
+  const isWanted = and(eq(agents.account, account), sql`${agents.id} in ${wanted}`);
   return reader.select({ id: agents.id }).from(agents).where(isWanted);
 }
 

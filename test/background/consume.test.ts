@@ -26,7 +26,7 @@ async function consumeMessage(pauses: number, progressOf: (pause: number) => num
     batch,
     { ...runtime, sleep },
     () => ({}),
-    async () => ({ done, progress: () => progressOf(waited), patience: 250 }),
+    async () => ({ done, progress: () => progressOf(waited), progressTimeout: 250 }),
     (work) => background.push(work),
   );
   const { explicitAcks } = await getQueueResult(batch, createExecutionContext());

@@ -9,7 +9,7 @@ import { permissionOf, registerWebhooks, requestPermission } from './webhook-eve
 /** The number of accounts, and of the answering and the hanging webhooks of each. */
 const ACCOUNTS = 2;
 const EACH = 25;
-/** The maximum number of measured events per account, and the number of events before them that are not measured. */
+/** Maximum number of measured events per account, and the number of events before them that are not measured. */
 const ROUNDS = 30;
 const WARM_UP = 3;
 /** The time after which no further event is measured, in milliseconds. */

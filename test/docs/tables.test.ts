@@ -17,7 +17,7 @@ import { PROBLEMS } from '../../src/errors';
 import { FILE_LIFETIME, FILE_RECORD_LIFETIME, MAX_PROCESSING } from '../../src/files/file';
 import { type Principal, SCOPES } from '../../src/http/context';
 import { BODY_LIMITS, MAX_BODY_BYTES, MAX_FORM_PARAMETERS, MAX_QUERY_CHARACTERS } from '../../src/http/input';
-import { MAX_BYTES } from '../../src/http/problem';
+import { MAX_PROBLEM_BYTES } from '../../src/http/problem';
 import { RATE_LIMITS } from '../../src/http/rate-limit';
 import { ROLE_SCOPES } from '../../src/http/roles';
 import { MAX_LOG_LENGTH } from '../../src/ledger/append';
@@ -169,7 +169,7 @@ it('the guide API lists the limits', () => {
     ],
     ['query string', kib(MAX_QUERY_CHARACTERS)],
     ['parameters of a form', number(MAX_FORM_PARAMETERS)],
-    ['problem document', kib(MAX_BYTES)],
+    ['problem document', kib(MAX_PROBLEM_BYTES)],
     ['requests of one credential', requests(RATE_LIMITS.credential)],
     ['requests of one account, with all its credentials', requests(RATE_LIMITS.account)],
     ['requests of one address (IPv6: its /64) that fail authentication', requests(RATE_LIMITS.address)],

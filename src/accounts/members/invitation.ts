@@ -8,7 +8,7 @@ import { lazy } from '../../lib/lazy';
 import { DAY, formatTime } from '../../lib/time';
 import { exampleMember, Member } from './member';
 
-/** For how many milliseconds an invitation can be accepted. */
+/** Lifetime of an invitation, in milliseconds. */
 export const INVITATION_LIFETIME = 7 * DAY;
 
 export const exampleInvitation = {

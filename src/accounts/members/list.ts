@@ -14,7 +14,7 @@ import { lazy } from '../../lib/lazy';
 import type { Id } from '../../lib/typeid';
 import { Member, MemberStatusField, memberRow, presentMember } from './member';
 
-const MemberList = lazy(() =>
+const MemberListQuery = lazy(() =>
   z.strictObject({
     ...pageParameters(20, 100),
     role: MemberRoleField().optional().meta({ description: 'Only members with this role.' }),
@@ -27,7 +27,7 @@ const MemberList = lazy(() =>
 /** Lists the account's members, newest first; removed ones only if the input asks for them. */
 export async function listMembers(
   context: UserContext,
-  input: z.output<ReturnType<typeof MemberList>>,
+  input: z.output<ReturnType<typeof MemberListQuery>>,
 ): Promise<Page<Member>> {
   const { reader, principal } = context;
   const { account } = principal;
@@ -61,6 +61,6 @@ export const listMembersRoute = new Hono().get(
     success: ok(pageOf(Member)),
   }),
   userAccess('account:read'),
-  query(MemberList),
+  query(MemberListQuery),
   async (c) => answer(c, await listMembers(c.var.context, c.req.valid('query'))),
 );

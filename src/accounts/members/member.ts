@@ -24,7 +24,7 @@ import { DAY, formatTime, formatTimeOrNull } from '../../lib/time';
 import { type Id, parseId } from '../../lib/typeid';
 import { accountFields } from '../account';
 
-/** The greatest number of members of an account that are not removed. */
+/** Maximum number of members of an account that are not removed. */
 export const MAX_MEMBERS = 1_000;
 
 export type MemberRow = Omit<InferSelectModel<typeof members>, 'account'> & { hasPasskey: boolean };
@@ -107,8 +107,8 @@ export function presentMember(row: MemberRow): Member {
 }
 
 /**
- * For how many milliseconds a removed member is kept: seven days longer than the audit entries that may name it, so that
- * an auditor can read who decided.
+ * Returns the milliseconds for which a removed member is kept: seven days longer than the audit entries that may name the
+ * member, so that an auditor can read who decided.
  */
 export function keptAfterRemoval(account: Parameters<typeof retentionDays>[0]): number {
   return (retentionDays(account) + 7) * DAY;
@@ -119,7 +119,7 @@ export function isMemberWithId(account: number | SQL<number>, id: Id<'member'>) 
   return and(eq(members.account, account), eq(members.id, id));
 }
 
-/** A preload of the member whose id is in the path. */
+/** Preloads the member in the path. */
 export async function memberInPath(c: RequestContext, reader: Reader, account: SQL<number>) {
   const id = parseId('member', c.req.param('id') ?? '');
   return { member: id && reader.select(memberRow).from(members).where(isMemberWithId(account, id)) };
@@ -171,8 +171,9 @@ export function requireGrantable(principal: UserPrincipal, role: MemberRole): vo
 }
 
 /**
- * The value of a column that an active owner must not lose as the last one, as SQL: NULL, which the column refuses, if
- * the account has no other active owner.
+ * The new role or status of an active owner, as SQL: NULL if the account has no other active owner. The column is NOT NULL,
+ * so that the transaction aborts; {@link refuseMember} handles the error.
+ * @param value the new role or status
  */
 export function unlessLastOwner(account: number, id: Id<'member'>, value: SQL): SQL {
   return sql`iif(exists (
@@ -183,8 +184,8 @@ export function unlessLastOwner(account: number, id: Id<'member'>, value: SQL): 
 }
 
 /**
- * The account's number for a new member, as SQL: NULL, which the column refuses, if the account is deleted or has the
- * maximum number of members.
+ * The account's number for a new member, as SQL: NULL if the account is deleted or has the maximum number of members. The
+ * column is NOT NULL, so that the transaction aborts; {@link refuseMember} handles the error.
  * @param condition finds the account
  */
 export function roomForMemberSql(condition: SQL): SQL<number> {

@@ -21,8 +21,8 @@ import {
 } from './member';
 
 /**
- * Removes a member for good, and deletes the member's tokens and sessions in the same transaction. Does nothing for a member who is
- * removed already.
+ * Removes a member for good, and deletes the member's tokens and sessions in the same transaction. Does nothing if the
+ * member is already removed.
  * @throws Problem `insufficient_role` for an owner if the caller is not one; `last_owner` if the account would be left
  *   without an active owner; `conflict` for a member that was changed at the same time
  */
@@ -51,9 +51,9 @@ export async function removeMember(context: UserContext, { member }: { member: M
 }
 
 /**
- * Makes the statements that remove a member for good and end every way in which the member can act.
+ * Makes the statements that remove a member for good and revoke the member's tokens, sessions and passkeys.
  * @param found the condition that finds the member
- * @param status the value of the column, or SQL for it
+ * @param status the new status; SQL that yields NULL aborts the transaction
  */
 export function removeMemberStatements(
   write: RecordWriter,

@@ -11,7 +11,7 @@ import { Invitation, makeInvitation } from './invitation';
 import { isMemberWithId, type MemberRow, memberInPath, refuseMember, requireGrantable, requireMember } from './member';
 
 /**
- * Makes a new invitation for a member who has not joined yet. The old one ends.
+ * Makes a new invitation for a member who has not joined yet. The old invitation no longer works.
  * @throws Problem `insufficient_role` for a role that the caller cannot give; `conflict` for a member who is not invited
  */
 export async function renewInvitation(context: UserContext, { member }: { member: MemberRow }): Promise<Invitation> {

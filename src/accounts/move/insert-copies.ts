@@ -11,7 +11,7 @@ import {
   type Renumbering,
 } from './moved-tables';
 
-/** Characters of rows that one statement inserts at most: D1 takes 2 MB, and a character may have three bytes. */
+/** Maximum characters of rows in one statement: D1 takes 2 MB, and a character may have three bytes. */
 const STATEMENT_CHARACTERS = 500_000;
 
 /**
@@ -36,16 +36,17 @@ export function insertCopies(
 }
 
 /**
- * Assigns numbers of the new shard to agents or webhooks that have none there yet.
+ * Makes the statements that assign numbers of the new shard to agents or webhooks that have none there yet.
  *
- * Inserts a row with the greatest number and deletes it again, so that SQLite never assigns these numbers to others.
+ * They also insert a placeholder row with the highest of these numbers and delete it again: SQLite then never assigns the
+ * numbers to other rows.
  */
 function assignNumbers({ build }: Database, kind: NumberedKind, numbers: number[], account: number): Statement[] {
   const code = codeOf(MOVED_NUMBERS, kind);
   const name = `${kind}s`;
   const table = sql.raw(name);
   const last = sql`coalesce((select seq from sqlite_sequence where name = ${name}), 0)`;
-  const further: Record<NumberedKind, SQL> = {
+  const placeholder: Record<NumberedKind, SQL> = {
     agent: sql`(number, account, id, name, key_prefix, metadata, is_active, created_at, updated_at)
       select becomes, 0, zeroblob(16), '', '', '{}', 0, 0, 0`,
     webhook: sql`(number, account, id, url, events, is_active, secret, starts_after, created_at, updated_at)
@@ -56,7 +57,7 @@ function assignNumbers({ build }: Database, kind: NumberedKind, numbers: number[
       select ${account}, ${code}, value, ${last} + row_number() over (order by value)
       from json_each(${JSON.stringify(numbers)})
       where value not in (select number from ${moveNumbers} where account = ${account} and kind = ${code})`,
-    sql`insert into ${table} ${further[kind]}
+    sql`insert into ${table} ${placeholder[kind]}
       from ${moveNumbers} where account = ${account} and kind = ${code} and becomes > ${last}
       order by becomes desc limit 1`,
     sql`delete from ${table} where account = 0`,

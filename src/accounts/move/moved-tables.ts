@@ -45,7 +45,7 @@ export type NumberedKind = (typeof MOVED_NUMBERS)[number];
 
 /**
  * How to copy a column whose value depends on the shard: as the number of the account, an agent or a webhook, as a
- * position in the log (see {@link LOG_SPAN}), not at all, or as the value of an expression. Other columns are unchanged.
+ * position in the log (see {@link LOG_SPAN}), not at all (`left out`), or as the value of an SQL expression.
  */
 type Kind = 'account' | NumberedKind | 'position' | 'left out' | SQL;
 
@@ -60,6 +60,7 @@ export interface MovedTable {
   key: readonly string[];
   /** The key after which the account's rows begin, if the key itself does not name the account. */
   start?: (account: MovedAccount) => string;
+  /** How to copy columns whose values depend on the shard, by column. Other columns are copied unchanged. */
   kinds?: Record<string, Kind>;
 }
 
@@ -122,8 +123,8 @@ export const TRACKED_TABLES: readonly MovedTable[] = [
  */
 export const LAST_TABLES: readonly MovedTable[] = [
   { table: trees, of: ownAccount, key: ['account'], kinds: account },
-  // These rows no longer name their account, so all are copied. On the new shard the ones of other accounts erase
-  // nothing.
+  // These rows no longer name their account, so the rows of all accounts are copied. Those of other accounts get numbers
+  // that nothing on the new shard has, and so erase nothing there.
   ...MOVED_NUMBERS.map((kind) => ({
     table: erasures,
     of: () => sql`kind = ${codeOf(ERASURE_KINDS, kind)}`,
@@ -159,7 +160,7 @@ export const LAST_TABLES: readonly MovedTable[] = [
  * Nested tables take two selects, for the rest of one parent and for the parents after it: with a bound on the whole
  * key, SQLite would start from the first row of the table each time.
  * @param after the key after which to start; null for the first row
- * @param limit the greatest number of rows; without it, all
+ * @param limit the maximum number of rows; without it, all
  */
 export function selectRows(moved: MovedTable, owner: MovedAccount, after: string | null, limit?: number): SQL {
   const { of, isNested, key, start } = moved;
@@ -210,7 +211,7 @@ export function deleteRows(moved: MovedTable, keys: string, renumbering: Renumbe
     where ${hasKey(moved, owner, sql`select ${keyColumns(moved, renumbering)} from json_each(${keys})`)}`;
 }
 
-/** The different numbers of agents or webhooks in rows. Each needs a number on the new shard. */
+/** Returns the numbers of agents or webhooks that rows contain, each once. Each needs a number on the new shard. */
 export function numbersInRows(moved: MovedTable, rows: readonly string[], kind: NumberedKind): number[] {
   const { kinds = {} } = moved;
   const places = copiedColumns(moved).flatMap((name, i) => (kinds[name] === kind ? [i] : []));
@@ -250,7 +251,7 @@ function keyColumns({ table, key, kinds = {} }: MovedTable, renumbering?: Renumb
   return sql.join(values, sql`, `);
 }
 
-/** Whether some key columns sort after the same columns of a JSON key. */
+/** The condition that some key columns of a row sort after the same columns of a JSON key. */
 function isAfterKey(moved: MovedTable, names: readonly string[], json: string): SQL {
   const values = names.map((name) => keyValue(moved, name, json));
   return sql`${tuple(names)} > (${sql.join(values, sql`, `)})`;

@@ -46,18 +46,19 @@ export interface MoverShard {
 }
 
 /**
- * The shards on which a move holds its account, that is, blocks every change. Other tasks must not run there: they
- * would find half of an account.
- * @param name the shard that stores this row of the move
+ * Returns the names of the shards on which a move holds its account, that is, blocks every change. Other tasks must not
+ * run there: they would find half of an account.
+ * @param name the shard that stores this row of the move; the other shard has a row of its own
  */
 export function shardsHeldByMove(name: string, { direction, shard, heldAt, hasLeft, step }: Move): string[] {
   if (direction === 'in') return step > TRACKED_TABLES.length ? [name] : [];
   return heldAt !== null && !hasLeft ? [name, shard] : [];
 }
 
-/** A move away from this shard, and the state of its account. */
+/** A move away from this shard, and what it has to wait for or give up for. */
 interface FoundMove {
   move: Move;
+  /** Whether the account was deleted after the move was ordered. */
   isDeleted: boolean;
   /** Whether a worker may be writing an export or report of the account now. */
   isFileInProgress: boolean;
@@ -80,7 +81,8 @@ const agentErasure = codeOf(ERASURE_KINDS, 'agent');
 const webhookErasure = codeOf(ERASURE_KINDS, 'webhook');
 
 /**
- * Moves accounts from one shard to other shards. A row in `moves` orders a move.
+ * Moves accounts from one shard to other shards. A row in `moves` on the old shard, the departure, orders a move
+ * (`dev/move-account.ts` inserts it); the mover inserts a row on the new shard, the arrival.
  *
  * 1. The account stays in use while its rows are copied, slice by slice. Triggers record in `move_changes` which of
  *    them change meanwhile, and these are copied again.
@@ -122,8 +124,8 @@ export class Mover {
   }
 
   /**
-   * Deletes the copies on this shard whose moves were abandoned, and has their remaining rows erased later. Returns
-   * false, because it handles all of them.
+   * Deletes the copies on this shard whose moves were abandoned; the erasure tasks erase their remaining rows.
+   * @returns false, as a task does that has nothing more to do: one call handles all copies
    */
   eraseAbandonedCopies(): Promise<boolean> {
     return stopAtLostTurn(async () => {
@@ -166,7 +168,7 @@ export class Mover {
       return 'goes on';
     }
     if (arrival.step === TRACKED_TABLES.length) {
-      // Requests of a held account wait for the end of the move, so its slices are as large as possible.
+      // The service refuses the requests of a held account until the move ends, so slices are then as large as possible.
       const limit = move.heldAt === null ? Math.min(this.size.rows, this.sizes.changes) : this.sizes.changes;
       const changes = await this.measure(target, () => this.copyChanges(move, target, arrival, limit));
       if (move.heldAt !== null) {
@@ -175,7 +177,7 @@ export class Mover {
         return 'held';
       }
       if (changes === limit) return 'goes on';
-      // From here on none of the account's rows can change.
+      // From here on no row of the account can change.
       await takeTurn(source, move, [updateMove(source, move, { heldAt: now })]);
       return 'held';
     }
@@ -318,7 +320,7 @@ export class Mover {
     ]);
   }
 
-  /** Releases the account on the other shard, and makes every shard that redirects to this one redirect to that one. */
+  /** Releases the account on the other shard. Every shard that redirects to this shard then redirects to the other one. */
   private async finish(move: Move, target: MoverShard): Promise<void> {
     const others = this.shards.filter((shard) => shard !== this.source && shard !== target);
     const { build } = target.database;
@@ -379,7 +381,7 @@ function deleteAccountRows({ build }: Database, account: number): Statement[] {
   ];
 }
 
-/** Deletes the copy of an account whose move was abandoned, and has its remaining rows erased later. */
+/** Deletes the copy of an account whose move was abandoned. The erasure tasks erase its remaining rows. */
 async function eraseCopy(database: Database, arrival: Move): Promise<void> {
   const { build } = database;
   const { account } = arrival;
@@ -393,8 +395,9 @@ async function eraseCopy(database: Database, arrival: Move): Promise<void> {
 }
 
 /**
- * Erases the copied rows of agents and webhooks that were deleted since, or has them erased later. The keys are JSON
- * arrays from `move_changes`.
+ * Makes the statements that erase the copied rows of agents and webhooks that were deleted since. Of webhooks they only
+ * order the erasure.
+ * @param agentsGone the keys of deleted agents, a JSON array from `move_changes`; so for webhooks
  */
 function eraseDeleted({ build }: Database, agentsGone: string, webhooksGone: string, account: number): Statement[] {
   const numbers = (kind: NumberedKind, keys: string) => sql`
@@ -414,7 +417,7 @@ function eraseDeleted({ build }: Database, agentsGone: string, webhooksGone: str
   );
 }
 
-/** Runs queries for rows to copy, in one round trip; in none without queries. */
+/** Loads the rows to copy that each query selects, in one round trip; in none if there are no queries. */
 function loadCopies(source: Database, queries: SQL[]): Promise<CopiedRow[][]> {
   const columns = { row: sql<string>`copied_row`, key: sql<string>`copied_key` };
   return loadNonNull(

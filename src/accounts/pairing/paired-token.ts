@@ -3,7 +3,7 @@ import type { Scope } from '../../http/context';
 import { ROLE_SCOPES } from '../../http/roles';
 import { DAY } from '../../lib/time';
 
-/** For how many milliseconds the token of a paired program lives. */
+/** Lifetime of a paired program's token, in milliseconds. */
 export const PAIRED_TOKEN_LIFETIME = 30 * DAY;
 
 /** The scopes of a paired program: those of the member's role, but it cannot change members or make user tokens. */

@@ -7,7 +7,7 @@ import type { Page } from '../../http/page';
 import { pageOf } from '../../http/response-fields';
 import { Passkey, presentPasskey, selectPasskeys } from './passkey';
 
-/** Lists the passkeys of the member who calls, the oldest first, without removed ones; none for the account's tokens. */
+/** Lists the passkeys of the member who calls, oldest first, without removed ones. A token of the account has none. */
 export async function listPasskeys({ reader, principal }: UserContext): Promise<Page<Passkey>> {
   const { account, member } = principal;
   const [rows] = member ? await reader.load([selectPasskeys(reader, account.number, member.id)]) : [[]];

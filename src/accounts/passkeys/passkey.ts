@@ -9,7 +9,7 @@ import { lazy } from '../../lib/lazy';
 import { formatTime, formatTimeOrNull } from '../../lib/time';
 import type { Id } from '../../lib/typeid';
 
-/** The greatest number of passkeys of a member that are not removed. */
+/** Maximum number of passkeys of a member that are not removed. */
 export const MAX_PASSKEYS = 20;
 
 export type PasskeyRow = InferSelectModel<typeof passkeys>;

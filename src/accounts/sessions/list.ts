@@ -13,14 +13,14 @@ import { lazy } from '../../lib/lazy';
 import type { Id } from '../../lib/typeid';
 import { isOwnSession, presentSession, Session } from './session';
 
-const SessionList = lazy(() => z.strictObject(pageParameters(20, 100)));
+const SessionListQuery = lazy(() => z.strictObject(pageParameters(20, 100)));
 
 /**
- * Lists the console sessions of the member who calls, or those of the account's own tokens for one of them, newest first.
+ * Lists the console sessions of the caller, newest first: see {@link isOwnSession}.
  */
 export async function listSessions(
   context: UserContext,
-  input: z.output<ReturnType<typeof SessionList>>,
+  input: z.output<ReturnType<typeof SessionListQuery>>,
 ): Promise<Page<Session>> {
   const { reader, principal, runtime } = context;
   const { account, member } = principal;
@@ -56,6 +56,6 @@ export const listSessionsRoute = new Hono().get(
     success: ok(pageOf(Session)),
   }),
   userAccess('account:read'),
-  query(SessionList),
+  query(SessionListQuery),
   async (c) => answer(c, await listSessions(c.var.context, c.req.valid('query'))),
 );

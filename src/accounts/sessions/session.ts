@@ -37,22 +37,22 @@ export const Session = lazy(() =>
 
 export type Session = z.output<ReturnType<typeof Session>>;
 
-/** When a session ends if it is not used until then, in milliseconds since the epoch. */
+/** The time at which a session ends if it is not used again, in milliseconds since the epoch. */
 export function sessionEnd({ createdAt, lastSeenAt }: { createdAt: number; lastSeenAt: number }): number {
   return Math.min(lastSeenAt + SESSION_IDLE_TIME, createdAt + SESSION_LIFETIME);
 }
 
 /**
- * The condition that finds the caller's own sessions: those of the member who calls, also with the member's tokens; for a
- * token of the account, those with the account's tokens. A session whose token has expired is over.
+ * The condition that finds the caller's own sessions. A member has those that the member or the member's tokens started; a
+ * token of the account has those that any of the account's own tokens started. A session ends when its token expires.
  */
 export function isOwnSession(principal: UserPrincipal, now: number) {
   const { account, member } = principal;
   const isLive = or(isNull(userTokens.expiresAt), gt(userTokens.expiresAt, now));
   const ofMember = and(eq(sessions.account, account.number), member ? eq(sessions.member, member.id) : sql`false`);
   const ofToken = and(eq(sessions.account, userTokens.account), eq(sessions.token, userTokens.id));
-  // Each half has an index, the second one from the tokens on. A condition on the account instead would read the sessions of
-  // all its members.
+  // Each half uses an index: the second one finds the tokens first, then their sessions. A condition on the account instead
+  // would read the sessions of all its members.
   return sql`${sessions.hash} in (
     select ${sessions.hash} from ${sessions} where ${ofMember}
     union all

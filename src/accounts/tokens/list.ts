@@ -12,15 +12,15 @@ import { lazy } from '../../lib/lazy';
 import type { Id } from '../../lib/typeid';
 import { isOwnToken, presentUserToken, UserToken } from './user-token';
 
-const UserTokenList = lazy(() => z.strictObject(pageParameters(20, 100)));
+const UserTokenListQuery = lazy(() => z.strictObject(pageParameters(20, 100)));
 
 /**
- * Lists the user tokens of the member who calls, or those of the account for one of its own tokens. Newest first, without
- * the tokens themselves.
+ * Lists the user tokens of the caller, newest first, without the tokens themselves. A member has the member's own tokens; a
+ * token of the account has all of the account's own tokens.
  */
 export async function listUserTokens(
   context: UserContext,
-  input: z.output<ReturnType<typeof UserTokenList>>,
+  input: z.output<ReturnType<typeof UserTokenListQuery>>,
 ): Promise<Page<UserToken>> {
   const { reader, principal } = context;
   const { account, member } = principal;
@@ -48,6 +48,6 @@ export const listUserTokensRoute = new Hono().get(
     success: ok(pageOf(UserToken)),
   }),
   userAccess('account:read'),
-  query(UserTokenList),
+  query(UserTokenListQuery),
   async (c) => answer(c, await listUserTokens(c.var.context, c.req.valid('query'))),
 );

@@ -15,7 +15,7 @@ import { lazy } from '../../lib/lazy';
 import { formatTime, formatTimeOrNull } from '../../lib/time';
 import type { Id } from '../../lib/typeid';
 
-/** The greatest number of user tokens, without expired ones, of an account itself and of each member. */
+/** Maximum number of user tokens, without expired ones, of an account itself and of each member. */
 export const MAX_USER_TOKENS = 100;
 
 export const UserTokenCreation = lazy(() =>
@@ -151,7 +151,8 @@ export async function makeUserToken(
     lastUsedAt: null,
     createdAt: now,
   };
-  // NULL, which the column refuses, if the account is deleted, or it or the member has the maximum number of tokens.
+  // NULL if the account is deleted, or it or the member has the maximum number of tokens: the NOT NULL column aborts the
+  // transaction.
   const owner = sql`(
     select ${accounts.number} from ${accounts} where ${accounts.id} = ${sql.param(account, accounts.id)}
       and (

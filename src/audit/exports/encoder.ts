@@ -3,16 +3,16 @@ import type { ExportedEntry } from './source';
 
 /** Encodes entries in one file format. */
 export interface Encoder {
-  /** The most entries that the next call of {@link add} takes. */
-  readonly wanted: number;
-  /** Adds entries, and returns the bytes that are ready. There are none while it waits for more entries. */
+  /** Maximum entries for the next call of {@link add}. */
+  readonly maxEntries: number;
+  /** Adds entries, and returns the next bytes of the file; none while it buffers the entries. */
   add(entries: ExportedEntry[]): Uint8Array[];
-  /** Returns the last bytes. */
+  /** Returns the last bytes of the file. */
   end(): Uint8Array[];
-  /** The number of entries in the bytes that this encoder has returned. */
+  /** The number of entries in the bytes that this encoder has returned; buffered ones do not count. */
   readonly rows: number;
-  /** The first entry that was added and is not in the bytes yet; undefined if there is none. */
-  readonly held: ExportedEntry | undefined;
-  /** Returns a state from which another encoder can continue after the bytes so far. */
+  /** The first entry that was added and is not in the returned bytes yet; undefined if there is none. */
+  readonly firstBuffered: ExportedEntry | undefined;
+  /** Returns the state from which another encoder can continue after the bytes so far. */
   save(): Json;
 }

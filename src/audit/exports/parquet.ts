@@ -7,11 +7,11 @@ import type { Encoder } from './encoder';
 import { type Column, listColumns } from './parquet-columns';
 import type { ExportedEntry } from './source';
 
-/** A row group is held in memory until it has this many entries, or this many characters of text. */
+/** A row group is buffered until it has this many entries, or this many characters of text. */
 const GROUP_ROWS = 16_384;
 const GROUP_CHARACTERS = 8 * 2 ** 20;
-/** Minimum entries to ask for, even if the row group needs fewer: small reads cost more than reading some entries twice. */
-const MIN_WANTED = 256;
+/** Minimum of `maxEntries`, even if the row group needs fewer: small reads cost more than reading some entries twice. */
+const MIN_ENTRIES = 256;
 
 interface Saved {
   groups: RowGroup[];
@@ -22,7 +22,7 @@ interface Saved {
 /** Encodes entries as Parquet, one row group at a time. Its state can be saved between two row groups. */
 export class ParquetEncoding implements Encoder {
   rows = 0;
-  private waiting: ExportedEntry[] = [];
+  private buffered: ExportedEntry[] = [];
   private characters = 0;
   private readonly columns: Column[];
   private readonly bytes = new ByteWriter();
@@ -45,26 +45,26 @@ export class ParquetEncoding implements Encoder {
     }
   }
 
-  get wanted(): number {
-    return Math.max(MIN_WANTED, GROUP_ROWS - this.waiting.length);
+  get maxEntries(): number {
+    return Math.max(MIN_ENTRIES, GROUP_ROWS - this.buffered.length);
   }
 
-  get held(): ExportedEntry | undefined {
-    return this.waiting[0];
+  get firstBuffered(): ExportedEntry | undefined {
+    return this.buffered[0];
   }
 
   add(entries: ExportedEntry[]): Uint8Array[] {
     const chunks: Uint8Array[] = [];
     for (const entry of entries) {
-      this.waiting.push(entry);
+      this.buffered.push(entry);
       this.characters += entry.details.length + entry.resource.length + entry.userAgent.length;
-      if (this.waiting.length >= GROUP_ROWS || this.characters >= GROUP_CHARACTERS) chunks.push(this.writeGroup());
+      if (this.buffered.length >= GROUP_ROWS || this.characters >= GROUP_CHARACTERS) chunks.push(this.writeGroup());
     }
     return chunks;
   }
 
   end(): Uint8Array[] {
-    const last = this.waiting.length > 0 ? [this.writeGroup()] : [];
+    const last = this.buffered.length > 0 ? [this.writeGroup()] : [];
     this.writer.finish();
     return [...last, this.takeBytes()];
   }
@@ -75,7 +75,7 @@ export class ParquetEncoding implements Encoder {
   }
 
   private writeGroup(): Uint8Array {
-    const entries = this.waiting;
+    const entries = this.buffered;
     const start = this.bytes.offset;
     const columns = this.columns.map((column) => column.write(this.bytes, entries));
     const sizes = columns.map(({ meta_data }) => meta_data?.total_uncompressed_size ?? 0n);
@@ -87,7 +87,7 @@ export class ParquetEncoding implements Encoder {
     });
     this.writer.num_rows += BigInt(entries.length);
     this.rows += entries.length;
-    this.waiting = [];
+    this.buffered = [];
     this.characters = 0;
     return this.takeBytes();
   }

@@ -72,12 +72,12 @@ class ExportProducer implements Producer {
   }
 
   get reached(): number {
-    // Entries that the encoder holds are not in the bytes yet. A job that continues reads them again.
-    return this.encoder.held?.pos ?? this.span.low;
+    // Buffered entries are not in the bytes yet. A job that continues reads them again.
+    return this.encoder.firstBuffered?.pos ?? this.span.low;
   }
 
   async next(): Promise<{ chunks: Uint8Array[]; ended: boolean }> {
-    const limit = Math.min(this.input.batchRows, this.encoder.wanted);
+    const limit = Math.min(this.input.batchRows, this.encoder.maxEntries);
     const { entries, next } = await this.source.read(this.span, limit);
     this.span = { low: next, high: this.span.high };
     this.records?.add(entries);

@@ -18,8 +18,8 @@ export interface TextFormat {
 
 /** Encodes entries as UTF-8 text. */
 export class TextFileEncoder implements Encoder {
-  readonly wanted = Number.POSITIVE_INFINITY;
-  readonly held = undefined;
+  readonly maxEntries = Number.POSITIVE_INFINITY;
+  readonly firstBuffered = undefined;
   rows = 0;
   private readonly encoder = new TextEncoder();
 

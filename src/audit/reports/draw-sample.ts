@@ -6,13 +6,13 @@ import { sha256 } from '../../lib/bytes';
 import { type AuditEntry, type EntryRow, entryColumns, isAgentOfEntry, presentEntry } from '../entry';
 import type { PositionRange } from '../find-file-range';
 
-/** The maximum number of entries in a sample. */
+/** Maximum number of entries in a sample. */
 export const SAMPLE_SIZE = 25;
 
 /** Positions drawn at a time and read in one query. */
 const BATCH = 200;
 
-/** The maximum number of draws. A sample stays smaller if almost all entries of the period were erased. */
+/** Maximum number of draws. A sample stays smaller if almost all entries of the period were erased. */
 export const MAX_DRAWS = 50 * BATCH;
 
 /**

@@ -9,7 +9,7 @@ import { idBytes, parseId, smallestIdAt } from '../../lib/typeid';
 import type { ReportContent } from './content';
 import { coverageEnd, reportRequest } from './report';
 
-/** The maximum number of key rotations, and of configuration changes, that a report lists: the newest. */
+/** Maximum number of key rotations, and of configuration changes, that a report lists: the newest. */
 export const MAX_LISTED_ACTIVITY = 100;
 
 /** An agent as it is now, except for the age of its key. */

@@ -82,7 +82,7 @@ interface TargetProps {
   scopes: readonly Scope[];
 }
 
-/** What it was done to: `the agent Mailer`, or `a webhook` for kinds without names. It leads to its page while there is one. */
+/** Names the target: `the agent Mailer`, or `a webhook` for kinds without names. Links to its page if it has one. */
 function Target({ id, kind, names, scopes }: TargetProps) {
   const [prefix = ''] = id.split('_', 1);
   const [path, scope] = PAGES[prefix] ?? [];

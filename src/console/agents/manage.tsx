@@ -7,7 +7,7 @@ import { Action, Form, SelectField, TextField } from '../parts/form';
 import { visibleText, Written } from '../parts/text';
 import { AgentFields, type Owner } from './fields';
 
-/** For how many seconds a replaced key may still work. */
+/** Seconds for which a replaced key may still work. */
 const GRACE_PERIODS: readonly [seconds: string, label: string][] = [
   [0, 'not at all: it ends now, with all older ones'],
   [HOUR, 'for 1 hour'],
@@ -114,8 +114,8 @@ export function Manage({ agent, names, owners, refused }: ManageProps) {
 }
 
 /**
- * What the form shows before somebody types. An owner who is no longer active stays until another one is chosen. Those who may
- * not read who the members are cannot choose another one.
+ * The first values of the form. An owner who is no longer active stays in the list until another one is chosen. A caller who
+ * may not read members cannot choose another owner.
  */
 function editProps({ name, description = '', owner_id }: Agent, names: Names, owners: Owner[] | null) {
   const present = owner_id ?? '';

@@ -14,7 +14,7 @@ interface StatisticsProps {
   now: number;
 }
 
-/** What an agent asked for in a period and what became of it. Each bar leads to what it counts. */
+/** Shows an agent's requests and tokens of a period, by their status. Each bar links to the list of what it counts. */
 export function Statistics({ id, statistics, scopes, now }: StatisticsProps) {
   const { period, total_requests: total, approved_requests, avg_approval_time_ms } = statistics;
   const share = (count: number) => `${count.toLocaleString('en')} (${Math.round((100 * count) / total)}%)`;

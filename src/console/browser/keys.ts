@@ -15,7 +15,7 @@ export function startKeys(): void {
     box.checked = isOn();
     box.addEventListener('change', () => localStorage.setItem(SETTING, box.checked ? 'on' : 'off'));
   }
-  // The key E of the inbox leads to the limits of a request.
+  // The key E of the inbox opens the limits of a request.
   if (location.hash === '#limits') press('edit');
 }
 

@@ -1,3 +1,5 @@
+// Conversions of bytes, for the pages that verify proofs and signatures in the browser.
+
 export type Bytes = Uint8Array<ArrayBuffer>;
 
 export async function sha256(bytes: Bytes): Promise<Bytes> {

@@ -8,11 +8,11 @@ export function ShownState({ updatedAt }: { updatedAt: string }) {
 }
 
 /**
- * Keeps a form that was shown before somebody else made a change from undoing that change unnoticed. Shown again, the form
- * can be sent once more.
- * @param updatedAt when the thing was changed last
- * @param present what the fields are now, in words
- * @param changes what the form would change
+ * Refuses a form that was loaded before somebody else changed the object, so that it does not undo that change unnoticed.
+ * The caller then shows the form again, and it can be sent once more.
+ * @param updatedAt when the object was last changed
+ * @param present the present values of the fields, in words
+ * @param changes the fields that the form would change
  * @throws Problem `conflict`, which says what each field is now that the form would change
  */
 export function requireUnchanged(
@@ -33,8 +33,8 @@ export function requireUnchanged(
 }
 
 /**
- * Keeps a button on an old page from giving back what somebody took away meanwhile, such as from switching an agent on
- * that was changed since it was switched off. Switching off is allowed from any page.
+ * Refuses to switch an object on if it was changed after the page with the button was loaded: somebody may have switched
+ * it off for a reason that the page does not show. Switching off is allowed from any page.
  * @throws Problem `conflict`
  */
 export function requireUnchangedToActivate(what: string, form: Form, updatedAt: string): void {

@@ -11,7 +11,7 @@ import { sendPage } from '../frame/page';
 import { Code } from '../parts/text';
 import type { ConsoleContext } from '../session/access';
 
-/** The greatest number of requests that are denied at once. Each takes two round trips. */
+/** Maximum number of requests that are denied at once. Each takes two round trips. */
 const MAX_DENIED = 25;
 
 /**

@@ -3,7 +3,7 @@ import type { MemberRef } from '../../http/context';
 import { MINUTE } from '../../lib/time';
 import { requirePerson, type SignedIn } from '../session/access';
 
-/** For how many milliseconds after the sign-in a member may change the own passkeys and pair programs. */
+/** Milliseconds after the sign-in in which a member may change the own passkeys and pair programs. */
 const FRESH = 10 * MINUTE;
 
 /** Whether a member signed in as a person so recently that passkeys may be changed and programs paired. */

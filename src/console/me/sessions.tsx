@@ -58,7 +58,7 @@ export async function endOwnSession(c: ConsoleContext): Promise<Response> {
   return c.redirect('/console/me', 303);
 }
 
-/** Ends the session in which the member is signed in. After the next sign-in the member comes to the page that the form names. */
+/** Ends the session in which the member is signed in. The next sign-in shows the page that the form names. */
 export async function signOut(c: ConsoleContext): Promise<Response> {
   const { context, session } = c.var.signedIn;
   await endSession(context, { id: session.id });

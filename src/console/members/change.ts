@@ -12,8 +12,8 @@ import type { RefusedForm } from './member-forms';
 type MemberContext = ConsoleContext<Awaited<ReturnType<typeof memberInPath>>>;
 
 /**
- * Changes the name and the role of a member. What stays as it is does not count as changed. An old form does not bring back
- * a role that was taken away meanwhile.
+ * Changes the name and the role of a member. Fields with the stored value do not count as changed. A form that was loaded
+ * earlier does not restore a role that was taken away meanwhile.
  */
 export async function changeMember(c: MemberContext): Promise<Response> {
   return changeAs(c, 'change', async (member, form) => {

@@ -18,7 +18,7 @@ const SYSTEMS = [
   ['Linux', 'Linux'],
 ] as const;
 
-/** The greatest number of characters of a program's own name. */
+/** Maximum number of characters of a program's own name. */
 const MAX_NAME = 40;
 
 /** From which device a request came, in words: `Firefox on Windows`, or the name of the program. */

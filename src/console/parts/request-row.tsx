@@ -12,7 +12,7 @@ interface RequestRowProps {
   children: Child;
 }
 
-/** A request as a line of a list, which leads to its page. */
+/** A request as a line of a list, with a link to its page. */
 export function RequestRow({ request: { id, title, action, resource, status }, agent, children }: RequestRowProps) {
   return (
     <li class="request" data-row>

@@ -1,7 +1,7 @@
 import { shorten } from '../../lib/text';
 import { Written } from './text';
 
-/** The greatest number of characters of a text in a list: one request may not push the others out of sight. */
+/** Maximum number of characters of a text in a list: one request may not push the others out of sight. */
 export const MAX_IN_LIST = 120;
 
 interface RequestTitleProps {

@@ -67,7 +67,7 @@ export function showCard(c: CardContext): Promise<Response> {
 
 /**
  * Answers with the card of a permission.
- * @param refused why the decision was refused that was just sent, and its form
+ * @param refused why the decision in this request was refused, and its form
  */
 export async function sendCard(
   c: SignedInRequest,

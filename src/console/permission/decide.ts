@@ -87,7 +87,7 @@ function readDecision(form: Form, row: ReviewedPermission) {
 }
 
 /**
- * The form's limits are those that the votes at that time had left.
+ * Refuses a form that was loaded before the last vote: it shows limits that this vote may have narrowed.
  * @throws Problem `conflict` if somebody has voted since
  */
 function requireSameProposal(form: Form, { review }: ReviewedPermission): void {

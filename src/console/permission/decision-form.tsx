@@ -22,14 +22,14 @@ const REASONS = [
 interface DecisionFormProps {
   row: ReviewedPermission;
   standing: Standing;
-  /** Whether the reader's scopes allow decisions. */
+  /** Whether the scopes of the member who sees the form allow decisions. */
   mayDecide: boolean;
   principal: UserPrincipal;
   mayMakeRule: boolean;
   hasPasskey: boolean;
   names: Names;
   refusal?: Refusal;
-  /** The form that was refused. */
+  /** The form as it was sent and refused. */
   form?: Form;
 }
 
@@ -62,7 +62,7 @@ export function DecisionForm(props: DecisionFormProps) {
   }
   const mayApprove = standing === 'decide';
   const votes = String(row.review?.votes.length ?? 0);
-  // What was typed about other limits than these says nothing.
+  // Limits are shown again as typed, unless a vote in between has changed the limits that they narrow.
   const typed = form && Number(form.text('votes')) === Number(votes) ? form : undefined;
   const needsPasskey = row.review?.rule.passkey === true;
   const path = `/console/permissions/${row.id}`;
@@ -161,7 +161,7 @@ function Panel({ refusal, children }: { refusal: Refusal | undefined; children: 
   );
 }
 
-/** What was refused. Limits that were typed too high are marked at their fields. */
+/** Says why the decision was refused. Limits that are too high are also marked at their fields. */
 function RefusalNotice({ refusal }: { refusal: Refusal }) {
   return (
     <div class="notice bad" role="alert">

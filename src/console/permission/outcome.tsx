@@ -24,7 +24,7 @@ const WORDS: Record<Permission['status'], string> = {
   expired: 'Expired',
 };
 
-/** How a request ended: what was decided, by whom and when, and what became of the token. */
+/** Shows how a request ended: what was decided, by whom and when, and the state of the token. */
 export function Outcome({ permission, isWithdrawn, names, refusal, next }: OutcomeProps) {
   const { status, decided_by, policy_id, decided_at, decision_reason, token, expires_at, updated_at } = permission;
   const by = policy_id ?? decided_by;

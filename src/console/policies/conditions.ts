@@ -47,8 +47,8 @@ function isPlain(value: unknown): boolean {
 }
 
 /**
- * The conditions that the rows and the others make together, and what is wrong with rows. Rows that are empty do not
- * count. What is wrong with a value says the schema of the API.
+ * Returns the conditions that the rows and the other conditions make together, and the faults of rows. Skips empty rows.
+ * Does not check values: the schema of the API does.
  */
 export function readConditions(
   rows: ConditionRow[],

@@ -23,7 +23,7 @@ interface PeopleFieldsProps {
   hint: string;
 }
 
-/** Boxes for the roles and the members that may decide. Others that the policy names are there too, so that they stay. */
+/** Boxes for the roles and members that may decide, and for any others that the policy names, so that these stay. */
 export function PeopleFields({ legend, name, values, deciders, names, hint }: PeopleFieldsProps) {
   const { roles, members } = values;
   return (

@@ -18,7 +18,7 @@ import { batched, type Edited, Editor, loadEditor, readDays } from './editor';
 import { PolicySentence } from './sentence';
 import { readValues, valuesOf } from './values';
 
-/** What the sentence at the top of the page says better than a few words. */
+/** Stands for a field that a few words cannot show, but the sentence at the top of the page does. */
 const AT_TOP = 'as the sentence at the top says';
 
 type PolicyContext = ConsoleContext<Awaited<ReturnType<typeof policyInPath>>>;
@@ -46,7 +46,7 @@ export async function changePolicy(c: PolicyContext): Promise<Response> {
     return c.redirect(`/console/policies#${row.id}`, 303);
   } catch (error) {
     const refusal = refusalOf(error);
-    // Who has read that somebody else changed it may overwrite that.
+    // The page shows the other person's change, so the next attempt may overwrite it.
     const isConflict = error instanceof Problem && error.code === 'conflict';
     return sendPolicy(c, { ...edited, refusal, ...(isConflict && { shown: policy.updated_at }) });
   }
@@ -61,7 +61,7 @@ function changesOf(policy: Policy, draft: PolicyDraft): Partial<PolicyDraft> {
   );
 }
 
-/** The fields of a policy as they are now, in words. The sentence at the top of the page says the others. */
+/** Writes the present fields of a policy in words. The sentence at the top of the page shows the others. */
 function inWords({ name, effect, actions, resources, priority, reason, ...policy }: Policy) {
   return {
     ...{ name, effect, priority: String(priority), reason: reason ?? '' },
@@ -100,7 +100,7 @@ function requirePolicy(c: PolicyContext): PolicyRow {
   return policy;
 }
 
-/** @param edited with the state of the policy that the member has seen, if it was not loaded just now */
+/** @param edited `shown` is the version that the member has seen, if that is not the stored one */
 async function sendPolicy(c: PolicyContext, edited: Edited & { shown?: string }): Promise<Response> {
   const row = requirePolicy(c);
   const { context } = c.var.signedIn;

@@ -5,7 +5,7 @@ import { concatBytes, equalBytes, fromBase64Url, toBase64Url } from '../../lib/b
 import type { Keyring } from '../../lib/secrets';
 import { MINUTE } from '../../lib/time';
 
-/** For how many milliseconds a challenge can be answered. */
+/** Lifetime of a challenge, in milliseconds. */
 const CHALLENGE_LIFETIME = 5 * MINUTE;
 
 const RANDOM_LENGTH = 16;

@@ -44,7 +44,7 @@ interface SignIn {
   /** The number of the account. */
   account: number;
   member: Id<'member'>;
-  /** The number of the account as SQL: NULL, which the column refuses, if the member can no longer sign in in this way. */
+  /** The account's number as SQL: NULL, so that the transaction aborts, if the member can no longer sign in in this way. */
   accountIfAllowed: SQL<number>;
   /** Can be used for one sign-in. */
   challenge: Challenge;

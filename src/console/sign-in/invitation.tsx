@@ -108,7 +108,7 @@ export async function acceptInvitation(
     row.hash ? eq(members.invitationHash, row.hash) : sql`false`,
     gt(members.invitationExpiresAt, now),
   );
-  // NULL, which the column refuses, if the invitation was used, replaced or withdrawn meanwhile.
+  // NULL if the invitation was used, replaced or withdrawn meanwhile: the NOT NULL column aborts the transaction.
   const number = sql<number>`(select ${members.account} from ${members} where ${isInvited})`;
   const record = (action: 'member.joined' | 'passkey.added' | 'session.created', target: string) =>
     makeActivityRecord(c.var, {

@@ -39,7 +39,7 @@ export async function signIn(
 ): Promise<string> {
   const { config, runtime } = c.var;
   const refuse = () => failAuthentication(c, 'This passkey cannot sign in here. It may belong to a removed member.');
-  // Neither asks the database, so that made-up responses cost little.
+  // The challenge and the user handle are checked without the database, so that made-up responses cost little.
   const challenge = await findChallenge(config, runtime, PURPOSE, response.response.clientDataJSON);
   const handle = decodeUserHandle(fromBase64Url(response.response.userHandle ?? ''));
   const id = fromBase64Url(response.id);
@@ -53,7 +53,7 @@ export async function signIn(
   const member = activeMember(row);
   if (!member) return refuse();
   const isPasskey = and(eq(passkeys.account, account.number), eq(passkeys.id, id));
-  // NULL, which the column refuses, if the member or the passkey was removed meanwhile.
+  // NULL if the member or the passkey was removed meanwhile: the NOT NULL column aborts the transaction.
   const accountIfAllowed = sql<number>`(
     select ${members.account} from ${members} join ${passkeys} on ${isPasskey}
     where ${members.account} = ${account.number} and ${eq(members.id, member.id)} and ${eq(members.status, 'active')}
@@ -114,7 +114,7 @@ function selectPasskey(
     .where(eq(accounts.id, account));
 }
 
-/** Sends a page on another host, where no passkey works, to the same page on the host of the deployment. */
+/** Redirects to the same page on the deployment's own host, as no passkey works on another; null if it is that host. */
 export function redirectToOwnHost(c: HonoContext<AppEnv>): Response | null {
   const { publicUrl } = c.var.config;
   const { origin, pathname, search } = new URL(c.req.url);
@@ -123,8 +123,8 @@ export function redirectToOwnHost(c: HonoContext<AppEnv>): Response | null {
 
 /**
  * Shows the ways to sign in.
- * @param returnPath where somebody who has signed in comes to
- * @param refusal why the user token was refused that was just sent
+ * @param returnPath the page to show after the sign-in
+ * @param refusal why the user token in this request was refused
  */
 function sendSignIn(c: HonoContext<AppEnv>, returnPath: string, refusal?: Refusal): Response {
   const children = (
@@ -158,7 +158,7 @@ function sendSignIn(c: HonoContext<AppEnv>, returnPath: string, refusal?: Refusa
   return sendPage(c, { title: 'Sign in', isNarrow: true, children }, refusal?.status);
 }
 
-/** Why a user token was refused, at its field; other errors are thrown. What was typed is never shown again. */
+/** Says at the token's field why it was refused; throws other errors. The page never shows the token again. */
 function tokenRefusal(error: unknown): Refusal {
   const status = error instanceof Problem ? PROBLEMS[error.code].status : 500;
   if (!(error instanceof Problem) || (status !== 401 && status !== 403)) throw error;

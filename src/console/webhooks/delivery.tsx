@@ -19,8 +19,8 @@ type DeliveryContext = ConsoleContext<Awaited<ReturnType<typeof deliveryOfPath>>
 const INTERVAL = 3;
 
 /**
- * Shows a delivery: its attempts, what was sent, and what came of it. Keeps itself up to date while an attempt is due.
- * @param refusal why the redelivery was refused that was just asked for
+ * Shows a delivery: its attempts, the payload, and the result. Keeps itself up to date while an attempt is due.
+ * @param refusal why the redelivery in this request was refused
  */
 export async function showDelivery(c: DeliveryContext, refusal?: Refusal): Promise<Response> {
   const { context } = c.var.signedIn;

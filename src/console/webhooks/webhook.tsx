@@ -22,7 +22,7 @@ const LIMIT = 50;
 
 /**
  * Shows the webhook in the path: what it sends, what one can do with it, and its deliveries.
- * @param refusal why the change was refused that was just sent
+ * @param refusal why the change in this request was refused
  */
 export async function showWebhook(c: WebhookContext, refusal?: Refusal): Promise<Response> {
   const { context: signedIn } = c.var.signedIn;

@@ -1,9 +1,9 @@
 import type { Column, Schema, Table } from './schema.ts';
 
 /**
- * Lists what a change of the schema takes from a program that was written for the schema before: each in words, such as
- * `drops the column sessions.member`. Such a program may name every table, column and index of before in its statements,
- * and stores only what it knows of.
+ * Lists, in words, how a change of the schema breaks a program that was written for the old schema: `drops the column
+ * sessions.member`. Such a program may name every old table, column and index in its statements, and stores no values in
+ * new columns.
  *
  * Compares the two schemas rather than the statements between them: a table that is rebuilt and renamed breaks nothing if it
  * has all that it had. What happens to the rows is not looked at.

@@ -5,7 +5,7 @@ import { buildDatabase, contractionReason, type Migration, numberOf } from './mi
 import { readSchema } from './schema.ts';
 
 /**
- * For how many milliseconds the version that was replaced may still be at work: a queue consumer has 15 minutes.
+ * Milliseconds for which the replaced version may still be at work: a queue consumer has 15 minutes.
  */
 const LONGEST_RUN = 15 * 60_000;
 
@@ -65,7 +65,10 @@ export function planMigrations(
   };
 }
 
-/** @throws UserError if a migration that is not marked as a contraction takes away what the running version may use */
+/**
+ * Refuses migrations that are not marked as contractions but would break the running version.
+ * @throws UserError
+ */
 function requireCompatible(wanted: readonly Migration[], applied: ReadonlySet<string>): void {
   const done = wanted.filter(({ name }) => applied.has(name));
   for (const migration of wanted.filter(({ name }) => !applied.has(name))) {

@@ -9,9 +9,7 @@ import type { RequestContext } from '../context';
 /** The shard with the directory of people (table `identities`), which says on which shard each one's account is. */
 export const DIRECTORY = '00';
 
-/**
- * For how many milliseconds an entry of the directory is kept that leads to an account which the person is about to join.
- */
+/** Milliseconds that a person has to finish joining the account that the directory names. After that it may name another. */
 export const JOINING_TIME = MINUTE;
 
 /** An entry of the directory: the account of a person, and its shard. */

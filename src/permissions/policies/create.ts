@@ -63,7 +63,7 @@ export async function createPolicy(
     createdAt: now,
     updatedAt: now,
   };
-  // NULL, which the column refuses, if the account is deleted or has the maximum number of policies.
+  // NULL if the account is deleted or has the maximum number of policies: the NOT NULL column aborts the transaction.
   const owner = sql`(
     select number from ${accounts} where number = ${principal.account.number}
       and (select count(*) from ${policies} where account = ${principal.account.number}) < ${MAX_POLICIES}

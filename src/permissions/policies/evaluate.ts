@@ -28,9 +28,9 @@ export interface Evaluation<P extends PolicyRow> {
 }
 
 /**
- * Evaluates an account's policies for a request. Any denial that applies wins; otherwise the approval or review of
- * highest priority decides. Of equal priority, a review comes before an approval, and then the oldest. If none applies
- * the request waits for a person.
+ * Evaluates an account's policies for a request. Any denial that applies decides; otherwise the approval or review of
+ * highest priority does. At equal priority a review comes before an approval, and then an older policy before a newer one.
+ * If no policy applies, the request waits for a person.
  */
 export function evaluatePolicies<P extends PolicyRow>(policies: P[], request: EvaluatedRequest): Evaluation<P> {
   const applying = policies.filter((policy) => policy.isActive && applies(policy, request)).sort(byPrecedence);

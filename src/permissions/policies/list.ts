@@ -12,12 +12,12 @@ import { lazy } from '../../lib/lazy';
 import type { Id } from '../../lib/typeid';
 import { Policy, presentPolicy } from './policy';
 
-const PolicyList = lazy(() => z.strictObject(pageParameters(20, 100)));
+const PolicyListQuery = lazy(() => z.strictObject(pageParameters(20, 100)));
 
 /** Lists the account's policies, newest first. */
 export async function listPolicies(
   context: UserContext,
-  input: z.output<ReturnType<typeof PolicyList>>,
+  input: z.output<ReturnType<typeof PolicyListQuery>>,
 ): Promise<Page<Policy>> {
   const { reader, principal } = context;
   const { account } = principal;
@@ -43,6 +43,6 @@ export const listPoliciesRoute = new Hono().get(
     success: ok(pageOf(Policy)),
   }),
   userAccess('policies:read'),
-  query(PolicyList),
+  query(PolicyListQuery),
   async (c) => answer(c, await listPolicies(c.var.context, c.req.valid('query'))),
 );

@@ -14,11 +14,11 @@ import { MAX_ACTION_LENGTH, MAX_RESOURCE_LENGTH, permissionFields } from '../per
 import { countReviewersByRuleSql, ownerOfAgentSql, ruleSql } from '../reviews/reviewers';
 import { DEFAULT_RULE, ReviewInput, ReviewRuleField } from '../reviews/rule';
 
-/** The greatest number of policies of an account. Every request evaluates all active ones. */
+/** Maximum number of policies of an account. Every request evaluates all active ones. */
 export const MAX_POLICIES = 200;
 
 const MAX_LIST_LENGTH = 100;
-/** The greatest size of one list of patterns, because every request is compared with every pattern. */
+/** Maximum size of one list of patterns, because every request is compared with every pattern. */
 const MAX_PATTERN_BYTES = 8 * 1024;
 const MAX_PRIORITY = 1_000_000;
 
@@ -201,7 +201,7 @@ export function isPolicyWithId(account: number | SQL<number>, id: Id<'policy'>) 
   return and(eq(policies.account, account), eq(policies.id, id));
 }
 
-/** The account's number, as SQL that yields NULL if the account has no such policy. */
+/** The account's number as SQL: NULL if the account has no such policy, so that a NOT NULL column aborts the transaction. */
 export function accountOfPolicySql(account: number, id: Id<'policy'>): SQL<number> {
   return sql<number>`(select account from ${policies} where ${isPolicyWithId(account, id)})`;
 }
@@ -217,8 +217,8 @@ export function ruleFor(effect: PolicyRow['effect'], review: ReviewRule | null):
 }
 
 /**
- * The effect of a policy with a rule, as SQL: NULL, which the column refuses, if the rule has fewer reviewers than it
- * demands approvals. {@link refuseShortRule} handles the error.
+ * The effect of a policy with a rule, as SQL: NULL if the rule demands more approvals than it has reviewers. The column is
+ * NOT NULL, so that the transaction aborts; {@link refuseShortRule} handles the error.
  */
 export function effectSql(account: number, effect: PolicyRow['effect'], rule: ReviewRule | null) {
   const stored = sql.param(effect, policies.effect);
@@ -227,7 +227,10 @@ export function effectSql(account: number, effect: PolicyRow['effect'], rule: Re
   return sql`iif(${reviewers} >= ${rule.approvals}, ${stored}, null)`;
 }
 
-/** @throws Problem `invalid_request` for the error of a change that {@link effectSql} aborted */
+/**
+ * Returns unless the error of a change is that {@link effectSql} was NULL.
+ * @throws Problem `invalid_request` for that error
+ */
 export function refuseShortRule(error: unknown): void {
   if (!(error instanceof ConstraintError) || error.subject !== 'policies.effect') return;
   throw invalidRequest([{ path: 'body.review.approvals', message: 'must be at most the number of reviewers' }]);
@@ -237,13 +240,13 @@ export function refuseShortRule(error: unknown): void {
 export type ActivePolicy = PolicyRow & { reviewers: number };
 
 /**
- * Selects the active policies of an account. Of a policy for reviews it counts the reviewers who may approve requests of
- * one agent, up to a limit; other policies have none.
+ * Selects the active policies of an account, each with its number of reviewers: those who may approve requests of the
+ * agent, counted up to `limit`. A policy without a review has 0.
  */
-export function selectActivePolicies(reader: Reader, owner: SQL<number>, agentId: SQL, limit: number) {
-  const agentOwner = ownerOfAgentSql(owner, agentId);
-  const reviewers = countReviewersByRuleSql(owner, sql`policies.review`, { agentOwner, limit });
-  const isActive = and(eq(policies.account, owner), eq(policies.isActive, true));
+export function selectActivePolicies(reader: Reader, account: SQL<number>, agentId: SQL, limit: number) {
+  const agentOwner = ownerOfAgentSql(account, agentId);
+  const reviewers = countReviewersByRuleSql(account, sql`policies.review`, { agentOwner, limit });
+  const isActive = and(eq(policies.account, account), eq(policies.isActive, true));
   return reader
     .select({
       ...getTableColumns(policies),

@@ -68,18 +68,19 @@ export function simulatePolicies(
   return { decision, policy_id: policy?.id ?? null, matched, ...review };
 }
 
-/** More members than an account can have: a simulation counts all reviewers. */
-const MAX_MEMBERS = 10_000;
+/** A limit that no account's reviewers reach: a simulation counts all of them. */
+const ALL_REVIEWERS = 10_000;
 
 /** Selects the policies of a simulation, whose reviewers depend on who owns the agent. */
-export function selectPoliciesForAgent(reader: Reader, owner: SQL<number>, agentId: unknown) {
+export function selectPoliciesForAgent(reader: Reader, account: SQL<number>, agentId: unknown) {
   const id = typeof agentId === 'string' ? parseId('agent', agentId) : null;
-  return selectActivePolicies(reader, owner, sql`${id && idBytes(id)}`, MAX_MEMBERS);
+  return selectActivePolicies(reader, account, sql`${id && idBytes(id)}`, ALL_REVIEWERS);
 }
 
-async function policiesForAgent(c: RequestContext, reader: Reader, owner: SQL<number>) {
+/** Preloads the active policies, with the number of reviewers for the agent in the body. */
+async function policiesForAgent(c: RequestContext, reader: Reader, account: SQL<number>) {
   const { agent_id: agentId } = (await readObject(c, readJson)) ?? {};
-  return { policies: selectPoliciesForAgent(reader, owner, agentId) };
+  return { policies: selectPoliciesForAgent(reader, account, agentId) };
 }
 
 export const simulatePoliciesRoute = new Hono().post(

@@ -80,10 +80,10 @@ export async function updatePolicy(
   return presentPolicy(row);
 }
 
-/** The preload of the policy in the path. */
-export async function policyInPath(c: RequestContext, reader: Reader, owner: SQL<number>) {
+/** Preloads the policy in the path. */
+export async function policyInPath(c: RequestContext, reader: Reader, account: SQL<number>) {
   const id = parseId('policy', c.req.param('id') ?? '');
-  return { policy: id && reader.select().from(policies).where(isPolicyWithId(owner, id)) };
+  return { policy: id && reader.select().from(policies).where(isPolicyWithId(account, id)) };
 }
 
 export const updatePolicyRoute = new Hono().put(

@@ -8,7 +8,7 @@ import { SERVICE_ORIGIN } from '../../ledger/entry';
 import type { Ledger } from '../../ledger/ledger';
 import { isAtHome } from '../expire';
 
-/** The greatest number of reviews that one call of {@link escalateReviews} escalates. */
+/** Maximum number of reviews that one call of {@link escalateReviews} escalates. */
 const SLICE = 50;
 
 /**

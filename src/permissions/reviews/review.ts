@@ -53,7 +53,7 @@ export interface ReviewState {
   escalatedAt: number | null;
   /** The time for which it was read, in milliseconds since the epoch. */
   readAt: number;
-  /** How many people may approve it while it is pending, counted up to the greatest number that a review can demand. */
+  /** How many people may approve it while it is pending, counted up to the maximum number that a review can demand. */
   reviewers: number;
   /** In the order in which they came. */
   votes: Vote[];

@@ -75,8 +75,9 @@ function ofPermission(account: number, id: Id<'perm'>): SQL {
 }
 
 /**
- * The id of a member who may vote now on a pending permission, as SQL: NULL, which the column refuses, if the permission
- * is no longer pending or the member no longer a reviewer. The agent's owner may deny without being one.
+ * The id of a member who may vote now on a pending permission, as SQL: NULL if the permission is no longer pending or the
+ * member no longer a reviewer, so that the NOT NULL column aborts the transaction. The agent's owner may deny without being
+ * a reviewer.
  */
 export function eligibleVoterSql(
   { account, id }: { account: number; id: Id<'perm'> },
@@ -118,7 +119,7 @@ export function isApprovedSql({ account, id }: { account: number; id: Id<'perm'>
   )`;
 }
 
-/** How many people may approve the permission at a time, as SQL: counts no further than a review can demand. */
+/** How many people may approve the permission at a time, as SQL, counted up to the maximum that a review can demand. */
 export function countReviewersSql(now: number): SQL<number> {
   return sql<number>`(
     select count(*) from (

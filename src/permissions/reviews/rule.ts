@@ -5,7 +5,7 @@ import { countField, idField } from '../../http/response-fields';
 import { MemberRoleField } from '../../http/roles';
 import { lazy } from '../../lib/lazy';
 
-/** The greatest number of approvals that a review can demand. */
+/** Maximum number of approvals that a review can demand. */
 export const MAX_APPROVALS = 5;
 
 const MAX_NAMED = 100;

@@ -148,9 +148,10 @@ export async function getStatement(
   };
 }
 
-async function decisionAndPasskeys(c: RequestContext, reader: Reader, owner: SQL<number>, callerId: SQL) {
-  const { permission, voter } = await decisionInPath(c, reader, owner, callerId);
-  return { permission, voter, passkeys: selectPasskeys(reader, owner, callerId) };
+/** Preloads what a decision depends on, and the ids of the passkeys with which the member may sign it. */
+async function decisionAndPasskeys(c: RequestContext, reader: Reader, account: SQL<number>, callerId: SQL) {
+  const { permission, voter } = await decisionInPath(c, reader, account, callerId);
+  return { permission, voter, passkeys: selectPasskeys(reader, account, callerId) };
 }
 
 /** Selects the ids of a member's passkeys. */

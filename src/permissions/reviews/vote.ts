@@ -10,7 +10,7 @@ import type { Limits, ReviewState, Vote } from './review';
 import { eligibleVoterSql } from './reviewers';
 import type { Voter } from './voter';
 
-/** The greatest number of votes on a permission: more than a review needs, as the votes of people who left do not count. */
+/** Maximum number of votes on a permission: more than a review needs, as the votes of people who left do not count. */
 const MAX_VOTES = 20;
 
 /** The decision of the caller as a vote; null for the account's own token, which belongs to no member. */

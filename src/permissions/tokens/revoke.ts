@@ -60,7 +60,7 @@ export async function revokeToken(context: Context, { permission, reason, via }:
     policy_id: row.policyId,
     token_id: token.id,
   });
-  // Null if the token was used up, revoked or expired, or its agent deleted, meanwhile: it has ended all the same.
+  // Null if the token was used up, revoked or expired, or its agent deleted, meanwhile: then it has ended too.
   await ledger.commit({
     changes: (write) => [
       write

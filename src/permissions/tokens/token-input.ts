@@ -30,14 +30,13 @@ export const tokenTypeHint = lazy(() =>
 );
 
 /**
- * Returns a function that makes the query for the permission whose token is in the body, as `token` or as `token_id`,
- * to run with the authentication. It makes none for a token that this service did not sign, nor for an invalid body,
- * which the validation refuses later.
+ * Returns a preload of the permission whose token is in the body, as `token` or as `token_id`. It loads none for a token
+ * that this service did not sign, nor for an invalid body, which the validation refuses later.
  */
 export function permissionOfToken(readBody: BodyReader) {
-  return async (c: RequestContext, reader: Reader, owner: SQL<number>) => {
+  return async (c: RequestContext, reader: Reader, account: SQL<number>) => {
     const fields = (await readObject(c, readBody)) ?? {};
-    return selectPermissionOfToken(c.var.config, reader, owner, fields);
+    return selectPermissionOfToken(c.var.config, reader, account, fields);
   };
 }
 
@@ -45,9 +44,14 @@ export function permissionOfToken(readBody: BodyReader) {
  * Makes the query for the permission whose token the fields name, by `token` or by `token_id`; null for a token that this
  * service did not sign, and for fields that are invalid.
  */
-export async function selectPermissionOfToken(config: Config, reader: Reader, owner: SQL<number>, fields: JsonObject) {
+export async function selectPermissionOfToken(
+  config: Config,
+  reader: Reader,
+  account: SQL<number>,
+  fields: JsonObject,
+) {
   const tokenId = await readTokenId(config, fields);
-  return { permission: tokenId && findPermission(reader, owner, withPrefix('perm', tokenId)) };
+  return { permission: tokenId && findPermission(reader, account, withPrefix('perm', tokenId)) };
 }
 
 async function readTokenId(config: Config, { token, token_id }: JsonObject) {

@@ -6,7 +6,7 @@ import type { Id } from '../../lib/typeid';
 /** How many deliveries of each webhook are counted. */
 const RECENT = 20;
 
-/** What became of the newest deliveries of a webhook. Those that wait for their first attempt are not counted. */
+/** The newest deliveries of a webhook, counted by status. Those that wait for their first attempt are not counted. */
 export interface RecentDeliveries {
   succeeded: number;
   failed: number;

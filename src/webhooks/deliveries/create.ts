@@ -47,7 +47,7 @@ export async function createDelivery(
   const hasAgent =
     input.agent === null ? undefined : sql`exists (select 1 from ${agents} where number = ${input.agent})`;
   const isDeliverable = and(isWebhook(account, webhookId), eq(webhooks.isActive, true), hasAgent);
-  // NULL, which the columns refuse, if the webhook is disabled or the agent is deleted.
+  // NULL if the webhook is disabled or the agent is deleted: the NOT NULL columns abort the transaction.
   const find = (column: Column) => sql<number>`(select ${column} from ${webhooks} where ${isDeliverable})`;
   const target = { webhook: find(webhooks.number), disableCount: find(webhooks.disableCount) };
   const delivery = presentDelivery(webhookId, { ...row, isCanceled: 0 });

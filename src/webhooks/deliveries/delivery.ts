@@ -102,9 +102,9 @@ function findDelivery(reader: Reader, account: number | SQL<number>, webhook: st
     .where(and(isWebhook(account, webhookId), agentExists));
 }
 
-/** Makes the preload of the delivery that the path names. */
-export async function deliveryOfPath(c: RequestContext, reader: Reader, owner: SQL<number>) {
-  return { delivery: findDelivery(reader, owner, c.req.param('id') ?? '', c.req.param('delivery_id') ?? '') };
+/** Preloads the delivery in the path. */
+export async function deliveryOfPath(c: RequestContext, reader: Reader, account: SQL<number>) {
+  return { delivery: findDelivery(reader, account, c.req.param('id') ?? '', c.req.param('delivery_id') ?? '') };
 }
 
 type ShownDelivery = Pick<

@@ -14,7 +14,7 @@ import { requireLoaded, type WebhookRow, webhookOfPath } from '../webhook';
 import { agentExists, Delivery, DeliveryStatus, deliveryColumns, presentDelivery } from './delivery';
 import { FROM_FIRST_ATTEMPTS, FROM_RETRIES, isPendingFor } from './pending';
 
-const DeliveryList = lazy(() =>
+const DeliveryListQuery = lazy(() =>
   z.strictObject({
     ...pageParameters(20, 100),
     status: DeliveryStatus().optional().meta({ description: 'Only deliveries with this status.' }),
@@ -55,7 +55,7 @@ function selectPage(webhook: number, status: Status | undefined, older: SQL, lim
 /** Lists a webhook's deliveries, newest first. */
 export async function listDeliveries(
   context: UserContext,
-  { webhook, ...input }: { webhook: WebhookRow } & z.output<ReturnType<typeof DeliveryList>>,
+  { webhook, ...input }: { webhook: WebhookRow } & z.output<ReturnType<typeof DeliveryListQuery>>,
 ): Promise<Page<Delivery>> {
   const { reader, principal } = context;
   const page = await openPage(context, { list: webhook.id, owner: principal.account.id }, input);
@@ -95,7 +95,7 @@ export const listDeliveriesRoute = new Hono().get(
     pathId: 'webhook',
   }),
   userAccess('webhooks:read', webhookOfPath),
-  query(DeliveryList),
+  query(DeliveryListQuery),
   async (c) => {
     const input = { webhook: requireLoaded(c.var.loaded.webhook, 'webhook'), ...c.req.valid('query') };
     return answer(c, await listDeliveries(c.var.context, input));

@@ -5,7 +5,7 @@ import { FROM_FIRST_ATTEMPTS, FROM_RETRIES, isCanceledFor } from '../deliveries/
 import { type ClaimedWebhook, type DispatchContext, isClaimed } from './claim';
 import { CLAIM_DURATION } from './limits';
 
-/** The maximum number of deliveries that one slice cancels. */
+/** Maximum number of deliveries that one slice cancels. */
 const SLICE = 500;
 
 /**

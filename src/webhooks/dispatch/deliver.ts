@@ -7,7 +7,7 @@ import { openTarget } from './prepare';
 import { recordAttempts, recordLastBatch } from './record';
 import { sendBatch, type WebhookHealth } from './send-batch';
 
-// From a commit to a delivery:
+// The steps from a commit to a delivery:
 //
 // 1. `ledger/marks.ts` marks the account's feed (`outbox/feed.ts`) as due, in the transaction that appends the audit
 //    entry. The request then sends a queue message, which `background/webhook-queue.ts` handles in steps 2 to 4.
@@ -19,12 +19,12 @@ import { sendBatch, type WebhookHealth } from './send-batch';
 //    - `cancel.ts` records as failed what was pending when the webhook was disabled.
 //    - `prepare.ts` checks the URL, and writes and signs the payload.
 //    - `send.ts` makes the attempt; `send-batch.ts` makes six at a time.
-//    - `retry-schedule.ts` decides what follows: success, a retry, failure, or a disabled webhook.
+//    - `retry-schedule.ts` decides the result: success, a retry, failure, or a disabled webhook.
 //    - `record.ts` records this, and renews or releases the claim.
 //
 // Queue messages can be lost. Every minute `enqueue-due.ts` sends one for whatever is due.
 
-/** The greatest delay of a queue message. For what is due later, `enqueue-due.ts` sends one in time. */
+/** Maximum delay of a queue message. For what is due later, `enqueue-due.ts` sends one in time. */
 const MAX_MESSAGE_DELAY = 10 * MINUTE;
 
 /** What is left when a worker has finished with a webhook. */

@@ -6,10 +6,10 @@ import { batchByQueue, type OutgoingMessage, type WebhookQueues } from '../../ou
 import type { Slice } from '../../task';
 import { CLAIM_DURATION } from './limits';
 
-/** The maximum number of messages of one slice: a queue takes 100 at once. */
+/** Maximum number of messages of one slice: a queue takes 100 at once. */
 const MESSAGES = 100;
 
-/** What the cron tasks of webhooks work with. */
+/** The services with which the cron tasks of webhooks find and enqueue what is due. */
 interface EnqueueContext {
   shard: string;
   reader: Reader;

@@ -32,7 +32,7 @@ const MAX_SLICES = 20;
 /** The services and settings that a worker uses to create deliveries. */
 interface FanOutContext extends DispatchContext {
   config: Config;
-  /** Show a file as the API does. */
+  /** The functions that show a file as the API does, by kind of file. */
   presenters: Record<FileKind, PresentFile<object>>;
 }
 

@@ -4,7 +4,7 @@ import { DAY, formatTime, HOUR, MINUTE, SECOND } from '../../lib/time';
 import type { Id } from '../../lib/typeid';
 import type { CompletedAttempt, Outcome } from './send';
 
-/** How long to wait after each failed attempt, in milliseconds, before jitter. */
+/** Milliseconds to wait after each failed attempt, before jitter. */
 export const RETRY_DELAYS = [
   ...[5 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR],
   ...[14 * HOUR, 20 * HOUR, DAY],
@@ -13,7 +13,7 @@ export const RETRY_DELAYS = [
 /** A wait is up to this fraction longer or shorter, so that what failed together is not retried together. */
 const JITTER = 0.2;
 
-/** A webhook whose attempts have all failed for so many milliseconds is disabled. */
+/** Milliseconds after which a webhook is disabled if every attempt since the first failure has failed. */
 const DISABLE_AFTER = 5 * DAY;
 
 const GONE = 410;

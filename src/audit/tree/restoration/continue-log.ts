@@ -58,7 +58,7 @@ export type LogContinuation = z.output<ReturnType<typeof LogContinuation>>;
 
 const NOTHING: LogContinuation = { set_aside: 0, has_more: false };
 
-/** The query for the tree of the account in the path, which runs on each shard. A tree without a row is empty. */
+/** Preloads the tree of the account in the path, from every shard. A tree without a row is empty. */
 function treeInPath(c: RequestContext, reader: Reader) {
   const id = parseId('user', c.req.param('id') ?? '');
   return (
@@ -161,7 +161,7 @@ async function requireNewer(
  */
 async function hold({ ledger }: Shard, { number, size, heldUntil }: TreeRow, now: number): Promise<void> {
   const until = endOfHold(heldUntil, now);
-  // Null if the account is gone. The column is NOT NULL, so nothing is written.
+  // NULL if the account is gone: the NOT NULL column aborts the transaction.
   const held = sql<number>`(select ${until} from ${accounts} where ${eq(accounts.number, number)})`;
   const holding = ledger.write({
     changes: (write) => [

@@ -11,11 +11,11 @@ interface OidcButtonProps {
   action: string;
   /** What it is for, such as `Join`. */
   verb: string;
-  /** Where somebody who has signed in comes to; by default the inbox. */
+  /** The page to show after the sign-in; by default the inbox. */
   returnPath?: string;
 }
 
-/** A button that leads to the identity provider; nothing where people cannot sign in with one. */
+/** A button that opens the identity provider; nothing if the deployment has none. */
 export function OidcButton({ oidc, action, verb, returnPath }: OidcButtonProps) {
   if (!oidc?.client) return null;
   return (

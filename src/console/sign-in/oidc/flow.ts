@@ -5,7 +5,7 @@ import { fromBase64Url, toBase64Url } from '../../../lib/bytes';
 import { MINUTE, SECOND } from '../../../lib/time';
 import type { Challenge } from '../../session/challenge';
 
-/** For how many milliseconds a person may take to sign in at the identity provider. */
+/** Milliseconds that a person may take to sign in at the identity provider. */
 const LIFETIME = 10 * MINUTE;
 
 const COOKIE = 'countersign-oidc';

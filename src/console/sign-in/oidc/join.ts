@@ -89,7 +89,7 @@ async function leaveOwnAccount(
     eq(members.identity, key),
     eq(members.status, 'active'),
   );
-  // NULL, which the column refuses, if the member may not leave.
+  // NULL if the member may not leave: the NOT NULL column aborts the transaction.
   const number = sql<number>`(
     select ${members.account} from ${members} join ${accounts} on ${accounts.number} = ${members.account}
     where ${found} and ${accounts.isActive}
@@ -119,7 +119,7 @@ async function leaveOwnAccount(
 }
 
 /**
- * Makes the directory lead to another account.
+ * Changes the account that the directory names for a person.
  * @throws Problem `conflict` if the entry was changed since it was read
  */
 async function redirectIdentity({ key, directory, entry }: Identity, next: DirectoryEntry): Promise<void> {

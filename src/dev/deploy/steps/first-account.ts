@@ -9,7 +9,7 @@ import { readSecrets, SECRETS_FILE } from './secrets.ts';
 
 const CREATION = '/v1/admin/users';
 
-/** For how many milliseconds the service repeats the answer to an idempotency key. */
+/** Milliseconds for which the service repeats the answer to an idempotency key. */
 const REPEATABLE = 24 * 60 * 60_000;
 
 /** The invitation of an account's owner. */

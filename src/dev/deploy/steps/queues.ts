@@ -4,7 +4,7 @@ import { type Configuration, queueNames } from '../configuration.ts';
 import type { Deployment, Step } from '../deployment.ts';
 import type { Found, FoundQueue } from '../found.ts';
 
-/** Makes the queues that do not exist. Deploying the code makes it their consumer. */
+/** Returns a step for each queue, done if the queue exists. The later deployment of the code makes it their consumer. */
 export function queueSteps({ configuration, found, jurisdiction, account, signal }: Deployment): Step[] {
   const where = jurisdiction ? ['--jurisdiction', jurisdiction] : [];
   return queueNames(configuration).map((queue) => ({
@@ -18,7 +18,10 @@ export function queueSteps({ configuration, found, jurisdiction, account, signal
   }));
 }
 
-/** @throws UserError if another Worker consumes a queue of this name: a queue has one consumer */
+/**
+ * Refuses queues that another Worker consumes: a queue has one consumer.
+ * @throws UserError
+ */
 export function requireOwnQueues(configuration: Configuration, { queues }: Pick<Found, 'queues'>): void {
   for (const { queue_name: queue, consumers } of queues.values()) {
     const other = consumers.map(consumerName).find((name) => name !== null && name !== configuration.name);
