@@ -1172,7 +1172,7 @@ export interface components {
     /**
      * @description A session of the console.
      * @example {
-     *       "id": "sess_01m7x1m1tre75vaz5yvpbmvt6m",
+     *       "id": "session_01m7x1m1tre75vaz5yvpbmvt6m",
      *       "token_id": null,
      *       "ip_address": "203.0.113.7",
      *       "user_agent": "Mozilla/5.0",
@@ -1182,7 +1182,7 @@ export interface components {
      *     }
      */
     Session: {
-      /** @example sess_01m7x1m1tre75vaz5yvpbmvt6m */
+      /** @example session_01m7x1m1tre75vaz5yvpbmvt6m */
       id: string;
       /** @description The user token with which it was started, and with which it ends; null after another sign-in. */
       token_id: string | null;

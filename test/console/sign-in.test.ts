@@ -153,7 +153,7 @@ describe('a sign-in', () => {
     for (const text of ['auditor', 'Laptop']) expect(page.text).toContain(text);
     expect(page.cost.trips).toBe(2);
     const [newest] = (await account.must(200, 'GET', '/v1/activity')).body.data;
-    expect(newest).toMatchObject({ actor: id, action: 'session.created', target: expect.stringMatching(/^sess_/) });
+    expect(newest).toMatchObject({ actor: id, action: 'session.created', target: expect.stringMatching(/^session_/) });
   });
 
   it('works after the root secret was lost, which ends the sessions from before', async () => {
@@ -310,7 +310,7 @@ describe('a session', () => {
     const list = async (token: string) => (await world.must(200, 'GET', '/v1/me/sessions', { token })).body.data;
     const [session] = await list(mine.token);
     expect(session).toEqual({
-      id: expect.stringMatching(/^sess_/),
+      id: expect.stringMatching(/^session_/),
       token_id: null,
       ip_address: '',
       user_agent: '',
