@@ -2653,6 +2653,15 @@ export interface components {
       /** @description The `next_cursor` of the previous page. It works only for the same account and the same filters. */
       cursor?: string;
     };
+    ListPasskeysQuery: {
+      /**
+       * @description The greatest number of items on the page.
+       * @default 20
+       */
+      limit?: number;
+      /** @description The `next_cursor` of the previous page. It works only for the same account and the same filters. */
+      cursor?: string;
+    };
     ListMembersQuery: {
       /**
        * @description The greatest number of items on the page.
@@ -3041,6 +3050,7 @@ export type DeliveryAttempt = components['schemas']['DeliveryAttempt'];
 export type ListAccountsQuery = components['schemas']['ListAccountsQuery'];
 export type ListUserTokensQuery = components['schemas']['ListUserTokensQuery'];
 export type ListSessionsQuery = components['schemas']['ListSessionsQuery'];
+export type ListPasskeysQuery = components['schemas']['ListPasskeysQuery'];
 export type ListMembersQuery = components['schemas']['ListMembersQuery'];
 export type ListAgentsQuery = components['schemas']['ListAgentsQuery'];
 export type GetAgentStatisticsQuery = components['schemas']['GetAgentStatisticsQuery'];
