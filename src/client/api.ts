@@ -1172,7 +1172,7 @@ export interface components {
     /**
      * @description A session of the console.
      * @example {
-     *       "id": "sess_01m7x1m1tre75vaz5yvpbmvt6m",
+     *       "id": "session_01m7x1m1tre75vaz5yvpbmvt6m",
      *       "token_id": null,
      *       "ip_address": "203.0.113.7",
      *       "user_agent": "Mozilla/5.0",
@@ -1182,7 +1182,7 @@ export interface components {
      *     }
      */
     Session: {
-      /** @example sess_01m7x1m1tre75vaz5yvpbmvt6m */
+      /** @example session_01m7x1m1tre75vaz5yvpbmvt6m */
       id: string;
       /** @description The user token with which it was started, and with which it ends; null after another sign-in. */
       token_id: string | null;
@@ -2653,6 +2653,15 @@ export interface components {
       /** @description The `next_cursor` of the previous page. It works only for the same account and the same filters. */
       cursor?: string;
     };
+    ListPasskeysQuery: {
+      /**
+       * @description The greatest number of items on the page.
+       * @default 20
+       */
+      limit?: number;
+      /** @description The `next_cursor` of the previous page. It works only for the same account and the same filters. */
+      cursor?: string;
+    };
     ListMembersQuery: {
       /**
        * @description The greatest number of items on the page.
@@ -3041,6 +3050,7 @@ export type DeliveryAttempt = components['schemas']['DeliveryAttempt'];
 export type ListAccountsQuery = components['schemas']['ListAccountsQuery'];
 export type ListUserTokensQuery = components['schemas']['ListUserTokensQuery'];
 export type ListSessionsQuery = components['schemas']['ListSessionsQuery'];
+export type ListPasskeysQuery = components['schemas']['ListPasskeysQuery'];
 export type ListMembersQuery = components['schemas']['ListMembersQuery'];
 export type ListAgentsQuery = components['schemas']['ListAgentsQuery'];
 export type GetAgentStatisticsQuery = components['schemas']['GetAgentStatisticsQuery'];

@@ -44,6 +44,7 @@ import type {
   ListComplianceReportsQuery,
   ListDeliveriesQuery,
   ListMembersQuery,
+  ListPasskeysQuery,
   ListPermissionsQuery,
   ListPoliciesQuery,
   ListSessionsQuery,
@@ -264,12 +265,12 @@ export abstract class Operations {
   /**
    * List your passkeys.
    *
-   * All of them, the oldest first. Passkeys are added and removed in the console.
+   * Newest first. Passkeys are added and removed in the console.
    *
    * `GET /v1/me/passkeys`, by a user token with `account:read`.
    */
-  listPasskeys(options?: CallOptions): PagePromise<Passkey> {
-    return this.pages<Passkey>({ method: 'GET', path: path`/v1/me/passkeys`, ...options });
+  listPasskeys(query: ListPasskeysQuery = {}, options?: CallOptions): PagePromise<Passkey> {
+    return this.pages<Passkey>({ method: 'GET', path: path`/v1/me/passkeys`, query, ...options });
   }
 
   /**

@@ -10,7 +10,9 @@ export interface Page<T> {
  * A list: `await` reads one page, `for await` reads the entries of all pages, each page when it is needed. A list that
  * is neither awaited nor iterated sends nothing.
  */
-export class PagePromise<T> implements PromiseLike<Page<T>>, AsyncIterable<T> {
+export class PagePromise<T> implements Promise<Page<T>>, AsyncIterable<T> {
+  readonly [Symbol.toStringTag] = 'PagePromise';
+
   readonly #read: (cursor: string | undefined) => Promise<Page<T>>;
 
   /** @param read reads the page at a cursor; without one, the page that the caller asked for */
@@ -24,6 +26,16 @@ export class PagePromise<T> implements PromiseLike<Page<T>>, AsyncIterable<T> {
     onRejected?: ((reason: unknown) => Failure | PromiseLike<Failure>) | null,
   ): Promise<Result | Failure> {
     return this.#read(undefined).then(onFulfilled, onRejected);
+  }
+
+  catch<Failure = never>(
+    onRejected?: ((reason: unknown) => Failure | PromiseLike<Failure>) | null,
+  ): Promise<Page<T> | Failure> {
+    return this.then(undefined, onRejected);
+  }
+
+  finally(onFinally?: (() => void) | null): Promise<Page<T>> {
+    return this.then().finally(onFinally);
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<T, void, undefined> {

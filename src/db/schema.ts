@@ -119,7 +119,7 @@ export const sessions = sqliteTable(
   {
     /** HMAC-SHA-256 of the secret in the cookie. */
     hash: bytesColumn().primaryKey(),
-    id: idColumn('sess')().notNull(),
+    id: idColumn('session')().notNull(),
     account: integer().notNull(),
     /** The member who signed in with a passkey or the identity provider. */
     member: idColumn('member')(),

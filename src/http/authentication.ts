@@ -134,7 +134,7 @@ export async function authenticate(
 export interface SessionAuthentication extends Authentication {
   principal: UserPrincipal;
   /** The id of the session, and when it began, in milliseconds since the epoch. */
-  session: { id: Id<'sess'>; createdAt: number };
+  session: { id: Id<'session'>; createdAt: number };
   /** How the console names the caller and the account. */
   names: { caller: string; account: string };
 }

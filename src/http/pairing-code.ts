@@ -24,7 +24,7 @@ export interface Pairing {
   account: number;
   member: Id<'member'>;
   /** The session in which the member confirmed it. */
-  session: Id<'sess'>;
+  session: Id<'session'>;
   /** What the program calls itself; null if it gave no name. */
   name: string | null;
   redirectUri: string;

@@ -5,7 +5,7 @@ export type Prefix =
   | 'user'
   | 'utok'
   | 'member'
-  | 'sess'
+  | 'session'
   | 'agent'
   | 'key'
   | 'perm'

@@ -72,6 +72,15 @@ describe('the client', () => {
     expect(names).toEqual(['Second', 'Mailer']);
   });
 
+  it('reads a page as a promise, with catch and finally', async () => {
+    const { client, sent } = scripted(problem(404, 'not_found'), problem(404, 'not_found'));
+    expect(await client.listAgents().catch((reason) => reason)).toMatchObject({ code: 'not_found' });
+    const calls: string[] = [];
+    await expect(client.listAgents().finally(() => calls.push('finally'))).rejects.toMatchObject({ code: 'not_found' });
+    expect(calls).toEqual(['finally']);
+    expect(sent).toHaveLength(2);
+  });
+
   it('sends nothing for a list that nobody reads', () => {
     const { client, sent } = scripted();
     client.listAgents();

@@ -328,6 +328,7 @@ it('shows hostile texts as nothing but text', async () => {
     expect(text).not.toMatch(/<script>|<img/);
     expect(text).toContain('&lt;script&gt;');
     expect(text).toContain('<span class="unseen">U+202E</span>');
+    expect(text).not.toMatch(/<option[^>]*>[^<]*\u202e/);
   }
 });
 

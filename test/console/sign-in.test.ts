@@ -153,7 +153,7 @@ describe('a sign-in', () => {
     for (const text of ['auditor', 'Laptop']) expect(page.text).toContain(text);
     expect(page.cost.trips).toBe(2);
     const [newest] = (await account.must(200, 'GET', '/v1/activity')).body.data;
-    expect(newest).toMatchObject({ actor: id, action: 'session.created', target: expect.stringMatching(/^sess_/) });
+    expect(newest).toMatchObject({ actor: id, action: 'session.created', target: expect.stringMatching(/^session_/) });
   });
 
   it('works after the root secret was lost, which ends the sessions from before', async () => {
@@ -310,7 +310,7 @@ describe('a session', () => {
     const list = async (token: string) => (await world.must(200, 'GET', '/v1/me/sessions', { token })).body.data;
     const [session] = await list(mine.token);
     expect(session).toEqual({
-      id: expect.stringMatching(/^sess_/),
+      id: expect.stringMatching(/^session_/),
       token_id: null,
       ip_address: '',
       user_agent: '',
@@ -360,6 +360,43 @@ describe('a session', () => {
 });
 
 describe('a passkey', () => {
+  it('is listed in pages, newest first', async () => {
+    const account = await new World().account();
+    const { world } = account;
+    const { token, browser } = await makeMember(account, 'approver');
+    for (const name of ['A', 'B']) {
+      const { body: options } = await browser.change('POST', '/console/me/passkeys/options');
+      const response = await browser.authenticator.create(options);
+      expect((await browser.change('POST', '/console/me/passkeys', { name, response })).status).toBe(201);
+      if (name === 'A') world.advance(1);
+    }
+    const list = (query = '') => world.call('GET', `/v1/me/passkeys${query}`, { token });
+    const { data } = (await list()).body;
+    expect(data.map(({ added_at }: Json) => added_at)).toEqual(
+      data
+        .map(({ added_at }: Json) => added_at)
+        .toSorted()
+        .toReversed(),
+    );
+    expect(data[0].name).toBe('B');
+    const pages: Json[] = [];
+    for (let cursor = ''; ; ) {
+      const { body } = await list(`?limit=1${cursor}`);
+      pages.push(...body.data);
+      expect(body.has_more).toBe(body.next_cursor !== null);
+      if (!body.has_more) break;
+      cursor = `&cursor=${body.next_cursor}`;
+    }
+    expect(pages).toEqual(data);
+    expect(code(await list('?limit=101'))).toEqual([400, 'invalid_request']);
+    expect(code(await list('?cursor=x'))).toEqual([400, 'invalid_cursor']);
+    expect((await account.must(200, 'GET', '/v1/me/passkeys?limit=1')).body).toEqual({
+      data: [],
+      has_more: false,
+      next_cursor: null,
+    });
+  });
+
   it('can be added and removed within ten minutes of a sign-in, except the last one', async () => {
     const account = await new World().account();
     const { world } = account;
@@ -378,7 +415,7 @@ describe('a passkey', () => {
     world.advance(10 * MINUTE - 1);
     const { body: second, status } = await add('Phone');
     expect([status, second.name]).toEqual([201, 'Phone']);
-    expect((await list()).map(({ name }: Json) => name)).toEqual(['Laptop', 'Phone']);
+    expect((await list()).map(({ name }: Json) => name)).toEqual(['Phone', 'Laptop']);
     expect((await browser.change('DELETE', `/console/me/passkeys/${first.id}`)).status).toBe(204);
     expect(code(await remove(first.id))).toEqual([404, 'not_found']);
     expect(code(await remove(second.id))).toEqual([409, 'conflict']);

@@ -97,7 +97,7 @@ export async function makeScene(world = new World()) {
     spareToken: spare.id,
     member: member.id,
     /** Only a member has a session: it is set by the tests that call as one. */
-    session: 'sess_01h455vb4pex5vsknk084sn02q',
+    session: 'session_01h455vb4pex5vsknk084sn02q',
     policy: policy.id,
     webhook: webhook.id,
     delivery: delivery.id,

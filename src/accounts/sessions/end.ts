@@ -14,7 +14,7 @@ import { isOwnSession } from './session';
  * Ends at once one of the console sessions that `GET /v1/me/sessions` lists for the caller.
  * @throws Problem `not_found`
  */
-export async function endSession(context: UserContext, { id }: { id: Id<'sess'> }): Promise<void> {
+export async function endSession(context: UserContext, { id }: { id: Id<'session'> }): Promise<void> {
   const found = and(isOwnSession(context.principal, context.runtime.now()), eq(sessions.id, id));
   const number = sql<number>`(select ${sessions.account} from ${sessions} where ${found})`;
   await context.ledger
@@ -34,12 +34,12 @@ export const endSessionRoute = new Hono().delete(
     summary: 'End one of your sessions',
     description: 'The session of the console ends at once.',
     success: noContent(),
-    pathId: 'sess',
+    pathId: 'session',
   }),
   userAccess('account:read'),
   noQuery(),
   async (c) => {
-    await endSession(c.var.context, { id: pathId(c, 'sess', 'session') });
+    await endSession(c.var.context, { id: pathId(c, 'session', 'session') });
     return answer(c, null);
   },
 );

@@ -10,7 +10,7 @@ import { formatTime } from '../../lib/time';
 import { isOwnToken } from '../tokens/user-token';
 
 const exampleSession = {
-  id: exampleId('sess'),
+  id: exampleId('session'),
   token_id: null,
   ip_address: EXAMPLE.ipAddress,
   user_agent: 'Mozilla/5.0',
@@ -22,7 +22,7 @@ const exampleSession = {
 export const Session = lazy(() =>
   z
     .object({
-      id: idField('sess'),
+      id: idField('session'),
       token_id: idField('utok').nullable().meta({
         description: 'The user token with which it was started, and with which it ends; null after another sign-in.',
       }),

@@ -1,5 +1,6 @@
 import { getOwnAccount, type OwnAccount } from '../../accounts/get-own';
 import { listPasskeys } from '../../accounts/passkeys/list';
+import { MAX_PASSKEYS } from '../../accounts/passkeys/passkey';
 import { listSessions } from '../../accounts/sessions/list';
 import { listUserTokens } from '../../accounts/tokens/list';
 import { batchReads } from '../frame/batched-reader';
@@ -27,7 +28,7 @@ export async function showMe(c: ConsoleContext): Promise<Response> {
   const { config, runtime } = context;
   const [me, passkeys, sessions, tokens] = await Promise.all([
     getOwnAccount(context),
-    listPasskeys(context),
+    listPasskeys(context, { limit: MAX_PASSKEYS }),
     listSessions(context, { limit: 100 }),
     listUserTokens(context, { limit: 100 }),
   ]);

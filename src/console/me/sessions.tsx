@@ -52,7 +52,7 @@ export function Sessions({ sessions, current, now }: SessionsProps) {
 /** Ends one of the caller's sessions. */
 export async function endOwnSession(c: ConsoleContext): Promise<Response> {
   requireScopes(c.var.signedIn.context.principal, 'account:read');
-  const id = parseId('sess', c.req.param('id') ?? '');
+  const id = parseId('session', c.req.param('id') ?? '');
   if (!id) throw notFound('session');
   await endSession(c.var.signedIn.context, { id });
   return c.redirect('/console/me', 303);

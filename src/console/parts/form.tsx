@@ -1,6 +1,7 @@
 import type { Child } from 'hono/jsx';
 import type { Refusal } from '../frame/form';
 import { CsrfField, OnceField } from '../frame/page';
+import { visibleText } from './text';
 
 interface FormProps {
   action: string;
@@ -103,7 +104,7 @@ export function SelectField({ label, name, hint, refusal, path, value, options }
         <select {...attributes}>
           {options.map(([option, text]) => (
             <option value={option} selected={option === value}>
-              {text}
+              {visibleText(text)}
             </option>
           ))}
         </select>

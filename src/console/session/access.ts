@@ -32,7 +32,7 @@ import { csrfToken, isCsrfToken, senderMark, sessionCookie } from './session';
  */
 export interface SignedIn {
   context: UserContext;
-  session: { id: Id<'sess'>; createdAt: number };
+  session: { id: Id<'session'>; createdAt: number };
   /** How the pages name the caller and the account. */
   names: { caller: string; account: string };
   /** The CSRF token that changes of the page have to send back. */

@@ -29,7 +29,7 @@ export async function makeSession(
   const secret = makeCredential('session', shard, runtime.random);
   const [hash] = await hashCredential(config.keyring, secret);
   const now = runtime.now();
-  const row = { id: newId(runtime, 'sess'), member, token, ...origin, lastSeenAt: now, createdAt: now };
+  const row = { id: newId(runtime, 'session'), member, token, ...origin, lastSeenAt: now, createdAt: now };
   return {
     id: row.id,
     secret,
