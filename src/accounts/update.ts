@@ -24,7 +24,7 @@ import { keptAfterRemoval } from './members/member';
 const AccountUpdate = lazy(() =>
   atLeastOneField(
     z.strictObject({
-      name: accountFields().name.optional(),
+      name: accountFields().name.nullable().optional().meta({ description: 'null removes it.' }),
       plan: accountFields().plan.optional(),
       audit_retention_days: accountFields().audit_retention_days.optional(),
       is_active: z.boolean().optional(),

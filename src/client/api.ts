@@ -33,7 +33,8 @@ export interface components {
      *     }
      */
     AccountUpdate: {
-      name?: string;
+      /** @description null removes it. */
+      name?: string | null;
       plan?: components['schemas']['Plan'];
       /** @description For how many days audit entries are kept. Only the plan `enterprise` may set it. */
       audit_retention_days?: number;
@@ -142,7 +143,8 @@ export interface components {
      *     }
      */
     MemberUpdate: {
-      name?: string;
+      /** @description null removes it. */
+      name?: string | null;
       role?: components['schemas']['MemberRole'];
       /**
        * @description A suspended member has no access. Suspending ends the tokens and sessions of the member for good.

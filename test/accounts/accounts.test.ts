@@ -123,6 +123,7 @@ describe('an operator', () => {
     const renamed = (await must(200, 'PATCH', `/v1/admin/users/${account.id}`, { name: ' After ' })).body;
     expect(renamed).toEqual({ ...account, name: 'After', updated_at: '2026-01-31T12:00:01.500Z' });
     expect((await must(200, 'GET', `/v1/admin/users/${account.id}`)).body).toEqual(renamed);
+    expect((await must(200, 'PATCH', `/v1/admin/users/${account.id}`, { name: null })).body.name).toBeNull();
   });
 
   it('cannot send an update without fields', async () => {

@@ -116,7 +116,7 @@ const ENDPOINTS: Record<string, Endpoint> = {
     by: 'operator',
     base: { name: 'Owner' },
     fields: {
-      name: textField(1, 255),
+      name: nullable(textField(1, 255)),
       plan,
       audit_retention_days: { ...retention, rest: { plan: 'enterprise' } },
       is_active: booleanField(),

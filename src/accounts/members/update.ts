@@ -28,7 +28,7 @@ import {
 export const MemberUpdate = lazy(() =>
   atLeastOneField(
     z.strictObject({
-      name: memberFields().name.optional(),
+      name: memberFields().name.nullable().optional().meta({ description: 'null removes it.' }),
       role: memberFields().role.optional(),
       status: choice(['active', 'suspended']).optional().meta({
         description:
