@@ -95,7 +95,7 @@ async function renewOwner(
   return { member, store, number: sql<number>`(select ${members.account} from ${members} where ${found})` };
 }
 
-/** Preloads the account in the path, with its invited owners whose invitations have expired: one row for each. */
+/** The preload of the account in the path, with its invited owners whose invitations have expired: one row for each. */
 function accountAndExpiredOwners(c: RequestContext, reader: Reader) {
   const id = parseId('user', c.req.param('id') ?? '');
   const isExpired = and(

@@ -119,14 +119,14 @@ export function isMemberWithId(account: number | SQL<number>, id: Id<'member'>) 
   return and(eq(members.account, account), eq(members.id, id));
 }
 
-/** Preloads the member in the path. */
+/** The preload of the member in the path. */
 export async function memberInPath(c: RequestContext, reader: Reader, account: SQL<number>) {
   const id = parseId('member', c.req.param('id') ?? '');
   return { member: id && reader.select(memberRow).from(members).where(isMemberWithId(account, id)) };
 }
 
 /**
- * The member that {@link memberInPath} found.
+ * The member that {@link memberInPath} loads.
  * @throws Problem `not_found`
  */
 export function requireMember([row]: MemberRow[] = []): MemberRow {

@@ -72,7 +72,7 @@ class ExportProducer implements Producer {
   }
 
   get reached(): number {
-    // Buffered entries are not in the bytes yet. A job that continues reads them again.
+    // Buffered entries are not in the bytes yet. The job that continues the file reads them again.
     return this.encoder.firstBuffered?.pos ?? this.span.low;
   }
 

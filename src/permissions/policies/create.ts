@@ -64,7 +64,7 @@ export async function createPolicy(
     updatedAt: now,
   };
   // NULL if the account is deleted or has the maximum number of policies: the NOT NULL column aborts the transaction.
-  const owner = sql`(
+  const accountIfRoom = sql`(
     select number from ${accounts} where number = ${principal.account.number}
       and (select count(*) from ${policies} where account = ${principal.account.number}) < ${MAX_POLICIES}
   )`;
@@ -73,7 +73,7 @@ export async function createPolicy(
   try {
     await ledger.change({
       record: userActivity(context, 'policy.created', row.id),
-      changes: (write) => [write.insert(policies).values({ ...row, effect, account: owner })],
+      changes: (write) => [write.insert(policies).values({ ...row, effect, account: accountIfRoom })],
       answer: { value: created, subject: principal.account.id },
     });
   } catch (error) {

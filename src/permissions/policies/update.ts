@@ -80,7 +80,7 @@ export async function updatePolicy(
   return presentPolicy(row);
 }
 
-/** Preloads the policy in the path. */
+/** The preload of the policy in the path. */
 export async function policyInPath(c: RequestContext, reader: Reader, account: SQL<number>) {
   const id = parseId('policy', c.req.param('id') ?? '');
   return { policy: id && reader.select().from(policies).where(isPolicyWithId(account, id)) };
