@@ -11,7 +11,7 @@ import { answer, created, operation } from '../../http/operation';
 import type { RecordWriter } from '../../ledger/ledger';
 import { lazy } from '../../lib/lazy';
 import { InvitedMember, makeInvitation } from './invitation';
-import { memberFields, presentMember, refuseMember, requireGrantable, roomForMemberSql } from './member';
+import { accountIfRoomForMember, memberFields, presentMember, refuseMember, requireGrantable } from './member';
 
 export const MemberInvitation = lazy(() =>
   z
@@ -50,7 +50,7 @@ export async function makeInvitedMember(
     updatedAt: now,
   };
   const member: InvitedMember = { ...presentMember({ ...row, hasPasskey: false }), invitation };
-  const number = roomForMemberSql(account);
+  const number = accountIfRoomForMember(account);
   return { member, store: (write: RecordWriter) => write.insert(members).values({ ...row, account: number }) };
 }
 

@@ -174,11 +174,9 @@ export async function makeUserToken(
  * @throws Problem `conflict` if the account, or the member, has the maximum number of tokens; otherwise the same error
  */
 export function refuseFullAccount(error: unknown): never {
-  if (error instanceof ConstraintError && error.subject === 'user_tokens.account') {
-    throw new Problem(
-      'conflict',
-      `An account itself, and each of its members, can have ${MAX_USER_TOKENS} user tokens. Delete one first.`,
-    );
-  }
-  throw error;
+  if (!(error instanceof ConstraintError) || error.subject !== 'user_tokens.account') throw error;
+  throw new Problem(
+    'conflict',
+    `An account itself, and each of its members, can have ${MAX_USER_TOKENS} user tokens. Delete one first.`,
+  );
 }
