@@ -633,7 +633,10 @@ export const storedAnswers = sqliteTable(
     request: bytesColumn().notNull(),
     /** The answer, encrypted. */
     answer: bytesColumn().notNull(),
-    /** Numbers that the transaction itself computed, by the field of the answer's body that they replace. */
+    /**
+     * Numbers that the transaction itself computed, by the field of the answer's body that they replace. They have nothing to
+     * do with the settlement of a permission.
+     */
     settled: text({ mode: 'json' }).$type<Record<string, number>>(),
     /**
      * The identifier of the agent that the answer is about, or else of the account. The answer is erased together with
@@ -845,8 +848,9 @@ export interface FailedAttempt {
 export const MOVE_DIRECTIONS = ['out', 'in'] as const;
 
 /**
- * Accounts that move to another shard: one row on each of the two shards. Until an account is on hold, triggers record
- * its changes in `move_changes`; from then on, they refuse every change except the mover's own.
+ * Accounts that move to another shard: the departure on the old shard (`out`) and the arrival on the new one (`in`), as
+ * `accounts/move/mover.ts` describes. Until an account is on hold, triggers record its changes in `move_changes`; from then
+ * on, they refuse every change except the mover's own.
  */
 export const moves = sqliteTable('moves', {
   /** The account's number on this shard. */
@@ -857,7 +861,7 @@ export const moves = sqliteTable('moves', {
   shard: text().notNull(),
   /** How many turns the mover has had. */
   turns: integer().notNull().default(0),
-  /** The index of the table that is being copied, or of a later step of the move once all are. */
+  /** How far the copy is, in the arrival: the index of the table that is being copied, or of a later step once all are. */
   step: integer().notNull().default(0),
   /** The key of the last copied row of that table; null before its first. */
   after: text(),
