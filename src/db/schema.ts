@@ -622,7 +622,7 @@ export const erasures = sqliteTable('erasures', {
 export const storedAnswers = sqliteTable(
   'stored_answers',
   {
-    /** The owner of the key: the identifier of a member, a user token or an agent, or `operator`. */
+    /** The caller who sent the key: the identifier of a member, a user token or an agent, or `operator`. */
     principal: bytesColumn().notNull(),
     /** SHA-256 of the idempotency key, or of a form of the console that creates something. */
     key: bytesColumn().notNull(),

@@ -114,7 +114,7 @@ function accountAccess<P extends Principal, Q extends NamedQueries>(
   return createMiddleware<Access<P, Q>>(async (c, next) => {
     const { config, runtime, origin } = c.var;
     const credential = await bearerCredential(c);
-    // A malformed credential fails below without a database query, and counts against the client's address.
+    // A malformed credential fails below without a database query, and counts against the client's network.
     if (isWellFormed(c, credential)) await limitCredential(c, credential);
     const { database, reference, key, stored, loaded, ...caller } = await authenticateRequest(c, credential, preload);
     c.set('database', database);

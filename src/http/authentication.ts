@@ -98,7 +98,7 @@ export async function authenticate(
   if ('scopes' in row) {
     recordTokenUsed(database, { account: account.number, token: row.token, lastUsedAt: row.lastUsedAt }, now);
     const member = activeMember(row);
-    if (row.owner !== null && !member) return failAuthentication(c);
+    if (row.tokenMember !== null && !member) return failAuthentication(c);
     if (member) {
       const seen = { account: account.number, member: member.id, lastSeenAt: row.memberLastSeenAt };
       recordMemberSeen(database, seen, now);
@@ -170,7 +170,7 @@ export async function authenticateSession(
   if (row.tokenId !== row.token || (row.expiresAt !== null && row.expiresAt <= now)) return null;
   const account = activeAccount(row);
   const member = activeMember(row);
-  if (!member && (row.owner !== null || row.token === null)) return null;
+  if (!member && (row.sessionMember !== null || row.token === null)) return null;
   recordSessionUsed(database, account.number, row, now);
   if (member) {
     const seen = { account: account.number, member: member.id, lastSeenAt: row.memberLastSeenAt };

@@ -9,7 +9,7 @@ import type { Id } from '../lib/typeid';
 /** How long a stored answer is replayed, in milliseconds. Later it is deleted. */
 export const STORED_ANSWER_LIFETIME = DAY;
 
-/** An idempotency key and its owner, given as SQL while the caller is not known yet. */
+/** An idempotency key and the caller who sent it, given as SQL while the caller is not known yet. */
 export interface AnswerKey {
   /** The identifier of the member, user token or agent that sent the key, or `operator`, as bytes. */
   principal: Uint8Array | SQL;

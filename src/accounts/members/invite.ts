@@ -57,7 +57,7 @@ export async function makeInvitedMember(
 /**
  * Invites a person to the account.
  * @throws Problem `insufficient_role` for a role that the caller cannot give; `conflict` if another member has the
- *   address, or the account has the maximum number of members
+ *   e-mail address, or the account has the maximum number of members
  */
 export async function inviteMember(
   context: UserContext,
