@@ -633,10 +633,7 @@ export const storedAnswers = sqliteTable(
     request: bytesColumn().notNull(),
     /** The answer, encrypted. */
     answer: bytesColumn().notNull(),
-    /**
-     * Numbers that the transaction itself computed, by the field of the answer's body that they replace. They have nothing to
-     * do with the settlement of a permission.
-     */
+    /** Numbers that the transaction itself computed, by the field of the answer's body that they replace. */
     settled: text({ mode: 'json' }).$type<Record<string, number>>(),
     /**
      * The identifier of the agent that the answer is about, or else of the account. The answer is erased together with

@@ -25,7 +25,10 @@ export interface Answer {
   value: object;
   /** The agent that the answer is about, or else the account. The answer is erased together with it. */
   subject: Id<'agent'> | Id<'user'>;
-  /** Numbers that only the transaction knows, by their field in `value`: SQL that runs before the change. */
+  /**
+   * Numbers that only the transaction knows, by their field in `value`: SQL that runs before the change. They have nothing to
+   * do with the settlement of a permission.
+   */
   settled?: Record<string, SQL<number>>;
 }
 
