@@ -85,7 +85,7 @@ export function presentAccount(
   };
 }
 
-/** Preloads the account in the path, from every shard, because an account's id does not name its shard. */
+/** The preload of the account in the path, from every shard, because an account's id does not name its shard. */
 export function accountInPath(c: RequestContext, reader: Reader) {
   const id = parseId('user', c.req.param('id') ?? '');
   return id && { query: reader.select().from(accounts).where(eq(accounts.id, id)) };

@@ -39,8 +39,9 @@ const INVITED_OWNER = {
 
 /**
  * Invites a person as owner of an account: its first owner, one more, or a new one after all owners are lost. An invited
- * owner with this address whose invitation has expired gets a new one.
- * @throws Problem `conflict` if another member has the address, or the account has the maximum number of members
+ * owner with this e-mail address whose invitation has expired gets a new one.
+ * @throws Problem `conflict` if another member has the e-mail address, or the account has the maximum number of
+ *   members
  */
 export async function inviteOwner(
   context: OperatorContext,
@@ -95,7 +96,7 @@ async function renewOwner(
   return { member, store, number: sql<number>`(select ${members.account} from ${members} where ${found})` };
 }
 
-/** Preloads the account in the path, with its invited owners whose invitations have expired: one row for each. */
+/** The preload of the account in the path, with its invited owners whose invitations have expired: one row for each. */
 function accountAndExpiredOwners(c: RequestContext, reader: Reader) {
   const id = parseId('user', c.req.param('id') ?? '');
   const isExpired = and(

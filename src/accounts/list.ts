@@ -27,7 +27,7 @@ export async function listAccounts(
   input: z.output<ReturnType<typeof AccountListQuery>>,
 ): Promise<Page<Account>> {
   const { plan, email } = input;
-  const page = await openPage<Id<'user'>>(context, { list: 'accounts', owner: 'operator' }, input);
+  const page = await openPage<Id<'user'>>(context, { list: 'accounts', caller: 'operator' }, input);
   const found = await Promise.all(
     context.shards.map(({ reader }) =>
       reader.load([

@@ -73,7 +73,7 @@ export function presentAgent(row: AgentRow): Agent {
   };
 }
 
-/** Preloads the agent in the path. */
+/** The preload of the agent in the path. */
 export async function agentInPath(c: RequestContext, reader: Reader, account: SQL<number>) {
   const id = parseId('agent', c.req.param('id') ?? '');
   return { agent: id && reader.select().from(agents).where(isAgentWithId(account, id)) };
@@ -109,10 +109,10 @@ export function nameIfActiveOwner(
 }
 
 /**
- * Returns unless the error of a change is that {@link nameIfActiveOwner} was NULL.
- * @throws Problem `invalid_request` for that error
+ * Handles the error of a change that stores an agent with {@link nameIfActiveOwner}.
+ * @throws Problem `invalid_request` if the owner is not an active member; otherwise the same error
  */
-export function refuseInactiveOwner(error: unknown): void {
-  if (!(error instanceof ConstraintError) || error.subject !== 'agents.name') return;
+export function refuseInactiveOwner(error: unknown): never {
+  if (!(error instanceof ConstraintError) || error.subject !== 'agents.name') throw error;
   throw invalidRequest([{ path: 'body.owner_id', message: 'must be the id of an active member of the account' }]);
 }

@@ -78,28 +78,30 @@ export async function createAgent(
     updatedAt: now,
   };
   // NULL if the account is deleted or has the maximum number of agents: the NOT NULL column aborts the transaction.
-  const number = sql`(
+  const accountIfRoom = sql`(
     select number from ${accounts} where number = ${account.number}
       and not exists (select 1 from ${agents} where account = ${account.number} limit 1 offset ${MAX_AGENTS - 1})
   )`;
   const name = input.owner_id ? nameIfActiveOwner(account.number, input.owner_id, row.name) : row.name;
   const { last_activity_at: _, ...agent } = presentAgent(row);
   const created = { ...agent, api_key: key };
-  try {
-    await context.ledger.change({
+  await context.ledger
+    .change({
       record: userActivity(context, 'agent.created', row.id),
       changes: (write) => [
-        write.insert(agents).values({ ...row, account: number, name }),
+        write.insert(agents).values({ ...row, account: accountIfRoom, name }),
         write.insert(agentKeys).values({ hash, agent: agentNumberSql(account.number, row.id), createdAt: now }),
       ],
       answer: { value: created, subject: row.id },
-    });
-  } catch (error) {
-    refuseInactiveOwner(error);
-    if (!(error instanceof ConstraintError)) throw error;
-    throw new Problem('conflict', `The account has ${MAX_AGENTS} agents, the maximum. Delete one first.`);
-  }
+    })
+    .catch(refuseInactiveOwner)
+    .catch(refuseFullAccount);
   return created;
+}
+
+function refuseFullAccount(error: unknown): never {
+  if (!(error instanceof ConstraintError)) throw error;
+  throw new Problem('conflict', `The account has ${MAX_AGENTS} agents, the maximum. Delete one first.`);
 }
 
 export const createAgentRoute = new Hono().post(

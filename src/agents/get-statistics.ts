@@ -129,8 +129,8 @@ export async function getAgentStatistics(
 }
 
 /**
- * Parses a period: its unit, the milliseconds of one unit, and the number of its first day or hour, counted from the
- * epoch. The last day is today; the last hour is the one before the current hour.
+ * Parses a period: its unit, the milliseconds of one unit, and `from`, the number of its first day or hour, counted from
+ * the epoch. The period lasts until now: `7d` is today and the 6 days before; `24h` is the current hour and the 24 before.
  */
 export function parsePeriod(period: string, now: number) {
   const count = Number.parseInt(period, 10);

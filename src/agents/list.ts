@@ -27,7 +27,7 @@ export async function listAgents(
 ): Promise<Page<Agent>> {
   const { reader, principal } = context;
   const { account } = principal;
-  const page = await openPage<Id<'agent'>>(context, { list: 'agents', owner: account.id }, input);
+  const page = await openPage<Id<'agent'>>(context, { list: 'agents', caller: account.id }, input);
   const [rows] = await reader.load([
     reader
       .select()

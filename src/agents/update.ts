@@ -59,10 +59,8 @@ export async function updateAgent(
       changes: (write) => [write.update(agents).set(columns).where(isAgentWithId(account, id)).returning()],
       answer: null,
     })
-    .catch((error: unknown) => {
-      refuseInactiveOwner(error);
-      return asNotFound('agent')(error);
-    });
+    .catch(refuseInactiveOwner)
+    .catch(asNotFound('agent'));
   if (!row) throw notFound('agent');
   return presentAgent(row);
 }

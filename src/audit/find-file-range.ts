@@ -15,7 +15,7 @@ export interface PositionRange {
 export type FileAccount = Pick<typeof accounts.$inferSelect, 'id' | 'name' | 'plan'>;
 
 /**
- * Finds the positions of the entries that an export or report may contain, and the account that owns them. The entries
+ * Finds the positions of the entries that an export or report may contain, and their account. The entries
  * are those from one time until before the other, except those that were written after the file was requested and
  * those that were past the retention period by then. The range is empty if the log is.
  * @throws Error if the account is deleted
@@ -24,18 +24,16 @@ export async function findFileRange(
   reader: Reader,
   file: FileRow,
   { from, to }: { from: number; to: number },
-): Promise<{ span: PositionRange; owner: FileAccount }> {
-  const account = { number: file.account };
-  const filter = { from: Math.max(from, file.keptFrom), to, before: logStart(account) + file.snapshot + 1 };
-  const [bounds, [owner]] = await reader.load([
-    reader
-      .select({ low: sql<number>`low`, high: sql<number>`high` })
-      .from(sql`(${selectPositionRange(account, filter)})`),
+): Promise<{ span: PositionRange; account: FileAccount }> {
+  const log = { number: file.account };
+  const filter = { from: Math.max(from, file.keptFrom), to, before: logStart(log) + file.snapshot + 1 };
+  const [bounds, [account]] = await reader.load([
+    reader.select({ low: sql<number>`low`, high: sql<number>`high` }).from(sql`(${selectPositionRange(log, filter)})`),
     reader
       .select({ id: accounts.id, name: accounts.name, plan: accounts.plan })
       .from(accounts)
       .where(eq(accounts.number, file.account)),
   ]);
-  if (!owner) throw new Error('the account of the file is gone');
-  return { span: bounds[0] ?? { low: 0, high: 0 }, owner };
+  if (!account) throw new Error('the account of the file is gone');
+  return { span: bounds[0] ?? { low: 0, high: 0 }, account };
 }

@@ -39,7 +39,7 @@ export async function getAuditEntry(
   return presentEntry(account, row);
 }
 
-/** Preloads the audit entry in the path. {@link requireEntry} returns it. */
+/** The preload of the audit entry in the path. {@link requireEntry} reads the row that it loads. */
 export async function entryInPath(c: RequestContext, reader: Reader, account: SQL<number>) {
   const id = parseId('audit', c.req.param('id') ?? '');
   const isOfAccount = sql`${auditEntries.pos} > ${account} * ${LOG_SPAN_SQL}

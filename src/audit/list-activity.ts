@@ -81,7 +81,7 @@ export async function listActivity(
   const { reader, principal, runtime } = context;
   const { action, target, actor, start_date, end_date } = input;
   const { account } = principal;
-  const page = await openPage<Id<'act'>>(context, { list: 'activity', owner: account.id }, input);
+  const page = await openPage<Id<'act'>>(context, { list: 'activity', caller: account.id }, input);
   const from = Math.max(oldestKept(account, runtime.now()), start_date?.bound ?? 0);
   const select = reader
     .select()

@@ -64,7 +64,7 @@ export async function listAuditEntries(context: UserContext, input: Input): Prom
   const { reader, principal, runtime } = context;
   const { account } = principal;
   const { after_sequence, ...listQuery } = input;
-  const page = await openPage<`${number}`>(context, { list: 'audit', owner: account.id }, listQuery);
+  const page = await openPage<`${number}`>(context, { list: 'audit', caller: account.id }, listQuery);
   const sequence = page.after === undefined ? after_sequence : Number(page.after);
   const boundary = sequence === undefined ? undefined : logStart(account) + sequence;
   const kept = oldestKept(account, runtime.now());

@@ -52,7 +52,7 @@ async function startRuns(cron: string, env: Env, runtime: Runtime, cost: Cost): 
     return database ? [{ name, database }] : [];
   });
   const due = TASKS.filter(({ schedule }) => SCHEDULES[schedule] === cron);
-  const { tasksOf, isHeld } = await moveTasks(shards);
+  const { tasksOf, isBlocked } = await moveTasks(shards);
   const [first] = shards;
   if (!first) return [];
   return shards.flatMap(({ name, database }) => {
@@ -64,8 +64,8 @@ async function startRuns(cron: string, env: Env, runtime: Runtime, cost: Cost): 
       env,
       runtime,
     };
-    // While an account is held at the end of its move, other tasks would find half of it.
-    const tasks: Task[] = [...tasksOf(name), ...(isHeld(name) ? [] : due)];
+    // While an account is on hold at the end of its move, other tasks would find half of it.
+    const tasks: Task[] = [...tasksOf(name), ...(isBlocked(name) ? [] : due)];
     return tasks.map((task) => new TaskRun({ cron, shard: name, task: task.name }, task.start(context)));
   });
 }

@@ -41,7 +41,12 @@ export type Query = Statement;
 /** One or more statements. */
 export type Batch = readonly [Statement, ...Statement[]];
 
-/** A statement violated a constraint of the schema. Nothing of its batch was written. */
+/**
+ * A statement violated a constraint of the schema. Nothing of its batch was written.
+ *
+ * Many conditions of a change are SQL that is NULL where they fail, in a column that is NOT NULL: the `subject` then tells
+ * which condition failed. See "State and log" in `docs/guides/design.md`.
+ */
 export class ConstraintError extends Error {
   constructor(
     readonly kind: 'not null' | 'unique' | 'check',

@@ -622,7 +622,7 @@ export const erasures = sqliteTable('erasures', {
 export const storedAnswers = sqliteTable(
   'stored_answers',
   {
-    /** The owner of the key: the identifier of a member, a user token or an agent, or `operator`. */
+    /** The caller who sent the key: the identifier of a member, a user token or an agent, or `operator`. */
     principal: bytesColumn().notNull(),
     /** SHA-256 of the idempotency key, or of a form of the console that creates something. */
     key: bytesColumn().notNull(),
@@ -845,8 +845,9 @@ export interface FailedAttempt {
 export const MOVE_DIRECTIONS = ['out', 'in'] as const;
 
 /**
- * Accounts that move to another shard: one row on each of the two shards. Until an account is on hold, triggers record
- * its changes in `move_changes`; from then on, they refuse every change except the mover's own.
+ * Accounts that move to another shard: the departure on the old shard (`out`) and the arrival on the new one (`in`), as
+ * `accounts/move/mover.ts` describes. Until an account is on hold, triggers record its changes in `move_changes`; from then
+ * on, they refuse every change except the mover's own.
  */
 export const moves = sqliteTable('moves', {
   /** The account's number on this shard. */
@@ -857,7 +858,7 @@ export const moves = sqliteTable('moves', {
   shard: text().notNull(),
   /** How many turns the mover has had. */
   turns: integer().notNull().default(0),
-  /** The index of the table that is being copied, or of a later step of the move once all are. */
+  /** How far the copy is, in the arrival: the index of the table that is being copied, or of a later step once all are. */
   step: integer().notNull().default(0),
   /** The key of the last copied row of that table; null before its first. */
   after: text(),

@@ -15,9 +15,9 @@ import type { Ledger, RecordWriter } from '../ledger/ledger';
 import { toHex } from '../lib/bytes';
 import { logFailure } from '../lib/log';
 import { type ByteRange, parseRange } from '../lib/range';
-import { AddressQuery, readAddress, type SignedAddress } from './address';
 import { fileId, parseFileId } from './file';
 import { type FileRow, isFile } from './file-records';
+import { readSignedAddress, type SignedAddress, SignedAddressQuery } from './signed-address';
 import { fileKey, proofKey } from './storage';
 
 const CONTENT_TYPES: Record<FileFormat, string> = {
@@ -64,17 +64,17 @@ async function findFile(
   const key = parseFileId(id);
   if (expires <= now) throw downloadExpired();
   if (!key) throw notFound('file');
-  const isOwner = eq(accounts.id, account);
-  const owner = sql<number>`(select number from ${accounts} where ${isOwner})`;
+  const isAccount = eq(accounts.id, account);
+  const number = sql<number>`(select number from ${accounts} where ${isAccount})`;
   const [[found], [file], [moved]] = await reader.load([
     reader
       .select({ isActive: accounts.isActive, isMoving: isMoving.as('is_moving') })
       .from(accounts)
-      .where(isOwner),
+      .where(isAccount),
     reader
       .select()
       .from(files)
-      .where(isFile({ ...key, account: owner })),
+      .where(isFile({ ...key, account: number })),
     reader.select({ shard: movedAccounts.shard }).from(movedAccounts).where(eq(movedAccounts.id, account)),
   ]);
   if (!found) return { movedTo: moved?.shard };
@@ -165,10 +165,10 @@ export const downloadFileRoute = new Hono<AppEnv>().get(
     problems: ['invalid_signature', 'account_inactive', 'rate_limited', 'download_expired', 'range_not_satisfiable'],
     pathId: 'export',
   }),
-  query(AddressQuery),
+  query(SignedAddressQuery),
   async (c) => {
     const { config } = c.var;
-    const address = await readAddress(config, c.req.param('id'), c.req.valid('query'));
+    const address = await readSignedAddress(config, c.req.param('id'), c.req.valid('query'));
     const shard = address && openNamedShard(c, address.shard);
     if (!shard) {
       await limitAddress(c);

@@ -11,7 +11,7 @@ import { abortUpload, arePartsRefused, fileKey, isNoSuchUpload } from './storage
 import { cleanCompletedFile } from './sweep';
 import { Upload } from './upload';
 
-// From a request to a file:
+// From a request to a file (a job is the work of one queue message on one file):
 //
 // 1. `request.ts` inserts the file's row, in the transaction of the request, and sends a queue message.
 // 2. `background/file-queue.ts` calls `processFile`, here, for each message.

@@ -10,10 +10,10 @@ import { toHex } from '../lib/bytes';
 import { lazy } from '../lib/lazy';
 import { formatTime, formatTimeOrNull } from '../lib/time';
 import { type Id, withPrefix } from '../lib/typeid';
-import { signAddress } from './address';
 import { fileId, statusAt } from './file';
 import { type FileRow, isFile } from './file-records';
 import type { NewFile } from './request';
+import { signAddress } from './signed-address';
 
 const UNFINISHED = {
   status: 'processing',
@@ -55,7 +55,7 @@ export const digestField = lazy(() =>
 );
 
 /** The account of a file, and its shard. */
-export interface FileOwner {
+export interface FileHome {
   shard: string;
   account: { id: Id<'user'> };
 }
@@ -64,7 +64,7 @@ export interface FileOwner {
  * Presents what exports and reports share: the fields of the response as of `now`, the signed address of the proof, and
  * the SHA-256. The address is null unless the proof can be downloaded, the SHA-256 until the file is completed.
  */
-export async function presentFile(config: Config, { account, shard }: FileOwner, row: PresentedFile, now: number) {
+export async function presentFile(config: Config, { account, shard }: FileHome, row: PresentedFile, now: number) {
   const status = statusAt(row, now);
   const address = { id: fileId(row), account: account.id, shard, expires: row.expiresAt ?? 0 };
   const fields = {
@@ -82,7 +82,7 @@ export async function presentFile(config: Config, { account, shard }: FileOwner,
 }
 
 /** Presents a file of one kind as of `now`. */
-export type PresentFile<T> = (config: Config, owner: FileOwner, row: FileRow, now: number) => Promise<T>;
+export type PresentFile<T> = (config: Config, home: FileHome, row: FileRow, now: number) => Promise<T>;
 
 interface KindInput<T> {
   kind: FileKind;
@@ -112,7 +112,7 @@ export async function listFiles<T>(
   { kind, present, ...query }: KindInput<T> & z.output<ReturnType<typeof FileListQuery>>,
 ): Promise<Page<T>> {
   const { reader, principal, config, runtime } = context;
-  const page = await openPage<Id<'export'>>(context, { list: `${kind}s`, owner: principal.account.id }, query);
+  const page = await openPage<Id<'export'>>(context, { list: `${kind}s`, caller: principal.account.id }, query);
   const older = page.after && lt(files.id, page.after);
   const [rows] = await reader.load([
     reader

@@ -28,7 +28,7 @@ export async function requestFile(context: UserContext, file: NewFile, answer: o
   const { account, shard } = principal;
   const start = account.number * LOG_SPAN;
   // NULL if the account is gone or has the maximum number of processing files: the NOT NULL column aborts the transaction.
-  const owner = sql<number>`(
+  const accountIfRoom = sql<number>`(
     select number from ${accounts} where number = ${account.number} and (
       select count(*) from ${files}
       where account = ${account.number} and status = ${codeOf(FILE_STATUSES, 'processing')}
@@ -37,7 +37,7 @@ export async function requestFile(context: UserContext, file: NewFile, answer: o
   const snapshot = sql<number>`coalesce((
     select pos from ${auditEntries} where pos > ${start} and pos < ${start + LOG_SPAN} order by pos desc limit 1
   ), ${start}) - ${start}`;
-  const row = { ...file, account: owner, snapshot, status: 'processing' as const, dueAt: file.createdAt };
+  const row = { ...file, account: accountIfRoom, snapshot, status: 'processing' as const, dueAt: file.createdAt };
   try {
     await ledger.change({
       record: userActivity(context, `${file.kind}.requested`, fileId(file)),

@@ -29,6 +29,13 @@ export type NamedQueries = Record<string, Query | null>;
 /** The rows of each query by its name; undefined for null. */
 export type LoadedRows<Q extends NamedQueries> = { [N in keyof Q]: NonNullable<Q[N]>['_']['result'] | undefined };
 
+// The order of a request that needs an account:
+// 1. The preload makes queries before the caller is known, so they find the account by SQL expressions of the credential.
+// 2. Authentication runs them together with the query that finds the caller, in one round trip.
+// 3. The caller is authorized and the idempotency key is looked at. `c.var.context` says from then on who calls.
+// 4. The handler reads the rows of the preload as `c.var.loaded`, by the names of the queries. To see newer rows, after
+//    a lost race or while it waits, it calls `c.var.reload()`, which does 1 and 2 again: the credential may have ended.
+
 /**
  * A preload: makes queries of account data that run in the same round trip as the authentication, by name; null for one
  * that is not needed, such as for a malformed id.
@@ -48,9 +55,9 @@ export type Access<P extends Principal, Q extends NamedQueries> = {
   Bindings: AppEnv['Bindings'];
   Variables: AppEnv['Variables'] & {
     context: Context<P>;
-    /** The rows that the preload found. */
+    /** The rows of each query of the preload, by its name. */
     loaded: LoadedRows<Q>;
-    /** Authenticates the caller again and runs the preload again. */
+    /** Authenticates the caller again, and returns the rows of the preload as they are now. `loaded` keeps the old ones. */
     reload: () => Promise<LoadedRows<Q>>;
   };
 };
@@ -107,7 +114,7 @@ function accountAccess<P extends Principal, Q extends NamedQueries>(
   return createMiddleware<Access<P, Q>>(async (c, next) => {
     const { config, runtime, origin } = c.var;
     const credential = await bearerCredential(c);
-    // A malformed credential fails below without a database query, and counts against the client's address.
+    // A malformed credential fails below without a database query, and counts against the client's network.
     if (isWellFormed(c, credential)) await limitCredential(c, credential);
     const { database, reference, key, stored, loaded, ...caller } = await authenticateRequest(c, credential, preload);
     c.set('database', database);

@@ -5,9 +5,9 @@ import type { RequestContext } from './context';
  * Answers with a static file, or with 304 if the client has its current version.
  * @throws Problem `not_found`
  */
-export async function sendAsset(c: RequestContext, address: URL, headers: Record<string, string>): Promise<Response> {
+export async function sendAsset(c: RequestContext, url: URL, headers: Record<string, string>): Promise<Response> {
   const known = c.req.header('If-None-Match');
-  const asset = await c.env.ASSETS.fetch(address, {
+  const asset = await c.env.ASSETS.fetch(url, {
     headers: known === undefined ? {} : { 'If-None-Match': known },
     redirect: 'manual',
   });

@@ -33,6 +33,7 @@ export interface Authentication {
   /** Identifies the credential for the ledger, which checks it again when it writes. */
   reference: CredentialReference;
   database: Database;
+  /** The rows of each query that `queries` made, in their order. */
   loaded: unknown[];
 }
 
@@ -67,7 +68,7 @@ function parseBearer(credential: string) {
 /**
  * Finds the caller who presents a credential. Takes one round trip, and one more for each time the account was moved to
  * another shard; none for a malformed credential. For JWTs see {@link authenticateIdentity}.
- * @param queries run in the same round trip
+ * @param queries makes the preload's queries, which run in the same round trip
  * @param mayCreateAccount whether a person who signs in for the first time with the identity provider gets an account
  * @throws Problem as {@link failAuthentication} for a credential that is unknown, expired or malformed;
  *   `account_inactive`, also for a suspended member; `agent_inactive`; `unavailable` while the account moves to another shard
@@ -97,7 +98,7 @@ export async function authenticate(
   if ('scopes' in row) {
     recordTokenUsed(database, { account: account.number, token: row.token, lastUsedAt: row.lastUsedAt }, now);
     const member = activeMember(row);
-    if (row.owner !== null && !member) return failAuthentication(c);
+    if (row.tokenMember !== null && !member) return failAuthentication(c);
     if (member) {
       const seen = { account: account.number, member: member.id, lastSeenAt: row.memberLastSeenAt };
       recordMemberSeen(database, seen, now);
@@ -143,7 +144,7 @@ export interface SessionAuthentication extends Authentication {
  * Finds the caller whose session a cookie names. Takes round trips as {@link authenticate} does. A session that was
  * started with a user token has the scopes of the token, limited to the member's role, and ends with the token.
  * @param secret the value of the cookie
- * @param queries run in the same round trip
+ * @param queries makes the preload's queries, which run in the same round trip
  * @returns null if the session is unknown, has expired or has ended
  * @throws Problem `account_inactive`, also for a suspended member; `unavailable` while the account moves
  */
@@ -169,7 +170,7 @@ export async function authenticateSession(
   if (row.tokenId !== row.token || (row.expiresAt !== null && row.expiresAt <= now)) return null;
   const account = activeAccount(row);
   const member = activeMember(row);
-  if (!member && (row.owner !== null || row.token === null)) return null;
+  if (!member && (row.sessionMember !== null || row.token === null)) return null;
   recordSessionUsed(database, account.number, row, now);
   if (member) {
     const seen = { account: account.number, member: member.id, lastSeenAt: row.memberLastSeenAt };

@@ -86,7 +86,7 @@ export const findUserToken = prepareByHashes((select, hashes) =>
   select({
     ...accountColumns,
     ...memberColumns,
-    owner: aliased(userTokens.member, 'token_member'),
+    tokenMember: aliased(userTokens.member, 'token_member'),
     hash: userTokens.hash,
     token: userTokens.id,
     scopes: userTokens.scopes,
@@ -117,7 +117,7 @@ export const findAgentKey = prepareByHashes((select, hashes) =>
 );
 
 /** The member whom a session belongs to, as SQL on the row and its user token; NULL if it belongs to the account. */
-const sessionOwner = sql`coalesce(${sessions.member}, ${userTokens.member})`;
+const sessionMember = sql`coalesce(${sessions.member}, ${userTokens.member})`;
 
 /** Finds the session with one of the hashes, its account, its user token if it has one, and its member. */
 export const findSession = prepareByHashes((select, hashes) =>
@@ -128,7 +128,7 @@ export const findSession = prepareByHashes((select, hashes) =>
     session: aliased(sessions.id, 'session_id'),
     createdAt: sessions.createdAt,
     lastSeenAt: sessions.lastSeenAt,
-    owner: sql<Id<'member'> | null>`${sessionOwner}`.mapWith(members.id).as('session_owner'),
+    sessionMember: sql<Id<'member'> | null>`${sessionMember}`.mapWith(members.id).as('session_member'),
     token: sessions.token,
     tokenId: sql<Id<'utok'> | null>`${userTokens.id}`.mapWith(userTokens.id).as('token_id'),
     tokenName: sql<string | null>`coalesce(${userTokens.name}, ${userTokens.prefix} || '…')`.as('token_name'),
@@ -141,7 +141,7 @@ export const findSession = prepareByHashes((select, hashes) =>
     .from(sessions)
     .innerJoin(accounts, eq(accounts.number, sessions.account))
     .leftJoin(userTokens, and(eq(userTokens.account, sessions.account), eq(userTokens.id, sessions.token)))
-    .leftJoin(members, and(eq(members.account, sessions.account), eq(members.id, sessionOwner)))
+    .leftJoin(members, and(eq(members.account, sessions.account), eq(members.id, sessionMember)))
     .where(inArray(sessions.hash, hashes)),
 );
 
@@ -183,7 +183,7 @@ export function callerBySession(hashes: Uint8Array[]): CallerSql {
     where ${inArray(sessions.hash, hashes)})`;
   return {
     account: find(sessions.account) as SQL<number>,
-    id: find(sql`coalesce(${sessionOwner}, ${sessions.token})`),
+    id: find(sql`coalesce(${sessionMember}, ${sessions.token})`),
   };
 }
 

@@ -56,7 +56,7 @@ function readKey(c: RequestContext): string | null {
   return c.req.method === 'POST' ? (c.req.header(HEADER) ?? null) : null;
 }
 
-/** An idempotency key whose owner is known. */
+/** An idempotency key whose caller is known. */
 export interface ResolvedKey extends AnswerKey {
   principal: Uint8Array;
   /** The scopes of a member's credential. Null for other callers: each of their credentials has idempotency keys of its own. */

@@ -29,7 +29,7 @@ interface CursorBinding {
   /** The name of the list, or the id of the resource to which it belongs. */
   list: string;
   /** The id of the account or agent that requests the list, or `operator`. */
-  owner: string;
+  caller: string;
   filters: Record<string, unknown>;
 }
 
@@ -38,7 +38,7 @@ type ListQuery = { limit: number; cursor?: string | undefined } & Record<string,
 
 /**
  * Checks the cursor of a list request, and returns what is needed to select the rows and make the page.
- * @throws Problem `invalid_cursor` for a cursor that was changed, or made for another owner, list or filters
+ * @throws Problem `invalid_cursor` for a cursor that was changed, or made for another caller, list or filters
  */
 export async function openPage<Position extends string>(
   { config: { keyring } }: { config: Pick<Config, 'keyring'> },
@@ -97,9 +97,9 @@ async function readCursor(keyring: Keyring, binding: CursorBinding, cursor: stri
   return position;
 }
 
-function authenticatedText({ list, owner, filters }: CursorBinding, position: string): string {
+function authenticatedText({ list, caller, filters }: CursorBinding, position: string): string {
   const sorted = Object.entries(filters).sort(([a], [b]) => (a < b ? -1 : 1));
-  return JSON.stringify([list, owner, sorted.filter(([, value]) => value !== undefined), position]);
+  return JSON.stringify([list, caller, sorted.filter(([, value]) => value !== undefined), position]);
 }
 
 function encode(bytes: Uint8Array): string {

@@ -84,7 +84,8 @@ const logLength = sql`(
  * Returns the statement that appends entries to their accounts' logs, or aborts the transaction.
  *
  * Three NOT NULL columns enforce the conditions: `id` is NULL if the credential is not valid at the time of the entry,
- * `agent` if the permission has another `last_entry` or the agent is deleted, `action` if the log is full. The
+ * `agent` if the permission has another `last_entry` or the agent is deleted, `action` if the log is full. The ledger tells
+ * its callers so with `CredentialEnded`, with null instead of results, and with {@link LogFull}. The
  * statement itself computes the sequence, from the account's highest + 1 on, and the time, which never decreases: so
  * there are no gaps, and no lock is needed.
  * @param drafts the result of {@link draftRows}

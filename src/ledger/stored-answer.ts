@@ -9,7 +9,7 @@ import type { Id } from '../lib/typeid';
 /** How long a stored answer is replayed, in milliseconds. Later it is deleted. */
 export const STORED_ANSWER_LIFETIME = DAY;
 
-/** An idempotency key and its owner, given as SQL while the caller is not known yet. */
+/** An idempotency key and the caller who sent it, given as SQL while the caller is not known yet. */
 export interface AnswerKey {
   /** The identifier of the member, user token or agent that sent the key, or `operator`, as bytes. */
   principal: Uint8Array | SQL;
@@ -25,7 +25,10 @@ export interface Answer {
   value: object;
   /** The agent that the answer is about, or else the account. The answer is erased together with it. */
   subject: Id<'agent'> | Id<'user'>;
-  /** Numbers that only the transaction knows, by their field in `value`: SQL that runs before the change. */
+  /**
+   * Numbers that only the transaction knows, by their field in `value`: SQL that runs before the change. They have nothing to
+   * do with the settlement of a permission.
+   */
   settled?: Record<string, SQL<number>>;
 }
 

@@ -44,7 +44,7 @@ export const ShownPermission = lazy(() => {
       title: shape.title,
       external_id: shape.external_id,
       input: shape.input,
-      // Without the limits of its texts: unseen characters are shown with more.
+      // Without the maximum lengths of a request: an unseen character is shown as `[U+202E]`, which is longer.
       preview: jsonField<Preview>(objectField).nullable().optional().meta({ description: 'What people read.' }),
     }),
     written_by_people: z.object({

@@ -112,7 +112,7 @@ function selectWithContents(reader: Reader, now: number) {
     );
 }
 
-/** Preloads the permission in the path, with its contents. */
+/** The preload of the permission in the path, with its contents. */
 export async function permissionWithContentsInPath(c: RequestContext, reader: Reader, account: SQL<number>) {
   return { permission: findPermissionWithContents(reader, account, c.req.param('id'), c.var.runtime.now()) };
 }

@@ -11,7 +11,7 @@ import { findReviewedPermission } from './permission';
 import { voterColumns } from './reviews/reviewers';
 import { makeSignatureVerifier, type Signed } from './reviews/signature';
 
-/** Preloads everything that a decision depends on: the permission in the path, the voter, and the passkey. */
+/** The preload of a decision: everything that it depends on, which is the permission in the path, the voter, and the passkey. */
 export async function decisionInPath(c: RequestContext, reader: Reader, account: SQL<number>, callerId: SQL) {
   const id = parseId('perm', c.req.param('id') ?? '');
   const { assertion } = (id && (await readObject(c, readJson))) ?? {};

@@ -23,13 +23,13 @@ export function draftPermissionEntry(
   event: EventType,
   details: PermissionEntryDetails,
 ): Entry {
-  const { scope, decided_by = null, decision_reason = null, policy_id = null, ...token } = details;
+  const { scope, decided_by = null, decision_reason = null, policy_id = null, ...others } = details;
   return draftEntry(runtime, {
     event,
     at: runtime.now(),
     account,
     permission: id,
-    details: { action, resource, scope, decided_by, decision_reason, policy_id, ...token },
+    details: { action, resource, scope, decided_by, decision_reason, policy_id, ...others },
     origin,
   });
 }

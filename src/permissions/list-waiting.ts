@@ -33,7 +33,7 @@ export async function listWaiting(context: UserContext, input: WaitingInput): Pr
   const { principal, reader, runtime } = context;
   const { account, member } = principal;
   const now = runtime.now();
-  const page = await openPage<Position>(context, { list: 'waiting', owner: account.id }, { ...input });
+  const page = await openPage<Position>(context, { list: 'waiting', caller: account.id }, { ...input });
   const { order = 'urgent' } = input;
   const waiting = selectWaiting(account.number, input, page.after, now);
   const [rows] = await reader.load([

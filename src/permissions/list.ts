@@ -38,8 +38,8 @@ type ListInput = z.output<ReturnType<typeof PermissionList>>;
 /** Lists the account's permissions, newest first. An agent gets only its own, with their active tokens. */
 export async function listPermissions(context: Context, input: ListInput): Promise<Page<Permission>> {
   const { principal, reader, runtime } = context;
-  const owner = principal.kind === 'agent' ? principal.agent.id : principal.account.id;
-  const page = await openPage<Id<'perm'>>(context, { list: 'permissions', owner }, input);
+  const caller = principal.kind === 'agent' ? principal.agent.id : principal.account.id;
+  const page = await openPage<Id<'perm'>>(context, { list: 'permissions', caller }, input);
   const now = runtime.now();
   const ids = selectIds(principal, input, page.after, now);
   const [rows] = await reader.load([

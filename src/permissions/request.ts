@@ -251,7 +251,7 @@ async function decideByPolicy(
   return { entry, columns: { status: 'approved', ...decided, ...token } };
 }
 
-/** Preloads the active policies, and the agent's permission that already has the external id of the request. */
+/** The preload of a request: the active policies, and the agent's permission that already has the external id of the request. */
 async function policiesAndExistingPermission(c: RequestContext, reader: Reader, account: SQL<number>, agentId: SQL) {
   const { external_id: externalId } = (await readObject(c, readJson)) ?? {};
   return selectForRequest(reader, { owner: account, agentId, externalId }, c.var.runtime.now());

@@ -20,8 +20,8 @@ export async function readKeys(source: string): Promise<VerifierKey[]> {
 export function publishedKeysUrl(origin: string): string | null {
   const host = origin.slice(0, Math.max(0, origin.indexOf('/')));
   const scheme = /^(localhost|127(\.\d+){3}|\[::1\])(:\d+)?$/.test(host) ? 'http' : 'https';
-  const address = URL.parse(`${scheme}://${host}/.well-known/jwks.json`);
-  return address?.host === host ? address.href : null;
+  const url = URL.parse(`${scheme}://${host}/.well-known/jwks.json`);
+  return url?.host === host ? url.href : null;
 }
 
 async function readLocalKeys(source: string): Promise<VerifierKey[]> {

@@ -60,13 +60,13 @@ async function verify(subjects: string[], values: Values): Promise<Report> {
   const key = values.key && isLocalFile(values.key) ? resolveFromCaller(values.key) : values.key;
   const checkpoints = values.checkpoints && resolveFromCaller(values.checkpoints);
   const passkeys = values.passkeys && resolveFromCaller(values.passkeys);
-  if (isAddress(subject)) {
+  if (isUrl(subject)) {
     if (values.proof)
       throw new CannotCheck('--proof is for files only; the proof of a whole log is fetched from the service');
     const token = values.token ?? process.env.COUNTERSIGN_TOKEN;
     if (!token) throw new CannotCheck('Set COUNTERSIGN_TOKEN, or give --token');
     return await verifyService({
-      address: subject,
+      url: subject,
       token,
       key,
       checkpoints,
@@ -84,7 +84,7 @@ async function verify(subjects: string[], values: Values): Promise<Report> {
   return await verifyWithoutProof({ file, passkeys });
 }
 
-function isAddress(text: string): boolean {
+function isUrl(text: string): boolean {
   return /^https?:\/\//.test(text);
 }
 
@@ -93,7 +93,7 @@ function isAddress(text: string): boolean {
  * characters>+<base64>`.
  */
 function isLocalFile(key: string): boolean {
-  return !isAddress(key) && !/\+[0-9a-f]{8}\+/.test(key);
+  return !isUrl(key) && !/\+[0-9a-f]{8}\+/.test(key);
 }
 
 /** Resolves a path from the folder in which npm was called. npm runs scripts in the folder of the package. */

@@ -21,7 +21,7 @@ import { downloadFile, ServiceClient } from './web.ts';
 
 export interface VerifyServiceOptions {
   /** The URL of the service. */
-  address: string;
+  url: string;
   token: string;
   /** The source of the log's keys (see `readKeys`). By default the service itself. */
   key?: string | undefined;
@@ -44,8 +44,8 @@ const MAX_WAIT = 30 * 60 * 1_000;
  * @throws CannotCheck if the service does not answer, or the keys or the kept checkpoints cannot be read
  */
 export async function verifyService(options: VerifyServiceOptions): Promise<Report> {
-  const { address, token, key, checkpoints, passkeys, onProgress } = options;
-  const service = new ServiceClient(address, token);
+  const { url, token, key, checkpoints, passkeys, onProgress } = options;
+  const service = new ServiceClient(url, token);
   const kept = checkpoints === undefined ? null : await KeptCheckpoints.open(checkpoints);
   const votes = new VoteChecker(passkeys === undefined ? null : await readPasskeys(passkeys));
   const account = await service.get('/v1/me');

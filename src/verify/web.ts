@@ -11,17 +11,17 @@ const JSON_TIMEOUT_MS = 60_000;
  * @throws LogRefused if the answer is the problem `log_refused` (RFC 9457)
  * @throws CannotCheck if there is no answer, or it is another error or not JSON
  */
-export async function fetchJson(address: string, init: RequestInit = {}): Promise<Json> {
-  const response = await request(address, { signal: AbortSignal.timeout(JSON_TIMEOUT_MS), ...init });
+export async function fetchJson(url: string, init: RequestInit = {}): Promise<Json> {
+  const response = await request(url, { signal: AbortSignal.timeout(JSON_TIMEOUT_MS), ...init });
   const text = await response.text().catch((error) => {
-    throw new CannotCheck(`${address} broke off: ${causeOf(error)}`);
+    throw new CannotCheck(`${url} broke off: ${causeOf(error)}`);
   });
   const body = parseOrError(text);
   if (response.status === 409 && isJsonObject(body) && body.code === 'log_refused') {
-    throw new LogRefused(`${address} was answered 409 log_refused`);
+    throw new LogRefused(`${url} was answered 409 log_refused`);
   }
-  if (!response.ok) throw new CannotCheck(`${address} was answered ${response.status}: ${text.slice(0, 500)}`);
-  if (body instanceof SyntaxError) throw new CannotCheck(`${address} was not answered with JSON: ${body.message}`);
+  if (!response.ok) throw new CannotCheck(`${url} was answered ${response.status}: ${text.slice(0, 500)}`);
+  if (body instanceof SyntaxError) throw new CannotCheck(`${url} was not answered with JSON: ${body.message}`);
   return body;
 }
 
@@ -37,11 +37,11 @@ function parseOrError(text: string): Json | SyntaxError {
  * Downloads a file.
  * @throws CannotCheck if that fails
  */
-export async function downloadFile(address: string, file: string): Promise<void> {
-  const response = await request(address);
-  if (!response.ok || !response.body) throw new CannotCheck(`${address} was answered ${response.status}`);
+export async function downloadFile(url: string, file: string): Promise<void> {
+  const response = await request(url);
+  if (!response.ok || !response.body) throw new CannotCheck(`${url} was answered ${response.status}`);
   await pipeline(response.body, createWriteStream(file)).catch((error) => {
-    throw new CannotCheck(`${address} broke off: ${causeOf(error)}`);
+    throw new CannotCheck(`${url} broke off: ${causeOf(error)}`);
   });
 }
 
@@ -50,9 +50,9 @@ export class ServiceClient {
   readonly origin: string;
   private readonly token: string;
 
-  /** @param address the URL of the service; its path is ignored */
-  constructor(address: string, token: string) {
-    this.origin = new URL(address).origin;
+  /** @param url the URL of the service; its path is ignored */
+  constructor(url: string, token: string) {
+    this.origin = new URL(url).origin;
     this.token = token;
   }
 
@@ -75,10 +75,10 @@ export class ServiceClient {
 }
 
 /** Sends a request. Repeats it after `Retry-After` while the service answers 429, unless that is over a minute. */
-async function request(address: string, init: RequestInit = {}): Promise<Response> {
+async function request(url: string, init: RequestInit = {}): Promise<Response> {
   for (;;) {
-    const response = await fetch(address, init).catch((error) => {
-      throw new CannotCheck(`${address} does not answer: ${causeOf(error)}`);
+    const response = await fetch(url, init).catch((error) => {
+      throw new CannotCheck(`${url} does not answer: ${causeOf(error)}`);
     });
     const wait = Number(response.headers.get('Retry-After'));
     if (response.status !== 429 || !(wait > 0 && wait <= 60)) return response;

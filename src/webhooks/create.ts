@@ -72,7 +72,7 @@ export async function createWebhook(
     updatedAt: now,
   };
   // NULL if the account is deleted or has the maximum number of webhooks: the NOT NULL column aborts the transaction.
-  const owner = sql`(
+  const accountIfRoom = sql`(
     select number from ${accounts} where number = ${account}
       and (select count(*) from ${webhooks} where account = ${account}) < ${MAX_WEBHOOKS}
   )`;
@@ -80,7 +80,10 @@ export async function createWebhook(
   try {
     await ledger.change({
       record: userActivity(context, 'webhook.created', id),
-      changes: (write) => [write.insert(webhooks).values({ ...row, account: owner }), ...openFeed(write, account)],
+      changes: (write) => [
+        write.insert(webhooks).values({ ...row, account: accountIfRoom }),
+        ...openFeed(write, account),
+      ],
       answer: { value: created, subject: principal.account.id },
     });
   } catch (error) {

@@ -21,7 +21,7 @@ export async function listWebhooks(
 ): Promise<Page<Webhook>> {
   const { reader, principal } = context;
   const { account } = principal;
-  const page = await openPage<Id<'webhook'>>(context, { list: 'webhooks', owner: account.id }, input);
+  const page = await openPage<Id<'webhook'>>(context, { list: 'webhooks', caller: account.id }, input);
   const [rows] = await reader.load([
     reader
       .select()

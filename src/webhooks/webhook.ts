@@ -132,7 +132,7 @@ export function accountOfWebhookSql(account: number, id: Id<'webhook'>): SQL<num
   return sql<number>`(select account from ${webhooks} where ${isWebhook(account, id)})`;
 }
 
-/** Preloads the webhook in the path. */
+/** The preload of the webhook in the path. */
 export async function webhookOfPath(c: RequestContext, reader: Reader, account: SQL<number>) {
   const id = parseId('webhook', c.req.param('id') ?? '');
   return { webhook: id && reader.select().from(webhooks).where(isWebhook(account, id)) };
@@ -149,7 +149,7 @@ export function requireLoaded<T>(loaded: T[] | undefined, noun: 'webhook' | 'del
 }
 
 /**
- * Preloads the agents in the body's `agent_ids`, as far as the account has them. The body is not validated yet: for an
+ * The preload of the agents in the body's `agent_ids`, as far as the account has them. The body is not validated yet: for an
  * invalid one fewer agents are found, or none.
  */
 export async function agentsInBody(c: RequestContext, reader: Reader, account: SQL<number>) {

@@ -232,7 +232,7 @@ describe('a service whose database is restored to an earlier time while R2 keeps
   async function verify({ id, token }: Owner, head: Json): Promise<string[]> {
     const checkpoints = join(state, `${id}.jsonl`);
     writeFileSync(checkpoints, `${JSON.stringify(head)}\n`);
-    const options = { address: service.origin, token, checkpoints, onProgress: () => undefined };
+    const options = { url: service.origin, token, checkpoints, onProgress: () => undefined };
     const { faults, unchecked } = await verifyService(options);
     return [...faults.map(({ message }) => message), ...unchecked];
   }

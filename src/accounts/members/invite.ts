@@ -11,7 +11,7 @@ import { answer, created, operation } from '../../http/operation';
 import type { RecordWriter } from '../../ledger/ledger';
 import { lazy } from '../../lib/lazy';
 import { InvitedMember, makeInvitation } from './invitation';
-import { memberFields, presentMember, refuseMember, requireGrantable, roomForMemberSql } from './member';
+import { accountIfRoomForMember, memberFields, presentMember, refuseMember, requireGrantable } from './member';
 
 export const MemberInvitation = lazy(() =>
   z
@@ -50,14 +50,14 @@ export async function makeInvitedMember(
     updatedAt: now,
   };
   const member: InvitedMember = { ...presentMember({ ...row, hasPasskey: false }), invitation };
-  const number = roomForMemberSql(account);
+  const number = accountIfRoomForMember(account);
   return { member, store: (write: RecordWriter) => write.insert(members).values({ ...row, account: number }) };
 }
 
 /**
  * Invites a person to the account.
  * @throws Problem `insufficient_role` for a role that the caller cannot give; `conflict` if another member has the
- *   address, or the account has the maximum number of members
+ *   e-mail address, or the account has the maximum number of members
  */
 export async function inviteMember(
   context: UserContext,

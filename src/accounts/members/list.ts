@@ -32,7 +32,7 @@ export async function listMembers(
   const { reader, principal } = context;
   const { account } = principal;
   const { role, status } = input;
-  const page = await openPage<Id<'member'>>(context, { list: 'members', owner: account.id }, input);
+  const page = await openPage<Id<'member'>>(context, { list: 'members', caller: account.id }, input);
   const [rows] = await reader.load([
     reader
       .select(memberRow)

@@ -119,14 +119,14 @@ export function isMemberWithId(account: number | SQL<number>, id: Id<'member'>) 
   return and(eq(members.account, account), eq(members.id, id));
 }
 
-/** Preloads the member in the path. */
+/** The preload of the member in the path. */
 export async function memberInPath(c: RequestContext, reader: Reader, account: SQL<number>) {
   const id = parseId('member', c.req.param('id') ?? '');
   return { member: id && reader.select(memberRow).from(members).where(isMemberWithId(account, id)) };
 }
 
 /**
- * The member that {@link memberInPath} found.
+ * The member that {@link memberInPath} loads.
  * @throws Problem `not_found`
  */
 export function requireMember([row]: MemberRow[] = []): MemberRow {
@@ -171,11 +171,11 @@ export function requireGrantable(principal: UserPrincipal, role: MemberRole): vo
 }
 
 /**
- * The new role or status of an active owner, as SQL: NULL if the account has no other active owner. The column is NOT NULL,
- * so that the transaction aborts; {@link refuseMember} handles the error.
+ * The new role or status of an active owner, as SQL: NULL if no other member is an active owner. The column is NOT NULL, so
+ * that the transaction aborts; {@link refuseMember} handles the error.
  * @param value the new role or status
  */
-export function unlessLastOwner(account: number, id: Id<'member'>, value: SQL): SQL {
+export function valueIfOtherOwner(account: number, id: Id<'member'>, value: SQL): SQL {
   return sql`iif(exists (
     select 1 from ${members} as other
     where other.account = ${account} and other.status = ${codeOf(MEMBER_STATUSES, 'active')}
@@ -188,7 +188,7 @@ export function unlessLastOwner(account: number, id: Id<'member'>, value: SQL): 
  * column is NOT NULL, so that the transaction aborts; {@link refuseMember} handles the error.
  * @param condition finds the account
  */
-export function roomForMemberSql(condition: SQL): SQL<number> {
+export function accountIfRoomForMember(condition: SQL): SQL<number> {
   return sql<number>`(
     select ${accounts.number} from ${accounts} where ${condition} and (
       select count(*) from ${members}
@@ -200,8 +200,9 @@ export function roomForMemberSql(condition: SQL): SQL<number> {
 }
 
 /**
- * Handles the error of a change that inserts or updates a member.
- * @throws Problem `conflict`, `last_owner`; otherwise the same error
+ * Handles the error of a change that inserts or updates a member, with {@link valueIfOtherOwner} or
+ * {@link accountIfRoomForMember} or without.
+ * @throws Problem `last_owner`, or `conflict` for every other constraint; otherwise the same error
  */
 export function refuseMember(error: unknown): never {
   if (!(error instanceof ConstraintError)) throw error;

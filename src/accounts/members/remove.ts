@@ -17,7 +17,7 @@ import {
   refuseMember,
   requireMember,
   requireRankOver,
-  unlessLastOwner,
+  valueIfOtherOwner,
 } from './member';
 
 /**
@@ -33,7 +33,7 @@ export async function removeMember(context: UserContext, { member }: { member: M
   if (member.status === 'removed') return;
   const removed = sql`${sql.param('removed' as const, members.status)}`;
   const isActiveOwner = member.role === 'owner' && member.status === 'active';
-  const status = isActiveOwner ? unlessLastOwner(account, member.id, removed) : removed;
+  const status = isActiveOwner ? valueIfOtherOwner(account, member.id, removed) : removed;
   const found = and(
     isMemberWithId(account, member.id),
     eq(members.role, member.role),

@@ -22,7 +22,7 @@ import {
   requireGrantable,
   requireMember,
   requireRankOver,
-  unlessLastOwner,
+  valueIfOtherOwner,
 } from './member';
 
 export const MemberUpdate = lazy(() =>
@@ -64,7 +64,7 @@ export async function updateMember(
   const now = runtime.now();
   const columns = {
     name: fields.name,
-    role: isActiveOwner && !keepsOwner ? unlessLastOwner(account, member.id, newRole) : newRole,
+    role: isActiveOwner && !keepsOwner ? valueIfOtherOwner(account, member.id, newRole) : newRole,
     status,
     activeSince: status !== 'active' ? null : role === member.role && member.status === 'active' ? undefined : now,
     updatedAt: now,

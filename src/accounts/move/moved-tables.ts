@@ -44,8 +44,9 @@ export interface MovedAccount {
 export type NumberedKind = (typeof MOVED_NUMBERS)[number];
 
 /**
- * How to copy a column whose value depends on the shard: as the number of the account, an agent or a webhook, as a
- * position in the log (see {@link LOG_SPAN}), not at all (`left out`), or as the value of an SQL expression.
+ * How to copy a column whose value depends on the shard: renumbered as the number of the account, an agent or a webhook, or
+ * as a position in the log, which contains the account's number (see {@link LOG_SPAN}); not at all (`left out`); or as the
+ * value of an SQL expression.
  */
 type Kind = 'account' | NumberedKind | 'position' | 'left out' | SQL;
 
@@ -118,7 +119,7 @@ export const TRACKED_TABLES: readonly MovedTable[] = [
 ];
 
 /**
- * Tables that are copied while the account is held, because background tasks look for work in them. They are small, and
+ * Tables that are copied while the account is on hold, because background tasks look for work in them. They are small, and
  * the account's own row comes last.
  */
 export const LAST_TABLES: readonly MovedTable[] = [
@@ -162,15 +163,15 @@ export const LAST_TABLES: readonly MovedTable[] = [
  * @param after the key after which to start; null for the first row
  * @param limit the maximum number of rows; without it, all
  */
-export function selectRows(moved: MovedTable, owner: MovedAccount, after: string | null, limit?: number): SQL {
+export function selectRows(moved: MovedTable, moving: MovedAccount, after: string | null, limit?: number): SQL {
   const { of, isNested, key, start } = moved;
   const [first = '', ...rest] = key;
-  const from = after ?? start?.(owner) ?? null;
+  const from = after ?? start?.(moving) ?? null;
   const select = (condition: SQL) => sql`
     select ${encodedRow(moved)}, ${encodedKey(moved)} from ${moved.table} where ${condition}
     order by ${list(key)} ${limit === undefined ? sql`` : sql`limit ${raw(limit)}`}`;
-  if (!isNested) return select(from === null ? of(owner) : sql`${of(owner)} and ${isAfterKey(moved, key, from)}`);
-  const parents = sql`select parent from (${of(owner)})`;
+  if (!isNested) return select(from === null ? of(moving) : sql`${of(moving)} and ${isAfterKey(moved, key, from)}`);
+  const parents = sql`select parent from (${of(moving)})`;
   if (from === null) return select(sql`${identifier(first)} in (${parents})`);
   const parent = keyValue(moved, first, from);
   return sql`
@@ -181,9 +182,9 @@ export function selectRows(moved: MovedTable, owner: MovedAccount, after: string
 }
 
 /** SQL that selects the rows of an account with the given keys (a JSON array), in the columns of {@link selectRows}. */
-export function selectRowsByKey(moved: MovedTable, owner: MovedAccount, keys: string): SQL {
+export function selectRowsByKey(moved: MovedTable, moving: MovedAccount, keys: string): SQL {
   return sql`select ${encodedRow(moved)}, ${encodedKey(moved)} from ${moved.table}
-    where ${hasKey(moved, owner, sql`select ${keyColumns(moved)} from json_each(${keys})`)}`;
+    where ${hasKey(moved, moving, sql`select ${keyColumns(moved)} from json_each(${keys})`)}`;
 }
 
 /** The account's numbers on the old shard and on the new one. */
@@ -206,9 +207,9 @@ export function insertRows(moved: MovedTable, rows: string, renumbering: Renumbe
 
 /** SQL that deletes rows on the new shard by their keys on the old one (a JSON array). */
 export function deleteRows(moved: MovedTable, keys: string, renumbering: Renumbering): SQL {
-  const owner = { number: renumbering.to };
+  const moving = { number: renumbering.to };
   return sql`delete from ${moved.table}
-    where ${hasKey(moved, owner, sql`select ${keyColumns(moved, renumbering)} from json_each(${keys})`)}`;
+    where ${hasKey(moved, moving, sql`select ${keyColumns(moved, renumbering)} from json_each(${keys})`)}`;
 }
 
 /** Returns the numbers of agents or webhooks that rows contain, each once. Each needs a number on the new shard. */

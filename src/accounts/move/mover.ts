@@ -30,6 +30,7 @@ import {
   type CopiedRow,
   deleteRows,
   LAST_TABLES,
+  type MovedAccount,
   type MovedTable,
   type NumberedKind,
   type Renumbering,
@@ -46,23 +47,29 @@ export interface MoverShard {
 }
 
 /**
- * Returns the names of the shards on which a move holds its account, that is, blocks every change. Other tasks must not
- * run there: they would find half of an account.
+ * Returns the names of the shards where no other task may run because of a move: there they would find half of an account.
+ * These are both shards while the account is on hold, and the new one from then on until the account is released.
  * @param name the shard that stores this row of the move; the other shard has a row of its own
  */
-export function shardsHeldByMove(name: string, { direction, shard, heldAt, hasLeft, step }: Move): string[] {
+export function shardsBlockedByMove(name: string, { direction, shard, heldAt, hasLeft, step }: Move): string[] {
   if (direction === 'in') return step > TRACKED_TABLES.length ? [name] : [];
   return heldAt !== null && !hasLeft ? [name, shard] : [];
 }
 
 /** A move away from this shard, and what it has to wait for or give up for. */
 interface FoundMove {
-  move: Move;
+  departure: Move;
   /** Whether the account was deleted after the move was ordered. */
   isDeleted: boolean;
   /** Whether a worker may be writing an export or report of the account now. */
   isFileInProgress: boolean;
 }
+
+/**
+ * What follows a slice: the next one at once, because the account is on hold; the next one after other work; or nothing,
+ * until a file in progress has ended.
+ */
+type Outcome = 'continue now' | 'continue later' | 'wait';
 
 /** Maximum sizes of slices: D1 answers no other request while it reads or writes one. */
 const MOVE_SIZES = {
@@ -73,7 +80,7 @@ const MOVE_SIZES = {
   changes: 200,
 };
 
-/** Milliseconds after which a move that holds its account without finishing is abandoned. */
+/** Milliseconds on hold after which a move is abandoned. */
 const MAX_HOLD = 5 * MINUTE;
 
 const into = codeOf(MOVE_DIRECTIONS, 'in');
@@ -86,14 +93,19 @@ const webhookErasure = codeOf(ERASURE_KINDS, 'webhook');
  *
  * 1. The account stays in use while its rows are copied, slice by slice. Triggers record in `move_changes` which of
  *    them change meanwhile, and these are copied again.
- * 2. When few changes are left the account is held: requests are answered 503, and triggers refuse every write. The
- *    last changes and the small tables are copied.
+ * 2. When few changes are left the account is put on hold: requests are answered 503, and triggers refuse every write. The
+ *    last changes and the small tables are copied. (The arrival is on hold from the start.)
  * 3. One transaction deletes the account from this shard and redirects its credentials to the other shard, where the
  *    account is then released. Its remaining rows here are erased like those of a deleted account.
  *
- * Safe to stop at any point and to run concurrently: each step is a numbered turn, and a transaction whose turn was
- * taken by somebody else writes nothing. Deleting the row in `moves` before step 3 abandons the move; the other shard
- * then erases its copy.
+ * Safe to stop at any point and to run concurrently: each transaction that changes the account takes the next numbered
+ * turn, and writes nothing if another worker took it (`turns.ts`). Deleting the departure before step 3 abandons the move;
+ * the other shard then erases its copy.
+ *
+ * The column `step` of the arrival says how far the copy is: the index of the table in {@link TRACKED_TABLES} that is being
+ * copied; after the last one, `TRACKED_TABLES.length` while changes are copied again; one more once {@link LAST_TABLES} are
+ * copied. Numbers of accounts, agents and webhooks differ between shards: `moved-tables.ts` describes which columns are
+ * renumbered, and `insert-copies.ts` assigns the new numbers.
  */
 export class Mover {
   private readonly size: SliceSize;
@@ -108,7 +120,7 @@ export class Mover {
   }
 
   /**
-   * Does one slice, a limited part, of the oldest move away from this shard. Once its account is held, does everything
+   * Does one slice, a limited part, of the oldest move away from this shard. Once its account is on hold, does everything
    * that is left.
    * @returns whether there may be more to do now; false also if another worker does it, or the move has to wait
    */
@@ -118,7 +130,7 @@ export class Mover {
         const found = await this.findMove(now);
         if (!found) return false;
         const outcome = await this.advance(found, now);
-        if (outcome !== 'held') return outcome === 'goes on';
+        if (outcome !== 'continue now') return outcome === 'continue later';
       }
     });
   }
@@ -143,46 +155,44 @@ export class Mover {
     });
   }
 
-  private async advance(
-    { move, isDeleted, isFileInProgress }: FoundMove,
-    now: number,
-  ): Promise<'goes on' | 'held' | 'waits'> {
+  private async advance({ departure, isDeleted, isFileInProgress }: FoundMove, now: number): Promise<Outcome> {
     const { database: source } = this.source;
-    const target = this.shards.find(({ name }) => name === move.shard && name !== this.source.name);
-    if (!target) return this.abandonMove(move, `there is no other shard ${move.shard}`);
-    if (move.hasLeft) {
-      await this.finish(move, target);
-      return 'goes on';
+    const target = this.shards.find(({ name }) => name === departure.shard && name !== this.source.name);
+    if (!target) return this.abandonMove(departure, `there is no other shard ${departure.shard}`);
+    if (departure.hasLeft) {
+      await this.finish(departure, target);
+      return 'continue later';
     }
-    if (isDeleted) return this.abandonMove(move, 'the account was deleted');
-    if (move.heldAt !== null && now - move.heldAt > MAX_HOLD) return this.abandonMove(move, 'it was held for too long');
-    const arrival = await this.findArrival(target, move);
-    if (!arrival || arrival.createdAt !== move.createdAt) {
+    if (isDeleted) return this.abandonMove(departure, 'the account was deleted');
+    if (departure.heldAt !== null && now - departure.heldAt > MAX_HOLD)
+      return this.abandonMove(departure, 'it was held for too long');
+    const arrival = await this.findArrival(target, departure);
+    if (!arrival || arrival.createdAt !== departure.createdAt) {
       if (arrival) await eraseCopy(target.database, arrival);
-      await this.reserve(move, target, now);
-      return 'goes on';
+      await this.reserve(departure, target, now);
+      return 'continue later';
     }
     const [table] = TRACKED_TABLES.slice(arrival.step);
     if (table) {
-      await this.measure(target, () => this.copy(table, move, target, arrival));
-      return 'goes on';
+      await this.measure(target, () => this.copy(table, departure, target, arrival));
+      return 'continue later';
     }
     if (arrival.step === TRACKED_TABLES.length) {
-      // The service refuses the requests of a held account until the move ends, so slices are then as large as possible.
-      const limit = move.heldAt === null ? Math.min(this.size.rows, this.sizes.changes) : this.sizes.changes;
-      const changes = await this.measure(target, () => this.copyChanges(move, target, arrival, limit));
-      if (move.heldAt !== null) {
-        if (isFileInProgress) return 'waits';
-        if (changes === 0) await this.copyLast(move, target, arrival);
-        return 'held';
+      // The service refuses the requests of an account on hold until the move ends, so slices are then as large as possible.
+      const limit = departure.heldAt === null ? Math.min(this.size.rows, this.sizes.changes) : this.sizes.changes;
+      const changes = await this.measure(target, () => this.copyChanges(departure, target, arrival, limit));
+      if (departure.heldAt !== null) {
+        if (isFileInProgress) return 'wait';
+        if (changes === 0) await this.copyLast(departure, target, arrival);
+        return 'continue now';
       }
-      if (changes === limit) return 'goes on';
+      if (changes === limit) return 'continue later';
       // From here on no row of the account can change.
-      await takeTurn(source, move, [updateMove(source, move, { heldAt: now })]);
-      return 'held';
+      await takeTurn(source, departure, [updateMove(source, departure, { heldAt: now })]);
+      return 'continue now';
     }
-    await this.switchOver(move, target);
-    return 'held';
+    await this.switchOver(departure, target);
+    return 'continue now';
   }
 
   /** Runs a slice, and sets the size of the next one by how long this one kept the databases busy. */
@@ -204,7 +214,7 @@ export class Mover {
       .as('is_deleted');
     const [[found]] = await database.load([
       database
-        .select({ move: getTableColumns(moves), isDeleted, isFileInProgress })
+        .select({ departure: getTableColumns(moves), isDeleted, isFileInProgress })
         .from(moves)
         .where(eq(moves.direction, 'out'))
         .orderBy(asc(moves.createdAt))
@@ -214,23 +224,23 @@ export class Mover {
   }
 
   /** Reserves a number for the account on the other shard: the number of a row that is inserted and deleted at once. */
-  private async reserve(move: Move, { database }: MoverShard, now: number): Promise<void> {
+  private async reserve(departure: Move, { database }: MoverShard, now: number): Promise<void> {
     const { build } = database;
     await database.run([
       build.run(sql`insert into accounts (id, email, plan, is_active, created_at, updated_at)
         values (zeroblob(16), '', 0, 0, 0, 0)`),
       build.run(sql`delete from accounts where id = zeroblob(16)`),
       build.run(sql`insert into moves (account, id, direction, shard, held_at, created_at)
-        select seq, ${sql.param(move.id, moves.id)}, ${into}, ${this.source.name}, ${now}, ${move.createdAt}
+        select seq, ${sql.param(departure.id, moves.id)}, ${into}, ${this.source.name}, ${now}, ${departure.createdAt}
         from sqlite_sequence where name = 'accounts'`),
     ]);
   }
 
   /** Copies the next rows of a table, if any are left, and stores in the same transaction how far the copy has come. */
-  private async copy(table: MovedTable, move: Move, { database }: MoverShard, arrival: Move): Promise<void> {
+  private async copy(table: MovedTable, departure: Move, { database }: MoverShard, arrival: Move): Promise<void> {
     const { database: source } = this.source;
     const limit = this.size.rows;
-    const query = selectRows(table, ownerOf(move), arrival.after, limit);
+    const query = selectRows(table, movedAccountOf(departure), arrival.after, limit);
     const [found] = await source.load([
       source
         .select({ row: sql<string>`copied_row`, key: sql<string>`copied_key`, found: sql<number>`found` })
@@ -246,7 +256,7 @@ export class Mover {
     const isLast = found.length === (found[0]?.found ?? 0) && found.length < limit;
     const progress = isLast ? { step: arrival.step + 1, after: null } : { after: found.at(-1)?.key ?? null };
     await takeTurn(database, arrival, [
-      ...insertCopies(database, [[table, found]], renumberingOf(move, arrival)),
+      ...insertCopies(database, [[table, found]], renumberingOf(departure, arrival)),
       updateMove(database, arrival, progress),
     ]);
   }
@@ -256,9 +266,9 @@ export class Mover {
    * from the copy.
    * @returns the number of changes
    */
-  private async copyChanges(move: Move, { database }: MoverShard, arrival: Move, limit: number): Promise<number> {
+  private async copyChanges(departure: Move, { database }: MoverShard, arrival: Move, limit: number): Promise<number> {
     const { database: source } = this.source;
-    const isOwn = eq(moveChanges.account, move.account);
+    const isOwn = eq(moveChanges.account, departure.account);
     const [changes] = await source.load([
       source.select().from(moveChanges).where(isOwn).orderBy(asc(moveChanges.id)).limit(limit),
     ]);
@@ -272,10 +282,10 @@ export class Mover {
     const touched = changed.filter(({ keys }) => keys !== '[]');
     const found = await loadCopies(
       source,
-      touched.map(({ table, keys }) => selectRowsByKey(table, ownerOf(move), keys)),
+      touched.map(({ table, keys }) => selectRowsByKey(table, movedAccountOf(departure), keys)),
     );
     const copied = touched.map(({ table }, i): [MovedTable, CopiedRow[]] => [table, found[i] ?? []]);
-    const renumbering = renumberingOf(move, arrival);
+    const renumbering = renumberingOf(departure, arrival);
     await takeTurn(database, arrival, [
       ...touched.map(({ table, keys }) => database.build.run(deleteRows(table, keys, renumbering))),
       ...insertCopies(database, copied, renumbering),
@@ -286,26 +296,26 @@ export class Mover {
   }
 
   /** Copies {@link LAST_TABLES}, in one transaction. */
-  private async copyLast(move: Move, { database }: MoverShard, arrival: Move): Promise<void> {
+  private async copyLast(departure: Move, { database }: MoverShard, arrival: Move): Promise<void> {
     const { database: source } = this.source;
     const found = await loadCopies(
       source,
-      LAST_TABLES.map((table) => selectRows(table, ownerOf(move), null)),
+      LAST_TABLES.map((table) => selectRows(table, movedAccountOf(departure), null)),
     );
-    if (found.at(-1)?.length !== 1) throw new Error(`the account ${move.id} is not on its shard`);
+    if (found.at(-1)?.length !== 1) throw new Error(`the account ${departure.id} is not on its shard`);
     const copied = LAST_TABLES.map((table, i): [MovedTable, CopiedRow[]] => [table, found[i] ?? []]);
     await takeTurn(database, arrival, [
-      ...insertCopies(database, copied, renumberingOf(move, arrival)),
+      ...insertCopies(database, copied, renumberingOf(departure, arrival)),
       updateMove(database, arrival, { step: arrival.step + 1 }),
     ]);
   }
 
   /** Deletes the account from this shard and redirects its credentials to the other one, in one transaction. */
-  private async switchOver(move: Move, target: MoverShard): Promise<void> {
+  private async switchOver(departure: Move, target: MoverShard): Promise<void> {
     const { build } = this.source.database;
-    const { account, id } = move;
+    const { account, id } = departure;
     const idOf = sql`${sql.param(id, accounts.id)}`;
-    await takeTurn(this.source.database, move, [
+    await takeTurn(this.source.database, departure, [
       build.insert(movedAccounts).values({ id, shard: target.name }),
       build.run(sql`insert or ignore into ${movedCredentials} (hash, account)
         select hash, ${idOf} from ${userTokens} where account = ${account}
@@ -314,38 +324,43 @@ export class Mover {
         union all select hash, ${idOf} from ${sessions} where account = ${account}
         union all select invitation_hash, ${idOf} from ${members}
         where account = ${account} and invitation_hash is not null`),
-      ...this.redirectPeople(this.source, move),
+      ...this.redirectPeople(this.source, departure),
       ...deleteAccountRows(this.source.database, account),
-      updateMove(this.source.database, move, { hasLeft: true }),
+      updateMove(this.source.database, departure, { hasLeft: true }),
     ]);
   }
 
-  /** Releases the account on the other shard. Every shard that redirects to this shard then redirects to the other one. */
-  private async finish(move: Move, target: MoverShard): Promise<void> {
+  /**
+   * Releases the account on the other shard, by deleting the arrival. Every shard that redirects to this shard then
+   * redirects to the other one.
+   */
+  private async finish(departure: Move, target: MoverShard): Promise<void> {
     const others = this.shards.filter((shard) => shard !== this.source && shard !== target);
     const { build } = target.database;
-    const arrival = await this.findArrival(target, move);
+    const arrival = await this.findArrival(target, departure);
     if (arrival) {
       // The directory first: once released, the account may move on, and this entry would be out of date.
       for (const shard of others) {
-        const [redirect] = this.redirectPeople(shard, move);
+        const [redirect] = this.redirectPeople(shard, departure);
         if (redirect) await shard.database.run([redirect]);
       }
       await takeTurn(target.database, arrival, [
-        ...this.redirectPeople(target, move),
+        ...this.redirectPeople(target, departure),
         // The account may have left that shard earlier: its redirections there end.
-        build.delete(movedCredentials).where(eq(movedCredentials.account, move.id)),
-        build.delete(movedAccounts).where(eq(movedAccounts.id, move.id)),
+        build.delete(movedCredentials).where(eq(movedCredentials.account, departure.id)),
+        build.delete(movedAccounts).where(eq(movedAccounts.id, departure.id)),
         build.delete(moves).where(eq(moves.account, arrival.account)),
       ]);
     }
     for (const { database } of others) {
       await database.run([
-        database.build.update(movedAccounts).set({ shard: target.name }).where(eq(movedAccounts.id, move.id)),
+        database.build.update(movedAccounts).set({ shard: target.name }).where(eq(movedAccounts.id, departure.id)),
       ]);
     }
     await this.source.database.run([
-      this.source.database.build.delete(moves).where(and(eq(moves.account, move.account), eq(moves.hasLeft, true))),
+      this.source.database.build
+        .delete(moves)
+        .where(and(eq(moves.account, departure.account), eq(moves.hasLeft, true))),
     ]);
   }
 
@@ -357,11 +372,11 @@ export class Mover {
   }
 
   /** Abandons a move: the account stays where it is, and the other shard erases its copy. */
-  private async abandonMove(move: Move, reason: string): Promise<'goes on'> {
-    logFailure('move_given_up', reason, { account: move.id });
+  private async abandonMove(departure: Move, reason: string): Promise<Outcome> {
+    logFailure('move_given_up', reason, { account: departure.id });
     const { build } = this.source.database;
-    await takeTurn(this.source.database, move, [build.delete(moves).where(eq(moves.account, move.account))]);
-    return 'goes on';
+    await takeTurn(this.source.database, departure, [build.delete(moves).where(eq(moves.account, departure.account))]);
+    return 'continue later';
   }
 
   private async findArrival({ database }: MoverShard, { id }: Move): Promise<Move | undefined> {
@@ -426,10 +441,10 @@ function loadCopies(source: Database, queries: SQL[]): Promise<CopiedRow[][]> {
   );
 }
 
-function ownerOf({ account, id }: Move) {
+function movedAccountOf({ account, id }: Move): MovedAccount {
   return { number: account, id };
 }
 
-function renumberingOf(move: Move, arrival: Move): Renumbering {
-  return { from: move.account, to: arrival.account };
+function renumberingOf(departure: Move, arrival: Move): Renumbering {
+  return { from: departure.account, to: arrival.account };
 }

@@ -2,12 +2,16 @@ import { eq, sql } from 'drizzle-orm';
 import { type Batch, ConstraintError, type Database, type Statement } from '../../db/database';
 import { moves, moveTurns } from '../../db/schema';
 
-/** An account's move to another shard, as a row on one of the two shards. */
+/**
+ * An account's move to another shard, as a row on one of the two shards: the departure on the old one, the arrival on the
+ * new one.
+ */
 export type Move = typeof moves.$inferSelect;
 
 /**
- * Writes the next changes to a move's account on one shard, in one transaction. These transactions are numbered turns,
- * and each turn can be taken only once.
+ * Writes the next changes to a move's account on one shard, in one transaction. Each of these transactions takes a numbered
+ * turn, and each turn can be taken only once, so two workers never do the same work twice. While the turn is taken the
+ * triggers let the changes pass that they refuse to everybody else.
  * @throws ConstraintError if another worker took this turn; nothing was written
  */
 export async function takeTurn(database: Database, move: Move, changes: Statement[]): Promise<void> {

@@ -18,7 +18,7 @@ export async function listPasskeys(
 ): Promise<Page<Passkey>> {
   const { reader, principal } = context;
   const { account, member } = principal;
-  const page = await openPage(context, { list: 'passkeys', owner: member?.id ?? account.id }, input);
+  const page = await openPage(context, { list: 'passkeys', caller: member?.id ?? account.id }, input);
   const [rows] = member ? await reader.load([selectPasskeys(reader, account.number, member.id)]) : [[]];
   // A member has few passkeys, so each request reads all of them.
   const listed = rows

@@ -13,7 +13,8 @@ import { isOwnToken } from './user-token';
 
 /**
  * Deletes one of the user tokens that `GET /v1/me/tokens` lists for the caller, and the console sessions that were started
- * with it. They are refused from then on.
+ * with it. They are refused from then on. Only the route checks the scope: a token without `account:write` may delete just
+ * itself.
  * @throws Problem `not_found`
  */
 export async function deleteUserToken(context: UserContext, { id }: { id: Id<'utok'> }): Promise<void> {

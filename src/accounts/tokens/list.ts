@@ -24,7 +24,7 @@ export async function listUserTokens(
 ): Promise<Page<UserToken>> {
   const { reader, principal } = context;
   const { account, member } = principal;
-  const page = await openPage<Id<'utok'>>(context, { list: 'user_tokens', owner: member?.id ?? account.id }, input);
+  const page = await openPage<Id<'utok'>>(context, { list: 'user_tokens', caller: member?.id ?? account.id }, input);
   const [rows] = await reader.load([
     reader
       .select()

@@ -127,7 +127,8 @@ interface TokenIssue {
 }
 
 /**
- * Makes a user token: the answer that shows it, and `store`, which makes the statement that stores it.
+ * Makes a user token, and stores nothing yet. Returns `token`, the answer that shows the token with its secret, and
+ * `store`, which makes the statement that stores it; {@link refuseFullAccount} handles the error of that statement.
  * @throws Problem `invalid_request` for an expiry that is not in the future
  */
 export async function makeUserToken(
@@ -153,7 +154,7 @@ export async function makeUserToken(
   };
   // NULL if the account is deleted, or it or the member has the maximum number of tokens: the NOT NULL column aborts the
   // transaction.
-  const owner = sql`(
+  const accountIfRoom = sql`(
     select ${accounts.number} from ${accounts} where ${accounts.id} = ${sql.param(account, accounts.id)}
       and (
         select count(*) from ${userTokens}
@@ -164,7 +165,7 @@ export async function makeUserToken(
   )`;
   return {
     token: { ...presentUserToken(row), token: secret },
-    store: (write: RecordWriter) => write.insert(userTokens).values({ ...row, hash, account: owner }),
+    store: (write: RecordWriter) => write.insert(userTokens).values({ ...row, hash, account: accountIfRoom }),
   };
 }
 
@@ -173,11 +174,9 @@ export async function makeUserToken(
  * @throws Problem `conflict` if the account, or the member, has the maximum number of tokens; otherwise the same error
  */
 export function refuseFullAccount(error: unknown): never {
-  if (error instanceof ConstraintError && error.subject === 'user_tokens.account') {
-    throw new Problem(
-      'conflict',
-      `An account itself, and each of its members, can have ${MAX_USER_TOKENS} user tokens. Delete one first.`,
-    );
-  }
-  throw error;
+  if (!(error instanceof ConstraintError) || error.subject !== 'user_tokens.account') throw error;
+  throw new Problem(
+    'conflict',
+    `An account itself, and each of its members, can have ${MAX_USER_TOKENS} user tokens. Delete one first.`,
+  );
 }

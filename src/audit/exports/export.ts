@@ -3,7 +3,7 @@ import { EVENT_TYPES, type EventType } from '../../db/schema';
 import type { Config } from '../../env';
 import { fileId } from '../../files/file';
 import type { FileRow } from '../../files/file-records';
-import { digestField, type FileOwner, fileFields, type PresentedFile, presentFile } from '../../files/presentation';
+import { digestField, type FileHome, fileFields, type PresentedFile, presentFile } from '../../files/presentation';
 import { EXAMPLE, exampleId } from '../../http/examples';
 import { countField, idField } from '../../http/response-fields';
 import { lazy } from '../../lib/lazy';
@@ -102,12 +102,12 @@ function isUnproven({ completedAt, proofSize }: PresentedFile): boolean {
 /** Makes the response that shows an export as it is at the time `now`. */
 export async function presentExport(
   config: Config,
-  owner: FileOwner,
+  home: FileHome,
   row: PresentedFile,
   now: number,
 ): Promise<AuditExport> {
   const { start_date, end_date, agent_id, event_types, include_details } = exportRequest(row);
-  const { fields, proofUrl, sha256 } = await presentFile(config, owner, row, now);
+  const { fields, proofUrl, sha256 } = await presentFile(config, home, row, now);
   return {
     export_id: fileId(row) as Id<'export'>,
     format: row.format as ExportFormat,

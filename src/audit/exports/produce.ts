@@ -35,10 +35,10 @@ export function exportProducers(sealing: SealingContext, now: () => number): Fil
 }
 
 async function initialState({ reader, file }: ProducerInput): Promise<Saved> {
-  const { span, owner } = await findFileRange(reader, file, exportRequest(file));
+  const { span, account } = await findFileRange(reader, file, exportRequest(file));
   // 0 stands for a requested agent that does not exist.
   const isEmpty = file.agent === 0;
-  return { account: owner.id, span: isEmpty ? { low: 0, high: 0 } : span, encoder: null };
+  return { account: account.id, span: isEmpty ? { low: 0, high: 0 } : span, encoder: null };
 }
 
 async function openEncoder({ file }: ProducerInput, account: Id<'user'>, saved: Json): Promise<Encoder> {
@@ -72,7 +72,7 @@ class ExportProducer implements Producer {
   }
 
   get reached(): number {
-    // Buffered entries are not in the bytes yet. A job that continues reads them again.
+    // Buffered entries are not in the bytes yet. The job that continues the file reads them again.
     return this.encoder.firstBuffered?.pos ?? this.span.low;
   }
 

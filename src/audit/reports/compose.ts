@@ -17,7 +17,7 @@ import { type Findings, writeFindings } from './write-findings';
 /** Composes the content of a report: adds the findings, the exceptions and the description of the report itself. */
 export function composeReport(
   file: FileRow,
-  owner: FileAccount,
+  account: FileAccount,
   integrity: LogTree | null,
   facts: PeriodFacts,
   sample: AuditEntry[],
@@ -30,7 +30,7 @@ export function composeReport(
     report_id: fileId(file),
     report_type,
     framework: name,
-    account: owner,
+    account,
     period,
     generated_at: formatTime(file.createdAt),
     statement: describePurpose(file),

@@ -20,6 +20,7 @@ const ENTRIES_PER_ROW = 4;
 
 /** What {@link Producer.save} returns. Jobs in progress have it stored, so its fields keep their names. */
 interface SavedState {
+  /** The account of the report. */
   owner: FileAccount;
   /** All positions of the log that the report covers. */
   span: PositionRange;
@@ -48,15 +49,15 @@ async function startReport(
   now: () => number,
   { reader, file }: ProducerInput,
 ): Promise<SavedState | 'later'> {
-  const { span, owner } = await findFileRange(reader, file, reportRequest(file));
-  const tree = await openSealedTree(sealing, { number: file.account, id: owner.id }, file.snapshot, now);
+  const { span, account } = await findFileRange(reader, file, reportRequest(file));
+  const tree = await openSealedTree(sealing, { number: file.account, id: account.id }, file.snapshot, now);
   if (tree === 'later') return tree;
   let integrity: LogTree | null = null;
   if (tree !== 'inconsistent') {
     const [root] = await hashRanges([{ start: 0, end: file.snapshot }], tree.read);
     integrity = { tree_size: file.snapshot, root_hash: toHex(root as Uint8Array) };
   }
-  return { owner, span, reached: span.low, figures: emptyFigures(), integrity };
+  return { owner: account, span, reached: span.low, figures: emptyFigures(), integrity };
 }
 
 class ReportProducer implements Producer {
@@ -100,10 +101,10 @@ class ReportProducer implements Producer {
 
   private async makeFile(): Promise<Uint8Array> {
     const { reader, file, loadAsset } = this.input;
-    const { owner, span, figures, integrity } = this.state;
+    const { owner: account, span, figures, integrity } = this.state;
     const facts = await gatherFacts(reader, file, span, figures, this.configuration);
-    const sample = await drawSample(reader, { number: file.account, id: owner.id }, span, fileId(file));
-    const report = composeReport(file, owner, integrity, facts, sample);
+    const sample = await drawSample(reader, { number: file.account, id: account.id }, span, fileId(file));
+    const report = composeReport(file, account, integrity, facts, sample);
     if (file.format === 'json') return new TextEncoder().encode(`${JSON.stringify(report)}\n`);
     // Imported here so that requests do not wait for the PDF library to load.
     const { renderPdf } = await import('./pdf/render');

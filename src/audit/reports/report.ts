@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { Config } from '../../env';
 import { fileId } from '../../files/file';
 import type { FileRow } from '../../files/file-records';
-import { digestField, type FileOwner, fileFields, type PresentedFile, presentFile } from '../../files/presentation';
+import { digestField, type FileHome, fileFields, type PresentedFile, presentFile } from '../../files/presentation';
 import { EXAMPLE, exampleId } from '../../http/examples';
 import { idField } from '../../http/response-fields';
 import { lazy } from '../../lib/lazy';
@@ -75,12 +75,12 @@ export function coverageEnd(file: Pick<FileRow, 'request' | 'createdAt'>): numbe
 /** Makes the form in which the API shows a report at the time `now`; a completed one has a download link. */
 export async function presentReport(
   config: Config,
-  owner: FileOwner,
+  home: FileHome,
   row: PresentedFile,
   now: number,
 ): Promise<ComplianceReport> {
   const { report_type, period } = reportRequest(row);
-  const { fields, sha256 } = await presentFile(config, owner, row, now);
+  const { fields, sha256 } = await presentFile(config, home, row, now);
   return {
     report_id: fileId(row) as Id<'report'>,
     report_type,

@@ -69,12 +69,12 @@ async function readAgain(reader: Reader, tree: UnsealedTree, published: SignedHe
 
 /** Returns the leaf hashes of the unsealed entries up to a sequence. */
 function hashEntries({ account, accountId, size, entries }: UnsealedTree, last: number): Promise<Uint8Array[]> {
-  const owner = { number: account, id: accountId };
+  const log = { number: account, id: accountId };
   const leaves = Array.from({ length: last - size }, (_, i) => {
-    const row = entries.get(logStart(owner) + size + 1 + i);
+    const row = entries.get(logStart(log) + size + 1 + i);
     if (!row) return hashBytes(MISSING_LEAF_INPUT);
     if (!row.agentId) throw new Error(`the agent of entry ${row.id} is unknown`);
-    return hashBytes(entryLeafInput(presentEntry(owner, row as EntryRow), row.salt));
+    return hashBytes(entryLeafInput(presentEntry(log, row as EntryRow), row.salt));
   });
   return Promise.all(leaves);
 }

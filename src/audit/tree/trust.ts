@@ -9,6 +9,10 @@ import { findNewestHead, headKey, LogInconsistent, readHead } from './storage';
 
 // Threat model: an attacker can write to the database, but has neither the signing key nor R2. A row of `trees` is
 // therefore never trusted: its head is read from the signed note, and must be consistent with the newest head in R2.
+// - The stored head is the note in the row of `trees`, written each time that entries are sealed. It is not trusted yet.
+// - The trusted head is the stored head after `readTrustedHead`: note, row and log agree, and the service signed the note.
+// - The published head is the newest one in R2, written every hour and never replaced. The trusted head has to be consistent
+//   with it.
 
 /** The bucket with the published heads and the tiles, and the signer of heads. */
 export interface TrustContext {
@@ -130,7 +134,7 @@ export async function requireConsistency(published: SignedHead, read: ReadTile):
 }
 
 /**
- * Returns the last known signed head of an inconsistent log: the stored one, if it is larger than the newest published
+ * Returns the last head that the service is known to have signed for an inconsistent log: the stored one, if it is larger than the newest published
  * one and a known key signed it, else the published one; null if there is neither.
  */
 export async function findLastSigned(

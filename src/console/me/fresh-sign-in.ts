@@ -3,7 +3,7 @@ import type { MemberRef } from '../../http/context';
 import { MINUTE } from '../../lib/time';
 import { requirePerson, type SignedIn } from '../session/access';
 
-/** Milliseconds after the sign-in in which a member may change the own passkeys and pair programs. */
+/** Milliseconds after the sign-in in which a member may change their passkeys and pair programs. */
 const FRESH = 10 * MINUTE;
 
 /** Whether a member signed in as a person so recently that passkeys may be changed and programs paired. */
@@ -12,7 +12,7 @@ export function isFresh({ session, context }: SignedIn): boolean {
 }
 
 /**
- * The member who may change the own passkeys now.
+ * Returns the member who is signed in, if they may change their passkeys now.
  * @throws Problem `person_required` for a session of a user token; `unauthorized` if the sign-in was too long ago
  */
 export function requireFresh(signedIn: SignedIn): MemberRef {

@@ -7,7 +7,7 @@ import { PairingRequest } from './request';
 
 const PATH = '/console/pair';
 
-/** The page that confirms a pairing. An address that no program sends is refused before anybody has to sign in. */
+/** The page that confirms a pairing. Invalid query parameters are refused before anybody has to sign in. */
 export const pairRoutes = new Hono<AppEnv>()
   .get(PATH, consoleRoute, query(PairingRequest), consoleAccess(null), (c) => showPairing(c, c.req.valid('query')))
   .post(PATH, consoleRoute, query(PairingRequest), consoleAccess(null), (c) => decidePairing(c, c.req.valid('query')));

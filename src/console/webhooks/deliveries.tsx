@@ -11,6 +11,7 @@ interface DeliveriesProps {
   page: Page<Delivery>;
   /** The only status that is listed; undefined for all. */
   status: DeliveryStatus | undefined;
+  /** The URL of this page, from which the links to other statuses and pages are made. */
   address: URL;
 }
 

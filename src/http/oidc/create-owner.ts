@@ -97,7 +97,7 @@ async function createAccount(
     updatedAt: now,
   };
   const account = sql`(select ${accounts.number} from ${accounts} where ${eq(accounts.id, home.account)})`;
-  // Somebody may have invited another member with this address.
+  // Somebody may have invited another member with this e-mail address.
   const email = sql`iif(
     exists (
       select 1 from ${members}
@@ -124,7 +124,7 @@ async function chooseShard(c: RequestContext): Promise<string> {
   return (await leastFullShard(shards)).name;
 }
 
-/** The `email` claim if it looks like an address, else an empty text. */
+/** The `email` claim if it looks like an e-mail address, else an empty text. */
 export function readEmail({ email }: Claims): string {
   return typeof email === 'string' && email.length <= 254 && /^[^\s@]+@[^\s@]+$/.test(email) ? email : '';
 }

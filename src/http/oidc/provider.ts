@@ -41,9 +41,9 @@ export async function fetchConfiguration(
  * @throws Error if the configuration does not name it, or names another URL
  */
 export function readEndpoint(configuration: AuthorizationServer, name: string): string {
-  const address = configuration[name];
-  const isOwn = typeof address === 'string' && URL.parse(address)?.origin === new URL(configuration.issuer).origin;
-  if (typeof address === 'string' && (isOwn || findTargetFault(address, false) === null)) return address;
+  const endpoint = configuration[name];
+  const isOwn = typeof endpoint === 'string' && URL.parse(endpoint)?.origin === new URL(configuration.issuer).origin;
+  if (typeof endpoint === 'string' && (isOwn || findTargetFault(endpoint, false) === null)) return endpoint;
   throw new Error(`${name} is no public https URL`);
 }
 

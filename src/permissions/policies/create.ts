@@ -11,13 +11,13 @@ import { body, noQuery } from '../../http/input';
 import { answer, created, operation } from '../../http/operation';
 import { lazy } from '../../lib/lazy';
 import {
-  effectSql,
+  effectIfEnoughReviewers,
   examplePolicyFields,
   MAX_POLICIES,
   Policy,
   policyFields,
   presentPolicy,
-  refuseShortRule,
+  refuseTooFewReviewers,
   ruleFor,
 } from './policy';
 
@@ -64,24 +64,26 @@ export async function createPolicy(
     updatedAt: now,
   };
   // NULL if the account is deleted or has the maximum number of policies: the NOT NULL column aborts the transaction.
-  const owner = sql`(
+  const accountIfRoom = sql`(
     select number from ${accounts} where number = ${principal.account.number}
       and (select count(*) from ${policies} where account = ${principal.account.number}) < ${MAX_POLICIES}
   )`;
   const created = presentPolicy(row);
-  const effect = effectSql(principal.account.number, row.effect, row.review);
-  try {
-    await ledger.change({
+  const effect = effectIfEnoughReviewers(principal.account.number, row.effect, row.review);
+  await ledger
+    .change({
       record: userActivity(context, 'policy.created', row.id),
-      changes: (write) => [write.insert(policies).values({ ...row, effect, account: owner })],
+      changes: (write) => [write.insert(policies).values({ ...row, effect, account: accountIfRoom })],
       answer: { value: created, subject: principal.account.id },
-    });
-  } catch (error) {
-    refuseShortRule(error);
-    if (!(error instanceof ConstraintError)) throw error;
-    throw new Problem('conflict', `The account has ${MAX_POLICIES} policies, the maximum. Delete one first.`);
-  }
+    })
+    .catch(refuseTooFewReviewers)
+    .catch(refuseFullAccount);
   return created;
+}
+
+function refuseFullAccount(error: unknown): never {
+  if (!(error instanceof ConstraintError)) throw error;
+  throw new Problem('conflict', `The account has ${MAX_POLICIES} policies, the maximum. Delete one first.`);
 }
 
 export const createPolicyRoute = new Hono().post(

@@ -218,9 +218,9 @@ export function ruleFor(effect: PolicyRow['effect'], review: ReviewRule | null):
 
 /**
  * The effect of a policy with a rule, as SQL: NULL if the rule demands more approvals than it has reviewers. The column is
- * NOT NULL, so that the transaction aborts; {@link refuseShortRule} handles the error.
+ * NOT NULL, so that the transaction aborts; {@link refuseTooFewReviewers} handles the error.
  */
-export function effectSql(account: number, effect: PolicyRow['effect'], rule: ReviewRule | null) {
+export function effectIfEnoughReviewers(account: number, effect: PolicyRow['effect'], rule: ReviewRule | null) {
   const stored = sql.param(effect, policies.effect);
   if (rule === null) return sql`${stored}`;
   const reviewers = countReviewersByRuleSql(account, ruleSql(rule), { agentOwner: sql`null`, limit: rule.approvals });
@@ -228,11 +228,11 @@ export function effectSql(account: number, effect: PolicyRow['effect'], rule: Re
 }
 
 /**
- * Returns unless the error of a change is that {@link effectSql} was NULL.
- * @throws Problem `invalid_request` for that error
+ * Handles the error of a change that stores a policy with {@link effectIfEnoughReviewers}.
+ * @throws Problem `invalid_request` if the rule demands more approvals than it has reviewers; otherwise the same error
  */
-export function refuseShortRule(error: unknown): void {
-  if (!(error instanceof ConstraintError) || error.subject !== 'policies.effect') return;
+export function refuseTooFewReviewers(error: unknown): never {
+  if (!(error instanceof ConstraintError) || error.subject !== 'policies.effect') throw error;
   throw invalidRequest([{ path: 'body.review.approvals', message: 'must be at most the number of reviewers' }]);
 }
 

@@ -77,7 +77,7 @@ export function selectPoliciesForAgent(reader: Reader, account: SQL<number>, age
   return selectActivePolicies(reader, account, sql`${id && idBytes(id)}`, ALL_REVIEWERS);
 }
 
-/** Preloads the active policies, with the number of reviewers for the agent in the body. */
+/** The preload of a simulation: the active policies, with the number of reviewers for the agent in the body. */
 async function policiesForAgent(c: RequestContext, reader: Reader, account: SQL<number>) {
   const { agent_id: agentId } = (await readObject(c, readJson)) ?? {};
   return { policies: selectPoliciesForAgent(reader, account, agentId) };

@@ -13,13 +13,13 @@ import { lazy } from '../../lib/lazy';
 import { parseId } from '../../lib/typeid';
 import {
   accountOfPolicySql,
-  effectSql,
+  effectIfEnoughReviewers,
   isPolicyWithId,
   Policy,
   type PolicyRow,
   policyFields,
   presentPolicy,
-  refuseShortRule,
+  refuseTooFewReviewers,
   ruleFor,
 } from './policy';
 
@@ -50,7 +50,7 @@ export async function updatePolicy(
   const columns = {
     ...others,
     ...{ agentIds, tokenTtl, maxUses, isActive, reason, updatedAt: context.runtime.now() },
-    ...(changesRule && { review, effect: effectSql(account, effect, review) }),
+    ...(changesRule && { review, effect: effectIfEnoughReviewers(account, effect, review) }),
   };
   const isAsRead = and(
     eq(policies.effect, policy.effect),
@@ -71,16 +71,14 @@ export async function updatePolicy(
       ],
       answer: null,
     })
-    .catch((error: unknown) => {
-      refuseShortRule(error);
-      return asNotFound('policy')(error);
-    });
+    .catch(refuseTooFewReviewers)
+    .catch(asNotFound('policy'));
   if (!row)
     throw new Problem('conflict', 'The policy was changed at the same time. Read it, and send the request again.');
   return presentPolicy(row);
 }
 
-/** Preloads the policy in the path. */
+/** The preload of the policy in the path. */
 export async function policyInPath(c: RequestContext, reader: Reader, account: SQL<number>) {
   const id = parseId('policy', c.req.param('id') ?? '');
   return { policy: id && reader.select().from(policies).where(isPolicyWithId(account, id)) };

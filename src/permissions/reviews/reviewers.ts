@@ -79,7 +79,7 @@ function ofPermission(account: number, id: Id<'perm'>): SQL {
  * member no longer a reviewer, so that the NOT NULL column aborts the transaction. The agent's owner may deny without being
  * a reviewer.
  */
-export function eligibleVoterSql(
+export function voterIfEligible(
   { account, id }: { account: number; id: Id<'perm'> },
   { by, decision, signature }: Voting,
   now: number,

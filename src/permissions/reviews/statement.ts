@@ -148,7 +148,7 @@ export async function getStatement(
   };
 }
 
-/** Preloads what a decision depends on, and the ids of the passkeys with which the member may sign it. */
+/** The preload of a statement: what a decision depends on, and the ids of the passkeys with which the member may sign it. */
 async function decisionAndPasskeys(c: RequestContext, reader: Reader, account: SQL<number>, callerId: SQL) {
   const { permission, voter } = await decisionInPath(c, reader, account, callerId);
   return { permission, voter, passkeys: selectPasskeys(reader, account, callerId) };

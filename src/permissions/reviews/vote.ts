@@ -7,7 +7,7 @@ import type { Context, UserContext } from '../../http/context';
 import { equalJson } from '../../lib/json';
 import { type Permission, presentPermission, type ReviewedPermission } from '../permission';
 import type { Limits, ReviewState, Vote } from './review';
-import { eligibleVoterSql } from './reviewers';
+import { voterIfEligible } from './reviewers';
 import type { Voter } from './voter';
 
 /** Maximum number of votes on a permission: more than a review needs, as the votes of people who left do not count. */
@@ -88,7 +88,7 @@ export function voteRow({ runtime }: Context, row: ReviewedPermission, vote: Vot
     account: row.account,
     permission: row.id,
     ordinal: (row.review?.votes.length ?? 0) + 1,
-    member: eligibleVoterSql(row, vote, runtime.now()),
+    member: voterIfEligible(row, vote, runtime.now()),
     createdAt: at,
   };
 }

@@ -102,7 +102,7 @@ function findDelivery(reader: Reader, account: number | SQL<number>, webhook: st
     .where(and(isWebhook(account, webhookId), agentExists));
 }
 
-/** Preloads the delivery in the path. */
+/** The preload of the delivery in the path. */
 export async function deliveryOfPath(c: RequestContext, reader: Reader, account: SQL<number>) {
   return { delivery: findDelivery(reader, account, c.req.param('id') ?? '', c.req.param('delivery_id') ?? '') };
 }

@@ -58,7 +58,7 @@ export async function listDeliveries(
   { webhook, ...input }: { webhook: WebhookRow } & z.output<ReturnType<typeof DeliveryListQuery>>,
 ): Promise<Page<Delivery>> {
   const { reader, principal } = context;
-  const page = await openPage(context, { list: webhook.id, owner: principal.account.id }, input);
+  const page = await openPage(context, { list: webhook.id, caller: principal.account.id }, input);
   const older = page.after === undefined ? sql`` : sql`and deliveries.id < ${idBytes(page.after)}`;
   const select = reader
     .select({

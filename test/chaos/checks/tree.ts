@@ -21,7 +21,7 @@ export async function checkTree(
   mkdirSync(folder, { recursive: true });
   for (const [size, note] of seen) writeFileSync(join(folder, String(size).padStart(16, '0')), note);
   for (const { size, note } of checkpoints) writeFileSync(join(folder, size), note);
-  const options = { address: service.origin, token, checkpoints: folder, onProgress: () => undefined };
+  const options = { url: service.origin, token, checkpoints: folder, onProgress: () => undefined };
   const report = await verifyService(options).catch((error: Error) => ({ faults: [error], unchecked: [] }));
   const wrong = [...report.faults.map(({ message }) => message), ...report.unchecked];
   findings.check(wrong.length === 0, 'verifier', () => `${traits.name}: ${wrong.join('; ')}`);

@@ -58,7 +58,7 @@ export type LogContinuation = z.output<ReturnType<typeof LogContinuation>>;
 
 const NOTHING: LogContinuation = { set_aside: 0, has_more: false };
 
-/** Preloads the tree of the account in the path, from every shard. A tree without a row is empty. */
+/** The preload of the tree that belongs to the account in the path, from every shard. A tree without a row is empty. */
 function treeInPath(c: RequestContext, reader: Reader) {
   const id = parseId('user', c.req.param('id') ?? '');
   return (

@@ -20,7 +20,7 @@ import { acceptInvitation, type FoundInvitation } from '../invitation';
  *
  * The identity, the person's own account and the invitation may be in three databases. In this order no crash leaves a
  * member active without a way to sign in, or the identity in two accounts:
- * 1. The person leaves the own account, if there is one. After a crash the identity is in no account; the next sign-in
+ * 1. The person leaves their own account, if there is one. After a crash the identity is in no account; the next sign-in
  *    makes a new one, and the invitation can still be accepted.
  * 2. The directory leads to the new account, by an entry that never makes the person its owner. After a crash sign-ins
  *    are refused for {@link JOINING_TIME}; then the next one makes an account of the person's own. The invitation can

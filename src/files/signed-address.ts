@@ -15,8 +15,8 @@ export interface SignedAddress {
   expires: number;
 }
 
-/** The query parameters of a signed address. {@link readAddress} verifies them: the signature covers all of them. */
-export const AddressQuery = lazy(() =>
+/** The query parameters of a signed address. {@link readSignedAddress} verifies them: the signature covers all of them. */
+export const SignedAddressQuery = lazy(() =>
   z.strictObject({
     document: z.string().default('file'),
     account: z.string().default(''),
@@ -39,10 +39,10 @@ export async function signAddress({ keyring, publicUrl }: Config, address: Signe
 }
 
 /** Verifies the signature of an address and returns its content; null if the signature is wrong. */
-export async function readAddress(
+export async function readSignedAddress(
   { keyring }: Config,
   id: string,
-  { document, account, shard, expires, signature }: z.output<ReturnType<typeof AddressQuery>>,
+  { document, account, shard, expires, signature }: z.output<ReturnType<typeof SignedAddressQuery>>,
 ): Promise<SignedAddress | null> {
   const address = {
     id,
