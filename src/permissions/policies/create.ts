@@ -14,9 +14,11 @@ import {
   effectIfEnoughReviewers,
   examplePolicyFields,
   MAX_POLICIES,
+  nameIfOwnAgents,
   Policy,
   policyFields,
   presentPolicy,
+  refuseForeignAgents,
   refuseTooFewReviewers,
   ruleFor,
 } from './policy';
@@ -42,7 +44,8 @@ export const PolicyCreation = lazy(() => {
 
 /**
  * Creates a policy, which applies to later requests only.
- * @throws Problem `invalid_request` if it demands more approvals than it has reviewers; `conflict` if the account has the maximum number of policies
+ * @throws Problem `invalid_request` if it demands more approvals than it has reviewers, or names an agent of
+ *   nobody or of another account; `conflict` if the account has the maximum number of policies
  */
 export async function createPolicy(
   context: UserContext,
@@ -70,13 +73,15 @@ export async function createPolicy(
   )`;
   const created = presentPolicy(row);
   const effect = effectIfEnoughReviewers(principal.account.number, row.effect, row.review);
+  const name = nameIfOwnAgents(principal.account.number, row.name, agentIds ?? []);
   await ledger
     .change({
       record: userActivity(context, 'policy.created', row.id),
-      changes: (write) => [write.insert(policies).values({ ...row, effect, account: accountIfRoom })],
+      changes: (write) => [write.insert(policies).values({ ...row, name, effect, account: accountIfRoom })],
       answer: { value: created, subject: principal.account.id },
     })
     .catch(refuseTooFewReviewers)
+    .catch(refuseForeignAgents)
     .catch(refuseFullAccount);
   return created;
 }

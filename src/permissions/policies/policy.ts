@@ -1,15 +1,16 @@
 import { and, eq, getTableColumns, type InferSelectModel, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { ConstraintError, type Reader } from '../../db/database';
-import { POLICY_EFFECTS, policies, type ReviewRule } from '../../db/schema';
+import { agents, POLICY_EFFECTS, policies, type ReviewRule } from '../../db/schema';
 import { invalidRequest } from '../../errors';
 import { EXAMPLE, exampleId } from '../../http/examples';
 import { choice, idText, jsonObject, listOf, plainText, text, wholeNumber } from '../../http/fields';
 import { countField, idField, integerField, jsonField, timeField } from '../../http/response-fields';
+import { toHex } from '../../lib/bytes';
 import { jsonSize } from '../../lib/json';
 import { lazy } from '../../lib/lazy';
 import { formatTime } from '../../lib/time';
-import { type Id, idPattern } from '../../lib/typeid';
+import { type Id, idBytes, idPattern } from '../../lib/typeid';
 import { MAX_ACTION_LENGTH, MAX_RESOURCE_LENGTH, permissionFields } from '../permission-fields';
 import { countReviewersByRuleSql, ownerOfAgentSql, ruleSql } from '../reviews/reviewers';
 import { DEFAULT_RULE, ReviewInput, ReviewRuleField } from '../reviews/rule';
@@ -234,6 +235,27 @@ export function effectIfEnoughReviewers(account: number, effect: PolicyRow['effe
 export function refuseTooFewReviewers(error: unknown): never {
   if (!(error instanceof ConstraintError) || error.subject !== 'policies.effect') throw error;
   throw invalidRequest([{ path: 'body.review.approvals', message: 'must be at most the number of reviewers' }]);
+}
+
+/**
+ * The name of a policy that applies to the given agents, as SQL: NULL if the account lacks one of them. The column is NOT
+ * NULL, so that the transaction aborts; {@link refuseForeignAgents} handles the error.
+ */
+export function nameIfOwnAgents(account: number, name: string | typeof policies.name, agentIds: Id<'agent'>[]) {
+  const ids = JSON.stringify(agentIds.map((id) => toHex(idBytes(id))));
+  return sql<string>`iif(exists (
+    select 1 from json_each(${ids}) where not exists (
+      select 1 from ${agents} where ${agents.id} = unhex(value) and ${agents.account} = ${account})
+  ), null, ${name})`;
+}
+
+/**
+ * Handles the error of a change that stores a policy with {@link nameIfOwnAgents}.
+ * @throws Problem `invalid_request` if the account lacks one of the agents; otherwise the same error
+ */
+export function refuseForeignAgents(error: unknown): never {
+  if (!(error instanceof ConstraintError) || error.subject !== 'policies.name') throw error;
+  throw invalidRequest([{ path: 'body.agent_ids', message: 'must be agents of this account' }]);
 }
 
 /** An active policy, with the number of its reviewers. */

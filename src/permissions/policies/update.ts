@@ -15,10 +15,12 @@ import {
   accountOfPolicySql,
   effectIfEnoughReviewers,
   isPolicyWithId,
+  nameIfOwnAgents,
   Policy,
   type PolicyRow,
   policyFields,
   presentPolicy,
+  refuseForeignAgents,
   refuseTooFewReviewers,
   ruleFor,
 } from './policy';
@@ -33,7 +35,8 @@ const PolicyUpdate = lazy(() =>
 /**
  * Changes the given fields of a policy. The change applies to later requests only. A policy that gets another effect than
  * `review` loses its rule.
- * @throws Problem `not_found`; `invalid_request` if the changed policy demands more approvals than it has reviewers;
+ * @throws Problem `not_found`; `invalid_request` if the changed policy demands more approvals than it has reviewers, or if
+ *   the request names an agent of nobody or of another account;
  *   `conflict` if its effect or rule was changed at the same time
  */
 export async function updatePolicy(
@@ -50,6 +53,7 @@ export async function updatePolicy(
   const columns = {
     ...others,
     ...{ agentIds, tokenTtl, maxUses, isActive, reason, updatedAt: context.runtime.now() },
+    ...(agentIds && { name: nameIfOwnAgents(account, fields.name ?? policies.name, agentIds) }),
     ...(changesRule && { review, effect: effectIfEnoughReviewers(account, effect, review) }),
   };
   const isAsRead = and(
@@ -72,6 +76,7 @@ export async function updatePolicy(
       answer: null,
     })
     .catch(refuseTooFewReviewers)
+    .catch(refuseForeignAgents)
     .catch(asNotFound('policy'));
   if (!row)
     throw new Problem('conflict', 'The policy was changed at the same time. Read it, and send the request again.');

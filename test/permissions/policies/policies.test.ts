@@ -125,6 +125,30 @@ describe('a policy', () => {
     }
     expect((await account.must(200, 'GET', '/v1/policies')).body.data).toEqual([policy]);
   });
+
+  it('names only agents of its account', async () => {
+    const { world, account, agent } = await makeScene();
+    const policy = await makePolicy(account, { agent_ids: [agent.id] });
+    const foreign = (await (await world.account()).agent()).id;
+    const gone = await account.agent();
+    await account.must(204, 'DELETE', `/v1/agents/${gone.id}`);
+    for (const id of [foreign, gone.id]) {
+      for (const [method, path, body] of [
+        ['POST', '/v1/policies', { ...MAIL, agent_ids: [agent.id, id] }],
+        ['PUT', `/v1/policies/${policy.id}`, { agent_ids: [id], name: 'Other' }],
+      ] as const) {
+        const answer = await account.call(method, path, body);
+        expect([answer.status, answer.body.errors?.[0].path]).toEqual([400, 'body.agent_ids']);
+      }
+    }
+    expect((await account.must(200, 'GET', '/v1/policies')).body.data).toEqual([policy]);
+    const second = await account.agent();
+    const changes = { agent_ids: [second.id, agent.id] };
+    const changed = (await account.must(200, 'PUT', `/v1/policies/${policy.id}`, changes)).body;
+    expect(changed).toEqual({ ...policy, ...changes });
+    const renamed = (await account.must(200, 'PUT', `/v1/policies/${policy.id}`, { ...changes, name: 'New' })).body;
+    expect(renamed.name).toBe('New');
+  });
 });
 
 describe('a request that a policy decides', () => {
