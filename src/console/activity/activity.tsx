@@ -1,6 +1,5 @@
 import { ActivityList as ActivityQuery, listActivity } from '../../audit/list-activity';
 import { ACTIVITY_ACTIONS } from '../../db/schema';
-import { batchReads } from '../frame/batched-reader';
 import { type Refusal, refusalOf, type Typed, validate } from '../frame/form';
 import { loadNames, type Names } from '../frame/names';
 import { sendPage } from '../frame/page';
@@ -15,8 +14,7 @@ const FILTERS = ['actor', 'action', 'target', 'start_date', 'end_date'] as const
 
 /** Shows what people did to the account, newest first. The filters are those of the API, in the address. */
 export async function showActivity(c: ConsoleContext): Promise<Response> {
-  const { context: signedIn } = c.var.signedIn;
-  const context = { ...signedIn, reader: batchReads(signedIn.reader) };
+  const { context } = c.var.signedIn;
   const typed = readQuery(c);
   const names = loadNames(context, ['people', 'agents', 'policies']);
   const search = async () => {

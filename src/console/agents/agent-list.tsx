@@ -1,6 +1,5 @@
 import type { Agent } from '../../agents/agent';
 import { listAgents } from '../../agents/list';
-import { batchReads } from '../frame/batched-reader';
 import { loadNames, type Names } from '../frame/names';
 import { sendPage } from '../frame/page';
 import { Badge } from '../parts/badge';
@@ -20,15 +19,14 @@ const VIEWS: readonly [active: string | null, label: string][] = [
 
 /** Shows the agents of the account, newest first; with `active`, only those that are on or off. */
 export async function showAgents(c: ConsoleContext): Promise<Response> {
-  const { context: signedIn } = c.var.signedIn;
-  const context = { ...signedIn, reader: batchReads(signedIn.reader) };
+  const { context } = c.var.signedIn;
   const cursor = c.req.query('cursor') || undefined;
   const [active] = VIEWS.find(([value]) => value === c.req.query('active')) ?? [null];
   const [page, names] = await Promise.all([
     listAgents(context, { limit: LIMIT, cursor, ...(active !== null && { active: active === 'true' }) }),
     loadNames(context, ['people']),
   ]);
-  const mayRegister = signedIn.principal.scopes.includes('agents:write');
+  const mayRegister = context.principal.scopes.includes('agents:write');
   const isFirst = page.data.length === 0 && active === null && cursor === undefined;
   const address = new URL(c.req.url);
   return sendPage(c, {
@@ -60,7 +58,7 @@ export async function showAgents(c: ConsoleContext): Promise<Response> {
         ) : (
           <ul class="requests">
             {page.data.map((agent) => (
-              <AgentRow agent={agent} names={names} now={signedIn.runtime.now()} />
+              <AgentRow agent={agent} names={names} now={context.runtime.now()} />
             ))}
           </ul>
         )}

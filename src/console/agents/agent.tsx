@@ -2,7 +2,6 @@ import { type Agent, type agentInPath, presentAgent } from '../../agents/agent';
 import { AgentStatisticsQuery, getAgentStatistics } from '../../agents/get-statistics';
 import { notFound } from '../../errors';
 import { listPermissions } from '../../permissions/list';
-import { batchReads } from '../frame/batched-reader';
 import { validate } from '../frame/form';
 import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
@@ -38,13 +37,12 @@ export function showAgent(c: AgentContext): Promise<Response> {
 
 /** Answers with the page of the agent in the path, in which a form says why it was refused. */
 export async function sendAgent(c: AgentContext, refused?: RefusedForm): Promise<Response> {
-  const { context: signedIn } = c.var.signedIn;
+  const { context } = c.var.signedIn;
   const agent = requireAgent(c);
   const { id, name, description, is_active, owner_id, last_activity_at, metadata } = agent;
   const { period } = validate(AgentStatisticsQuery(), { period: c.req.query('period') || undefined });
-  const context = { ...signedIn, reader: batchReads(signedIn.reader) };
-  const { scopes } = signedIn.principal;
-  const now = signedIn.runtime.now();
+  const { scopes } = context.principal;
+  const now = context.runtime.now();
   const mayChange = scopes.includes('agents:write');
   const [statistics, names, recent, owners] = await Promise.all([
     getAgentStatistics(context, { id, period }),

@@ -3,7 +3,6 @@ import { createExport, ExportCreation } from '../../audit/exports/create';
 import { AuditHistogramQuery, getAuditHistogram } from '../../audit/get-histogram';
 import { AuditList, listAuditEntries } from '../../audit/list';
 import { formatTime, MINUTE } from '../../lib/time';
-import { batchReads } from '../frame/batched-reader';
 import { type Refusal, readForm, refusalOf, validate } from '../frame/form';
 import { loadNames } from '../frame/names';
 import { Live, sendPage, sendPart } from '../frame/page';
@@ -60,9 +59,8 @@ async function sendAudit(
   filters: Filters,
   refused?: { refusal: Refusal; format: string },
 ): Promise<Response> {
-  const { context: signedIn } = c.var.signedIn;
-  const { principal, runtime } = signedIn;
-  const context = { ...signedIn, reader: batchReads(signedIn.reader) };
+  const { context } = c.var.signedIn;
+  const { principal, runtime } = context;
   const limits = { now: runtime.now(), kept: oldestKept(principal.account, runtime.now()) };
   const cursor = c.req.query('cursor') || undefined;
   const isPart = c.req.query('part') === 'list';

@@ -2,7 +2,6 @@ import { type AuditEntry, detailsOf } from '../../audit/entry';
 import { type entryInPath, requireEntry } from '../../audit/get';
 import { getNeighbours, type Neighbour, type Neighbours } from '../../audit/get-neighbours';
 import { listAuditEntries } from '../../audit/list';
-import { batchReads } from '../frame/batched-reader';
 import { loadNames, type Names } from '../frame/names';
 import { sendPage } from '../frame/page';
 import { Badge } from '../parts/badge';
@@ -24,10 +23,9 @@ const STORY = 100;
 
 /** Shows an entry of the log in words, with all that it says, the story of its request, and how to verify it. */
 export async function showEntry(c: EntryContext): Promise<Response> {
-  const { context: signedIn } = c.var.signedIn;
-  const entry = requireEntry(signedIn, c.var.loaded.entry);
+  const { context } = c.var.signedIn;
+  const entry = requireEntry(context, c.var.loaded.entry);
   const { sequence, permission_request_id } = entry;
-  const context = { ...signedIn, reader: batchReads(signedIn.reader) };
   const [neighbours, story, names] = await Promise.all([
     getNeighbours(context, { sequence }),
     listAuditEntries(context, { permission_id: permission_request_id, order: 'asc', limit: STORY }),
@@ -74,7 +72,7 @@ export async function showEntry(c: EntryContext): Promise<Response> {
           </p>
         )}
         <p class="actions">
-          {signedIn.principal.scopes.includes('permissions:read') && (
+          {context.principal.scopes.includes('permissions:read') && (
             <a class="button quiet" href={`/console/permissions/${permission_request_id}`}>
               Open the request
             </a>

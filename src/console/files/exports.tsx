@@ -1,7 +1,6 @@
 import { createExport, ExportCreation } from '../../audit/exports/create';
 import type { AuditExport } from '../../audit/exports/export';
 import { listExports } from '../../audit/exports/list';
-import { batchReads } from '../frame/batched-reader';
 import { type Refusal, readAddress, readForm, refusalOf, validate } from '../frame/form';
 import { loadNames, type Names } from '../frame/names';
 import { sendPage, sendPart } from '../frame/page';
@@ -18,8 +17,7 @@ const LIMIT = 20;
 
 /** Shows the account's exports, the newest first. */
 export async function showExports(c: ConsoleContext): Promise<Response> {
-  const { context: signedIn } = c.var.signedIn;
-  const context = { ...signedIn, reader: batchReads(signedIn.reader) };
+  const { context } = c.var.signedIn;
   const [page, names] = await Promise.all([
     listExports(context, { limit: LIMIT, cursor: c.req.query('cursor') }),
     loadNames(context, ['agents']),
@@ -88,9 +86,7 @@ export async function startExport(c: ConsoleContext): Promise<Response> {
 }
 
 async function sendForm(c: ConsoleContext, fields: ExportFields, refusal?: Refusal): Promise<Response> {
-  const names = await loadNames({ ...c.var.signedIn.context, reader: batchReads(c.var.signedIn.context.reader) }, [
-    'agents',
-  ]);
+  const names = await loadNames(c.var.signedIn.context, ['agents']);
   return sendPage(
     c,
     {

@@ -14,8 +14,8 @@ type Kind = 'people' | 'agents' | 'policies';
 const SCOPES: Record<Kind, Scope> = { people: 'account:read', agents: 'agents:read', policies: 'policies:read' };
 
 /**
- * Loads the names that a page shows instead of ids, the newest 500 of each kind. With a batched reader it takes no round
- * trip of its own. A caller who lacks the scope for a kind sees its ids.
+ * Loads the names that a page shows instead of ids, the newest 500 of each kind. A caller who lacks the scope for a kind
+ * sees its ids.
  */
 export async function loadNames(context: UserContext, kinds: readonly Kind[]): Promise<Names> {
   const { principal } = context;

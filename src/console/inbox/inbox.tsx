@@ -2,7 +2,6 @@ import { PERMISSION_STATUSES, type PermissionStatus } from '../../db/schema';
 import { listPermissions } from '../../permissions/list';
 import { listWaiting, type WaitingOrder } from '../../permissions/list-waiting';
 import type { Permission } from '../../permissions/permission';
-import { batchReads } from '../frame/batched-reader';
 import { loadNames, type Names } from '../frame/names';
 import { firstSection } from '../frame/navigation';
 import { Live, sendPage, sendPart } from '../frame/page';
@@ -49,8 +48,7 @@ function readFilters(c: ConsoleContext) {
 }
 
 async function showWaiting(c: ConsoleContext): Promise<Response> {
-  const { context: signedIn } = c.var.signedIn;
-  const context = { ...signedIn, reader: batchReads(signedIn.reader) };
+  const { context } = c.var.signedIn;
   const filters = readFilters(c);
   const order = c.req.query('order') === 'newest' ? 'newest' : 'urgent';
   const [page, names] = await Promise.all([
@@ -122,8 +120,7 @@ function hasAgents(names: Names): boolean {
 }
 
 async function showDecided(c: ConsoleContext, status: PermissionStatus): Promise<Response> {
-  const { context: signedIn } = c.var.signedIn;
-  const context = { ...signedIn, reader: batchReads(signedIn.reader) };
+  const { context } = c.var.signedIn;
   const filters = readFilters(c);
   const [page, names] = await Promise.all([
     listPermissions(context, { limit: LIMIT, status, ...filters }),

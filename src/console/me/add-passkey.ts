@@ -8,7 +8,6 @@ import { Problem } from '../../errors';
 import { userActivity } from '../../http/activity';
 import type { MemberRef } from '../../http/context';
 import { lazy } from '../../lib/lazy';
-import { batchReads } from '../frame/batched-reader';
 import type { SignedIn } from '../session/access';
 import { useChallenge } from '../session/challenge';
 import { creationOptions, passkeyName, RegistrationResponse, verifyRegistration } from '../sign-in/passkey';
@@ -28,10 +27,9 @@ function purposeOf(member: MemberRef): string {
 export async function getPasskeyOptions(signedIn: SignedIn) {
   const member = requireFresh(signedIn);
   const { context } = signedIn;
-  const { principal } = context;
-  const reader = batchReads(context.reader);
+  const { principal, reader } = context;
   const [me, [rows]] = await Promise.all([
-    getOwnAccount({ ...context, reader }),
+    getOwnAccount(context),
     reader.load([selectPasskeys(reader, principal.account.number, member.id)]),
   ]);
   const name = me.member?.email ?? member.id;

@@ -2,7 +2,6 @@ import { getOwnAccount, type OwnAccount } from '../../accounts/get-own';
 import { listPasskeys } from '../../accounts/passkeys/list';
 import { listSessions } from '../../accounts/sessions/list';
 import { listUserTokens } from '../../accounts/tokens/list';
-import { batchReads } from '../frame/batched-reader';
 import { sendPage } from '../frame/page';
 import { ROLE_SUMMARIES } from '../members/roles';
 import { Facts } from '../parts/list';
@@ -17,13 +16,12 @@ import { Tokens } from './tokens';
 
 /** Shows the member who is signed in: who it is, and everything with which the member gets access. */
 export async function showMe(c: ConsoleContext): Promise<Response> {
-  const { context: signedIn, session } = c.var.signedIn;
-  const { principal } = signedIn;
+  const { context, session } = c.var.signedIn;
+  const { principal } = context;
   if (!principal.scopes.includes('account:read')) {
     const children = <UnknownStanding signedIn={c.var.signedIn} />;
     return sendPage(c, { title: 'My sign-in', isNarrow: true, children });
   }
-  const context = { ...signedIn, reader: batchReads(signedIn.reader) };
   const { config, runtime } = context;
   const [me, passkeys, sessions, tokens] = await Promise.all([
     getOwnAccount(context),

@@ -6,7 +6,6 @@ import { listAgents } from '../../agents/list';
 import { listActivity } from '../../audit/list-activity';
 import type { LoadedRows } from '../../http/access';
 import { ActivityList } from '../activity/activity-list';
-import { batchReads } from '../frame/batched-reader';
 import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
 import { Badge } from '../parts/badge';
@@ -40,9 +39,8 @@ export async function sendMember(
   loaded: LoadedRows<Queries>,
   refused?: RefusedForm,
 ): Promise<Response> {
-  const { context: signedIn } = c.var.signedIn;
-  const { principal } = signedIn;
-  const context = { ...signedIn, reader: batchReads(signedIn.reader) };
+  const { context } = c.var.signedIn;
+  const { principal } = context;
   const row = requireMember(loaded.member);
   const mayReadAgents = principal.scopes.includes('agents:read');
   const [member, agents, activity, names] = await Promise.all([

@@ -13,7 +13,6 @@ import { evaluatePolicies } from '../../permissions/policies/evaluate';
 import { MAX_POLICIES, selectActivePolicies } from '../../permissions/policies/policy';
 import { selectPasskeys } from '../../permissions/reviews/statement';
 import { standingOf } from '../../permissions/reviews/voter';
-import { batchReads } from '../frame/batched-reader';
 import type { Form, Refusal } from '../frame/form';
 import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
@@ -74,15 +73,14 @@ export async function sendCard(
   loaded: CardContext['var']['loaded'],
   refused?: { refusal: Refusal; form: Form },
 ): Promise<Response> {
-  const { context: signedIn } = c.var.signedIn;
-  const { principal, runtime } = signedIn;
+  const { context } = c.var.signedIn;
+  const { principal, runtime } = context;
   const row = requirePermission(principal, loaded.permission?.[0]);
   const now = runtime.now();
   const permission = presentPermission(row, now, principal);
   const { input, preview } = presentContents(row);
   const { action, resource, scope, agent_id } = permission;
 
-  const context = { ...signedIn, reader: batchReads(signedIn.reader) };
   const account = sql<number>`${principal.account.number}`;
   const isPending = permission.status === 'pending';
   const maySeePolicies = principal.scopes.includes('policies:read');

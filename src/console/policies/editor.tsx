@@ -3,7 +3,6 @@ import { listMembers } from '../../accounts/members/list';
 import { MAX_MEMBERS } from '../../accounts/members/member';
 import type { UserContext } from '../../http/context';
 import { type DetailedReplay, replayRequests } from '../../permissions/policies/replay';
-import { batchReads } from '../frame/batched-reader';
 import type { Form, Refusal } from '../frame/form';
 import { loadNames, type Names } from '../frame/names';
 import { Form as PostForm, SelectField } from '../parts/form';
@@ -44,10 +43,7 @@ export interface EditorContents {
   mayReadRequests: boolean;
 }
 
-/**
- * Loads what the editor shows, and tries the draft on past requests.
- * @param context with a batched reader, so that it takes one round trip
- */
+/** Loads what the editor shows, and tries the draft on past requests. */
 export async function loadEditor(
   context: UserContext,
   { draft, days = DEFAULT_DAYS }: Pick<Edited, 'draft' | 'days'> = {},
@@ -61,11 +57,6 @@ export async function loadEditor(
   ]);
   const deciders = (members?.data ?? []).filter(({ role }) => mayDecide(role)).map(({ id }) => id);
   return { names, deciders, replay, mayReadRequests: scopes.includes('permissions:read') };
-}
-
-/** A context whose functions read in one round trip. */
-export function batched<C extends UserContext>(context: C): C {
-  return { ...context, reader: batchReads(context.reader) };
 }
 
 interface EditorProps {

@@ -16,7 +16,7 @@ import { readForm, refusalOf } from '../frame/form';
 import { sendPage } from '../frame/page';
 import type { ConsoleContext } from '../session/access';
 import { draftOf } from './draft';
-import { batched, type Edited, Editor, loadEditor, readDays } from './editor';
+import { type Edited, Editor, loadEditor, readDays } from './editor';
 import { hasWildcard, ignoresLimits, policyFromRequest } from './from-request';
 import { type Prospect, RequestNotice, RequestOptions, type SourceRequest } from './request-options';
 import { EMPTY_POLICY, readValues, valuesOf } from './values';
@@ -114,7 +114,7 @@ async function sendEditor(
   request: SourceRequest | null,
   edited: Edited & { approves?: boolean; acceptsAnyLimits?: boolean },
 ): Promise<Response> {
-  const context = batched(c.var.signedIn.context);
+  const { context } = c.var.signedIn;
   const { draft, approves = false, acceptsAnyLimits = false, refusal } = edited;
   const account = sql<number>`${context.principal.account.number}`;
   const [contents, [policies]] = await Promise.all([

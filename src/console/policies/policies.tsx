@@ -7,7 +7,6 @@ import { Badge } from '../parts/badge';
 import { Empty } from '../parts/list';
 import { Written } from '../parts/text';
 import type { ConsoleContext } from '../session/access';
-import { batched } from './editor';
 import { PolicySentence } from './sentence';
 import { SimulationForm, simulate, type simulationInQuery } from './simulation';
 
@@ -15,8 +14,7 @@ import { SimulationForm, simulate, type simulationInQuery } from './simulation';
 export async function showPolicies(
   c: ConsoleContext<Awaited<ReturnType<typeof simulationInQuery>>>,
 ): Promise<Response> {
-  const { context: signedIn } = c.var.signedIn;
-  const context = batched(signedIn);
+  const { context } = c.var.signedIn;
   const [{ data }, found] = await Promise.all([
     listPolicies(context, { limit: MAX_POLICIES }),
     loadNames(context, ['people', 'agents']),
@@ -25,7 +23,7 @@ export async function showPolicies(
   const policies = data.toSorted((a, b) => byPrecedence(withTime(a), withTime(b)));
   const denials = policies.filter(({ effect }) => effect === 'deny');
   const others = policies.filter(({ effect }) => effect !== 'deny');
-  const mayWrite = signedIn.principal.scopes.includes('policies:write');
+  const mayWrite = context.principal.scopes.includes('policies:write');
   const simulated = simulate(c, c.var.loaded.active);
   const children = (
     <>

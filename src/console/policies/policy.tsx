@@ -14,7 +14,7 @@ import { Code, JsonText, Written } from '../parts/text';
 import { Time } from '../parts/time';
 import type { ConsoleContext } from '../session/access';
 import { draftOf, type PolicyDraft } from './draft';
-import { batched, type Edited, Editor, loadEditor, readDays } from './editor';
+import { type Edited, Editor, loadEditor, readDays } from './editor';
 import { PolicySentence } from './sentence';
 import { readValues, valuesOf } from './values';
 
@@ -104,7 +104,7 @@ function requirePolicy(c: PolicyContext): PolicyRow {
 async function sendPolicy(c: PolicyContext, edited: Edited & { shown?: string }): Promise<Response> {
   const row = requirePolicy(c);
   const { context } = c.var.signedIn;
-  const contents = await loadEditor(batched(context), edited);
+  const contents = await loadEditor(context, edited);
   const mayWrite = context.principal.scopes.includes('policies:write');
   const policy = presentPolicy(row);
   const { shown = policy.updated_at } = edited;

@@ -21,6 +21,7 @@ import { Ledger } from '../../ledger/ledger';
 import { AnsweredBefore, findStoredAnswer, type StoredAnswer } from '../../ledger/stored-answer';
 import type { Id } from '../../lib/typeid';
 import { enqueueWebhook } from '../../outbox/enqueue';
+import { batchReads } from './batched-reader';
 import { limitBody } from './limit-body';
 import { FormAnswers, isForm, onceKey } from './once';
 import { signInPath } from './return-path';
@@ -122,10 +123,11 @@ export function consoleAccess<Q extends NamedQueries>(
       c.executionCtx.waitUntil(enqueueWebhook(config.webhooks, { shard: principal.shard, account }));
     };
     const fixed = withFixedClock(runtime);
+    const reader = batchReads(database);
     const answers = key && new FormAnswers(c, principal, key);
     const makeContext = (answers: FormAnswers | null): UserContext => {
       const ledger = new Ledger(database, { ...reference, now: fixed.now }, answers, notifyWebhooks);
-      return { principal, config, runtime: fixed, origin, reader: database, ledger };
+      return { principal, config, runtime: fixed, origin, reader, ledger };
     };
     const context = makeContext(null);
     const [csrf, sender] = await Promise.all([

@@ -3,7 +3,6 @@ import type { Reader } from '../../db/database';
 import type { RequestContext } from '../../http/context';
 import { createWebhook, WebhookCreation } from '../../webhooks/create';
 import { selectAgents } from '../../webhooks/webhook';
-import { batchReads } from '../frame/batched-reader';
 import { type Refusal, readForm, refusalOf, validate } from '../frame/form';
 import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
@@ -35,8 +34,7 @@ export async function addWebhook(c: ConsoleContext<Awaited<ReturnType<typeof age
 }
 
 async function sendForm(c: SignedInRequest, fields: WebhookFields, refusal?: Refusal): Promise<Response> {
-  const { context } = c.var.signedIn;
-  const names = await loadNames({ ...context, reader: batchReads(context.reader) }, ['agents']);
+  const names = await loadNames(c.var.signedIn.context, ['agents']);
   return sendPage(
     c,
     {

@@ -4,7 +4,6 @@ import type { RequestContext } from '../../http/context';
 import { equalJson, type Json } from '../../lib/json';
 import { updateWebhook, WebhookUpdate } from '../../webhooks/update';
 import { presentWebhook, requireLoaded, type Webhook, webhookOfPath } from '../../webhooks/webhook';
-import { batchReads } from '../frame/batched-reader';
 import { type Refusal, readForm, refusalOf, validate } from '../frame/form';
 import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
@@ -69,8 +68,7 @@ async function sendForm(
   fields: WebhookFields,
   refusal?: Refusal,
 ): Promise<Response> {
-  const { context } = c.var.signedIn;
-  const names = await loadNames({ ...context, reader: batchReads(context.reader) }, ['agents']);
+  const names = await loadNames(c.var.signedIn.context, ['agents']);
   const path = `/console/webhooks/${id}`;
   return sendPage(
     c,

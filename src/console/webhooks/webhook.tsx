@@ -1,7 +1,6 @@
 import { DELIVERY_STATUSES } from '../../db/schema';
 import { listDeliveries } from '../../webhooks/deliveries/list';
 import { presentWebhook, requireLoaded, type Webhook, type webhookOfPath } from '../../webhooks/webhook';
-import { batchReads } from '../frame/batched-reader';
 import type { Refusal } from '../frame/form';
 import { loadNames, type Names } from '../frame/names';
 import { CsrfField, OnceField, sendPage } from '../frame/page';
@@ -25,9 +24,8 @@ const LIMIT = 50;
  * @param refusal why the change was refused that was just sent
  */
 export async function showWebhook(c: WebhookContext, refusal?: Refusal): Promise<Response> {
-  const { context: signedIn } = c.var.signedIn;
+  const { context } = c.var.signedIn;
   const row = requireLoaded(c.var.loaded.webhook, 'webhook');
-  const context = { ...signedIn, reader: batchReads(signedIn.reader) };
   const status = DELIVERY_STATUSES.find((status) => status === c.req.query('status'));
   const [deliveries, names] = await Promise.all([
     listDeliveries(context, { webhook: row, limit: LIMIT, status, cursor: c.req.query('cursor') }),

@@ -1,7 +1,6 @@
 import { countRecentDeliveries, type RecentDeliveries } from '../../webhooks/deliveries/count-recent';
 import { listWebhooks } from '../../webhooks/list';
 import { MAX_WEBHOOKS, type Webhook } from '../../webhooks/webhook';
-import { batchReads } from '../frame/batched-reader';
 import { sendPage } from '../frame/page';
 import { Badge } from '../parts/badge';
 import { Empty } from '../parts/list';
@@ -12,8 +11,7 @@ import { HowToVerify } from './how-to-verify';
 
 /** Shows the account's webhooks: where each one sends what, and whether that works. */
 export async function showWebhooks(c: ConsoleContext): Promise<Response> {
-  const { context: signedIn } = c.var.signedIn;
-  const context = { ...signedIn, reader: batchReads(signedIn.reader) };
+  const { context } = c.var.signedIn;
   const [{ data }, recent] = await Promise.all([
     listWebhooks(context, { limit: MAX_WEBHOOKS }),
     countRecentDeliveries(context),
