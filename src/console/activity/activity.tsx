@@ -41,7 +41,7 @@ export async function showActivity(c: ConsoleContext): Promise<Response> {
       <NextPage page={page} address={address} />
     </>
   );
-  return sendPage(c, { title: 'Activity', children }, refusal?.status ?? 200);
+  return sendPage(c, { title: 'Activity', status: refusal?.status, children });
 }
 
 /** The filters and the cursor in the address. Empty ones, which an untouched form sends, count as absent. */

@@ -50,52 +50,49 @@ export async function sendAgent(c: AgentContext, refused?: RefusedForm): Promise
     scopes.includes('permissions:read') ? listPermissions(context, { agent_id: id, limit: RECENT }) : null,
     mayChange ? loadOwners(context) : null,
   ]);
-  return sendPage(
-    c,
-    {
-      title: visibleText(name),
-      heading: <Written text={name} />,
-      children: (
-        <>
-          {description !== undefined && <WrittenText text={description} label="Description" />}
-          <section class="card" aria-label="About the agent">
-            <Facts
-              facts={[
-                ['State', <Badge state={is_active ? 'on' : 'off'} />],
-                ['Owner', owner_id ? <Named id={owner_id} names={names} /> : 'Nobody'],
-                ['Last active', last_activity_at ? <TimeSince at={last_activity_at} now={now} /> : 'Never'],
-                ['Key begins with', <Code text={agent.api_key_prefix} />],
-              ]}
-            />
-          </section>
-          <div class={mayChange ? 'agent' : 'part'}>
-            <div class="about">
-              <Statistics {...{ id, statistics, scopes, now }} />
-              {recent && (
-                <RecentRequests
-                  agent={id}
-                  permissions={recent.data}
-                  now={now}
-                  maySeeLog={scopes.includes('audit:read')}
-                />
-              )}
-            </div>
-            {mayChange && <Manage {...{ agent, names, owners, refused }} />}
+  return sendPage(c, {
+    title: visibleText(name),
+    heading: <Written text={name} />,
+    status: refused?.refusal.status,
+    children: (
+      <>
+        {description !== undefined && <WrittenText text={description} label="Description" />}
+        <section class="card" aria-label="About the agent">
+          <Facts
+            facts={[
+              ['State', <Badge state={is_active ? 'on' : 'off'} />],
+              ['Owner', owner_id ? <Named id={owner_id} names={names} /> : 'Nobody'],
+              ['Last active', last_activity_at ? <TimeSince at={last_activity_at} now={now} /> : 'Never'],
+              ['Key begins with', <Code text={agent.api_key_prefix} />],
+            ]}
+          />
+        </section>
+        <div class={mayChange ? 'agent' : 'part'}>
+          <div class="about">
+            <Statistics {...{ id, statistics, scopes, now }} />
+            {recent && (
+              <RecentRequests
+                agent={id}
+                permissions={recent.data}
+                now={now}
+                maySeeLog={scopes.includes('audit:read')}
+              />
+            )}
           </div>
-          <details class="card">
-            <summary>For programs</summary>
-            <Facts
-              facts={[
-                ['Agent', <Code text={id} />],
-                ['Registered', <Time at={agent.created_at} />],
-                ['Changed', <Time at={agent.updated_at} />],
-              ]}
-            />
-            {Object.keys(metadata).length > 0 && <JsonText value={metadata} label="Metadata" />}
-          </details>
-        </>
-      ),
-    },
-    refused?.refusal.status,
-  );
+          {mayChange && <Manage {...{ agent, names, owners, refused }} />}
+        </div>
+        <details class="card">
+          <summary>For programs</summary>
+          <Facts
+            facts={[
+              ['Agent', <Code text={id} />],
+              ['Registered', <Time at={agent.created_at} />],
+              ['Changed', <Time at={agent.updated_at} />],
+            ]}
+          />
+          {Object.keys(metadata).length > 0 && <JsonText value={metadata} label="Metadata" />}
+        </details>
+      </>
+    ),
+  });
 }

@@ -102,42 +102,39 @@ async function sendAudit(
     </div>
   );
   if (isPart) return sendPart(c, list);
-  return sendPage(
-    c,
-    {
-      title: 'Audit log',
-      children: (
-        <>
-          {!refusal && !isEmpty && <Timeline {...{ span, histogram, filters, ...limits }} />}
-          {!isEmpty && (
-            <div class="tools">
-              <FilterForm filters={filters} names={names} refusal={isOutdated ? undefined : refusal} />
-              {principal.scopes.includes('audit:export') && !refusal && (
-                <ExportForm filters={filters} {...refusedForm(refused)} />
+  return sendPage(c, {
+    title: 'Audit log',
+    status: refused?.refusal.status ?? refusal?.status,
+    children: (
+      <>
+        {!refusal && !isEmpty && <Timeline {...{ span, histogram, filters, ...limits }} />}
+        {!isEmpty && (
+          <div class="tools">
+            <FilterForm filters={filters} names={names} refusal={isOutdated ? undefined : refusal} />
+            {principal.scopes.includes('audit:export') && !refusal && (
+              <ExportForm filters={filters} {...refusedForm(refused)} />
+            )}
+          </div>
+        )}
+        <section class="part" aria-labelledby="entries-title">
+          <div class="bar">
+            <h2 id="entries-title">Entries</h2>
+            <p class="soft">
+              {filters.order === 'asc' ? 'The oldest first. ' : 'The newest first. '}
+              {cursor !== undefined && <a href={auditAddress(filters)}>Back to the first page</a>}
+              {isLive && (
+                <span data-with-script hidden>
+                  New ones appear by themselves, except while you point at the list.
+                </span>
               )}
-            </div>
-          )}
-          <section class="part" aria-labelledby="entries-title">
-            <div class="bar">
-              <h2 id="entries-title">Entries</h2>
-              <p class="soft">
-                {filters.order === 'asc' ? 'The oldest first. ' : 'The newest first. '}
-                {cursor !== undefined && <a href={auditAddress(filters)}>Back to the first page</a>}
-                {isLive && (
-                  <span data-with-script hidden>
-                    New ones appear by themselves, except while you point at the list.
-                  </span>
-                )}
-              </p>
-            </div>
-            <ActiveFilters filters={filters} names={names} />
-            {(!refusal || isOutdated) && list}
-          </section>
-        </>
-      ),
-    },
-    refused?.refusal.status ?? refusal?.status ?? 200,
-  );
+            </p>
+          </div>
+          <ActiveFilters filters={filters} names={names} />
+          {(!refusal || isOutdated) && list}
+        </section>
+      </>
+    ),
+  });
 }
 
 function refusedForm(refused?: { refusal: Refusal; format: string }) {

@@ -87,15 +87,12 @@ export async function startExport(c: ConsoleContext): Promise<Response> {
 
 async function sendForm(c: ConsoleContext, fields: ExportFields, refusal?: Refusal): Promise<Response> {
   const names = await loadNames(c.var.signedIn.context, ['agents']);
-  return sendPage(
-    c,
-    {
-      title: 'Start an export',
-      isNarrow: true,
-      children: <ExportForm fields={fields} names={names} refusal={refusal} />,
-    },
-    refusal?.status ?? 200,
-  );
+  return sendPage(c, {
+    title: 'Start an export',
+    isNarrow: true,
+    status: refusal?.status,
+    children: <ExportForm fields={fields} names={names} refusal={refusal} />,
+  });
 }
 
 function listed(shown: AuditExport, names: Names): ListedFile {

@@ -75,15 +75,12 @@ export async function startReport(c: ConsoleContext): Promise<Response> {
 }
 
 function sendForm(c: ConsoleContext, fields: ReportFields, refusal?: Refusal): Response {
-  return sendPage(
-    c,
-    {
-      title: 'Start a compliance report',
-      isNarrow: true,
-      children: <ReportForm fields={fields} refusal={refusal} />,
-    },
-    refusal?.status ?? 200,
-  );
+  return sendPage(c, {
+    title: 'Start a compliance report',
+    isNarrow: true,
+    status: refusal?.status,
+    children: <ReportForm fields={fields} refusal={refusal} />,
+  });
 }
 
 function Start({ context: { principal } }: { context: ConsoleContext['var']['signedIn']['context'] }) {

@@ -16,19 +16,16 @@ export async function answerConsoleError(error: Error, c: HonoContext<AppEnv>): 
   if (!c.req.header('Accept')?.includes('text/html')) return answer;
   const problem = (await answer.json()) as ProblemDocument;
   const kept = await readKept(c, problem);
-  const page = sendPage(
-    c as unknown as ConsoleContext,
-    {
-      title: kept ? 'Not sent yet' : problem.title,
-      isNarrow: true,
-      children: kept ? (
-        <SendAgain problem={problem} url={c.req.url} kept={kept} />
-      ) : (
-        <Explanation {...problem} headers={answer.headers} way={wayOut(c)} />
-      ),
-    },
-    answer.status,
-  );
+  const page = sendPage(c as unknown as ConsoleContext, {
+    title: kept ? 'Not sent yet' : problem.title,
+    isNarrow: true,
+    status: answer.status,
+    children: kept ? (
+      <SendAgain problem={problem} url={c.req.url} kept={kept} />
+    ) : (
+      <Explanation {...problem} headers={answer.headers} way={wayOut(c)} />
+    ),
+  });
   const retryAfter = answer.headers.get('Retry-After');
   if (retryAfter !== null) page.headers.set('Retry-After', retryAfter);
   return page;

@@ -14,6 +14,8 @@ interface PageContent {
   children: Child;
   /** Whether the page is one narrow column, such as a form to sign in. */
   isNarrow?: boolean;
+  /** The status of the response; by default 200. */
+  status?: number | undefined;
   /** A source of the Content-Security-Policy to which forms of the page may lead, beside the console. */
   formTarget?: string;
 }
@@ -28,8 +30,8 @@ const Nonce = createContext('');
 const FormMarks = createContext({ csrf: '', sender: '', once: '' });
 
 /** Answers with a page of the console. */
-export function sendPage(c: PageRequest, content: PageContent, status = 200): Response {
-  const { formTarget, ...shown } = content;
+export function sendPage(c: PageRequest, content: PageContent): Response {
+  const { formTarget, status, ...shown } = content;
   const page = <Page signedIn={c.var.signedIn} path={c.req.path} {...shown} />;
   return sendHtml(c, page, { status, formTarget });
 }
@@ -40,7 +42,7 @@ export function sendPart(c: PageRequest, part: Child): Response {
 }
 
 interface HtmlOptions {
-  status?: number;
+  status?: number | undefined;
   start?: string;
   formTarget?: string | undefined;
 }

@@ -115,7 +115,7 @@ function sendNewToken(c: ConsoleContext, { name, scopes, lifetime }: TypedToken,
       </div>
     </Form>
   );
-  return sendPage(c, { title: 'New user token', isNarrow: true, children }, refusal?.status);
+  return sendPage(c, { title: 'New user token', isNarrow: true, status: refusal?.status, children });
 }
 
 function sendToken(c: ConsoleContext, { token, name, expires_at }: CreatedUserToken): Response {

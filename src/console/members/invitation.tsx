@@ -75,7 +75,7 @@ function sendInvite(c: ConsoleContext, refused?: { refusal: Refusal; typed: Type
       <p class="hint">You then get an address to send to the person. Countersign sends no e-mail.</p>
     </Form>
   );
-  return sendPage(c, { title: 'Invite a member', isNarrow: true, children }, refusal?.status);
+  return sendPage(c, { title: 'Invite a member', isNarrow: true, status: refusal?.status, children });
 }
 
 function sendInvitation(

@@ -91,7 +91,7 @@ export async function sendMember(
       <Written text={memberName(member)} /> <Badge state={member.status} />
     </>
   );
-  return sendPage(c, { title: memberName(member), heading, children }, refused?.refusal.status);
+  return sendPage(c, { title: memberName(member), heading, status: refused?.refusal.status, children });
 }
 
 function Who({ member, now }: { member: MemberDetails; now: number }) {

@@ -89,7 +89,7 @@ function sendPairing(c: ConsoleContext, request: PairingRequest, status = 200): 
     </>
   );
   const title = 'Let a program act as you?';
-  return sendPage(c, { title, isNarrow: true, children, formTarget: formTarget(request) }, status);
+  return sendPage(c, { title, isNarrow: true, status, children, formTarget: formTarget(request) });
 }
 
 interface TermsProps {

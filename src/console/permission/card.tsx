@@ -100,126 +100,120 @@ export async function sendCard(
   const standing = standingOf(row.review, loaded.voter?.[0], principal.member?.id);
   const title = permission.title ?? `${action} on ${resource}`;
 
-  return sendPage(
-    c,
-    {
-      title,
-      heading:
-        permission.title === null ? (
-          <Written text={title} />
-        ) : (
-          <>
-            <span class="says">Agent says: </span>
-            <Written text={title} />
-          </>
-        ),
-      children: (
+  return sendPage(c, {
+    title,
+    heading:
+      permission.title === null ? (
+        <Written text={title} />
+      ) : (
         <>
-          <div class="card-top">
-            <p>
-              <strong>
-                <a href={`/console/agents/${agent_id}`}>
-                  <Written text={agentName} />
-                </a>
-              </strong>{' '}
-              asks for <Code text={action} /> on{' '}
-              <strong>
-                <Written text={resource} />
-              </strong>
-            </p>
-            <p class="actions">
-              <Badge state={permission.status} />
-              {isPending && (
-                <span>
-                  <TimeLeft until={permission.expires_at} now={now} /> to decide
-                </span>
-              )}
-              <span class="soft">
-                asked <TimeSince at={permission.created_at} now={now} />
-              </span>
-            </p>
-          </div>
-          <div class="decision">
-            <div class="about">
-              {permission.reason && (
-                <blockquote class="card">
-                  <p class="hint">Why, in the agent’s own words</p>
-                  <WrittenText text={permission.reason} label="Why" />
-                </blockquote>
-              )}
-              {preview && hasMoreThanTitle(preview) && <PreviewCard preview={preview} />}
-              <section class="card" aria-labelledby="limits-title">
-                <h2 id="limits-title">Limits</h2>
-                <p class="hint">{limitsHint(permission, row.maxUses)}</p>
-                <LimitsTable row={row} />
-              </section>
-              <section class="card" aria-labelledby="input-title">
-                <h2 id="input-title">Arguments</h2>
-                {input !== null ? (
-                  <>
-                    <p class="hint">
-                      The agent may do it only with exactly these arguments.
-                      {hasNarrowedScope(row) &&
-                        ' The agent wrote them before the limits were lowered: if they exceed what is left, it has to ask again.'}
-                    </p>
-                    <JsonText value={input} label="The arguments as JSON" />
-                  </>
-                ) : (
-                  <p>
-                    {permission.input_digest
-                      ? 'Not shown: the agent sent only a digest of its arguments. It may do it with exactly those, but nobody has seen them. If the limits do not say enough, deny it and ask for the arguments.'
-                      : `The agent sent no arguments, so only the limits are binding.${preview ? ' What it says it will do is not checked.' : ''}`}
-                  </p>
-                )}
-              </section>
-            </div>
-            <div class="deciding">
-              {permission.review && <Votes review={permission.review} {...{ row, names, standing }} />}
-              {isPending ? (
-                <DecisionForm
-                  {...{ row, standing, mayDecide, principal, names, ...refused }}
-                  hasPasskey={(loaded.passkeys ?? []).length > 0}
-                  mayMakeRule={maySeePolicies && principal.scopes.includes('policies:write')}
-                />
-              ) : (
-                <Outcome
-                  {...{ permission, names, refusal: refused?.refusal, next: mayDecide ? next.data[0] : undefined }}
-                  isWithdrawn={row.status === 'expired' && row.updatedAt < row.expiresAt}
-                />
-              )}
-              {maySeePolicies && (
-                <PolicyWeighing
-                  {...evaluatePolicies(policies, { agentId: agent_id, action, resource, scope })}
-                  policies={policies}
-                />
-              )}
-            </div>
-          </div>
-          <SimilarRequests
-            permissions={similar.data.filter(({ id }) => id !== row.id).slice(0, SIMILAR)}
-            names={names}
-          />
-          <Story entries={story.data} names={names} />
-          <details class="card">
-            <summary>For programs</summary>
-            <Facts
-              facts={[
-                ['Permission', <Code text={row.id} />],
-                ['Agent', <Code text={agent_id} />],
-                ['External id', permission.external_id ? <Code text={permission.external_id} /> : '–'],
-                ['Digest of the arguments', permission.input_digest ? <Code text={permission.input_digest} /> : '–'],
-                ['Digest of the preview', permission.preview_digest ? <Code text={permission.preview_digest} /> : '–'],
-                ['Asked', <Time at={permission.created_at} />],
-                ['Expires undecided', <Time at={permission.expires_at} />],
-              ]}
-            />
-          </details>
-          <Keys />
+          <span class="says">Agent says: </span>
+          <Written text={title} />
         </>
       ),
-    },
-    refused?.refusal.status ?? 200,
-  );
+    status: refused?.refusal.status,
+    children: (
+      <>
+        <div class="card-top">
+          <p>
+            <strong>
+              <a href={`/console/agents/${agent_id}`}>
+                <Written text={agentName} />
+              </a>
+            </strong>{' '}
+            asks for <Code text={action} /> on{' '}
+            <strong>
+              <Written text={resource} />
+            </strong>
+          </p>
+          <p class="actions">
+            <Badge state={permission.status} />
+            {isPending && (
+              <span>
+                <TimeLeft until={permission.expires_at} now={now} /> to decide
+              </span>
+            )}
+            <span class="soft">
+              asked <TimeSince at={permission.created_at} now={now} />
+            </span>
+          </p>
+        </div>
+        <div class="decision">
+          <div class="about">
+            {permission.reason && (
+              <blockquote class="card">
+                <p class="hint">Why, in the agent’s own words</p>
+                <WrittenText text={permission.reason} label="Why" />
+              </blockquote>
+            )}
+            {preview && hasMoreThanTitle(preview) && <PreviewCard preview={preview} />}
+            <section class="card" aria-labelledby="limits-title">
+              <h2 id="limits-title">Limits</h2>
+              <p class="hint">{limitsHint(permission, row.maxUses)}</p>
+              <LimitsTable row={row} />
+            </section>
+            <section class="card" aria-labelledby="input-title">
+              <h2 id="input-title">Arguments</h2>
+              {input !== null ? (
+                <>
+                  <p class="hint">
+                    The agent may do it only with exactly these arguments.
+                    {hasNarrowedScope(row) &&
+                      ' The agent wrote them before the limits were lowered: if they exceed what is left, it has to ask again.'}
+                  </p>
+                  <JsonText value={input} label="The arguments as JSON" />
+                </>
+              ) : (
+                <p>
+                  {permission.input_digest
+                    ? 'Not shown: the agent sent only a digest of its arguments. It may do it with exactly those, but nobody has seen them. If the limits do not say enough, deny it and ask for the arguments.'
+                    : `The agent sent no arguments, so only the limits are binding.${preview ? ' What it says it will do is not checked.' : ''}`}
+                </p>
+              )}
+            </section>
+          </div>
+          <div class="deciding">
+            {permission.review && <Votes review={permission.review} {...{ row, names, standing }} />}
+            {isPending ? (
+              <DecisionForm
+                {...{ row, standing, mayDecide, principal, names, ...refused }}
+                hasPasskey={(loaded.passkeys ?? []).length > 0}
+                mayMakeRule={maySeePolicies && principal.scopes.includes('policies:write')}
+              />
+            ) : (
+              <Outcome
+                {...{ permission, names, refusal: refused?.refusal, next: mayDecide ? next.data[0] : undefined }}
+                isWithdrawn={row.status === 'expired' && row.updatedAt < row.expiresAt}
+              />
+            )}
+            {maySeePolicies && (
+              <PolicyWeighing
+                {...evaluatePolicies(policies, { agentId: agent_id, action, resource, scope })}
+                policies={policies}
+              />
+            )}
+          </div>
+        </div>
+        <SimilarRequests permissions={similar.data.filter(({ id }) => id !== row.id).slice(0, SIMILAR)} names={names} />
+        <Story entries={story.data} names={names} />
+        <details class="card">
+          <summary>For programs</summary>
+          <Facts
+            facts={[
+              ['Permission', <Code text={row.id} />],
+              ['Agent', <Code text={agent_id} />],
+              ['External id', permission.external_id ? <Code text={permission.external_id} /> : '–'],
+              ['Digest of the arguments', permission.input_digest ? <Code text={permission.input_digest} /> : '–'],
+              ['Digest of the preview', permission.preview_digest ? <Code text={permission.preview_digest} /> : '–'],
+              ['Asked', <Time at={permission.created_at} />],
+              ['Expires undecided', <Time at={permission.expires_at} />],
+            ]}
+          />
+        </details>
+        <Keys />
+      </>
+    ),
+  });
 }
 
 /** What the limits of a request mean in its state. */

@@ -124,8 +124,9 @@ async function sendEditor(
       : [[]],
   ]);
   const prospect = request && draft ? prospectOf(draftPolicy(context, draft), policies, request.row) : null;
-  const page = {
+  return sendPage(c, {
     title: 'New policy',
+    status: refusal?.status,
     children: (
       <>
         {request && <RequestNotice request={request} />}
@@ -134,8 +135,7 @@ async function sendEditor(
         </Editor>
       </>
     ),
-  };
-  return sendPage(c, page, refusal?.status);
+  });
 }
 
 function prospectOf(draft: PolicyRow, policies: PolicyRow[], row: ReviewedPermission): Prospect {

@@ -62,7 +62,7 @@ export async function showPolicies(
       <SimulationForm query={c.req.query()} simulated={simulated} names={names} />
     </>
   );
-  return sendPage(c, { title: 'Policies', children }, simulated?.refusal?.status);
+  return sendPage(c, { title: 'Policies', status: simulated?.refusal?.status, children });
 }
 
 function withTime(policy: Policy) {

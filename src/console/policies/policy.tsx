@@ -109,8 +109,9 @@ async function sendPolicy(c: PolicyContext, edited: Edited & { shown?: string })
   const policy = presentPolicy(row);
   const { shown = policy.updated_at } = edited;
   const path = `/console/policies/${policy.id}`;
-  const page = {
+  return sendPage(c, {
     title: policy.name,
+    status: edited.refusal?.status,
     heading: <Written text={policy.name} />,
     children: (
       <>
@@ -144,8 +145,7 @@ async function sendPolicy(c: PolicyContext, edited: Edited & { shown?: string })
         )}
       </>
     ),
-  };
-  return sendPage(c, page, edited.refusal?.status);
+  });
 }
 
 /** Says why the request from which the policy was made is not approved. */

@@ -190,7 +190,7 @@ export const invitationRoutes = new Hono<AppEnv>()
           It was used already, has been replaced, or has expired. Ask an owner or admin of the account for a new one.
         </p>
       );
-      return sendPage(c, { title: 'This invitation is over', isNarrow: true, children }, 404);
+      return sendPage(c, { title: 'This invitation is over', isNarrow: true, status: 404, children });
     }
     const { row } = found;
     activeAccount(row);

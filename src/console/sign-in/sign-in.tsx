@@ -155,7 +155,7 @@ function sendSignIn(c: HonoContext<AppEnv>, returnPath: string, refusal?: Refusa
       <p class="hint">No passkey yet? Ask an owner or admin of your account for an invitation, and open its link.</p>
     </>
   );
-  return sendPage(c, { title: 'Sign in', isNarrow: true, children }, refusal?.status);
+  return sendPage(c, { title: 'Sign in', isNarrow: true, status: refusal?.status, children });
 }
 
 /** Why a user token was refused, at its field; other errors are thrown. What was typed is never shown again. */

@@ -35,20 +35,17 @@ export async function addWebhook(c: ConsoleContext<Awaited<ReturnType<typeof age
 
 async function sendForm(c: SignedInRequest, fields: WebhookFields, refusal?: Refusal): Promise<Response> {
   const names = await loadNames(c.var.signedIn.context, ['agents']);
-  return sendPage(
-    c,
-    {
-      title: 'Create a webhook',
-      isNarrow: true,
-      children: (
-        <WebhookForm
-          {...{ fields, names, refusal }}
-          action="/console/webhooks"
-          submit="Create the webhook"
-          back="/console/webhooks"
-        />
-      ),
-    },
-    refusal?.status ?? 200,
-  );
+  return sendPage(c, {
+    title: 'Create a webhook',
+    isNarrow: true,
+    status: refusal?.status,
+    children: (
+      <WebhookForm
+        {...{ fields, names, refusal }}
+        action="/console/webhooks"
+        submit="Create the webhook"
+        back="/console/webhooks"
+      />
+    ),
+  });
 }

@@ -39,27 +39,24 @@ export async function showDelivery(c: DeliveryContext, refusal?: Refusal): Promi
     </LiveWhile>
   );
   if (c.req.query('part') === 'progress') return sendPart(c, progress);
-  return sendPage(
-    c,
-    {
-      title,
-      children: (
-        <>
-          <p>
-            <a href={path}>Back to the webhook</a>
+  return sendPage(c, {
+    title,
+    status: refusal?.status,
+    children: (
+      <>
+        <p>
+          <a href={path}>Back to the webhook</a>
+        </p>
+        {refusal && (
+          <p class="notice bad" role="alert">
+            {refusal.detail}
           </p>
-          {refusal && (
-            <p class="notice bad" role="alert">
-              {refusal.detail}
-            </p>
-          )}
-          {progress}
-          <Payload delivery={delivery} />
-        </>
-      ),
-    },
-    refusal?.status ?? 200,
-  );
+        )}
+        {progress}
+        <Payload delivery={delivery} />
+      </>
+    ),
+  });
 }
 
 /** Sends the event of the delivery in the path again, and shows the new delivery. */

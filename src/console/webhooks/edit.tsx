@@ -70,21 +70,18 @@ async function sendForm(
 ): Promise<Response> {
   const names = await loadNames(c.var.signedIn.context, ['agents']);
   const path = `/console/webhooks/${id}`;
-  return sendPage(
-    c,
-    {
-      title: 'Change the webhook',
-      isNarrow: true,
-      children: (
-        <WebhookForm
-          {...{ fields, names, refusal }}
-          updatedAt={updated_at}
-          action={`${path}/edit`}
-          submit="Save the changes"
-          back={path}
-        />
-      ),
-    },
-    refusal?.status ?? 200,
-  );
+  return sendPage(c, {
+    title: 'Change the webhook',
+    isNarrow: true,
+    status: refusal?.status,
+    children: (
+      <WebhookForm
+        {...{ fields, names, refusal }}
+        updatedAt={updated_at}
+        action={`${path}/edit`}
+        submit="Save the changes"
+        back={path}
+      />
+    ),
+  });
 }

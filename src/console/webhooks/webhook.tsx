@@ -33,32 +33,29 @@ export async function showWebhook(c: WebhookContext, refusal?: Refusal): Promise
   ]);
   const webhook = presentWebhook(row);
   const address = new URL(`/console/webhooks/${webhook.id}${new URL(c.req.url).search}`, c.req.url);
-  return sendPage(
-    c,
-    {
-      title: webhook.url,
-      heading: <Written text={webhook.url} />,
-      children: (
-        <>
-          {refusal && (
-            <p class="notice bad" role="alert">
-              {refusal.detail}
-            </p>
-          )}
-          <p class="actions">
-            <WebhookState webhook={webhook} />
-            {webhook.disabled_reason && <span>{webhook.disabled_reason}</span>}
+  return sendPage(c, {
+    title: webhook.url,
+    heading: <Written text={webhook.url} />,
+    status: refusal?.status,
+    children: (
+      <>
+        {refusal && (
+          <p class="notice bad" role="alert">
+            {refusal.detail}
           </p>
-          {webhook.description && <WrittenText text={webhook.description} label="Description" />}
-          <AboutWebhook webhook={webhook} names={names} />
-          {context.principal.scopes.includes('webhooks:write') && <Changes webhook={webhook} />}
-          <Deliveries webhook={webhook} page={deliveries} status={status} address={address} />
-          <HowToVerify />
-        </>
-      ),
-    },
-    refusal?.status ?? 200,
-  );
+        )}
+        <p class="actions">
+          <WebhookState webhook={webhook} />
+          {webhook.disabled_reason && <span>{webhook.disabled_reason}</span>}
+        </p>
+        {webhook.description && <WrittenText text={webhook.description} label="Description" />}
+        <AboutWebhook webhook={webhook} names={names} />
+        {context.principal.scopes.includes('webhooks:write') && <Changes webhook={webhook} />}
+        <Deliveries webhook={webhook} page={deliveries} status={status} address={address} />
+        <HowToVerify />
+      </>
+    ),
+  });
 }
 
 function AboutWebhook({ webhook, names }: { webhook: Webhook; names: Names }) {
