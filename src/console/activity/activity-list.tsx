@@ -1,19 +1,16 @@
 import type { Activity } from '../../audit/list-activity';
 import type { Scope } from '../../http/context';
-import type { Names } from '../frame/names';
-import { Device } from '../parts/device';
-import { Named, Written } from '../parts/text';
-import { Time } from '../parts/time';
+import { usePage } from '../frame/page-context';
+import { Device, Named, Time, Written } from '../parts/inline';
 import { ACTIONS, withArticle } from './words';
 
 interface ActivityListProps {
   records: readonly Activity[];
-  names: Names;
   scopes: readonly Scope[];
 }
 
 /** What people did to the account, one sentence for each action. */
-export function ActivityList({ records, names, scopes }: ActivityListProps) {
+export function ActivityList({ records, scopes }: ActivityListProps) {
   return (
     <ul class="activity">
       {records.map((record) => {
@@ -23,9 +20,9 @@ export function ActivityList({ records, names, scopes }: ActivityListProps) {
           <li>
             <div class="what">
               <strong>
-                <Actor record={record} names={names} />
+                <Actor record={record} />
               </strong>{' '}
-              {did} {kind !== undefined && <Target id={target} kind={kind} names={names} scopes={scopes} />}
+              {did} {kind !== undefined && <Target id={target} kind={kind} scopes={scopes} />}
               {changes.length > 0 && (
                 <p class="soft">
                   {action === 'permission.voted' ? 'Narrowed: ' : 'Changed: '}
@@ -56,11 +53,11 @@ export function ActivityList({ records, names, scopes }: ActivityListProps) {
 }
 
 /** Who did it. A download by a signed address has no actor, nor has what the service does by itself. */
-function Actor({ record: { actor, action }, names }: { record: Activity; names: Names }) {
+function Actor({ record: { actor, action } }: { record: Activity }) {
   if (actor === null) return action.endsWith('.downloaded') ? 'Somebody with the link' : 'Countersign';
   if (actor === 'operator') return 'The operator';
   if (actor.startsWith('utok_')) return <span title={actor}>A token of the account</span>;
-  return <Named id={actor} names={names} />;
+  return <Named id={actor} />;
 }
 
 /** Where the pages of things are, by the prefix of their ids, and who may see them. */
@@ -78,17 +75,17 @@ const NAMED = ['agent', 'policy', 'member'];
 interface TargetProps {
   id: string;
   kind: string;
-  names: Names;
   scopes: readonly Scope[];
 }
 
 /** What it was done to: `the agent Mailer`, or `a webhook` for kinds without names. It leads to its page while there is one. */
-function Target({ id, kind, names, scopes }: TargetProps) {
+function Target({ id, kind, scopes }: TargetProps) {
+  const { names } = usePage();
   const [prefix = ''] = id.split('_', 1);
   const [path, scope] = PAGES[prefix] ?? [];
   const isNamed = NAMED.includes(prefix);
   const hasPage = scope !== undefined && scopes.includes(scope) && (!isNamed || names.has(id));
-  const name = isNamed ? <Named id={id} names={names} /> : <span title={id}>{withArticle(kind)}</span>;
+  const name = isNamed ? <Named id={id} /> : <span title={id}>{withArticle(kind)}</span>;
   return (
     <>
       {isNamed && `the ${kind} `}

@@ -1,11 +1,9 @@
 import type { Agent } from '../../agents/agent';
 import { listAgents } from '../../agents/list';
-import { loadNames, type Names } from '../frame/names';
+import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
-import { Badge } from '../parts/badge';
-import { Empty, NextPage, withParameters } from '../parts/list';
-import { Named, Written } from '../parts/text';
-import { TimeSince } from '../parts/time';
+import { Empty, LinkButton, NextPage, Tabs, withParameters } from '../parts/blocks';
+import { Badge, Named, TimeSince, Written, WrittenLink } from '../parts/inline';
 import type { ConsoleContext } from '../session/access';
 
 /** How many agents a page has. */
@@ -31,34 +29,27 @@ export async function showAgents(c: ConsoleContext): Promise<Response> {
   const address = new URL(c.req.url);
   return sendPage(c, {
     title: 'Agents',
+    names,
     children: isFirst ? (
       <NoAgent mayRegister={mayRegister} />
     ) : (
       <>
         <div class="bar">
           <p class="soft">Programs that ask for permission before they act.</p>
-          {mayRegister && (
-            <a class="button" href="/console/agents/new">
-              Register an agent
-            </a>
-          )}
+          {mayRegister && <LinkButton href="/console/agents/new" label="Register an agent" />}
         </div>
-        <nav class="tabs" aria-label="Agents by state">
-          {VIEWS.map(([value, label]) => (
-            <a
-              href={withParameters(address, { active: value, cursor: null })}
-              aria-current={value === active ? 'page' : undefined}
-            >
-              {label}
-            </a>
-          ))}
-        </nav>
+        <Tabs
+          label="Agents by state"
+          tabs={VIEWS}
+          current={active}
+          address={(value) => withParameters(address, { active: value, cursor: null })}
+        />
         {page.data.length === 0 ? (
           <Empty title={active === null ? 'No more agents.' : `No agent is ${active === 'true' ? 'on' : 'off'}.`} />
         ) : (
           <ul class="requests">
             {page.data.map((agent) => (
-              <AgentRow agent={agent} names={names} now={context.runtime.now()} />
+              <AgentRow agent={agent} />
             ))}
           </ul>
         )}
@@ -75,23 +66,17 @@ function NoAgent({ mayRegister }: { mayRegister: boolean }) {
         An agent is a program that asks for permission before it acts.
         {!mayRegister && ' A developer, admin or owner of the account can register one.'}
       </p>
-      {mayRegister && (
-        <a class="button" href="/console/agents/new">
-          Register the first agent
-        </a>
-      )}
+      {mayRegister && <LinkButton href="/console/agents/new" label="Register the first agent" />}
     </Empty>
   );
 }
 
-function AgentRow({ agent, names, now }: { agent: Agent; names: Names; now: number }) {
+function AgentRow({ agent }: { agent: Agent }) {
   const { id, name, description, is_active, owner_id, last_activity_at } = agent;
   return (
     <li class="request" data-row>
       <div class="what">
-        <a href={`/console/agents/${id}`}>
-          <Written text={name} />
-        </a>
+        <WrittenLink href={`/console/agents/${id}`} text={name} />
         {description !== undefined && (
           <p class="soft clamped">
             <Written text={description} hasLines />
@@ -103,7 +88,7 @@ function AgentRow({ agent, names, now }: { agent: Agent; names: Names; now: numb
         <p class="soft">
           {last_activity_at ? (
             <>
-              Last active <TimeSince at={last_activity_at} now={now} />
+              Last active <TimeSince at={last_activity_at} />
             </>
           ) : (
             'Never active'
@@ -112,7 +97,7 @@ function AgentRow({ agent, names, now }: { agent: Agent; names: Names; now: numb
         <p class="soft">
           {owner_id ? (
             <>
-              Owner: <Named id={owner_id} names={names} />
+              Owner: <Named id={owner_id} />
             </>
           ) : (
             'No owner'

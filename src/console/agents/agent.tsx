@@ -5,10 +5,8 @@ import { listPermissions } from '../../permissions/list';
 import { validate } from '../frame/form';
 import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
-import { Badge } from '../parts/badge';
-import { Facts } from '../parts/list';
-import { Code, JsonText, Named, visibleText, Written, WrittenText } from '../parts/text';
-import { Time, TimeSince } from '../parts/time';
+import { Facts } from '../parts/blocks';
+import { Badge, Code, JsonText, Named, Time, TimeSince, visibleText, Written, WrittenText } from '../parts/inline';
 import type { ConsoleContext } from '../session/access';
 import { loadOwners } from './fields';
 import { Manage, type RefusedForm } from './manage';
@@ -42,7 +40,6 @@ export async function sendAgent(c: AgentContext, refused?: RefusedForm): Promise
   const { id, name, description, is_active, owner_id, last_activity_at, metadata } = agent;
   const { period } = validate(AgentStatisticsQuery(), { period: c.req.query('period') || undefined });
   const { scopes } = context.principal;
-  const now = context.runtime.now();
   const mayChange = scopes.includes('agents:write');
   const [statistics, names, recent, owners] = await Promise.all([
     getAgentStatistics(context, { id, period }),
@@ -52,6 +49,7 @@ export async function sendAgent(c: AgentContext, refused?: RefusedForm): Promise
   ]);
   return sendPage(c, {
     title: visibleText(name),
+    names,
     heading: <Written text={name} />,
     status: refused?.refusal.status,
     children: (
@@ -61,25 +59,20 @@ export async function sendAgent(c: AgentContext, refused?: RefusedForm): Promise
           <Facts
             facts={[
               ['State', <Badge state={is_active ? 'on' : 'off'} />],
-              ['Owner', owner_id ? <Named id={owner_id} names={names} /> : 'Nobody'],
-              ['Last active', last_activity_at ? <TimeSince at={last_activity_at} now={now} /> : 'Never'],
+              ['Owner', owner_id ? <Named id={owner_id} /> : 'Nobody'],
+              ['Last active', last_activity_at ? <TimeSince at={last_activity_at} /> : 'Never'],
               ['Key begins with', <Code text={agent.api_key_prefix} />],
             ]}
           />
         </section>
         <div class={mayChange ? 'agent' : 'part'}>
           <div class="about">
-            <Statistics {...{ id, statistics, scopes, now }} />
+            <Statistics {...{ id, statistics, scopes }} />
             {recent && (
-              <RecentRequests
-                agent={id}
-                permissions={recent.data}
-                now={now}
-                maySeeLog={scopes.includes('audit:read')}
-              />
+              <RecentRequests agent={id} permissions={recent.data} maySeeLog={scopes.includes('audit:read')} />
             )}
           </div>
-          {mayChange && <Manage {...{ agent, names, owners, refused }} />}
+          {mayChange && <Manage {...{ agent, owners, refused }} />}
         </div>
         <details class="card">
           <summary>For programs</summary>

@@ -1,8 +1,7 @@
 import { listMembers } from '../../accounts/members/list';
 import type { UserContext } from '../../http/context';
-import type { Refusal, Typed } from '../frame/form';
-import { Field, SelectField, TextField } from '../parts/form';
-import { visibleText } from '../parts/text';
+import { SelectField, TextArea, TextField } from '../parts/form';
+import { visibleText } from '../parts/inline';
 
 /** A member who may own an agent. */
 export interface Owner {
@@ -23,41 +22,40 @@ export async function loadOwners(context: UserContext): Promise<Owner[] | null> 
 }
 
 interface AgentFieldsProps {
-  typed: Typed;
+  /** What the fields show at first. */
+  values: { name?: string; description?: string; owner_id: string };
   /** Without them, the owner is not asked for. */
   owners: Owner[] | null;
-  refusal?: Refusal | undefined;
 }
 
 /** The fields of an agent that people set. */
-export function AgentFields({ typed, owners, refusal }: AgentFieldsProps) {
+export function AgentFields({ values, owners }: AgentFieldsProps) {
   return (
     <>
       <TextField
         label="Name"
         name="name"
-        value={typed.name}
+        value={values.name}
         maxlength={255}
         required
         autocomplete="off"
         hint="Those who decide see it with every request."
-        refusal={refusal}
       />
-      <Field label="Description (optional)" name="description" hint="What it does, and for whom." refusal={refusal}>
-        {(attributes) => (
-          <textarea {...attributes} maxlength={2000} rows={3}>
-            {typed.description}
-          </textarea>
-        )}
-      </Field>
+      <TextArea
+        label="Description (optional)"
+        name="description"
+        value={values.description}
+        maxlength={2000}
+        rows={3}
+        hint="What it does, and for whom."
+      />
       {owners && (
         <SelectField
           label="Owner"
           name="owner_id"
-          value={typed.owner_id}
+          value={values.owner_id}
           options={owners.map(({ id, name }) => [id, name] as const)}
           hint="The member who is responsible for it. Review policies can keep owners from approving requests of their own agents."
-          refusal={refusal}
         />
       )}
     </>

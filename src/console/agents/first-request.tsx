@@ -1,4 +1,4 @@
-import { ToCopy } from '../parts/to-copy';
+import { Section, ToCopy } from '../parts/blocks';
 
 /** A request that needs no preparation. Its JSON has no single quote, which would end the text in the shell. */
 const REQUEST = { action: 'demo.greet', resource: 'demo:first', reason: 'My first request' };
@@ -20,14 +20,13 @@ export function FirstRequest({ apiKey, origin }: { apiKey: string; origin: strin
 });
 console.log(await response.json());`;
   return (
-    <section class="card" aria-labelledby="first-title">
-      <h2 id="first-title">Its first request</h2>
+    <Section name="first" title="Its first request">
       <p>Run these lines in a terminal. The request then waits in the inbox, unless a policy decides it at once.</p>
       <ToCopy id="curl" text={curl} label="First request with curl" />
       <details>
         <summary>The same in JavaScript</summary>
         <ToCopy id="javascript" text={script} label="First request in JavaScript" />
       </details>
-    </section>
+    </Section>
   );
 }

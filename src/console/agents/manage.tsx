@@ -1,10 +1,12 @@
 import type { Agent } from '../../agents/agent';
 import { DAY, HOUR, SECOND } from '../../lib/time';
-import type { Refusal, Typed } from '../frame/form';
+import type { Refusal } from '../frame/form';
 import type { Names } from '../frame/names';
+import { usePage } from '../frame/page-context';
 import { ShownState } from '../frame/shown-state';
+import { Section } from '../parts/blocks';
 import { Action, Form, SelectField, TextField } from '../parts/form';
-import { visibleText, Written } from '../parts/text';
+import { visibleText, Written } from '../parts/inline';
 import { AgentFields, type Owner } from './fields';
 
 /** For how many seconds a replaced key may still work. */
@@ -20,25 +22,21 @@ const GRACE_PERIODS: readonly [seconds: string, label: string][] = [
 export interface RefusedForm {
   form: 'edit' | 'switch' | 'delete';
   refusal: Refusal;
-  typed: Typed;
 }
 
 interface ManageProps {
   agent: Agent;
-  names: Names;
   owners: Owner[] | null;
   refused: RefusedForm | undefined;
 }
 
 /** What can be changed about an agent. */
-export function Manage({ agent, names, owners, refused }: ManageProps) {
+export function Manage({ agent, owners, refused }: ManageProps) {
   const { id, name, is_active } = agent;
   const path = `/console/agents/${id}`;
-  const edit = refused?.form === 'edit' ? refused : undefined;
-  const deletion = refused?.form === 'delete' ? refused : undefined;
+  const refusalAt = (form: RefusedForm['form']) => (refused?.form === form ? refused.refusal : undefined);
   return (
-    <section class="card manage" aria-labelledby="manage-title">
-      <h2 id="manage-title">Manage</h2>
+    <Section name="manage" title="Manage" class="card manage">
       {refused?.form === 'switch' && (
         <p class="notice bad" role="alert" tabindex={-1} autofocus>
           {refused.refusal.detail}
@@ -56,11 +54,11 @@ export function Manage({ agent, names, owners, refused }: ManageProps) {
           fields={{ is_active: String(!is_active), updated_at: agent.updated_at }}
         />
       </div>
-      <details open={edit !== undefined}>
+      <details open={refused?.form === 'edit'}>
         <summary>Edit name, description and owner</summary>
-        <Form action={path} refusal={edit?.refusal}>
+        <Form action={path} refusal={refusalAt('edit')}>
           <ShownState updatedAt={agent.updated_at} />
-          <AgentFields {...editProps(agent, names, owners)} {...edit} />
+          <AgentFields {...editProps(agent, usePage().names, owners)} />
           <p class="actions">
             <button type="submit">Save</button>
           </p>
@@ -82,9 +80,9 @@ export function Manage({ agent, names, owners, refused }: ManageProps) {
           </p>
         </Form>
       </details>
-      <details open={deletion !== undefined}>
+      <details open={refused?.form === 'delete'}>
         <summary>Delete</summary>
-        <Form action={`${path}/delete`} refusal={deletion?.refusal}>
+        <Form action={`${path}/delete`} refusal={refusalAt('delete')}>
           <p>
             Deletes <Written text={name} /> for good, with its keys, requests, tokens and audit entries. Exports and
             reports that may hold its entries can no longer be downloaded.
@@ -92,7 +90,6 @@ export function Manage({ agent, names, owners, refused }: ManageProps) {
           <TextField
             label="Name of the agent, to confirm"
             name="confirmation"
-            value={deletion?.typed.confirmation}
             autocomplete="off"
             required
             hint={
@@ -100,7 +97,6 @@ export function Manage({ agent, names, owners, refused }: ManageProps) {
                 Type <Written text={visibleText(name)} />
               </>
             }
-            refusal={deletion?.refusal}
           />
           <p class="actions">
             <button type="submit" class="danger">
@@ -109,7 +105,7 @@ export function Manage({ agent, names, owners, refused }: ManageProps) {
           </p>
         </Form>
       </details>
-    </section>
+    </Section>
   );
 }
 
@@ -123,7 +119,7 @@ function editProps({ name, description = '', owner_id }: Agent, names: Names, ow
   const inactive = present === '' ? 'Nobody' : `${visibleText(names.get(present) ?? present)} (not active)`;
   const presentName = owners ? inactive : 'Keep as it is';
   return {
-    typed: { name, description, owner_id: present },
+    values: { name, description, owner_id: present },
     owners: isOffered ? owners : [{ id: present, name: presentName }, ...(owners ?? [])],
   };
 }

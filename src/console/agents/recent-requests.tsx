@@ -1,20 +1,19 @@
 import type { Id } from '../../lib/typeid';
 import type { Permission } from '../../permissions/permission';
-import { RequestRow } from '../parts/request-row';
-import { TimeSince } from '../parts/time';
+import { Section } from '../parts/blocks';
+import { TimeSince } from '../parts/inline';
+import { RequestRow } from '../parts/request';
 
 interface RecentRequestsProps {
   agent: Id<'agent'>;
   permissions: Permission[];
-  now: number;
   maySeeLog: boolean;
 }
 
 /** The newest requests of an agent. */
-export function RecentRequests({ agent, permissions, now, maySeeLog }: RecentRequestsProps) {
+export function RecentRequests({ agent, permissions, maySeeLog }: RecentRequestsProps) {
   return (
-    <section class="part" aria-labelledby="recent-title">
-      <h2 id="recent-title">Recent requests</h2>
+    <Section name="recent" title="Recent requests" class="part">
       {permissions.length === 0 ? (
         <p class="soft">It has asked for nothing yet.</p>
       ) : (
@@ -22,7 +21,7 @@ export function RecentRequests({ agent, permissions, now, maySeeLog }: RecentReq
           <ul class="requests">
             {permissions.map((request) => (
               <RequestRow request={request}>
-                asked <TimeSince at={request.created_at} now={now} />
+                asked <TimeSince at={request.created_at} />
               </RequestRow>
             ))}
           </ul>
@@ -32,6 +31,6 @@ export function RecentRequests({ agent, permissions, now, maySeeLog }: RecentReq
           </p>
         </>
       )}
-    </section>
+    </Section>
   );
 }

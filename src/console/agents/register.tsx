@@ -1,16 +1,16 @@
 import { AgentCreation, createAgent } from '../../agents/create';
-import { type Refusal, readForm, refusalOf, type Typed, validate } from '../frame/form';
+import { type Refusal, readForm, refusalOf, validate } from '../frame/form';
 import { sendPage } from '../frame/page';
+import { LinkButton, Section, ToCopy } from '../parts/blocks';
 import { Form } from '../parts/form';
-import { visibleText, Written } from '../parts/text';
-import { ToCopy } from '../parts/to-copy';
+import { visibleText, Written } from '../parts/inline';
 import type { ConsoleContext } from '../session/access';
 import { AgentFields, loadOwners } from './fields';
 import { FirstRequest } from './first-request';
 
 /** Shows the form that registers an agent. */
 export function showRegistration(c: ConsoleContext): Promise<Response> {
-  return sendForm(c, {});
+  return sendForm(c);
 }
 
 /** Registers an agent, and shows its key this once, with the code that sends a first request. */
@@ -26,6 +26,7 @@ export async function registerAgent(c: ConsoleContext): Promise<Response> {
     const agent = await c.var.once((context) => createAgent(context, input));
     return sendPage(c, {
       title: `${visibleText(agent.name)} is registered`,
+      status: 201,
       heading: (
         <>
           <Written text={agent.name} /> is registered
@@ -33,30 +34,24 @@ export async function registerAgent(c: ConsoleContext): Promise<Response> {
       ),
       children: (
         <>
-          <section class="card" aria-labelledby="key-title">
-            <h2 id="key-title">Its key</h2>
+          <Section name="key" title="Its key">
             <p>Copy it now: it is shown only this once. With it a program asks for permission as this agent.</p>
             <ToCopy id="key" text={agent.api_key} label="Key" />
-          </section>
+          </Section>
           <FirstRequest apiKey={agent.api_key} origin={c.var.config.publicUrl} />
           <p class="actions">
-            <a class="button" href="/console">
-              Go to the inbox
-            </a>
-            <a class="button quiet" href={`/console/agents/${agent.id}`}>
-              See the agent
-            </a>
+            <LinkButton href="/console" label="Go to the inbox" />
+            <LinkButton href={`/console/agents/${agent.id}`} label="See the agent" kind="quiet" />
           </p>
         </>
       ),
-      status: 201,
     });
   } catch (error) {
-    return sendForm(c, form.typed, refusalOf(error));
+    return sendForm(c, refusalOf(error, form));
   }
 }
 
-async function sendForm(c: ConsoleContext, typed: Typed, refusal?: Refusal): Promise<Response> {
+async function sendForm(c: ConsoleContext, refusal?: Refusal): Promise<Response> {
   const owners = await loadOwners(c.var.signedIn.context);
   return sendPage(c, {
     title: 'Register an agent',
@@ -64,16 +59,10 @@ async function sendForm(c: ConsoleContext, typed: Typed, refusal?: Refusal): Pro
     status: refusal?.status,
     children: (
       <Form action="/console/agents" refusal={refusal} class="card" creates>
-        <AgentFields
-          typed={{ owner_id: c.var.signedIn.context.principal.member?.id ?? '', ...typed }}
-          owners={owners}
-          refusal={refusal}
-        />
+        <AgentFields values={{ owner_id: c.var.signedIn.context.principal.member?.id ?? '' }} owners={owners} />
         <p class="actions">
           <button type="submit">Register it</button>
-          <a class="button quiet" href="/console/agents">
-            Cancel
-          </a>
+          <LinkButton href="/console/agents" label="Cancel" kind="quiet" />
         </p>
       </Form>
     ),

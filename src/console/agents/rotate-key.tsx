@@ -1,9 +1,8 @@
 import { KeyRotation, rotateAgentKey } from '../../agents/rotate-key';
 import { readForm, validate } from '../frame/form';
 import { sendPage } from '../frame/page';
-import { visibleText, Written } from '../parts/text';
-import { Time } from '../parts/time';
-import { ToCopy } from '../parts/to-copy';
+import { LinkButton, ToCopy } from '../parts/blocks';
+import { Time, visibleText, Written } from '../parts/inline';
 import { type AgentContext, requireAgent } from './agent';
 
 /** Gives an agent a new key, and shows it this once, with what becomes of the old one. */
@@ -35,9 +34,7 @@ export async function rotateKey(c: AgentContext): Promise<Response> {
           )}
         </section>
         <p class="actions">
-          <a class="button" href={`/console/agents/${id}`}>
-            Back to the agent
-          </a>
+          <LinkButton href={`/console/agents/${id}`} label="Back to the agent" />
         </p>
       </>
     ),

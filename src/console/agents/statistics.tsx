@@ -3,6 +3,8 @@ import type { Scope } from '../../http/context';
 import { duration } from '../../lib/duration';
 import { formatTime } from '../../lib/time';
 import type { Id } from '../../lib/typeid';
+import { usePage } from '../frame/page-context';
+import { Section, Tabs } from '../parts/blocks';
 import { BarChart } from '../parts/chart';
 
 const PERIODS = ['24h', '7d', '30d', '90d', '365d'];
@@ -11,11 +13,10 @@ interface StatisticsProps {
   id: Id<'agent'>;
   statistics: AgentStatistics;
   scopes: readonly Scope[];
-  now: number;
 }
 
 /** What an agent asked for in a period and what became of it. Each bar leads to what it counts. */
-export function Statistics({ id, statistics, scopes, now }: StatisticsProps) {
+export function Statistics({ id, statistics, scopes }: StatisticsProps) {
   const { period, total_requests: total, approved_requests, avg_approval_time_ms } = statistics;
   const share = (count: number) => `${count.toLocaleString('en')} (${Math.round((100 * count) / total)}%)`;
   const request = (label: string, status: string, value: number) => ({
@@ -24,7 +25,7 @@ export function Statistics({ id, statistics, scopes, now }: StatisticsProps) {
       ? `/console?${new URLSearchParams({ ...(status !== 'pending' && { status }), agent_id: id })}`
       : undefined,
   });
-  const { unitLength, from } = parsePeriod(period, now);
+  const { unitLength, from } = parsePeriod(period, usePage().now);
   const start = formatTime(from * unitLength);
   const token = (label: string, event: string, value: number) => ({
     ...{ label, value },
@@ -33,15 +34,13 @@ export function Statistics({ id, statistics, scopes, now }: StatisticsProps) {
       : undefined,
   });
   return (
-    <section class="card" aria-labelledby="statistics-title">
-      <h2 id="statistics-title">Statistics: {periodName(period)}</h2>
-      <nav class="tabs" aria-label="Period">
-        {(PERIODS.includes(period) ? PERIODS : [...PERIODS, period]).map((other) => (
-          <a href={`/console/agents/${id}?period=${other}`} aria-current={other === period ? 'page' : undefined}>
-            {periodName(other)}
-          </a>
-        ))}
-      </nav>
+    <Section name="statistics" title={`Statistics: ${periodName(period)}`}>
+      <Tabs
+        label="Period"
+        tabs={[...new Set([...PERIODS, period])].map((other) => [other, periodName(other)] as const)}
+        current={period}
+        address={(other) => `/console/agents/${id}?period=${other}`}
+      />
       {total > 0 && (
         <p>
           It made <strong>{total.toLocaleString('en')}</strong> {total === 1 ? 'request' : 'requests'}.
@@ -79,7 +78,7 @@ export function Statistics({ id, statistics, scopes, now }: StatisticsProps) {
       {total > 0 && scopes.includes('permissions:read') && (
         <p class="hint">Each outcome links to all such requests of the agent, also to those before this time.</p>
       )}
-    </section>
+    </Section>
   );
 }
 

@@ -1,9 +1,6 @@
 import { type AuditEntry, detailsOf } from '../../audit/entry';
-import type { Names } from '../frame/names';
-import { Badge } from '../parts/badge';
-import { Table } from '../parts/list';
-import { Code, Named, Written } from '../parts/text';
-import { Time } from '../parts/time';
+import { Table } from '../parts/blocks';
+import { Badge, Code, Named, Time, Written } from '../parts/inline';
 import { auditAddress, type Filters } from './filters';
 import { Gap } from './gap';
 import { Decider, EVENT_NAMES } from './words';
@@ -12,12 +9,11 @@ const COLUMNS = ['Entry', 'Time', 'Event', 'Agent', 'Action', 'Resource', 'Decid
 
 interface EntryListProps {
   entries: AuditEntry[];
-  names: Names;
   filters: Filters;
 }
 
 /** The entries in a table. A click on an agent, event or action shows only entries with the same. */
-export function EntryList({ entries, names, filters }: EntryListProps) {
+export function EntryList({ entries, filters }: EntryListProps) {
   // With other filters than the time, entries are also missing because the filters leave them out.
   const isComplete = ['agent_id', 'event_type', 'action', 'permission_id'].every((name) => !(name in filters));
   return (
@@ -49,7 +45,7 @@ export function EntryList({ entries, names, filters }: EntryListProps) {
               </td>
               <td>
                 <a class="filter" href={auditAddress(filters, { agent_id })}>
-                  <Named id={agent_id} names={names} />
+                  <Named id={agent_id} />
                 </a>
               </td>
               <td>
@@ -60,7 +56,7 @@ export function EntryList({ entries, names, filters }: EntryListProps) {
               <td>
                 <Written text={details.resource} />
               </td>
-              <td>{details.decided_by ? <Decider id={details.decided_by} names={names} /> : '–'}</td>
+              <td>{details.decided_by ? <Decider id={details.decided_by} /> : '–'}</td>
             </tr>
           </>
         );

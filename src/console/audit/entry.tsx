@@ -2,12 +2,10 @@ import { type AuditEntry, detailsOf } from '../../audit/entry';
 import { type entryInPath, requireEntry } from '../../audit/get';
 import { getNeighbours, type Neighbour, type Neighbours } from '../../audit/get-neighbours';
 import { listAuditEntries } from '../../audit/list';
-import { loadNames, type Names } from '../frame/names';
+import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
-import { Badge } from '../parts/badge';
-import { Facts } from '../parts/list';
-import { Code, JsonText, Named } from '../parts/text';
-import { Time } from '../parts/time';
+import { Facts, LinkButton, Section } from '../parts/blocks';
+import { Badge, Code, JsonText, Named, Time } from '../parts/inline';
 import { Story } from '../permission/story';
 import type { ConsoleContext } from '../session/access';
 import { DetailsTable } from './details-table';
@@ -34,11 +32,12 @@ export async function showEntry(c: EntryContext): Promise<Response> {
   const request = story.data.find(({ event_type }) => event_type === 'request');
   return sendPage(c, {
     title: `Entry #${sequence}`,
+    names,
     children: (
       <>
         <div class="card-top">
           <p class="lead">
-            <EntryInWords entry={entry} names={names} />.
+            <EntryInWords entry={entry} />.
           </p>
           <p class="actions">
             <Badge state={entry.event_type} label={EVENT_NAMES[entry.event_type]} />
@@ -50,20 +49,19 @@ export async function showEntry(c: EntryContext): Promise<Response> {
         <NeighbourLinks sequence={sequence} {...neighbours} />
         <div class="decision">
           <div class="about">
-            <section class="card" aria-labelledby="details-title">
-              <h2 id="details-title">What the entry says</h2>
-              <DetailsTable entry={entry} names={names} />
+            <Section name="details" title="What the entry says">
+              <DetailsTable entry={entry} />
               <details>
                 <summary>As JSON</summary>
                 <JsonText value={entry} label="The entry as JSON" />
               </details>
-            </section>
+            </Section>
           </div>
           <div class="deciding">
             <Verify entry={entry} request={request?.id} />
           </div>
         </div>
-        <Story entries={story.data} names={names} current={entry.id} />
+        <Story entries={story.data} current={entry.id} />
         {story.has_more && (
           <p>
             <a href={auditAddress({ permission_id: permission_request_id, order: 'asc' })}>
@@ -73,15 +71,15 @@ export async function showEntry(c: EntryContext): Promise<Response> {
         )}
         <p class="actions">
           {context.principal.scopes.includes('permissions:read') && (
-            <a class="button quiet" href={`/console/permissions/${permission_request_id}`}>
-              Open the request
-            </a>
+            <LinkButton href={`/console/permissions/${permission_request_id}`} label="Open the request" kind="quiet" />
           )}
-          <a class="button quiet" href={auditAddress({ agent_id: entry.agent_id, action: detailsOf(entry).action })}>
-            Entries of this agent and action
-          </a>
+          <LinkButton
+            href={auditAddress({ agent_id: entry.agent_id, action: detailsOf(entry).action })}
+            label="Entries of this agent and action"
+            kind="quiet"
+          />
         </p>
-        <ForPrograms entry={entry} names={names} />
+        <ForPrograms entry={entry} />
       </>
     ),
   });
@@ -116,14 +114,10 @@ interface NeighbourLinkProps {
 
 function NeighbourLink({ neighbour, rel, label, nothing }: NeighbourLinkProps) {
   if (!neighbour) return <span class="soft">{nothing}</span>;
-  return (
-    <a class="button quiet small" href={`/console/audit/${neighbour.id}`} rel={rel}>
-      {label}
-    </a>
-  );
+  return <LinkButton href={`/console/audit/${neighbour.id}`} label={label} kind="quiet small" rel={rel} />;
 }
 
-function ForPrograms({ entry, names }: { entry: AuditEntry; names: Names }) {
+function ForPrograms({ entry }: { entry: AuditEntry }) {
   const { id, sequence, agent_id, permission_request_id, user_id, created_at } = entry;
   const details = detailsOf(entry);
   return (
@@ -139,10 +133,7 @@ function ForPrograms({ entry, names }: { entry: AuditEntry; names: Names }) {
           ['Account', <Code text={user_id} />],
           details.token_id !== undefined && ['Token', <Code text={details.token_id} />],
           details.policy_id !== null && ['Policy', <Code text={details.policy_id} />],
-          details.review_policy_id !== undefined && [
-            'Policy of the review',
-            <Named id={details.review_policy_id} names={names} />,
-          ],
+          details.review_policy_id !== undefined && ['Policy of the review', <Named id={details.review_policy_id} />],
           ['This entry', <Code text={`GET /v1/audit/${id}`} />],
           ['Its proof', <Code text={`GET /v1/audit/${id}/proof`} />],
         ]}

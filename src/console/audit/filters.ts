@@ -46,9 +46,6 @@ export function unexportable(filters: Filters): FilterName[] {
 }
 
 /** The fields that a form sends to be read by {@link readFilters}. */
-export function filterFields(filters: Filters, names: readonly FilterName[] = NAMES): [name: string, value: string][] {
-  return names.flatMap((name): [string, string][] => {
-    const value = filters[name];
-    return value === undefined ? [] : [[name, value]];
-  });
+export function filterFields(filters: Filters): [name: string, value: string][] {
+  return Object.entries(filters).filter(([, value]) => value !== undefined);
 }

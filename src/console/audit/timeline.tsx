@@ -1,7 +1,7 @@
 import { scaleLinear, scaleUtc } from 'd3-scale';
 import type { AuditHistogram } from '../../audit/get-histogram';
 import { formatTime } from '../../lib/time';
-import { Table } from '../parts/list';
+import { LinkButton, Table } from '../parts/blocks';
 import { auditAddress, type Filters } from './filters';
 import { rangesAround, type Span, selectRange, stepText } from './span';
 
@@ -55,9 +55,11 @@ export function Timeline({ span, histogram, filters, now, kept }: TimelineProps)
             const range = around[name];
             return (
               range && (
-                <a class="button quiet small" href={auditAddress(filters, selectRange(range, now))}>
-                  {{ earlier: '← Earlier', wider: 'Wider', later: 'Later →' }[name]}
-                </a>
+                <LinkButton
+                  href={auditAddress(filters, selectRange(range, now))}
+                  label={{ earlier: '← Earlier', wider: 'Wider', later: 'Later →' }[name]}
+                  kind="quiet small"
+                />
               )
             );
           })}

@@ -1,6 +1,7 @@
 import type { Context as HonoContext } from 'hono';
 import type { AppEnv } from '../../http/context';
 import { answerError } from '../../http/problem';
+import { LinkButton } from '../parts/blocks';
 import type { ConsoleContext } from '../session/access';
 import { ONCE_FIELD } from '../session/once';
 import { isSenderMark } from '../session/session';
@@ -68,9 +69,7 @@ function Explanation({ detail, errors, headers, way }: ProblemDocument & { heade
       )}
       {seconds !== null && <p>Try again in {seconds} seconds.</p>}
       <p class="actions">
-        <a class="button" href={way.path}>
-          {way.label}
-        </a>
+        <LinkButton href={way.path} label={way.label} />
       </p>
     </>
   );
@@ -159,9 +158,7 @@ function SendAgain({ problem, url, kept: { fields, sender, isForeign } }: SendAg
       )}
       {request !== undefined && (
         <p class="actions">
-          <a class="button" href={request}>
-            Open the request and decide again
-          </a>
+          <LinkButton href={request} label="Open the request and decide again" />
         </p>
       )}
       {request === undefined && !isForeign && (

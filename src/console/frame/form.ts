@@ -1,5 +1,6 @@
 import type * as z from 'zod';
 import { type FieldError, invalidRequest, PROBLEMS, Problem } from '../../errors';
+import type { Page } from '../../http/page';
 import type { ConsoleContext } from '../session/access';
 
 /** The texts that somebody typed into a form, by the name of the field. */
@@ -66,10 +67,24 @@ export interface Refusal {
   status: number;
   /** The reason by the name of the field, as the API names it, such as `scope.amount`. */
   faults: Map<string, string>;
+  /** What was typed, which the fields of the form then show again. */
+  typed: Typed;
 }
 
-/** The problem with which an action failed, so that the form can be shown again; other errors are thrown. */
-export function refusalOf(error: unknown): Refusal {
+/** Loads a page of a list. If its filters are refused, the page is empty. */
+export async function listOrRefusal<T>(list: () => Promise<Page<T>>): Promise<{ page: Page<T>; refusal?: Refusal }> {
+  try {
+    return { page: await list() };
+  } catch (error) {
+    return { page: { data: [], has_more: false, next_cursor: null }, refusal: refusalOf(error) };
+  }
+}
+
+/**
+ * The problem with which an action failed, so that the form can be shown again; other errors are thrown.
+ * @param form the form, if its fields are to show what was typed
+ */
+export function refusalOf(error: unknown, form?: Form): Refusal {
   if (!(error instanceof Problem)) throw error;
   const { status } = PROBLEMS[error.code];
   if (status === 401 || status >= 500) throw error;
@@ -78,5 +93,6 @@ export function refusalOf(error: unknown): Refusal {
     detail: error.code === 'invalid_request' ? 'Nothing was changed. Correct what is marked.' : error.detail,
     status,
     faults: new Map(errors.map(({ path, message }) => [path.replace(/^(body|query)\.?/, ''), message])),
+    typed: form?.typed ?? {},
   };
 }

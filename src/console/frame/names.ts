@@ -9,6 +9,11 @@ const MAX_NAMED = 500;
 /** The names of the account's people, agents, policies and of the account's own tokens, by their ids. */
 export interface Names extends ReadonlyMap<string, string> {}
 
+/** The agents among the names, each with its id. */
+export function agentsOf(names: Names): [id: string, name: string][] {
+  return [...names].filter(([id]) => id.startsWith('agent_'));
+}
+
 type Kind = 'people' | 'agents' | 'policies';
 
 const SCOPES: Record<Kind, Scope> = { people: 'account:read', agents: 'agents:read', policies: 'policies:read' };

@@ -1,5 +1,5 @@
 import { Problem } from '../../errors';
-import { visibleText } from '../parts/text';
+import { visibleText } from '../parts/inline';
 import type { Form } from './form';
 
 /** A hidden field with the state that a form shows, so that {@link requireUnchanged} notices a later change. */

@@ -1,5 +1,5 @@
-import { CsrfField, OnceField } from '../frame/page';
-import { Empty } from '../parts/list';
+import { Empty } from '../parts/blocks';
+import { Form, TextField } from '../parts/form';
 import type { SignedIn } from '../session/access';
 
 /** What an account without agents sees: how to connect the first one. */
@@ -18,15 +18,10 @@ export function FirstSteps({ context: { principal } }: { context: SignedIn['cont
       <p>
         Register it to get its key, with three lines that send a first request. The request then waits here for you.
       </p>
-      <form method="post" action="/console/agents" class="inline">
-        <CsrfField />
-        <OnceField />
-        <div class="field">
-          <label for="first-agent">Name of the agent</label>
-          <input id="first-agent" name="name" value="My first agent" maxlength={255} required />
-        </div>
+      <Form action="/console/agents" class="inline" creates>
+        <TextField label="Name of the agent" name="name" value="My first agent" maxlength={255} required />
         <button type="submit">Register it</button>
-      </form>
+      </Form>
     </Empty>
   );
 }

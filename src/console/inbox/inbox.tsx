@@ -2,14 +2,15 @@ import { PERMISSION_STATUSES, type PermissionStatus } from '../../db/schema';
 import { listPermissions } from '../../permissions/list';
 import { listWaiting, type WaitingOrder } from '../../permissions/list-waiting';
 import type { Permission } from '../../permissions/permission';
-import { loadNames, type Names } from '../frame/names';
+import { agentsOf, loadNames } from '../frame/names';
 import { firstSection } from '../frame/navigation';
-import { Live, sendPage, sendPart } from '../frame/page';
+import { sendPage, sendPart } from '../frame/page';
+import { usePage } from '../frame/page-context';
+import { Empty, NextPage, Tabs, withParameters } from '../parts/blocks';
 import { ListFilter } from '../parts/form';
-import { Empty, NextPage, withParameters } from '../parts/list';
-import { RequestRow } from '../parts/request-row';
-import { Named } from '../parts/text';
-import { Time } from '../parts/time';
+import { Named, Time } from '../parts/inline';
+import { Live } from '../parts/live';
+import { RequestRow } from '../parts/request';
 import { type ConsoleContext, requireScopes } from '../session/access';
 import { FirstSteps } from './first-steps';
 import { Keys } from './keys';
@@ -63,32 +64,31 @@ async function showWaiting(c: ConsoleContext): Promise<Response> {
   const list = (
     <Live id="waiting" address={withParameters(address, { part: 'list' })} seconds={INTERVAL} title={inboxTitle(count)}>
       {page.data.length === 0 ? (
-        <Nothing isFiltered={isFiltered} isNew={!isFiltered && !hasAgents(names)} context={c.var.signedIn.context} />
+        <Nothing
+          isFiltered={isFiltered}
+          isNew={!isFiltered && agentsOf(names).length === 0}
+          context={c.var.signedIn.context}
+        />
       ) : (
         <>
           <p class="soft">
             {mine === 0 ? 'None of these waits for you.' : `${count} ${mine === 1 ? 'waits' : 'wait'} for you.`}{' '}
             <Order order={order} address={address} />
           </p>
-          <WaitingList
-            requests={page.data}
-            names={names}
-            now={context.runtime.now()}
-            member={context.principal.member?.id ?? null}
-            mayDecide={mayDecide}
-          />
+          <WaitingList requests={page.data} member={context.principal.member?.id ?? null} mayDecide={mayDecide} />
         </>
       )}
     </Live>
   );
-  if (c.req.query('part') === 'list') return sendPart(c, list);
+  if (c.req.query('part') === 'list') return sendPart(c, list, names);
   return sendPage(c, {
     title: inboxTitle(count),
+    names,
     heading: 'Inbox',
     children: (
       <>
         <Views current="pending" address={address} />
-        <AgentFilter address={address} names={names} current={filters.agent_id} />
+        <AgentFilter address={address} current={filters.agent_id} />
         {list}
         <NextPage page={page} address={address} label="Next requests" />
         <Keys />
@@ -115,10 +115,6 @@ function inboxTitle(count: string): string {
   return count === '0' ? 'Inbox' : `(${count}) Inbox`;
 }
 
-function hasAgents(names: Names): boolean {
-  return [...names.keys()].some((id) => id.startsWith('agent_'));
-}
-
 async function showDecided(c: ConsoleContext, status: PermissionStatus): Promise<Response> {
   const { context } = c.var.signedIn;
   const filters = readFilters(c);
@@ -129,17 +125,18 @@ async function showDecided(c: ConsoleContext, status: PermissionStatus): Promise
   const address = new URL(c.req.url);
   return sendPage(c, {
     title: `Inbox: ${status}`,
+    names,
     heading: 'Inbox',
     children: (
       <>
         <Views current={status} address={address} />
-        <AgentFilter address={address} names={names} current={filters.agent_id} />
+        <AgentFilter address={address} current={filters.agent_id} />
         {page.data.length === 0 ? (
           <Empty title={`No request is ${status}.`} />
         ) : (
           <ul class="requests">
             {page.data.map((permission) => (
-              <DecidedRow permission={permission} names={names} />
+              <DecidedRow permission={permission} />
             ))}
           </ul>
         )}
@@ -151,14 +148,14 @@ async function showDecided(c: ConsoleContext, status: PermissionStatus): Promise
 }
 
 /** A request that has ended: what it was, who decided, and when. */
-function DecidedRow({ permission, names }: { permission: Permission; names: Names }) {
+function DecidedRow({ permission }: { permission: Permission }) {
   const { agent_id, decided_by, policy_id, decided_at, expires_at } = permission;
   const by = policy_id ?? decided_by;
   return (
-    <RequestRow request={permission} agent={<Named id={agent_id} names={names} />}>
+    <RequestRow request={permission} agent={<Named id={agent_id} />}>
       {by && (
         <>
-          by <Named id={by} names={names} />,{' '}
+          by <Named id={by} />,{' '}
         </>
       )}
       <Time at={decided_at ?? expires_at} />
@@ -168,28 +165,23 @@ function DecidedRow({ permission, names }: { permission: Permission; names: Name
 
 function Views({ current, address }: { current: PermissionStatus; address: URL }) {
   return (
-    <nav class="tabs" aria-label="Requests by state">
-      {VIEWS.map(([status, label]) => (
-        <a
-          href={withParameters(address, { status: status === 'pending' ? null : status, cursor: null })}
-          aria-current={status === current ? 'page' : undefined}
-        >
-          {label}
-        </a>
-      ))}
-    </nav>
+    <Tabs
+      label="Requests by state"
+      tabs={VIEWS}
+      current={current}
+      address={(status) => withParameters(address, { status: status === 'pending' ? null : status, cursor: null })}
+    />
   );
 }
 
 interface AgentFilterProps {
   address: URL;
-  names: Names;
   current: string | undefined;
 }
 
 /** Limits the list to one agent. */
-function AgentFilter({ address, names, current }: AgentFilterProps) {
-  const agents = [...names].filter(([id]) => id.startsWith('agent_'));
+function AgentFilter({ address, current }: AgentFilterProps) {
+  const agents = agentsOf(usePage().names);
   if (agents.length < 2 && current === undefined) return null;
   return (
     <ListFilter

@@ -4,8 +4,8 @@ import { listSessions } from '../../accounts/sessions/list';
 import { listUserTokens } from '../../accounts/tokens/list';
 import { sendPage } from '../frame/page';
 import { ROLE_SUMMARIES } from '../members/roles';
-import { Facts } from '../parts/list';
-import { Written } from '../parts/text';
+import { Facts, Section } from '../parts/blocks';
+import { Written } from '../parts/inline';
 import type { ConsoleContext } from '../session/access';
 import { providerName } from '../sign-in/oidc/button';
 import { isFresh } from './fresh-sign-in';
@@ -22,7 +22,7 @@ export async function showMe(c: ConsoleContext): Promise<Response> {
     const children = <UnknownStanding signedIn={c.var.signedIn} />;
     return sendPage(c, { title: 'My sign-in', isNarrow: true, children });
   }
-  const { config, runtime } = context;
+  const { config } = context;
   const [me, passkeys, sessions, tokens] = await Promise.all([
     getOwnAccount(context),
     listPasskeys(context),
@@ -47,13 +47,12 @@ export async function showMe(c: ConsoleContext): Promise<Response> {
         />
       )}
       {provider !== null && (
-        <section class="card" aria-labelledby="provider">
-          <h2 id="provider">Identity provider</h2>
+        <Section name="provider" title="Identity provider">
           <p>You can sign in with {provider}.</p>
-        </section>
+        </Section>
       )}
-      <Sessions sessions={sessions.data} current={session.id} now={runtime.now()} />
-      <Tokens tokens={tokens.data} now={runtime.now()} principal={principal} />
+      <Sessions sessions={sessions.data} current={session.id} />
+      <Tokens tokens={tokens.data} principal={principal} />
     </>
   );
   return sendPage(c, { title: 'My sign-in', isNarrow: true, children });

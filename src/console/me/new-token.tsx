@@ -5,10 +5,9 @@ import { SCOPES, type Scope } from '../../http/context';
 import { DAY, formatTime } from '../../lib/time';
 import { type Refusal, readForm, refusalOf, type Form as SentForm, validate } from '../frame/form';
 import { sendPage } from '../frame/page';
-import { CheckBox, Form, SelectField, TextField } from '../parts/form';
-import { Written } from '../parts/text';
-import { Time } from '../parts/time';
-import { ToCopy } from '../parts/to-copy';
+import { LinkButton, ToCopy } from '../parts/blocks';
+import { CheckBox, FieldGroup, Form, SelectField, TextField } from '../parts/form';
+import { Time, Written } from '../parts/inline';
 import { type ConsoleContext, requirePerson } from '../session/access';
 import { SCOPE_WORDS } from './scope-words';
 
@@ -66,7 +65,6 @@ interface TypedToken {
 }
 
 function sendNewToken(c: ConsoleContext, { name, scopes, lifetime }: TypedToken, refusal?: Refusal): Response {
-  const fault = refusal?.faults.get('scopes');
   const offered = SCOPES.filter((scope) => c.var.signedIn.context.principal.scopes.includes(scope));
   const children = (
     <Form action="/console/me/tokens" class="card" refusal={refusal} creates>
@@ -77,12 +75,10 @@ function sendNewToken(c: ConsoleContext, { name, scopes, lifetime }: TypedToken,
         hint="What it is for. You find it by this name later."
         autocomplete="off"
         maxlength={255}
-        refusal={refusal}
         required
       />
       <input type="hidden" name="choose" value="scopes" />
-      <fieldset aria-describedby={fault && 'scopes-fault'}>
-        <legend>What it may do</legend>
+      <FieldGroup legend="What it may do" name="scopes">
         <div class="scope-choices">
           {[true, false].map((isReading) => (
             <div class="part">
@@ -95,20 +91,8 @@ function sendNewToken(c: ConsoleContext, { name, scopes, lifetime }: TypedToken,
           ))}
         </div>
         <p class="hint">It never may do more than you may yourself.</p>
-        {fault && (
-          <p class="fault" id="scopes-fault">
-            {fault}
-          </p>
-        )}
-      </fieldset>
-      <SelectField
-        label="Expires"
-        name="lifetime"
-        path="expires_at"
-        value={lifetime}
-        options={LIFETIMES}
-        refusal={refusal}
-      />
+      </FieldGroup>
+      <SelectField label="Expires" name="lifetime" path="expires_at" value={lifetime} options={LIFETIMES} />
       <div class="actions">
         <button type="submit">Make a user token</button>
         <a href="/console/me">Cancel</a>
@@ -139,9 +123,7 @@ function sendToken(c: ConsoleContext, { token, name, expires_at }: CreatedUserTo
       </p>
       <pre>{`curl ${config.publicUrl}/v1/me \\\n  -H 'Authorization: Bearer ${token}'`}</pre>
       <p class="actions">
-        <a class="button quiet" href="/console/me">
-          Back to my sign-in
-        </a>
+        <LinkButton href="/console/me" label="Back to my sign-in" kind="quiet" />
       </p>
     </>
   );

@@ -1,7 +1,7 @@
 import { MAX_PASSKEYS, type Passkey } from '../../accounts/passkeys/passkey';
+import { Section } from '../parts/blocks';
 import { Action } from '../parts/form';
-import { Written } from '../parts/text';
-import { Time } from '../parts/time';
+import { Time, Written } from '../parts/inline';
 
 interface PasskeysProps {
   passkeys: readonly Passkey[];
@@ -17,8 +17,7 @@ interface PasskeysProps {
 export function Passkeys({ passkeys, isPerson, isFresh, hasOther }: PasskeysProps) {
   const mayRemove = isFresh && (hasOther || passkeys.length > 1);
   return (
-    <section class="card" aria-labelledby="passkeys">
-      <h2 id="passkeys">Passkeys</h2>
+    <Section name="passkeys" title="Passkeys">
       {passkeys.length === 0 && <p class="soft">You have none: decisions that must be signed need one.</p>}
       <ul class="lines">
         {passkeys.map(({ id, name, added_at }) => (
@@ -57,6 +56,6 @@ export function Passkeys({ passkeys, isPerson, isFresh, hasOther }: PasskeysProp
           <Action action="/console/sign-out" label="Sign out and in again" />
         </div>
       )}
-    </section>
+    </Section>
   );
 }

@@ -3,11 +3,9 @@ import type { Session } from '../../accounts/sessions/session';
 import { notFound } from '../../errors';
 import { parseId } from '../../lib/typeid';
 import { readForm } from '../frame/form';
-import { Badge } from '../parts/badge';
-import { Device } from '../parts/device';
+import { Section } from '../parts/blocks';
 import { Action } from '../parts/form';
-import { Written } from '../parts/text';
-import { Time, TimeSince } from '../parts/time';
+import { Badge, Device, Time, TimeSince, Written } from '../parts/inline';
 import { type ConsoleContext, requireScopes } from '../session/access';
 import { signInPath } from '../session/return-path';
 import { clearSessionCookie } from '../session/session';
@@ -16,15 +14,13 @@ interface SessionsProps {
   sessions: readonly Session[];
   /** The id of the session that shows the page. */
   current: string;
-  now: number;
 }
 
 /** Where the member is signed in, this session first. */
-export function Sessions({ sessions, current, now }: SessionsProps) {
+export function Sessions({ sessions, current }: SessionsProps) {
   const sorted = [...sessions].sort((a, b) => Number(b.id === current) - Number(a.id === current));
   return (
-    <section class="card" aria-labelledby="sessions">
-      <h2 id="sessions">Where you are signed in</h2>
+    <Section name="sessions" title="Where you are signed in">
       <ul class="lines">
         {sorted.map(({ id, token_id, ip_address, user_agent, last_seen_at, created_at }) => (
           <li>
@@ -37,7 +33,7 @@ export function Sessions({ sessions, current, now }: SessionsProps) {
                     {', '}
                   </>
                 )}
-                signed in <Time at={created_at} />, seen <TimeSince at={last_seen_at} now={now} />
+                signed in <Time at={created_at} />, seen <TimeSince at={last_seen_at} />
                 {token_id !== null && ', by user token'}
               </small>
             </span>
@@ -45,7 +41,7 @@ export function Sessions({ sessions, current, now }: SessionsProps) {
           </li>
         ))}
       </ul>
-    </section>
+    </Section>
   );
 }
 

@@ -1,7 +1,6 @@
 import type { OwnAccount } from '../../accounts/get-own';
 import type { UserToken } from '../../accounts/tokens/user-token';
-import { Code, Written } from '../parts/text';
-import { Time } from '../parts/time';
+import { Code, Time, Written } from '../parts/inline';
 import type { SignedIn } from '../session/access';
 
 interface StandingProps {

@@ -3,25 +3,24 @@ import type { UserToken } from '../../accounts/tokens/user-token';
 import { notFound } from '../../errors';
 import type { UserPrincipal } from '../../http/context';
 import { parseId } from '../../lib/typeid';
-import { Badge } from '../parts/badge';
+import { usePage } from '../frame/page-context';
+import { LinkButton, Section } from '../parts/blocks';
 import { Action } from '../parts/form';
-import { Written } from '../parts/text';
-import { Time, TimeSince } from '../parts/time';
+import { Badge, Time, TimeSince, Written } from '../parts/inline';
 import { type ConsoleContext, requireScopes } from '../session/access';
 
 interface TokensProps {
   tokens: readonly UserToken[];
-  now: number;
   principal: UserPrincipal;
 }
 
 /** The user tokens of the member, or of the account for a session of one of its tokens. */
-export function Tokens({ tokens, now, principal }: TokensProps) {
+export function Tokens({ tokens, principal }: TokensProps) {
+  const { now } = usePage();
   const isPerson = principal.token === null;
   const mayDelete = isPerson || principal.scopes.includes('account:write');
   return (
-    <section class="card" aria-labelledby="tokens">
-      <h2 id="tokens">User tokens</h2>
+    <Section name="tokens" title="User tokens">
       <p class="soft">
         {principal.member
           ? 'With a user token a program, or you at a terminal, call the API as you, within your role.'
@@ -41,7 +40,7 @@ export function Tokens({ tokens, now, principal }: TokensProps) {
                     'never used'
                   ) : (
                     <>
-                      used <TimeSince at={token.last_used_at} now={now} />
+                      used <TimeSince at={token.last_used_at} />
                     </>
                   )}
                   ,{' '}
@@ -61,12 +60,10 @@ export function Tokens({ tokens, now, principal }: TokensProps) {
       )}
       {isPerson && (
         <p class="actions">
-          <a class="button quiet" href="/console/me/tokens/new">
-            Make a user token
-          </a>
+          <LinkButton href="/console/me/tokens/new" label="Make a user token" kind="quiet" />
         </p>
       )}
-    </section>
+    </Section>
   );
 }
 

@@ -66,7 +66,7 @@ async function changeAs(
   try {
     await change(member, form);
   } catch (error) {
-    const refused = { form: name, refusal: refusalOf(error), typed: form.typed };
+    const refused = { form: name, refusal: refusalOf(error, form) };
     return sendMember(c, await c.var.reload(), refused);
   }
   return c.redirect(`/console/members/${member.id}`, 303);

@@ -8,10 +8,9 @@ import type { LoadedRows } from '../../http/access';
 import { ActivityList } from '../activity/activity-list';
 import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
-import { Badge } from '../parts/badge';
-import { Facts } from '../parts/list';
-import { Written } from '../parts/text';
-import { Time, TimeSince } from '../parts/time';
+import { Facts, Section } from '../parts/blocks';
+import { Alert } from '../parts/form';
+import { Badge, Time, TimeSince, Written, WrittenLink } from '../parts/inline';
 import type { ConsoleContext } from '../session/access';
 import { MemberForms, type RefusedForm, shownForms } from './member-forms';
 import { ROLE_SUMMARIES } from './roles';
@@ -54,29 +53,24 @@ export async function sendMember(
   const isOwner = member.role === 'owner' && member.status !== 'removed' && principal.scopes.includes('account:write');
   const children = (
     <>
-      {refused && !shown.includes(refused.form) && (
-        <p class="notice bad" role="alert">
-          {refused.refusal.detail}
-        </p>
-      )}
+      {refused && !shown.includes(refused.form) && <Alert>{refused.refusal.detail}</Alert>}
       <div class="decision">
         <div class="about">
-          <Who member={member} now={context.runtime.now()} />
+          <Who member={member} />
           {owned.length > 0 && <OwnedAgents agents={owned} />}
           {member.passkeys && member.status !== 'invited' && <Passkeys passkeys={member.passkeys} />}
           {activity && (
-            <section aria-labelledby="latest" class="part">
-              <h2 id="latest">What they did last</h2>
+            <Section name="latest" title="What they did last" class="part">
               {activity.data.length === 0 ? (
                 <p class="soft">Nothing yet.</p>
               ) : (
-                <ActivityList records={activity.data} names={names} scopes={principal.scopes} />
+                <ActivityList records={activity.data} scopes={principal.scopes} />
               )}
               <p class="actions">
                 {activity.has_more && <a href={`/console/activity?actor=${member.id}`}>Everything they did</a>}
                 <a href={`/console/activity?target=${member.id}`}>What was done to this member</a>
               </p>
-            </section>
+            </Section>
           )}
         </div>
         <div class="deciding">
@@ -91,10 +85,10 @@ export async function sendMember(
       <Written text={memberName(member)} /> <Badge state={member.status} />
     </>
   );
-  return sendPage(c, { title: memberName(member), heading, status: refused?.refusal.status, children });
+  return sendPage(c, { title: memberName(member), heading, names, status: refused?.refusal.status, children });
 }
 
-function Who({ member, now }: { member: MemberDetails; now: number }) {
+function Who({ member }: { member: MemberDetails }) {
   const { id, email, role, last_seen_at, created_at, status, updated_at } = member;
   return (
     <div class="card">
@@ -108,7 +102,7 @@ function Who({ member, now }: { member: MemberDetails; now: number }) {
             </>,
           ],
           status !== 'removed' && ['Signs in with', signInWords(member)],
-          ['Last seen', last_seen_at === null ? 'never' : <TimeSince at={last_seen_at} now={now} />],
+          ['Last seen', last_seen_at === null ? 'never' : <TimeSince at={last_seen_at} />],
           ['Invited', <Time at={created_at} />],
           status === 'removed' && ['Removed', <Time at={updated_at} />],
           ['Id', <code>{id}</code>],
@@ -120,26 +114,22 @@ function Who({ member, now }: { member: MemberDetails; now: number }) {
 
 function OwnedAgents({ agents }: { agents: readonly Agent[] }) {
   return (
-    <section aria-labelledby="agents" class="part">
-      <h2 id="agents">Agents they are responsible for</h2>
+    <Section name="agents" title="Agents they are responsible for" class="part">
       <ul class="lines card">
         {agents.map(({ id, name, is_active }) => (
           <li>
-            <a href={`/console/agents/${id}`}>
-              <Written text={name} />
-            </a>
+            <WrittenLink href={`/console/agents/${id}`} text={name} />
             <Badge state={is_active ? 'on' : 'off'} />
           </li>
         ))}
       </ul>
-    </section>
+    </Section>
   );
 }
 
 function Passkeys({ passkeys }: { passkeys: readonly Passkey[] }) {
   return (
-    <section aria-labelledby="passkeys" class="part">
-      <h2 id="passkeys">Passkeys</h2>
+    <Section name="passkeys" title="Passkeys" class="part">
       {passkeys.length === 0 ? (
         <p class="soft">None.</p>
       ) : (
@@ -162,6 +152,6 @@ function Passkeys({ passkeys }: { passkeys: readonly Passkey[] }) {
           ))}
         </ul>
       )}
-    </section>
+    </Section>
   );
 }

@@ -6,10 +6,9 @@ import { readForm } from '../frame/form';
 import { sendPage } from '../frame/page';
 import { isFresh } from '../me/fresh-sign-in';
 import { SCOPE_WORDS } from '../me/scope-words';
+import { Facts } from '../parts/blocks';
 import { Action, Form } from '../parts/form';
-import { Facts } from '../parts/list';
-import { Code, Written } from '../parts/text';
-import { Time } from '../parts/time';
+import { Code, Time, Written } from '../parts/inline';
 import { type ConsoleContext, requirePerson, type SignedIn } from '../session/access';
 import { formTarget, type PairingRequest } from './request';
 

@@ -1,5 +1,5 @@
 import { scaleLinear } from 'd3-scale';
-import { Table } from './list';
+import { Table } from './blocks';
 
 /** One bar of a chart. */
 interface Bar {

@@ -17,10 +17,8 @@ import type { Form, Refusal } from '../frame/form';
 import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
 import { Keys } from '../inbox/keys';
-import { Badge } from '../parts/badge';
-import { Facts } from '../parts/list';
-import { Code, JsonText, Written, WrittenText } from '../parts/text';
-import { Time, TimeLeft, TimeSince } from '../parts/time';
+import { Facts, Section } from '../parts/blocks';
+import { Badge, Code, JsonText, Time, TimeLeft, TimeSince, Written, WrittenLink, WrittenText } from '../parts/inline';
 import type { ConsoleContext, SignedInRequest } from '../session/access';
 import { DecisionForm } from './decision-form';
 import { hasNarrowedScope } from './limits-form';
@@ -76,8 +74,7 @@ export async function sendCard(
   const { context } = c.var.signedIn;
   const { principal, runtime } = context;
   const row = requirePermission(principal, loaded.permission?.[0]);
-  const now = runtime.now();
-  const permission = presentPermission(row, now, principal);
+  const permission = presentPermission(row, runtime.now(), principal);
   const { input, preview } = presentContents(row);
   const { action, resource, scope, agent_id } = permission;
 
@@ -102,6 +99,7 @@ export async function sendCard(
 
   return sendPage(c, {
     title,
+    names,
     heading:
       permission.title === null ? (
         <Written text={title} />
@@ -117,9 +115,7 @@ export async function sendCard(
         <div class="card-top">
           <p>
             <strong>
-              <a href={`/console/agents/${agent_id}`}>
-                <Written text={agentName} />
-              </a>
+              <WrittenLink href={`/console/agents/${agent_id}`} text={agentName} />
             </strong>{' '}
             asks for <Code text={action} /> on{' '}
             <strong>
@@ -130,11 +126,11 @@ export async function sendCard(
             <Badge state={permission.status} />
             {isPending && (
               <span>
-                <TimeLeft until={permission.expires_at} now={now} /> to decide
+                <TimeLeft until={permission.expires_at} /> to decide
               </span>
             )}
             <span class="soft">
-              asked <TimeSince at={permission.created_at} now={now} />
+              asked <TimeSince at={permission.created_at} />
             </span>
           </p>
         </div>
@@ -147,13 +143,11 @@ export async function sendCard(
               </blockquote>
             )}
             {preview && hasMoreThanTitle(preview) && <PreviewCard preview={preview} />}
-            <section class="card" aria-labelledby="limits-title">
-              <h2 id="limits-title">Limits</h2>
+            <Section name="limits" title="Limits">
               <p class="hint">{limitsHint(permission, row.maxUses)}</p>
               <LimitsTable row={row} />
-            </section>
-            <section class="card" aria-labelledby="input-title">
-              <h2 id="input-title">Arguments</h2>
+            </Section>
+            <Section name="input" title="Arguments">
               {input !== null ? (
                 <>
                   <p class="hint">
@@ -170,19 +164,19 @@ export async function sendCard(
                     : `The agent sent no arguments, so only the limits are binding.${preview ? ' What it says it will do is not checked.' : ''}`}
                 </p>
               )}
-            </section>
+            </Section>
           </div>
           <div class="deciding">
-            {permission.review && <Votes review={permission.review} {...{ row, names, standing }} />}
+            {permission.review && <Votes review={permission.review} {...{ row, standing }} />}
             {isPending ? (
               <DecisionForm
-                {...{ row, standing, mayDecide, principal, names, ...refused }}
+                {...{ row, standing, mayDecide, principal, ...refused }}
                 hasPasskey={(loaded.passkeys ?? []).length > 0}
                 mayMakeRule={maySeePolicies && principal.scopes.includes('policies:write')}
               />
             ) : (
               <Outcome
-                {...{ permission, names, refusal: refused?.refusal, next: mayDecide ? next.data[0] : undefined }}
+                {...{ permission, refusal: refused?.refusal, next: mayDecide ? next.data[0] : undefined }}
                 isWithdrawn={row.status === 'expired' && row.updatedAt < row.expiresAt}
               />
             )}
@@ -194,8 +188,8 @@ export async function sendCard(
             )}
           </div>
         </div>
-        <SimilarRequests permissions={similar.data.filter(({ id }) => id !== row.id).slice(0, SIMILAR)} names={names} />
-        <Story entries={story.data} names={names} />
+        <SimilarRequests permissions={similar.data.filter(({ id }) => id !== row.id).slice(0, SIMILAR)} />
+        <Story entries={story.data} />
         <details class="card">
           <summary>For programs</summary>
           <Facts

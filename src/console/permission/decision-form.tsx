@@ -3,10 +3,10 @@ import type { UserPrincipal } from '../../http/context';
 import type { ReviewedPermission } from '../../permissions/permission';
 import type { Standing } from '../../permissions/reviews/voter';
 import type { Form, Refusal } from '../frame/form';
-import type { Names } from '../frame/names';
 import { CsrfField } from '../frame/page';
-import { TextField } from '../parts/form';
-import { Written } from '../parts/text';
+import { Section } from '../parts/blocks';
+import { RefusalProvider, TextField } from '../parts/form';
+import { Written } from '../parts/inline';
 import { ApprovalEffect } from './approval-effect';
 import { LimitsFields } from './limits-fields';
 
@@ -27,7 +27,6 @@ interface DecisionFormProps {
   principal: UserPrincipal;
   mayMakeRule: boolean;
   hasPasskey: boolean;
-  names: Names;
   refusal?: Refusal;
   /** The form that was refused. */
   form?: Form;
@@ -80,39 +79,35 @@ export function DecisionForm(props: DecisionFormProps) {
         <button type="submit" disabled hidden>
           Nothing
         </button>
-        {mayApprove && <LimitsFields row={row} refusal={refusal} typed={typed} />}
-        <TextField
-          label="Reason"
-          name="reason"
-          hint="Optional. The agent sees it, and the log keeps it."
-          maxlength={1000}
-          list="reasons"
-          autocomplete="off"
-          value={form?.text('reason')}
-          refusal={refusal}
-        />
+        <RefusalProvider value={refusal}>
+          {mayApprove && <LimitsFields row={row} typed={typed} />}
+          <TextField
+            label="Reason"
+            name="reason"
+            hint="Optional. The agent sees it, and the log keeps it."
+            maxlength={1000}
+            list="reasons"
+            autocomplete="off"
+            value={form?.text('reason')}
+          />
+        </RefusalProvider>
         <datalist id="reasons">
           {REASONS.map((reason) => (
             <option value={reason} />
           ))}
         </datalist>
         <div class="actions">
-          {mayApprove && !needsPasskey && (
-            <button type="submit" name="decision" value="approve" data-key="approve" class="approve">
-              Approve
-            </button>
-          )}
-          {mayApprove && needsPasskey && (
+          {mayApprove && (
             <button
               type="submit"
               name="decision"
               value="approve"
               data-key="approve"
-              data-sign
+              data-sign={needsPasskey ? '' : undefined}
               class="approve"
-              disabled={!hasPasskey}
+              disabled={needsPasskey && !hasPasskey}
             >
-              Approve with passkey
+              {needsPasskey ? 'Approve with passkey' : 'Approve'}
             </button>
           )}
           <button type="submit" name="decision" value="deny" data-key="deny" class="danger">
@@ -151,30 +146,25 @@ export function DecisionForm(props: DecisionFormProps) {
   );
 }
 
+/** Says what was refused, also of limits, whose fields are folded. */
 function Panel({ refusal, children }: { refusal: Refusal | undefined; children: Child }) {
   return (
-    <section class="card decide" aria-labelledby="decide-title">
-      <h2 id="decide-title">Decide</h2>
-      {refusal && <RefusalNotice refusal={refusal} />}
-      {children}
-    </section>
-  );
-}
-
-/** What was refused. Limits that were typed too high are marked at their fields. */
-function RefusalNotice({ refusal }: { refusal: Refusal }) {
-  return (
-    <div class="notice bad" role="alert">
-      <p>{refusal.detail}</p>
-      {refusal.faults.size > 0 && (
-        <ul>
-          {[...refusal.faults].map(([path, message]) => (
-            <li>
-              <Written text={`${path} ${message}`} />
-            </li>
-          ))}
-        </ul>
+    <Section name="decide" title="Decide" class="card decide">
+      {refusal && (
+        <div class="notice bad" role="alert">
+          <p>{refusal.detail}</p>
+          {refusal.faults.size > 0 && (
+            <ul>
+              {[...refusal.faults].map(([path, message]) => (
+                <li>
+                  <Written text={`${path} ${message}`} />
+                </li>
+              ))}
+            </ul>
+          )}
+        </div>
       )}
-    </div>
+      {children}
+    </Section>
   );
 }

@@ -1,23 +1,17 @@
 import { duration } from '../../lib/duration';
 import { SECOND } from '../../lib/time';
 import type { ReviewedPermission } from '../../permissions/permission';
-import type { Form, Refusal } from '../frame/form';
-import { TextField } from '../parts/form';
+import type { Form } from '../frame/form';
+import { CheckBox, TextField, useRefusal } from '../parts/form';
+import { Written } from '../parts/inline';
 import { valueText } from '../parts/limits';
-import { Written } from '../parts/text';
 import { type LimitField, limitFields } from './limits-form';
 
-interface LimitsFieldsProps {
-  row: ReviewedPermission;
-  refusal: Refusal | undefined;
-  typed: Form | undefined;
-}
-
 /** The limits, made from the scope's own values: a number may be lowered, a list may lose members. */
-export function LimitsFields({ row, refusal, typed }: LimitsFieldsProps) {
+export function LimitsFields({ row, typed }: { row: ReviewedPermission; typed: Form | undefined }) {
   const { scope, tokenTtl, maxUses } = row.review?.proposal ?? row;
   return (
-    <details data-key="edit" id="limits" open={refusal !== undefined}>
+    <details data-key="edit" id="limits" open={useRefusal() !== undefined}>
       <summary>Narrow the limits</summary>
       <div class="limits">
         {row.inputDigest !== null && (
@@ -34,7 +28,6 @@ export function LimitsFields({ row, refusal, typed }: LimitsFieldsProps) {
           max={tokenTtl}
           value={typedText(typed, 'token_ttl', tokenTtl)}
           hint={`At most ${tokenTtl} (${duration(tokenTtl * SECOND)})`}
-          refusal={refusal}
         />
         <TextField
           label="Times it may act"
@@ -44,7 +37,6 @@ export function LimitsFields({ row, refusal, typed }: LimitsFieldsProps) {
           max={maxUses}
           value={typedText(typed, 'max_uses', maxUses)}
           hint={`At most ${maxUses}`}
-          refusal={refusal}
         />
       </div>
     </details>
@@ -58,19 +50,16 @@ function typedText(typed: Form | undefined, name: string, value: number): string
 function LimitInput({ field, typed }: { field: LimitField; typed: Form | undefined }) {
   const label = <Written text={field.label} />;
   if (field.kind === 'number') {
-    const id = `field-${field.name}`;
     return (
-      <div class="field">
-        <label for={id}>{label}</label>
-        <input
-          {...{ id, name: field.name, type: 'number', step: 'any', max: field.value }}
-          value={typedText(typed, field.name, field.value)}
-          aria-describedby={`${id}-hint`}
-        />
-        <p class="hint" id={`${id}-hint`}>
-          At most {valueText(field.value)}
-        </p>
-      </div>
+      <TextField
+        label={label}
+        name={field.name}
+        type="number"
+        step="any"
+        max={field.value}
+        value={typedText(typed, field.name, field.value)}
+        hint={`At most ${valueText(field.value)}`}
+      />
     );
   }
   if (field.kind === 'list') {
@@ -79,15 +68,12 @@ function LimitInput({ field, typed }: { field: LimitField; typed: Form | undefin
         <legend>{label}</legend>
         <input type="hidden" name={`${field.name}-shown`} value="1" />
         {field.value.map((member, index) => (
-          <label class="check">
-            <input
-              type="checkbox"
-              name={field.name}
-              value={String(index)}
-              checked={!typed?.has(`${field.name}-shown`) || typed.list(field.name).includes(String(index))}
-            />
-            <Written text={valueText(member)} />
-          </label>
+          <CheckBox
+            label={<Written text={valueText(member)} />}
+            name={field.name}
+            value={String(index)}
+            checked={!typed?.has(`${field.name}-shown`) || typed.list(field.name).includes(String(index))}
+          />
         ))}
       </fieldset>
     );

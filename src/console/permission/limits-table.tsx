@@ -2,9 +2,9 @@ import { duration } from '../../lib/duration';
 import { equalJson, type Json, type JsonObject } from '../../lib/json';
 import { SECOND } from '../../lib/time';
 import type { ReviewedPermission } from '../../permissions/permission';
+import { Table } from '../parts/blocks';
+import { Written } from '../parts/inline';
 import { valueText } from '../parts/limits';
-import { Table } from '../parts/list';
-import { Written } from '../parts/text';
 import { limitFields } from './limits-form';
 
 /** The limits as requested, as the votes so far have left them, and as granted, with the differences marked. */

@@ -1,8 +1,7 @@
 import { type AuditEntry, detailsOf } from '../../audit/entry';
 import type { Id } from '../../lib/typeid';
-import type { Names } from '../frame/names';
-import { Named, Written } from '../parts/text';
-import { Time } from '../parts/time';
+import { Section } from '../parts/blocks';
+import { Named, Time, Written } from '../parts/inline';
 
 const EVENTS: Record<AuditEntry['event_type'], string> = {
   request: 'The agent asked',
@@ -21,17 +20,15 @@ const EXPIRIES = {
 
 interface StoryProps {
   entries: AuditEntry[];
-  names: Names;
   /** The entry that the page is about. */
   current?: Id<'audit'>;
 }
 
 /** What the audit log says about a request, from the first entry to the last. */
-export function Story({ entries, names, current }: StoryProps) {
+export function Story({ entries, current }: StoryProps) {
   if (entries.length === 0) return null;
   return (
-    <section aria-labelledby="story-title" class="part">
-      <h2 id="story-title">What the log says</h2>
+    <Section name="story" title="What the log says" class="part">
       <ol class="story">
         {entries.map((entry) => {
           const { id, sequence, event_type, created_at } = entry;
@@ -42,7 +39,7 @@ export function Story({ entries, names, current }: StoryProps) {
                 <li>
                   <Time at={vote.at} toSeconds />
                   <span>
-                    <Named id={vote.by} names={names} /> voted to {vote.decision},{' '}
+                    <Named id={vote.by} /> voted to {vote.decision},{' '}
                     {vote.signed ? 'signed with a passkey' : 'not signed'}
                     <Reason text={vote.reason} />
                   </span>
@@ -55,7 +52,7 @@ export function Story({ entries, names, current }: StoryProps) {
                   {details.decided_by !== null && (
                     <>
                       {' '}
-                      by <Named id={details.decided_by} names={names} />
+                      by <Named id={details.decided_by} />
                     </>
                   )}
                   <Reason text={details.votes ? null : details.decision_reason} />{' '}
@@ -70,7 +67,7 @@ export function Story({ entries, names, current }: StoryProps) {
           );
         })}
       </ol>
-    </section>
+    </Section>
   );
 }
 

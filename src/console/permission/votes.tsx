@@ -1,15 +1,11 @@
 import type { ReviewedPermission } from '../../permissions/permission';
 import type { Review } from '../../permissions/reviews/review';
 import type { Standing } from '../../permissions/reviews/voter';
-import type { Names } from '../frame/names';
-import { Badge } from '../parts/badge';
-import { Named, Written } from '../parts/text';
-import { Time } from '../parts/time';
+import { Badge, Named, Time, Written } from '../parts/inline';
 
 interface VotesProps {
   review: Review;
   row: ReviewedPermission;
-  names: Names;
   /** How the reader stands to the review. */
   standing: Standing;
 }
@@ -18,7 +14,7 @@ interface VotesProps {
 const WAYS = { api: 'by the API', console: 'in the console', slack: 'in Slack', policy: 'by a policy' };
 
 /** Who has voted, how many approvals it needs, and who may give them. */
-export function Votes({ review, row, names, standing }: VotesProps) {
+export function Votes({ review, row, standing }: VotesProps) {
   const votes = review.votes ?? [];
   const approvals = votes.filter(({ decision }) => decision === 'approve').length;
   return (
@@ -29,10 +25,10 @@ export function Votes({ review, row, names, standing }: VotesProps) {
       <p class="soft">
         {review.policy_id && (
           <>
-            The policy “<Named id={review.policy_id} names={names} />” asks for it.{' '}
+            The policy “<Named id={review.policy_id} />” asks for it.{' '}
           </>
         )}
-        Reviewers: <Reviewers review={review} names={names} />.
+        Reviewers: <Reviewers review={review} />.
         {row.status === 'pending' && standing === 'decide' && ' You are one of them, and may approve.'}
         {review.passkey && ' Every approval is signed with a passkey.'}
         {!review.allow_self && ' The member who owns the agent cannot approve.'}
@@ -52,7 +48,7 @@ export function Votes({ review, row, names, standing }: VotesProps) {
           {votes.map(({ by, name, decision, reason, signed, at, via }) => (
             <li>
               <span>
-                <strong>{name === null ? <Named id={by} names={names} /> : <Written text={name} />}</strong>{' '}
+                <strong>{name === null ? <Named id={by} /> : <Written text={name} />}</strong>{' '}
                 <Badge state={decision} label={decision === 'approve' ? 'approved' : 'denied'} />
                 {signed && (
                   <>
@@ -77,8 +73,8 @@ export function Votes({ review, row, names, standing }: VotesProps) {
   );
 }
 
-function Reviewers({ review: { members, roles }, names }: Pick<VotesProps, 'review' | 'names'>) {
-  const named = (members ?? []).map((id) => <Named id={id} names={names} />);
+function Reviewers({ review: { members, roles } }: Pick<VotesProps, 'review'>) {
+  const named = (members ?? []).map((id) => <Named id={id} />);
   const ofRole = (roles ?? []).map((role) => <>every {role}</>);
   const all = [...named, ...ofRole];
   if (all.length === 0) return <>every approver, admin and owner</>;

@@ -5,6 +5,7 @@ import type { UserContext } from '../../http/context';
 import { type DetailedReplay, replayRequests } from '../../permissions/policies/replay';
 import type { Form, Refusal } from '../frame/form';
 import { loadNames, type Names } from '../frame/names';
+import { LinkButton, Section } from '../parts/blocks';
 import { Form as PostForm, SelectField } from '../parts/form';
 import type { PolicyDraft } from './draft';
 import { PolicyFields } from './fields';
@@ -72,7 +73,7 @@ interface EditorProps {
 /** The form of a policy, with a trial on past requests before it is saved. */
 export function Editor({ edited, contents, action, isNew, children }: EditorProps) {
   const { values, refusal, draft, days = DEFAULT_DAYS, hasNewRow = false } = edited;
-  const { names, deciders, replay, mayReadRequests } = contents;
+  const { deciders, replay, mayReadRequests } = contents;
   return (
     <PostForm action={action} refusal={refusal} class="policy" creates={isNew}>
       {/* The first button is the one that Enter presses: in a field, Enter must not save. */}
@@ -80,14 +81,13 @@ export function Editor({ edited, contents, action, isNew, children }: EditorProp
         Nothing
       </button>
       <div class="about">
-        <PolicyFields {...{ values, refusal, action, isNew, hasNewRow, names, deciders }} />
+        <PolicyFields {...{ values, action, isNew, hasNewRow, deciders }} />
       </div>
-      <section class="card trial" id="trial" aria-labelledby="trial-title">
-        <h2 id="trial-title">Before you save</h2>
-        {draft && <PolicySentence policy={draft} names={names} />}
+      <Section name="trial" title="Before you save" class="card trial" id="trial">
+        {draft && <PolicySentence policy={draft} />}
         {children}
         {replay ? (
-          <ReplayResult {...{ replay, days, names, mayReadRequests }} />
+          <ReplayResult {...{ replay, days, mayReadRequests }} />
         ) : (
           <p class="soft">
             See what this policy would have done with past requests. Trying it saves nothing and decides nothing.
@@ -106,11 +106,9 @@ export function Editor({ edited, contents, action, isNew, children }: EditorProp
           <button type="submit" name="do" value="save">
             Save
           </button>
-          <a class="button quiet" href="/console/policies">
-            Cancel
-          </a>
+          <LinkButton href="/console/policies" label="Cancel" kind="quiet" />
         </div>
-      </section>
+      </Section>
     </PostForm>
   );
 }

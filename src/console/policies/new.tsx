@@ -126,12 +126,13 @@ async function sendEditor(
   const prospect = request && draft ? prospectOf(draftPolicy(context, draft), policies, request.row) : null;
   return sendPage(c, {
     title: 'New policy',
+    names: contents.names,
     status: refusal?.status,
     children: (
       <>
         {request && <RequestNotice request={request} />}
         <Editor {...{ edited, contents }} action="/console/policies/new" isNew>
-          {request && <RequestOptions {...{ request, prospect, approves, acceptsAnyLimits, refusal }} />}
+          {request && <RequestOptions {...{ request, prospect, approves, acceptsAnyLimits }} />}
         </Editor>
       </>
     ),

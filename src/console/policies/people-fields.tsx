@@ -1,8 +1,7 @@
 import { MEMBER_ROLES, type MemberRole } from '../../db/schema';
 import { ROLE_SCOPES } from '../../http/roles';
-import type { Names } from '../frame/names';
 import { CheckBox } from '../parts/form';
-import { Named } from '../parts/text';
+import { Named } from '../parts/inline';
 import type { PeopleValues } from './values';
 
 const DECIDING_ROLES = MEMBER_ROLES.filter(mayDecide);
@@ -19,12 +18,11 @@ interface PeopleFieldsProps {
   values: PeopleValues;
   /** The ids of the members who may decide. */
   deciders: string[];
-  names: Names;
   hint: string;
 }
 
 /** Boxes for the roles and the members that may decide. Others that the policy names are there too, so that they stay. */
-export function PeopleFields({ legend, name, values, deciders, names, hint }: PeopleFieldsProps) {
+export function PeopleFields({ legend, name, values, deciders, hint }: PeopleFieldsProps) {
   const { roles, members } = values;
   return (
     <fieldset aria-describedby={`${name}-hint`}>
@@ -37,12 +35,7 @@ export function PeopleFields({ legend, name, values, deciders, names, hint }: Pe
           <CheckBox label={`Every ${role}`} name={`${name}_roles`} value={role} checked={roles.includes(role)} />
         ))}
         {union(deciders, members).map((id) => (
-          <CheckBox
-            label={<Named id={id} names={names} />}
-            name={`${name}_members`}
-            value={id}
-            checked={members.includes(id)}
-          />
+          <CheckBox label={<Named id={id} />} name={`${name}_members`} value={id} checked={members.includes(id)} />
         ))}
       </div>
     </fieldset>

@@ -3,9 +3,8 @@ import { listPolicies } from '../../permissions/policies/list';
 import { MAX_POLICIES, type Policy } from '../../permissions/policies/policy';
 import { loadNames, type Names } from '../frame/names';
 import { sendPage } from '../frame/page';
-import { Badge } from '../parts/badge';
-import { Empty } from '../parts/list';
-import { Written } from '../parts/text';
+import { Empty, LinkButton } from '../parts/blocks';
+import { Badge, WrittenLink } from '../parts/inline';
 import type { ConsoleContext } from '../session/access';
 import { PolicySentence } from './sentence';
 import { SimulationForm, simulate, type simulationInQuery } from './simulation';
@@ -29,11 +28,7 @@ export async function showPolicies(
     <>
       <div class="bar">
         <p class="soft">Policies decide requests at once, or send them to reviewers. They are weighed in this order.</p>
-        {mayWrite && (
-          <a class="button" href="/console/policies/new">
-            New policy
-          </a>
-        )}
+        {mayWrite && <LinkButton href="/console/policies/new" label="New policy" />}
       </div>
       {policies.length === 0 ? (
         <Empty title="There is no policy yet.">
@@ -46,23 +41,22 @@ export async function showPolicies(
         </Empty>
       ) : (
         <>
-          <Step number={1} title="Any denial that applies denies the request" policies={denials} names={names} />
+          <Step number={1} title="Any denial that applies denies the request" policies={denials} />
           <Step
             number={2}
             title="Otherwise the first of these that applies decides"
             hint="By priority; of equal ones a review before an approval, then the oldest."
             policies={others}
-            names={names}
           />
           <section class="part">
             <h2>3. If none applies, anybody who may decide approves or denies</h2>
           </section>
         </>
       )}
-      <SimulationForm query={c.req.query()} simulated={simulated} names={names} />
+      <SimulationForm query={c.req.query()} simulated={simulated} />
     </>
   );
-  return sendPage(c, { title: 'Policies', status: simulated?.refusal?.status, children });
+  return sendPage(c, { title: 'Policies', names, status: simulated?.refusal?.status, children });
 }
 
 function withTime(policy: Policy) {
@@ -74,11 +68,10 @@ interface StepProps {
   title: string;
   hint?: string;
   policies: Policy[];
-  names: Names;
 }
 
 /** One step of the evaluation, with its policies. */
-function Step({ number, title, hint, policies, names }: StepProps) {
+function Step({ number, title, hint, policies }: StepProps) {
   return (
     <section class="part">
       <h2>
@@ -90,7 +83,7 @@ function Step({ number, title, hint, policies, names }: StepProps) {
       ) : (
         <ol class="requests">
           {policies.map((policy) => (
-            <PolicyLine policy={policy} names={names} />
+            <PolicyLine policy={policy} />
           ))}
         </ol>
       )}
@@ -98,15 +91,13 @@ function Step({ number, title, hint, policies, names }: StepProps) {
   );
 }
 
-function PolicyLine({ policy, names }: { policy: Policy; names: Names }) {
+function PolicyLine({ policy }: { policy: Policy }) {
   const { id, name, effect, priority, is_active: isActive } = policy;
   return (
     <li class="request policy-line" id={id} data-row>
       <div class="what">
-        <a href={`/console/policies/${id}`}>
-          <Written text={name} />
-        </a>
-        <PolicySentence policy={policy} names={names} />
+        <WrittenLink href={`/console/policies/${id}`} text={name} />
+        <PolicySentence policy={policy} />
       </div>
       <div class="side">
         <Badge state={effect} /> <Badge state={isActive ? 'on' : 'off'} />

@@ -7,11 +7,9 @@ import { type policyInPath, updatePolicy } from '../../permissions/policies/upda
 import { readForm, refusalOf } from '../frame/form';
 import { sendPage } from '../frame/page';
 import { requireUnchanged, requireUnchangedToActivate, ShownState } from '../frame/shown-state';
-import { Badge } from '../parts/badge';
+import { Facts } from '../parts/blocks';
 import { Action } from '../parts/form';
-import { Facts } from '../parts/list';
-import { Code, JsonText, Written } from '../parts/text';
-import { Time } from '../parts/time';
+import { Badge, Code, JsonText, Time, Written } from '../parts/inline';
 import type { ConsoleContext } from '../session/access';
 import { draftOf, type PolicyDraft } from './draft';
 import { type Edited, Editor, loadEditor, readDays } from './editor';
@@ -111,6 +109,7 @@ async function sendPolicy(c: PolicyContext, edited: Edited & { shown?: string })
   const path = `/console/policies/${policy.id}`;
   return sendPage(c, {
     title: policy.name,
+    names: contents.names,
     status: edited.refusal?.status,
     heading: <Written text={policy.name} />,
     children: (
@@ -132,7 +131,7 @@ async function sendPolicy(c: PolicyContext, edited: Edited & { shown?: string })
           )}
         </div>
         <RefusedApproval query={(name) => c.req.query(name)} />
-        <PolicySentence policy={policy} names={contents.names} />
+        <PolicySentence policy={policy} />
         {mayWrite ? (
           <>
             <Editor edited={edited} contents={contents} action={path} isNew={false}>

@@ -1,23 +1,19 @@
 import { formatTime } from '../../lib/time';
 import type { PermissionRow } from '../../permissions/permission';
 import { type DetailedReplay, MAX_LISTED } from '../../permissions/policies/replay';
-import type { Names } from '../frame/names';
-import { Badge } from '../parts/badge';
+import { Badge, Code, Named, Time, Written } from '../parts/inline';
 import { limitTexts } from '../parts/limits';
-import { RequestTitle } from '../parts/request-title';
-import { Code, Named, Written } from '../parts/text';
-import { Time } from '../parts/time';
+import { RequestTitle } from '../parts/request';
 
 interface ReplayResultProps {
   replay: DetailedReplay;
   days: number;
-  names: Names;
   /** Whether the reader may see what was asked for; others see the ids of requests. */
   mayReadRequests: boolean;
 }
 
 /** What a draft would have done with past requests, and where that differs from what was decided. */
-export function ReplayResult({ replay, days, names, mayReadRequests }: ReplayResultProps) {
+export function ReplayResult({ replay, days, mayReadRequests }: ReplayResultProps) {
   const { requests, complete, approve, deny, review, undecided, agrees, disagrees } = replay;
   if (requests === 0) return <p class="soft">There was no request in the last {days} days to try it on.</p>;
   const differing = `${disagrees.length}${disagrees.length === MAX_LISTED ? ' or more' : ''}`;
@@ -57,7 +53,7 @@ export function ReplayResult({ replay, days, names, mayReadRequests }: ReplayRes
         <ul class="lines disagreements">
           {disagrees.map(({ request, was, wouldBe }) => (
             <li>
-              {mayReadRequests ? <PastRequest request={request} names={names} /> : <Code text={request.id} />}
+              {mayReadRequests ? <PastRequest request={request} /> : <Code text={request.id} />}
               <span>
                 was <Badge state={was} />, would be <Badge state={wouldBe === 'approve' ? 'approved' : 'denied'} />
               </span>
@@ -69,7 +65,7 @@ export function ReplayResult({ replay, days, names, mayReadRequests }: ReplayRes
   );
 }
 
-function PastRequest({ request, names }: { request: PermissionRow; names: Names }) {
+function PastRequest({ request }: { request: PermissionRow }) {
   const { id, title, action, resource, agentId, scope, createdAt } = request;
   const limits = limitTexts(scope).map(([name, value]) => `${name} ${value}`);
   return (
@@ -78,7 +74,7 @@ function PastRequest({ request, names }: { request: PermissionRow; names: Names 
         <RequestTitle title={title} otherwise={`${action} on ${resource}`} />
       </a>
       <small>
-        <Named id={agentId} names={names} />, <Code text={action} /> <Written text={limits.join(', ')} />,{' '}
+        <Named id={agentId} />, <Code text={action} /> <Written text={limits.join(', ')} />,{' '}
         <Time at={formatTime(createdAt)} />
       </small>
     </span>

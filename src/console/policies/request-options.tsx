@@ -1,9 +1,8 @@
 import type { ReviewedPermission } from '../../permissions/permission';
 import type { PolicyRow } from '../../permissions/policies/policy';
-import type { Refusal } from '../frame/form';
-import { CheckBox } from '../parts/form';
-import { RequestTitle } from '../parts/request-title';
-import { Code, Written } from '../parts/text';
+import { CheckBox, FieldGroup, useFault } from '../parts/form';
+import { Code, Written } from '../parts/inline';
+import { RequestTitle } from '../parts/request';
 import { hasWildcard } from './from-request';
 
 /** The request from which a policy is made. */
@@ -64,27 +63,20 @@ interface RequestOptionsProps {
   approves: boolean;
   /** Whether the box is checked that accepts an approval without conditions. */
   acceptsAnyLimits: boolean;
-  refusal: Refusal | undefined;
 }
 
 /** What becomes of the request from which the policy is made, and of others like it. */
-export function RequestOptions({ request, prospect, approves, acceptsAnyLimits, refusal }: RequestOptionsProps) {
+export function RequestOptions({ request, prospect, approves, acceptsAnyLimits }: RequestOptionsProps) {
   const { row, isPending, mayApprove } = request;
-  const fault = refusal?.faults.get('any_limits');
+  const fault = useFault('any_limits');
   return (
     <>
       <input type="hidden" name="permission" value={row.id} />
       {prospect && <ProspectText {...prospect} />}
       {(fault || acceptsAnyLimits || !hasLimits(row)) && (
-        <fieldset aria-describedby={fault && 'any-limits-fault'}>
-          <legend>May it approve requests with any limits?</legend>
+        <FieldGroup legend="May it approve requests with any limits?" name="any_limits">
           <CheckBox label="Yes, whatever the limits are" name="any_limits" checked={acceptsAnyLimits} />
-          {fault && (
-            <p class="fault" id="any-limits-fault">
-              {fault}
-            </p>
-          )}
-        </fieldset>
+        </FieldGroup>
       )}
       {mayApprove && (
         <CheckBox label="Approve this request too, as it was asked for" name="approve" checked={approves} />

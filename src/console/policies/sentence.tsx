@@ -2,9 +2,8 @@ import type { Child } from 'hono/jsx';
 import { duration } from '../../lib/duration';
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json';
 import { SECOND } from '../../lib/time';
-import type { Names } from '../frame/names';
+import { Code, Named, Written } from '../parts/inline';
 import { valueText } from '../parts/limits';
-import { Code, Named, Written } from '../parts/text';
 import type { ShownPolicy } from './values';
 
 const VERBS = { approve: 'Approves', deny: 'Denies', review: 'Asks reviewers about' };
@@ -14,18 +13,17 @@ const MAX_LISTED = 3;
 
 type PolicySentenceProps = {
   policy: Omit<ShownPolicy, 'is_active' | 'name' | 'priority' | 'reason'>;
-  names: Names;
 };
 
 /** What a policy does with which requests, in plain words. */
-export function PolicySentence({ policy, names }: PolicySentenceProps) {
+export function PolicySentence({ policy }: PolicySentenceProps) {
   const { effect, actions, resources, agent_ids: agents, review } = policy;
   const conditions = Object.entries(policy.conditions as JsonObject);
   return (
     <p class="written">
       {VERBS[effect]} {isAny(actions) ? 'every action' : list(actions.map((text) => <Code text={text} />))} on{' '}
       {isAny(resources) ? 'every resource' : list(resources.map((text) => <Code text={text} />))} by{' '}
-      {agents === null ? 'every agent' : list(agents.map((id) => <Named id={id} names={names} />))}
+      {agents === null ? 'every agent' : list(agents.map((id) => <Named id={id} />))}
       {effect === 'approve' && conditions.length === 0 && ', whatever the limits are'}
       {conditions.length > 0 && ', if '}
       {list(
@@ -37,7 +35,7 @@ export function PolicySentence({ policy, names }: PolicySentenceProps) {
         'and',
         conditions.length,
       )}
-      .{review && <ReviewSentence review={review} names={names} />}
+      .{review && <ReviewSentence review={review} />}
       {effect !== 'deny' && <CapSentence policy={policy} />}
     </p>
   );
@@ -73,9 +71,9 @@ function conditionText(condition: Json): string {
   return parts.length > 0 ? parts.join(' and ') : 'is anything';
 }
 
-function ReviewSentence({ review, names }: { review: NonNullable<ShownPolicy['review']>; names: Names }) {
+function ReviewSentence({ review }: { review: NonNullable<ShownPolicy['review']> }) {
   const { approvals, passkey, escalation } = review;
-  const reviewers = people(review, names);
+  const reviewers = people(review);
   const isOne = approvals === 1;
   const who = reviewers.length > 0 ? 'of these' : `${isOne ? 'person' : 'people'} who may decide`;
   return (
@@ -85,7 +83,7 @@ function ReviewSentence({ review, names }: { review: NonNullable<ShownPolicy['re
       {reviewers.length > 0 && <>: {reviewers}</>}
       {escalation && (
         <>
-          ; after {duration(escalation.after * SECOND)} also {people(escalation, names)}
+          ; after {duration(escalation.after * SECOND)} also {people(escalation)}
         </>
       )}
       .
@@ -94,8 +92,8 @@ function ReviewSentence({ review, names }: { review: NonNullable<ShownPolicy['re
 }
 
 /** Reviewers by role and by name. */
-function people({ members, roles }: { members: string[] | null; roles: string[] | null }, names: Names): Child[] {
-  const named = (members ?? []).map((id) => <Named id={id} names={names} />);
+function people({ members, roles }: { members: string[] | null; roles: string[] | null }): Child[] {
+  const named = (members ?? []).map((id) => <Named id={id} />);
   return list([...(roles ?? []).map((role) => `every ${role}`), ...named], 'and');
 }
 

@@ -19,7 +19,7 @@ import { parseCredential } from '../../lib/credential';
 import { lazy } from '../../lib/lazy';
 import { formatTime } from '../../lib/time';
 import { sendPage } from '../frame/page';
-import { Time } from '../parts/time';
+import { Time } from '../parts/inline';
 import { consoleRoute } from '../session/access';
 import { type Challenge, useChallenge } from '../session/challenge';
 import { makeSession, setSessionCookie } from '../session/session';

@@ -145,7 +145,6 @@ function sendSignIn(c: HonoContext<AppEnv>, returnPath: string, refusal?: Refusa
             autocomplete="off"
             required
             hint="You can then do what the token may do, until it is deleted or expires."
-            refusal={refusal}
           />
           <button type="submit" class="quiet">
             Sign in with the token
@@ -162,7 +161,7 @@ function sendSignIn(c: HonoContext<AppEnv>, returnPath: string, refusal?: Refusa
 function tokenRefusal(error: unknown): Refusal {
   const status = error instanceof Problem ? PROBLEMS[error.code].status : 500;
   if (!(error instanceof Problem) || (status !== 401 && status !== 403)) throw error;
-  return { detail: 'You are not signed in.', status, faults: new Map([['token', error.detail]]) };
+  return { detail: 'You are not signed in.', status, faults: new Map([['token', error.detail]]), typed: {} };
 }
 
 export const signInRoutes = new Hono<AppEnv>()

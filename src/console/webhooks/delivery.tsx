@@ -5,12 +5,10 @@ import { redeliver } from '../../webhooks/deliveries/redeliver';
 import { requireLoaded } from '../../webhooks/webhook';
 import { type Refusal, refusalOf } from '../frame/form';
 import { sendPage, sendPart } from '../frame/page';
-import { Badge } from '../parts/badge';
-import { Action } from '../parts/form';
-import { Facts, Table } from '../parts/list';
-import { LiveWhile } from '../parts/live-while';
-import { Code, JsonText } from '../parts/text';
-import { Time } from '../parts/time';
+import { Facts, Table } from '../parts/blocks';
+import { Action, Alert } from '../parts/form';
+import { Badge, Code, JsonText, Time } from '../parts/inline';
+import { Live } from '../parts/live';
 import type { ConsoleContext } from '../session/access';
 
 type DeliveryContext = ConsoleContext<Awaited<ReturnType<typeof deliveryOfPath>>>;
@@ -33,10 +31,10 @@ export async function showDelivery(c: DeliveryContext, refusal?: Refusal): Promi
   const due = delivery.next_attempt_at;
   const isDueSoon = due !== null && Date.parse(due) < context.runtime.now() + MINUTE;
   const progress = (
-    <LiveWhile id="delivery" address={`${own}?part=progress`} seconds={INTERVAL} title={title} isLive={isDueSoon}>
+    <Live id="delivery" address={`${own}?part=progress`} seconds={INTERVAL} title={title} isLive={isDueSoon}>
       <Progress delivery={delivery} webhookMessageId={row.original ?? row.id} />
       {mayWrite && delivery.status !== 'pending' && <Action action={`${own}/redeliver`} label="Send it again" />}
-    </LiveWhile>
+    </Live>
   );
   if (c.req.query('part') === 'progress') return sendPart(c, progress);
   return sendPage(c, {
@@ -47,11 +45,7 @@ export async function showDelivery(c: DeliveryContext, refusal?: Refusal): Promi
         <p>
           <a href={path}>Back to the webhook</a>
         </p>
-        {refusal && (
-          <p class="notice bad" role="alert">
-            {refusal.detail}
-          </p>
-        )}
+        {refusal && <Alert>{refusal.detail}</Alert>}
         {progress}
         <Payload delivery={delivery} />
       </>

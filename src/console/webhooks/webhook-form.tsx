@@ -1,13 +1,14 @@
-import type { WebhookEvent } from '../../db/schema';
 import type { Webhook } from '../../webhooks/webhook';
 import type { Refusal, Form as SentForm } from '../frame/form';
-import type { Names } from '../frame/names';
+import { agentsOf, loadNames } from '../frame/names';
+import { sendPage } from '../frame/page';
 import { ShownState } from '../frame/shown-state';
-import { CheckBox, Form, TextField } from '../parts/form';
-import { Named } from '../parts/text';
+import { CheckBox, FieldGroup, Form, TextField } from '../parts/form';
+import { Named } from '../parts/inline';
+import type { SignedInRequest } from '../session/access';
 import { EVENTS } from './events';
 
-/** What the form of a webhook says, as texts. */
+/** What the form of a webhook says. */
 export interface WebhookFields {
   url: string;
   description: string;
@@ -35,108 +36,77 @@ export function inputOf({ agent_ids, ...fields }: WebhookFields) {
   return { ...fields, agent_ids: agent_ids.length > 0 ? agent_ids : null };
 }
 
-interface WebhookFormProps {
-  action: string;
-  fields: WebhookFields;
-  names: Names;
-  submit: string;
-  back: string;
-  /** When the webhook was changed last, if there is one already. */
-  updatedAt?: string;
-  refusal?: Refusal | undefined;
-}
-
-/** The form with which a webhook is created or changed. */
-export function WebhookForm({ action, fields, names, submit, back, updatedAt, refusal }: WebhookFormProps) {
-  const { url, description, events, agent_ids } = fields;
-  const agents = [...names.keys()].filter((id) => id.startsWith('agent_'));
-  const unnamed = agent_ids.filter((id) => !names.has(id));
-  return (
-    <Form action={action} refusal={refusal} class="card" creates={updatedAt === undefined}>
-      {updatedAt !== undefined && <ShownState updatedAt={updatedAt} />}
-      <TextField
-        label="URL"
-        name="url"
-        type="url"
-        value={url}
-        required
-        maxlength={2_048}
-        placeholder="https://hooks.example.com/countersign"
-        hint="Where the messages are sent: https, with a public host name."
-        refusal={refusal}
-      />
-      <TextField
-        label="Description (optional)"
-        name="description"
-        value={description}
-        maxlength={2_000}
-        hint="What it is for, so that others know."
-        refusal={refusal}
-      />
-      <fieldset aria-describedby={faultOf(refusal, 'events') && 'events-fault'}>
-        <legend>Events</legend>
-        {EVENTS.map(([event, meaning]) => (
-          <CheckBox
-            name="events"
-            value={event}
-            checked={events.includes(event)}
-            label={
-              <>
-                {meaning} <small class="line">{event}</small>
-              </>
-            }
-          />
-        ))}
-        <Fault
-          id="events-fault"
-          text={
-            faultOf(refusal, 'events') &&
-            (events.length === 0 ? 'Check at least one event.' : faultOf(refusal, 'events'))
-          }
+/** Answers with the form that changes a webhook, or creates one if there is none yet. */
+export async function sendWebhookForm(
+  c: SignedInRequest,
+  webhook: Webhook | null,
+  { url, description, events, agent_ids }: WebhookFields,
+  refusal?: Refusal,
+): Promise<Response> {
+  const names = await loadNames(c.var.signedIn.context, ['agents']);
+  const agents = new Set([...agentsOf(names).map(([id]) => id), ...agent_ids]);
+  const path = `/console/webhooks${webhook ? `/${webhook.id}` : ''}`;
+  return sendPage(c, {
+    title: webhook ? 'Change the webhook' : 'Create a webhook',
+    isNarrow: true,
+    names,
+    status: refusal?.status,
+    children: (
+      <Form action={webhook ? `${path}/edit` : path} refusal={refusal} class="card" creates={!webhook}>
+        {webhook && <ShownState updatedAt={webhook.updated_at} />}
+        <TextField
+          label="URL"
+          name="url"
+          type="url"
+          value={url}
+          required
+          maxlength={2_048}
+          placeholder="https://hooks.example.com/countersign"
+          hint="Where the messages are sent: https, with a public host name."
         />
-      </fieldset>
-      {agents.length + unnamed.length > 0 && (
-        <fieldset aria-describedby={faultOf(refusal, 'agent_ids') && 'agents-fault'}>
-          <legend>Agents</legend>
-          <p class="hint">
-            Limits the messages about agents (<code>audit.created</code>) to those that are checked. If none is checked,
-            all agents count.
-          </p>
-          <div class="choices">
-            {[...agents, ...unnamed].map((id) => (
-              <CheckBox
-                name="agent_ids"
-                value={id}
-                checked={agent_ids.includes(id)}
-                label={<Named id={id} names={names} />}
-              />
-            ))}
-          </div>
-          <Fault id="agents-fault" text={faultOf(refusal, 'agent_ids')} />
-        </fieldset>
-      )}
-      <p class="actions">
-        <button type="submit">{submit}</button>
-        <a href={back}>Cancel</a>
-      </p>
-    </Form>
-  );
+        <TextField
+          label="Description (optional)"
+          name="description"
+          value={description}
+          maxlength={2_000}
+          hint="What it is for, so that others know."
+        />
+        <FieldGroup
+          legend="Events"
+          name="events"
+          faultText={events.length === 0 ? 'Check at least one event.' : undefined}
+        >
+          {EVENTS.map(([event, meaning]) => (
+            <CheckBox
+              name="events"
+              value={event}
+              checked={events.includes(event)}
+              label={
+                <>
+                  {meaning} <small class="line">{event}</small>
+                </>
+              }
+            />
+          ))}
+        </FieldGroup>
+        {agents.size > 0 && (
+          <FieldGroup legend="Agents" name="agent_ids">
+            <p class="hint">
+              Limits the messages about agents (<code>audit.created</code>) to those that are checked. If none is
+              checked, all agents count.
+            </p>
+            <div class="choices">
+              {[...agents].map((id) => (
+                <CheckBox name="agent_ids" value={id} checked={agent_ids.includes(id)} label={<Named id={id} />} />
+              ))}
+            </div>
+          </FieldGroup>
+        )}
+        <p class="actions">
+          <button type="submit">{webhook ? 'Save the changes' : 'Create the webhook'}</button>
+          <a href={path}>Cancel</a>
+        </p>
+      </Form>
+    ),
+  });
 }
-
-/** What is wrong with a list, or with one of its members. */
-function faultOf(refusal: Refusal | undefined, list: string): string | undefined {
-  return [...(refusal?.faults ?? [])].find(([path]) => path === list || path.startsWith(`${list}.`))?.[1];
-}
-
-function Fault({ id, text }: { id: string; text: string | undefined }) {
-  return (
-    text !== undefined && (
-      <p class="fault" id={id}>
-        {text}
-      </p>
-    )
-  );
-}
-
-/** The events that a new webhook is for, unless somebody changes them. */
-export const ALL_EVENTS: readonly WebhookEvent[] = EVENTS.map(([event]) => event);

@@ -2,16 +2,15 @@ import { DELIVERY_STATUSES } from '../../db/schema';
 import { listDeliveries } from '../../webhooks/deliveries/list';
 import { presentWebhook, requireLoaded, type Webhook, type webhookOfPath } from '../../webhooks/webhook';
 import type { Refusal } from '../frame/form';
-import { loadNames, type Names } from '../frame/names';
-import { CsrfField, OnceField, sendPage } from '../frame/page';
-import { Action } from '../parts/form';
-import { Facts } from '../parts/list';
-import { Named, Written, WrittenText } from '../parts/text';
-import { Time } from '../parts/time';
+import { loadNames } from '../frame/names';
+import { sendPage } from '../frame/page';
+import { Facts, LinkButton } from '../parts/blocks';
+import { Action, Alert, Form } from '../parts/form';
+import { Named, Time, Written, WrittenText } from '../parts/inline';
 import type { ConsoleContext } from '../session/access';
 import { Deliveries } from './deliveries';
 import { eventsText } from './events';
-import { HowToVerify } from './how-to-verify';
+import { HowToVerify } from './secret';
 import { WebhookState } from './webhooks';
 
 export type WebhookContext = ConsoleContext<Awaited<ReturnType<typeof webhookOfPath>>>;
@@ -35,21 +34,18 @@ export async function showWebhook(c: WebhookContext, refusal?: Refusal): Promise
   const address = new URL(`/console/webhooks/${webhook.id}${new URL(c.req.url).search}`, c.req.url);
   return sendPage(c, {
     title: webhook.url,
+    names,
     heading: <Written text={webhook.url} />,
     status: refusal?.status,
     children: (
       <>
-        {refusal && (
-          <p class="notice bad" role="alert">
-            {refusal.detail}
-          </p>
-        )}
+        {refusal && <Alert>{refusal.detail}</Alert>}
         <p class="actions">
           <WebhookState webhook={webhook} />
           {webhook.disabled_reason && <span>{webhook.disabled_reason}</span>}
         </p>
         {webhook.description && <WrittenText text={webhook.description} label="Description" />}
-        <AboutWebhook webhook={webhook} names={names} />
+        <AboutWebhook webhook={webhook} />
         {context.principal.scopes.includes('webhooks:write') && <Changes webhook={webhook} />}
         <Deliveries webhook={webhook} page={deliveries} status={status} address={address} />
         <HowToVerify />
@@ -58,7 +54,7 @@ export async function showWebhook(c: WebhookContext, refusal?: Refusal): Promise
   });
 }
 
-function AboutWebhook({ webhook, names }: { webhook: Webhook; names: Names }) {
+function AboutWebhook({ webhook }: { webhook: Webhook }) {
   const { events, agent_ids, created_at, updated_at } = webhook;
   return (
     <Facts
@@ -72,7 +68,7 @@ function AboutWebhook({ webhook, names }: { webhook: Webhook; names: Names }) {
             <ul>
               {agent_ids.map((id) => (
                 <li>
-                  <Named id={id} names={names} />
+                  <Named id={id} />
                 </li>
               ))}
             </ul>
@@ -92,9 +88,7 @@ function Changes({ webhook: { id, is_active, updated_at } }: { webhook: Webhook 
     <>
       <div class="actions">
         {is_active && <Action action={`${path}/test`} label="Send a test" />}
-        <a class="button quiet small" href={`${path}/edit`}>
-          Change
-        </a>
+        <LinkButton href={`${path}/edit`} label="Change" kind="quiet small" />
         <Action
           action={`${path}/switch`}
           label={is_active ? 'Switch off' : 'Switch on'}
@@ -105,9 +99,7 @@ function Changes({ webhook: { id, is_active, updated_at } }: { webhook: Webhook 
       <div class="part">
         <details>
           <summary>Make a new secret</summary>
-          <form method="post" action={`${path}/rotate-secret`} class="asking">
-            <CsrfField />
-            <OnceField />
+          <Form action={`${path}/rotate-secret`} class="asking" creates>
             <p>
               For 24 hours both secrets sign every message, so that you can change the receiver. If you do this twice
               within that time, the older secret ends at once.
@@ -117,19 +109,18 @@ function Changes({ webhook: { id, is_active, updated_at } }: { webhook: Webhook 
                 Make a new secret
               </button>
             </p>
-          </form>
+          </Form>
         </details>
         <details>
           <summary>Delete the webhook</summary>
-          <form method="post" action={`${path}/delete`} class="asking">
-            <CsrfField />
+          <Form action={`${path}/delete`} class="asking">
             <p>Nothing more is sent to it, and its deliveries are deleted too. This cannot be undone.</p>
             <p>
               <button type="submit" class="danger small">
                 Delete the webhook
               </button>
             </p>
-          </form>
+          </Form>
         </details>
       </div>
     </>

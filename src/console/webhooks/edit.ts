@@ -4,13 +4,11 @@ import type { RequestContext } from '../../http/context';
 import { equalJson, type Json } from '../../lib/json';
 import { updateWebhook, WebhookUpdate } from '../../webhooks/update';
 import { presentWebhook, requireLoaded, type Webhook, webhookOfPath } from '../../webhooks/webhook';
-import { type Refusal, readForm, refusalOf, validate } from '../frame/form';
-import { loadNames } from '../frame/names';
-import { sendPage } from '../frame/page';
+import { readForm, refusalOf, validate } from '../frame/form';
 import { requireUnchanged } from '../frame/shown-state';
-import type { ConsoleContext, SignedInRequest } from '../session/access';
+import type { ConsoleContext } from '../session/access';
 import { agentsInForm } from './create';
-import { fieldsOf, inputOf, readWebhookFields, type WebhookFields, WebhookForm } from './webhook-form';
+import { fieldsOf, inputOf, readWebhookFields, sendWebhookForm, type WebhookFields } from './webhook-form';
 
 /** The preload of a change: the webhook in the path, and those agents of the form that the account has. */
 export async function webhookInForm(c: RequestContext, reader: Reader, owner: SQL<number>) {
@@ -20,7 +18,7 @@ export async function webhookInForm(c: RequestContext, reader: Reader, owner: SQ
 /** Shows the form that changes the webhook in the path. */
 export function showWebhookForm(c: ConsoleContext<Awaited<ReturnType<typeof webhookOfPath>>>): Promise<Response> {
   const webhook = presentWebhook(requireLoaded(c.var.loaded.webhook, 'webhook'));
-  return sendForm(c, webhook, fieldsOf(webhook));
+  return sendWebhookForm(c, webhook, fieldsOf(webhook));
 }
 
 /** Changes the fields that differ from the webhook as it is. If that is refused, shows the form again and why. */
@@ -36,7 +34,7 @@ export async function editWebhook(c: ConsoleContext<Awaited<ReturnType<typeof we
       await updateWebhook(c.var.signedIn.context, { id: webhook.id, agents: c.var.loaded.agents ?? [], ...input });
     }
   } catch (error) {
-    return sendForm(c, webhook, fields, refusalOf(error));
+    return sendWebhookForm(c, webhook, fields, refusalOf(error));
   }
   return c.redirect(`/console/webhooks/${webhook.id}`, 303);
 }
@@ -60,28 +58,4 @@ function changedFields(before: WebhookFields, after: WebhookFields) {
 /** The order in which events and agents are checked has no meaning. */
 function sorted(value: Json): Json {
   return Array.isArray(value) ? value.toSorted() : value;
-}
-
-async function sendForm(
-  c: SignedInRequest,
-  { id, updated_at }: Webhook,
-  fields: WebhookFields,
-  refusal?: Refusal,
-): Promise<Response> {
-  const names = await loadNames(c.var.signedIn.context, ['agents']);
-  const path = `/console/webhooks/${id}`;
-  return sendPage(c, {
-    title: 'Change the webhook',
-    isNarrow: true,
-    status: refusal?.status,
-    children: (
-      <WebhookForm
-        {...{ fields, names, refusal }}
-        updatedAt={updated_at}
-        action={`${path}/edit`}
-        submit="Save the changes"
-        back={path}
-      />
-    ),
-  });
 }

@@ -1,6 +1,25 @@
 import type { Child } from 'hono/jsx';
 import type { Page } from '../../http/page';
 
+interface SectionProps {
+  /** Tells the section from the others of its page. */
+  name: string;
+  title: Child;
+  class?: string;
+  id?: string;
+  children: Child;
+}
+
+/** A part of a page below a heading. */
+export function Section({ name, title, class: className = 'card', id, children }: SectionProps) {
+  return (
+    <section class={className} id={id} aria-labelledby={`${name}-title`}>
+      <h2 id={`${name}-title`}>{title}</h2>
+      {children}
+    </section>
+  );
+}
+
 /** The link to the next page of a list; nothing on the last one. */
 export function NextPage({
   page,
@@ -14,9 +33,7 @@ export function NextPage({
   if (page.next_cursor === null) return null;
   return (
     <p class="actions">
-      <a class="button quiet" href={withParameters(address, { cursor: page.next_cursor })} rel="next">
-        {label}
-      </a>
+      <LinkButton href={withParameters(address, { cursor: page.next_cursor })} label={label} kind="quiet" rel="next" />
     </p>
   );
 }
@@ -81,5 +98,61 @@ export function Facts({ facts }: { facts: readonly (readonly [name: string, valu
           ),
       )}
     </dl>
+  );
+}
+
+interface LinkButtonProps {
+  href: string;
+  label: string;
+  /** By default the button is the main one of its page. */
+  kind?: 'quiet' | 'quiet small' | 'small';
+  rel?: string;
+}
+
+/** A link that looks like a button. */
+export function LinkButton({ href, label, kind, rel }: LinkButtonProps) {
+  return (
+    <a class={kind === undefined ? 'button' : `button ${kind}`} href={href} rel={rel}>
+      {label}
+    </a>
+  );
+}
+
+interface TabsProps<T> {
+  label: string;
+  /** What each tab shows, with its name. */
+  tabs: readonly (readonly [value: T, name: string])[];
+  current: T;
+  address: (value: T) => string;
+}
+
+/** The views of a page, of which one is shown. */
+export function Tabs<T>({ label, tabs, current, address }: TabsProps<T>) {
+  return (
+    <nav class="tabs" aria-label={label}>
+      {tabs.map(([value, name]) => (
+        <a href={address(value)} aria-current={value === current ? 'page' : undefined}>
+          {name}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+interface ToCopyProps {
+  id: string;
+  text: string;
+  label: string;
+}
+
+/** A text with a button to copy it. Without the script one click selects all of it. */
+export function ToCopy({ id, text, label }: ToCopyProps) {
+  return (
+    <section class="to-copy" aria-label={label}>
+      <pre id={id}>{text}</pre>
+      <button type="button" class="quiet small" data-copy={id} aria-live="polite" hidden>
+        Copy
+      </button>
+    </section>
   );
 }
