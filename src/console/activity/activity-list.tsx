@@ -4,13 +4,8 @@ import { usePage } from '../frame/page-context';
 import { Device, Named, Time, Written } from '../parts/inline';
 import { ACTIONS, withArticle } from './words';
 
-interface ActivityListProps {
-  records: readonly Activity[];
-  scopes: readonly Scope[];
-}
-
 /** What people did to the account, one sentence for each action. */
-export function ActivityList({ records, scopes }: ActivityListProps) {
+export function ActivityList({ records, scopes }: { records: readonly Activity[]; scopes: readonly Scope[] }) {
   return (
     <ul class="activity">
       {records.map((record) => {
@@ -72,14 +67,8 @@ const PAGES: Record<string, readonly [path: string, scope: Scope]> = {
 /** Kinds whose names are loaded, so that one without a name is deleted. */
 const NAMED = ['agent', 'policy', 'member'];
 
-interface TargetProps {
-  id: string;
-  kind: string;
-  scopes: readonly Scope[];
-}
-
 /** What it was done to: `the agent Mailer`, or `a webhook` for kinds without names. It leads to its page while there is one. */
-function Target({ id, kind, scopes }: TargetProps) {
+function Target({ id, kind, scopes }: { id: string; kind: string; scopes: readonly Scope[] }) {
   const { names } = usePage();
   const [prefix = ''] = id.split('_', 1);
   const [path, scope] = PAGES[prefix] ?? [];

@@ -46,13 +46,7 @@ function readQuery(c: ConsoleContext): Typed {
   return Object.fromEntries(given.filter(([, value]) => value !== ''));
 }
 
-interface FiltersProps {
-  typed: Typed;
-  refusal: Refusal | undefined;
-  address: URL;
-}
-
-function Filters({ typed, refusal, address }: FiltersProps) {
+function Filters({ typed, refusal, address }: { typed: Typed; refusal: Refusal | undefined; address: URL }) {
   const { names } = usePage();
   const { actor = '', target } = typed;
   const people = [...names].filter(([id]) => id.startsWith('member_'));

@@ -85,24 +85,8 @@ function AgentRow({ agent }: { agent: Agent }) {
       </div>
       <div class="side">
         <Badge state={is_active ? 'on' : 'off'} />
-        <p class="soft">
-          {last_activity_at ? (
-            <>
-              Last active <TimeSince at={last_activity_at} />
-            </>
-          ) : (
-            'Never active'
-          )}
-        </p>
-        <p class="soft">
-          {owner_id ? (
-            <>
-              Owner: <Named id={owner_id} />
-            </>
-          ) : (
-            'No owner'
-          )}
-        </p>
+        <p class="soft">{last_activity_at ? ['Last active ', <TimeSince at={last_activity_at} />] : 'Never active'}</p>
+        <p class="soft">{owner_id ? ['Owner: ', <Named id={owner_id} />] : 'No owner'}</p>
       </div>
     </li>
   );

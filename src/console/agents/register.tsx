@@ -27,11 +27,7 @@ export async function registerAgent(c: ConsoleContext): Promise<Response> {
     return sendPage(c, {
       title: `${visibleText(agent.name)} is registered`,
       status: 201,
-      heading: (
-        <>
-          <Written text={agent.name} /> is registered
-        </>
-      ),
+      heading: [<Written text={agent.name} />, ' is registered'],
       children: (
         <>
           <Section name="key" title="Its key">

@@ -14,11 +14,7 @@ export async function rotateKey(c: AgentContext): Promise<Response> {
   const { api_key, old_key_expires_at } = await c.var.once((context) => rotateAgentKey(context, { id, ...input }));
   return sendPage(c, {
     title: `A new key for ${visibleText(name)}`,
-    heading: (
-      <>
-        A new key for <Written text={name} />
-      </>
-    ),
+    heading: ['A new key for ', <Written text={name} />],
     isNarrow: true,
     children: (
       <>

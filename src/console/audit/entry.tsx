@@ -9,8 +9,8 @@ import { Badge, Code, JsonText, Named, Time } from '../parts/inline';
 import { Story } from '../permission/story';
 import type { ConsoleContext } from '../session/access';
 import { DetailsTable } from './details-table';
+import { Gap } from './entry-list';
 import { auditAddress } from './filters';
-import { Gap } from './gap';
 import { Verify } from './verify';
 import { EntryInWords, EVENT_NAMES } from './words';
 

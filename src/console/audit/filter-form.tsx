@@ -58,14 +58,8 @@ export function FilterForm({ filters, refusal }: FilterProps & { refusal: Refusa
   );
 }
 
-interface TimeFieldProps {
-  label: string;
-  name: 'start_date' | 'end_date';
-  filters: Filters;
-}
-
 /** A time in UTC. A text that is no time is shown as it was typed, in a field that can hold it. */
-function TimeField({ label, name, filters }: TimeFieldProps) {
+function TimeField({ label, name, filters }: { label: string; name: 'start_date' | 'end_date'; filters: Filters }) {
   const text = filters[name];
   const time = text === undefined ? Number.NaN : boundOf(text, name);
   const isWrong = text !== undefined && Number.isNaN(time);

@@ -8,6 +8,11 @@ export type Filters = { [name in FilterName]?: string };
 /** The filters that an export can have too. */
 const EXPORTED: readonly FilterName[] = ['agent_id', 'event_type', 'start_date', 'end_date'];
 
+/** Whether the filters leave out entries of the time that they select. */
+export function isNarrowed(filters: Filters): boolean {
+  return ['agent_id', 'event_type', 'action', 'permission_id'].some((name) => name in filters);
+}
+
 /** The date and time of an HTML field, which has no offset. */
 const LOCAL_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?$/;
 

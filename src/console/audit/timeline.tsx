@@ -2,7 +2,7 @@ import { scaleLinear, scaleUtc } from 'd3-scale';
 import type { AuditHistogram } from '../../audit/get-histogram';
 import { formatTime } from '../../lib/time';
 import { LinkButton, Table } from '../parts/blocks';
-import { auditAddress, type Filters } from './filters';
+import { auditAddress, type Filters, isNarrowed } from './filters';
 import { rangesAround, type Span, selectRange, stepText } from './span';
 
 /** The height of the highest bar, and of the chart with its labels, in pixels. */
@@ -39,7 +39,6 @@ export function Timeline({ span, histogram, filters, now, kept }: TimelineProps)
   });
   const total = bars.reduce((sum, { entries }) => sum + entries, 0);
   const around = rangesAround(span, { now, kept });
-  const isFiltered = ['agent_id', 'event_type', 'action', 'permission_id'].some((name) => name in filters);
   return (
     <section class="card" aria-labelledby="timeline-title">
       <div class="bar">
@@ -71,7 +70,7 @@ export function Timeline({ span, histogram, filters, now, kept }: TimelineProps)
         <span data-with-script hidden>
           , or drag over several
         </span>
-        .{isFiltered && ' The timeline counts all entries, also those that the filters leave out.'}
+        .{isNarrowed(filters) && ' The timeline counts all entries, also those that the filters leave out.'}
       </p>
       {total > 0 && (
         <details>

@@ -153,11 +153,7 @@ function DecidedRow({ permission }: { permission: Permission }) {
   const by = policy_id ?? decided_by;
   return (
     <RequestRow request={permission} agent={<Named id={agent_id} />}>
-      {by && (
-        <>
-          by <Named id={by} />,{' '}
-        </>
-      )}
+      {by && ['by ', <Named id={by} />, ', ']}
       <Time at={decided_at ?? expires_at} />
     </RequestRow>
   );
@@ -174,13 +170,8 @@ function Views({ current, address }: { current: PermissionStatus; address: URL }
   );
 }
 
-interface AgentFilterProps {
-  address: URL;
-  current: string | undefined;
-}
-
 /** Limits the list to one agent. */
-function AgentFilter({ address, current }: AgentFilterProps) {
+function AgentFilter({ address, current }: { address: URL; current: string | undefined }) {
   const agents = agentsOf(usePage().names);
   if (agents.length < 2 && current === undefined) return null;
   return (

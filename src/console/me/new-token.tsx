@@ -112,14 +112,8 @@ function sendToken(c: ConsoleContext, { token, name, expires_at }: CreatedUserTo
       </p>
       <ToCopy id="secret" text={token} label="The user token" />
       <p>
-        {expires_at === null ? (
-          'It never expires.'
-        ) : (
-          <>
-            It expires <Time at={expires_at} />.
-          </>
-        )}{' '}
-        Try it at a terminal:
+        {expires_at === null ? 'It never expires.' : ['It expires ', <Time at={expires_at} />, '.']} Try it at a
+        terminal:
       </p>
       <pre>{`curl ${config.publicUrl}/v1/me \\\n  -H 'Authorization: Bearer ${token}'`}</pre>
       <p class="actions">

@@ -30,12 +30,7 @@ export function Standing({ me, signedIn, tokens }: StandingProps) {
         <strong>
           <Written text={used?.name ?? `${used?.token_prefix ?? token}…`} />
         </strong>
-        {used?.expires_at && (
-          <>
-            , which expires on <Time at={used.expires_at} />
-          </>
-        )}
-        . This session ends with the token.
+        {used?.expires_at && [', which expires on ', <Time at={used.expires_at} />]}. This session ends with the token.
       </p>
       <AllowedScopes scopes={scopes} />
       <p class="hint">

@@ -9,13 +9,8 @@ import { Action } from '../parts/form';
 import { Badge, Time, TimeSince, Written } from '../parts/inline';
 import { type ConsoleContext, requireScopes } from '../session/access';
 
-interface TokensProps {
-  tokens: readonly UserToken[];
-  principal: UserPrincipal;
-}
-
 /** The user tokens of the member, or of the account for a session of one of its tokens. */
-export function Tokens({ tokens, principal }: TokensProps) {
+export function Tokens({ tokens, principal }: { tokens: readonly UserToken[]; principal: UserPrincipal }) {
   const { now } = usePage();
   const isPerson = principal.token === null;
   const mayDelete = isPerson || principal.scopes.includes('account:write');
@@ -36,21 +31,8 @@ export function Tokens({ tokens, principal }: TokensProps) {
                 <small>
                   <code>{token.token_prefix}…</code>{' '}
                   {token.scopes.length === 1 ? '1 scope' : `${token.scopes.length} scopes`},{' '}
-                  {token.last_used_at === null ? (
-                    'never used'
-                  ) : (
-                    <>
-                      used <TimeSince at={token.last_used_at} />
-                    </>
-                  )}
-                  ,{' '}
-                  {token.expires_at === null ? (
-                    'never expires'
-                  ) : (
-                    <>
-                      until <Time at={token.expires_at} />
-                    </>
-                  )}
+                  {token.last_used_at === null ? 'never used' : ['used ', <TimeSince at={token.last_used_at} />]},{' '}
+                  {token.expires_at === null ? 'never expires' : ['until ', <Time at={token.expires_at} />]}
                 </small>
               </span>
               {mayDelete && <Action action={`/console/me/tokens/${token.id}/delete`} label="Delete" />}

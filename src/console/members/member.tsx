@@ -80,11 +80,7 @@ export async function sendMember(
       </div>
     </>
   );
-  const heading = (
-    <>
-      <Written text={memberName(member)} /> <Badge state={member.status} />
-    </>
-  );
+  const heading = [<Written text={memberName(member)} />, ' ', <Badge state={member.status} />];
   return sendPage(c, { title: memberName(member), heading, names, status: refused?.refusal.status, children });
 }
 
@@ -140,11 +136,7 @@ function Passkeys({ passkeys }: { passkeys: readonly Passkey[] }) {
                 <Written text={name} />
                 <small>
                   added <Time at={added_at} />
-                  {removed_at !== null && (
-                    <>
-                      , removed <Time at={removed_at} />
-                    </>
-                  )}
+                  {removed_at !== null && [', removed ', <Time at={removed_at} />]}
                 </small>
               </span>
               {removed_at !== null && <Badge state="removed" />}

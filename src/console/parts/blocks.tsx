@@ -59,14 +59,8 @@ export function Empty({ title, children }: { title: string; children?: Child }) 
   );
 }
 
-interface TableProps {
-  caption: string;
-  columns: string[];
-  children: Child;
-}
-
 /** A table that scrolls by itself where the window is narrow. */
-export function Table({ caption, columns, children }: TableProps) {
+export function Table({ caption, columns, children }: { caption: string; columns: string[]; children: Child }) {
   return (
     <section class="table" aria-label={`Table: ${caption}`} tabindex={0}>
       <table>
@@ -139,14 +133,8 @@ export function Tabs<T>({ label, tabs, current, address }: TabsProps<T>) {
   );
 }
 
-interface ToCopyProps {
-  id: string;
-  text: string;
-  label: string;
-}
-
 /** A text with a button to copy it. Without the script one click selects all of it. */
-export function ToCopy({ id, text, label }: ToCopyProps) {
+export function ToCopy({ id, text, label }: { id: string; text: string; label: string }) {
   return (
     <section class="to-copy" aria-label={label}>
       <pre id={id}>{text}</pre>

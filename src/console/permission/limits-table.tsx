@@ -60,13 +60,7 @@ function addedKeys(requested: JsonObject, later: JsonObject | undefined): string
   return Object.keys(later ?? {}).filter((key) => !Object.hasOwn(requested, key));
 }
 
-interface RowProps {
-  name: string;
-  requested: Json | undefined;
-  later: (Json | undefined)[];
-}
-
-function Row({ name, requested, later }: RowProps) {
+function Row({ name, requested, later }: { name: string; requested: Json | undefined; later: (Json | undefined)[] }) {
   return (
     <tr>
       <th scope="row">

@@ -31,15 +31,9 @@ export function Outcome({ permission, isWithdrawn, refusal, next }: OutcomeProps
       {refusal && <Alert>{refusal.detail} Your decision was not taken.</Alert>}
       {status === 'expired' && (
         <p>
-          {isWithdrawn ? (
-            <>
-              The agent took its request back: <Time at={updated_at} />.
-            </>
-          ) : (
-            <>
-              Nobody decided in time: until <Time at={expires_at} />.
-            </>
-          )}{' '}
+          {isWithdrawn
+            ? ['The agent took its request back: ', <Time at={updated_at} />, '.']
+            : ['Nobody decided in time: until ', <Time at={expires_at} />, '.']}{' '}
           The agent may not do it.
         </p>
       )}

@@ -4,12 +4,8 @@ import { Badge, Named, Time, Written } from '../parts/inline';
 import { limitTexts } from '../parts/limits';
 import { RequestTitle } from '../parts/request';
 
-interface SimilarRequestsProps {
-  permissions: Permission[];
-}
-
 /** What was decided about other requests of the same agent for the same action. */
-export function SimilarRequests({ permissions }: SimilarRequestsProps) {
+export function SimilarRequests({ permissions }: { permissions: Permission[] }) {
   return (
     <Section name="similar" title="Other requests of this agent for this action" class="part">
       {permissions.length === 0 ? (

@@ -1,3 +1,4 @@
+import type { Child } from 'hono/jsx';
 import { type AuditEntry, detailsOf } from '../../audit/entry';
 import type { Id } from '../../lib/typeid';
 import { Section } from '../parts/blocks';
@@ -41,7 +42,7 @@ export function Story({ entries, current }: StoryProps) {
                   <span>
                     <Named id={vote.by} /> voted to {vote.decision},{' '}
                     {vote.signed ? 'signed with a passkey' : 'not signed'}
-                    <Reason text={vote.reason} />
+                    {reasonText(vote.reason)}
                   </span>
                 </li>
               ))}
@@ -55,7 +56,7 @@ export function Story({ entries, current }: StoryProps) {
                       by <Named id={details.decided_by} />
                     </>
                   )}
-                  <Reason text={details.votes ? null : details.decision_reason} />{' '}
+                  {reasonText(details.votes ? null : details.decision_reason)}{' '}
                   {id === current ? (
                     `(this entry, #${sequence})`
                   ) : (
@@ -71,11 +72,6 @@ export function Story({ entries, current }: StoryProps) {
   );
 }
 
-function Reason({ text }: { text: string | null }) {
-  if (text === null) return null;
-  return (
-    <>
-      : “<Written text={text} />”
-    </>
-  );
+function reasonText(text: string | null): Child {
+  return text !== null && [': “', <Written text={text} />, '”'];
 }

@@ -23,11 +23,7 @@ export function Votes({ review, row, standing }: VotesProps) {
         Review: {approvals} of {review.approvals_required} {review.approvals_required === 1 ? 'approval' : 'approvals'}
       </h2>
       <p class="soft">
-        {review.policy_id && (
-          <>
-            The policy “<Named id={review.policy_id} />” asks for it.{' '}
-          </>
-        )}
+        {review.policy_id && ['The policy “', <Named id={review.policy_id} />, '” asks for it. ']}
         Reviewers: <Reviewers review={review} />.
         {row.status === 'pending' && standing === 'decide' && ' You are one of them, and may approve.'}
         {review.passkey && ' Every approval is signed with a passkey.'}
@@ -58,11 +54,7 @@ export function Votes({ review, row, standing }: VotesProps) {
                 )}
                 <small>
                   <Time at={at} />, {WAYS[via]}
-                  {reason && (
-                    <>
-                      : “<Written text={reason} />”
-                    </>
-                  )}
+                  {reason && [': “', <Written text={reason} />, '”']}
                 </small>
               </span>
             </li>

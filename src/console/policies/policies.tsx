@@ -63,15 +63,8 @@ function withTime(policy: Policy) {
   return { ...policy, createdAt: Date.parse(policy.created_at) };
 }
 
-interface StepProps {
-  number: number;
-  title: string;
-  hint?: string;
-  policies: Policy[];
-}
-
 /** One step of the evaluation, with its policies. */
-function Step({ number, title, hint, policies }: StepProps) {
+function Step({ number, title, hint, policies }: { number: number; title: string; hint?: string; policies: Policy[] }) {
   return (
     <section class="part">
       <h2>

@@ -27,11 +27,11 @@ export function PolicySentence({ policy }: PolicySentenceProps) {
       {effect === 'approve' && conditions.length === 0 && ', whatever the limits are'}
       {conditions.length > 0 && ', if '}
       {list(
-        conditions.map(([key, condition]) => (
-          <>
-            <Code text={key} /> <Written text={conditionText(condition as Json)} />
-          </>
-        )),
+        conditions.map(([key, condition]) => [
+          <Code text={key} />,
+          ' ',
+          <Written text={conditionText(condition as Json)} />,
+        ]),
         'and',
         conditions.length,
       )}
@@ -81,12 +81,7 @@ function ReviewSentence({ review }: { review: NonNullable<ShownPolicy['review']>
       {' '}
       {approvals} {who} {isOne ? 'has' : 'have'} to approve{passkey && ', with a passkey'}
       {reviewers.length > 0 && <>: {reviewers}</>}
-      {escalation && (
-        <>
-          ; after {duration(escalation.after * SECOND)} also {people(escalation)}
-        </>
-      )}
-      .
+      {escalation && ['; after ', duration(escalation.after * SECOND), ' also ', people(escalation)]}.
     </>
   );
 }

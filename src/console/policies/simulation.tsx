@@ -44,13 +44,8 @@ export function simulate(c: Pick<RequestContext, 'req'>, policies: ActivePolicy[
   }
 }
 
-interface SimulationFormProps {
-  query: Record<string, string>;
-  simulated: Simulated;
-}
-
 /** A form that asks what the policies would decide about a request, and the answer. Its address can be shared. */
-export function SimulationForm({ query, simulated }: SimulationFormProps) {
+export function SimulationForm({ query, simulated }: { query: Record<string, string>; simulated: Simulated }) {
   const agents = agentsOf(usePage().names);
   const refusal = simulated?.refusal;
   return (

@@ -154,13 +154,7 @@ async function joinWithPasskey(c: RequestContext, { name, response }: z.output<R
   return acceptInvitation(c, invitation, { challenge, identity: null, passkey: { name, ...passkey } });
 }
 
-interface JoinWithProviderProps {
-  oidc: OidcConfig | null;
-  email: string | null;
-  action: string;
-}
-
-function JoinWithProvider({ oidc, email, action }: JoinWithProviderProps) {
+function JoinWithProvider({ oidc, email, action }: { oidc: OidcConfig | null; email: string | null; action: string }) {
   if (!oidc?.client) return null;
   return (
     <>
