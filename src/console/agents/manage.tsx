@@ -5,7 +5,7 @@ import type { Names } from '../frame/names';
 import { usePage } from '../frame/page-context';
 import { ShownState } from '../frame/shown-state';
 import { Section } from '../parts/blocks';
-import { Action, Form, SelectField, TextField } from '../parts/form';
+import { Action, Form, SelectField, Submit, TextField } from '../parts/form';
 import { visibleText, Written } from '../parts/inline';
 import { AgentFields, type Owner } from './fields';
 
@@ -59,9 +59,7 @@ export function Manage({ agent, owners, refused }: ManageProps) {
         <Form action={path} refusal={refusalAt('edit')}>
           <ShownState updatedAt={agent.updated_at} />
           <AgentFields {...editProps(agent, usePage().names, owners)} />
-          <p class="actions">
-            <button type="submit">Save</button>
-          </p>
+          <Submit label="Save" />
         </Form>
       </details>
       <details>
@@ -75,9 +73,7 @@ export function Manage({ agent, owners, refused }: ManageProps) {
             options={GRACE_PERIODS}
             hint="Keys that were replaced before keep the end that they have, unless all end now."
           />
-          <p class="actions">
-            <button type="submit">Make a new key</button>
-          </p>
+          <Submit label="Make a new key" />
         </Form>
       </details>
       <details open={refused?.form === 'delete'}>
@@ -98,11 +94,7 @@ export function Manage({ agent, owners, refused }: ManageProps) {
               </>
             }
           />
-          <p class="actions">
-            <button type="submit" class="danger">
-              Delete the agent
-            </button>
-          </p>
+          <Submit label="Delete the agent" kind="danger" />
         </Form>
       </details>
     </Section>

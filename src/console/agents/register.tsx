@@ -2,7 +2,7 @@ import { AgentCreation, createAgent } from '../../agents/create';
 import { type Refusal, readForm, refusalOf, validate } from '../frame/form';
 import { sendPage } from '../frame/page';
 import { LinkButton, Section, ToCopy } from '../parts/blocks';
-import { Form } from '../parts/form';
+import { Form, Submit } from '../parts/form';
 import { visibleText, Written } from '../parts/inline';
 import type { ConsoleContext } from '../session/access';
 import { AgentFields, loadOwners } from './fields';
@@ -56,10 +56,7 @@ async function sendForm(c: ConsoleContext, refusal?: Refusal): Promise<Response>
     children: (
       <Form action="/console/agents" refusal={refusal} class="card" creates>
         <AgentFields values={{ owner_id: c.var.signedIn.context.principal.member?.id ?? '' }} owners={owners} />
-        <p class="actions">
-          <button type="submit">Register it</button>
-          <LinkButton href="/console/agents" label="Cancel" kind="quiet" />
-        </p>
+        <Submit label="Register it" cancel="/console/agents" />
       </Form>
     ),
   });

@@ -3,7 +3,7 @@ import { DAY } from '../../lib/time';
 import type { Refusal } from '../frame/form';
 import { agentsOf } from '../frame/names';
 import { usePage } from '../frame/page-context';
-import { Alert, RefusalProvider, SelectField, TextField, withCurrent } from '../parts/form';
+import { Alert, RefusalProvider, SelectField, Submit, TextField, withCurrent } from '../parts/form';
 import { Code, Named } from '../parts/inline';
 import { auditAddress, type Filters } from './filters';
 import { formatUtc } from './timeline';
@@ -50,9 +50,7 @@ export function FilterForm({ filters, refusal }: FilterProps & { refusal: Refusa
             {permission_id && <TextField label="Request" name="permission_id" value={permission_id} />}
           </div>
         </RefusalProvider>
-        <p class="actions">
-          <button type="submit">Show</button>
-        </p>
+        <Submit label="Show" />
       </form>
     </details>
   );

@@ -4,7 +4,7 @@ import { EVENT_TYPES } from '../../db/schema';
 import { type Refusal, readAddress, readForm, refusalOf, type Form as SentForm, validate } from '../frame/form';
 import { agentsOf, loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
-import { CheckBox, DateField, Form, SelectField, withCurrent } from '../parts/form';
+import { CheckBox, DateField, Form, SelectField, Submit, withCurrent } from '../parts/form';
 import type { ConsoleContext } from '../session/access';
 import { dayText } from './wording';
 
@@ -103,10 +103,7 @@ async function sendForm(
             </>
           }
         />
-        <p class="actions">
-          <button type="submit">Start the export</button>
-          <a href="/console/exports">Cancel</a>
-        </p>
+        <Submit label="Start the export" cancel="/console/exports" />
       </Form>
     ),
   });

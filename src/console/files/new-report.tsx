@@ -3,7 +3,7 @@ import { createReport, ReportCreation } from '../../audit/reports/create';
 import { REPORT_FORMATS, REPORT_TYPES } from '../../audit/reports/report';
 import { type Refusal, readAddress, readForm, refusalOf, type Form as SentForm, validate } from '../frame/form';
 import { sendPage } from '../frame/page';
-import { DateField, Form, SelectField } from '../parts/form';
+import { DateField, Form, SelectField, Submit } from '../parts/form';
 import type { ConsoleContext } from '../session/access';
 import { dayText } from './wording';
 
@@ -71,10 +71,7 @@ function sendForm(
           value={format}
           options={REPORT_FORMATS.map((name) => [name, FORMAT_NAMES[name]] as const)}
         />
-        <p class="actions">
-          <button type="submit">Start the report</button>
-          <a href="/console/reports">Cancel</a>
-        </p>
+        <Submit label="Start the report" cancel="/console/reports" />
       </Form>
     ),
   });

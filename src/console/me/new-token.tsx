@@ -6,7 +6,7 @@ import { DAY, formatTime } from '../../lib/time';
 import { type Refusal, readForm, refusalOf, type Form as SentForm, validate } from '../frame/form';
 import { sendPage } from '../frame/page';
 import { LinkButton, ToCopy } from '../parts/blocks';
-import { CheckBox, FieldGroup, Form, SelectField, TextField } from '../parts/form';
+import { CheckBox, FieldGroup, Form, SelectField, Submit, TextField } from '../parts/form';
 import { Time, Written } from '../parts/inline';
 import { type ConsoleContext, requirePerson } from '../session/access';
 import { SCOPE_WORDS } from './scope-words';
@@ -93,10 +93,7 @@ function sendNewToken(c: ConsoleContext, { name, scopes, lifetime }: TypedToken,
         <p class="hint">It never may do more than you may yourself.</p>
       </FieldGroup>
       <SelectField label="Expires" name="lifetime" path="expires_at" value={lifetime} options={LIFETIMES} />
-      <div class="actions">
-        <button type="submit">Make a user token</button>
-        <a href="/console/me">Cancel</a>
-      </div>
+      <Submit label="Make a user token" cancel="/console/me" />
     </Form>
   );
   return sendPage(c, { title: 'New user token', isNarrow: true, status: refusal?.status, children });

@@ -5,7 +5,7 @@ import { renewInvitation } from '../../accounts/members/renew-invitation';
 import { type Refusal, readForm, refusalOf, validate } from '../frame/form';
 import { type PageRequest, sendPage } from '../frame/page';
 import { LinkButton, ToCopy } from '../parts/blocks';
-import { Form, TextField } from '../parts/form';
+import { Form, Submit, TextField } from '../parts/form';
 import { Time, Written } from '../parts/inline';
 import type { ConsoleContext } from '../session/access';
 import { sendMember } from './member';
@@ -55,10 +55,7 @@ function sendInvite(c: ConsoleContext, refusal?: Refusal): Response {
         hint="Optional. The log and the other members see it."
       />
       <RoleChoice roles={grantableRoles(c.var.signedIn.context.principal)} />
-      <div class="actions">
-        <button type="submit">Make the invitation</button>
-        <a href="/console/members">Cancel</a>
-      </div>
+      <Submit label="Make the invitation" cancel="/console/members" />
       <p class="hint">You then get an address to send to the person. Countersign sends no e-mail.</p>
     </Form>
   );

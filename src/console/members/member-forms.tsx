@@ -3,7 +3,7 @@ import type { UserPrincipal } from '../../http/context';
 import type { Refusal } from '../frame/form';
 import { ShownState } from '../frame/shown-state';
 import { Section } from '../parts/blocks';
-import { Form, TextField } from '../parts/form';
+import { Form, Submit, TextField } from '../parts/form';
 import { Written } from '../parts/inline';
 import { RoleChoice } from './roles';
 import { memberName } from './words';
@@ -45,9 +45,7 @@ export function MemberForms({ member, principal, shown, refused }: MemberFormsPr
         <Section name="invitation" title="Invitation">
           <p>This person has not joined yet. If the address got lost, make a new one: the old one ends.</p>
           <Form action={`${path}/invitation`} refusal={refusalAt('invitation')}>
-            <div class="actions">
-              <button type="submit">Make a new invitation</button>
-            </div>
+            <Submit label="Make a new invitation" />
           </Form>
         </Section>
       )}
@@ -56,9 +54,7 @@ export function MemberForms({ member, principal, shown, refused }: MemberFormsPr
           <ShownState updatedAt={member.updated_at} />
           <TextField label="Name" name="name" value={member.name ?? ''} autocomplete="off" maxlength={255} />
           <RoleChoice roles={grantableRoles(principal)} value={member.role} />
-          <div class="actions">
-            <button type="submit">Save</button>
-          </div>
+          <Submit label="Save" />
         </Form>
       </Section>
       {shown.includes('status') && <StatusForm member={member} refusal={refusalAt('status')} />}
@@ -85,11 +81,7 @@ function StatusForm({ member, refusal }: MemberFormProps) {
       <Form action={`/console/members/${member.id}/status`} refusal={refusal}>
         <ShownState updatedAt={member.updated_at} />
         <input type="hidden" name="status" value={isSuspended ? 'active' : 'suspended'} />
-        <div class="actions">
-          <button type="submit" class={isSuspended ? undefined : 'danger'}>
-            {isSuspended ? 'Activate' : 'Suspend'}
-          </button>
-        </div>
+        <Submit label={isSuspended ? 'Activate' : 'Suspend'} kind={isSuspended ? undefined : 'danger'} />
       </Form>
     </Section>
   );
@@ -114,11 +106,7 @@ function RemovalForm({ member, refusal }: MemberFormProps) {
               autocomplete="off"
               required
             />
-            <div class="actions">
-              <button type="submit" class="danger">
-                Remove
-              </button>
-            </div>
+            <Submit label="Remove" kind="danger" />
           </Form>
         </div>
       </details>

@@ -263,6 +263,25 @@ export function RadioButton({ label, name, value, checked }: Required<CheckBoxPr
   );
 }
 
+interface SubmitProps {
+  label: string;
+  kind?: 'quiet' | 'danger' | 'small' | 'danger small' | undefined;
+  /** Where somebody comes to who does not send the form. */
+  cancel?: string;
+}
+
+/** The button that sends a form, and the way out. */
+export function Submit({ label, kind, cancel }: SubmitProps) {
+  return (
+    <p class="actions">
+      <button type="submit" class={kind}>
+        {label}
+      </button>
+      {cancel !== undefined && <a href={cancel}>Cancel</a>}
+    </p>
+  );
+}
+
 interface ActionProps {
   action: string;
   label: string;

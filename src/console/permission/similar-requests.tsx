@@ -1,7 +1,7 @@
 import type { Permission } from '../../permissions/permission';
 import { Section, Table } from '../parts/blocks';
 import { Badge, Named, Time, Written } from '../parts/inline';
-import { limitTexts } from '../parts/limits';
+import { limitsText } from '../parts/limits';
 import { RequestTitle } from '../parts/request';
 
 /** What was decided about other requests of the same agent for the same action. */
@@ -26,11 +26,7 @@ export function SimilarRequests({ permissions }: { permissions: Permission[] }) 
                     </a>
                   </th>
                   <td>
-                    <Written
-                      text={limitTexts(granted_scope ?? scope)
-                        .map(([name, value]) => `${name} ${value}`)
-                        .join(', ')}
-                    />
+                    <Written text={limitsText(granted_scope ?? scope)} />
                   </td>
                   <td>
                     <Badge state={status} />

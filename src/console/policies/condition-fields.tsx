@@ -1,8 +1,9 @@
-import { Fault, useFault, useRefusal } from '../parts/form';
+import { CheckBox, Fault, useFault, useRefusal } from '../parts/form';
 import { JsonText } from '../parts/inline';
 import { type ConditionRow, OPERATORS } from './conditions';
 import type { PolicyValues } from './values';
 
+const EMPTY_ROW: ConditionRow = { key: '', operator: 'max', value: '' };
 /** How many empty rows the form has. */
 const EMPTY_ROWS = 2;
 
@@ -18,7 +19,7 @@ interface ConditionFieldsProps {
 export function ConditionFields({ values, action, hasNewRow }: ConditionFieldsProps) {
   const filled = values.rows.filter(({ key, value }) => key.trim() !== '' || value.trim() !== '');
   const empty = values.rows.length - filled.length;
-  const rows = [...values.rows, ...newRows(Math.max(EMPTY_ROWS - empty, hasNewRow ? 1 : 0))];
+  const rows = [...values.rows, ...Array(Math.max(EMPTY_ROWS - empty, hasNewRow ? 1 : 0)).fill(EMPTY_ROW)];
   return (
     <fieldset id="conditions">
       <legend>Conditions on its limits</legend>
@@ -48,19 +49,12 @@ export function ConditionFields({ values, action, hasNewRow }: ConditionFieldsPr
       {values.others.map(({ condition, isKept }, index) => (
         <div class="field">
           <input type="hidden" name="other" value={JSON.stringify(condition)} />
-          <label class="check">
-            <input type="checkbox" name="keep" value={String(index)} checked={isKept} />
-            <span>Keep this condition, which has no row</span>
-          </label>
+          <CheckBox label="Keep this condition, which has no row" name="keep" value={String(index)} checked={isKept} />
           <JsonText value={condition} label="A condition as JSON" />
         </div>
       ))}
     </fieldset>
   );
-}
-
-function newRows(count: number): ConditionRow[] {
-  return Array.from({ length: count }, () => ({ key: '', operator: 'max', value: '' }));
 }
 
 function ConditionFieldRow({ row, index }: { row: ConditionRow; index: number }) {

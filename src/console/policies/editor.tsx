@@ -2,17 +2,15 @@ import type { Child } from 'hono/jsx';
 import { listMembers } from '../../accounts/members/list';
 import { MAX_MEMBERS } from '../../accounts/members/member';
 import type { UserContext } from '../../http/context';
-import { type DetailedReplay, replayRequests } from '../../permissions/policies/replay';
+import { replayRequests } from '../../permissions/policies/replay';
 import type { Form, Refusal } from '../frame/form';
-import { loadNames, type Names } from '../frame/names';
+import { loadNames } from '../frame/names';
 import { LinkButton, Section } from '../parts/blocks';
 import { Form as PostForm, SelectField } from '../parts/form';
-import type { PolicyDraft } from './draft';
-import { PolicyFields } from './fields';
-import { mayDecide } from './people-fields';
+import { mayDecide, PolicyFields } from './fields';
 import { ReplayResult } from './replay';
 import { PolicySentence } from './sentence';
-import type { PolicyValues } from './values';
+import type { PolicyDraft, PolicyValues } from './values';
 
 /** How many days back a replay may look. */
 const DAYS = [7, 30, 90] as const;
@@ -35,20 +33,13 @@ export interface Edited {
 }
 
 /** What the editor shows of the account. */
-export interface EditorContents {
-  names: Names;
-  /** The ids of the members who may decide. */
-  deciders: string[];
-  replay: DetailedReplay | null;
-  /** Whether the caller may see what was asked for in past requests. */
-  mayReadRequests: boolean;
-}
+export type EditorContents = Awaited<ReturnType<typeof loadEditor>>;
 
 /** Loads what the editor shows, and tries the draft on past requests. */
 export async function loadEditor(
   context: UserContext,
   { draft, days = DEFAULT_DAYS }: Pick<Edited, 'draft' | 'days'> = {},
-): Promise<EditorContents> {
+) {
   const { scopes } = context.principal;
   const mayList = scopes.includes('account:read');
   const [names, members, replay] = await Promise.all([
@@ -56,6 +47,7 @@ export async function loadEditor(
     mayList ? listMembers(context, { status: 'active', limit: MAX_MEMBERS }) : null,
     draft ? replayRequests(context, { policy: draft, days }) : null,
   ]);
+  /** The ids of the members who may decide. */
   const deciders = (members?.data ?? []).filter(({ role }) => mayDecide(role)).map(({ id }) => id);
   return { names, deciders, replay, mayReadRequests: scopes.includes('permissions:read') };
 }

@@ -15,11 +15,17 @@ import { standingOf } from '../../permissions/reviews/voter';
 import { readForm, refusalOf } from '../frame/form';
 import { sendPage } from '../frame/page';
 import type { ConsoleContext } from '../session/access';
-import { draftOf } from './draft';
 import { type Edited, Editor, loadEditor, readDays } from './editor';
-import { hasWildcard, ignoresLimits, policyFromRequest } from './from-request';
-import { type Prospect, RequestNotice, RequestOptions, type SourceRequest } from './request-options';
-import { EMPTY_POLICY, readValues, valuesOf } from './values';
+import {
+  hasWildcard,
+  ignoresLimits,
+  type Prospect,
+  policyFromRequest,
+  RequestNotice,
+  RequestOptions,
+  type SourceRequest,
+} from './from-request';
+import { draftOf, EMPTY_POLICY, readValues, valuesOf } from './values';
 
 /** The preload of a form that is filled in from a request: as for a decision on it, because it may be approved too. */
 export async function requestInQuery(c: RequestContext, reader: Reader, owner: SQL<number>, callerId: SQL) {

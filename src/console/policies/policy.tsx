@@ -11,10 +11,9 @@ import { Facts } from '../parts/blocks';
 import { Action } from '../parts/form';
 import { Badge, Code, JsonText, Time, Written } from '../parts/inline';
 import type { ConsoleContext } from '../session/access';
-import { draftOf, type PolicyDraft } from './draft';
 import { type Edited, Editor, loadEditor, readDays } from './editor';
 import { PolicySentence } from './sentence';
-import { readValues, valuesOf } from './values';
+import { draftOf, type PolicyDraft, readValues, valuesOf } from './values';
 
 /** What the sentence at the top of the page says better than a few words. */
 const AT_TOP = 'as the sentence at the top says';

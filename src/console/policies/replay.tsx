@@ -2,7 +2,7 @@ import { formatTime } from '../../lib/time';
 import type { PermissionRow } from '../../permissions/permission';
 import { type DetailedReplay, MAX_LISTED } from '../../permissions/policies/replay';
 import { Badge, Code, Named, Time, Written } from '../parts/inline';
-import { limitTexts } from '../parts/limits';
+import { limitsText } from '../parts/limits';
 import { RequestTitle } from '../parts/request';
 
 interface ReplayResultProps {
@@ -67,14 +67,13 @@ export function ReplayResult({ replay, days, mayReadRequests }: ReplayResultProp
 
 function PastRequest({ request }: { request: PermissionRow }) {
   const { id, title, action, resource, agentId, scope, createdAt } = request;
-  const limits = limitTexts(scope).map(([name, value]) => `${name} ${value}`);
   return (
     <span>
       <a href={`/console/permissions/${id}`} target="_blank" rel="noopener">
         <RequestTitle title={title} otherwise={`${action} on ${resource}`} />
       </a>
       <small>
-        <Named id={agentId} />, <Code text={action} /> <Written text={limits.join(', ')} />,{' '}
+        <Named id={agentId} />, <Code text={action} /> <Written text={limitsText(scope)} />,{' '}
         <Time at={formatTime(createdAt)} />
       </small>
     </span>

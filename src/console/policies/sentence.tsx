@@ -11,12 +11,12 @@ const VERBS = { approve: 'Approves', deny: 'Denies', review: 'Asks reviewers abo
 /** How many members of a list the sentence has. */
 const MAX_LISTED = 3;
 
-type PolicySentenceProps = {
-  policy: Omit<ShownPolicy, 'is_active' | 'name' | 'priority' | 'reason'>;
-};
-
 /** What a policy does with which requests, in plain words. */
-export function PolicySentence({ policy }: PolicySentenceProps) {
+export function PolicySentence({
+  policy,
+}: {
+  policy: Omit<ShownPolicy, 'is_active' | 'name' | 'priority' | 'reason'>;
+}) {
   const { effect, actions, resources, agent_ids: agents, review } = policy;
   const conditions = Object.entries(policy.conditions as JsonObject);
   return (
@@ -92,7 +92,11 @@ function people({ members, roles }: { members: string[] | null; roles: string[] 
   return list([...(roles ?? []).map((role) => `every ${role}`), ...named], 'and');
 }
 
-function CapSentence({ policy: { token_ttl: ttl, max_uses: uses } }: Pick<PolicySentenceProps, 'policy'>) {
+function CapSentence({
+  policy: { token_ttl: ttl, max_uses: uses },
+}: {
+  policy: Pick<ShownPolicy, 'token_ttl' | 'max_uses'>;
+}) {
   if (ttl === null && uses === null) return null;
   const parts = [
     ttl !== null && `is valid for at most ${duration(ttl * SECOND)}`,

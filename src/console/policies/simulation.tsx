@@ -12,7 +12,7 @@ import { type Refusal, refusalOf, validate } from '../frame/form';
 import { agentsOf } from '../frame/names';
 import { usePage } from '../frame/page-context';
 import { Section } from '../parts/blocks';
-import { Alert, RefusalProvider, SelectField, TextArea, TextField } from '../parts/form';
+import { Alert, RefusalProvider, SelectField, Submit, TextArea, TextField } from '../parts/form';
 import { WrittenLink } from '../parts/inline';
 import { parseJson } from './conditions';
 
@@ -72,11 +72,7 @@ export function SimulationForm({ query, simulated }: { query: Record<string, str
             hint='Such as {"amount": 40}. Empty: none.'
           />
         </RefusalProvider>
-        <p>
-          <button type="submit" class="quiet">
-            Simulate
-          </button>
-        </p>
+        <Submit label="Simulate" kind="quiet" />
       </form>
       {refusal && <Alert>Nothing was simulated. Correct what is marked.</Alert>}
       {simulated?.answer && <Answer answer={simulated.answer} />}

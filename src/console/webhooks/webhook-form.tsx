@@ -3,7 +3,7 @@ import type { Refusal, Form as SentForm } from '../frame/form';
 import { agentsOf, loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
 import { ShownState } from '../frame/shown-state';
-import { CheckBox, FieldGroup, Form, TextField } from '../parts/form';
+import { CheckBox, FieldGroup, Form, Submit, TextField } from '../parts/form';
 import { Named } from '../parts/inline';
 import type { SignedInRequest } from '../session/access';
 import { EVENTS } from './events';
@@ -102,10 +102,7 @@ export async function sendWebhookForm(
             </div>
           </FieldGroup>
         )}
-        <p class="actions">
-          <button type="submit">{webhook ? 'Save the changes' : 'Create the webhook'}</button>
-          <a href={path}>Cancel</a>
-        </p>
+        <Submit label={webhook ? 'Save the changes' : 'Create the webhook'} cancel={path} />
       </Form>
     ),
   });

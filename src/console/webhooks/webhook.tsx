@@ -5,7 +5,7 @@ import type { Refusal } from '../frame/form';
 import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
 import { Facts, LinkButton } from '../parts/blocks';
-import { Action, Alert, Form } from '../parts/form';
+import { Action, Alert, Form, Submit } from '../parts/form';
 import { Named, Time, Written, WrittenText } from '../parts/inline';
 import type { ConsoleContext } from '../session/access';
 import { Deliveries } from './deliveries';
@@ -104,22 +104,14 @@ function Changes({ webhook: { id, is_active, updated_at } }: { webhook: Webhook 
               For 24 hours both secrets sign every message, so that you can change the receiver. If you do this twice
               within that time, the older secret ends at once.
             </p>
-            <p>
-              <button type="submit" class="small">
-                Make a new secret
-              </button>
-            </p>
+            <Submit label="Make a new secret" kind="small" />
           </Form>
         </details>
         <details>
           <summary>Delete the webhook</summary>
           <Form action={`${path}/delete`} class="asking">
             <p>Nothing more is sent to it, and its deliveries are deleted too. This cannot be undone.</p>
-            <p>
-              <button type="submit" class="danger small">
-                Delete the webhook
-              </button>
-            </p>
+            <Submit label="Delete the webhook" kind="danger small" />
           </Form>
         </details>
       </div>
