@@ -33,7 +33,7 @@ import { changeMember, changeStatus, remove } from './members/change';
 import { invite, inviteAgain, showInvite } from './members/invitation';
 import { showMember } from './members/member';
 import { showMembers } from './members/members';
-import { pairRoutes } from './pair/routes';
+import { pairRoutes } from './pair/pair';
 import { cardInPath, showCard } from './permission/card';
 import { decide, decisionInForm, revoke, sendStatement, statementInForm } from './permission/decide';
 import { makePolicy, requestInForm, requestInQuery, showNewPolicy } from './policies/new';
@@ -45,10 +45,16 @@ import { invitationRoutes } from './sign-in/invitation';
 import { oidcRoutes } from './sign-in/oidc/routes';
 import { signInRoutes } from './sign-in/sign-in';
 import { removeWebhook, rotateWebhookSecret, sendTest, switchWebhook } from './webhooks/change';
-import { addWebhook, agentsInForm, showNewWebhook } from './webhooks/create';
 import { sendAgain, showDelivery } from './webhooks/delivery';
-import { editWebhook, showWebhookForm, webhookInForm } from './webhooks/edit';
 import { showWebhook } from './webhooks/webhook';
+import {
+  addWebhook,
+  agentsInForm,
+  editWebhook,
+  showNewWebhook,
+  showWebhookForm,
+  webhookInForm,
+} from './webhooks/webhook-form';
 import { showWebhooks } from './webhooks/webhooks';
 
 const ASSET_HEADERS = { 'Cache-Control': 'no-cache' };

@@ -5,7 +5,7 @@ import { Device, Named, Time, Written } from '../parts/inline';
 import { ACTIONS, withArticle } from './words';
 
 /** What people did to the account, one sentence for each action. */
-export function ActivityList({ records, scopes }: { records: readonly Activity[]; scopes: readonly Scope[] }) {
+export function ActivityList({ records }: { records: readonly Activity[] }) {
   return (
     <ul class="activity">
       {records.map((record) => {
@@ -17,7 +17,7 @@ export function ActivityList({ records, scopes }: { records: readonly Activity[]
               <strong>
                 <Actor record={record} />
               </strong>{' '}
-              {did} {kind !== undefined && <Target id={target} kind={kind} scopes={scopes} />}
+              {did} {kind !== undefined && <Target id={target} kind={kind} />}
               {changes.length > 0 && (
                 <p class="soft">
                   {action === 'permission.voted' ? 'Narrowed: ' : 'Changed: '}
@@ -27,18 +27,8 @@ export function ActivityList({ records, scopes }: { records: readonly Activity[]
             </div>
             <p class="soft">
               <Time at={created_at} />
-              {ip_address !== '' && (
-                <>
-                  {' · '}
-                  <Written text={ip_address} />
-                </>
-              )}
-              {user_agent !== '' && (
-                <>
-                  {' · '}
-                  <Device userAgent={user_agent} />
-                </>
-              )}
+              {ip_address !== '' && [' · ', <Written text={ip_address} />]}
+              {user_agent !== '' && [' · ', <Device userAgent={user_agent} />]}
             </p>
           </li>
         );
@@ -68,12 +58,12 @@ const PAGES: Record<string, readonly [path: string, scope: Scope]> = {
 const NAMED = ['agent', 'policy', 'member'];
 
 /** What it was done to: `the agent Mailer`, or `a webhook` for kinds without names. It leads to its page while there is one. */
-function Target({ id, kind, scopes }: { id: string; kind: string; scopes: readonly Scope[] }) {
-  const { names } = usePage();
+function Target({ id, kind }: { id: string; kind: string }) {
+  const { names, may } = usePage();
   const [prefix = ''] = id.split('_', 1);
   const [path, scope] = PAGES[prefix] ?? [];
   const isNamed = NAMED.includes(prefix);
-  const hasPage = scope !== undefined && scopes.includes(scope) && (!isNamed || names.has(id));
+  const hasPage = scope !== undefined && may(scope) && (!isNamed || names.has(id));
   const name = isNamed ? <Named id={id} /> : <span title={id}>{withArticle(kind)}</span>;
   return (
     <>

@@ -26,7 +26,7 @@ export async function showActivity(c: ConsoleContext): Promise<Response> {
     <>
       <p class="soft">What people did to the account itself. What agents asked for and did is in the audit log.</p>
       <Filters typed={typed} refusal={refusal} address={address} />
-      {page.data.length > 0 && <ActivityList records={page.data} scopes={context.principal.scopes} />}
+      {page.data.length > 0 && <ActivityList records={page.data} />}
       {page.data.length === 0 && !refusal && (
         <Empty title="No activity matches.">
           <p class="soft">

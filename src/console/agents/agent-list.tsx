@@ -2,12 +2,10 @@ import type { Agent } from '../../agents/agent';
 import { listAgents } from '../../agents/list';
 import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
-import { Empty, LinkButton, NextPage, Tabs, withParameters } from '../parts/blocks';
+import { usePage } from '../frame/page-context';
+import { Empty, LinkButton, NextPage, PAGE_SIZE, Tabs, withParameters } from '../parts/blocks';
 import { Badge, Named, TimeSince, Written, WrittenLink } from '../parts/inline';
 import type { ConsoleContext } from '../session/access';
-
-/** How many agents a page has. */
-const LIMIT = 50;
 
 const VIEWS: readonly [active: string | null, label: string][] = [
   [null, 'All'],
@@ -21,22 +19,23 @@ export async function showAgents(c: ConsoleContext): Promise<Response> {
   const cursor = c.req.query('cursor') || undefined;
   const [active] = VIEWS.find(([value]) => value === c.req.query('active')) ?? [null];
   const [page, names] = await Promise.all([
-    listAgents(context, { limit: LIMIT, cursor, ...(active !== null && { active: active === 'true' }) }),
+    listAgents(context, { limit: PAGE_SIZE, cursor, ...(active !== null && { active: active === 'true' }) }),
     loadNames(context, ['people']),
   ]);
-  const mayRegister = context.principal.scopes.includes('agents:write');
   const isFirst = page.data.length === 0 && active === null && cursor === undefined;
   const address = new URL(c.req.url);
   return sendPage(c, {
     title: 'Agents',
     names,
     children: isFirst ? (
-      <NoAgent mayRegister={mayRegister} />
+      <NoAgent />
     ) : (
       <>
         <div class="bar">
           <p class="soft">Programs that ask for permission before they act.</p>
-          {mayRegister && <LinkButton href="/console/agents/new" label="Register an agent" />}
+          {context.principal.scopes.includes('agents:write') && (
+            <LinkButton href="/console/agents/new" label="Register an agent" />
+          )}
         </div>
         <Tabs
           label="Agents by state"
@@ -59,7 +58,8 @@ export async function showAgents(c: ConsoleContext): Promise<Response> {
   });
 }
 
-function NoAgent({ mayRegister }: { mayRegister: boolean }) {
+function NoAgent() {
+  const mayRegister = usePage().may('agents:write');
   return (
     <Empty title="No agent is registered yet.">
       <p class="soft">

@@ -1,16 +1,19 @@
 import { type Agent, type agentInPath, presentAgent } from '../../agents/agent';
 import { AgentStatisticsQuery, getAgentStatistics } from '../../agents/get-statistics';
 import { notFound } from '../../errors';
+import type { Id } from '../../lib/typeid';
 import { listPermissions } from '../../permissions/list';
+import type { Permission } from '../../permissions/permission';
 import { validate } from '../frame/form';
 import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
-import { Facts } from '../parts/blocks';
+import { usePage } from '../frame/page-context';
+import { Facts, Section } from '../parts/blocks';
 import { Badge, Code, JsonText, Named, Time, TimeSince, visibleText, Written, WrittenText } from '../parts/inline';
+import { RequestRow } from '../parts/request';
 import type { ConsoleContext } from '../session/access';
 import { loadOwners } from './fields';
 import { Manage, type RefusedForm } from './manage';
-import { RecentRequests } from './recent-requests';
 import { Statistics } from './statistics';
 
 export type AgentContext = ConsoleContext<Awaited<ReturnType<typeof agentInPath>>>;
@@ -67,10 +70,8 @@ export async function sendAgent(c: AgentContext, refused?: RefusedForm): Promise
         </section>
         <div class={mayChange ? 'agent' : 'part'}>
           <div class="about">
-            <Statistics {...{ id, statistics, scopes }} />
-            {recent && (
-              <RecentRequests agent={id} permissions={recent.data} maySeeLog={scopes.includes('audit:read')} />
-            )}
+            <Statistics {...{ id, statistics }} />
+            {recent && <RecentRequests agent={id} permissions={recent.data} />}
           </div>
           {mayChange && <Manage {...{ agent, owners, refused }} />}
         </div>
@@ -88,4 +89,31 @@ export async function sendAgent(c: AgentContext, refused?: RefusedForm): Promise
       </>
     ),
   });
+}
+
+/** The newest requests of an agent. */
+function RecentRequests({ agent, permissions }: { agent: Id<'agent'>; permissions: Permission[] }) {
+  return (
+    <Section name="recent" title="Recent requests" class="part">
+      {permissions.length === 0 ? (
+        <p class="soft">It has asked for nothing yet.</p>
+      ) : (
+        <>
+          <ul class="requests">
+            {permissions.map((request) => (
+              <RequestRow request={request}>
+                asked <TimeSince at={request.created_at} />
+              </RequestRow>
+            ))}
+          </ul>
+          <p class="actions">
+            <a href={`/console?agent_id=${agent}`}>Its requests in the inbox</a>
+            {usePage().may('audit:read') && (
+              <a href={`/console/audit?agent_id=${agent}`}>Its entries in the audit log</a>
+            )}
+          </p>
+        </>
+      )}
+    </Section>
+  );
 }

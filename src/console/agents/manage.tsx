@@ -1,22 +1,20 @@
 import type { Agent } from '../../agents/agent';
-import { DAY, HOUR, SECOND } from '../../lib/time';
-import type { Refusal } from '../frame/form';
+import { type Refusal, ShownState } from '../frame/form';
 import type { Names } from '../frame/names';
 import { usePage } from '../frame/page-context';
-import { ShownState } from '../frame/shown-state';
 import { Section } from '../parts/blocks';
 import { Action, Form, SelectField, Submit, TextField } from '../parts/form';
 import { visibleText, Written } from '../parts/inline';
 import { AgentFields, type Owner } from './fields';
 
 /** For how many seconds a replaced key may still work. */
-const GRACE_PERIODS: readonly [seconds: string, label: string][] = [
-  [0, 'not at all: it ends now, with all older ones'],
-  [HOUR, 'for 1 hour'],
-  [DAY, 'for 1 day'],
-  [7 * DAY, 'for 7 days'],
-  [30 * DAY, 'for 30 days'],
-].map(([time, label]) => [String(Number(time) / SECOND), String(label)]);
+const GRACE_PERIODS = [
+  ['0', 'not at all: it ends now, with all older ones'],
+  ['3600', 'for 1 hour'],
+  ['86400', 'for 1 day'],
+  ['604800', 'for 7 days'],
+  ['2592000', 'for 30 days'],
+] as const;
 
 /** A form that was refused. */
 export interface RefusedForm {
@@ -69,7 +67,7 @@ export function Manage({ agent, owners, refused }: ManageProps) {
           <SelectField
             label="The present key works"
             name="grace_period"
-            value={String(DAY / SECOND)}
+            value="86400"
             options={GRACE_PERIODS}
             hint="Keys that were replaced before keep the end that they have, unless all end now."
           />
@@ -88,11 +86,7 @@ export function Manage({ agent, owners, refused }: ManageProps) {
             name="confirmation"
             autocomplete="off"
             required
-            hint={
-              <>
-                Type <Written text={visibleText(name)} />
-              </>
-            }
+            hint={['Type ', <Written text={visibleText(name)} />]}
           />
           <Submit label="Delete the agent" kind="danger" />
         </Form>

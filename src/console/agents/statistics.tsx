@@ -1,5 +1,4 @@
 import { type AgentStatistics, parsePeriod } from '../../agents/get-statistics';
-import type { Scope } from '../../http/context';
 import { duration } from '../../lib/duration';
 import { formatTime } from '../../lib/time';
 import type { Id } from '../../lib/typeid';
@@ -9,27 +8,22 @@ import { BarChart } from '../parts/chart';
 
 const PERIODS = ['24h', '7d', '30d', '90d', '365d'];
 
-interface StatisticsProps {
-  id: Id<'agent'>;
-  statistics: AgentStatistics;
-  scopes: readonly Scope[];
-}
-
 /** What an agent asked for in a period and what became of it. Each bar leads to what it counts. */
-export function Statistics({ id, statistics, scopes }: StatisticsProps) {
+export function Statistics({ id, statistics }: { id: Id<'agent'>; statistics: AgentStatistics }) {
+  const { may, now } = usePage();
   const { period, total_requests: total, approved_requests, avg_approval_time_ms } = statistics;
   const share = (count: number) => `${count.toLocaleString('en')} (${Math.round((100 * count) / total)}%)`;
   const request = (label: string, status: string, value: number) => ({
     ...{ label, value, text: share(value) },
-    href: scopes.includes('permissions:read')
+    href: may('permissions:read')
       ? `/console?${new URLSearchParams({ ...(status !== 'pending' && { status }), agent_id: id })}`
       : undefined,
   });
-  const { unitLength, from } = parsePeriod(period, usePage().now);
+  const { unitLength, from } = parsePeriod(period, now);
   const start = formatTime(from * unitLength);
   const token = (label: string, event: string, value: number) => ({
     ...{ label, value },
-    href: scopes.includes('audit:read')
+    href: may('audit:read')
       ? `/console/audit?${new URLSearchParams({ agent_id: id, event_type: event, start_date: period.endsWith('d') ? start.slice(0, 10) : start })}`
       : undefined,
   });
@@ -75,7 +69,7 @@ export function Statistics({ id, statistics, scopes }: StatisticsProps) {
           ]}
         />
       </div>
-      {total > 0 && scopes.includes('permissions:read') && (
+      {total > 0 && may('permissions:read') && (
         <p class="hint">Each outcome links to all such requests of the agent, also to those before this time.</p>
       )}
     </Section>

@@ -6,7 +6,7 @@ import { formatTime, MINUTE } from '../../lib/time';
 import { listOrRefusal, type Refusal, readForm, refusalOf, validate } from '../frame/form';
 import { loadNames } from '../frame/names';
 import { sendPage, sendPart } from '../frame/page';
-import { Empty, NextPage, withParameters } from '../parts/blocks';
+import { Empty, NextPage, PAGE_SIZE, withParameters } from '../parts/blocks';
 import { Live } from '../parts/live';
 import type { ConsoleContext } from '../session/access';
 import { EntryList } from './entry-list';
@@ -16,8 +16,6 @@ import { auditAddress, type Filters, readFilters } from './filters';
 import { timelineSpan } from './span';
 import { Timeline } from './timeline';
 
-/** How many entries a page has. */
-const LIMIT = 50;
 /** How often the newest page looks for new entries, in seconds. */
 const INTERVAL = 5;
 
@@ -66,7 +64,7 @@ async function sendAudit(
   const cursor = c.req.query('cursor') || undefined;
   const isPart = c.req.query('part') === 'list';
 
-  const query = { limit: LIMIT, cursor, ...filters };
+  const query = { limit: PAGE_SIZE, cursor, ...filters };
   const { start_date, end_date } = AuditList().safeParse(query).data ?? {};
   const span = timelineSpan(
     { ...(start_date && { start: start_date.bound }), ...(end_date && { end: end_date.bound }) },

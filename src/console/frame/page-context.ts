@@ -1,4 +1,5 @@
 import { createContext, useContext } from 'hono/jsx';
+import type { Scope } from '../../http/context';
 import type { Names } from './names';
 
 /** What every component of a page may use. */
@@ -15,9 +16,14 @@ interface PageValues {
   names: Names;
   /** The time of the request, in milliseconds since the epoch. */
   now: number;
+  /** Whether the reader has a scope. */
+  may: (scope: Scope) => boolean;
 }
 
-const PageContext = createContext<PageValues>({ nonce: '', csrf: '', sender: '', once: '', names: new Map(), now: 0 });
+const PageContext = createContext<PageValues>({
+  ...{ nonce: '', csrf: '', sender: '', once: '', names: new Map(), now: 0 },
+  may: () => false,
+});
 
 export const PageProvider = PageContext.Provider;
 

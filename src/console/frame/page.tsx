@@ -1,5 +1,5 @@
 import type { Child } from 'hono/jsx';
-import type { AppEnv, UserPrincipal } from '../../http/context';
+import type { AppEnv, Scope, UserPrincipal } from '../../http/context';
 import { toBase64Url } from '../../lib/bytes';
 import { visibleText } from '../parts/inline';
 import type { SignedIn } from '../session/access';
@@ -20,7 +20,7 @@ interface PageContent {
   /** What `Named` shows instead of ids. */
   names?: Names | undefined;
   /** A source of the Content-Security-Policy to which forms of the page may lead, beside the console. */
-  formTarget?: string;
+  formTarget?: string | undefined;
 }
 
 /** What a page needs to know of the request. */
@@ -30,10 +30,9 @@ export interface PageRequest {
 }
 
 /** Answers with a page of the console. */
-export function sendPage(c: PageRequest, content: PageContent): Response {
-  const { formTarget, status, names, ...shown } = content;
+export function sendPage(c: PageRequest, { formTarget, status, names, ...shown }: PageContent): Response {
   const page = <Page signedIn={c.var.signedIn} path={c.req.path} {...shown} />;
-  return sendHtml(c, page, { status, formTarget, names });
+  return sendHtml(c, page, { start: '<!doctype html>', status, formTarget, names });
 }
 
 /** Answers with a part of a page, which replaces or extends the part that the reader sees. */
@@ -41,23 +40,22 @@ export function sendPart(c: PageRequest, part: Child, names?: Names): Response {
   return sendHtml(c, part, { start: '', names });
 }
 
-interface HtmlOptions {
-  status?: number | undefined;
-  start?: string;
-  formTarget?: string | undefined;
-  names?: Names | undefined;
-}
-
 function sendHtml(
   { var: { runtime, signedIn } }: PageRequest,
   content: Child,
-  { status = 200, start = '<!doctype html>', formTarget, names = new Map() }: HtmlOptions,
+  {
+    start,
+    status = 200,
+    formTarget,
+    names = new Map(),
+  }: Pick<PageContent, 'status' | 'formTarget' | 'names'> & { start: string },
 ) {
   const nonce = toBase64Url(runtime.random(16));
   const once = toBase64Url(runtime.random(16));
   const { csrf = '', sender = '' } = signedIn ?? {};
+  const may = (scope: Scope) => signedIn?.context.principal.scopes.includes(scope) ?? false;
   const html = (
-    <PageProvider value={{ nonce, csrf, sender, once, names, now: runtime.now() }}>{content}</PageProvider>
+    <PageProvider value={{ nonce, csrf, sender, once, names, now: runtime.now(), may }}>{content}</PageProvider>
   ).toString();
   return new Response(start + html, {
     status,

@@ -1,10 +1,10 @@
+import { usePage } from '../frame/page-context';
 import { Empty } from '../parts/blocks';
 import { Form, TextField } from '../parts/form';
-import type { SignedIn } from '../session/access';
 
 /** What an account without agents sees: how to connect the first one. */
-export function FirstSteps({ context: { principal } }: { context: SignedIn['context'] }) {
-  if (!principal.scopes.includes('agents:write')) {
+export function FirstSteps() {
+  if (!usePage().may('agents:write')) {
     return (
       <Empty title="No agent is registered yet.">
         <p class="soft">

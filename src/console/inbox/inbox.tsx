@@ -1,12 +1,13 @@
+import type { Child } from 'hono/jsx';
 import { PERMISSION_STATUSES, type PermissionStatus } from '../../db/schema';
 import { listPermissions } from '../../permissions/list';
 import { listWaiting, type WaitingOrder } from '../../permissions/list-waiting';
 import type { Permission } from '../../permissions/permission';
-import { agentsOf, loadNames } from '../frame/names';
+import { agentsOf, loadNames, type Names } from '../frame/names';
 import { firstSection } from '../frame/navigation';
 import { sendPage, sendPart } from '../frame/page';
 import { usePage } from '../frame/page-context';
-import { Empty, NextPage, Tabs, withParameters } from '../parts/blocks';
+import { Empty, NextPage, PAGE_SIZE, Tabs, withParameters } from '../parts/blocks';
 import { ListFilter } from '../parts/form';
 import { Named, Time } from '../parts/inline';
 import { Live } from '../parts/live';
@@ -16,8 +17,6 @@ import { FirstSteps } from './first-steps';
 import { Keys } from './keys';
 import { WaitingList } from './waiting-list';
 
-/** How many requests a page of the inbox has. */
-const LIMIT = 50;
 /** How often the inbox looks for new requests, in seconds. */
 const INTERVAL = 10;
 
@@ -53,48 +52,31 @@ async function showWaiting(c: ConsoleContext): Promise<Response> {
   const filters = readFilters(c);
   const order = c.req.query('order') === 'newest' ? 'newest' : 'urgent';
   const [page, names] = await Promise.all([
-    listWaiting(context, { limit: LIMIT, ...filters, order }),
+    listWaiting(context, { limit: PAGE_SIZE, ...filters, order }),
     loadNames(context, ['people', 'agents', 'policies']),
   ]);
   const address = new URL(c.req.url);
   const mayDecide = context.principal.scopes.includes('permissions:decide');
   const mine = mayDecide ? page.data.filter(({ standing }) => standing === 'decide').length : 0;
   const count = `${mine}${page.has_more ? '+' : ''}`;
-  const isFiltered = filters.agent_id !== undefined || filters.cursor !== undefined;
   const list = (
     <Live id="waiting" address={withParameters(address, { part: 'list' })} seconds={INTERVAL} title={inboxTitle(count)}>
       {page.data.length === 0 ? (
-        <Nothing
-          isFiltered={isFiltered}
-          isNew={!isFiltered && agentsOf(names).length === 0}
-          context={c.var.signedIn.context}
-        />
+        <Nothing isFiltered={filters.agent_id !== undefined || filters.cursor !== undefined} />
       ) : (
         <>
           <p class="soft">
             {mine === 0 ? 'None of these waits for you.' : `${count} ${mine === 1 ? 'waits' : 'wait'} for you.`}{' '}
             <Order order={order} address={address} />
           </p>
-          <WaitingList requests={page.data} member={context.principal.member?.id ?? null} mayDecide={mayDecide} />
+          <WaitingList requests={page.data} member={context.principal.member?.id ?? null} />
         </>
       )}
     </Live>
   );
   if (c.req.query('part') === 'list') return sendPart(c, list, names);
-  return sendPage(c, {
-    title: inboxTitle(count),
-    names,
-    heading: 'Inbox',
-    children: (
-      <>
-        <Views current="pending" address={address} />
-        <AgentFilter address={address} current={filters.agent_id} />
-        {list}
-        <NextPage page={page} address={address} label="Next requests" />
-        <Keys />
-      </>
-    ),
-  });
+  const more = <NextPage page={page} address={address} label="Next requests" />;
+  return sendInbox(c, 'pending', { title: inboxTitle(count), names, list, more });
 }
 
 /** Says in which order the requests are, with a link to the other one. */
@@ -117,34 +99,22 @@ function inboxTitle(count: string): string {
 
 async function showDecided(c: ConsoleContext, status: PermissionStatus): Promise<Response> {
   const { context } = c.var.signedIn;
-  const filters = readFilters(c);
   const [page, names] = await Promise.all([
-    listPermissions(context, { limit: LIMIT, status, ...filters }),
+    listPermissions(context, { limit: PAGE_SIZE, status, ...readFilters(c) }),
     loadNames(context, ['people', 'agents', 'policies']),
   ]);
-  const address = new URL(c.req.url);
-  return sendPage(c, {
-    title: `Inbox: ${status}`,
-    names,
-    heading: 'Inbox',
-    children: (
-      <>
-        <Views current={status} address={address} />
-        <AgentFilter address={address} current={filters.agent_id} />
-        {page.data.length === 0 ? (
-          <Empty title={`No request is ${status}.`} />
-        ) : (
-          <ul class="requests">
-            {page.data.map((permission) => (
-              <DecidedRow permission={permission} />
-            ))}
-          </ul>
-        )}
-        <NextPage page={page} address={address} />
-        <Keys />
-      </>
-    ),
-  });
+  const list =
+    page.data.length === 0 ? (
+      <Empty title={`No request is ${status}.`} />
+    ) : (
+      <ul class="requests">
+        {page.data.map((permission) => (
+          <DecidedRow permission={permission} />
+        ))}
+      </ul>
+    );
+  const more = <NextPage page={page} address={new URL(c.req.url)} />;
+  return sendInbox(c, status, { title: `Inbox: ${status}`, names, list, more });
 }
 
 /** A request that has ended: what it was, who decided, and when. */
@@ -159,15 +129,32 @@ function DecidedRow({ permission }: { permission: Permission }) {
   );
 }
 
-function Views({ current, address }: { current: PermissionStatus; address: URL }) {
-  return (
-    <Tabs
-      label="Requests by state"
-      tabs={VIEWS}
-      current={current}
-      address={(status) => withParameters(address, { status: status === 'pending' ? null : status, cursor: null })}
-    />
-  );
+/** Answers with the requests of one status, and the ways to others. */
+function sendInbox(
+  c: ConsoleContext,
+  status: PermissionStatus,
+  { title, names, list, more }: { title: string; names: Names; list: Child; more: Child },
+): Response {
+  const address = new URL(c.req.url);
+  return sendPage(c, {
+    title,
+    names,
+    heading: 'Inbox',
+    children: (
+      <>
+        <Tabs
+          label="Requests by state"
+          tabs={VIEWS}
+          current={status}
+          address={(view) => withParameters(address, { status: view === 'pending' ? null : view, cursor: null })}
+        />
+        <AgentFilter address={address} current={readFilters(c).agent_id} />
+        {list}
+        {more}
+        <Keys />
+      </>
+    ),
+  });
 }
 
 /** Limits the list to one agent. */
@@ -187,16 +174,9 @@ function AgentFilter({ address, current }: { address: URL; current: string | und
   );
 }
 
-interface NothingProps {
-  isFiltered: boolean;
-  /** Whether the account has no agent yet. */
-  isNew: boolean;
-  context: ConsoleContext['var']['signedIn']['context'];
-}
-
-function Nothing({ isFiltered, isNew, context }: NothingProps) {
+function Nothing({ isFiltered }: { isFiltered: boolean }) {
   if (isFiltered) return <Empty title="Nothing waits here." />;
-  if (isNew) return <FirstSteps context={context} />;
+  if (agentsOf(usePage().names).length === 0) return <FirstSteps />;
   return (
     <Empty title="Nothing waits for a decision.">
       <p class="soft">New requests appear here by themselves.</p>

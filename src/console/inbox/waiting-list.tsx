@@ -1,6 +1,7 @@
 import { shorten } from '../../lib/text';
 import type { Id } from '../../lib/typeid';
 import type { WaitingRequest } from '../../permissions/list-waiting';
+import { usePage } from '../frame/page-context';
 import { Form } from '../parts/form';
 import { Code, Named, TimeLeft, visibleText, Written } from '../parts/inline';
 import { limitTexts } from '../parts/limits';
@@ -13,20 +14,18 @@ interface WaitingListProps {
   requests: WaitingRequest[];
   /** The reader; null for a token of the account. */
   member: Id<'member'> | null;
-  /** Whether the member's role may decide. */
-  mayDecide: boolean;
 }
 
 /** The requests that wait, with what one needs to judge them. Several can be denied at once; approving is one by one. */
-export function WaitingList({ requests, member, mayDecide }: WaitingListProps) {
+export function WaitingList({ requests, member }: WaitingListProps) {
   const list = (
     <ul class="requests">
       {requests.map((request) => (
-        <WaitingRow {...{ request, member, mayDecide }} />
+        <WaitingRow {...{ request, member }} />
       ))}
     </ul>
   );
-  if (!mayDecide || requests.every(({ standing }) => standing === 'others')) return list;
+  if (!usePage().may('permissions:decide') || requests.every(({ standing }) => standing === 'others')) return list;
   return (
     <Form action="/console/deny">
       {list}
@@ -48,7 +47,7 @@ export function WaitingList({ requests, member, mayDecide }: WaitingListProps) {
 
 type WaitingRowProps = Omit<WaitingListProps, 'requests'> & { request: WaitingRequest };
 
-function WaitingRow({ request, member, mayDecide }: WaitingRowProps) {
+function WaitingRow({ request, member }: WaitingRowProps) {
   const { permission, agentName, preview, standing } = request;
   const { id, action, resource, title, scope, expires_at } = permission;
   const address = `/console/permissions/${id}`;
@@ -57,7 +56,7 @@ function WaitingRow({ request, member, mayDecide }: WaitingRowProps) {
     .slice(0, MAX_AMOUNTS);
   return (
     <li id={id} class={`request ${standing === 'decide' ? '' : 'aside'}`} data-row>
-      {mayDecide && standing !== 'others' && (
+      {usePage().may('permissions:decide') && standing !== 'others' && (
         <input
           type="checkbox"
           name="id"

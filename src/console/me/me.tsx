@@ -2,16 +2,16 @@ import { getOwnAccount, type OwnAccount } from '../../accounts/get-own';
 import { listPasskeys } from '../../accounts/passkeys/list';
 import { listSessions } from '../../accounts/sessions/list';
 import { listUserTokens } from '../../accounts/tokens/list';
+import type { UserToken } from '../../accounts/tokens/user-token';
 import { sendPage } from '../frame/page';
 import { ROLE_SUMMARIES } from '../members/roles';
 import { Facts, Section } from '../parts/blocks';
-import { Written } from '../parts/inline';
-import type { ConsoleContext } from '../session/access';
+import { Code, Time, Written } from '../parts/inline';
+import type { ConsoleContext, SignedIn } from '../session/access';
 import { providerName } from '../sign-in/oidc/button';
 import { isFresh } from './fresh-sign-in';
 import { Passkeys } from './passkeys';
 import { Sessions } from './sessions';
-import { Standing, UnknownStanding } from './standing';
 import { Tokens } from './tokens';
 
 /** Shows the member who is signed in: who it is, and everything with which the member gets access. */
@@ -68,12 +68,7 @@ function Who({ me }: { me: OwnAccount }) {
         facts={[
           ['Name', name === null ? 'not given' : <Written text={name} />],
           email !== null && ['E-mail', <Written text={email} />],
-          [
-            'Role',
-            <>
-              {role} <small>{ROLE_SUMMARIES[role]}</small>
-            </>,
-          ],
+          ['Role', [role, ' ', <small>{ROLE_SUMMARIES[role]}</small>]],
           ['Account', <Written text={me.name ?? me.email} />],
         ]}
       />
@@ -86,5 +81,72 @@ function Who({ me }: { me: OwnAccount }) {
         <a href="/console/members#roles">What each role may do</a>
       </p>
     </section>
+  );
+}
+
+interface StandingProps {
+  me: OwnAccount;
+  signedIn: SignedIn;
+  /** The caller's own tokens, among them the one with which they may have signed in. */
+  tokens: UserToken[];
+}
+
+/** What somebody may do who signed in with a user token. */
+function Standing({ me, signedIn, tokens }: StandingProps) {
+  const { member, token, scopes } = signedIn.context.principal;
+  const used = tokens.find(({ id }) => id === token);
+  return (
+    <>
+      {!member && (
+        <p>
+          You are signed in for the account{' '}
+          <strong>
+            <Written text={me.name ?? me.email} />
+          </strong>
+          , as none of its members.
+        </p>
+      )}
+      <p>
+        You signed in with the user token{' '}
+        <strong>
+          <Written text={used?.name ?? `${used?.token_prefix ?? token}…`} />
+        </strong>
+        {used?.expires_at && [', which expires on ', <Time at={used.expires_at} />]}. This session ends with the token.
+      </p>
+      <AllowedScopes scopes={scopes} />
+      <p class="hint">
+        {member
+          ? 'To change your passkeys or make user tokens, sign in with a passkey or at your identity provider.'
+          : 'Passkeys belong to members: to have one, and tokens of your own, ask an owner or admin for an invitation.'}
+      </p>
+    </>
+  );
+}
+
+/** What somebody sees whose user token may not read the account. */
+function UnknownStanding({ signedIn: { context } }: { signedIn: SignedIn }) {
+  return (
+    <>
+      <p>
+        You signed in with a user token that may not read the account, so this page cannot show your passkeys, tokens
+        and sessions.
+      </p>
+      <AllowedScopes scopes={context.principal.scopes} />
+    </>
+  );
+}
+
+function AllowedScopes({ scopes }: { scopes: readonly string[] }) {
+  return (
+    <details>
+      <summary>What it allows</summary>
+      <ul>
+        {scopes.map((scope) => (
+          <li>
+            <Code text={scope} />
+          </li>
+        ))}
+      </ul>
+    </details>
   );
 }

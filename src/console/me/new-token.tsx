@@ -24,7 +24,7 @@ const LIFETIMES: readonly (readonly [days: string, label: string])[] = [
 export async function showNewToken(c: ConsoleContext): Promise<Response> {
   requirePerson(c.var.signedIn);
   const scopes = c.var.signedIn.context.principal.scopes.filter(onlyReads);
-  return sendNewToken(c, { name: '', scopes, lifetime: '90' });
+  return sendNewToken(c, scopes);
 }
 
 function onlyReads(scope: Scope): boolean {
@@ -40,8 +40,7 @@ export async function makeToken(c: ConsoleContext): Promise<Response> {
     const input = validate(UserTokenCreation(), readToken(form, context.runtime.now()));
     return sendToken(c, await c.var.once((context) => createUserToken(context, input)));
   } catch (error) {
-    const typed = { name: form.text('name'), scopes: form.list('scopes'), lifetime: form.text('lifetime') };
-    return sendNewToken(c, typed, refusalOf(error));
+    return sendNewToken(c, form.list('scopes'), refusalOf(error, form));
   }
 }
 
@@ -58,20 +57,14 @@ function readToken(form: SentForm, now: number) {
   };
 }
 
-interface TypedToken {
-  name: string;
-  scopes: readonly string[];
-  lifetime: string;
-}
-
-function sendNewToken(c: ConsoleContext, { name, scopes, lifetime }: TypedToken, refusal?: Refusal): Response {
+/** @param checked the scopes that are checked at first */
+function sendNewToken(c: ConsoleContext, checked: readonly string[], refusal?: Refusal): Response {
   const offered = SCOPES.filter((scope) => c.var.signedIn.context.principal.scopes.includes(scope));
   const children = (
     <Form action="/console/me/tokens" class="card" refusal={refusal} creates>
       <TextField
         label="Name"
         name="name"
-        value={name}
         hint="What it is for. You find it by this name later."
         autocomplete="off"
         maxlength={255}
@@ -85,14 +78,14 @@ function sendNewToken(c: ConsoleContext, { name, scopes, lifetime }: TypedToken,
               {offered
                 .filter((scope) => onlyReads(scope) === isReading)
                 .map((scope) => (
-                  <CheckBox label={SCOPE_WORDS[scope]} name="scopes" value={scope} checked={scopes.includes(scope)} />
+                  <CheckBox label={SCOPE_WORDS[scope]} name="scopes" value={scope} checked={checked.includes(scope)} />
                 ))}
             </div>
           ))}
         </div>
         <p class="hint">It never may do more than you may yourself.</p>
       </FieldGroup>
-      <SelectField label="Expires" name="lifetime" path="expires_at" value={lifetime} options={LIFETIMES} />
+      <SelectField label="Expires" name="lifetime" path="expires_at" value="90" options={LIFETIMES} />
       <Submit label="Make a user token" cancel="/console/me" />
     </Form>
   );

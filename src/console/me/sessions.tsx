@@ -1,7 +1,6 @@
 import { endSession } from '../../accounts/sessions/end';
 import type { Session } from '../../accounts/sessions/session';
-import { notFound } from '../../errors';
-import { parseId } from '../../lib/typeid';
+import { pathId } from '../../http/path-id';
 import { readForm } from '../frame/form';
 import { Section } from '../parts/blocks';
 import { Action } from '../parts/form';
@@ -27,12 +26,7 @@ export function Sessions({ sessions, current }: SessionsProps) {
             <span>
               <Device userAgent={user_agent} /> {id === current && <Badge state="active" label="this session" />}
               <small>
-                {ip_address !== '' && (
-                  <>
-                    <Written text={ip_address} />
-                    {', '}
-                  </>
-                )}
+                {ip_address !== '' && [<Written text={ip_address} />, ', ']}
                 signed in <Time at={created_at} />, seen <TimeSince at={last_seen_at} />
                 {token_id !== null && ', by user token'}
               </small>
@@ -48,8 +42,7 @@ export function Sessions({ sessions, current }: SessionsProps) {
 /** Ends one of the caller's sessions. */
 export async function endOwnSession(c: ConsoleContext): Promise<Response> {
   requireScopes(c.var.signedIn.context.principal, 'account:read');
-  const id = parseId('sess', c.req.param('id') ?? '');
-  if (!id) throw notFound('session');
+  const id = pathId(c, 'sess', 'session');
   await endSession(c.var.signedIn.context, { id });
   return c.redirect('/console/me', 303);
 }

@@ -1,8 +1,7 @@
 import { deleteUserToken } from '../../accounts/tokens/delete';
 import type { UserToken } from '../../accounts/tokens/user-token';
-import { notFound } from '../../errors';
 import type { UserPrincipal } from '../../http/context';
-import { parseId } from '../../lib/typeid';
+import { pathId } from '../../http/path-id';
 import { usePage } from '../frame/page-context';
 import { LinkButton, Section } from '../parts/blocks';
 import { Action } from '../parts/form';
@@ -53,8 +52,7 @@ export function Tokens({ tokens, principal }: { tokens: readonly UserToken[]; pr
 export async function deleteOwnToken(c: ConsoleContext): Promise<Response> {
   const { principal } = c.var.signedIn.context;
   if (principal.token !== null) requireScopes(principal, 'account:write');
-  const id = parseId('utok', c.req.param('id') ?? '');
-  if (!id) throw notFound('user token');
+  const id = pathId(c, 'utok', 'user token');
   await deleteUserToken(c.var.signedIn.context, { id });
   return c.redirect('/console/me', 303);
 }

@@ -1,7 +1,6 @@
 import { grantableRoles, hasRankOver, type Member } from '../../accounts/members/member';
 import type { UserPrincipal } from '../../http/context';
-import type { Refusal } from '../frame/form';
-import { ShownState } from '../frame/shown-state';
+import { type Refusal, ShownState } from '../frame/form';
 import { Section } from '../parts/blocks';
 import { Form, Submit, TextField } from '../parts/form';
 import { Written } from '../parts/inline';

@@ -61,11 +61,7 @@ export async function sendMember(
           {member.passkeys && member.status !== 'invited' && <Passkeys passkeys={member.passkeys} />}
           {activity && (
             <Section name="latest" title="What they did last" class="part">
-              {activity.data.length === 0 ? (
-                <p class="soft">Nothing yet.</p>
-              ) : (
-                <ActivityList records={activity.data} scopes={principal.scopes} />
-              )}
+              {activity.data.length === 0 ? <p class="soft">Nothing yet.</p> : <ActivityList records={activity.data} />}
               <p class="actions">
                 {activity.has_more && <a href={`/console/activity?actor=${member.id}`}>Everything they did</a>}
                 <a href={`/console/activity?target=${member.id}`}>What was done to this member</a>
@@ -91,12 +87,7 @@ function Who({ member }: { member: MemberDetails }) {
       <Facts
         facts={[
           email !== null && ['E-mail', <Written text={email} />],
-          [
-            'Role',
-            <>
-              {role} <small>{ROLE_SUMMARIES[role]}</small>
-            </>,
-          ],
+          ['Role', [role, ' ', <small>{ROLE_SUMMARIES[role]}</small>]],
           status !== 'removed' && ['Signs in with', signInWords(member)],
           ['Last seen', last_seen_at === null ? 'never' : <TimeSince at={last_seen_at} />],
           ['Invited', <Time at={created_at} />],

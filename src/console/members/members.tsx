@@ -2,15 +2,12 @@ import { listMembers } from '../../accounts/members/list';
 import type { Member } from '../../accounts/members/member';
 import { MEMBER_ROLES, MEMBER_STATUSES, type MemberStatus } from '../../db/schema';
 import { sendPage } from '../frame/page';
-import { Empty, LinkButton, NextPage, Tabs, withParameters } from '../parts/blocks';
+import { Empty, LinkButton, NextPage, PAGE_SIZE, Tabs, withParameters } from '../parts/blocks';
 import { ListFilter } from '../parts/form';
 import { Badge, TimeSince, Written, WrittenLink } from '../parts/inline';
 import type { ConsoleContext } from '../session/access';
 import { RoleTable } from './roles';
 import { memberName, signInWords } from './words';
-
-/** How many members a page has. */
-const LIMIT = 50;
 
 const VIEWS: readonly [status: MemberStatus | null, label: string][] = [
   [null, 'All'],
@@ -27,7 +24,7 @@ export async function showMembers(c: ConsoleContext): Promise<Response> {
   const role = MEMBER_ROLES.find((role) => role === c.req.query('role'));
   const status = MEMBER_STATUSES.find((status) => status === c.req.query('status'));
   const cursor = c.req.query('cursor') || undefined;
-  const page = await listMembers(context, { limit: LIMIT, role, status, cursor });
+  const page = await listMembers(context, { limit: PAGE_SIZE, role, status, cursor });
   const address = new URL(c.req.url);
   const children = (
     <>
@@ -86,12 +83,7 @@ function MemberRow({ member, isCaller }: { member: Member; isCaller: boolean }) 
         {role} <Badge state={status} />
         <p class="soft">
           {signInWords(member)}
-          {last_seen_at !== null && (
-            <>
-              {', seen '}
-              <TimeSince at={last_seen_at} />
-            </>
-          )}
+          {last_seen_at !== null && [', seen ', <TimeSince at={last_seen_at} />]}
         </p>
       </div>
     </li>

@@ -59,11 +59,7 @@ export function RoleChoice({ roles, value }: { roles: readonly MemberRole[]; val
           name="role"
           value={role}
           checked={role === shown}
-          label={
-            <>
-              {role} <small>{ROLE_SUMMARIES[role]}</small>
-            </>
-          }
+          label={[role, ' ', <small>{ROLE_SUMMARIES[role]}</small>]}
         />
       ))}
     </FieldGroup>

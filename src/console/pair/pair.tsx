@@ -1,16 +1,27 @@
+import { Hono } from 'hono';
 import { PAIRED_TOKEN_LIFETIME, pairedScopes } from '../../accounts/pairing/paired-token';
 import { invalidRequest } from '../../errors';
+import type { AppEnv } from '../../http/context';
+import { query } from '../../http/input';
 import { makePairingCode } from '../../http/pairing-code';
 import { formatTime } from '../../lib/time';
 import { readForm } from '../frame/form';
 import { sendPage } from '../frame/page';
+import { usePage } from '../frame/page-context';
 import { isFresh } from '../me/fresh-sign-in';
 import { SCOPE_WORDS } from '../me/scope-words';
 import { Facts } from '../parts/blocks';
 import { Action, Form } from '../parts/form';
 import { Code, Time, Written } from '../parts/inline';
-import { type ConsoleContext, requirePerson, type SignedIn } from '../session/access';
-import { formTarget, type PairingRequest } from './request';
+import { type ConsoleContext, consoleAccess, consoleRoute, requirePerson, type SignedIn } from '../session/access';
+import { formTarget, PairingRequest } from './request';
+
+const PATH = '/console/pair';
+
+/** The page that confirms a pairing. An address that no program sends is refused before anybody has to sign in. */
+export const pairRoutes = new Hono<AppEnv>()
+  .get(PATH, consoleRoute, query(PairingRequest), consoleAccess(null), (c) => showPairing(c, c.req.valid('query')))
+  .post(PATH, consoleRoute, query(PairingRequest), consoleAccess(null), (c) => decidePairing(c, c.req.valid('query')));
 
 /**
  * Asks the member who is signed in whether a program on the same computer may have a user token.
@@ -52,7 +63,7 @@ function sendBack(
 }
 
 function sendPairing(c: ConsoleContext, request: PairingRequest, status = 200): Response {
-  const { signedIn, runtime } = c.var;
+  const { signedIn } = c.var;
   const { pathname, search } = new URL(c.req.url);
   const page = pathname + search;
   const canConfirm = isFresh(signedIn);
@@ -63,7 +74,7 @@ function sendPairing(c: ConsoleContext, request: PairingRequest, status = 200): 
         person led you here, deny.
       </p>
       <section class="card" aria-label="What you confirm">
-        <Terms request={request} signedIn={signedIn} expiresAt={formatTime(runtime.now() + PAIRED_TOKEN_LIFETIME)} />
+        <Terms request={request} signedIn={signedIn} />
       </section>
       {!canConfirm && (
         <div class="bar">
@@ -91,14 +102,8 @@ function sendPairing(c: ConsoleContext, request: PairingRequest, status = 200): 
   return sendPage(c, { title, isNarrow: true, status, children, formTarget: formTarget(request) });
 }
 
-interface TermsProps {
-  request: PairingRequest;
-  signedIn: SignedIn;
-  expiresAt: string;
-}
-
 /** What the program gets. */
-function Terms({ request: { name, redirect_uri }, signedIn, expiresAt }: TermsProps) {
+function Terms({ request: { name, redirect_uri }, signedIn }: { request: PairingRequest; signedIn: SignedIn }) {
   const { member } = signedIn.context.principal;
   return (
     <>
@@ -125,7 +130,7 @@ function Terms({ request: { name, redirect_uri }, signedIn, expiresAt }: TermsPr
           [
             'Until',
             <>
-              <Time at={expiresAt} />
+              <Time at={formatTime(usePage().now + PAIRED_TOKEN_LIFETIME)} />
               <small>
                 That is in 30 days. You can delete the token before, at <a href="/console/me">My sign-in</a>.
               </small>

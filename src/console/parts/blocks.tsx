@@ -20,6 +20,9 @@ export function Section({ name, title, class: className = 'card', id, children }
   );
 }
 
+/** How many things a page of a list has. */
+export const PAGE_SIZE = 50;
+
 /** The link to the next page of a list; nothing on the last one. */
 export function NextPage({
   page,

@@ -104,10 +104,7 @@ export async function sendCard(
       permission.title === null ? (
         <Written text={title} />
       ) : (
-        <>
-          <span class="says">Agent says: </span>
-          <Written text={title} />
-        </>
+        [<span class="says">Agent says: </span>, <Written text={title} />]
       ),
     status: refused?.refusal.status,
     children: (
@@ -170,9 +167,8 @@ export async function sendCard(
             {permission.review && <Votes review={permission.review} {...{ row, standing }} />}
             {isPending ? (
               <DecisionForm
-                {...{ row, standing, mayDecide, principal, ...refused }}
+                {...{ row, standing, principal, ...refused }}
                 hasPasskey={(loaded.passkeys ?? []).length > 0}
-                mayMakeRule={maySeePolicies && principal.scopes.includes('policies:write')}
               />
             ) : (
               <Outcome

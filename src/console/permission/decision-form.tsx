@@ -1,14 +1,17 @@
 import type { Child } from 'hono/jsx';
 import type { UserPrincipal } from '../../http/context';
+import { duration } from '../../lib/duration';
+import { SECOND } from '../../lib/time';
 import type { ReviewedPermission } from '../../permissions/permission';
 import type { Standing } from '../../permissions/reviews/voter';
 import type { Form, Refusal } from '../frame/form';
 import { CsrfField } from '../frame/page';
+import { usePage } from '../frame/page-context';
 import { Section } from '../parts/blocks';
 import { RefusalProvider, TextField } from '../parts/form';
 import { Written } from '../parts/inline';
-import { ApprovalEffect } from './approval-effect';
 import { LimitsFields } from './limits-fields';
+import { hasNarrowedScope } from './limits-form';
 
 const REASONS = [
   'Looks right',
@@ -22,10 +25,7 @@ const REASONS = [
 interface DecisionFormProps {
   row: ReviewedPermission;
   standing: Standing;
-  /** Whether the reader's scopes allow decisions. */
-  mayDecide: boolean;
   principal: UserPrincipal;
-  mayMakeRule: boolean;
   hasPasskey: boolean;
   refusal?: Refusal;
   /** The form that was refused. */
@@ -33,9 +33,9 @@ interface DecisionFormProps {
 }
 
 /** The form with which a person decides: approve as asked or with narrower limits, or deny. */
-export function DecisionForm(props: DecisionFormProps) {
-  const { row, standing, mayDecide, principal, mayMakeRule, hasPasskey, refusal, form } = props;
-  if (!mayDecide) {
+export function DecisionForm({ row, standing, principal, hasPasskey, refusal, form }: DecisionFormProps) {
+  const { may } = usePage();
+  if (!may('permissions:decide')) {
     return (
       <Panel refusal={refusal}>
         <p>
@@ -136,7 +136,7 @@ export function DecisionForm(props: DecisionFormProps) {
           </div>
         )}
       </form>
-      {mayApprove && mayMakeRule && (
+      {mayApprove && may('policies:read') && may('policies:write') && (
         <p>
           <a href={`/console/policies/new?permission=${row.id}`}>Approve, and make a rule</a>{' '}
           <small>for requests like this; opens a form first</small>
@@ -166,5 +166,31 @@ function Panel({ refusal, children }: { refusal: Refusal | undefined; children: 
       )}
       {children}
     </Section>
+  );
+}
+
+/** What an approval does, in words: what the agent may do then, or that more people have to approve. */
+function ApprovalEffect({ row }: { row: ReviewedPermission }) {
+  const { review } = row;
+  const { tokenTtl, maxUses } = review?.proposal ?? row;
+  const approvals = review?.votes.filter(({ decision }) => decision === 'approve').length ?? 0;
+  const further = (review?.rule.approvals ?? 1) - approvals - 1;
+  const isNarrowed = tokenTtl !== row.tokenTtl || maxUses !== row.maxUses || hasNarrowedScope(row);
+  return (
+    <div class="part">
+      <p>
+        {further > 0
+          ? `If you approve, it waits for ${further === 1 ? 'one more approval' : `${further} more approvals`}. After that the agent may do it `
+          : 'If you approve, the agent may do it '}
+        <strong>{maxUses === 1 ? 'once' : `${maxUses} times`}</strong>, within {duration(tokenTtl * SECOND)}.
+        {further <= 0 && ' No other approval is needed.'} You can revoke an approval that is not used up; what the agent
+        has done by then stays done.
+      </p>
+      {isNarrowed && (
+        <p class="notice waiting">
+          An earlier vote lowered the limits: only what is <strong>proposed</strong> can be granted.
+        </p>
+      )}
+    </div>
   );
 }

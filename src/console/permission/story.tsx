@@ -50,12 +50,7 @@ export function Story({ entries, current }: StoryProps) {
                 <Time at={created_at} toSeconds />
                 <span>
                   {event_type === 'expire' && details.expired ? EXPIRIES[details.expired] : EVENTS[event_type]}
-                  {details.decided_by !== null && (
-                    <>
-                      {' '}
-                      by <Named id={details.decided_by} />
-                    </>
-                  )}
+                  {details.decided_by !== null && [' by ', <Named id={details.decided_by} />]}
                   {reasonText(details.votes ? null : details.decision_reason)}{' '}
                   {id === current ? (
                     `(this entry, #${sequence})`

@@ -46,12 +46,7 @@ export function Votes({ review, row, standing }: VotesProps) {
               <span>
                 <strong>{name === null ? <Named id={by} /> : <Written text={name} />}</strong>{' '}
                 <Badge state={decision} label={decision === 'approve' ? 'approved' : 'denied'} />
-                {signed && (
-                  <>
-                    {' '}
-                    <span class="badge neutral">signed with a passkey</span>
-                  </>
-                )}
+                {signed && [' ', <span class="badge neutral">signed with a passkey</span>]}
                 <small>
                   <Time at={at} />, {WAYS[via]}
                   {reason && [': “', <Written text={reason} />, '”']}

@@ -40,8 +40,7 @@ export async function loadEditor(
   context: UserContext,
   { draft, days = DEFAULT_DAYS }: Pick<Edited, 'draft' | 'days'> = {},
 ) {
-  const { scopes } = context.principal;
-  const mayList = scopes.includes('account:read');
+  const mayList = context.principal.scopes.includes('account:read');
   const [names, members, replay] = await Promise.all([
     loadNames(context, ['people', 'agents']),
     mayList ? listMembers(context, { status: 'active', limit: MAX_MEMBERS }) : null,
@@ -49,7 +48,7 @@ export async function loadEditor(
   ]);
   /** The ids of the members who may decide. */
   const deciders = (members?.data ?? []).filter(({ role }) => mayDecide(role)).map(({ id }) => id);
-  return { names, deciders, replay, mayReadRequests: scopes.includes('permissions:read') };
+  return { names, deciders, replay };
 }
 
 interface EditorProps {
@@ -65,7 +64,7 @@ interface EditorProps {
 /** The form of a policy, with a trial on past requests before it is saved. */
 export function Editor({ edited, contents, action, isNew, children }: EditorProps) {
   const { values, refusal, draft, days = DEFAULT_DAYS, hasNewRow = false } = edited;
-  const { deciders, replay, mayReadRequests } = contents;
+  const { deciders, replay } = contents;
   return (
     <PostForm action={action} refusal={refusal} class="policy" creates={isNew}>
       {/* The first button is the one that Enter presses: in a field, Enter must not save. */}
@@ -79,7 +78,7 @@ export function Editor({ edited, contents, action, isNew, children }: EditorProp
         {draft && <PolicySentence policy={draft} />}
         {children}
         {replay ? (
-          <ReplayResult {...{ replay, days, mayReadRequests }} />
+          <ReplayResult replay={replay} days={days} />
         ) : (
           <p class="soft">
             See what this policy would have done with past requests. Trying it saves nothing and decides nothing.

@@ -41,12 +41,7 @@ export function PolicyFields(props: PolicyFieldsProps) {
           <div class="effects">
             {EFFECTS.map(([effect, label, hint]) => (
               <RadioButton
-                label={
-                  <>
-                    {label}
-                    <small>{hint}</small>
-                  </>
-                }
+                label={[label, <small>{hint}</small>]}
                 name="effect"
                 value={effect}
                 checked={values.effect === effect}

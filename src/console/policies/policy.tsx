@@ -1,12 +1,12 @@
 import { invalidRequest, notFound, PROBLEMS, Problem } from '../../errors';
+import { pathId } from '../../http/path-id';
 import { equalJson, type Json } from '../../lib/json';
 import { parseId } from '../../lib/typeid';
 import { deletePolicy } from '../../permissions/policies/delete';
 import { type Policy, type PolicyRow, presentPolicy } from '../../permissions/policies/policy';
 import { type policyInPath, updatePolicy } from '../../permissions/policies/update';
-import { readForm, refusalOf } from '../frame/form';
+import { readForm, refusalOf, requireUnchanged, requireUnchangedToActivate, ShownState } from '../frame/form';
 import { sendPage } from '../frame/page';
-import { requireUnchanged, requireUnchangedToActivate, ShownState } from '../frame/shown-state';
 import { Facts } from '../parts/blocks';
 import { Action } from '../parts/form';
 import { Badge, Code, JsonText, Time, Written } from '../parts/inline';
@@ -85,9 +85,7 @@ export async function switchPolicy(c: PolicyContext): Promise<Response> {
 
 /** Deletes a policy. */
 export async function removePolicy(c: ConsoleContext): Promise<Response> {
-  const id = parseId('policy', c.req.param('id') ?? '');
-  if (!id) throw notFound('policy');
-  await deletePolicy(c.var.signedIn.context, { id });
+  await deletePolicy(c.var.signedIn.context, { id: pathId(c, 'policy') });
   return c.redirect('/console/policies', 303);
 }
 

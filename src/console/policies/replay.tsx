@@ -1,21 +1,17 @@
 import { formatTime } from '../../lib/time';
 import type { PermissionRow } from '../../permissions/permission';
 import { type DetailedReplay, MAX_LISTED } from '../../permissions/policies/replay';
+import { usePage } from '../frame/page-context';
 import { Badge, Code, Named, Time, Written } from '../parts/inline';
 import { limitsText } from '../parts/limits';
 import { RequestTitle } from '../parts/request';
 
-interface ReplayResultProps {
-  replay: DetailedReplay;
-  days: number;
-  /** Whether the reader may see what was asked for; others see the ids of requests. */
-  mayReadRequests: boolean;
-}
-
 /** What a draft would have done with past requests, and where that differs from what was decided. */
-export function ReplayResult({ replay, days, mayReadRequests }: ReplayResultProps) {
+export function ReplayResult({ replay, days }: { replay: DetailedReplay; days: number }) {
   const { requests, complete, approve, deny, review, undecided, agrees, disagrees } = replay;
   if (requests === 0) return <p class="soft">There was no request in the last {days} days to try it on.</p>;
+  // Others see the ids of requests.
+  const mayReadRequests = usePage().may('permissions:read');
   const differing = `${disagrees.length}${disagrees.length === MAX_LISTED ? ' or more' : ''}`;
   const decided = approve + deny;
   const rest = disagrees.length < MAX_LISTED ? decided - agrees - disagrees.length : 0;

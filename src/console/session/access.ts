@@ -2,7 +2,7 @@ import type { Context as HonoContext, MiddlewareHandler } from 'hono';
 import { createMiddleware } from 'hono/factory';
 import { routePath } from 'hono/route';
 import type { MemberRole } from '../../db/schema';
-import { Problem, unavailable } from '../../errors';
+import { invalidRequest, Problem, unavailable } from '../../errors';
 import { type LoadedRows, type NamedQueries, nameQueries, type Preload } from '../../http/access';
 import { authenticateSession } from '../../http/authentication';
 import {
@@ -15,6 +15,7 @@ import {
   withFixedClock,
 } from '../../http/context';
 import type { PreloadQueries } from '../../http/credentials';
+import { readText } from '../../http/input';
 import { limitAccount, limitAddress, limitCredential, limitMember } from '../../http/rate-limit';
 import { ROLE_SCOPES } from '../../http/roles';
 import { Ledger } from '../../ledger/ledger';
@@ -22,7 +23,6 @@ import { AnsweredBefore, findStoredAnswer, type StoredAnswer } from '../../ledge
 import type { Id } from '../../lib/typeid';
 import { enqueueWebhook } from '../../outbox/enqueue';
 import { batchReads } from './batched-reader';
-import { limitBody } from './limit-body';
 import { FormAnswers, isForm, onceKey } from './once';
 import { signInPath } from './return-path';
 import { csrfToken, isCsrfToken, senderMark, sessionCookie } from './session';
@@ -224,4 +224,26 @@ function sessionEnded(): Problem {
   return new Problem('unauthorized', 'You are not signed in, or your session has ended. Sign in again.', {
     headers: { 'WWW-Authenticate': 'Cookie' },
   });
+}
+
+export const MAX_FORM_FIELDS = 5_000;
+
+/**
+ * Refuses a body that would cost too much, before anything parses it. Others can be read afterwards.
+ * @throws Problem `payload_too_large` over 1 MiB; `invalid_request` for a form with more than 5,000 fields;
+ *   `unsupported_media_type` for a form in several parts, which no page sends
+ */
+export async function limitBody(c: RequestContext): Promise<void> {
+  const { url, method, headers, body } = c.req.raw;
+  if (!body) return;
+  const text = await readText(c.req.raw);
+  const type = headers.get('Content-Type')?.split(';')[0]?.trim().toLowerCase();
+  if (type === 'multipart/form-data') {
+    throw new Problem('unsupported_media_type', 'Send the form as `application/x-www-form-urlencoded`.');
+  }
+  const isForm = type === 'application/x-www-form-urlencoded';
+  if (isForm && text.split('&', MAX_FORM_FIELDS + 1).length > MAX_FORM_FIELDS) {
+    throw invalidRequest([{ path: 'body', message: 'must have at most 5,000 fields' }]);
+  }
+  c.req.raw = new Request(url, { method, headers, body: text });
 }

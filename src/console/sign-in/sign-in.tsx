@@ -20,8 +20,7 @@ import { consoleRoute } from '../session/access';
 import { readReturnPath } from '../session/return-path';
 import { beginSession, setSessionCookie } from '../session/session';
 import { OidcButton } from './oidc/button';
-import { findChallenge, requestOptions } from './passkey';
-import { decodeUserHandle, type UserHandle } from './user-handle';
+import { decodeUserHandle, findChallenge, requestOptions, type UserHandle } from './passkey';
 import { signInWithToken } from './user-token';
 
 const PURPOSE = 'sign in';

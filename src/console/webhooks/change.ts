@@ -1,12 +1,10 @@
-import { notFound } from '../../errors';
-import { parseId } from '../../lib/typeid';
+import { pathId } from '../../http/path-id';
 import { deleteWebhook } from '../../webhooks/delete';
 import { rotateSecret } from '../../webhooks/rotate-secret';
 import { testWebhook } from '../../webhooks/send-test';
 import { updateWebhook } from '../../webhooks/update';
 import { presentWebhook, requireLoaded } from '../../webhooks/webhook';
-import { readForm, refusalOf } from '../frame/form';
-import { requireUnchangedToActivate } from '../frame/shown-state';
+import { readForm, refusalOf, requireUnchangedToActivate } from '../frame/form';
 import type { ConsoleContext } from '../session/access';
 import { sendSecret } from './secret';
 import { showWebhook, type WebhookContext } from './webhook';
@@ -33,7 +31,7 @@ export async function rotateWebhookSecret(c: WebhookContext): Promise<Response> 
 
 /** Deletes the webhook in the path. */
 export async function removeWebhook(c: ConsoleContext): Promise<Response> {
-  await deleteWebhook(c.var.signedIn.context, { id: webhookId(c) });
+  await deleteWebhook(c.var.signedIn.context, { id: pathId(c, 'webhook') });
   return c.redirect('/console/webhooks', 303);
 }
 
@@ -46,10 +44,4 @@ export async function sendTest(c: WebhookContext): Promise<Response> {
   } catch (error) {
     return showWebhook(c, refusalOf(error));
   }
-}
-
-function webhookId(c: ConsoleContext) {
-  const id = parseId('webhook', c.req.param('id') ?? '');
-  if (!id) throw notFound('webhook');
-  return id;
 }

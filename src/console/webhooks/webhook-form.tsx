@@ -1,12 +1,99 @@
-import type { Webhook } from '../../webhooks/webhook';
-import type { Refusal, Form as SentForm } from '../frame/form';
+import type { SQL } from 'drizzle-orm';
+import type { Reader } from '../../db/database';
+import type { RequestContext } from '../../http/context';
+import { equalJson, type Json } from '../../lib/json';
+import { createWebhook, WebhookCreation } from '../../webhooks/create';
+import { updateWebhook, WebhookUpdate } from '../../webhooks/update';
+import { presentWebhook, requireLoaded, selectAgents, type Webhook, webhookOfPath } from '../../webhooks/webhook';
+import {
+  type Refusal,
+  readForm,
+  refusalOf,
+  requireUnchanged,
+  type Form as SentForm,
+  ShownState,
+  validate,
+} from '../frame/form';
 import { agentsOf, loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
-import { ShownState } from '../frame/shown-state';
 import { CheckBox, FieldGroup, Form, Submit, TextField } from '../parts/form';
 import { Named } from '../parts/inline';
-import type { SignedInRequest } from '../session/access';
+import type { ConsoleContext, SignedInRequest } from '../session/access';
 import { EVENTS } from './events';
+import { sendSecret } from './secret';
+
+/** The preload of those agents that the account has, out of the ones that the form names. */
+export async function agentsInForm(c: RequestContext, reader: Reader, owner: SQL<number>) {
+  return { agents: selectAgents(reader, owner, (await readForm(c)).list('agent_ids')) };
+}
+
+/** Shows the form that creates a webhook. */
+export function showNewWebhook(c: ConsoleContext): Promise<Response> {
+  return sendWebhookForm(c, null, { url: '', description: '', events: EVENTS.map(([event]) => event), agent_ids: [] });
+}
+
+/** Creates a webhook, and shows its secret this once. If that is refused, shows the form again and why. */
+export async function addWebhook(c: ConsoleContext<Awaited<ReturnType<typeof agentsInForm>>>): Promise<Response> {
+  const fields = readWebhookFields(await readForm(c));
+  try {
+    const input = validate(WebhookCreation(), inputOf(fields));
+    const agents = c.var.loaded.agents ?? [];
+    const created = await c.var.once((context) => createWebhook(context, { agents, ...input }));
+    return sendSecret(c, 'Webhook created', created);
+  } catch (error) {
+    return sendWebhookForm(c, null, fields, refusalOf(error));
+  }
+}
+
+/** The preload of a change: the webhook in the path, and those agents of the form that the account has. */
+export async function webhookInForm(c: RequestContext, reader: Reader, owner: SQL<number>) {
+  return { ...(await webhookOfPath(c, reader, owner)), ...(await agentsInForm(c, reader, owner)) };
+}
+
+/** Shows the form that changes the webhook in the path. */
+export function showWebhookForm(c: ConsoleContext<Awaited<ReturnType<typeof webhookOfPath>>>): Promise<Response> {
+  const webhook = presentWebhook(requireLoaded(c.var.loaded.webhook, 'webhook'));
+  return sendWebhookForm(c, webhook, fieldsOf(webhook));
+}
+
+/** Changes the fields that differ from the webhook as it is. If that is refused, shows the form again and why. */
+export async function editWebhook(c: ConsoleContext<Awaited<ReturnType<typeof webhookInForm>>>): Promise<Response> {
+  const webhook = presentWebhook(requireLoaded(c.var.loaded.webhook, 'webhook'));
+  const form = await readForm(c);
+  const fields = readWebhookFields(form);
+  try {
+    const changed = changedFields(fieldsOf(webhook), fields);
+    if (Object.keys(changed).length > 0) {
+      requireUnchanged('webhook', form, webhook.updated_at, inWords(webhook), changed);
+      const input = validate(WebhookUpdate(), changed);
+      await updateWebhook(c.var.signedIn.context, { id: webhook.id, agents: c.var.loaded.agents ?? [], ...input });
+    }
+  } catch (error) {
+    return sendWebhookForm(c, webhook, fields, refusalOf(error));
+  }
+  return c.redirect(`/console/webhooks/${webhook.id}`, 303);
+}
+
+/** The fields of a webhook as they are now, in words. */
+function inWords({ url, description, events, agent_ids: agents }: Webhook) {
+  return {
+    url,
+    description: description ?? '',
+    events: events.join(', '),
+    agent_ids: agents === null ? 'all agents' : `limited to ${agents.length} of the agents`,
+  };
+}
+
+function changedFields(before: WebhookFields, after: WebhookFields) {
+  const old: Record<string, Json> = inputOf({ ...before });
+  const isChanged = ([name, value]: [string, Json]) => !equalJson(sorted(value), sorted(old[name] ?? null));
+  return Object.fromEntries(Object.entries<Json>(inputOf(after)).filter(isChanged));
+}
+
+/** The order in which events and agents are checked has no meaning. */
+function sorted(value: Json): Json {
+  return Array.isArray(value) ? value.toSorted() : value;
+}
 
 /** What the form of a webhook says. */
 export interface WebhookFields {
@@ -81,11 +168,7 @@ export async function sendWebhookForm(
               name="events"
               value={event}
               checked={events.includes(event)}
-              label={
-                <>
-                  {meaning} <small class="line">{event}</small>
-                </>
-              }
+              label={[meaning, ' ', <small class="line">{event}</small>]}
             />
           ))}
         </FieldGroup>

@@ -4,7 +4,7 @@ import { presentWebhook, requireLoaded, type Webhook, type webhookOfPath } from 
 import type { Refusal } from '../frame/form';
 import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
-import { Facts, LinkButton } from '../parts/blocks';
+import { Facts, LinkButton, PAGE_SIZE } from '../parts/blocks';
 import { Action, Alert, Form, Submit } from '../parts/form';
 import { Named, Time, Written, WrittenText } from '../parts/inline';
 import type { ConsoleContext } from '../session/access';
@@ -15,9 +15,6 @@ import { WebhookState } from './webhooks';
 
 export type WebhookContext = ConsoleContext<Awaited<ReturnType<typeof webhookOfPath>>>;
 
-/** How many deliveries a page has. */
-const LIMIT = 50;
-
 /**
  * Shows the webhook in the path: what it sends, what one can do with it, and its deliveries.
  * @param refusal why the change was refused that was just sent
@@ -27,7 +24,7 @@ export async function showWebhook(c: WebhookContext, refusal?: Refusal): Promise
   const row = requireLoaded(c.var.loaded.webhook, 'webhook');
   const status = DELIVERY_STATUSES.find((status) => status === c.req.query('status'));
   const [deliveries, names] = await Promise.all([
-    listDeliveries(context, { webhook: row, limit: LIMIT, status, cursor: c.req.query('cursor') }),
+    listDeliveries(context, { webhook: row, limit: PAGE_SIZE, status, cursor: c.req.query('cursor') }),
     loadNames(context, row.agentIds === null ? [] : ['agents']),
   ]);
   const webhook = presentWebhook(row);
