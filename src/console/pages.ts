@@ -16,7 +16,7 @@ import { registerAgent, showRegistration } from './agents/register';
 import { rotateKey } from './agents/rotate-key';
 import { exportEntries, showAudit } from './audit/audit';
 import { showEntry } from './audit/entry';
-import { sendEntry, sendMember, sendProof } from './audit/proofs';
+import { sendEntry, sendMember, sendProof } from './audit/verify';
 import { showExports } from './files/exports';
 import { showNewExport, startExport } from './files/new-export';
 import { showNewReport, startReport } from './files/new-report';
@@ -44,9 +44,8 @@ import { consoleAccess, consoleRoute } from './session/access';
 import { invitationRoutes } from './sign-in/invitation';
 import { oidcRoutes } from './sign-in/oidc/routes';
 import { signInRoutes } from './sign-in/sign-in';
-import { removeWebhook, rotateWebhookSecret, sendTest, switchWebhook } from './webhooks/change';
 import { sendAgain, showDelivery } from './webhooks/delivery';
-import { showWebhook } from './webhooks/webhook';
+import { removeWebhook, rotateWebhookSecret, sendTest, showWebhook, switchWebhook } from './webhooks/webhook';
 import {
   addWebhook,
   agentsInForm,

@@ -8,8 +8,7 @@ import { Empty, NextPage, withParameters } from '../parts/blocks';
 import { Alert, RefusalProvider, SelectField, TextField } from '../parts/form';
 import { Named } from '../parts/inline';
 import type { ConsoleContext } from '../session/access';
-import { ActivityList } from './activity-list';
-import { actionLabel } from './words';
+import { ActivityList, actionLabel } from './activity-list';
 
 const FILTERS = ['actor', 'action', 'target', 'start_date', 'end_date'] as const;
 

@@ -11,12 +11,12 @@ import { usePage } from '../frame/page-context';
 import { Facts, Section } from '../parts/blocks';
 import { Badge, Code, JsonText, Named, Time, TimeSince, visibleText, Written, WrittenText } from '../parts/inline';
 import { RequestRow } from '../parts/request';
-import type { ConsoleContext } from '../session/access';
+import type { PreloadedContext } from '../session/access';
 import { loadOwners } from './fields';
 import { Manage, type RefusedForm } from './manage';
 import { Statistics } from './statistics';
 
-export type AgentContext = ConsoleContext<Awaited<ReturnType<typeof agentInPath>>>;
+export type AgentContext = PreloadedContext<typeof agentInPath>;
 
 /** How many of its requests the page of an agent shows. */
 const RECENT = 5;

@@ -1,31 +1,25 @@
 import { listMembers } from '../../accounts/members/list';
 import type { UserContext } from '../../http/context';
-import { SelectField, TextArea, TextField } from '../parts/form';
+import { type Options, SelectField, TextArea, TextField } from '../parts/form';
 import { visibleText } from '../parts/inline';
-
-/** A member who may own an agent. */
-export interface Owner {
-  id: string;
-  name: string;
-}
 
 /** An account has at most 1,000 members. */
 const MAX_MEMBERS = 1_000;
 
 /** Loads the members who may own an agent, by name; null for callers who may not read who the members are. */
-export async function loadOwners(context: UserContext): Promise<Owner[] | null> {
+export async function loadOwners(context: UserContext): Promise<Options | null> {
   if (!context.principal.scopes.includes('account:read')) return null;
   const { data } = await listMembers(context, { status: 'active', limit: MAX_MEMBERS });
   return data
-    .map(({ id, name, email }) => ({ id, name: visibleText(name ?? email ?? id) }))
-    .sort(({ name: a }, { name: b }) => a.localeCompare(b));
+    .map(({ id, name, email }) => [id, visibleText(name ?? email ?? id)] as const)
+    .sort(([, a], [, b]) => a.localeCompare(b));
 }
 
 interface AgentFieldsProps {
   /** What the fields show at first. */
   values: { name?: string; description?: string; owner_id: string };
   /** Without them, the owner is not asked for. */
-  owners: Owner[] | null;
+  owners: Options | null;
 }
 
 /** The fields of an agent that people set. */
@@ -54,7 +48,7 @@ export function AgentFields({ values, owners }: AgentFieldsProps) {
           label="Owner"
           name="owner_id"
           value={values.owner_id}
-          options={owners.map(({ id, name }) => [id, name] as const)}
+          options={owners}
           hint="The member who is responsible for it. Review policies can keep owners from approving requests of their own agents."
         />
       )}

@@ -3,9 +3,9 @@ import { type Refusal, ShownState } from '../frame/form';
 import type { Names } from '../frame/names';
 import { usePage } from '../frame/page-context';
 import { Section } from '../parts/blocks';
-import { Action, Form, SelectField, Submit, TextField } from '../parts/form';
+import { Action, Form, type Options, SelectField, Submit, TextField } from '../parts/form';
 import { visibleText, Written } from '../parts/inline';
-import { AgentFields, type Owner } from './fields';
+import { AgentFields } from './fields';
 
 /** For how many seconds a replaced key may still work. */
 const GRACE_PERIODS = [
@@ -24,7 +24,7 @@ export interface RefusedForm {
 
 interface ManageProps {
   agent: Agent;
-  owners: Owner[] | null;
+  owners: Options | null;
   refused: RefusedForm | undefined;
 }
 
@@ -99,13 +99,13 @@ export function Manage({ agent, owners, refused }: ManageProps) {
  * What the form shows before somebody types. An owner who is no longer active stays until another one is chosen. Those who may
  * not read who the members are cannot choose another one.
  */
-function editProps({ name, description = '', owner_id }: Agent, names: Names, owners: Owner[] | null) {
+function editProps({ name, description = '', owner_id }: Agent, names: Names, owners: Options | null) {
   const present = owner_id ?? '';
-  const isOffered = owners?.some(({ id }) => id === present);
+  const isOffered = owners?.some(([id]) => id === present);
   const inactive = present === '' ? 'Nobody' : `${visibleText(names.get(present) ?? present)} (not active)`;
   const presentName = owners ? inactive : 'Keep as it is';
   return {
     values: { name, description, owner_id: present },
-    owners: isOffered ? owners : [{ id: present, name: presentName }, ...(owners ?? [])],
+    owners: isOffered ? owners : [[present, presentName] as const, ...(owners ?? [])],
   };
 }

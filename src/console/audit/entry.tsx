@@ -1,6 +1,6 @@
 import type { Child } from 'hono/jsx';
 import { type AuditEntry, detailsOf } from '../../audit/entry';
-import { type entryInPath, requireEntry } from '../../audit/get';
+import { requireEntry } from '../../audit/get';
 import { getNeighbours, type Neighbour, type Neighbours } from '../../audit/get-neighbours';
 import { listAuditEntries } from '../../audit/list';
 import type { JsonObject } from '../../lib/json';
@@ -10,13 +10,10 @@ import { Facts, LinkButton, Section } from '../parts/blocks';
 import { Badge, Code, JsonText, Named, Time, Written } from '../parts/inline';
 import { limitTexts } from '../parts/limits';
 import { Story } from '../permission/story';
-import type { ConsoleContext } from '../session/access';
 import { Gap } from './entry-list';
 import { auditAddress } from './filters';
-import { Verify } from './verify';
+import { type EntryContext, Verify } from './verify';
 import { Decider, EntryInWords, EVENT_NAMES } from './words';
-
-export type EntryContext = ConsoleContext<Awaited<ReturnType<typeof entryInPath>>>;
 
 /** A permission has few entries: its request, the decision, and the uses and the end of its token. */
 const STORY = 100;

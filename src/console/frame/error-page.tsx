@@ -1,4 +1,5 @@
 import type { Context as HonoContext } from 'hono';
+import type { Child } from 'hono/jsx';
 import type { AppEnv } from '../../http/context';
 import { answerError } from '../../http/problem';
 import { LinkButton } from '../parts/blocks';
@@ -39,21 +40,15 @@ interface ProblemDocument {
   errors?: { path: string; message: string }[];
 }
 
-/** A link to where one can go on from an error. */
-interface WayOut {
-  path: string;
-  label: string;
-}
-
-/** Where the caller can go on: the sign-in for people who are not signed in. A request may fail before that is known. */
-function wayOut(c: HonoContext<AppEnv>): WayOut {
+/** A link to where the caller can go on: to the sign-in for people who are not signed in, or of whom that is not known yet. */
+function wayOut(c: HonoContext<AppEnv>): Child {
   const { signedIn } = (c as unknown as ConsoleContext).var;
-  if (!signedIn) return { path: '/console/sign-in', label: 'Sign in' };
+  if (!signedIn) return <LinkButton href="/console/sign-in" label="Sign in" />;
   const { path, name } = firstSection(signedIn.context.principal.scopes);
-  return { path, label: path === '/console' ? 'Back to the inbox' : `Go to ${name}` };
+  return <LinkButton href={path} label={path === '/console' ? 'Back to the inbox' : `Go to ${name}`} />;
 }
 
-function Explanation({ detail, errors, headers, way }: ProblemDocument & { headers: Headers; way: WayOut }) {
+function Explanation({ detail, errors, headers, way }: ProblemDocument & { headers: Headers; way: Child }) {
   const seconds = headers.get('Retry-After');
   return (
     <>
@@ -68,9 +63,7 @@ function Explanation({ detail, errors, headers, way }: ProblemDocument & { heade
         </ul>
       )}
       {seconds !== null && <p>Try again in {seconds} seconds.</p>}
-      <p class="actions">
-        <LinkButton href={way.path} label={way.label} />
-      </p>
+      <p class="actions">{way}</p>
     </>
   );
 }

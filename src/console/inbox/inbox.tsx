@@ -8,12 +8,11 @@ import { firstSection } from '../frame/navigation';
 import { sendPage, sendPart } from '../frame/page';
 import { usePage } from '../frame/page-context';
 import { Empty, NextPage, PAGE_SIZE, Tabs, withParameters } from '../parts/blocks';
-import { ListFilter } from '../parts/form';
+import { Form, ListFilter, TextField } from '../parts/form';
 import { Named, Time } from '../parts/inline';
 import { Live } from '../parts/live';
 import { RequestRow } from '../parts/request';
 import { type ConsoleContext, requireScopes } from '../session/access';
-import { FirstSteps } from './first-steps';
 import { Keys } from './keys';
 import { WaitingList } from './waiting-list';
 
@@ -180,6 +179,30 @@ function Nothing({ isFiltered }: { isFiltered: boolean }) {
   return (
     <Empty title="Nothing waits for a decision.">
       <p class="soft">New requests appear here by themselves.</p>
+    </Empty>
+  );
+}
+
+/** What an account without agents sees: how to connect the first one. */
+function FirstSteps() {
+  if (!usePage().may('agents:write')) {
+    return (
+      <Empty title="No agent is registered yet.">
+        <p class="soft">
+          Requests of agents will wait here. A developer, admin or owner of the account can register one.
+        </p>
+      </Empty>
+    );
+  }
+  return (
+    <Empty title="Connect your first agent">
+      <p>
+        Register it to get its key, with three lines that send a first request. The request then waits here for you.
+      </p>
+      <Form action="/console/agents" class="inline" creates>
+        <TextField label="Name of the agent" name="name" value="My first agent" maxlength={255} required />
+        <button type="submit">Register it</button>
+      </Form>
     </Empty>
   );
 }

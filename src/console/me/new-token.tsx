@@ -9,7 +9,6 @@ import { LinkButton, ToCopy } from '../parts/blocks';
 import { CheckBox, FieldGroup, Form, SelectField, Submit, TextField } from '../parts/form';
 import { Time, Written } from '../parts/inline';
 import { type ConsoleContext, requirePerson } from '../session/access';
-import { SCOPE_WORDS } from './scope-words';
 
 /** After how many days a token may expire; empty for never. */
 const LIFETIMES: readonly (readonly [days: string, label: string])[] = [
@@ -113,3 +112,22 @@ function sendToken(c: ConsoleContext, { token, name, expires_at }: CreatedUserTo
   );
   return sendPage(c, { title: 'Your new user token', isNarrow: true, children });
 }
+
+/** What each scope lets a token do. */
+export const SCOPE_WORDS: Record<Scope, string> = {
+  'agents:read': 'Read agents',
+  'agents:write': 'Register, change and delete agents',
+  'permissions:read': 'Read requests',
+  'permissions:decide': 'Approve and deny requests',
+  'policies:read': 'Read policies',
+  'policies:write': 'Change policies',
+  'audit:read': 'Read the audit log',
+  'audit:export': 'Export the log and order reports',
+  'tokens:use': 'Use the tokens of agents',
+  'webhooks:read': 'Read webhooks',
+  'webhooks:write': 'Change webhooks',
+  'account:read': 'Read the account and its members',
+  'account:write': 'Change members and user tokens',
+  'channels:read': 'Read channels',
+  'channels:write': 'Change channels',
+};

@@ -4,11 +4,11 @@ import { MemberUpdate, updateMember } from '../../accounts/members/update';
 import { invalidRequest } from '../../errors';
 import { formatTime } from '../../lib/time';
 import { type Form, readForm, refusalOf, requireUnchanged, requireUnchangedToActivate, validate } from '../frame/form';
-import type { ConsoleContext } from '../session/access';
+import type { PreloadedContext } from '../session/access';
 import { sendMember } from './member';
 import type { RefusedForm } from './member-forms';
 
-type MemberContext = ConsoleContext<Awaited<ReturnType<typeof memberInPath>>>;
+type MemberContext = PreloadedContext<typeof memberInPath>;
 
 /**
  * Changes the name and the role of a member. What stays as it is does not count as changed. An old form does not bring back

@@ -7,12 +7,12 @@ import { type PageRequest, sendPage } from '../frame/page';
 import { LinkButton, ToCopy } from '../parts/blocks';
 import { Form, Submit, TextField } from '../parts/form';
 import { Time, Written } from '../parts/inline';
-import type { ConsoleContext } from '../session/access';
+import type { ConsoleContext, PreloadedContext } from '../session/access';
 import { sendMember } from './member';
 import { RoleChoice } from './roles';
 import { memberName } from './words';
 
-type MemberContext = ConsoleContext<Awaited<ReturnType<typeof memberInPath>>>;
+type MemberContext = PreloadedContext<typeof memberInPath>;
 
 /** Shows the form that invites a person. */
 export async function showInvite(c: ConsoleContext): Promise<Response> {

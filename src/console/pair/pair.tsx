@@ -9,7 +9,7 @@ import { readForm } from '../frame/form';
 import { sendPage } from '../frame/page';
 import { usePage } from '../frame/page-context';
 import { isFresh } from '../me/fresh-sign-in';
-import { SCOPE_WORDS } from '../me/scope-words';
+import { SCOPE_WORDS } from '../me/new-token';
 import { Facts } from '../parts/blocks';
 import { Action, Form } from '../parts/form';
 import { Code, Time, Written } from '../parts/inline';

@@ -118,7 +118,7 @@ interface FieldGroupProps {
 /** Fields that say one thing together, such as boxes to check, and what is wrong with it. */
 export function FieldGroup({ legend, name, faultText, class: className, children }: FieldGroupProps) {
   const fault = useFault(name);
-  const id = `field-${name}-fault`;
+  const id = `${name.replaceAll('_', '-')}-fault`;
   return (
     <fieldset class={className} aria-describedby={fault && id}>
       <legend>{legend}</legend>
@@ -178,7 +178,7 @@ export function TextArea({ label, name, hint, path = name, value, ...area }: Tex
   );
 }
 
-type Options = readonly (readonly [value: string, label: string])[];
+export type Options = readonly (readonly [value: string, label: string])[];
 
 /** The options of a field, with the present value among them although it is none, such as a deleted agent. */
 export function withCurrent(options: Options, current: string): Options {

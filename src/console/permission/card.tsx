@@ -19,9 +19,9 @@ import { sendPage } from '../frame/page';
 import { Keys } from '../inbox/keys';
 import { Facts, Section } from '../parts/blocks';
 import { Badge, Code, JsonText, Time, TimeLeft, TimeSince, Written, WrittenLink, WrittenText } from '../parts/inline';
-import type { ConsoleContext, SignedInRequest } from '../session/access';
+import type { PreloadedContext, SignedInRequest } from '../session/access';
 import { DecisionForm } from './decision-form';
-import { hasNarrowedScope } from './limits-form';
+import { hasNarrowedScope } from './limits-fields';
 import { LimitsTable } from './limits-table';
 import { Outcome } from './outcome';
 import { PolicyWeighing } from './policy-weighing';
@@ -41,7 +41,7 @@ export async function cardInPath(c: RequestContext, reader: Reader, owner: SQL<n
   };
 }
 
-export type CardContext = ConsoleContext<Awaited<ReturnType<typeof cardInPath>>>;
+export type CardContext = PreloadedContext<typeof cardInPath>;
 
 /** Loads what the preload of a card loads, to show the card again after a decision was refused. */
 export async function loadCard(c: SignedInRequest): Promise<CardContext['var']['loaded']> {

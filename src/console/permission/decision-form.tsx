@@ -10,8 +10,7 @@ import { usePage } from '../frame/page-context';
 import { Section } from '../parts/blocks';
 import { RefusalProvider, TextField } from '../parts/form';
 import { Written } from '../parts/inline';
-import { LimitsFields } from './limits-fields';
-import { hasNarrowedScope } from './limits-form';
+import { hasNarrowedScope, LimitsFields } from './limits-fields';
 
 const REASONS = [
   'Looks right',

@@ -5,7 +5,7 @@ import type { ReviewedPermission } from '../../permissions/permission';
 import { Table } from '../parts/blocks';
 import { Written } from '../parts/inline';
 import { valueText } from '../parts/limits';
-import { limitFields } from './limits-form';
+import { limitFields } from './limits-fields';
 
 /** The limits as requested, as the votes so far have left them, and as granted, with the differences marked. */
 export function LimitsTable({ row }: { row: ReviewedPermission }) {

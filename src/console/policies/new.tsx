@@ -14,7 +14,7 @@ import { selectPoliciesForAgent } from '../../permissions/policies/simulate';
 import { standingOf } from '../../permissions/reviews/voter';
 import { readForm, refusalOf } from '../frame/form';
 import { sendPage } from '../frame/page';
-import type { ConsoleContext } from '../session/access';
+import type { PreloadedContext } from '../session/access';
 import { type Edited, Editor, loadEditor, readDays } from './editor';
 import {
   hasWildcard,
@@ -42,7 +42,7 @@ function selectRequest(c: RequestContext, reader: Reader, owner: SQL<number>, ca
   return selectDecision(reader, { owner, callerId, id: parseId('perm', text), assertion: undefined, now });
 }
 
-type NewPolicyContext = ConsoleContext<Awaited<ReturnType<typeof requestInQuery>>>;
+type NewPolicyContext = PreloadedContext<typeof requestInQuery>;
 
 /** Shows the form for a new policy; filled in from a request if the address names one, with what it would have done. */
 export async function showNewPolicy(c: NewPolicyContext): Promise<Response> {

@@ -5,14 +5,12 @@ import { loadNames, type Names } from '../frame/names';
 import { sendPage } from '../frame/page';
 import { Empty, LinkButton } from '../parts/blocks';
 import { Badge, WrittenLink } from '../parts/inline';
-import type { ConsoleContext } from '../session/access';
+import type { PreloadedContext } from '../session/access';
 import { PolicySentence } from './sentence';
 import { SimulationForm, simulate, type simulationInQuery } from './simulation';
 
 /** Shows the policies in the order in which they are weighed, and what they would decide about a request. */
-export async function showPolicies(
-  c: ConsoleContext<Awaited<ReturnType<typeof simulationInQuery>>>,
-): Promise<Response> {
+export async function showPolicies(c: PreloadedContext<typeof simulationInQuery>): Promise<Response> {
   const { context } = c.var.signedIn;
   const [{ data }, found] = await Promise.all([
     listPolicies(context, { limit: MAX_POLICIES }),

@@ -10,7 +10,7 @@ import { sendPage } from '../frame/page';
 import { Facts } from '../parts/blocks';
 import { Action } from '../parts/form';
 import { Badge, Code, JsonText, Time, Written } from '../parts/inline';
-import type { ConsoleContext } from '../session/access';
+import type { ConsoleContext, PreloadedContext } from '../session/access';
 import { type Edited, Editor, loadEditor, readDays } from './editor';
 import { PolicySentence } from './sentence';
 import { draftOf, type PolicyDraft, readValues, valuesOf } from './values';
@@ -18,7 +18,7 @@ import { draftOf, type PolicyDraft, readValues, valuesOf } from './values';
 /** What the sentence at the top of the page says better than a few words. */
 const AT_TOP = 'as the sentence at the top says';
 
-type PolicyContext = ConsoleContext<Awaited<ReturnType<typeof policyInPath>>>;
+type PolicyContext = PreloadedContext<typeof policyInPath>;
 
 /** Shows a policy: as a form to those who may change it, in words to others. */
 export function showPolicy(c: PolicyContext): Promise<Response> {

@@ -63,6 +63,11 @@ export interface ConsoleEnv<Q extends NamedQueries = NamedQueries> {
 /** What the handler of a page gets. */
 export type ConsoleContext<Q extends NamedQueries = NamedQueries> = HonoContext<ConsoleEnv<Q>>;
 
+/** What the handler of a page with a preload gets. */
+export type PreloadedContext<P extends (...args: never[]) => Promise<NamedQueries>> = ConsoleContext<
+  Awaited<ReturnType<P>>
+>;
+
 /** The parts of {@link ConsoleContext} that do not depend on what the page preloads. */
 export type SignedInRequest = RequestContext & { var: { signedIn: SignedIn } };
 

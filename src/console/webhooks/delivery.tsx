@@ -9,9 +9,9 @@ import { Facts, Table } from '../parts/blocks';
 import { Action, Alert } from '../parts/form';
 import { Badge, Code, JsonText, Time } from '../parts/inline';
 import { Live } from '../parts/live';
-import type { ConsoleContext } from '../session/access';
+import type { PreloadedContext } from '../session/access';
 
-type DeliveryContext = ConsoleContext<Awaited<ReturnType<typeof deliveryOfPath>>>;
+type DeliveryContext = PreloadedContext<typeof deliveryOfPath>;
 
 /** How often a delivery is loaded again whose next attempt is near, in seconds. */
 const INTERVAL = 3;

@@ -18,7 +18,7 @@ import { agentsOf, loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
 import { CheckBox, FieldGroup, Form, Submit, TextField } from '../parts/form';
 import { Named } from '../parts/inline';
-import type { ConsoleContext, SignedInRequest } from '../session/access';
+import type { ConsoleContext, PreloadedContext, SignedInRequest } from '../session/access';
 import { EVENTS } from './events';
 import { sendSecret } from './secret';
 
@@ -33,7 +33,7 @@ export function showNewWebhook(c: ConsoleContext): Promise<Response> {
 }
 
 /** Creates a webhook, and shows its secret this once. If that is refused, shows the form again and why. */
-export async function addWebhook(c: ConsoleContext<Awaited<ReturnType<typeof agentsInForm>>>): Promise<Response> {
+export async function addWebhook(c: PreloadedContext<typeof agentsInForm>): Promise<Response> {
   const fields = readWebhookFields(await readForm(c));
   try {
     const input = validate(WebhookCreation(), inputOf(fields));
@@ -51,13 +51,13 @@ export async function webhookInForm(c: RequestContext, reader: Reader, owner: SQ
 }
 
 /** Shows the form that changes the webhook in the path. */
-export function showWebhookForm(c: ConsoleContext<Awaited<ReturnType<typeof webhookOfPath>>>): Promise<Response> {
+export function showWebhookForm(c: PreloadedContext<typeof webhookOfPath>): Promise<Response> {
   const webhook = presentWebhook(requireLoaded(c.var.loaded.webhook, 'webhook'));
   return sendWebhookForm(c, webhook, fieldsOf(webhook));
 }
 
 /** Changes the fields that differ from the webhook as it is. If that is refused, shows the form again and why. */
-export async function editWebhook(c: ConsoleContext<Awaited<ReturnType<typeof webhookInForm>>>): Promise<Response> {
+export async function editWebhook(c: PreloadedContext<typeof webhookInForm>): Promise<Response> {
   const webhook = presentWebhook(requireLoaded(c.var.loaded.webhook, 'webhook'));
   const form = await readForm(c);
   const fields = readWebhookFields(form);
