@@ -36,7 +36,7 @@ import { showMembers } from './members/members';
 import { pairRoutes } from './pair/pair';
 import { cardInPath, showCard } from './permission/card';
 import { decide, decisionInForm, revoke, sendStatement, statementInForm } from './permission/decide';
-import { makePolicy, requestInForm, requestInQuery, showNewPolicy } from './policies/new';
+import { makePolicy, showNewPolicy, sourceRequest } from './policies/new';
 import { showPolicies } from './policies/policies';
 import { changePolicy, removePolicy, showPolicy, switchPolicy } from './policies/policy';
 import { simulationInQuery } from './policies/simulation';
@@ -135,8 +135,8 @@ export const pages = new Hono<AppEnv>()
   .post('/console/me/sessions/:id/end', consoleRoute, consoleAccess(null), endOwnSession)
   .post('/console/sign-out', consoleRoute, consoleAccess(null), signOut)
   .get('/console/policies', consoleRoute, consoleAccess('policies:read', simulationInQuery), showPolicies)
-  .get('/console/policies/new', consoleRoute, consoleAccess(WRITE_POLICIES, requestInQuery), showNewPolicy)
-  .post('/console/policies/new', consoleRoute, consoleAccess(WRITE_POLICIES, requestInForm), makePolicy)
+  .get('/console/policies/new', consoleRoute, consoleAccess(WRITE_POLICIES, sourceRequest), showNewPolicy)
+  .post('/console/policies/new', consoleRoute, consoleAccess(WRITE_POLICIES, sourceRequest), makePolicy)
   .get('/console/policies/:id', consoleRoute, consoleAccess('policies:read', policyInPath), showPolicy)
   .post('/console/policies/:id', consoleRoute, consoleAccess(WRITE_POLICIES, policyInPath), changePolicy)
   .post('/console/policies/:id/switch', consoleRoute, consoleAccess(WRITE_POLICIES, policyInPath), switchPolicy)

@@ -13,7 +13,7 @@ import { Badge, Code, JsonText, Named, Time, TimeSince, visibleText, Written, Wr
 import { RequestRow } from '../parts/request';
 import type { PreloadedContext } from '../session/access';
 import { loadOwners } from './fields';
-import { Manage, type RefusedForm } from './manage';
+import { Manage, type RefusedAgentForm } from './manage';
 import { Statistics } from './statistics';
 
 export type AgentContext = PreloadedContext<typeof agentInPath>;
@@ -37,7 +37,7 @@ export function showAgent(c: AgentContext): Promise<Response> {
 }
 
 /** Answers with the page of the agent in the path, in which a form says why it was refused. */
-export async function sendAgent(c: AgentContext, refused?: RefusedForm): Promise<Response> {
+export async function sendAgent(c: AgentContext, refused?: RefusedAgentForm): Promise<Response> {
   const { context } = c.var.signedIn;
   const agent = requireAgent(c);
   const { id, name, description, is_active, owner_id, last_activity_at, metadata } = agent;

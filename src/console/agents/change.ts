@@ -5,7 +5,7 @@ import { invalidRequest } from '../../errors';
 import { type Form, readForm, refusalOf, requireUnchanged, requireUnchangedToActivate, validate } from '../frame/form';
 import { visibleText } from '../parts/inline';
 import { type AgentContext, requireAgent, sendAgent } from './agent';
-import type { RefusedForm } from './manage';
+import type { RefusedAgentForm } from './manage';
 
 /** The owner as it is now, whose name is among the facts of the page. */
 const OWNER_AT_TOP = 'the one at the top of the page';
@@ -45,7 +45,7 @@ export function removeAgent(c: AgentContext): Promise<Response> {
 /** Does what a form of an agent's page says, and shows the agent again; if it is refused, with the reason at the form. */
 async function changeAs(
   c: AgentContext,
-  name: RefusedForm['form'],
+  name: RefusedAgentForm['form'],
   change: (agent: Agent, form: Form) => Promise<void>,
   next?: string,
 ): Promise<Response> {

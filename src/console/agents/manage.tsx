@@ -1,5 +1,5 @@
 import type { Agent } from '../../agents/agent';
-import { type Refusal, ShownState } from '../frame/form';
+import { type RefusedForm, refusalAt, ShownState } from '../frame/form';
 import type { Names } from '../frame/names';
 import { usePage } from '../frame/page-context';
 import { Section } from '../parts/blocks';
@@ -16,23 +16,19 @@ const GRACE_PERIODS = [
   ['2592000', 'for 30 days'],
 ] as const;
 
-/** A form that was refused. */
-export interface RefusedForm {
-  form: 'edit' | 'switch' | 'delete';
-  refusal: Refusal;
-}
+/** A form of an agent's page that was refused. */
+export type RefusedAgentForm = RefusedForm<'edit' | 'switch' | 'delete'>;
 
 interface ManageProps {
   agent: Agent;
   owners: Options | null;
-  refused: RefusedForm | undefined;
+  refused: RefusedAgentForm | undefined;
 }
 
 /** What can be changed about an agent. */
 export function Manage({ agent, owners, refused }: ManageProps) {
   const { id, name, is_active } = agent;
   const path = `/console/agents/${id}`;
-  const refusalAt = (form: RefusedForm['form']) => (refused?.form === form ? refused.refusal : undefined);
   return (
     <Section name="manage" title="Manage" class="card manage">
       {refused?.form === 'switch' && (
@@ -54,7 +50,7 @@ export function Manage({ agent, owners, refused }: ManageProps) {
       </div>
       <details open={refused?.form === 'edit'}>
         <summary>Edit name, description and owner</summary>
-        <Form action={path} refusal={refusalAt('edit')}>
+        <Form action={path} refusal={refusalAt(refused, 'edit')}>
           <ShownState updatedAt={agent.updated_at} />
           <AgentFields {...editProps(agent, usePage().names, owners)} />
           <Submit label="Save" />
@@ -76,7 +72,7 @@ export function Manage({ agent, owners, refused }: ManageProps) {
       </details>
       <details open={refused?.form === 'delete'}>
         <summary>Delete</summary>
-        <Form action={`${path}/delete`} refusal={refusalAt('delete')}>
+        <Form action={`${path}/delete`} refusal={refusalAt(refused, 'delete')}>
           <p>
             Deletes <Written text={name} /> for good, with its keys, requests, tokens and audit entries. Exports and
             reports that may hold its entries can no longer be downloaded.

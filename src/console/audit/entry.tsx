@@ -84,12 +84,8 @@ export async function showEntry(c: EntryContext): Promise<Response> {
   });
 }
 
-interface NeighbourLinksProps extends Neighbours {
-  sequence: number;
-}
-
 /** The ways to the entries before and after, and why some are missing. */
-function NeighbourLinks({ sequence, previous, next }: NeighbourLinksProps) {
+function NeighbourLinks({ sequence, previous, next }: Neighbours & { sequence: number }) {
   const first = (previous?.sequence ?? 0) + 1;
   return (
     <>

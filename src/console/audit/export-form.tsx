@@ -1,7 +1,7 @@
 import { EXPORT_FORMATS } from '../../audit/exports/export';
 import type { Refusal } from '../frame/form';
-import { CheckBox, Form, SelectField } from '../parts/form';
-import { auditAddress, type Filters, filterFields, unexportable } from './filters';
+import { CheckBox, Form, HiddenFields, SelectField } from '../parts/form';
+import { auditAddress, type Filters, unexportable } from './filters';
 
 const LABELS: Record<string, string> = { action: 'action', permission_id: 'request' };
 
@@ -28,9 +28,7 @@ export function ExportForm({ filters, refused }: ExportFormProps) {
         </p>
       ) : (
         <Form action="/console/audit/export" refusal={refused?.refusal} creates>
-          {filterFields(filters).map(([name, value]) => (
-            <input type="hidden" name={name} value={value} />
-          ))}
+          <HiddenFields fields={filters} />
           <div class="export">
             <SelectField
               label="Format"

@@ -9,12 +9,8 @@ import { auditAddress, type Filters } from './filters';
 import { formatUtc } from './timeline';
 import { EVENT_NAMES } from './words';
 
-interface FilterProps {
-  filters: Filters;
-}
-
 /** The form that sets the filters of the explorer. */
-export function FilterForm({ filters, refusal }: FilterProps & { refusal: Refusal | undefined }) {
+export function FilterForm({ filters, refusal }: { filters: Filters; refusal: Refusal | undefined }) {
   const { agent_id, event_type, action, permission_id, order } = filters;
   return (
     <details class="card" open={refusal !== undefined}>
@@ -78,7 +74,7 @@ function boundOf(text: string, name: 'start_date' | 'end_date'): number {
 }
 
 /** The filters that are active, each with the way to remove it. */
-export function ActiveFilters({ filters }: FilterProps) {
+export function ActiveFilters({ filters }: { filters: Filters }) {
   const { agent_id, event_type, action, permission_id, start_date, end_date } = filters;
   const active = [
     agent_id && (['agent_id', 'Agent', <Named id={agent_id} />] as const),

@@ -49,8 +49,3 @@ export function auditAddress(filters: Filters, changes: { [name in FilterName]?:
 export function unexportable(filters: Filters): FilterName[] {
   return NAMES.filter((name) => filters[name] !== undefined && name !== 'order' && !EXPORTED.includes(name));
 }
-
-/** The fields that a form sends to be read by {@link readFilters}. */
-export function filterFields(filters: Filters): [name: string, value: string][] {
-  return Object.entries(filters).filter(([, value]) => value !== undefined);
-}

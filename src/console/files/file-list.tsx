@@ -20,6 +20,12 @@ const STATES: Record<FileStatus, string> = {
   expired: 'no longer kept',
 };
 
+const FAILURES: Record<string, string> = {
+  agent_deleted: 'An agent whose entries it may hold was deleted while it was being made.',
+  processing_failed:
+    'It could not be made, although the service tried several times. If it fails again, tell the operator.',
+};
+
 /** An export or a report, as the list of files shows it. */
 export interface ListedFile {
   title: Child;
@@ -157,21 +163,10 @@ function Result({ file }: { file: ListedFile }) {
   }
   return (
     <>
-      {status === 'failed' && <p class="fault">{failureText(error)}</p>}
+      {status === 'failed' && <p class="fault">{FAILURES[error ?? ''] ?? `It could not be made (${error}).`}</p>}
       <p class="actions">
         <LinkButton href={again} label="Make it again" kind="quiet small" />
       </p>
     </>
   );
-}
-
-function failureText(error: string | null): string {
-  switch (error) {
-    case 'agent_deleted':
-      return 'An agent whose entries it may hold was deleted while it was being made.';
-    case 'processing_failed':
-      return 'It could not be made, although the service tried several times. If it fails again, tell the operator.';
-    default:
-      return `It could not be made (${error}).`;
-  }
 }

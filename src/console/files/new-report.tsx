@@ -1,16 +1,16 @@
 import { FRAMEWORKS } from '../../audit/reports/controls';
 import { createReport, ReportCreation } from '../../audit/reports/create';
-import { REPORT_FORMATS, REPORT_TYPES } from '../../audit/reports/report';
+import { type REPORT_FORMATS, REPORT_TYPES } from '../../audit/reports/report';
 import { type Refusal, readAddress, readForm, refusalOf, type Form as SentForm, validate } from '../frame/form';
 import { sendPage } from '../frame/page';
 import { DateField, Form, SelectField, Submit } from '../parts/form';
 import type { ConsoleContext } from '../session/access';
 import { dayText } from './wording';
 
-const FORMAT_NAMES: Record<(typeof REPORT_FORMATS)[number], string> = {
-  pdf: 'PDF, to read',
-  json: 'JSON, for programs',
-};
+const FORMATS: readonly (readonly [format: (typeof REPORT_FORMATS)[number], label: string])[] = [
+  ['pdf', 'PDF, to read'],
+  ['json', 'JSON, for programs'],
+];
 
 /** Shows the form that starts a compliance report. The address may already say which one. */
 export async function showNewReport(c: ConsoleContext): Promise<Response> {
@@ -65,12 +65,7 @@ function sendForm(
           <DateField label="Last day" name="end" path="period.end" value={end} />
         </div>
         <p class="hint">Days are in UTC, and both belong to the report: at most 366 days.</p>
-        <SelectField
-          label="Format"
-          name="format"
-          value={format}
-          options={REPORT_FORMATS.map((name) => [name, FORMAT_NAMES[name]] as const)}
-        />
+        <SelectField label="Format" name="format" value={format} options={FORMATS} />
         <Submit label="Start the report" cancel="/console/reports" />
       </Form>
     ),

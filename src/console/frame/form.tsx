@@ -72,6 +72,17 @@ export interface Refusal {
   typed: Typed;
 }
 
+/** The form of a page that was refused, where the page has several. */
+export interface RefusedForm<Name extends string> {
+  form: Name;
+  refusal: Refusal;
+}
+
+/** Why the form with this name was refused; undefined if it is not the one that was sent. */
+export function refusalAt<Name extends string>(refused: RefusedForm<Name> | undefined, form: Name) {
+  return refused?.form === form ? refused.refusal : undefined;
+}
+
 /** Loads a page of a list. If its filters are refused, the page is empty. */
 export async function listOrRefusal<T>(list: () => Promise<Page<T>>): Promise<{ page: Page<T>; refusal?: Refusal }> {
   try {

@@ -133,18 +133,8 @@ function Why({ request: { permission, standing }, member }: Pick<WaitingRowProps
   return (
     <>
       {reason} {policy}
-      {progress && (
-        <>
-          <br />
-          {progress}
-        </>
-      )}
-      {review.short_of_reviewers && (
-        <>
-          <br />
-          <span class="urgent">Too few reviewers are left</span>
-        </>
-      )}
+      {progress && [<br />, progress]}
+      {review.short_of_reviewers && [<br />, <span class="urgent">Too few reviewers are left</span>]}
     </>
   );
 }

@@ -5,7 +5,7 @@ import { listUserTokens } from '../../accounts/tokens/list';
 import type { UserToken } from '../../accounts/tokens/user-token';
 import { sendPage } from '../frame/page';
 import { ROLE_SUMMARIES } from '../members/roles';
-import { Facts, Section } from '../parts/blocks';
+import { Facts, PlainList, Section } from '../parts/blocks';
 import { Code, Time, Written } from '../parts/inline';
 import type { ConsoleContext, SignedIn } from '../session/access';
 import { providerName } from '../sign-in/oidc/button';
@@ -51,7 +51,7 @@ export async function showMe(c: ConsoleContext): Promise<Response> {
           <p>You can sign in with {provider}.</p>
         </Section>
       )}
-      <Sessions sessions={sessions.data} current={session.id} />
+      <Sessions sessions={sessions.data} currentId={session.id} />
       <Tokens tokens={tokens.data} principal={principal} />
     </>
   );
@@ -140,13 +140,7 @@ function AllowedScopes({ scopes }: { scopes: readonly string[] }) {
   return (
     <details>
       <summary>What it allows</summary>
-      <ul>
-        {scopes.map((scope) => (
-          <li>
-            <Code text={scope} />
-          </li>
-        ))}
-      </ul>
+      <PlainList items={scopes.map((scope) => <Code text={scope} />)} />
     </details>
   );
 }

@@ -9,29 +9,23 @@ import { type ConsoleContext, requireScopes } from '../session/access';
 import { signInPath } from '../session/return-path';
 import { clearSessionCookie } from '../session/session';
 
-interface SessionsProps {
-  sessions: readonly Session[];
-  /** The id of the session that shows the page. */
-  current: string;
-}
-
 /** Where the member is signed in, this session first. */
-export function Sessions({ sessions, current }: SessionsProps) {
-  const sorted = [...sessions].sort((a, b) => Number(b.id === current) - Number(a.id === current));
+export function Sessions({ sessions, currentId }: { sessions: readonly Session[]; currentId: string }) {
+  const sorted = [...sessions].sort((a, b) => Number(b.id === currentId) - Number(a.id === currentId));
   return (
     <Section name="sessions" title="Where you are signed in">
       <ul class="lines">
         {sorted.map(({ id, token_id, ip_address, user_agent, last_seen_at, created_at }) => (
           <li>
             <span>
-              <Device userAgent={user_agent} /> {id === current && <Badge state="active" label="this session" />}
+              <Device userAgent={user_agent} /> {id === currentId && <Badge state="active" label="this session" />}
               <small>
                 {ip_address !== '' && [<Written text={ip_address} />, ', ']}
                 signed in <Time at={created_at} />, seen <TimeSince at={last_seen_at} />
                 {token_id !== null && ', by user token'}
               </small>
             </span>
-            {id !== current && <Action action={`/console/me/sessions/${id}/end`} label="End" />}
+            {id !== currentId && <Action action={`/console/me/sessions/${id}/end`} label="End" />}
           </li>
         ))}
       </ul>

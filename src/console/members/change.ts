@@ -6,7 +6,7 @@ import { formatTime } from '../../lib/time';
 import { type Form, readForm, refusalOf, requireUnchanged, requireUnchangedToActivate, validate } from '../frame/form';
 import type { PreloadedContext } from '../session/access';
 import { sendMember } from './member';
-import type { RefusedForm } from './member-forms';
+import type { RefusedMemberForm } from './member-forms';
 
 type MemberContext = PreloadedContext<typeof memberInPath>;
 
@@ -57,7 +57,7 @@ function fold(text: string): string {
 /** Does what a form of a member's page says, and shows the member again; if it is refused, with the reason at the form. */
 async function changeAs(
   c: MemberContext,
-  name: RefusedForm['form'],
+  name: RefusedMemberForm['form'],
   change: (member: MemberRow, form: Form) => Promise<void>,
 ): Promise<Response> {
   const member = requireMember(c.var.loaded.member);

@@ -1,6 +1,6 @@
 import { grantableRoles, hasRankOver, type Member } from '../../accounts/members/member';
 import type { UserPrincipal } from '../../http/context';
-import { type Refusal, ShownState } from '../frame/form';
+import { type Refusal, type RefusedForm, refusalAt, ShownState } from '../frame/form';
 import { Section } from '../parts/blocks';
 import { Form, Submit, TextField } from '../parts/form';
 import { Written } from '../parts/inline';
@@ -8,16 +8,13 @@ import { RoleChoice } from './roles';
 import { memberName } from './words';
 
 /** A form of a member's page that was refused. */
-export interface RefusedForm {
-  form: 'change' | 'status' | 'removal' | 'invitation';
-  refusal: Refusal;
-}
+export type RefusedMemberForm = RefusedForm<'change' | 'status' | 'removal' | 'invitation'>;
 
 /**
  * The forms that the page of a member shows to a caller. People can neither suspend nor remove themselves there, so that
  * nobody does it by mistake.
  */
-export function shownForms(member: Member, principal: UserPrincipal): RefusedForm['form'][] {
+export function shownForms(member: Member, principal: UserPrincipal): RefusedMemberForm['form'][] {
   const { id, role, status } = member;
   const mayChange = principal.scopes.includes('account:write') && hasRankOver(principal, role);
   if (!mayChange || status === 'removed') return [];
@@ -29,35 +26,34 @@ interface MemberFormsProps {
   member: Member;
   principal: UserPrincipal;
   /** Which forms are shown. */
-  shown: RefusedForm['form'][];
-  refused: RefusedForm | undefined;
+  shown: RefusedMemberForm['form'][];
+  refused: RefusedMemberForm | undefined;
 }
 
 /** The forms that change a member. */
 export function MemberForms({ member, principal, shown, refused }: MemberFormsProps) {
   const { id } = member;
   const path = `/console/members/${id}`;
-  const refusalAt = (form: RefusedForm['form']) => (refused?.form === form ? refused.refusal : undefined);
   return (
     <>
       {shown.includes('invitation') && (
         <Section name="invitation" title="Invitation">
           <p>This person has not joined yet. If the address got lost, make a new one: the old one ends.</p>
-          <Form action={`${path}/invitation`} refusal={refusalAt('invitation')}>
+          <Form action={`${path}/invitation`} refusal={refusalAt(refused, 'invitation')}>
             <Submit label="Make a new invitation" />
           </Form>
         </Section>
       )}
       <Section name="change" title="Name and role">
-        <Form action={path} refusal={refusalAt('change')}>
+        <Form action={path} refusal={refusalAt(refused, 'change')}>
           <ShownState updatedAt={member.updated_at} />
           <TextField label="Name" name="name" value={member.name ?? ''} autocomplete="off" maxlength={255} />
           <RoleChoice roles={grantableRoles(principal)} value={member.role} />
           <Submit label="Save" />
         </Form>
       </Section>
-      {shown.includes('status') && <StatusForm member={member} refusal={refusalAt('status')} />}
-      {shown.includes('removal') && <RemovalForm member={member} refusal={refusalAt('removal')} />}
+      {shown.includes('status') && <StatusForm member={member} refusal={refusalAt(refused, 'status')} />}
+      {shown.includes('removal') && <RemovalForm member={member} refusal={refusalAt(refused, 'removal')} />}
       {id === principal.member?.id && <p class="soft">Another owner or admin can suspend or remove you.</p>}
     </>
   );

@@ -12,7 +12,7 @@ import { Facts, Section } from '../parts/blocks';
 import { Alert } from '../parts/form';
 import { Badge, Time, TimeSince, Written, WrittenLink } from '../parts/inline';
 import type { ConsoleContext } from '../session/access';
-import { MemberForms, type RefusedForm, shownForms } from './member-forms';
+import { MemberForms, type RefusedMemberForm, shownForms } from './member-forms';
 import { ROLE_SUMMARIES } from './roles';
 import { memberName, signInWords } from './words';
 
@@ -36,7 +36,7 @@ export async function showMember(c: MemberContext): Promise<Response> {
 export async function sendMember(
   c: MemberContext,
   loaded: LoadedRows<Queries>,
-  refused?: RefusedForm,
+  refused?: RefusedMemberForm,
 ): Promise<Response> {
   const { context } = c.var.signedIn;
   const { principal } = context;

@@ -81,6 +81,17 @@ export function Table({ caption, columns, children }: { caption: string; columns
   );
 }
 
+/** Things one below the other. */
+export function PlainList({ items }: { items: readonly Child[] }) {
+  return (
+    <ul>
+      {items.map((item) => (
+        <li>{item}</li>
+      ))}
+    </ul>
+  );
+}
+
 /** Names and values, one below the other. */
 export function Facts({ facts }: { facts: readonly (readonly [name: string, value: Child] | null | false)[] }) {
   return (

@@ -210,6 +210,13 @@ export function SelectField({
   );
 }
 
+/** Fields that a form sends unseen. */
+export function HiddenFields({ fields }: { fields: Record<string, string | null | undefined> }) {
+  return (
+    <>{Object.entries(fields).map(([name, value]) => value && <input type="hidden" name={name} value={value} />)}</>
+  );
+}
+
 interface ListFilterProps {
   /** The path of the list. */
   action: string;
@@ -227,7 +234,7 @@ interface ListFilterProps {
 export function ListFilter({ action, label, name, current, all, options, kept }: ListFilterProps) {
   return (
     <form method="get" action={action} class="filters">
-      {Object.entries(kept).map(([name, value]) => value && <input type="hidden" name={name} value={value} />)}
+      <HiddenFields fields={kept} />
       <SelectField label={label} name={name} value={current} options={[['', all], ...options]} />
       <button type="submit" class="quiet">
         Show
@@ -295,9 +302,7 @@ export function Action({ action, label, fields = {}, kind = 'quiet' }: ActionPro
   return (
     <form method="post" action={action} class="inline">
       <CsrfField />
-      {Object.entries(fields).map(([name, value]) => (
-        <input type="hidden" name={name} value={value} />
-      ))}
+      <HiddenFields fields={fields} />
       <button type="submit" class={`${kind} small`}>
         {label}
       </button>

@@ -4,14 +4,11 @@ import { MINUTE } from '../../lib/time';
 import { nameCharacter, UNSEEN, UNSEEN_IN_LINES } from '../../lib/unseen';
 import { usePage } from '../frame/page-context';
 
-interface WrittenProps {
-  text: string;
-  /** Whether the place shows line feeds and tabs as such. */
-  hasLines?: boolean;
-}
-
-/** A text that an agent or a person wrote: plain text in its own direction, with the characters marked that one cannot see. */
-export function Written({ text, hasLines = false }: WrittenProps) {
+/**
+ * A text that an agent or a person wrote: plain text in its own direction, with the characters marked that one cannot see;
+ * with `hasLines`, in a place that shows line feeds and tabs as such.
+ */
+export function Written({ text, hasLines = false }: { text: string; hasLines?: boolean }) {
   return <bdi>{showUnseen(text, hasLines)}</bdi>;
 }
 
@@ -54,6 +51,11 @@ export function visibleText(text: string): string {
 /** An id or another text for programs, in a font with characters of one width. */
 export function Code({ text }: { text: string }) {
   return <code>{showUnseen(text)}</code>;
+}
+
+/** Things with commas between them, and another text before the last one. */
+export function joinAll(things: readonly Child[], last = ', '): Child[] {
+  return things.flatMap((thing, index) => [index === 0 ? '' : index === things.length - 1 ? last : ', ', thing]);
 }
 
 /** A JSON value as indented text. */

@@ -34,27 +34,11 @@ interface DecisionFormProps {
 /** The form with which a person decides: approve as asked or with narrower limits, or deny. */
 export function DecisionForm({ row, standing, principal, hasPasskey, refusal, form }: DecisionFormProps) {
   const { may } = usePage();
-  if (!may('permissions:decide')) {
+  const obstacle = obstacleOf(may('permissions:decide'), standing, principal);
+  if (obstacle !== null) {
     return (
       <Panel refusal={refusal}>
-        <p>
-          It waits for a decision.{' '}
-          {principal.token === null
-            ? 'Your role cannot decide: an approver, admin or owner can.'
-            : 'The user token with which you signed in cannot decide. Sign in with a passkey.'}
-        </p>
-      </Panel>
-    );
-  }
-  if (standing === 'others') {
-    return (
-      <Panel refusal={refusal}>
-        <p>
-          It waits for its reviewers.{' '}
-          {principal.member
-            ? 'You are not one of them, so you can neither approve nor deny it.'
-            : 'They are members: a token of the account can neither approve nor deny it. Sign in with a passkey.'}
-        </p>
+        <p>{obstacle}</p>
       </Panel>
     );
   }
@@ -143,6 +127,19 @@ export function DecisionForm({ row, standing, principal, hasPasskey, refusal, fo
       )}
     </Panel>
   );
+}
+
+/** Why the reader can neither approve nor deny; null for those who can. */
+function obstacleOf(mayDecide: boolean, standing: Standing, { member, token }: UserPrincipal): string | null {
+  if (!mayDecide) {
+    const role = 'Your role cannot decide: an approver, admin or owner can.';
+    const session = 'The user token with which you signed in cannot decide. Sign in with a passkey.';
+    return `It waits for a decision. ${token === null ? role : session}`;
+  }
+  if (standing !== 'others') return null;
+  const others = 'You are not one of them, so you can neither approve nor deny it.';
+  const members = 'They are members: a token of the account can neither approve nor deny it. Sign in with a passkey.';
+  return `It waits for its reviewers. ${member ? others : members}`;
 }
 
 /** Says what was refused, also of limits, whose fields are folded. */

@@ -3,13 +3,11 @@ import type { ActivePolicy } from '../../permissions/policies/policy';
 import { Section } from '../parts/blocks';
 import { Badge, WrittenLink } from '../parts/inline';
 
-interface PolicyWeighingProps extends Evaluation<ActivePolicy> {
-  /** The active policies. */
-  policies: ActivePolicy[];
-}
-
 /** Which of the policies apply to a request like this, as they are now: the first one decides. */
-export function PolicyWeighing({ matched, policies }: PolicyWeighingProps) {
+export function PolicyWeighing({
+  matched,
+  policies,
+}: Pick<Evaluation<ActivePolicy>, 'matched'> & { policies: ActivePolicy[] }) {
   const applying = matched.flatMap((id) => policies.find((policy) => policy.id === id) ?? []);
   const others = policies.length - applying.length;
   return (

@@ -19,14 +19,11 @@ const EXPIRIES = {
   withdrawn: 'The agent withdrew the request',
 };
 
-interface StoryProps {
-  entries: AuditEntry[];
-  /** The entry that the page is about. */
-  current?: Id<'audit'>;
-}
-
-/** What the audit log says about a request, from the first entry to the last. */
-export function Story({ entries, current }: StoryProps) {
+/**
+ * What the audit log says about a request, from the first entry to the last.
+ * @param props.current the entry that the page is about
+ */
+export function Story({ entries, current }: { entries: AuditEntry[]; current?: Id<'audit'> }) {
   if (entries.length === 0) return null;
   return (
     <Section name="story" title="What the log says" class="part">

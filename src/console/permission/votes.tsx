@@ -1,20 +1,13 @@
 import type { ReviewedPermission } from '../../permissions/permission';
 import type { Review } from '../../permissions/reviews/review';
 import type { Standing } from '../../permissions/reviews/voter';
-import { Badge, Named, Time, Written } from '../parts/inline';
-
-interface VotesProps {
-  review: Review;
-  row: ReviewedPermission;
-  /** How the reader stands to the review. */
-  standing: Standing;
-}
+import { Badge, joinAll, Named, Time, Written } from '../parts/inline';
 
 /** By which way somebody voted. */
 const WAYS = { api: 'by the API', console: 'in the console', slack: 'in Slack', policy: 'by a policy' };
 
 /** Who has voted, how many approvals it needs, and who may give them. */
-export function Votes({ review, row, standing }: VotesProps) {
+export function Votes({ review, row, standing }: { review: Review; row: ReviewedPermission; standing: Standing }) {
   const votes = review.votes ?? [];
   const approvals = votes.filter(({ decision }) => decision === 'approve').length;
   return (
@@ -60,19 +53,8 @@ export function Votes({ review, row, standing }: VotesProps) {
   );
 }
 
-function Reviewers({ review: { members, roles } }: Pick<VotesProps, 'review'>) {
+function Reviewers({ review: { members, roles } }: { review: Review }) {
   const named = (members ?? []).map((id) => <Named id={id} />);
-  const ofRole = (roles ?? []).map((role) => <>every {role}</>);
-  const all = [...named, ...ofRole];
-  if (all.length === 0) return <>every approver, admin and owner</>;
-  return (
-    <>
-      {all.map((one, index) => (
-        <>
-          {index > 0 && ', '}
-          {one}
-        </>
-      ))}
-    </>
-  );
+  const all = [...named, ...(roles ?? []).map((role) => `every ${role}`)];
+  return <>{all.length === 0 ? 'every approver, admin and owner' : joinAll(all)}</>;
 }

@@ -61,24 +61,8 @@ export function PolicyFields(props: PolicyFieldsProps) {
             value={values.priority}
             hint="The highest decides, but any denial wins. Of equals, the review, then the oldest."
           />
-          <div class="unless-deny">
-            <TextField
-              label="Token lifetime in seconds"
-              name="token_ttl"
-              type="number"
-              value={values.token_ttl}
-              hint={<CapHint />}
-            />
-          </div>
-          <div class="unless-deny">
-            <TextField
-              label="Uses of a token"
-              name="max_uses"
-              type="number"
-              value={values.max_uses}
-              hint={<CapHint />}
-            />
-          </div>
+          <CapField label="Token lifetime in seconds" name="token_ttl" value={values.token_ttl} />
+          <CapField label="Uses of a token" name="max_uses" value={values.max_uses} />
         </div>
         <div class="unless-review">
           <TextField
@@ -95,11 +79,13 @@ export function PolicyFields(props: PolicyFieldsProps) {
   );
 }
 
-function CapHint() {
+/** A field for the most that an approval may grant. */
+function CapField({ label, name, value }: { label: string; name: string; value: string }) {
+  const hint = ['At most. Empty: as requested. ', <span class="if-plain">Not used by denials.</span>];
   return (
-    <>
-      At most. Empty: as requested. <span class="if-plain">Not used by denials.</span>
-    </>
+    <div class="unless-deny">
+      <TextField {...{ label, name, value, hint }} type="number" />
+    </div>
   );
 }
 
@@ -135,15 +121,8 @@ function RequestFields({ values, action, hasNewRow }: PolicyFieldsProps) {
   );
 }
 
-interface PatternsFieldProps {
-  label: string;
-  name: string;
-  value: string;
-  example: string;
-}
-
 /** A field with one pattern a line. What is wrong with a line shows at the field. */
-function PatternsField({ label, name, value, example }: PatternsFieldProps) {
+function PatternsField({ label, name, value, example }: Record<'label' | 'name' | 'value' | 'example', string>) {
   const hint = (
     <>
       One a line. <code>*</code> stands for any text, as in <code>{example}</code>.

@@ -27,22 +27,17 @@ import {
 } from './from-request';
 import { draftOf, EMPTY_POLICY, readValues, valuesOf } from './values';
 
-/** The preload of a form that is filled in from a request: as for a decision on it, because it may be approved too. */
-export async function requestInQuery(c: RequestContext, reader: Reader, owner: SQL<number>, callerId: SQL) {
-  return selectRequest(c, reader, owner, callerId, c.req.query('permission') ?? '');
-}
-
-/** The same, for a form that was sent. */
-export async function requestInForm(c: RequestContext, reader: Reader, owner: SQL<number>, callerId: SQL) {
-  return selectRequest(c, reader, owner, callerId, (await readForm(c)).text('permission'));
-}
-
-function selectRequest(c: RequestContext, reader: Reader, owner: SQL<number>, callerId: SQL, text: string) {
+/**
+ * The preload of the form for a policy, with the request from which it is filled in: as for a decision on it, because it may
+ * be approved too. The address names the request, and a form that was sent names it again.
+ */
+export async function sourceRequest(c: RequestContext, reader: Reader, owner: SQL<number>, callerId: SQL) {
+  const text = c.req.method === 'POST' ? (await readForm(c)).text('permission') : (c.req.query('permission') ?? '');
   const now = c.var.runtime.now();
   return selectDecision(reader, { owner, callerId, id: parseId('perm', text), assertion: undefined, now });
 }
 
-type NewPolicyContext = PreloadedContext<typeof requestInQuery>;
+type NewPolicyContext = PreloadedContext<typeof sourceRequest>;
 
 /** Shows the form for a new policy; filled in from a request if the address names one, with what it would have done. */
 export async function showNewPolicy(c: NewPolicyContext): Promise<Response> {

@@ -7,7 +7,7 @@ import { type Policy, type PolicyRow, presentPolicy } from '../../permissions/po
 import { type policyInPath, updatePolicy } from '../../permissions/policies/update';
 import { readForm, refusalOf, requireUnchanged, requireUnchangedToActivate, ShownState } from '../frame/form';
 import { sendPage } from '../frame/page';
-import { Facts } from '../parts/blocks';
+import { Facts, PlainList } from '../parts/blocks';
 import { Action } from '../parts/form';
 import { Badge, Code, JsonText, Time, Written } from '../parts/inline';
 import type { ConsoleContext, PreloadedContext } from '../session/access';
@@ -159,15 +159,7 @@ function RefusedApproval({ query }: { query: (name: string) => string | undefine
 
 /** Everything that the sentence about a policy does not say in full. */
 function PolicyFacts({ policy }: { policy: Policy }) {
-  const patterns = (list: string[]) => (
-    <ul>
-      {list.map((text) => (
-        <li>
-          <Code text={text} />
-        </li>
-      ))}
-    </ul>
-  );
+  const patterns = (list: string[]) => <PlainList items={list.map((text) => <Code text={text} />)} />;
   return (
     <section class="card">
       <Facts

@@ -60,14 +60,9 @@ export async function requestOptions(
   };
 }
 
-/** A new passkey, as the authenticator made it, and the challenge that it answered. */
-export interface Registration {
-  challenge: Challenge;
-  passkey: { id: Uint8Array; publicKey: Uint8Array; counter: number };
-}
-
 /**
  * Verifies the response of an authenticator that made a passkey.
+ * @returns the passkey, and the challenge that it answered
  * @throws Problem `invalid_request` if it does not answer a challenge for this purpose, or comes from another origin, or
  *   the user was not verified
  */
@@ -75,7 +70,7 @@ export async function verifyRegistration(
   { config, runtime }: { config: Settings; runtime: Runtime },
   purpose: string,
   response: z.output<ReturnType<typeof RegistrationResponse>>,
-): Promise<Registration> {
+) {
   const challenge = await findChallenge(config, runtime, purpose, response.response.clientDataJSON);
   if (!challenge) throw invalidPasskey();
   const { verifyRegistrationResponse } = await import('../../http/verify-passkey');

@@ -9,7 +9,7 @@ import { presentWebhook, requireLoaded, type Webhook, type webhookOfPath } from 
 import { type Refusal, readForm, refusalOf, requireUnchangedToActivate } from '../frame/form';
 import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
-import { Facts, LinkButton, PAGE_SIZE } from '../parts/blocks';
+import { Facts, LinkButton, PAGE_SIZE, PlainList } from '../parts/blocks';
 import { Action, Alert, Form, Submit } from '../parts/form';
 import { Named, Time, Written, WrittenText } from '../parts/inline';
 import type { ConsoleContext, PreloadedContext } from '../session/access';
@@ -62,20 +62,7 @@ function AboutWebhook({ webhook }: { webhook: Webhook }) {
     <Facts
       facts={[
         ['Events', eventsText(events)],
-        [
-          'Agents',
-          agent_ids === null ? (
-            'All agents'
-          ) : (
-            <ul>
-              {agent_ids.map((id) => (
-                <li>
-                  <Named id={id} />
-                </li>
-              ))}
-            </ul>
-          ),
-        ],
+        ['Agents', agent_ids === null ? 'All agents' : <PlainList items={agent_ids.map((id) => <Named id={id} />)} />],
         ['Created', <Time at={created_at} />],
         ['Changed', <Time at={updated_at} />],
       ]}
