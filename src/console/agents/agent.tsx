@@ -8,7 +8,7 @@ import { validate } from '../frame/form';
 import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
 import { usePage } from '../frame/page-context';
-import { Facts, Section } from '../parts/blocks';
+import { Facts, ForPrograms, Section } from '../parts/blocks';
 import { Badge, Code, JsonText, Named, Time, TimeSince, visibleText, Written, WrittenText } from '../parts/inline';
 import { RequestRow } from '../parts/request';
 import type { PreloadedContext } from '../session/access';
@@ -75,17 +75,15 @@ export async function sendAgent(c: AgentContext, refused?: RefusedAgentForm): Pr
           </div>
           {mayChange && <Manage {...{ agent, owners, refused }} />}
         </div>
-        <details class="card">
-          <summary>For programs</summary>
-          <Facts
-            facts={[
-              ['Agent', <Code text={id} />],
-              ['Registered', <Time at={agent.created_at} />],
-              ['Changed', <Time at={agent.updated_at} />],
-            ]}
-          />
+        <ForPrograms
+          facts={[
+            ['Agent', <Code text={id} />],
+            ['Registered', <Time at={agent.created_at} />],
+            ['Changed', <Time at={agent.updated_at} />],
+          ]}
+        >
           {Object.keys(metadata).length > 0 && <JsonText value={metadata} label="Metadata" />}
-        </details>
+        </ForPrograms>
       </>
     ),
   });

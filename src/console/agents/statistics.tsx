@@ -38,12 +38,11 @@ export function Statistics({ id, statistics }: { id: Id<'agent'>; statistics: Ag
       {total > 0 && (
         <p>
           It made <strong>{total.toLocaleString('en')}</strong> {total === 1 ? 'request' : 'requests'}.
-          {approved_requests > 0 && (
-            <>
-              {' '}
-              Those that were approved waited <strong>{duration(avg_approval_time_ms)}</strong> on average.
-            </>
-          )}
+          {approved_requests > 0 && [
+            ' Those that were approved waited ',
+            <strong>{duration(avg_approval_time_ms)}</strong>,
+            ' on average.',
+          ]}
         </p>
       )}
       <div class="charts">

@@ -6,7 +6,7 @@ import { listAuditEntries } from '../../audit/list';
 import type { JsonObject } from '../../lib/json';
 import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
-import { Facts, LinkButton, Section } from '../parts/blocks';
+import { ForPrograms, LinkButton, Section } from '../parts/blocks';
 import { Badge, Code, JsonText, Named, Time, Written } from '../parts/inline';
 import { limitTexts } from '../parts/limits';
 import { Story } from '../permission/story';
@@ -78,7 +78,7 @@ export async function showEntry(c: EntryContext): Promise<Response> {
             kind="quiet"
           />
         </p>
-        <ForPrograms entry={entry} />
+        <EntryForPrograms entry={entry} />
       </>
     ),
   });
@@ -112,28 +112,25 @@ function NeighbourLink({ neighbour, rel, label, nothing }: NeighbourLinkProps) {
   return <LinkButton href={`/console/audit/${neighbour.id}`} label={label} kind="quiet small" rel={rel} />;
 }
 
-function ForPrograms({ entry }: { entry: AuditEntry }) {
+function EntryForPrograms({ entry }: { entry: AuditEntry }) {
   const { id, sequence, agent_id, permission_request_id, user_id, created_at } = entry;
   const details = detailsOf(entry);
   return (
-    <details class="card">
-      <summary>For programs</summary>
-      <Facts
-        facts={[
-          ['Entry', <Code text={id} />],
-          ['Sequence', <Code text={String(sequence)} />],
-          ['Written', <Code text={created_at} />],
-          ['Request', <Code text={permission_request_id} />],
-          ['Agent', <Code text={agent_id} />],
-          ['Account', <Code text={user_id} />],
-          details.token_id !== undefined && ['Token', <Code text={details.token_id} />],
-          details.policy_id !== null && ['Policy', <Code text={details.policy_id} />],
-          details.review_policy_id !== undefined && ['Policy of the review', <Named id={details.review_policy_id} />],
-          ['This entry', <Code text={`GET /v1/audit/${id}`} />],
-          ['Its proof', <Code text={`GET /v1/audit/${id}/proof`} />],
-        ]}
-      />
-    </details>
+    <ForPrograms
+      facts={[
+        ['Entry', <Code text={id} />],
+        ['Sequence', <Code text={String(sequence)} />],
+        ['Written', <Code text={created_at} />],
+        ['Request', <Code text={permission_request_id} />],
+        ['Agent', <Code text={agent_id} />],
+        ['Account', <Code text={user_id} />],
+        details.token_id !== undefined && ['Token', <Code text={details.token_id} />],
+        details.policy_id !== null && ['Policy', <Code text={details.policy_id} />],
+        details.review_policy_id !== undefined && ['Policy of the review', <Named id={details.review_policy_id} />],
+        ['This entry', <Code text={`GET /v1/audit/${id}`} />],
+        ['Its proof', <Code text={`GET /v1/audit/${id}/proof`} />],
+      ]}
+    />
   );
 }
 

@@ -1,6 +1,6 @@
 import { MAX_PASSKEYS, type Passkey } from '../../accounts/passkeys/passkey';
 import { Section } from '../parts/blocks';
-import { Action } from '../parts/form';
+import { Action, TextField } from '../parts/form';
 import { Time, Written } from '../parts/inline';
 
 interface PasskeysProps {
@@ -38,10 +38,7 @@ export function Passkeys({ passkeys, isPerson, isFresh, hasOther }: PasskeysProp
       </ul>
       {isFresh && passkeys.length < MAX_PASSKEYS && (
         <div class="inline-form">
-          <div class="field">
-            <label for="passkey-name">Name of a further passkey</label>
-            <input id="passkey-name" name="name" maxlength={100} autocomplete="off" required />
-          </div>
+          <TextField label="Name of a further passkey" name="name" maxlength={100} autocomplete="off" required />
           <button type="button" class="quiet" data-passkey="make" data-action="/console/me/passkeys">
             Add a passkey
           </button>

@@ -9,7 +9,7 @@ import { readForm } from '../frame/form';
 import { sendPage } from '../frame/page';
 import { usePage } from '../frame/page-context';
 import { isFresh } from '../me/fresh-sign-in';
-import { SCOPE_WORDS } from '../me/new-token';
+import { SCOPE_WORDS } from '../me/tokens';
 import { Facts } from '../parts/blocks';
 import { Action, Form } from '../parts/form';
 import { Code, Time, Written } from '../parts/inline';
@@ -123,9 +123,7 @@ function Terms({ request: { name, redirect_uri }, signedIn }: { request: Pairing
           ['Waits at', <Code text={new URL(redirect_uri).origin} />],
           [
             'Acts as',
-            <>
-              <bdi>{signedIn.names.caller}</bdi>, {member?.role} of <bdi>{signedIn.names.account}</bdi>
-            </>,
+            [<bdi>{signedIn.names.caller}</bdi>, ', ', member?.role, ' of ', <bdi>{signedIn.names.account}</bdi>],
           ],
           [
             'Until',

@@ -158,3 +158,14 @@ export function ToCopy({ id, text, label }: { id: string; text: string; label: s
     </section>
   );
 }
+
+/** What programs call the things of a page. */
+export function ForPrograms({ facts, children }: { facts: Parameters<typeof Facts>[0]['facts']; children?: Child }) {
+  return (
+    <details class="card">
+      <summary>For programs</summary>
+      <Facts facts={facts} />
+      {children}
+    </details>
+  );
+}

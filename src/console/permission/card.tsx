@@ -17,7 +17,7 @@ import type { Form, Refusal } from '../frame/form';
 import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
 import { Keys } from '../inbox/keys';
-import { Facts, Section } from '../parts/blocks';
+import { ForPrograms, Section } from '../parts/blocks';
 import { Badge, Code, JsonText, Time, TimeLeft, TimeSince, Written, WrittenLink, WrittenText } from '../parts/inline';
 import type { PreloadedContext, SignedInRequest } from '../session/access';
 import { DecisionForm } from './decision-form';
@@ -186,20 +186,17 @@ export async function sendCard(
         </div>
         <SimilarRequests permissions={similar.data.filter(({ id }) => id !== row.id).slice(0, SIMILAR)} />
         <Story entries={story.data} />
-        <details class="card">
-          <summary>For programs</summary>
-          <Facts
-            facts={[
-              ['Permission', <Code text={row.id} />],
-              ['Agent', <Code text={agent_id} />],
-              ['External id', permission.external_id ? <Code text={permission.external_id} /> : '–'],
-              ['Digest of the arguments', permission.input_digest ? <Code text={permission.input_digest} /> : '–'],
-              ['Digest of the preview', permission.preview_digest ? <Code text={permission.preview_digest} /> : '–'],
-              ['Asked', <Time at={permission.created_at} />],
-              ['Expires undecided', <Time at={permission.expires_at} />],
-            ]}
-          />
-        </details>
+        <ForPrograms
+          facts={[
+            ['Permission', <Code text={row.id} />],
+            ['Agent', <Code text={agent_id} />],
+            ['External id', permission.external_id ? <Code text={permission.external_id} /> : '–'],
+            ['Digest of the arguments', permission.input_digest ? <Code text={permission.input_digest} /> : '–'],
+            ['Digest of the preview', permission.preview_digest ? <Code text={permission.preview_digest} /> : '–'],
+            ['Asked', <Time at={permission.created_at} />],
+            ['Expires undecided', <Time at={permission.expires_at} />],
+          ]}
+        />
         <Keys />
       </>
     ),

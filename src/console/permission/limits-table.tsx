@@ -1,5 +1,5 @@
 import { duration } from '../../lib/duration';
-import { equalJson, type Json, type JsonObject } from '../../lib/json';
+import { equalJson, isJsonObject, type Json, type JsonObject } from '../../lib/json';
 import { SECOND } from '../../lib/time';
 import type { ReviewedPermission } from '../../permissions/permission';
 import { Table } from '../parts/blocks';
@@ -50,7 +50,7 @@ function stagesOf(row: ReviewedPermission): Stage[] {
 
 function at(scope: JsonObject, path: string[]): Json | undefined {
   return path.reduce<Json | undefined>(
-    (value, key) => (typeof value === 'object' && value !== null && !Array.isArray(value) ? value[key] : undefined),
+    (value, key) => (isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined),
     scope,
   );
 }

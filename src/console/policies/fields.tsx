@@ -123,11 +123,7 @@ function RequestFields({ values, action, hasNewRow }: PolicyFieldsProps) {
 
 /** A field with one pattern a line. What is wrong with a line shows at the field. */
 function PatternsField({ label, name, value, example }: Record<'label' | 'name' | 'value' | 'example', string>) {
-  const hint = (
-    <>
-      One a line. <code>*</code> stands for any text, as in <code>{example}</code>.
-    </>
-  );
+  const hint = ['One a line. ', <code>*</code>, ' stands for any text, as in ', <code>{example}</code>, '.'];
   return <TextArea {...{ label, name, value, hint }} rows={3} spellcheck={false} />;
 }
 

@@ -231,14 +231,14 @@ function sessionEnded(): Problem {
   });
 }
 
-export const MAX_FORM_FIELDS = 5_000;
+const MAX_FORM_FIELDS = 5_000;
 
 /**
  * Refuses a body that would cost too much, before anything parses it. Others can be read afterwards.
  * @throws Problem `payload_too_large` over 1 MiB; `invalid_request` for a form with more than 5,000 fields;
  *   `unsupported_media_type` for a form in several parts, which no page sends
  */
-export async function limitBody(c: RequestContext): Promise<void> {
+async function limitBody(c: RequestContext): Promise<void> {
   const { url, method, headers, body } = c.req.raw;
   if (!body) return;
   const text = await readText(c.req.raw);
