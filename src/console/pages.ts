@@ -11,30 +11,30 @@ import { webhookOfPath } from '../webhooks/webhook';
 import { showActivity } from './activity/activity';
 import { showAgent } from './agents/agent';
 import { showAgents } from './agents/agent-list';
-import { editAgent, removeAgent, switchAgent } from './agents/change';
+import { editAgent, removeAgent, rotateKey, switchAgent } from './agents/change';
 import { registerAgent, showRegistration } from './agents/register';
-import { rotateKey } from './agents/rotate-key';
 import { exportEntries, showAudit } from './audit/audit';
 import { showEntry } from './audit/entry';
-import { sendEntry, sendMember, sendProof } from './audit/proofs';
-import { showExports, showNewExport, startExport } from './files/exports';
-import { showNewReport, showReports, startReport } from './files/reports';
+import { sendEntry, sendMember, sendProof } from './audit/verify';
+import { showExports } from './files/exports';
+import { showNewExport, startExport } from './files/new-export';
+import { showNewReport, startReport } from './files/new-report';
+import { showReports } from './files/reports';
 import { answerConsoleError } from './frame/error-page';
 import { denySeveral } from './inbox/deny-several';
 import { showInbox } from './inbox/inbox';
 import { showMe } from './me/me';
-import { makeToken, showNewToken } from './me/new-token';
 import { passkeyRoutes } from './me/passkey-routes';
 import { endOwnSession, signOut } from './me/sessions';
-import { deleteOwnToken } from './me/tokens';
+import { deleteOwnToken, makeToken, showNewToken } from './me/tokens';
 import { changeMember, changeStatus, remove } from './members/change';
 import { invite, inviteAgain, showInvite } from './members/invitation';
 import { showMember } from './members/member';
 import { showMembers } from './members/members';
-import { pairRoutes } from './pair/routes';
+import { pairRoutes } from './pair/pair';
 import { cardInPath, showCard } from './permission/card';
 import { decide, decisionInForm, revoke, sendStatement, statementInForm } from './permission/decide';
-import { makePolicy, requestInForm, requestInQuery, showNewPolicy } from './policies/new';
+import { makePolicy, showNewPolicy, sourceRequest } from './policies/new';
 import { showPolicies } from './policies/policies';
 import { changePolicy, removePolicy, showPolicy, switchPolicy } from './policies/policy';
 import { simulationInQuery } from './policies/simulation';
@@ -42,11 +42,16 @@ import { consoleAccess, consoleRoute } from './session/access';
 import { invitationRoutes } from './sign-in/invitation';
 import { oidcRoutes } from './sign-in/oidc/routes';
 import { signInRoutes } from './sign-in/sign-in';
-import { removeWebhook, rotateWebhookSecret, sendTest, switchWebhook } from './webhooks/change';
-import { addWebhook, agentsInForm, showNewWebhook } from './webhooks/create';
 import { sendAgain, showDelivery } from './webhooks/delivery';
-import { editWebhook, showWebhookForm, webhookInForm } from './webhooks/edit';
-import { showWebhook } from './webhooks/webhook';
+import { removeWebhook, rotateWebhookSecret, sendTest, showWebhook, switchWebhook } from './webhooks/webhook';
+import {
+  addWebhook,
+  agentsInForm,
+  editWebhook,
+  showNewWebhook,
+  showWebhookForm,
+  webhookInForm,
+} from './webhooks/webhook-form';
 import { showWebhooks } from './webhooks/webhooks';
 
 const ASSET_HEADERS = { 'Cache-Control': 'no-cache' };
@@ -128,8 +133,8 @@ export const pages = new Hono<AppEnv>()
   .post('/console/me/sessions/:id/end', consoleRoute, consoleAccess(null), endOwnSession)
   .post('/console/sign-out', consoleRoute, consoleAccess(null), signOut)
   .get('/console/policies', consoleRoute, consoleAccess('policies:read', simulationInQuery), showPolicies)
-  .get('/console/policies/new', consoleRoute, consoleAccess(WRITE_POLICIES, requestInQuery), showNewPolicy)
-  .post('/console/policies/new', consoleRoute, consoleAccess(WRITE_POLICIES, requestInForm), makePolicy)
+  .get('/console/policies/new', consoleRoute, consoleAccess(WRITE_POLICIES, sourceRequest), showNewPolicy)
+  .post('/console/policies/new', consoleRoute, consoleAccess(WRITE_POLICIES, sourceRequest), makePolicy)
   .get('/console/policies/:id', consoleRoute, consoleAccess('policies:read', policyInPath), showPolicy)
   .post('/console/policies/:id', consoleRoute, consoleAccess(WRITE_POLICIES, policyInPath), changePolicy)
   .post('/console/policies/:id/switch', consoleRoute, consoleAccess(WRITE_POLICIES, policyInPath), switchPolicy)

@@ -1,19 +1,11 @@
 import type { Activity } from '../../audit/list-activity';
+import type { ActivityAction } from '../../db/schema';
 import type { Scope } from '../../http/context';
-import type { Names } from '../frame/names';
-import { Device } from '../parts/device';
-import { Named, Written } from '../parts/text';
-import { Time } from '../parts/time';
-import { ACTIONS, withArticle } from './words';
-
-interface ActivityListProps {
-  records: readonly Activity[];
-  names: Names;
-  scopes: readonly Scope[];
-}
+import { usePage } from '../frame/page-context';
+import { Device, Named, Time, Written } from '../parts/inline';
 
 /** What people did to the account, one sentence for each action. */
-export function ActivityList({ records, names, scopes }: ActivityListProps) {
+export function ActivityList({ records }: { records: readonly Activity[] }) {
   return (
     <ul class="activity">
       {records.map((record) => {
@@ -23,9 +15,9 @@ export function ActivityList({ records, names, scopes }: ActivityListProps) {
           <li>
             <div class="what">
               <strong>
-                <Actor record={record} names={names} />
+                <Actor record={record} />
               </strong>{' '}
-              {did} {kind !== undefined && <Target id={target} kind={kind} names={names} scopes={scopes} />}
+              {did} {kind !== undefined && <Target id={target} kind={kind} />}
               {changes.length > 0 && (
                 <p class="soft">
                   {action === 'permission.voted' ? 'Narrowed: ' : 'Changed: '}
@@ -35,18 +27,8 @@ export function ActivityList({ records, names, scopes }: ActivityListProps) {
             </div>
             <p class="soft">
               <Time at={created_at} />
-              {ip_address !== '' && (
-                <>
-                  {' · '}
-                  <Written text={ip_address} />
-                </>
-              )}
-              {user_agent !== '' && (
-                <>
-                  {' · '}
-                  <Device userAgent={user_agent} />
-                </>
-              )}
+              {ip_address !== '' && [' · ', <Written text={ip_address} />]}
+              {user_agent !== '' && [' · ', <Device userAgent={user_agent} />]}
             </p>
           </li>
         );
@@ -56,11 +38,11 @@ export function ActivityList({ records, names, scopes }: ActivityListProps) {
 }
 
 /** Who did it. A download by a signed address has no actor, nor has what the service does by itself. */
-function Actor({ record: { actor, action }, names }: { record: Activity; names: Names }) {
+function Actor({ record: { actor, action } }: { record: Activity }) {
   if (actor === null) return action.endsWith('.downloaded') ? 'Somebody with the link' : 'Countersign';
   if (actor === 'operator') return 'The operator';
   if (actor.startsWith('utok_')) return <span title={actor}>A token of the account</span>;
-  return <Named id={actor} names={names} />;
+  return <Named id={actor} />;
 }
 
 /** Where the pages of things are, by the prefix of their ids, and who may see them. */
@@ -75,24 +57,60 @@ const PAGES: Record<string, readonly [path: string, scope: Scope]> = {
 /** Kinds whose names are loaded, so that one without a name is deleted. */
 const NAMED = ['agent', 'policy', 'member'];
 
-interface TargetProps {
-  id: string;
-  kind: string;
-  names: Names;
-  scopes: readonly Scope[];
-}
-
 /** Names the target: `the agent Mailer`, or `a webhook` for kinds without names. Links to its page if it has one. */
-function Target({ id, kind, names, scopes }: TargetProps) {
+function Target({ id, kind }: { id: string; kind: string }) {
+  const { names, may } = usePage();
   const [prefix = ''] = id.split('_', 1);
   const [path, scope] = PAGES[prefix] ?? [];
   const isNamed = NAMED.includes(prefix);
-  const hasPage = scope !== undefined && scopes.includes(scope) && (!isNamed || names.has(id));
-  const name = isNamed ? <Named id={id} names={names} /> : <span title={id}>{withArticle(kind)}</span>;
+  const hasPage = scope !== undefined && may(scope) && (!isNamed || names.has(id));
+  const name = isNamed ? <Named id={id} /> : <span title={id}>{withArticle(kind)}</span>;
   return (
     <>
       {isNamed && `the ${kind} `}
       {hasPage ? <a href={`${path}/${encodeURIComponent(id)}`}>{name}</a> : name}
     </>
   );
+}
+
+/** What an action did, and the kind of thing to which, if the sentence names it. */
+export const ACTIONS: Record<ActivityAction, readonly [did: string, kind?: string]> = {
+  'agent.created': ['registered', 'agent'],
+  'agent.updated': ['changed', 'agent'],
+  'agent.deleted': ['deleted', 'agent'],
+  'agent.key_rotated': ['rotated the key of', 'agent'],
+  'policy.created': ['made', 'policy'],
+  'policy.updated': ['changed', 'policy'],
+  'policy.deleted': ['deleted', 'policy'],
+  'webhook.created': ['made', 'webhook'],
+  'webhook.updated': ['changed', 'webhook'],
+  'webhook.deleted': ['deleted', 'webhook'],
+  'webhook.secret_rotated': ['rotated the secret of', 'webhook'],
+  'user_token.created': ['made', 'user token'],
+  'user_token.deleted': ['deleted', 'user token'],
+  'export.requested': ['ordered', 'export'],
+  'export.downloaded': ['downloaded', 'export'],
+  'report.requested': ['ordered', 'report'],
+  'report.downloaded': ['downloaded', 'report'],
+  'account.updated': ['changed the account'],
+  'member.invited': ['invited', 'member'],
+  'member.joined': ['joined the account'],
+  'member.updated': ['changed', 'member'],
+  'member.removed': ['removed', 'member'],
+  'session.created': ['signed in'],
+  'session.ended': ['ended a session'],
+  'passkey.added': ['added a passkey'],
+  'passkey.removed': ['removed a passkey'],
+  'permission.voted': ['gave one of the approvals for', 'request'],
+  'permission.escalated': ['asked further reviewers about', 'request'],
+};
+
+/** An action without its target, to choose from: `invited a member`. */
+export function actionLabel(action: ActivityAction): string {
+  const [did, kind] = ACTIONS[action];
+  return kind === undefined ? did : `${did} ${withArticle(kind)}`;
+}
+
+export function withArticle(kind: string): string {
+  return `${/^[ae]/.test(kind) ? 'an' : 'a'} ${kind}`;
 }

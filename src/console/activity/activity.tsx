@@ -1,38 +1,31 @@
 import { ActivityList as ActivityQuery, listActivity } from '../../audit/list-activity';
 import { ACTIVITY_ACTIONS } from '../../db/schema';
-import { batchReads } from '../frame/batched-reader';
-import { type Refusal, refusalOf, type Typed, validate } from '../frame/form';
-import { loadNames, type Names } from '../frame/names';
+import { listOrRefusal, type Refusal, type Typed, validate } from '../frame/form';
+import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
-import { SelectField, TextField } from '../parts/form';
-import { Empty, NextPage, withParameters } from '../parts/list';
-import { Named } from '../parts/text';
+import { usePage } from '../frame/page-context';
+import { Empty, NextPage, withParameters } from '../parts/blocks';
+import { Alert, RefusalProvider, SelectField, TextField } from '../parts/form';
+import { Named } from '../parts/inline';
 import type { ConsoleContext } from '../session/access';
-import { ActivityList } from './activity-list';
-import { actionLabel } from './words';
+import { ActivityList, actionLabel } from './activity-list';
 
 const FILTERS = ['actor', 'action', 'target', 'start_date', 'end_date'] as const;
 
 /** Shows what people did to the account, newest first. The filters are those of the API, in the address. */
 export async function showActivity(c: ConsoleContext): Promise<Response> {
-  const { context: signedIn } = c.var.signedIn;
-  const context = { ...signedIn, reader: batchReads(signedIn.reader) };
+  const { context } = c.var.signedIn;
   const typed = readQuery(c);
-  const names = loadNames(context, ['people', 'agents', 'policies']);
-  const search = async () => {
-    try {
-      return { page: await listActivity(context, validate(ActivityQuery(), typed)), refusal: undefined };
-    } catch (error) {
-      return { page: { data: [], has_more: false, next_cursor: null }, refusal: refusalOf(error) };
-    }
-  };
-  const [{ page, refusal }, loaded] = await Promise.all([search(), names]);
+  const [{ page, refusal }, names] = await Promise.all([
+    listOrRefusal(async () => listActivity(context, validate(ActivityQuery(), typed))),
+    loadNames(context, ['people', 'agents', 'policies']),
+  ]);
   const address = new URL(c.req.url);
   const children = (
     <>
       <p class="soft">What people did to the account itself. What agents asked for and did is in the audit log.</p>
-      <Filters typed={typed} names={loaded} refusal={refusal} address={address} />
-      {page.data.length > 0 && <ActivityList records={page.data} names={loaded} scopes={context.principal.scopes} />}
+      <Filters typed={typed} refusal={refusal} address={address} />
+      {page.data.length > 0 && <ActivityList records={page.data} />}
       {page.data.length === 0 && !refusal && (
         <Empty title="No activity matches.">
           <p class="soft">
@@ -43,7 +36,7 @@ export async function showActivity(c: ConsoleContext): Promise<Response> {
       <NextPage page={page} address={address} />
     </>
   );
-  return sendPage(c, { title: 'Activity', children }, refusal?.status ?? 200);
+  return sendPage(c, { title: 'Activity', names, status: refusal?.status, children });
 }
 
 /** The filters and the cursor in the address. Empty ones, which an untouched form sends, count as absent. */
@@ -52,14 +45,8 @@ function readQuery(c: ConsoleContext): Typed {
   return Object.fromEntries(given.filter(([, value]) => value !== ''));
 }
 
-interface FiltersProps {
-  typed: Typed;
-  names: Names;
-  refusal: Refusal | undefined;
-  address: URL;
-}
-
-function Filters({ typed, names, refusal, address }: FiltersProps) {
+function Filters({ typed, refusal, address }: { typed: Typed; refusal: Refusal | undefined; address: URL }) {
+  const { names } = usePage();
   const { actor = '', target } = typed;
   const people = [...names].filter(([id]) => id.startsWith('member_'));
   const actors: [string, string][] = [['', 'Everybody'], ...people, ['operator', 'The operator']];
@@ -69,30 +56,26 @@ function Filters({ typed, names, refusal, address }: FiltersProps) {
     <>
       <form method="get" action="/console/activity" class="filters">
         {refusal && (
-          <p class="notice bad" role="alert">
+          <Alert>
             {refusal.faults.size > 0 && !refusal.faults.has('cursor')
               ? 'Nothing was searched. Correct what is marked.'
               : refusal.detail}
-          </p>
+          </Alert>
         )}
         {target !== undefined && <input type="hidden" name="target" value={target} />}
-        <SelectField label="Who" name="actor" value={actor} options={actors} refusal={refusal} />
-        <SelectField
-          label="Did what"
-          name="action"
-          value={typed.action}
-          options={[['', 'Everything'], ...actions]}
-          refusal={refusal}
-        />
-        <TextField label="From" name="start_date" type="date" value={typed.start_date} refusal={refusal} />
-        <TextField label="To" name="end_date" type="date" value={typed.end_date} refusal={refusal} />
+        <RefusalProvider value={refusal}>
+          <SelectField label="Who" name="actor" value={actor} options={actors} />
+          <SelectField label="Did what" name="action" value={typed.action} options={[['', 'Everything'], ...actions]} />
+          <TextField label="From" name="start_date" type="date" value={typed.start_date} />
+          <TextField label="To" name="end_date" type="date" value={typed.end_date} />
+        </RefusalProvider>
         <button type="submit" class="quiet">
           Show
         </button>
       </form>
       {target !== undefined && (
         <p>
-          Only what was done to <Named id={target} names={names} />.{' '}
+          Only what was done to <Named id={target} />.{' '}
           <a href={withParameters(address, { target: null, cursor: null })}>Show everything</a>
         </p>
       )}

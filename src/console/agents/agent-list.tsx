@@ -1,16 +1,11 @@
 import type { Agent } from '../../agents/agent';
 import { listAgents } from '../../agents/list';
-import { batchReads } from '../frame/batched-reader';
-import { loadNames, type Names } from '../frame/names';
+import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
-import { Badge } from '../parts/badge';
-import { Empty, NextPage, withParameters } from '../parts/list';
-import { Named, Written } from '../parts/text';
-import { TimeSince } from '../parts/time';
+import { usePage } from '../frame/page-context';
+import { Empty, LinkButton, NextPage, PAGE_SIZE, Tabs, withParameters } from '../parts/blocks';
+import { Badge, Named, TimeSince, Written, WrittenLink } from '../parts/inline';
 import type { ConsoleContext } from '../session/access';
-
-/** How many agents a page has. */
-const LIMIT = 50;
 
 const VIEWS: readonly [active: string | null, label: string][] = [
   [null, 'All'],
@@ -20,47 +15,40 @@ const VIEWS: readonly [active: string | null, label: string][] = [
 
 /** Shows the agents of the account, newest first; with `active`, only those that are on or off. */
 export async function showAgents(c: ConsoleContext): Promise<Response> {
-  const { context: signedIn } = c.var.signedIn;
-  const context = { ...signedIn, reader: batchReads(signedIn.reader) };
+  const { context } = c.var.signedIn;
   const cursor = c.req.query('cursor') || undefined;
   const [active] = VIEWS.find(([value]) => value === c.req.query('active')) ?? [null];
   const [page, names] = await Promise.all([
-    listAgents(context, { limit: LIMIT, cursor, ...(active !== null && { active: active === 'true' }) }),
+    listAgents(context, { limit: PAGE_SIZE, cursor, ...(active !== null && { active: active === 'true' }) }),
     loadNames(context, ['people']),
   ]);
-  const mayRegister = signedIn.principal.scopes.includes('agents:write');
   const isFirst = page.data.length === 0 && active === null && cursor === undefined;
   const address = new URL(c.req.url);
   return sendPage(c, {
     title: 'Agents',
+    names,
     children: isFirst ? (
-      <NoAgent mayRegister={mayRegister} />
+      <NoAgent />
     ) : (
       <>
         <div class="bar">
           <p class="soft">Programs that ask for permission before they act.</p>
-          {mayRegister && (
-            <a class="button" href="/console/agents/new">
-              Register an agent
-            </a>
+          {context.principal.scopes.includes('agents:write') && (
+            <LinkButton href="/console/agents/new" label="Register an agent" />
           )}
         </div>
-        <nav class="tabs" aria-label="Agents by state">
-          {VIEWS.map(([value, label]) => (
-            <a
-              href={withParameters(address, { active: value, cursor: null })}
-              aria-current={value === active ? 'page' : undefined}
-            >
-              {label}
-            </a>
-          ))}
-        </nav>
+        <Tabs
+          label="Agents by state"
+          tabs={VIEWS}
+          current={active}
+          address={(value) => withParameters(address, { active: value, cursor: null })}
+        />
         {page.data.length === 0 ? (
           <Empty title={active === null ? 'No more agents.' : `No agent is ${active === 'true' ? 'on' : 'off'}.`} />
         ) : (
           <ul class="requests">
             {page.data.map((agent) => (
-              <AgentRow agent={agent} names={names} now={signedIn.runtime.now()} />
+              <AgentRow agent={agent} />
             ))}
           </ul>
         )}
@@ -70,30 +58,25 @@ export async function showAgents(c: ConsoleContext): Promise<Response> {
   });
 }
 
-function NoAgent({ mayRegister }: { mayRegister: boolean }) {
+function NoAgent() {
+  const mayRegister = usePage().may('agents:write');
   return (
     <Empty title="No agent is registered yet.">
       <p class="soft">
         An agent is a program that asks for permission before it acts.
         {!mayRegister && ' A developer, admin or owner of the account can register one.'}
       </p>
-      {mayRegister && (
-        <a class="button" href="/console/agents/new">
-          Register the first agent
-        </a>
-      )}
+      {mayRegister && <LinkButton href="/console/agents/new" label="Register the first agent" />}
     </Empty>
   );
 }
 
-function AgentRow({ agent, names, now }: { agent: Agent; names: Names; now: number }) {
+function AgentRow({ agent }: { agent: Agent }) {
   const { id, name, description, is_active, owner_id, last_activity_at } = agent;
   return (
     <li class="request" data-row>
       <div class="what">
-        <a href={`/console/agents/${id}`}>
-          <Written text={name} />
-        </a>
+        <WrittenLink href={`/console/agents/${id}`} text={name} />
         {description !== undefined && (
           <p class="soft clamped">
             <Written text={description} hasLines />
@@ -102,24 +85,8 @@ function AgentRow({ agent, names, now }: { agent: Agent; names: Names; now: numb
       </div>
       <div class="side">
         <Badge state={is_active ? 'on' : 'off'} />
-        <p class="soft">
-          {last_activity_at ? (
-            <>
-              Last active <TimeSince at={last_activity_at} now={now} />
-            </>
-          ) : (
-            'Never active'
-          )}
-        </p>
-        <p class="soft">
-          {owner_id ? (
-            <>
-              Owner: <Named id={owner_id} names={names} />
-            </>
-          ) : (
-            'No owner'
-          )}
-        </p>
+        <p class="soft">{last_activity_at ? ['Last active ', <TimeSince at={last_activity_at} />] : 'Never active'}</p>
+        <p class="soft">{owner_id ? ['Owner: ', <Named id={owner_id} />] : 'No owner'}</p>
       </div>
     </li>
   );

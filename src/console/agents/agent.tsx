@@ -1,22 +1,22 @@
 import { type Agent, type agentInPath, presentAgent } from '../../agents/agent';
 import { AgentStatisticsQuery, getAgentStatistics } from '../../agents/get-statistics';
 import { notFound } from '../../errors';
+import type { Id } from '../../lib/typeid';
 import { listPermissions } from '../../permissions/list';
-import { batchReads } from '../frame/batched-reader';
+import type { Permission } from '../../permissions/permission';
 import { validate } from '../frame/form';
 import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
-import { Badge } from '../parts/badge';
-import { Facts } from '../parts/list';
-import { Code, JsonText, Named, visibleText, Written, WrittenText } from '../parts/text';
-import { Time, TimeSince } from '../parts/time';
-import type { ConsoleContext } from '../session/access';
+import { usePage } from '../frame/page-context';
+import { Facts, ForPrograms, Section } from '../parts/blocks';
+import { Badge, Code, JsonText, Named, Time, TimeSince, visibleText, Written, WrittenText } from '../parts/inline';
+import { RequestRow } from '../parts/request';
+import type { PreloadedContext } from '../session/access';
 import { loadOwners } from './fields';
-import { Manage, type RefusedForm } from './manage';
-import { RecentRequests } from './recent-requests';
+import { Manage, type RefusedAgentForm } from './manage';
 import { Statistics } from './statistics';
 
-export type AgentContext = ConsoleContext<Awaited<ReturnType<typeof agentInPath>>>;
+export type AgentContext = PreloadedContext<typeof agentInPath>;
 
 /** How many of its requests the page of an agent shows. */
 const RECENT = 5;
@@ -37,14 +37,12 @@ export function showAgent(c: AgentContext): Promise<Response> {
 }
 
 /** Answers with the page of the agent in the path, in which a form says why it was refused. */
-export async function sendAgent(c: AgentContext, refused?: RefusedForm): Promise<Response> {
-  const { context: signedIn } = c.var.signedIn;
+export async function sendAgent(c: AgentContext, refused?: RefusedAgentForm): Promise<Response> {
+  const { context } = c.var.signedIn;
   const agent = requireAgent(c);
   const { id, name, description, is_active, owner_id, last_activity_at, metadata } = agent;
   const { period } = validate(AgentStatisticsQuery(), { period: c.req.query('period') || undefined });
-  const context = { ...signedIn, reader: batchReads(signedIn.reader) };
-  const { scopes } = signedIn.principal;
-  const now = signedIn.runtime.now();
+  const { scopes } = context.principal;
   const mayChange = scopes.includes('agents:write');
   const [statistics, names, recent, owners] = await Promise.all([
     getAgentStatistics(context, { id, period }),
@@ -52,52 +50,68 @@ export async function sendAgent(c: AgentContext, refused?: RefusedForm): Promise
     scopes.includes('permissions:read') ? listPermissions(context, { agent_id: id, limit: RECENT }) : null,
     mayChange ? loadOwners(context) : null,
   ]);
-  return sendPage(
-    c,
-    {
-      title: visibleText(name),
-      heading: <Written text={name} />,
-      children: (
-        <>
-          {description !== undefined && <WrittenText text={description} label="Description" />}
-          <section class="card" aria-label="About the agent">
-            <Facts
-              facts={[
-                ['State', <Badge state={is_active ? 'on' : 'off'} />],
-                ['Owner', owner_id ? <Named id={owner_id} names={names} /> : 'Nobody'],
-                ['Last active', last_activity_at ? <TimeSince at={last_activity_at} now={now} /> : 'Never'],
-                ['Key begins with', <Code text={agent.api_key_prefix} />],
-              ]}
-            />
-          </section>
-          <div class={mayChange ? 'agent' : 'part'}>
-            <div class="about">
-              <Statistics {...{ id, statistics, scopes, now }} />
-              {recent && (
-                <RecentRequests
-                  agent={id}
-                  permissions={recent.data}
-                  now={now}
-                  maySeeLog={scopes.includes('audit:read')}
-                />
-              )}
-            </div>
-            {mayChange && <Manage {...{ agent, names, owners, refused }} />}
+  return sendPage(c, {
+    title: visibleText(name),
+    names,
+    heading: <Written text={name} />,
+    status: refused?.refusal.status,
+    children: (
+      <>
+        {description !== undefined && <WrittenText text={description} label="Description" />}
+        <section class="card" aria-label="About the agent">
+          <Facts
+            facts={[
+              ['State', <Badge state={is_active ? 'on' : 'off'} />],
+              ['Owner', owner_id ? <Named id={owner_id} /> : 'Nobody'],
+              ['Last active', last_activity_at ? <TimeSince at={last_activity_at} /> : 'Never'],
+              ['Key begins with', <Code text={agent.api_key_prefix} />],
+            ]}
+          />
+        </section>
+        <div class={mayChange ? 'agent' : 'part'}>
+          <div class="about">
+            <Statistics {...{ id, statistics }} />
+            {recent && <RecentRequests agent={id} permissions={recent.data} />}
           </div>
-          <details class="card">
-            <summary>For programs</summary>
-            <Facts
-              facts={[
-                ['Agent', <Code text={id} />],
-                ['Registered', <Time at={agent.created_at} />],
-                ['Changed', <Time at={agent.updated_at} />],
-              ]}
-            />
-            {Object.keys(metadata).length > 0 && <JsonText value={metadata} label="Metadata" />}
-          </details>
+          {mayChange && <Manage {...{ agent, owners, refused }} />}
+        </div>
+        <ForPrograms
+          facts={[
+            ['Agent', <Code text={id} />],
+            ['Registered', <Time at={agent.created_at} />],
+            ['Changed', <Time at={agent.updated_at} />],
+          ]}
+        >
+          {Object.keys(metadata).length > 0 && <JsonText value={metadata} label="Metadata" />}
+        </ForPrograms>
+      </>
+    ),
+  });
+}
+
+/** The newest requests of an agent. */
+function RecentRequests({ agent, permissions }: { agent: Id<'agent'>; permissions: Permission[] }) {
+  return (
+    <Section name="recent" title="Recent requests" class="part">
+      {permissions.length === 0 ? (
+        <p class="soft">It has asked for nothing yet.</p>
+      ) : (
+        <>
+          <ul class="requests">
+            {permissions.map((request) => (
+              <RequestRow request={request}>
+                asked <TimeSince at={request.created_at} />
+              </RequestRow>
+            ))}
+          </ul>
+          <p class="actions">
+            <a href={`/console?agent_id=${agent}`}>Its requests in the inbox</a>
+            {usePage().may('audit:read') && (
+              <a href={`/console/audit?agent_id=${agent}`}>Its entries in the audit log</a>
+            )}
+          </p>
         </>
-      ),
-    },
-    refused?.refusal.status,
+      )}
+    </Section>
   );
 }

@@ -1,44 +1,36 @@
 import type { Agent } from '../../agents/agent';
-import { DAY, HOUR, SECOND } from '../../lib/time';
-import type { Refusal, Typed } from '../frame/form';
+import { type RefusedForm, refusalAt, ShownState } from '../frame/form';
 import type { Names } from '../frame/names';
-import { ShownState } from '../frame/shown-state';
-import { Action, Form, SelectField, TextField } from '../parts/form';
-import { visibleText, Written } from '../parts/text';
-import { AgentFields, type Owner } from './fields';
+import { usePage } from '../frame/page-context';
+import { Section } from '../parts/blocks';
+import { Action, Form, type Options, SelectField, Submit, TextField } from '../parts/form';
+import { visibleText, Written } from '../parts/inline';
+import { AgentFields } from './fields';
 
 /** Seconds for which a replaced key may still work. */
-const GRACE_PERIODS: readonly [seconds: string, label: string][] = [
-  [0, 'not at all: it ends now, with all older ones'],
-  [HOUR, 'for 1 hour'],
-  [DAY, 'for 1 day'],
-  [7 * DAY, 'for 7 days'],
-  [30 * DAY, 'for 30 days'],
-].map(([time, label]) => [String(Number(time) / SECOND), String(label)]);
+const GRACE_PERIODS = [
+  ['0', 'not at all: it ends now, with all older ones'],
+  ['3600', 'for 1 hour'],
+  ['86400', 'for 1 day'],
+  ['604800', 'for 7 days'],
+  ['2592000', 'for 30 days'],
+] as const;
 
-/** A form that was refused. */
-export interface RefusedForm {
-  form: 'edit' | 'switch' | 'delete';
-  refusal: Refusal;
-  typed: Typed;
-}
+/** A form of an agent's page that was refused. */
+export type RefusedAgentForm = RefusedForm<'edit' | 'switch' | 'delete'>;
 
 interface ManageProps {
   agent: Agent;
-  names: Names;
-  owners: Owner[] | null;
-  refused: RefusedForm | undefined;
+  owners: Options | null;
+  refused: RefusedAgentForm | undefined;
 }
 
 /** What can be changed about an agent. */
-export function Manage({ agent, names, owners, refused }: ManageProps) {
+export function Manage({ agent, owners, refused }: ManageProps) {
   const { id, name, is_active } = agent;
   const path = `/console/agents/${id}`;
-  const edit = refused?.form === 'edit' ? refused : undefined;
-  const deletion = refused?.form === 'delete' ? refused : undefined;
   return (
-    <section class="card manage" aria-labelledby="manage-title">
-      <h2 id="manage-title">Manage</h2>
+    <Section name="manage" title="Manage" class="card manage">
       {refused?.form === 'switch' && (
         <p class="notice bad" role="alert" tabindex={-1} autofocus>
           {refused.refusal.detail}
@@ -56,14 +48,12 @@ export function Manage({ agent, names, owners, refused }: ManageProps) {
           fields={{ is_active: String(!is_active), updated_at: agent.updated_at }}
         />
       </div>
-      <details open={edit !== undefined}>
+      <details open={refused?.form === 'edit'}>
         <summary>Edit name, description and owner</summary>
-        <Form action={path} refusal={edit?.refusal}>
+        <Form action={path} refusal={refusalAt(refused, 'edit')}>
           <ShownState updatedAt={agent.updated_at} />
-          <AgentFields {...editProps(agent, names, owners)} {...edit} />
-          <p class="actions">
-            <button type="submit">Save</button>
-          </p>
+          <AgentFields {...editProps(agent, usePage().names, owners)} />
+          <Submit label="Save" />
         </Form>
       </details>
       <details>
@@ -73,18 +63,16 @@ export function Manage({ agent, names, owners, refused }: ManageProps) {
           <SelectField
             label="The present key works"
             name="grace_period"
-            value={String(DAY / SECOND)}
+            value="86400"
             options={GRACE_PERIODS}
             hint="Keys that were replaced before keep the end that they have, unless all end now."
           />
-          <p class="actions">
-            <button type="submit">Make a new key</button>
-          </p>
+          <Submit label="Make a new key" />
         </Form>
       </details>
-      <details open={deletion !== undefined}>
+      <details open={refused?.form === 'delete'}>
         <summary>Delete</summary>
-        <Form action={`${path}/delete`} refusal={deletion?.refusal}>
+        <Form action={`${path}/delete`} refusal={refusalAt(refused, 'delete')}>
           <p>
             Deletes <Written text={name} /> for good, with its keys, requests, tokens and audit entries. Exports and
             reports that may hold its entries can no longer be downloaded.
@@ -92,24 +80,14 @@ export function Manage({ agent, names, owners, refused }: ManageProps) {
           <TextField
             label="Name of the agent, to confirm"
             name="confirmation"
-            value={deletion?.typed.confirmation}
             autocomplete="off"
             required
-            hint={
-              <>
-                Type <Written text={visibleText(name)} />
-              </>
-            }
-            refusal={deletion?.refusal}
+            hint={['Type ', <Written text={visibleText(name)} />]}
           />
-          <p class="actions">
-            <button type="submit" class="danger">
-              Delete the agent
-            </button>
-          </p>
+          <Submit label="Delete the agent" kind="danger" />
         </Form>
       </details>
-    </section>
+    </Section>
   );
 }
 
@@ -117,13 +95,13 @@ export function Manage({ agent, names, owners, refused }: ManageProps) {
  * The first values of the form. An owner who is no longer active stays in the list until another one is chosen. A caller who
  * may not read members cannot choose another owner.
  */
-function editProps({ name, description = '', owner_id }: Agent, names: Names, owners: Owner[] | null) {
+function editProps({ name, description = '', owner_id }: Agent, names: Names, owners: Options | null) {
   const present = owner_id ?? '';
-  const isOffered = owners?.some(({ id }) => id === present);
+  const isOffered = owners?.some(([id]) => id === present);
   const inactive = present === '' ? 'Nobody' : `${visibleText(names.get(present) ?? present)} (not active)`;
   const presentName = owners ? inactive : 'Keep as it is';
   return {
-    typed: { name, description, owner_id: present },
-    owners: isOffered ? owners : [{ id: present, name: presentName }, ...(owners ?? [])],
+    values: { name, description, owner_id: present },
+    owners: isOffered ? owners : [[present, presentName] as const, ...(owners ?? [])],
   };
 }

@@ -1,26 +1,21 @@
+import { scaleLinear } from 'd3-scale';
 import { type AgentStatistics, parsePeriod } from '../../agents/get-statistics';
-import type { Scope } from '../../http/context';
 import { duration } from '../../lib/duration';
 import { formatTime } from '../../lib/time';
 import type { Id } from '../../lib/typeid';
-import { BarChart } from '../parts/chart';
+import { usePage } from '../frame/page-context';
+import { Section, Table, Tabs } from '../parts/blocks';
 
 const PERIODS = ['24h', '7d', '30d', '90d', '365d'];
 
-interface StatisticsProps {
-  id: Id<'agent'>;
-  statistics: AgentStatistics;
-  scopes: readonly Scope[];
-  now: number;
-}
-
 /** Shows an agent's requests and tokens of a period, by their status. Each bar links to the list of what it counts. */
-export function Statistics({ id, statistics, scopes, now }: StatisticsProps) {
+export function Statistics({ id, statistics }: { id: Id<'agent'>; statistics: AgentStatistics }) {
+  const { may, now } = usePage();
   const { period, total_requests: total, approved_requests, avg_approval_time_ms } = statistics;
   const share = (count: number) => `${count.toLocaleString('en')} (${Math.round((100 * count) / total)}%)`;
   const request = (label: string, status: string, value: number) => ({
     ...{ label, value, text: share(value) },
-    href: scopes.includes('permissions:read')
+    href: may('permissions:read')
       ? `/console?${new URLSearchParams({ ...(status !== 'pending' && { status }), agent_id: id })}`
       : undefined,
   });
@@ -28,29 +23,26 @@ export function Statistics({ id, statistics, scopes, now }: StatisticsProps) {
   const start = formatTime(from * unitLength);
   const token = (label: string, event: string, value: number) => ({
     ...{ label, value },
-    href: scopes.includes('audit:read')
+    href: may('audit:read')
       ? `/console/audit?${new URLSearchParams({ agent_id: id, event_type: event, start_date: period.endsWith('d') ? start.slice(0, 10) : start })}`
       : undefined,
   });
   return (
-    <section class="card" aria-labelledby="statistics-title">
-      <h2 id="statistics-title">Statistics: {periodName(period)}</h2>
-      <nav class="tabs" aria-label="Period">
-        {(PERIODS.includes(period) ? PERIODS : [...PERIODS, period]).map((other) => (
-          <a href={`/console/agents/${id}?period=${other}`} aria-current={other === period ? 'page' : undefined}>
-            {periodName(other)}
-          </a>
-        ))}
-      </nav>
+    <Section name="statistics" title={`Statistics: ${periodName(period)}`}>
+      <Tabs
+        label="Period"
+        tabs={[...new Set([...PERIODS, period])].map((other) => [other, periodName(other)] as const)}
+        current={period}
+        address={(other) => `/console/agents/${id}?period=${other}`}
+      />
       {total > 0 && (
         <p>
           It made <strong>{total.toLocaleString('en')}</strong> {total === 1 ? 'request' : 'requests'}.
-          {approved_requests > 0 && (
-            <>
-              {' '}
-              Those that were approved waited <strong>{duration(avg_approval_time_ms)}</strong> on average.
-            </>
-          )}
+          {approved_requests > 0 && [
+            ' Those that were approved waited ',
+            <strong>{duration(avg_approval_time_ms)}</strong>,
+            ' on average.',
+          ]}
         </p>
       )}
       <div class="charts">
@@ -76,10 +68,10 @@ export function Statistics({ id, statistics, scopes, now }: StatisticsProps) {
           ]}
         />
       </div>
-      {total > 0 && scopes.includes('permissions:read') && (
+      {total > 0 && may('permissions:read') && (
         <p class="hint">Each outcome links to all such requests of the agent, also to those before this time.</p>
       )}
-    </section>
+    </Section>
   );
 }
 
@@ -88,4 +80,67 @@ function periodName(period: string): string {
   const count = Number.parseInt(period, 10);
   const unit = period.endsWith('d') ? 'day' : 'hour';
   return `${count} ${unit}${count === 1 ? '' : 's'}`;
+}
+
+/** One bar of a chart. */
+interface Bar {
+  label: string;
+  value: number;
+  /** How the value reads, if not as a plain number. */
+  text?: string;
+  /** Where one finds what the bar counts; undefined if the reader may not see that. */
+  href?: string | undefined;
+}
+
+interface BarChartProps {
+  title: string;
+  /** What the labels and the values are, for the heads of the table. */
+  columns: [label: string, value: string];
+  bars: readonly Bar[];
+  /** What stands here if all values are 0. */
+  nothing: string;
+}
+
+/** Horizontal bars, each below its label and value, which lead to what it counts. The same numbers follow as a table. */
+function BarChart({ title, columns, bars, nothing }: BarChartProps) {
+  const greatest = Math.max(0, ...bars.map(({ value }) => value));
+  const percent = scaleLinear([0, greatest], [0, 100]);
+  return (
+    <figure class="chart">
+      <figcaption>
+        <h3>{title}</h3>
+      </figcaption>
+      {greatest === 0 ? (
+        <p class="soft">{nothing}</p>
+      ) : (
+        <>
+          <ul>
+            {bars.map(({ label, value, text = value.toLocaleString('en'), href }) => {
+              const row = (
+                <>
+                  <span>{label}</span> <span>{text}</span>
+                  <svg width="100%" height="0.625em" aria-hidden="true">
+                    <rect class="track" width="100%" height="100%" />
+                    <rect width={`${percent(value)}%`} height="100%" />
+                  </svg>
+                </>
+              );
+              return <li>{href ? <a href={href}>{row}</a> : row}</li>;
+            })}
+          </ul>
+          <details>
+            <summary>As a table</summary>
+            <Table caption={title} columns={columns}>
+              {bars.map(({ label, value, href }) => (
+                <tr>
+                  <th scope="row">{href ? <a href={href}>{label}</a> : label}</th>
+                  <td>{value.toLocaleString('en')}</td>
+                </tr>
+              ))}
+            </Table>
+          </details>
+        </>
+      )}
+    </figure>
+  );
 }

@@ -3,11 +3,11 @@ import { createExport, ExportCreation } from '../../audit/exports/create';
 import { AuditHistogramQuery, getAuditHistogram } from '../../audit/get-histogram';
 import { AuditList, listAuditEntries } from '../../audit/list';
 import { formatTime, MINUTE } from '../../lib/time';
-import { batchReads } from '../frame/batched-reader';
-import { type Refusal, readForm, refusalOf, validate } from '../frame/form';
+import { listOrRefusal, type Refusal, readForm, refusalOf, validate } from '../frame/form';
 import { loadNames } from '../frame/names';
-import { Live, sendPage, sendPart } from '../frame/page';
-import { Empty, NextPage, withParameters } from '../parts/list';
+import { sendPage, sendPart } from '../frame/page';
+import { Empty, NextPage, PAGE_SIZE, withParameters } from '../parts/blocks';
+import { Live } from '../parts/live';
 import type { ConsoleContext } from '../session/access';
 import { EntryList } from './entry-list';
 import { ExportForm } from './export-form';
@@ -16,8 +16,6 @@ import { auditAddress, type Filters, readFilters } from './filters';
 import { timelineSpan } from './span';
 import { Timeline } from './timeline';
 
-/** How many entries a page has. */
-const LIMIT = 50;
 /** How often the newest page looks for new entries, in seconds. */
 const INTERVAL = 5;
 
@@ -60,108 +58,85 @@ async function sendAudit(
   filters: Filters,
   refused?: { refusal: Refusal; format: string },
 ): Promise<Response> {
-  const { context: signedIn } = c.var.signedIn;
-  const { principal, runtime } = signedIn;
-  const context = { ...signedIn, reader: batchReads(signedIn.reader) };
+  const { context } = c.var.signedIn;
+  const { principal, runtime } = context;
   const limits = { now: runtime.now(), kept: oldestKept(principal.account, runtime.now()) };
   const cursor = c.req.query('cursor') || undefined;
   const isPart = c.req.query('part') === 'list';
 
-  const parsed = AuditList().safeParse({ limit: LIMIT, cursor, ...filters });
-  const { start_date, end_date } = parsed.data ?? {};
+  const query = { limit: PAGE_SIZE, cursor, ...filters };
+  const { start_date, end_date } = AuditList().safeParse(query).data ?? {};
   const span = timelineSpan(
     { ...(start_date && { start: start_date.bound }), ...(end_date && { end: end_date.bound }) },
     limits,
   );
-  const [found, names, histogram] = await Promise.all([
-    findEntries(context, { limit: LIMIT, cursor, ...filters }),
+  const buckets = {
+    start_date: formatTime(span.from),
+    end_date: formatTime(span.to),
+    buckets: Math.round((span.to - span.from) / span.step),
+  };
+  const [{ page, refusal }, names, histogram] = await Promise.all([
+    listOrRefusal(async () => listAuditEntries(context, validate(AuditList(), query))),
     loadNames(context, ['people', 'agents', 'policies']),
-    isPart ? { data: [] } : getAuditHistogram(context, histogramQuery(span)),
+    isPart ? { data: [] } : getAuditHistogram(context, validate(AuditHistogramQuery(), buckets)),
   ]);
 
-  const { page, refusal } = found;
   const isOutdated = refusal?.faults.has('cursor') === true;
   // There is nothing to filter or to export in a log without entries.
   const isEmpty = !refusal && !refused && page.data.length === 0 && !page.has_more && isUnfiltered(filters) && !cursor;
   const address = new URL(auditAddress(filters), c.req.url);
-  const content =
-    page.data.length > 0 ? (
-      <EntryList entries={page.data} names={names} filters={filters} />
-    ) : (
-      <Nothing filters={filters} isOutdated={isOutdated} hasMore={page.has_more} />
-    );
-  const older = <NextPage page={page} address={address} label={filters.order === 'asc' ? 'Newer' : 'Older'} />;
   const isLive = !refusal && cursor === undefined && filters.end_date === undefined && filters.order === undefined;
-  const list = isLive ? (
-    <Live id="entries" address={withParameters(address, { part: 'list' })} seconds={INTERVAL} title="Audit log" pauses>
-      {content}
-      {older}
+  const list = (
+    <Live
+      id="entries"
+      address={withParameters(address, { part: 'list' })}
+      seconds={INTERVAL}
+      title="Audit log"
+      pauses
+      isLive={isLive}
+    >
+      {page.data.length > 0 ? (
+        <EntryList entries={page.data} filters={filters} />
+      ) : (
+        <Nothing filters={filters} isOutdated={isOutdated} hasMore={page.has_more} />
+      )}
+      <NextPage page={page} address={address} label={filters.order === 'asc' ? 'Newer' : 'Older'} />
     </Live>
-  ) : (
-    <div id="entries">
-      {content}
-      {older}
-    </div>
   );
-  if (isPart) return sendPart(c, list);
-  return sendPage(
-    c,
-    {
-      title: 'Audit log',
-      children: (
-        <>
-          {!refusal && !isEmpty && <Timeline {...{ span, histogram, filters, ...limits }} />}
-          {!isEmpty && (
-            <div class="tools">
-              <FilterForm filters={filters} names={names} refusal={isOutdated ? undefined : refusal} />
-              {principal.scopes.includes('audit:export') && !refusal && (
-                <ExportForm filters={filters} {...refusedForm(refused)} />
+  if (isPart) return sendPart(c, list, names);
+  return sendPage(c, {
+    title: 'Audit log',
+    names,
+    status: refused?.refusal.status ?? refusal?.status,
+    children: (
+      <>
+        {!refusal && !isEmpty && <Timeline {...{ span, histogram, filters, ...limits }} />}
+        {!isEmpty && (
+          <div class="tools">
+            <FilterForm filters={filters} refusal={isOutdated ? undefined : refusal} />
+            {principal.scopes.includes('audit:export') && !refusal && (
+              <ExportForm filters={filters} refused={refused} />
+            )}
+          </div>
+        )}
+        <section class="part" aria-labelledby="entries-title">
+          <div class="bar">
+            <h2 id="entries-title">Entries</h2>
+            <p class="soft">
+              {filters.order === 'asc' ? 'The oldest first. ' : 'The newest first. '}
+              {cursor !== undefined && <a href={auditAddress(filters)}>Back to the first page</a>}
+              {isLive && (
+                <span data-with-script hidden>
+                  New ones appear by themselves, except while you point at the list.
+                </span>
               )}
-            </div>
-          )}
-          <section class="part" aria-labelledby="entries-title">
-            <div class="bar">
-              <h2 id="entries-title">Entries</h2>
-              <p class="soft">
-                {filters.order === 'asc' ? 'The oldest first. ' : 'The newest first. '}
-                {cursor !== undefined && <a href={auditAddress(filters)}>Back to the first page</a>}
-                {isLive && (
-                  <span data-with-script hidden>
-                    New ones appear by themselves, except while you point at the list.
-                  </span>
-                )}
-              </p>
-            </div>
-            <ActiveFilters filters={filters} names={names} />
-            {(!refusal || isOutdated) && list}
-          </section>
-        </>
-      ),
-    },
-    refused?.refusal.status ?? refusal?.status ?? 200,
-  );
-}
-
-function refusedForm(refused?: { refusal: Refusal; format: string }) {
-  return { refusal: refused?.refusal, format: refused?.format };
-}
-
-const NO_PAGE = { data: [], has_more: false, next_cursor: null };
-
-/** The entries that match, or why the filters are refused. */
-async function findEntries(context: Parameters<typeof listAuditEntries>[0], input: object) {
-  try {
-    return { page: await listAuditEntries(context, validate(AuditList(), input)), refusal: undefined };
-  } catch (error) {
-    return { page: NO_PAGE, refusal: refusalOf(error) };
-  }
-}
-
-function histogramQuery({ from, to, step }: { from: number; to: number; step: number }) {
-  return validate(AuditHistogramQuery(), {
-    start_date: formatTime(from),
-    end_date: formatTime(to),
-    buckets: Math.round((to - from) / step),
+            </p>
+          </div>
+          <ActiveFilters filters={filters} />
+          {(!refusal || isOutdated) && list}
+        </section>
+      </>
+    ),
   });
 }
 
@@ -178,7 +153,6 @@ interface NothingProps {
 }
 
 function Nothing({ filters, isOutdated, hasMore }: NothingProps) {
-  const { order } = filters;
   if (isOutdated) {
     return (
       <Empty title="This page of the list is no longer there.">
@@ -193,7 +167,7 @@ function Nothing({ filters, isOutdated, hasMore }: NothingProps) {
     return (
       <Empty title="No entry matches these filters.">
         <p>
-          <a href={auditAddress({}, { order: order ?? null })}>Show all entries</a>
+          <a href={auditAddress({}, { order: filters.order ?? null })}>Show all entries</a>
         </p>
       </Empty>
     );

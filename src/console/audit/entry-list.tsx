@@ -1,25 +1,15 @@
 import { type AuditEntry, detailsOf } from '../../audit/entry';
-import type { Names } from '../frame/names';
-import { Badge } from '../parts/badge';
-import { Table } from '../parts/list';
-import { Code, Named, Written } from '../parts/text';
-import { Time } from '../parts/time';
-import { auditAddress, type Filters } from './filters';
-import { Gap } from './gap';
+import { Table } from '../parts/blocks';
+import { Badge, Code, Named, Time, Written } from '../parts/inline';
+import { auditAddress, type Filters, isNarrowed } from './filters';
 import { Decider, EVENT_NAMES } from './words';
 
 const COLUMNS = ['Entry', 'Time', 'Event', 'Agent', 'Action', 'Resource', 'Decided by'];
 
-interface EntryListProps {
-  entries: AuditEntry[];
-  names: Names;
-  filters: Filters;
-}
-
 /** The entries in a table. A click on an agent, event or action shows only entries with the same. */
-export function EntryList({ entries, names, filters }: EntryListProps) {
+export function EntryList({ entries, filters }: { entries: AuditEntry[]; filters: Filters }) {
   // With other filters than the time, entries are also missing because the filters leave them out.
-  const isComplete = ['agent_id', 'event_type', 'action', 'permission_id'].every((name) => !(name in filters));
+  const isComplete = !isNarrowed(filters);
   return (
     <Table caption="Entries" columns={COLUMNS}>
       {entries.map((entry, index) => {
@@ -49,7 +39,7 @@ export function EntryList({ entries, names, filters }: EntryListProps) {
               </td>
               <td>
                 <a class="filter" href={auditAddress(filters, { agent_id })}>
-                  <Named id={agent_id} names={names} />
+                  <Named id={agent_id} />
                 </a>
               </td>
               <td>
@@ -60,11 +50,23 @@ export function EntryList({ entries, names, filters }: EntryListProps) {
               <td>
                 <Written text={details.resource} />
               </td>
-              <td>{details.decided_by ? <Decider id={details.decided_by} names={names} /> : '–'}</td>
+              <td>{details.decided_by ? <Decider id={details.decided_by} /> : '–'}</td>
             </tr>
           </>
         );
       })}
     </Table>
+  );
+}
+
+/** Explains why the log shows no entries with some sequences. Sequences have no gaps by themselves. */
+export function Gap({ first, last }: { first: number; last: number }) {
+  const isOne = first === last;
+  return (
+    <p class="soft">
+      {isOne ? `Entry #${first} was erased` : `Entries #${first} to #${last} were erased`}: deleting an agent erases its
+      entries, and so does the end of the time for which the plan keeps them.{' '}
+      {isOne ? 'Its hash stays' : 'Their hashes stay'} in the log, so that the other entries can still be verified.
+    </p>
   );
 }

@@ -1,33 +1,28 @@
+import type { Child } from 'hono/jsx';
 import { type AuditEntry, detailsOf } from '../../audit/entry';
-import { type entryInPath, requireEntry } from '../../audit/get';
+import { requireEntry } from '../../audit/get';
 import { getNeighbours, type Neighbour, type Neighbours } from '../../audit/get-neighbours';
 import { listAuditEntries } from '../../audit/list';
-import { batchReads } from '../frame/batched-reader';
-import { loadNames, type Names } from '../frame/names';
+import type { JsonObject } from '../../lib/json';
+import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
-import { Badge } from '../parts/badge';
-import { Facts } from '../parts/list';
-import { Code, JsonText, Named } from '../parts/text';
-import { Time } from '../parts/time';
+import { ForPrograms, LinkButton, Section } from '../parts/blocks';
+import { Badge, Code, JsonText, Named, Time, Written } from '../parts/inline';
+import { limitTexts } from '../parts/limits';
 import { Story } from '../permission/story';
-import type { ConsoleContext } from '../session/access';
-import { DetailsTable } from './details-table';
+import { Gap } from './entry-list';
 import { auditAddress } from './filters';
-import { Gap } from './gap';
-import { Verify } from './verify';
-import { EntryInWords, EVENT_NAMES } from './words';
-
-export type EntryContext = ConsoleContext<Awaited<ReturnType<typeof entryInPath>>>;
+import { type EntryContext, Verify } from './verify';
+import { Decider, EntryInWords, EVENT_NAMES } from './words';
 
 /** A permission has few entries: its request, the decision, and the uses and the end of its token. */
 const STORY = 100;
 
 /** Shows an entry of the log in words, with all that it says, the story of its request, and how to verify it. */
 export async function showEntry(c: EntryContext): Promise<Response> {
-  const { context: signedIn } = c.var.signedIn;
-  const entry = requireEntry(signedIn, c.var.loaded.entry);
+  const { context } = c.var.signedIn;
+  const entry = requireEntry(context, c.var.loaded.entry);
   const { sequence, permission_request_id } = entry;
-  const context = { ...signedIn, reader: batchReads(signedIn.reader) };
   const [neighbours, story, names] = await Promise.all([
     getNeighbours(context, { sequence }),
     listAuditEntries(context, { permission_id: permission_request_id, order: 'asc', limit: STORY }),
@@ -36,11 +31,12 @@ export async function showEntry(c: EntryContext): Promise<Response> {
   const request = story.data.find(({ event_type }) => event_type === 'request');
   return sendPage(c, {
     title: `Entry #${sequence}`,
+    names,
     children: (
       <>
         <div class="card-top">
           <p class="lead">
-            <EntryInWords entry={entry} names={names} />.
+            <EntryInWords entry={entry} />.
           </p>
           <p class="actions">
             <Badge state={entry.event_type} label={EVENT_NAMES[entry.event_type]} />
@@ -52,20 +48,19 @@ export async function showEntry(c: EntryContext): Promise<Response> {
         <NeighbourLinks sequence={sequence} {...neighbours} />
         <div class="decision">
           <div class="about">
-            <section class="card" aria-labelledby="details-title">
-              <h2 id="details-title">What the entry says</h2>
-              <DetailsTable entry={entry} names={names} />
+            <Section name="details" title="What the entry says">
+              <DetailsTable entry={entry} />
               <details>
                 <summary>As JSON</summary>
                 <JsonText value={entry} label="The entry as JSON" />
               </details>
-            </section>
+            </Section>
           </div>
           <div class="deciding">
             <Verify entry={entry} request={request?.id} />
           </div>
         </div>
-        <Story entries={story.data} names={names} current={entry.id} />
+        <Story entries={story.data} current={entry.id} />
         {story.has_more && (
           <p>
             <a href={auditAddress({ permission_id: permission_request_id, order: 'asc' })}>
@@ -74,27 +69,23 @@ export async function showEntry(c: EntryContext): Promise<Response> {
           </p>
         )}
         <p class="actions">
-          {signedIn.principal.scopes.includes('permissions:read') && (
-            <a class="button quiet" href={`/console/permissions/${permission_request_id}`}>
-              Open the request
-            </a>
+          {context.principal.scopes.includes('permissions:read') && (
+            <LinkButton href={`/console/permissions/${permission_request_id}`} label="Open the request" kind="quiet" />
           )}
-          <a class="button quiet" href={auditAddress({ agent_id: entry.agent_id, action: detailsOf(entry).action })}>
-            Entries of this agent and action
-          </a>
+          <LinkButton
+            href={auditAddress({ agent_id: entry.agent_id, action: detailsOf(entry).action })}
+            label="Entries of this agent and action"
+            kind="quiet"
+          />
         </p>
-        <ForPrograms entry={entry} names={names} />
+        <EntryForPrograms entry={entry} />
       </>
     ),
   });
 }
 
-interface NeighbourLinksProps extends Neighbours {
-  sequence: number;
-}
-
 /** The ways to the entries before and after, and why some are missing. */
-function NeighbourLinks({ sequence, previous, next }: NeighbourLinksProps) {
+function NeighbourLinks({ sequence, previous, next }: Neighbours & { sequence: number }) {
   const first = (previous?.sequence ?? 0) + 1;
   return (
     <>
@@ -118,37 +109,72 @@ interface NeighbourLinkProps {
 
 function NeighbourLink({ neighbour, rel, label, nothing }: NeighbourLinkProps) {
   if (!neighbour) return <span class="soft">{nothing}</span>;
-  return (
-    <a class="button quiet small" href={`/console/audit/${neighbour.id}`} rel={rel}>
-      {label}
-    </a>
-  );
+  return <LinkButton href={`/console/audit/${neighbour.id}`} label={label} kind="quiet small" rel={rel} />;
 }
 
-function ForPrograms({ entry, names }: { entry: AuditEntry; names: Names }) {
+function EntryForPrograms({ entry }: { entry: AuditEntry }) {
   const { id, sequence, agent_id, permission_request_id, user_id, created_at } = entry;
   const details = detailsOf(entry);
   return (
-    <details class="card">
-      <summary>For programs</summary>
-      <Facts
-        facts={[
-          ['Entry', <Code text={id} />],
-          ['Sequence', <Code text={String(sequence)} />],
-          ['Written', <Code text={created_at} />],
-          ['Request', <Code text={permission_request_id} />],
-          ['Agent', <Code text={agent_id} />],
-          ['Account', <Code text={user_id} />],
-          details.token_id !== undefined && ['Token', <Code text={details.token_id} />],
-          details.policy_id !== null && ['Policy', <Code text={details.policy_id} />],
-          details.review_policy_id !== undefined && [
-            'Policy of the review',
-            <Named id={details.review_policy_id} names={names} />,
-          ],
-          ['This entry', <Code text={`GET /v1/audit/${id}`} />],
-          ['Its proof', <Code text={`GET /v1/audit/${id}/proof`} />],
-        ]}
-      />
-    </details>
+    <ForPrograms
+      facts={[
+        ['Entry', <Code text={id} />],
+        ['Sequence', <Code text={String(sequence)} />],
+        ['Written', <Code text={created_at} />],
+        ['Request', <Code text={permission_request_id} />],
+        ['Agent', <Code text={agent_id} />],
+        ['Account', <Code text={user_id} />],
+        details.token_id !== undefined && ['Token', <Code text={details.token_id} />],
+        details.policy_id !== null && ['Policy', <Code text={details.policy_id} />],
+        details.review_policy_id !== undefined && ['Policy of the review', <Named id={details.review_policy_id} />],
+        ['This entry', <Code text={`GET /v1/audit/${id}`} />],
+        ['Its proof', <Code text={`GET /v1/audit/${id}/proof`} />],
+      ]}
+    />
+  );
+}
+
+/** What an entry says, as names and values. Members that do not apply are left out. */
+function DetailsTable({ entry }: { entry: AuditEntry }) {
+  const { agent_id, event_type, ip_address, user_agent } = entry;
+  const details = detailsOf(entry);
+  const { scope, decided_by, decision_reason, review_policy_id, input_digest, preview_digest } = details;
+  const rows: (readonly [name: Child, value: Child] | null | undefined | false | '')[] = [
+    ['Agent', <Named id={agent_id} />],
+    ['Action', <Code text={details.action} />],
+    ['Resource', <Written text={details.resource} />],
+    ...limitTexts((scope ?? {}) as JsonObject).map(([name, value]): [Child, Child] => [
+      <>
+        Limit <Written text={name} />
+      </>,
+      <Written text={value} />,
+    ]),
+    decided_by && [event_type === 'revoke' ? 'Revoked by' : 'Decided by', <Decider id={decided_by} />],
+    details.decided_via && ['By way of', details.decided_via === 'api' ? 'the API' : `the ${details.decided_via}`],
+    decision_reason && ['Reason', <Written text={decision_reason} />],
+    details.policy_id && ['Policy that decided', <Named id={details.policy_id} />],
+    review_policy_id && ['Policy that asked people', <Named id={review_policy_id} />],
+    input_digest && ['Digest of the arguments', <Code text={input_digest} />],
+    preview_digest && ['Digest of the preview', <Code text={preview_digest} />],
+    ['Came from', ip_address === '' ? 'the service itself' : <Code text={ip_address} />],
+    ['Program', <Written text={user_agent} />],
+  ];
+  return (
+    <section class="table bare" aria-label="Names and values" tabindex={0}>
+      <table>
+        <caption class="hidden">What the entry says</caption>
+        <tbody>
+          {rows.map(
+            (row) =>
+              row && (
+                <tr>
+                  <th scope="row">{row[0]}</th>
+                  <td>{row[1]}</td>
+                </tr>
+              ),
+          )}
+        </tbody>
+      </table>
+    </section>
   );
 }

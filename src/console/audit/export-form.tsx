@@ -1,25 +1,21 @@
 import { EXPORT_FORMATS } from '../../audit/exports/export';
 import type { Refusal } from '../frame/form';
-import { CheckBox, Form, SelectField } from '../parts/form';
-import { auditAddress, type Filters, filterFields, unexportable } from './filters';
+import { CheckBox, Form, HiddenFields, SelectField } from '../parts/form';
+import { auditAddress, type Filters, unexportable } from './filters';
 
-const LABELS: Record<string, string> = {
-  action: 'action',
-  permission_id: 'request',
-};
+const LABELS: Record<string, string> = { action: 'action', permission_id: 'request' };
 
 interface ExportFormProps {
   filters: Filters;
-  refusal: Refusal | undefined;
-  /** The format that was chosen before. */
-  format: string | undefined;
+  /** Why the export was refused that was just asked for, and its format. */
+  refused: { refusal: Refusal; format: string } | undefined;
 }
 
 /** Starts an export of the entries that the filters show. */
-export function ExportForm({ filters, refusal, format = 'csv' }: ExportFormProps) {
+export function ExportForm({ filters, refused }: ExportFormProps) {
   const others = unexportable(filters);
   return (
-    <details class="card" open={refusal !== undefined}>
+    <details class="card" open={refused !== undefined}>
       <summary>Export exactly these entries</summary>
       {others.length > 0 ? (
         <p class="soft">
@@ -31,17 +27,14 @@ export function ExportForm({ filters, refusal, format = 'csv' }: ExportFormProps
           to export.
         </p>
       ) : (
-        <Form action="/console/audit/export" refusal={refusal} creates>
-          {filterFields(filters).map(([name, value]) => (
-            <input type="hidden" name={name} value={value} />
-          ))}
+        <Form action="/console/audit/export" refusal={refused?.refusal} creates>
+          <HiddenFields fields={filters} />
           <div class="export">
             <SelectField
               label="Format"
               name="format"
-              value={format}
+              value={refused?.format ?? 'csv'}
               options={EXPORT_FORMATS.map((name) => [name, name.toUpperCase()] as const)}
-              refusal={refusal}
             />
             <CheckBox
               name="include_details"

@@ -1,85 +1,65 @@
 import { EVENT_TYPES } from '../../db/schema';
 import { DAY } from '../../lib/time';
 import type { Refusal } from '../frame/form';
-import type { Names } from '../frame/names';
-import { SelectField, TextField } from '../parts/form';
-import { Code, Named } from '../parts/text';
+import { agentsOf } from '../frame/names';
+import { usePage } from '../frame/page-context';
+import { Alert, RefusalProvider, SelectField, Submit, TextField, withCurrent } from '../parts/form';
+import { Code, Named } from '../parts/inline';
 import { auditAddress, type Filters } from './filters';
 import { formatUtc } from './timeline';
 import { EVENT_NAMES } from './words';
 
-interface FilterProps {
-  filters: Filters;
-  names: Names;
-}
-
 /** The form that sets the filters of the explorer. */
-export function FilterForm({ filters, names, refusal }: FilterProps & { refusal: Refusal | undefined }) {
+export function FilterForm({ filters, refusal }: { filters: Filters; refusal: Refusal | undefined }) {
   const { agent_id, event_type, action, permission_id, order } = filters;
-  const agents = [...names].filter(([id]) => id.startsWith('agent_'));
-  const isUnknown = agent_id !== undefined && !names.has(agent_id);
   return (
     <details class="card" open={refusal !== undefined}>
       <summary>Filter</summary>
       <form method="get" action="/console/audit">
-        {refusal && (
-          <p class="notice bad" role="alert">
-            Nothing is shown. Correct what is marked.
-          </p>
-        )}
-        <div class="fields">
-          <SelectField
-            label="Agent"
-            name="agent_id"
-            value={agent_id}
-            options={[['', 'All agents'], ...(isUnknown ? [[agent_id, agent_id] as const] : []), ...agents]}
-            refusal={refusal}
-          />
-          <SelectField
-            label="Event"
-            name="event_type"
-            value={event_type}
-            options={[['', 'All events'], ...EVENT_TYPES.map((type) => [type, EVENT_NAMES[type]] as const)]}
-            refusal={refusal}
-          />
-          <TextField label="Action" name="action" value={action} hint="Exactly, such as email.send" refusal={refusal} />
-          <TimeField label="From (UTC)" name="start_date" filters={filters} refusal={refusal} />
-          <TimeField label="Until (UTC)" name="end_date" filters={filters} refusal={refusal} />
-          <SelectField
-            label="Order"
-            name="order"
-            value={order}
-            options={[
-              ['', 'Newest first'],
-              ['asc', 'Oldest first'],
-            ]}
-            refusal={refusal}
-          />
-          {permission_id && <TextField label="Request" name="permission_id" value={permission_id} refusal={refusal} />}
-        </div>
-        <p class="actions">
-          <button type="submit">Show</button>
-        </p>
+        {refusal && <Alert>Nothing is shown. Correct what is marked.</Alert>}
+        <RefusalProvider value={refusal}>
+          <div class="fields">
+            <SelectField
+              label="Agent"
+              name="agent_id"
+              value={agent_id}
+              options={withCurrent([['', 'All agents'], ...agentsOf(usePage().names)], agent_id ?? '')}
+            />
+            <SelectField
+              label="Event"
+              name="event_type"
+              value={event_type}
+              options={[['', 'All events'], ...EVENT_TYPES.map((type) => [type, EVENT_NAMES[type]] as const)]}
+            />
+            <TextField label="Action" name="action" value={action} hint="Exactly, such as email.send" />
+            <TimeField label="From (UTC)" name="start_date" filters={filters} />
+            <TimeField label="Until (UTC)" name="end_date" filters={filters} />
+            <SelectField
+              label="Order"
+              name="order"
+              value={order}
+              options={[
+                ['', 'Newest first'],
+                ['asc', 'Oldest first'],
+              ]}
+            />
+            {permission_id && <TextField label="Request" name="permission_id" value={permission_id} />}
+          </div>
+        </RefusalProvider>
+        <Submit label="Show" />
       </form>
     </details>
   );
 }
 
-interface TimeFieldProps {
-  label: string;
-  name: 'start_date' | 'end_date';
-  filters: Filters;
-  refusal: Refusal | undefined;
-}
-
 /** A time in UTC. A text that is no time is shown as it was typed, in a field that can hold it. */
-function TimeField({ label, name, filters, refusal }: TimeFieldProps) {
+function TimeField({ label, name, filters }: { label: string; name: 'start_date' | 'end_date'; filters: Filters }) {
   const text = filters[name];
   const time = text === undefined ? Number.NaN : boundOf(text, name);
   const isWrong = text !== undefined && Number.isNaN(time);
   return (
     <TextField
-      {...{ label, name, refusal }}
+      {...{ label, name }}
       type={isWrong ? 'text' : 'datetime-local'}
       {...(!isWrong && { step: 'any' as const })}
       value={isWrong || text === undefined ? text : new Date(time).toISOString().replace(/(:00)?\.000Z|Z$/, '')}
@@ -94,10 +74,10 @@ function boundOf(text: string, name: 'start_date' | 'end_date'): number {
 }
 
 /** The filters that are active, each with the way to remove it. */
-export function ActiveFilters({ filters, names }: FilterProps) {
+export function ActiveFilters({ filters }: { filters: Filters }) {
   const { agent_id, event_type, action, permission_id, start_date, end_date } = filters;
   const active = [
-    agent_id && (['agent_id', 'Agent', <Named id={agent_id} names={names} />] as const),
+    agent_id && (['agent_id', 'Agent', <Named id={agent_id} />] as const),
     event_type && (['event_type', 'Event', <Code text={event_type} />] as const),
     action && (['action', 'Action', <Code text={action} />] as const),
     permission_id && (['permission_id', 'Request', <Code text={permission_id} />] as const),

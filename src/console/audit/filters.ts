@@ -8,6 +8,11 @@ export type Filters = { [name in FilterName]?: string };
 /** The filters that an export can have too. */
 const EXPORTED: readonly FilterName[] = ['agent_id', 'event_type', 'start_date', 'end_date'];
 
+/** Whether the filters leave out entries of the time that they select. */
+export function isNarrowed(filters: Filters): boolean {
+  return ['agent_id', 'event_type', 'action', 'permission_id'].some((name) => name in filters);
+}
+
 /** The date and time of an HTML field, which has no offset. */
 const LOCAL_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?$/;
 
@@ -43,12 +48,4 @@ export function auditAddress(filters: Filters, changes: { [name in FilterName]?:
 /** The filters of a page that an export cannot have. */
 export function unexportable(filters: Filters): FilterName[] {
   return NAMES.filter((name) => filters[name] !== undefined && name !== 'order' && !EXPORTED.includes(name));
-}
-
-/** The fields that a form sends to be read by {@link readFilters}. */
-export function filterFields(filters: Filters, names: readonly FilterName[] = NAMES): [name: string, value: string][] {
-  return names.flatMap((name): [string, string][] => {
-    const value = filters[name];
-    return value === undefined ? [] : [[name, value]];
-  });
 }

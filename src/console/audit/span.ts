@@ -64,14 +64,8 @@ function formatShort(time: number): string {
 
 /** A length of bars for people, such as `15 minutes`. */
 export function stepText(step: number): string {
-  const [name, unit] = (
-    [
-      ['day', DAY],
-      ['hour', HOUR],
-      ['minute', MINUTE],
-      ['second', SECOND],
-    ] as const
-  ).find(([, unit]) => step >= unit) ?? ['second', SECOND];
+  const units = Object.entries({ day: DAY, hour: HOUR, minute: MINUTE, second: SECOND });
+  const [name, unit] = units.find(([, unit]) => step >= unit) ?? ['second', SECOND];
   const count = step / unit;
   return count === 1 ? `one ${name}` : `${count} ${name}s`;
 }

@@ -1,8 +1,8 @@
 import { scaleLinear, scaleUtc } from 'd3-scale';
 import type { AuditHistogram } from '../../audit/get-histogram';
 import { formatTime } from '../../lib/time';
-import { Table } from '../parts/list';
-import { auditAddress, type Filters } from './filters';
+import { LinkButton, Table } from '../parts/blocks';
+import { auditAddress, type Filters, isNarrowed } from './filters';
 import { rangesAround, type Span, selectRange, stepText } from './span';
 
 /** The height of the highest bar, and of the chart with its labels, in pixels. */
@@ -39,7 +39,6 @@ export function Timeline({ span, histogram, filters, now, kept }: TimelineProps)
   });
   const total = bars.reduce((sum, { entries }) => sum + entries, 0);
   const around = rangesAround(span, { now, kept });
-  const isFiltered = ['agent_id', 'event_type', 'action', 'permission_id'].some((name) => name in filters);
   return (
     <section class="card" aria-labelledby="timeline-title">
       <div class="bar">
@@ -55,9 +54,11 @@ export function Timeline({ span, histogram, filters, now, kept }: TimelineProps)
             const range = around[name];
             return (
               range && (
-                <a class="button quiet small" href={auditAddress(filters, selectRange(range, now))}>
-                  {{ earlier: '← Earlier', wider: 'Wider', later: 'Later →' }[name]}
-                </a>
+                <LinkButton
+                  href={auditAddress(filters, selectRange(range, now))}
+                  label={{ earlier: '← Earlier', wider: 'Wider', later: 'Later →' }[name]}
+                  kind="quiet small"
+                />
               )
             );
           })}
@@ -69,7 +70,7 @@ export function Timeline({ span, histogram, filters, now, kept }: TimelineProps)
         <span data-with-script hidden>
           , or drag over several
         </span>
-        .{isFiltered && ' The timeline counts all entries, also those that the filters leave out.'}
+        .{isNarrowed(filters) && ' The timeline counts all entries, also those that the filters leave out.'}
       </p>
       {total > 0 && (
         <details>

@@ -1,5 +1,10 @@
+import { getMember } from '../../accounts/members/get';
+import { type memberInPath, requireMember } from '../../accounts/members/member';
 import type { AuditEntry } from '../../audit/entry';
+import { type entryInPath, requireEntry } from '../../audit/get';
+import { proveInclusion } from '../../audit/tree/prove-inclusion';
 import type { Id } from '../../lib/typeid';
+import type { ConsoleContext, PreloadedContext } from '../session/access';
 
 interface VerifyProps {
   entry: AuditEntry;
@@ -52,4 +57,26 @@ function commands(id: Id<'audit'>): string {
     `curl -sf $SERVICE/v1/audit/${id}/proof -H "Authorization: Bearer $TOKEN" > entry-proof.json`,
     'npm run verify -- entry.json --proof entry-proof.json --key jwks.json --passkeys keys.json',
   ].join('\n');
+}
+
+export type EntryContext = PreloadedContext<typeof entryInPath>;
+
+// What the page's script needs to verify an entry, with the session instead of a token.
+
+const HEADERS = { 'Cache-Control': 'no-store' };
+
+/** Answers as `GET /v1/audit/:id`. */
+export async function sendEntry(c: EntryContext): Promise<Response> {
+  return c.json(requireEntry(c.var.signedIn.context, c.var.loaded.entry), 200, HEADERS);
+}
+
+/** Answers as `GET /v1/audit/:id/proof`. */
+export async function sendProof(c: ConsoleContext): Promise<Response> {
+  return c.json(await proveInclusion(c.var.signedIn.context, c.req.param('id') ?? ''), 200, HEADERS);
+}
+
+/** Answers as `GET /v1/members/:id`, with the passkeys. */
+export async function sendMember(c: PreloadedContext<typeof memberInPath>): Promise<Response> {
+  const member = requireMember(c.var.loaded.member);
+  return c.json(await getMember(c.var.signedIn.context, { member }), 200, HEADERS);
 }

@@ -1,13 +1,11 @@
 import { startBrush } from './brush';
-import { watchConnection } from './connection';
 import { startCopying } from './copy';
 import { startKeys } from './keys';
+import { pauseLiveParts, watchConnection } from './live';
 import { startPasskeys } from './passkeys';
-import { pauseLiveParts } from './pauses';
 import { submitOnce } from './submit-once';
 import { localizeTimes } from './times';
 import { startVerify } from './verify-button';
-import { showScripted } from './with-script';
 
 localizeTimes(document);
 setInterval(() => localizeTimes(document), 30_000);
@@ -17,7 +15,8 @@ document.addEventListener('htmx:after:swap', () => {
   const title = document.querySelector<HTMLElement>('[data-title]')?.dataset.title;
   if (title !== undefined) document.title = title;
 });
-showScripted();
+// What works only with the script.
+for (const element of document.querySelectorAll<HTMLElement>('[data-with-script]')) element.hidden = false;
 startPasskeys();
 submitOnce(window);
 startKeys();

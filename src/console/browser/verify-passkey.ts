@@ -13,31 +13,21 @@ const [ES256, EDDSA, RS256] = [-7, -8, -257];
 export async function hasSigned(publicKey: Bytes, data: Bytes, signature: Bytes): Promise<boolean> {
   const key = decode(publicKey, { useMaps: true }) as Map<number, unknown>;
   const field = (label: number) => toBase64Url(key.get(label) as Uint8Array);
-  const verify = async (
-    algorithm: EcKeyImportParams & RsaHashedImportParams & EcdsaParams,
-    jwk: JsonWebKey,
-    signed: Bytes,
-  ) =>
-    crypto.subtle.verify(
-      algorithm,
-      await crypto.subtle.importKey('jwk', jwk, algorithm, false, ['verify']),
-      signed,
-      data,
-    );
+  const verify = async (algorithm: Algorithm, jwk: JsonWebKey, signed: Bytes) => {
+    const verifier = await crypto.subtle.importKey('jwk', jwk, algorithm, false, ['verify']);
+    return crypto.subtle.verify(algorithm, verifier, signed, data);
+  };
   const hash = 'SHA-256';
-  const none = { namedCurve: '', modulusLength: 0, publicExponent: new Uint8Array(), hash };
   switch (key.get(ALGORITHM)) {
-    case ES256:
-      return verify(
-        { ...none, name: 'ECDSA', namedCurve: 'P-256' },
-        { kty: 'EC', crv: 'P-256', x: field(X), y: field(Y) },
-        fromDer(signature),
-      );
+    case ES256: {
+      const jwk = { kty: 'EC', crv: 'P-256', x: field(X), y: field(Y) };
+      return verify({ name: 'ECDSA', namedCurve: 'P-256', hash }, jwk, fromDer(signature));
+    }
     case EDDSA:
-      return verify({ ...none, name: 'Ed25519' }, { kty: 'OKP', crv: 'Ed25519', x: field(X) }, signature);
+      return verify({ name: 'Ed25519' }, { kty: 'OKP', crv: 'Ed25519', x: field(X) }, signature);
     case RS256:
       return verify(
-        { ...none, name: 'RSASSA-PKCS1-v1_5' },
+        { name: 'RSASSA-PKCS1-v1_5', hash },
         { kty: 'RSA', n: field(MODULUS), e: field(EXPONENT) },
         signature,
       );
@@ -45,6 +35,9 @@ export async function hasSigned(publicKey: Bytes, data: Bytes, signature: Bytes)
       throw new Error(`algorithm ${key.get(ALGORITHM)}`);
   }
 }
+
+/** An algorithm with the parameters that it needs to import a key and to verify. */
+type Algorithm = AlgorithmIdentifier & { name: string; namedCurve?: string; hash?: string };
 
 const COORDINATE_LENGTH = 32;
 

@@ -48,19 +48,18 @@ export async function checkEntry(entry: object, proof: Proof, id: string): Promi
   if (leaf === proof.leaf_hash && shown.id === id && shown.sequence === proof.sequence) {
     return { state: 'passed', text: 'Its SHA-256 hash with its salt is the leaf of the proof.', evidence };
   }
-  const changed = differences(shown, sealed).map(({ path, one, other }): [string, string] => [
-    path,
-    `${one}; sealed was ${other}`,
-  ]);
+  const changed = differences(shown, sealed);
+  const names = changed.map(({ path }) => path).join(', ');
   const text =
     leaf === proof.leaf_hash
       ? 'The answer is another entry than the one that this page shows.'
-      : `Its hash is not the one in the proof${changed.length > 0 ? `: ${listNames(changed)} differs from what was sealed` : ''}.`;
-  return { state: 'failed', text, evidence: [...changed, ...evidence] };
+      : `Its hash is not the one in the proof${names === '' ? '' : `: ${names} differs from what was sealed`}.`;
+  const sealedValues = changed.map(({ path, one, other }): [string, string] => [path, `${one}; sealed was ${other}`]);
+  return failed(text, [...sealedValues, ...evidence]);
 }
 
-function listNames(changed: [string, string][]): string {
-  return changed.map(([path]) => path).join(', ');
+function failed(text: string, evidence: Finding['evidence'] = []): Finding {
+  return { state: 'failed', text, evidence };
 }
 
 function readSealed(leafInput: string): JsonObject {
@@ -88,7 +87,7 @@ export async function checkPath({ sequence, leaf_hash, inclusion_path, checkpoin
     const text = `Its leaf leads through ${inclusion_path.length} hashes to the root over all ${size} entries.`;
     return { state: 'passed', text, evidence };
   }
-  return { state: 'failed', text: 'Its leaf does not lead to the root of the checkpoint.', evidence };
+  return failed('Its leaf does not lead to the root of the checkpoint.', evidence);
 }
 
 async function rootOf(index: number, size: number, leaf: Bytes, path: Bytes[]): Promise<Bytes> {
@@ -117,7 +116,6 @@ const ED25519 = 1;
 
 /** Checks that a published key of the service signed the checkpoint, and that it says what the proof says. */
 export async function checkCheckpoint(checkpoint: Checkpoint, account: string, keys: JsonObject[]): Promise<Finding> {
-  const failed = (text: string, evidence: Finding['evidence'] = []): Finding => ({ state: 'failed', text, evidence });
   const [, text = '', origin = '', size, root = '', time, name, encoded = ''] = NOTE.exec(checkpoint.note) ?? [];
   if (text === '') return failed('The checkpoint is not a signed note.', [['Note', checkpoint.note]]);
   const signed = { origin, tree_size: Number(size), root_hash: toHex(fromBase64(root)), timestamp: time ?? '' };

@@ -22,7 +22,11 @@ export function renderStep({ state, title, text, evidence = [] }: Step): HTMLEle
   item.className = tone;
   item.dataset.state = state;
   if (evidence.length > 0) {
-    const facts = make('dl', '', ...evidence.flatMap(([name, value]) => [make('dt', name), makeValue(value)]));
+    const facts = make(
+      'dl',
+      '',
+      ...evidence.flatMap(([name, value]) => [make('dt', name), make('dd', '', make('code', value))]),
+    );
     const details = make('details', '', make('summary', 'What was compared'), facts) as HTMLDetailsElement;
     details.open = state === 'failed';
     item.append(details);
@@ -32,31 +36,25 @@ export function renderStep({ state, title, text, evidence = [] }: Step): HTMLEle
 
 /** Shows what all steps together mean. */
 export function renderSummary(steps: readonly Step[]): HTMLElement {
-  const count = (state: Step['state']) => steps.filter((step) => step.state === state).length;
-  const [failed, open] = [count('failed'), count('open')];
-  const [tone, text] =
-    failed > 0
-      ? [
-          'bad',
-          'This entry is not proven. Do not rely on it: keep what you see here, and ask the operator of the service.',
-        ]
-      : open > 0
-        ? ['waiting', openText(steps)]
-        : ['good', 'The entry is in the signed log, unchanged since it was sealed.'];
+  const [tone, text] = summaryOf(steps);
   const summary = make('p', text);
   summary.className = `verdict notice ${tone}`;
   return summary;
 }
 
-function openText([entry]: readonly Step[]): string {
-  return entry?.state === 'passed'
-    ? 'The entry is in the signed log, unchanged since it was sealed. Not everything else could be checked.'
-    : 'Nothing is wrong, but the entry cannot be proven now.';
+function summaryOf(steps: readonly Step[]): [tone: string, text: string] {
+  const has = (state: Step['state']) => steps.some((step) => step.state === state);
+  const proven = 'The entry is in the signed log, unchanged since it was sealed.';
+  if (has('failed')) {
+    const advice = 'keep what you see here, and ask the operator of the service.';
+    return ['bad', `This entry is not proven. Do not rely on it: ${advice}`];
+  }
+  if (!has('open')) return ['good', proven];
+  const isProven = steps[0]?.state === 'passed';
+  return ['waiting', isProven ? `${proven} Not everything else could be checked.` : NOT_YET];
 }
 
-function makeValue(value: string): HTMLElement {
-  return make('dd', '', make('code', value));
-}
+const NOT_YET = 'Nothing is wrong, but the entry cannot be proven now.';
 
 function make(name: string, text: string, ...children: Node[]): HTMLElement {
   const element = document.createElement(name);

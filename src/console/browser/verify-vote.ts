@@ -68,19 +68,17 @@ const RP_ID_HASH_LENGTH = 32;
 export async function checkVote(decided: Decided, index: number): Promise<Finding> {
   const { entry, member } = decided;
   const { signature } = voteAt(entry, index);
-  if (!signature)
+  if (!signature) {
     return { state: 'open', text: 'The vote is not signed with a passkey: only the service says who voted.' };
-
+  }
   const passkey = member?.passkeys?.find(({ id }) => id === signature.credential_id);
   const evidence: Finding['evidence'] = [
     ['Passkey', signature.credential_id],
     ['Signed', signature.signed_at],
   ];
-  const failed = (text: string, ...more: [string, string][]): Finding => ({
-    state: 'failed',
-    text,
-    evidence: [...more, ...evidence],
-  });
+  const failed = (text: string, ...more: [string, string][]): Finding => {
+    return { state: 'failed', text, evidence: [...more, ...evidence] };
+  };
   if (!passkey) return failed('It is signed with a passkey that this member never had.');
   const { added_at, removed_at } = passkey;
   if (signature.signed_at < added_at || (removed_at !== null && signature.signed_at > removed_at)) {
@@ -102,11 +100,8 @@ export async function checkVote(decided: Decided, index: number): Promise<Findin
   }
   const statement = statementOf(decided, index);
   if (!statement) {
-    return {
-      state: 'open',
-      text: 'The statement cannot be made without the entry of the request, which is gone.',
-      evidence,
-    };
+    const text = 'The statement cannot be made without the entry of the request, which is gone.';
+    return { state: 'open', text, evidence };
   }
   const [contradiction] = contradictions(entry, index, statement);
   if (contradiction) {
@@ -139,25 +134,13 @@ function voteAt({ details }: VoteEntry, index: number): Vote {
 }
 
 /** Where the entry of a decision differs from its last vote, whose scope, reason and member it repeats. */
-function contradictions(
-  { event_type, details }: VoteEntry,
-  index: number,
-  { scope, reason, ...statement }: JsonObject,
-) {
+function contradictions({ event_type, details }: VoteEntry, index: number, statement: JsonObject) {
   if (event_type === 'expire' || index < (details.votes ?? []).length - 1) return [];
+  const { scope, decided_by, decision_reason } = details;
+  const { decision, scope: voted = null, member_id = null, reason = null } = statement;
   return differences(
-    {
-      event_type,
-      scope: details.scope,
-      decided_by: details.decided_by,
-      decision_reason: details.decision_reason,
-    },
-    {
-      event_type: statement.decision as Json,
-      scope: scope as Json,
-      decided_by: statement.member_id as Json,
-      decision_reason: reason as Json,
-    },
+    { event_type, scope, decided_by, decision_reason },
+    { event_type: decision ?? null, scope: voted, decided_by: member_id, decision_reason: reason },
   );
 }
 

@@ -1,11 +1,15 @@
 import type { Child } from 'hono/jsx';
 import type { FileStatus } from '../../db/schema';
-import { Badge } from '../parts/badge';
-import { LiveWhile } from '../parts/live-while';
-import { Code } from '../parts/text';
-import { TimeLeft, TimeSince } from '../parts/time';
+import type { Page } from '../../http/page';
+import type { Names } from '../frame/names';
+import { sendPage, sendPart } from '../frame/page';
+import { Empty, LinkButton, NextPage, withParameters } from '../parts/blocks';
+import { Badge, Code, TimeLeft, TimeSince } from '../parts/inline';
+import { Live } from '../parts/live';
+import type { ConsoleContext } from '../session/access';
 import { countText, sizeText } from './wording';
 
+export const FILES_PER_PAGE = 20;
 /** How often the list is loaded again while a file is being made, in seconds. */
 const INTERVAL = 3;
 
@@ -14,6 +18,12 @@ const STATES: Record<FileStatus, string> = {
   completed: 'ready',
   failed: 'failed',
   expired: 'no longer kept',
+};
+
+const FAILURES: Record<string, string> = {
+  agent_deleted: 'An agent whose entries it may hold was deleted while it was being made.',
+  processing_failed:
+    'It could not be made, although the service tried several times. If it fails again, tell the operator.',
 };
 
 /** An export or a report, as the list of files shows it. */
@@ -35,28 +45,64 @@ export interface ListedFile {
   again: string;
 }
 
-interface FileListProps {
+interface FilesPage {
   title: string;
-  address: string;
+  page: Page<unknown>;
   files: ListedFile[];
-  now: number;
+  names?: Names;
+  about: string;
+  /** What the page says while there are no files. */
+  ifEmpty: { title: string; about: string };
+  /** How one starts another file. */
+  start: Child;
+  howToVerify: Child;
 }
 
-/** The files, the newest first. While one of them is being made, the list keeps itself up to date. */
-export function FileList({ title, address, files, now }: FileListProps) {
-  const running = files.filter(({ status }) => status === 'processing').length;
-  return (
-    <LiveWhile id="files" address={address} seconds={INTERVAL} title={title} isLive={running > 0}>
+/**
+ * Answers with a page of files, the newest first; with the list alone if the address asks for that part. While a file is
+ * being made, the list keeps itself up to date.
+ */
+export function sendFiles(c: ConsoleContext, { title, page, files, names, ...texts }: FilesPage): Response {
+  const { about, ifEmpty, start, howToVerify } = texts;
+  const address = new URL(c.req.url);
+  const list = (
+    <Live
+      id="files"
+      address={withParameters(address, { part: 'list' })}
+      seconds={INTERVAL}
+      title={title}
+      isLive={files.some(({ status }) => status === 'processing')}
+    >
       <ul class="files">
         {files.map((file) => (
-          <FileRow file={file} now={now} />
+          <FileRow file={file} />
         ))}
       </ul>
-    </LiveWhile>
+    </Live>
   );
+  if (c.req.query('part') === 'list') return sendPart(c, list, names);
+  return sendPage(c, {
+    title,
+    names,
+    children:
+      files.length === 0 ? (
+        <Empty title={ifEmpty.title}>
+          <p>{ifEmpty.about}</p>
+          {start}
+        </Empty>
+      ) : (
+        <>
+          <p class="soft">{about}</p>
+          {start}
+          {list}
+          <NextPage page={page} address={address} />
+          {howToVerify}
+        </>
+      ),
+  });
 }
 
-function FileRow({ file, now }: { file: ListedFile; now: number }) {
+function FileRow({ file }: { file: ListedFile }) {
   const { title, detail, status, created_at, expires_at, row_count, file_size_bytes: size } = file;
   return (
     <li>
@@ -64,7 +110,7 @@ function FileRow({ file, now }: { file: ListedFile; now: number }) {
         <h2>{title}</h2>
         <p class="soft">{detail}</p>
         <p class="soft">
-          Started <TimeSince at={created_at} now={now} />
+          Started <TimeSince at={created_at} />
         </p>
       </div>
       <div class="side">
@@ -72,7 +118,7 @@ function FileRow({ file, now }: { file: ListedFile; now: number }) {
           <Badge state={status} label={STATES[status]} />
           {status === 'completed' && expires_at && (
             <span class="soft">
-              <TimeLeft until={expires_at} now={now} /> to download
+              <TimeLeft until={expires_at} /> to download
             </span>
           )}
         </p>
@@ -97,16 +143,8 @@ function Result({ file }: { file: ListedFile }) {
     return (
       <>
         <p class="actions">
-          {download_url && (
-            <a class="button small" href={download_url}>
-              Download
-            </a>
-          )}
-          {proof_url && (
-            <a class="button quiet small" href={proof_url}>
-              Download the proof
-            </a>
-          )}
+          {download_url && <LinkButton href={download_url} label="Download" kind="small" />}
+          {proof_url && <LinkButton href={proof_url} label="Download the proof" kind="quiet small" />}
         </p>
         {proof_error === 'log_refused' && (
           <p class="fault">
@@ -125,23 +163,10 @@ function Result({ file }: { file: ListedFile }) {
   }
   return (
     <>
-      {status === 'failed' && <p class="fault">{failureText(error)}</p>}
+      {status === 'failed' && <p class="fault">{FAILURES[error ?? ''] ?? `It could not be made (${error}).`}</p>}
       <p class="actions">
-        <a class="button quiet small" href={again}>
-          Make it again
-        </a>
+        <LinkButton href={again} label="Make it again" kind="quiet small" />
       </p>
     </>
   );
-}
-
-function failureText(error: string | null): string {
-  switch (error) {
-    case 'agent_deleted':
-      return 'An agent whose entries it may hold was deleted while it was being made.';
-    case 'processing_failed':
-      return 'It could not be made, although the service tried several times. If it fails again, tell the operator.';
-    default:
-      return `It could not be made (${error}).`;
-  }
 }

@@ -1,93 +1,44 @@
 import { FRAMEWORKS } from '../../audit/reports/controls';
-import { createReport, ReportCreation } from '../../audit/reports/create';
 import { listReports } from '../../audit/reports/list';
 import type { ComplianceReport } from '../../audit/reports/report';
-import { type Refusal, readAddress, readForm, refusalOf, validate } from '../frame/form';
-import { sendPage, sendPart } from '../frame/page';
-import { Empty, NextPage, withParameters } from '../parts/list';
+import { LinkButton, Section } from '../parts/blocks';
 import type { ConsoleContext } from '../session/access';
-import { FileList, type ListedFile } from './file-list';
-import { type ReportFields, ReportForm, readReportFields } from './report-form';
+import { FILES_PER_PAGE, type ListedFile, sendFiles } from './file-list';
 import { spanText } from './wording';
-
-const PATH = '/console/reports';
-/** How many reports a page has. */
-const LIMIT = 20;
 
 /** Shows the account's compliance reports, the newest first. */
 export async function showReports(c: ConsoleContext): Promise<Response> {
   const { context } = c.var.signedIn;
-  const page = await listReports(context, { limit: LIMIT, cursor: c.req.query('cursor') });
-  const address = new URL(c.req.url);
-  const list = (
-    <FileList
-      title="Reports"
-      address={withParameters(address, { part: 'list' })}
-      files={page.data.map(listed)}
-      now={context.runtime.now()}
-    />
-  );
-  if (c.req.query('part') === 'list') return sendPart(c, list);
-  const start = <Start context={context} />;
-  return sendPage(c, {
+  const page = await listReports(context, { limit: FILES_PER_PAGE, cursor: c.req.query('cursor') });
+  return sendFiles(c, {
     title: 'Reports',
-    children:
-      page.data.length === 0 ? (
-        <Empty title="There are no compliance reports yet.">
-          <p>
-            A report is evidence for an auditor from the audit log: figures, findings for the controls of a framework,
-            exceptions and a sample.
-          </p>
-          {start}
-        </Empty>
-      ) : (
-        <>
-          <p class="soft">
-            Evidence for an auditor, for the controls of a framework. Each can be downloaded for 24 hours, unless an
-            agent in it is deleted before.
-          </p>
-          {start}
-          {list}
-          <NextPage page={page} address={address} />
-          <HowToVerify />
-        </>
-      ),
+    page,
+    files: page.data.map(listed),
+    about:
+      'Evidence for an auditor, for the controls of a framework. Each can be downloaded for 24 hours, unless an agent in it is deleted before.',
+    ifEmpty: {
+      title: 'There are no compliance reports yet.',
+      about:
+        'A report is evidence for an auditor from the audit log: figures, findings for the controls of a framework, exceptions and a sample.',
+    },
+    start: <Start plan={context.principal.account.plan} />,
+    howToVerify: (
+      <Section name="verify" title="How to verify a report">
+        <p>
+          A report is evidence, not attestation: it names the entries behind each finding. Compare the SHA-256 of the
+          file with the one in the list:
+        </p>
+        <pre>sha256sum report_….pdf</pre>
+        <p>
+          An export of the same period proves that the entries are unchanged:{' '}
+          <a href="/docs/guides/verifying">the guide to verifying</a> says how.
+        </p>
+      </Section>
+    ),
   });
 }
 
-/** Shows the form that starts a compliance report. The address may already say which one. */
-export async function showNewReport(c: ConsoleContext): Promise<Response> {
-  return sendForm(c, readReportFields(readAddress(c), c.var.signedIn.context.runtime.now()));
-}
-
-/** Starts the report that the form describes, or shows the form again and why it was refused. */
-export async function startReport(c: ConsoleContext): Promise<Response> {
-  const { context } = c.var.signedIn;
-  const fields = readReportFields(await readForm(c), context.runtime.now());
-  const { start, end, ...others } = fields;
-  try {
-    const input = validate(ReportCreation(), { ...others, period: { start, end } });
-    await c.var.once((context) => createReport(context, input));
-  } catch (error) {
-    return sendForm(c, fields, refusalOf(error));
-  }
-  return c.redirect(PATH, 303);
-}
-
-function sendForm(c: ConsoleContext, fields: ReportFields, refusal?: Refusal): Response {
-  return sendPage(
-    c,
-    {
-      title: 'Start a compliance report',
-      isNarrow: true,
-      children: <ReportForm fields={fields} refusal={refusal} />,
-    },
-    refusal?.status ?? 200,
-  );
-}
-
-function Start({ context: { principal } }: { context: ConsoleContext['var']['signedIn']['context'] }) {
-  const { plan } = principal.account;
+function Start({ plan }: { plan: string }) {
   if (plan !== 'enterprise') {
     return (
       <p>
@@ -98,9 +49,7 @@ function Start({ context: { principal } }: { context: ConsoleContext['var']['sig
   }
   return (
     <p class="actions">
-      <a class="button" href={`${PATH}/new`}>
-        Start a report
-      </a>
+      <LinkButton href="/console/reports/new" label="Start a report" />
     </p>
   );
 }
@@ -111,23 +60,6 @@ function listed(report: ComplianceReport): ListedFile {
     ...report,
     title: FRAMEWORKS[report_type].name,
     detail: `${spanText(period.start, period.end)}, ${format.toUpperCase()}`,
-    again: `${PATH}/new?${new URLSearchParams({ report_type, ...period, format })}`,
+    again: `/console/reports/new?${new URLSearchParams({ report_type, ...period, format })}`,
   };
-}
-
-function HowToVerify() {
-  return (
-    <section class="card" aria-labelledby="verify-title">
-      <h2 id="verify-title">How to verify a report</h2>
-      <p>
-        A report is evidence, not attestation: it names the entries behind each finding. Compare the SHA-256 of the file
-        with the one in the list:
-      </p>
-      <pre>sha256sum report_….pdf</pre>
-      <p>
-        An export of the same period proves that the entries are unchanged:{' '}
-        <a href="/docs/guides/verifying">the guide to verifying</a> says how.
-      </p>
-    </section>
-  );
 }

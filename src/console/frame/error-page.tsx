@@ -1,6 +1,8 @@
 import type { Context as HonoContext } from 'hono';
+import type { Child } from 'hono/jsx';
 import type { AppEnv } from '../../http/context';
 import { answerError } from '../../http/problem';
+import { LinkButton } from '../parts/blocks';
 import type { ConsoleContext } from '../session/access';
 import { ONCE_FIELD } from '../session/once';
 import { isSenderMark } from '../session/session';
@@ -16,19 +18,16 @@ export async function answerConsoleError(error: Error, c: HonoContext<AppEnv>): 
   if (!c.req.header('Accept')?.includes('text/html')) return answer;
   const problem = (await answer.json()) as ProblemDocument;
   const kept = await readKept(c, problem);
-  const page = sendPage(
-    c as unknown as ConsoleContext,
-    {
-      title: kept ? 'Not sent yet' : problem.title,
-      isNarrow: true,
-      children: kept ? (
-        <SendAgain problem={problem} url={c.req.url} kept={kept} />
-      ) : (
-        <Explanation {...problem} headers={answer.headers} way={wayOut(c)} />
-      ),
-    },
-    answer.status,
-  );
+  const page = sendPage(c as unknown as ConsoleContext, {
+    title: kept ? 'Not sent yet' : problem.title,
+    isNarrow: true,
+    status: answer.status,
+    children: kept ? (
+      <SendAgain problem={problem} url={c.req.url} kept={kept} />
+    ) : (
+      <Explanation {...problem} headers={answer.headers} way={wayOut(c)} />
+    ),
+  });
   const retryAfter = answer.headers.get('Retry-After');
   if (retryAfter !== null) page.headers.set('Retry-After', retryAfter);
   return page;
@@ -41,21 +40,15 @@ interface ProblemDocument {
   errors?: { path: string; message: string }[];
 }
 
-/** A link to where one can go on from an error. */
-interface WayOut {
-  path: string;
-  label: string;
-}
-
-/** Where the caller can go on: the sign-in for people who are not signed in. A request may fail before that is known. */
-function wayOut(c: HonoContext<AppEnv>): WayOut {
+/** A link to where the caller can go on: to the sign-in for people who are not signed in, or of whom that is not known yet. */
+function wayOut(c: HonoContext<AppEnv>): Child {
   const { signedIn } = (c as unknown as ConsoleContext).var;
-  if (!signedIn) return { path: '/console/sign-in', label: 'Sign in' };
+  if (!signedIn) return <LinkButton href="/console/sign-in" label="Sign in" />;
   const { path, name } = firstSection(signedIn.context.principal.scopes);
-  return { path, label: path === '/console' ? 'Back to the inbox' : `Go to ${name}` };
+  return <LinkButton href={path} label={path === '/console' ? 'Back to the inbox' : `Go to ${name}`} />;
 }
 
-function Explanation({ detail, errors, headers, way }: ProblemDocument & { headers: Headers; way: WayOut }) {
+function Explanation({ detail, errors, headers, way }: ProblemDocument & { headers: Headers; way: Child }) {
   const seconds = headers.get('Retry-After');
   return (
     <>
@@ -70,11 +63,7 @@ function Explanation({ detail, errors, headers, way }: ProblemDocument & { heade
         </ul>
       )}
       {seconds !== null && <p>Try again in {seconds} seconds.</p>}
-      <p class="actions">
-        <a class="button" href={way.path}>
-          {way.label}
-        </a>
-      </p>
+      <p class="actions">{way}</p>
     </>
   );
 }
@@ -162,9 +151,7 @@ function SendAgain({ problem, url, kept: { fields, sender, isForeign } }: SendAg
       )}
       {request !== undefined && (
         <p class="actions">
-          <a class="button" href={request}>
-            Open the request and decide again
-          </a>
+          <LinkButton href={request} label="Open the request and decide again" />
         </p>
       )}
       {request === undefined && !isForeign && (

@@ -9,13 +9,18 @@ const MAX_NAMED = 500;
 /** The names of the account's people, agents, policies and of the account's own tokens, by their ids. */
 export interface Names extends ReadonlyMap<string, string> {}
 
+/** The agents among the names, each with its id. */
+export function agentsOf(names: Names): [id: string, name: string][] {
+  return [...names].filter(([id]) => id.startsWith('agent_'));
+}
+
 type Kind = 'people' | 'agents' | 'policies';
 
 const SCOPES: Record<Kind, Scope> = { people: 'account:read', agents: 'agents:read', policies: 'policies:read' };
 
 /**
- * Loads the names that a page shows instead of ids, the newest 500 of each kind. With a batched reader it takes no round
- * trip of its own. A caller who lacks the scope for a kind sees its ids.
+ * Loads the names that a page shows instead of ids, the newest 500 of each kind. A caller who lacks the scope for a kind
+ * sees its ids.
  */
 export async function loadNames(context: UserContext, kinds: readonly Kind[]): Promise<Names> {
   const { principal } = context;

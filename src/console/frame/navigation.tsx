@@ -41,14 +41,8 @@ export function firstSection(scopes: readonly Scope[]): Pick<Section, 'path' | '
   return SECTIONS.find(maySee(scopes)) ?? OWN;
 }
 
-interface NavigationProps {
-  /** The path of the page. */
-  path: string;
-  scopes: readonly Scope[];
-}
-
 /** The menu of the sections that the member may see. */
-export function Navigation({ path, scopes }: NavigationProps) {
+export function Navigation({ path, scopes }: { path: string; scopes: readonly Scope[] }) {
   const current = sectionOf(path);
   return (
     <nav id="menu" popover="auto" aria-label="Sections">

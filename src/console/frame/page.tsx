@@ -1,11 +1,12 @@
 import type { Child } from 'hono/jsx';
-import { createContext, useContext } from 'hono/jsx';
-import type { AppEnv, UserPrincipal } from '../../http/context';
+import type { AppEnv, Scope, UserPrincipal } from '../../http/context';
 import { toBase64Url } from '../../lib/bytes';
-import { visibleText } from '../parts/text';
+import { visibleText } from '../parts/inline';
 import type { SignedIn } from '../session/access';
 import { ONCE_FIELD } from '../session/once';
+import type { Names } from './names';
 import { Navigation, sectionAbove } from './navigation';
+import { PageProvider, usePage } from './page-context';
 
 interface PageContent {
   /** The title of the document, and the heading of the page unless `heading` says otherwise. */
@@ -14,8 +15,12 @@ interface PageContent {
   children: Child;
   /** Whether the page is one narrow column, such as a form to sign in. */
   isNarrow?: boolean;
+  /** The status of the response; by default 200. */
+  status?: number | undefined;
+  /** What `Named` shows instead of ids. */
+  names?: Names | undefined;
   /** A source of the Content-Security-Policy to which forms of the page may lead, beside the console. */
-  formTarget?: string;
+  formTarget?: string | undefined;
 }
 
 /** What a page needs to know of the request. */
@@ -24,38 +29,33 @@ export interface PageRequest {
   var: Pick<AppEnv['Variables'], 'runtime'> & { signedIn?: SignedIn };
 }
 
-const Nonce = createContext('');
-const FormMarks = createContext({ csrf: '', sender: '', once: '' });
-
 /** Answers with a page of the console. */
-export function sendPage(c: PageRequest, content: PageContent, status = 200): Response {
-  const { formTarget, ...shown } = content;
+export function sendPage(c: PageRequest, { formTarget, status, names, ...shown }: PageContent): Response {
   const page = <Page signedIn={c.var.signedIn} path={c.req.path} {...shown} />;
-  return sendHtml(c, page, { status, formTarget });
+  return sendHtml(c, page, { start: '<!doctype html>', status, formTarget, names });
 }
 
 /** Answers with a part of a page, which replaces or extends the part that the reader sees. */
-export function sendPart(c: PageRequest, part: Child): Response {
-  return sendHtml(c, part, { start: '' });
-}
-
-interface HtmlOptions {
-  status?: number;
-  start?: string;
-  formTarget?: string | undefined;
+export function sendPart(c: PageRequest, part: Child, names?: Names): Response {
+  return sendHtml(c, part, { start: '', names });
 }
 
 function sendHtml(
   { var: { runtime, signedIn } }: PageRequest,
   content: Child,
-  { status = 200, start = '<!doctype html>', formTarget }: HtmlOptions,
+  {
+    start,
+    status = 200,
+    formTarget,
+    names = new Map(),
+  }: Pick<PageContent, 'status' | 'formTarget' | 'names'> & { start: string },
 ) {
   const nonce = toBase64Url(runtime.random(16));
   const once = toBase64Url(runtime.random(16));
+  const { csrf = '', sender = '' } = signedIn ?? {};
+  const may = (scope: Scope) => signedIn?.context.principal.scopes.includes(scope) ?? false;
   const html = (
-    <Nonce.Provider value={nonce}>
-      <FormMarks.Provider value={{ csrf: '', sender: '', ...signedIn, once }}>{content}</FormMarks.Provider>
-    </Nonce.Provider>
+    <PageProvider value={{ nonce, csrf, sender, once, names, now: runtime.now(), may }}>{content}</PageProvider>
   ).toString();
   return new Response(start + html, {
     status,
@@ -92,7 +92,7 @@ function contentSecurityPolicy(nonce: string, formTarget?: string): string {
  * @param sender the mark of the form that is shown again; by default that of the person who is signed in
  */
 export function CsrfField({ sender }: { sender?: string }) {
-  const marks = useContext(FormMarks);
+  const marks = usePage();
   return (
     <>
       <input type="hidden" name="csrf" value={marks.csrf} />
@@ -103,37 +103,7 @@ export function CsrfField({ sender }: { sender?: string }) {
 
 /** The field of a form that creates something: sent twice, the form creates it once, and shows the same page again. */
 export function OnceField() {
-  return <input type="hidden" name={ONCE_FIELD} value={useContext(FormMarks).once} />;
-}
-
-export interface LiveProps {
-  id: string;
-  /** The address of the part. */
-  address: string;
-  /** How often it is loaded again, in seconds. */
-  seconds: number;
-  /** The title that the document then has. */
-  title: string;
-  /** Whether it stays as it is while the pointer is over it or something in it has the focus. */
-  pauses?: boolean;
-  children: Child;
-}
-
-/** A part of the page that keeps itself up to date. Without JavaScript it stays as it was loaded. */
-export function Live({ id, address, seconds, title, pauses, children }: LiveProps) {
-  const attributes = {
-    'hx-nonce': useContext(Nonce),
-    'hx-get': address,
-    'hx-trigger': `every ${seconds}s`,
-    'hx-swap': 'outerMorph',
-    'data-title': `${title} · Countersign`,
-    ...(pauses && { 'data-pauses': '' }),
-  };
-  return (
-    <div id={id} {...attributes}>
-      {children}
-    </div>
-  );
+  return <input type="hidden" name={ONCE_FIELD} value={usePage().once} />;
 }
 
 /** As what somebody is signed in: the role of a member, or a user token. */
@@ -150,7 +120,7 @@ function Page({
   signedIn,
   path,
 }: PageContent & { signedIn?: SignedIn | undefined; path: string }) {
-  const nonce = useContext(Nonce);
+  const { nonce } = usePage();
   const above = signedIn && sectionAbove(path);
   return (
     <html lang="en">

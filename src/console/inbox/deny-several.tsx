@@ -8,7 +8,8 @@ import { decidingContext, decisionState, selectDecision } from '../../permission
 import { Denial } from '../../permissions/deny';
 import { readForm, refusalOf, validate } from '../frame/form';
 import { sendPage } from '../frame/page';
-import { Code } from '../parts/text';
+import { LinkButton } from '../parts/blocks';
+import { Code } from '../parts/inline';
 import type { ConsoleContext } from '../session/access';
 
 /** Maximum number of requests that are denied at once. Each takes two round trips. */
@@ -51,9 +52,7 @@ export async function denySeveral(c: ConsoleContext): Promise<Response> {
           ))}
         </ul>
         <p class="actions">
-          <a class="button" href="/console">
-            Back to the inbox
-          </a>
+          <LinkButton href="/console" label="Back to the inbox" />
         </p>
       </>
     ),

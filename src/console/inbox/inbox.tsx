@@ -1,23 +1,21 @@
+import type { Child } from 'hono/jsx';
 import { PERMISSION_STATUSES, type PermissionStatus } from '../../db/schema';
 import { listPermissions } from '../../permissions/list';
 import { listWaiting, type WaitingOrder } from '../../permissions/list-waiting';
 import type { Permission } from '../../permissions/permission';
-import { batchReads } from '../frame/batched-reader';
-import { loadNames, type Names } from '../frame/names';
+import { agentsOf, loadNames, type Names } from '../frame/names';
 import { firstSection } from '../frame/navigation';
-import { Live, sendPage, sendPart } from '../frame/page';
-import { ListFilter } from '../parts/form';
-import { Empty, NextPage, withParameters } from '../parts/list';
-import { RequestRow } from '../parts/request-row';
-import { Named } from '../parts/text';
-import { Time } from '../parts/time';
+import { sendPage, sendPart } from '../frame/page';
+import { usePage } from '../frame/page-context';
+import { Empty, NextPage, PAGE_SIZE, Tabs, withParameters } from '../parts/blocks';
+import { Form, ListFilter, TextField } from '../parts/form';
+import { Named, Time } from '../parts/inline';
+import { Live } from '../parts/live';
+import { RequestRow } from '../parts/request';
 import { type ConsoleContext, requireScopes } from '../session/access';
-import { FirstSteps } from './first-steps';
 import { Keys } from './keys';
 import { WaitingList } from './waiting-list';
 
-/** How many requests a page of the inbox has. */
-const LIMIT = 50;
 /** How often the inbox looks for new requests, in seconds. */
 const INTERVAL = 10;
 
@@ -49,54 +47,35 @@ function readFilters(c: ConsoleContext) {
 }
 
 async function showWaiting(c: ConsoleContext): Promise<Response> {
-  const { context: signedIn } = c.var.signedIn;
-  const context = { ...signedIn, reader: batchReads(signedIn.reader) };
+  const { context } = c.var.signedIn;
   const filters = readFilters(c);
   const order = c.req.query('order') === 'newest' ? 'newest' : 'urgent';
   const [page, names] = await Promise.all([
-    listWaiting(context, { limit: LIMIT, ...filters, order }),
+    listWaiting(context, { limit: PAGE_SIZE, ...filters, order }),
     loadNames(context, ['people', 'agents', 'policies']),
   ]);
   const address = new URL(c.req.url);
   const mayDecide = context.principal.scopes.includes('permissions:decide');
   const mine = mayDecide ? page.data.filter(({ standing }) => standing === 'decide').length : 0;
   const count = `${mine}${page.has_more ? '+' : ''}`;
-  const isFiltered = filters.agent_id !== undefined || filters.cursor !== undefined;
   const list = (
     <Live id="waiting" address={withParameters(address, { part: 'list' })} seconds={INTERVAL} title={inboxTitle(count)}>
       {page.data.length === 0 ? (
-        <Nothing isFiltered={isFiltered} isNew={!isFiltered && !hasAgents(names)} context={c.var.signedIn.context} />
+        <Nothing isFiltered={filters.agent_id !== undefined || filters.cursor !== undefined} />
       ) : (
         <>
           <p class="soft">
             {mine === 0 ? 'None of these waits for you.' : `${count} ${mine === 1 ? 'waits' : 'wait'} for you.`}{' '}
             <Order order={order} address={address} />
           </p>
-          <WaitingList
-            requests={page.data}
-            names={names}
-            now={context.runtime.now()}
-            member={context.principal.member?.id ?? null}
-            mayDecide={mayDecide}
-          />
+          <WaitingList requests={page.data} member={context.principal.member?.id ?? null} />
         </>
       )}
     </Live>
   );
-  if (c.req.query('part') === 'list') return sendPart(c, list);
-  return sendPage(c, {
-    title: inboxTitle(count),
-    heading: 'Inbox',
-    children: (
-      <>
-        <Views current="pending" address={address} />
-        <AgentFilter address={address} names={names} current={filters.agent_id} />
-        {list}
-        <NextPage page={page} address={address} label="Next requests" />
-        <Keys />
-      </>
-    ),
-  });
+  if (c.req.query('part') === 'list') return sendPart(c, list, names);
+  const more = <NextPage page={page} address={address} label="Next requests" />;
+  return sendInbox(c, 'pending', { title: inboxTitle(count), names, list, more });
 }
 
 /** Says in which order the requests are, with a link to the other one. */
@@ -117,82 +96,69 @@ function inboxTitle(count: string): string {
   return count === '0' ? 'Inbox' : `(${count}) Inbox`;
 }
 
-function hasAgents(names: Names): boolean {
-  return [...names.keys()].some((id) => id.startsWith('agent_'));
-}
-
 async function showDecided(c: ConsoleContext, status: PermissionStatus): Promise<Response> {
-  const { context: signedIn } = c.var.signedIn;
-  const context = { ...signedIn, reader: batchReads(signedIn.reader) };
-  const filters = readFilters(c);
+  const { context } = c.var.signedIn;
   const [page, names] = await Promise.all([
-    listPermissions(context, { limit: LIMIT, status, ...filters }),
+    listPermissions(context, { limit: PAGE_SIZE, status, ...readFilters(c) }),
     loadNames(context, ['people', 'agents', 'policies']),
   ]);
+  const list =
+    page.data.length === 0 ? (
+      <Empty title={`No request is ${status}.`} />
+    ) : (
+      <ul class="requests">
+        {page.data.map((permission) => (
+          <DecidedRow permission={permission} />
+        ))}
+      </ul>
+    );
+  const more = <NextPage page={page} address={new URL(c.req.url)} />;
+  return sendInbox(c, status, { title: `Inbox: ${status}`, names, list, more });
+}
+
+/** A request that has ended: what it was, who decided, and when. */
+function DecidedRow({ permission }: { permission: Permission }) {
+  const { agent_id, decided_by, policy_id, decided_at, expires_at } = permission;
+  const by = policy_id ?? decided_by;
+  return (
+    <RequestRow request={permission} agent={<Named id={agent_id} />}>
+      {by && ['by ', <Named id={by} />, ', ']}
+      <Time at={decided_at ?? expires_at} />
+    </RequestRow>
+  );
+}
+
+/** Answers with the requests of one status, and the ways to others. */
+function sendInbox(
+  c: ConsoleContext,
+  status: PermissionStatus,
+  { title, names, list, more }: { title: string; names: Names; list: Child; more: Child },
+): Response {
   const address = new URL(c.req.url);
   return sendPage(c, {
-    title: `Inbox: ${status}`,
+    title,
+    names,
     heading: 'Inbox',
     children: (
       <>
-        <Views current={status} address={address} />
-        <AgentFilter address={address} names={names} current={filters.agent_id} />
-        {page.data.length === 0 ? (
-          <Empty title={`No request is ${status}.`} />
-        ) : (
-          <ul class="requests">
-            {page.data.map((permission) => (
-              <DecidedRow permission={permission} names={names} />
-            ))}
-          </ul>
-        )}
-        <NextPage page={page} address={address} />
+        <Tabs
+          label="Requests by state"
+          tabs={VIEWS}
+          current={status}
+          address={(view) => withParameters(address, { status: view === 'pending' ? null : view, cursor: null })}
+        />
+        <AgentFilter address={address} current={readFilters(c).agent_id} />
+        {list}
+        {more}
         <Keys />
       </>
     ),
   });
 }
 
-/** A request that has ended: what it was, who decided, and when. */
-function DecidedRow({ permission, names }: { permission: Permission; names: Names }) {
-  const { agent_id, decided_by, policy_id, decided_at, expires_at } = permission;
-  const by = policy_id ?? decided_by;
-  return (
-    <RequestRow request={permission} agent={<Named id={agent_id} names={names} />}>
-      {by && (
-        <>
-          by <Named id={by} names={names} />,{' '}
-        </>
-      )}
-      <Time at={decided_at ?? expires_at} />
-    </RequestRow>
-  );
-}
-
-function Views({ current, address }: { current: PermissionStatus; address: URL }) {
-  return (
-    <nav class="tabs" aria-label="Requests by state">
-      {VIEWS.map(([status, label]) => (
-        <a
-          href={withParameters(address, { status: status === 'pending' ? null : status, cursor: null })}
-          aria-current={status === current ? 'page' : undefined}
-        >
-          {label}
-        </a>
-      ))}
-    </nav>
-  );
-}
-
-interface AgentFilterProps {
-  address: URL;
-  names: Names;
-  current: string | undefined;
-}
-
 /** Limits the list to one agent. */
-function AgentFilter({ address, names, current }: AgentFilterProps) {
-  const agents = [...names].filter(([id]) => id.startsWith('agent_'));
+function AgentFilter({ address, current }: { address: URL; current: string | undefined }) {
+  const agents = agentsOf(usePage().names);
   if (agents.length < 2 && current === undefined) return null;
   return (
     <ListFilter
@@ -207,19 +173,36 @@ function AgentFilter({ address, names, current }: AgentFilterProps) {
   );
 }
 
-interface NothingProps {
-  isFiltered: boolean;
-  /** Whether the account has no agent yet. */
-  isNew: boolean;
-  context: ConsoleContext['var']['signedIn']['context'];
-}
-
-function Nothing({ isFiltered, isNew, context }: NothingProps) {
+function Nothing({ isFiltered }: { isFiltered: boolean }) {
   if (isFiltered) return <Empty title="Nothing waits here." />;
-  if (isNew) return <FirstSteps context={context} />;
+  if (agentsOf(usePage().names).length === 0) return <FirstSteps />;
   return (
     <Empty title="Nothing waits for a decision.">
       <p class="soft">New requests appear here by themselves.</p>
+    </Empty>
+  );
+}
+
+/** What an account without agents sees: how to connect the first one. */
+function FirstSteps() {
+  if (!usePage().may('agents:write')) {
+    return (
+      <Empty title="No agent is registered yet.">
+        <p class="soft">
+          Requests of agents will wait here. A developer, admin or owner of the account can register one.
+        </p>
+      </Empty>
+    );
+  }
+  return (
+    <Empty title="Connect your first agent">
+      <p>
+        Register it to get its key, with three lines that send a first request. The request then waits here for you.
+      </p>
+      <Form action="/console/agents" class="inline" creates>
+        <TextField label="Name of the agent" name="name" value="My first agent" maxlength={255} required />
+        <button type="submit">Register it</button>
+      </Form>
     </Empty>
   );
 }

@@ -1,39 +1,33 @@
 import { shorten } from '../../lib/text';
 import type { Id } from '../../lib/typeid';
 import type { WaitingRequest } from '../../permissions/list-waiting';
-import type { Names } from '../frame/names';
-import { CsrfField } from '../frame/page';
+import { usePage } from '../frame/page-context';
+import { Form } from '../parts/form';
+import { Code, Named, TimeLeft, visibleText, Written } from '../parts/inline';
 import { limitTexts } from '../parts/limits';
-import { MAX_IN_LIST, RequestTitle } from '../parts/request-title';
-import { Code, Named, visibleText, Written } from '../parts/text';
-import { TimeLeft } from '../parts/time';
+import { MAX_IN_LIST, RequestTitle } from '../parts/request';
 
 /** How many limits, and how many amounts of the preview, a line shows. */
 const MAX_AMOUNTS = 3;
 
 interface WaitingListProps {
   requests: WaitingRequest[];
-  names: Names;
-  now: number;
   /** The reader; null for a token of the account. */
   member: Id<'member'> | null;
-  /** Whether the member's role may decide. */
-  mayDecide: boolean;
 }
 
 /** The requests that wait, with what one needs to judge them. Several can be denied at once; approving is one by one. */
-export function WaitingList({ requests, names, now, member, mayDecide }: WaitingListProps) {
+export function WaitingList({ requests, member }: WaitingListProps) {
   const list = (
     <ul class="requests">
       {requests.map((request) => (
-        <WaitingRow {...{ request, names, now, member, mayDecide }} />
+        <WaitingRow {...{ request, member }} />
       ))}
     </ul>
   );
-  if (!mayDecide || requests.every(({ standing }) => standing === 'others')) return list;
+  if (!usePage().may('permissions:decide') || requests.every(({ standing }) => standing === 'others')) return list;
   return (
-    <form method="post" action="/console/deny">
-      <CsrfField />
+    <Form action="/console/deny">
       {list}
       <details class="deny-many">
         <summary>Deny several</summary>
@@ -47,13 +41,13 @@ export function WaitingList({ requests, names, now, member, mayDecide }: Waiting
           </button>
         </div>
       </details>
-    </form>
+    </Form>
   );
 }
 
 type WaitingRowProps = Omit<WaitingListProps, 'requests'> & { request: WaitingRequest };
 
-function WaitingRow({ request, names, now, member, mayDecide }: WaitingRowProps) {
+function WaitingRow({ request, member }: WaitingRowProps) {
   const { permission, agentName, preview, standing } = request;
   const { id, action, resource, title, scope, expires_at } = permission;
   const address = `/console/permissions/${id}`;
@@ -62,7 +56,7 @@ function WaitingRow({ request, names, now, member, mayDecide }: WaitingRowProps)
     .slice(0, MAX_AMOUNTS);
   return (
     <li id={id} class={`request ${standing === 'decide' ? '' : 'aside'}`} data-row>
-      {mayDecide && standing !== 'others' && (
+      {usePage().may('permissions:decide') && standing !== 'others' && (
         <input
           type="checkbox"
           name="id"
@@ -94,9 +88,9 @@ function WaitingRow({ request, names, now, member, mayDecide }: WaitingRowProps)
         </ul>
       </div>
       <div class="side">
-        <TimeLeft until={expires_at} now={now} />
+        <TimeLeft until={expires_at} />
         <p class="soft">
-          <Why request={request} names={names} member={member} />
+          <Why request={request} member={member} />
         </p>
       </div>
     </li>
@@ -124,16 +118,12 @@ function Amount({ name, value, isSaid }: AmountProps) {
 }
 
 /** Why the request is in the reader's inbox, and how far its review is. */
-function Why({
-  request: { permission, standing },
-  names,
-  member,
-}: Pick<WaitingRowProps, 'request' | 'names' | 'member'>) {
+function Why({ request: { permission, standing }, member }: Pick<WaitingRowProps, 'request' | 'member'>) {
   const { review } = permission;
   if (!review) return <>Anybody who may decide</>;
   const approvals = (review.votes ?? []).filter(({ decision }) => decision === 'approve').length;
   const progress = review.approvals_required > 1 && `${approvals} of ${review.approvals_required} approvals`;
-  const policy = review.policy_id && <Named id={review.policy_id} names={names} />;
+  const policy = review.policy_id && <Named id={review.policy_id} />;
   const reason = {
     decide: member && review.members?.includes(member) ? 'You are named by' : 'Your role reviews for',
     approved: 'You approved. Policy',
@@ -143,18 +133,8 @@ function Why({
   return (
     <>
       {reason} {policy}
-      {progress && (
-        <>
-          <br />
-          {progress}
-        </>
-      )}
-      {review.short_of_reviewers && (
-        <>
-          <br />
-          <span class="urgent">Too few reviewers are left</span>
-        </>
-      )}
+      {progress && [<br />, progress]}
+      {review.short_of_reviewers && [<br />, <span class="urgent">Too few reviewers are left</span>]}
     </>
   );
 }

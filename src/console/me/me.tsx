@@ -3,29 +3,27 @@ import { listPasskeys } from '../../accounts/passkeys/list';
 import { MAX_PASSKEYS } from '../../accounts/passkeys/passkey';
 import { listSessions } from '../../accounts/sessions/list';
 import { listUserTokens } from '../../accounts/tokens/list';
-import { batchReads } from '../frame/batched-reader';
+import type { UserToken } from '../../accounts/tokens/user-token';
 import { sendPage } from '../frame/page';
 import { ROLE_SUMMARIES } from '../members/roles';
-import { Facts } from '../parts/list';
-import { Written } from '../parts/text';
-import type { ConsoleContext } from '../session/access';
+import { Facts, PlainList, Section } from '../parts/blocks';
+import { Code, Time, Written } from '../parts/inline';
+import type { ConsoleContext, SignedIn } from '../session/access';
 import { providerName } from '../sign-in/oidc/button';
 import { isFresh } from './fresh-sign-in';
 import { Passkeys } from './passkeys';
 import { Sessions } from './sessions';
-import { Standing, UnknownStanding } from './standing';
 import { Tokens } from './tokens';
 
 /** Shows the member who is signed in: who it is, and everything with which the member gets access. */
 export async function showMe(c: ConsoleContext): Promise<Response> {
-  const { context: signedIn, session } = c.var.signedIn;
-  const { principal } = signedIn;
+  const { context, session } = c.var.signedIn;
+  const { principal } = context;
   if (!principal.scopes.includes('account:read')) {
     const children = <UnknownStanding signedIn={c.var.signedIn} />;
     return sendPage(c, { title: 'My sign-in', isNarrow: true, children });
   }
-  const context = { ...signedIn, reader: batchReads(signedIn.reader) };
-  const { config, runtime } = context;
+  const { config } = context;
   const [me, passkeys, sessions, tokens] = await Promise.all([
     getOwnAccount(context),
     listPasskeys(context, { limit: MAX_PASSKEYS }),
@@ -50,13 +48,12 @@ export async function showMe(c: ConsoleContext): Promise<Response> {
         />
       )}
       {provider !== null && (
-        <section class="card" aria-labelledby="provider">
-          <h2 id="provider">Identity provider</h2>
+        <Section name="provider" title="Identity provider">
           <p>You can sign in with {provider}.</p>
-        </section>
+        </Section>
       )}
-      <Sessions sessions={sessions.data} current={session.id} now={runtime.now()} />
-      <Tokens tokens={tokens.data} now={runtime.now()} principal={principal} />
+      <Sessions sessions={sessions.data} currentId={session.id} />
+      <Tokens tokens={tokens.data} principal={principal} />
     </>
   );
   return sendPage(c, { title: 'My sign-in', isNarrow: true, children });
@@ -72,12 +69,7 @@ function Who({ me }: { me: OwnAccount }) {
         facts={[
           ['Name', name === null ? 'not given' : <Written text={name} />],
           email !== null && ['E-mail', <Written text={email} />],
-          [
-            'Role',
-            <>
-              {role} <small>{ROLE_SUMMARIES[role]}</small>
-            </>,
-          ],
+          ['Role', [role, ' ', <small>{ROLE_SUMMARIES[role]}</small>]],
           ['Account', <Written text={me.name ?? me.email} />],
         ]}
       />
@@ -90,5 +82,66 @@ function Who({ me }: { me: OwnAccount }) {
         <a href="/console/members#roles">What each role may do</a>
       </p>
     </section>
+  );
+}
+
+interface StandingProps {
+  me: OwnAccount;
+  signedIn: SignedIn;
+  /** The caller's own tokens, among them the one with which they may have signed in. */
+  tokens: UserToken[];
+}
+
+/** What somebody may do who signed in with a user token. */
+function Standing({ me, signedIn, tokens }: StandingProps) {
+  const { member, token, scopes } = signedIn.context.principal;
+  const used = tokens.find(({ id }) => id === token);
+  return (
+    <>
+      {!member && (
+        <p>
+          You are signed in for the account{' '}
+          <strong>
+            <Written text={me.name ?? me.email} />
+          </strong>
+          , as none of its members.
+        </p>
+      )}
+      <p>
+        You signed in with the user token{' '}
+        <strong>
+          <Written text={used?.name ?? `${used?.token_prefix ?? token}…`} />
+        </strong>
+        {used?.expires_at && [', which expires on ', <Time at={used.expires_at} />]}. This session ends with the token.
+      </p>
+      <AllowedScopes scopes={scopes} />
+      <p class="hint">
+        {member
+          ? 'To change your passkeys or make user tokens, sign in with a passkey or at your identity provider.'
+          : 'Passkeys belong to members: to have one, and tokens of your own, ask an owner or admin for an invitation.'}
+      </p>
+    </>
+  );
+}
+
+/** What somebody sees whose user token may not read the account. */
+function UnknownStanding({ signedIn: { context } }: { signedIn: SignedIn }) {
+  return (
+    <>
+      <p>
+        You signed in with a user token that may not read the account, so this page cannot show your passkeys, tokens
+        and sessions.
+      </p>
+      <AllowedScopes scopes={context.principal.scopes} />
+    </>
+  );
+}
+
+function AllowedScopes({ scopes }: { scopes: readonly string[] }) {
+  return (
+    <details>
+      <summary>What it allows</summary>
+      <PlainList items={scopes.map((scope) => <Code text={scope} />)} />
+    </details>
   );
 }

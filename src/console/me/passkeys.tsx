@@ -1,7 +1,7 @@
 import { MAX_PASSKEYS, type Passkey } from '../../accounts/passkeys/passkey';
-import { Action } from '../parts/form';
-import { Written } from '../parts/text';
-import { Time } from '../parts/time';
+import { Section } from '../parts/blocks';
+import { Action, TextField } from '../parts/form';
+import { Time, Written } from '../parts/inline';
 
 interface PasskeysProps {
   passkeys: readonly Passkey[];
@@ -17,8 +17,7 @@ interface PasskeysProps {
 export function Passkeys({ passkeys, isPerson, isFresh, hasOther }: PasskeysProps) {
   const mayRemove = isFresh && (hasOther || passkeys.length > 1);
   return (
-    <section class="card" aria-labelledby="passkeys">
-      <h2 id="passkeys">Passkeys</h2>
+    <Section name="passkeys" title="Passkeys">
       {passkeys.length === 0 && <p class="soft">You have none: decisions that must be signed need one.</p>}
       <ul class="lines">
         {passkeys.map(({ id, name, added_at }) => (
@@ -39,10 +38,7 @@ export function Passkeys({ passkeys, isPerson, isFresh, hasOther }: PasskeysProp
       </ul>
       {isFresh && passkeys.length < MAX_PASSKEYS && (
         <div class="inline-form">
-          <div class="field">
-            <label for="passkey-name">Name of a further passkey</label>
-            <input id="passkey-name" name="name" maxlength={100} autocomplete="off" required />
-          </div>
+          <TextField label="Name of a further passkey" name="name" maxlength={100} autocomplete="off" required />
           <button type="button" class="quiet" data-passkey="make" data-action="/console/me/passkeys">
             Add a passkey
           </button>
@@ -57,6 +53,6 @@ export function Passkeys({ passkeys, isPerson, isFresh, hasOther }: PasskeysProp
           <Action action="/console/sign-out" label="Sign out and in again" />
         </div>
       )}
-    </section>
+    </Section>
   );
 }

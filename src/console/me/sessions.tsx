@@ -1,59 +1,42 @@
 import { endSession } from '../../accounts/sessions/end';
 import type { Session } from '../../accounts/sessions/session';
-import { notFound } from '../../errors';
-import { parseId } from '../../lib/typeid';
+import { pathId } from '../../http/path-id';
 import { readForm } from '../frame/form';
-import { Badge } from '../parts/badge';
-import { Device } from '../parts/device';
+import { Section } from '../parts/blocks';
 import { Action } from '../parts/form';
-import { Written } from '../parts/text';
-import { Time, TimeSince } from '../parts/time';
+import { Badge, Device, Time, TimeSince, Written } from '../parts/inline';
 import { type ConsoleContext, requireScopes } from '../session/access';
 import { signInPath } from '../session/return-path';
 import { clearSessionCookie } from '../session/session';
 
-interface SessionsProps {
-  sessions: readonly Session[];
-  /** The id of the session that shows the page. */
-  current: string;
-  now: number;
-}
-
 /** Where the member is signed in, this session first. */
-export function Sessions({ sessions, current, now }: SessionsProps) {
-  const sorted = [...sessions].sort((a, b) => Number(b.id === current) - Number(a.id === current));
+export function Sessions({ sessions, currentId }: { sessions: readonly Session[]; currentId: string }) {
+  const sorted = [...sessions].sort((a, b) => Number(b.id === currentId) - Number(a.id === currentId));
   return (
-    <section class="card" aria-labelledby="sessions">
-      <h2 id="sessions">Where you are signed in</h2>
+    <Section name="sessions" title="Where you are signed in">
       <ul class="lines">
         {sorted.map(({ id, token_id, ip_address, user_agent, last_seen_at, created_at }) => (
           <li>
             <span>
-              <Device userAgent={user_agent} /> {id === current && <Badge state="active" label="this session" />}
+              <Device userAgent={user_agent} /> {id === currentId && <Badge state="active" label="this session" />}
               <small>
-                {ip_address !== '' && (
-                  <>
-                    <Written text={ip_address} />
-                    {', '}
-                  </>
-                )}
-                signed in <Time at={created_at} />, seen <TimeSince at={last_seen_at} now={now} />
+                {ip_address !== '' && [<Written text={ip_address} />, ', ']}
+                signed in <Time at={created_at} />, seen <TimeSince at={last_seen_at} />
                 {token_id !== null && ', by user token'}
               </small>
             </span>
-            {id !== current && <Action action={`/console/me/sessions/${id}/end`} label="End" />}
+            {id !== currentId && <Action action={`/console/me/sessions/${id}/end`} label="End" />}
           </li>
         ))}
       </ul>
-    </section>
+    </Section>
   );
 }
 
 /** Ends one of the caller's sessions. */
 export async function endOwnSession(c: ConsoleContext): Promise<Response> {
   requireScopes(c.var.signedIn.context.principal, 'account:read');
-  const id = parseId('session', c.req.param('id') ?? '');
-  if (!id) throw notFound('session');
+  const id = pathId(c, 'session', 'session');
   await endSession(c.var.signedIn.context, { id });
   return c.redirect('/console/me', 303);
 }

@@ -1,27 +1,25 @@
+import { createUserToken } from '../../accounts/tokens/create';
 import { deleteUserToken } from '../../accounts/tokens/delete';
-import type { UserToken } from '../../accounts/tokens/user-token';
-import { notFound } from '../../errors';
-import type { UserPrincipal } from '../../http/context';
-import { parseId } from '../../lib/typeid';
-import { Badge } from '../parts/badge';
-import { Action } from '../parts/form';
-import { Written } from '../parts/text';
-import { Time, TimeSince } from '../parts/time';
-import { type ConsoleContext, requireScopes } from '../session/access';
-
-interface TokensProps {
-  tokens: readonly UserToken[];
-  now: number;
-  principal: UserPrincipal;
-}
+import { type CreatedUserToken, type UserToken, UserTokenCreation } from '../../accounts/tokens/user-token';
+import { invalidRequest } from '../../errors';
+import { SCOPES, type Scope, type UserPrincipal } from '../../http/context';
+import { pathId } from '../../http/path-id';
+import { DAY, formatTime } from '../../lib/time';
+import { type Refusal, readForm, refusalOf, type Form as SentForm, validate } from '../frame/form';
+import { sendPage } from '../frame/page';
+import { usePage } from '../frame/page-context';
+import { LinkButton, Section, ToCopy } from '../parts/blocks';
+import { Action, CheckBox, FieldGroup, Form, SelectField, Submit, TextField } from '../parts/form';
+import { Badge, Time, TimeSince, Written } from '../parts/inline';
+import { type ConsoleContext, requirePerson, requireScopes } from '../session/access';
 
 /** The user tokens of the member, or of the account for a session of one of its tokens. */
-export function Tokens({ tokens, now, principal }: TokensProps) {
+export function Tokens({ tokens, principal }: { tokens: readonly UserToken[]; principal: UserPrincipal }) {
+  const { now } = usePage();
   const isPerson = principal.token === null;
   const mayDelete = isPerson || principal.scopes.includes('account:write');
   return (
-    <section class="card" aria-labelledby="tokens">
-      <h2 id="tokens">User tokens</h2>
+    <Section name="tokens" title="User tokens">
       <p class="soft">
         {principal.member
           ? 'With a user token a program, or you at a terminal, call the API as you, within your role.'
@@ -37,21 +35,8 @@ export function Tokens({ tokens, now, principal }: TokensProps) {
                 <small>
                   <code>{token.token_prefix}…</code>{' '}
                   {token.scopes.length === 1 ? '1 scope' : `${token.scopes.length} scopes`},{' '}
-                  {token.last_used_at === null ? (
-                    'never used'
-                  ) : (
-                    <>
-                      used <TimeSince at={token.last_used_at} now={now} />
-                    </>
-                  )}
-                  ,{' '}
-                  {token.expires_at === null ? (
-                    'never expires'
-                  ) : (
-                    <>
-                      until <Time at={token.expires_at} />
-                    </>
-                  )}
+                  {token.last_used_at === null ? 'never used' : ['used ', <TimeSince at={token.last_used_at} />]},{' '}
+                  {token.expires_at === null ? 'never expires' : ['until ', <Time at={token.expires_at} />]}
                 </small>
               </span>
               {mayDelete && <Action action={`/console/me/tokens/${token.id}/delete`} label="Delete" />}
@@ -61,12 +46,10 @@ export function Tokens({ tokens, now, principal }: TokensProps) {
       )}
       {isPerson && (
         <p class="actions">
-          <a class="button quiet" href="/console/me/tokens/new">
-            Make a user token
-          </a>
+          <LinkButton href="/console/me/tokens/new" label="Make a user token" kind="quiet" />
         </p>
       )}
-    </section>
+    </Section>
   );
 }
 
@@ -74,8 +57,129 @@ export function Tokens({ tokens, now, principal }: TokensProps) {
 export async function deleteOwnToken(c: ConsoleContext): Promise<Response> {
   const { principal } = c.var.signedIn.context;
   if (principal.token !== null) requireScopes(principal, 'account:write');
-  const id = parseId('utok', c.req.param('id') ?? '');
-  if (!id) throw notFound('user token');
+  const id = pathId(c, 'utok', 'user token');
   await deleteUserToken(c.var.signedIn.context, { id });
   return c.redirect('/console/me', 303);
 }
+
+/** After how many days a token may expire; empty for never. */
+const LIFETIMES: readonly (readonly [days: string, label: string])[] = [
+  ['7', 'in 7 days'],
+  ['30', 'in 30 days'],
+  ['90', 'in 90 days'],
+  ['365', 'in a year'],
+  ['', 'never'],
+];
+
+/** Shows the form that makes a user token. At first it has every scope of the role that only reads. */
+export async function showNewToken(c: ConsoleContext): Promise<Response> {
+  requirePerson(c.var.signedIn);
+  const scopes = c.var.signedIn.context.principal.scopes.filter(onlyReads);
+  return sendNewToken(c, scopes);
+}
+
+function onlyReads(scope: Scope): boolean {
+  return scope.endsWith(':read');
+}
+
+/** Makes a user token and shows it, this once. */
+export async function makeToken(c: ConsoleContext): Promise<Response> {
+  const { context } = c.var.signedIn;
+  requirePerson(c.var.signedIn);
+  const form = await readForm(c);
+  try {
+    const input = validate(UserTokenCreation(), readToken(form, context.runtime.now()));
+    return sendToken(c, await c.var.once((context) => createUserToken(context, input)));
+  } catch (error) {
+    return sendNewToken(c, form.list('scopes'), refusalOf(error, form));
+  }
+}
+
+/** A form without the field `choose` makes a token with all scopes of the role, as the API does without scopes. */
+function readToken(form: SentForm, now: number) {
+  const lifetime = form.text('lifetime');
+  if (!LIFETIMES.some(([days]) => days === lifetime)) {
+    throw invalidRequest([{ path: 'body.expires_at', message: 'must be one of these' }]);
+  }
+  return {
+    name: form.text('name'),
+    ...(form.has('choose') && { scopes: form.list('scopes') }),
+    ...(lifetime !== '' && { expires_at: formatTime(now + Number(lifetime) * DAY) }),
+  };
+}
+
+/** @param checked the scopes that are checked at first */
+function sendNewToken(c: ConsoleContext, checked: readonly string[], refusal?: Refusal): Response {
+  const offered = SCOPES.filter((scope) => c.var.signedIn.context.principal.scopes.includes(scope));
+  const children = (
+    <Form action="/console/me/tokens" class="card" refusal={refusal} creates>
+      <TextField
+        label="Name"
+        name="name"
+        hint="What it is for. You find it by this name later."
+        autocomplete="off"
+        maxlength={255}
+        required
+      />
+      <input type="hidden" name="choose" value="scopes" />
+      <FieldGroup legend="What it may do" name="scopes">
+        <div class="scope-choices">
+          {[true, false].map((isReading) => (
+            <div class="part">
+              {offered
+                .filter((scope) => onlyReads(scope) === isReading)
+                .map((scope) => (
+                  <CheckBox label={SCOPE_WORDS[scope]} name="scopes" value={scope} checked={checked.includes(scope)} />
+                ))}
+            </div>
+          ))}
+        </div>
+        <p class="hint">It never may do more than you may yourself.</p>
+      </FieldGroup>
+      <SelectField label="Expires" name="lifetime" path="expires_at" value="90" options={LIFETIMES} />
+      <Submit label="Make a user token" cancel="/console/me" />
+    </Form>
+  );
+  return sendPage(c, { title: 'New user token', isNarrow: true, status: refusal?.status, children });
+}
+
+function sendToken(c: ConsoleContext, { token, name, expires_at }: CreatedUserToken): Response {
+  const { config } = c.var;
+  const children = (
+    <>
+      <p>
+        This is <Written text={name ?? 'the token'} />. Copy it now: it is shown only this once. Anybody who has it can
+        act as you.
+      </p>
+      <ToCopy id="secret" text={token} label="The user token" />
+      <p>
+        {expires_at === null ? 'It never expires.' : ['It expires ', <Time at={expires_at} />, '.']} Try it at a
+        terminal:
+      </p>
+      <pre>{`curl ${config.publicUrl}/v1/me \\\n  -H 'Authorization: Bearer ${token}'`}</pre>
+      <p class="actions">
+        <LinkButton href="/console/me" label="Back to my sign-in" kind="quiet" />
+      </p>
+    </>
+  );
+  return sendPage(c, { title: 'Your new user token', isNarrow: true, children });
+}
+
+/** What each scope lets a token do. */
+export const SCOPE_WORDS: Record<Scope, string> = {
+  'agents:read': 'Read agents',
+  'agents:write': 'Register, change and delete agents',
+  'permissions:read': 'Read requests',
+  'permissions:decide': 'Approve and deny requests',
+  'policies:read': 'Read policies',
+  'policies:write': 'Change policies',
+  'audit:read': 'Read the audit log',
+  'audit:export': 'Export the log and order reports',
+  'tokens:use': 'Use the tokens of agents',
+  'webhooks:read': 'Read webhooks',
+  'webhooks:write': 'Change webhooks',
+  'account:read': 'Read the account and its members',
+  'account:write': 'Change members and user tokens',
+  'channels:read': 'Read channels',
+  'channels:write': 'Change channels',
+};

@@ -3,13 +3,12 @@ import { removeMember } from '../../accounts/members/remove';
 import { MemberUpdate, updateMember } from '../../accounts/members/update';
 import { invalidRequest } from '../../errors';
 import { formatTime } from '../../lib/time';
-import { type Form, readForm, refusalOf, validate } from '../frame/form';
-import { requireUnchanged, requireUnchangedToActivate } from '../frame/shown-state';
-import type { ConsoleContext } from '../session/access';
+import { type Form, readForm, refusalOf, requireUnchanged, requireUnchangedToActivate, validate } from '../frame/form';
+import type { PreloadedContext } from '../session/access';
 import { sendMember } from './member';
-import type { RefusedForm } from './member-forms';
+import type { RefusedMemberForm } from './member-forms';
 
-type MemberContext = ConsoleContext<Awaited<ReturnType<typeof memberInPath>>>;
+type MemberContext = PreloadedContext<typeof memberInPath>;
 
 /**
  * Changes the name and the role of a member. Fields with the stored value do not count as changed. A form that was loaded
@@ -58,7 +57,7 @@ function fold(text: string): string {
 /** Does what a form of a member's page says, and shows the member again; if it is refused, with the reason at the form. */
 async function changeAs(
   c: MemberContext,
-  name: RefusedForm['form'],
+  name: RefusedMemberForm['form'],
   change: (member: MemberRow, form: Form) => Promise<void>,
 ): Promise<Response> {
   const member = requireMember(c.var.loaded.member);
@@ -66,7 +65,7 @@ async function changeAs(
   try {
     await change(member, form);
   } catch (error) {
-    const refused = { form: name, refusal: refusalOf(error), typed: form.typed };
+    const refused = { form: name, refusal: refusalOf(error, form) };
     return sendMember(c, await c.var.reload(), refused);
   }
   return c.redirect(`/console/members/${member.id}`, 303);

@@ -2,18 +2,17 @@ import type { Invitation } from '../../accounts/members/invitation';
 import { inviteMember, MemberInvitation } from '../../accounts/members/invite';
 import { grantableRoles, type Member, type memberInPath, requireMember } from '../../accounts/members/member';
 import { renewInvitation } from '../../accounts/members/renew-invitation';
-import { type Refusal, readForm, refusalOf, type Typed, validate } from '../frame/form';
+import { type Refusal, readForm, refusalOf, validate } from '../frame/form';
 import { type PageRequest, sendPage } from '../frame/page';
-import { Form, TextField } from '../parts/form';
-import { Written } from '../parts/text';
-import { Time } from '../parts/time';
-import { ToCopy } from '../parts/to-copy';
-import type { ConsoleContext } from '../session/access';
+import { LinkButton, ToCopy } from '../parts/blocks';
+import { Form, Submit, TextField } from '../parts/form';
+import { Time, Written } from '../parts/inline';
+import type { ConsoleContext, PreloadedContext } from '../session/access';
 import { sendMember } from './member';
 import { RoleChoice } from './roles';
 import { memberName } from './words';
 
-type MemberContext = ConsoleContext<Awaited<ReturnType<typeof memberInPath>>>;
+type MemberContext = PreloadedContext<typeof memberInPath>;
 
 /** Shows the form that invites a person. */
 export async function showInvite(c: ConsoleContext): Promise<Response> {
@@ -30,7 +29,7 @@ export async function invite(c: ConsoleContext): Promise<Response> {
     const { invitation, ...member } = await c.var.once((context) => inviteMember(context, input));
     return sendInvitation(c, member, invitation);
   } catch (error) {
-    return sendInvite(c, { refusal: refusalOf(error), typed: form.typed });
+    return sendInvite(c, refusalOf(error, form));
   }
 }
 
@@ -44,38 +43,23 @@ export async function inviteAgain(c: MemberContext): Promise<Response> {
   }
 }
 
-function sendInvite(c: ConsoleContext, refused?: { refusal: Refusal; typed: Typed }): Response {
-  const { refusal, typed } = refused ?? {};
+function sendInvite(c: ConsoleContext, refusal?: Refusal): Response {
   const children = (
     <Form action="/console/members" class="card" refusal={refusal} creates>
-      <TextField
-        label="E-mail"
-        name="email"
-        type="email"
-        value={typed?.email}
-        autocomplete="off"
-        maxlength={254}
-        refusal={refusal}
-        required
-      />
+      <TextField label="E-mail" name="email" type="email" autocomplete="off" maxlength={254} required />
       <TextField
         label="Name"
         name="name"
-        value={typed?.name}
         autocomplete="off"
         maxlength={255}
         hint="Optional. The log and the other members see it."
-        refusal={refusal}
       />
-      <RoleChoice roles={grantableRoles(c.var.signedIn.context.principal)} value={typed?.role} refusal={refusal} />
-      <div class="actions">
-        <button type="submit">Make the invitation</button>
-        <a href="/console/members">Cancel</a>
-      </div>
+      <RoleChoice roles={grantableRoles(c.var.signedIn.context.principal)} />
+      <Submit label="Make the invitation" cancel="/console/members" />
       <p class="hint">You then get an address to send to the person. Countersign sends no e-mail.</p>
     </Form>
   );
-  return sendPage(c, { title: 'Invite a member', isNarrow: true, children }, refusal?.status);
+  return sendPage(c, { title: 'Invite a member', isNarrow: true, status: refusal?.status, children });
 }
 
 function sendInvitation(
@@ -95,9 +79,7 @@ function sendInvitation(
         of the member.
       </p>
       <p class="actions">
-        <a class="button quiet" href={`/console/members/${member.id}`}>
-          Show the member
-        </a>
+        <LinkButton href={`/console/members/${member.id}`} label="Show the member" kind="quiet" />
         <a href="/console/members">All members</a>
       </p>
     </>

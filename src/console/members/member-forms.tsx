@@ -1,24 +1,20 @@
 import { grantableRoles, hasRankOver, type Member } from '../../accounts/members/member';
-import type { Refusal, Typed } from '../frame/form';
-import { ShownState } from '../frame/shown-state';
-import { Form, TextField } from '../parts/form';
-import { Written } from '../parts/text';
-import type { SignedIn } from '../session/access';
+import type { UserPrincipal } from '../../http/context';
+import { type Refusal, type RefusedForm, refusalAt, ShownState } from '../frame/form';
+import { Section } from '../parts/blocks';
+import { Form, Submit, TextField } from '../parts/form';
+import { Written } from '../parts/inline';
 import { RoleChoice } from './roles';
 import { memberName } from './words';
 
 /** A form of a member's page that was refused. */
-export interface RefusedForm {
-  form: 'change' | 'status' | 'removal' | 'invitation';
-  refusal: Refusal;
-  typed?: Typed;
-}
+export type RefusedMemberForm = RefusedForm<'change' | 'status' | 'removal' | 'invitation'>;
 
 /**
  * The forms that the page of a member shows to a caller. People can neither suspend nor remove themselves there, so that
  * nobody does it by mistake.
  */
-export function shownForms(member: Member, principal: SignedIn['context']['principal']): RefusedForm['form'][] {
+export function shownForms(member: Member, principal: UserPrincipal): RefusedMemberForm['form'][] {
   const { id, role, status } = member;
   const mayChange = principal.scopes.includes('account:write') && hasRankOver(principal, role);
   if (!mayChange || status === 'removed') return [];
@@ -28,96 +24,65 @@ export function shownForms(member: Member, principal: SignedIn['context']['princ
 
 interface MemberFormsProps {
   member: Member;
-  principal: SignedIn['context']['principal'];
+  principal: UserPrincipal;
   /** Which forms are shown. */
-  shown: RefusedForm['form'][];
-  refused: RefusedForm | undefined;
+  shown: RefusedMemberForm['form'][];
+  refused: RefusedMemberForm | undefined;
 }
 
 /** The forms that change a member. */
 export function MemberForms({ member, principal, shown, refused }: MemberFormsProps) {
   const { id } = member;
   const path = `/console/members/${id}`;
-  const refusalAt = (form: RefusedForm['form']) => (refused?.form === form ? refused.refusal : undefined);
-  const change = refusalAt('change');
-  const typed = change && refused?.typed;
   return (
     <>
       {shown.includes('invitation') && (
-        <section class="card" aria-labelledby="invitation-title">
-          <h2 id="invitation-title">Invitation</h2>
+        <Section name="invitation" title="Invitation">
           <p>This person has not joined yet. If the address got lost, make a new one: the old one ends.</p>
-          <Form action={`${path}/invitation`} refusal={refusalAt('invitation')}>
-            <div class="actions">
-              <button type="submit">Make a new invitation</button>
-            </div>
+          <Form action={`${path}/invitation`} refusal={refusalAt(refused, 'invitation')}>
+            <Submit label="Make a new invitation" />
           </Form>
-        </section>
+        </Section>
       )}
-      <section class="card" aria-labelledby="change-title">
-        <h2 id="change-title">Name and role</h2>
-        <Form action={path} refusal={change}>
+      <Section name="change" title="Name and role">
+        <Form action={path} refusal={refusalAt(refused, 'change')}>
           <ShownState updatedAt={member.updated_at} />
-          <TextField
-            label="Name"
-            name="name"
-            value={typed?.name ?? member.name ?? ''}
-            autocomplete="off"
-            maxlength={255}
-            refusal={change}
-          />
-          <RoleChoice roles={grantableRoles(principal)} value={typed?.role ?? member.role} refusal={change} />
-          <div class="actions">
-            <button type="submit">Save</button>
-          </div>
+          <TextField label="Name" name="name" value={member.name ?? ''} autocomplete="off" maxlength={255} />
+          <RoleChoice roles={grantableRoles(principal)} value={member.role} />
+          <Submit label="Save" />
         </Form>
-      </section>
-      {shown.includes('status') && <StatusForm path={path} member={member} refusal={refusalAt('status')} />}
-      {shown.includes('removal') && (
-        <RemovalForm path={path} member={member} refusal={refusalAt('removal')} typed={refused?.typed} />
-      )}
+      </Section>
+      {shown.includes('status') && <StatusForm member={member} refusal={refusalAt(refused, 'status')} />}
+      {shown.includes('removal') && <RemovalForm member={member} refusal={refusalAt(refused, 'removal')} />}
       {id === principal.member?.id && <p class="soft">Another owner or admin can suspend or remove you.</p>}
     </>
   );
 }
 
-interface StatusFormProps {
-  path: string;
+interface MemberFormProps {
   member: Member;
   refusal: Refusal | undefined;
 }
 
-function StatusForm({ path, member, refusal }: StatusFormProps) {
+function StatusForm({ member, refusal }: MemberFormProps) {
   const isSuspended = member.status === 'suspended';
   return (
-    <section class="card" aria-labelledby="status-title">
-      <h2 id="status-title">{isSuspended ? 'Suspended' : 'Suspend'}</h2>
+    <Section name="status" title={isSuspended ? 'Suspended' : 'Suspend'}>
       <p>
         {isSuspended
           ? 'They have no access. Once active again, they sign in as before. Their old user tokens stay deleted.'
           : 'Takes away their access until somebody gives it back. Their sessions and user tokens end at once, for good.'}
       </p>
-      <Form action={`${path}/status`} refusal={refusal}>
+      <Form action={`/console/members/${member.id}/status`} refusal={refusal}>
         <ShownState updatedAt={member.updated_at} />
         <input type="hidden" name="status" value={isSuspended ? 'active' : 'suspended'} />
-        <div class="actions">
-          <button type="submit" class={isSuspended ? undefined : 'danger'}>
-            {isSuspended ? 'Activate' : 'Suspend'}
-          </button>
-        </div>
+        <Submit label={isSuspended ? 'Activate' : 'Suspend'} kind={isSuspended ? undefined : 'danger'} />
       </Form>
-    </section>
+    </Section>
   );
 }
 
-interface RemovalFormProps {
-  path: string;
-  member: Member;
-  refusal: Refusal | undefined;
-  typed: Typed | undefined;
-}
-
-function RemovalForm({ path, member, refusal, typed }: RemovalFormProps) {
+function RemovalForm({ member, refusal }: MemberFormProps) {
   return (
     <section class="card">
       <details open={refusal !== undefined}>
@@ -128,21 +93,15 @@ function RemovalForm({ path, member, refusal, typed }: RemovalFormProps) {
             This is for good. Their sessions, user tokens, passkeys and any open invitation end at once. What they
             decided stands, and the log still names them.
           </p>
-          <Form action={`${path}/remove`} refusal={refusal}>
+          <Form action={`/console/members/${member.id}/remove`} refusal={refusal}>
             <TextField
               label="To confirm, type their name or e-mail"
               name="confirm"
               hint={<Written text={member.email ?? memberName(member)} />}
-              value={refusal && typed?.confirm}
               autocomplete="off"
-              refusal={refusal}
               required
             />
-            <div class="actions">
-              <button type="submit" class="danger">
-                Remove
-              </button>
-            </div>
+            <Submit label="Remove" kind="danger" />
           </Form>
         </div>
       </details>

@@ -6,15 +6,13 @@ import { listAgents } from '../../agents/list';
 import { listActivity } from '../../audit/list-activity';
 import type { LoadedRows } from '../../http/access';
 import { ActivityList } from '../activity/activity-list';
-import { batchReads } from '../frame/batched-reader';
 import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
-import { Badge } from '../parts/badge';
-import { Facts } from '../parts/list';
-import { Written } from '../parts/text';
-import { Time, TimeSince } from '../parts/time';
+import { Facts, Section } from '../parts/blocks';
+import { Alert } from '../parts/form';
+import { Badge, Time, TimeSince, Written, WrittenLink } from '../parts/inline';
 import type { ConsoleContext } from '../session/access';
-import { MemberForms, type RefusedForm, shownForms } from './member-forms';
+import { MemberForms, type RefusedMemberForm, shownForms } from './member-forms';
 import { ROLE_SUMMARIES } from './roles';
 import { memberName, signInWords } from './words';
 
@@ -38,11 +36,10 @@ export async function showMember(c: MemberContext): Promise<Response> {
 export async function sendMember(
   c: MemberContext,
   loaded: LoadedRows<Queries>,
-  refused?: RefusedForm,
+  refused?: RefusedMemberForm,
 ): Promise<Response> {
-  const { context: signedIn } = c.var.signedIn;
-  const { principal } = signedIn;
-  const context = { ...signedIn, reader: batchReads(signedIn.reader) };
+  const { context } = c.var.signedIn;
+  const { principal } = context;
   const row = requireMember(loaded.member);
   const mayReadAgents = principal.scopes.includes('agents:read');
   const [member, agents, activity, names] = await Promise.all([
@@ -56,29 +53,20 @@ export async function sendMember(
   const isOwner = member.role === 'owner' && member.status !== 'removed' && principal.scopes.includes('account:write');
   const children = (
     <>
-      {refused && !shown.includes(refused.form) && (
-        <p class="notice bad" role="alert">
-          {refused.refusal.detail}
-        </p>
-      )}
+      {refused && !shown.includes(refused.form) && <Alert>{refused.refusal.detail}</Alert>}
       <div class="decision">
         <div class="about">
-          <Who member={member} now={context.runtime.now()} />
+          <Who member={member} />
           {owned.length > 0 && <OwnedAgents agents={owned} />}
           {member.passkeys && member.status !== 'invited' && <Passkeys passkeys={member.passkeys} />}
           {activity && (
-            <section aria-labelledby="latest" class="part">
-              <h2 id="latest">What they did last</h2>
-              {activity.data.length === 0 ? (
-                <p class="soft">Nothing yet.</p>
-              ) : (
-                <ActivityList records={activity.data} names={names} scopes={principal.scopes} />
-              )}
+            <Section name="latest" title="What they did last" class="part">
+              {activity.data.length === 0 ? <p class="soft">Nothing yet.</p> : <ActivityList records={activity.data} />}
               <p class="actions">
                 {activity.has_more && <a href={`/console/activity?actor=${member.id}`}>Everything they did</a>}
                 <a href={`/console/activity?target=${member.id}`}>What was done to this member</a>
               </p>
-            </section>
+            </Section>
           )}
         </div>
         <div class="deciding">
@@ -88,29 +76,20 @@ export async function sendMember(
       </div>
     </>
   );
-  const heading = (
-    <>
-      <Written text={memberName(member)} /> <Badge state={member.status} />
-    </>
-  );
-  return sendPage(c, { title: memberName(member), heading, children }, refused?.refusal.status);
+  const heading = [<Written text={memberName(member)} />, ' ', <Badge state={member.status} />];
+  return sendPage(c, { title: memberName(member), heading, names, status: refused?.refusal.status, children });
 }
 
-function Who({ member, now }: { member: MemberDetails; now: number }) {
+function Who({ member }: { member: MemberDetails }) {
   const { id, email, role, last_seen_at, created_at, status, updated_at } = member;
   return (
     <div class="card">
       <Facts
         facts={[
           email !== null && ['E-mail', <Written text={email} />],
-          [
-            'Role',
-            <>
-              {role} <small>{ROLE_SUMMARIES[role]}</small>
-            </>,
-          ],
+          ['Role', [role, ' ', <small>{ROLE_SUMMARIES[role]}</small>]],
           status !== 'removed' && ['Signs in with', signInWords(member)],
-          ['Last seen', last_seen_at === null ? 'never' : <TimeSince at={last_seen_at} now={now} />],
+          ['Last seen', last_seen_at === null ? 'never' : <TimeSince at={last_seen_at} />],
           ['Invited', <Time at={created_at} />],
           status === 'removed' && ['Removed', <Time at={updated_at} />],
           ['Id', <code>{id}</code>],
@@ -122,26 +101,22 @@ function Who({ member, now }: { member: MemberDetails; now: number }) {
 
 function OwnedAgents({ agents }: { agents: readonly Agent[] }) {
   return (
-    <section aria-labelledby="agents" class="part">
-      <h2 id="agents">Agents they are responsible for</h2>
+    <Section name="agents" title="Agents they are responsible for" class="part">
       <ul class="lines card">
         {agents.map(({ id, name, is_active }) => (
           <li>
-            <a href={`/console/agents/${id}`}>
-              <Written text={name} />
-            </a>
+            <WrittenLink href={`/console/agents/${id}`} text={name} />
             <Badge state={is_active ? 'on' : 'off'} />
           </li>
         ))}
       </ul>
-    </section>
+    </Section>
   );
 }
 
 function Passkeys({ passkeys }: { passkeys: readonly Passkey[] }) {
   return (
-    <section aria-labelledby="passkeys" class="part">
-      <h2 id="passkeys">Passkeys</h2>
+    <Section name="passkeys" title="Passkeys" class="part">
       {passkeys.length === 0 ? (
         <p class="soft">None.</p>
       ) : (
@@ -152,11 +127,7 @@ function Passkeys({ passkeys }: { passkeys: readonly Passkey[] }) {
                 <Written text={name} />
                 <small>
                   added <Time at={added_at} />
-                  {removed_at !== null && (
-                    <>
-                      , removed <Time at={removed_at} />
-                    </>
-                  )}
+                  {removed_at !== null && [', removed ', <Time at={removed_at} />]}
                 </small>
               </span>
               {removed_at !== null && <Badge state="removed" />}
@@ -164,6 +135,6 @@ function Passkeys({ passkeys }: { passkeys: readonly Passkey[] }) {
           ))}
         </ul>
       )}
-    </section>
+    </Section>
   );
 }

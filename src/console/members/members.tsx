@@ -2,17 +2,12 @@ import { listMembers } from '../../accounts/members/list';
 import type { Member } from '../../accounts/members/member';
 import { MEMBER_ROLES, MEMBER_STATUSES, type MemberStatus } from '../../db/schema';
 import { sendPage } from '../frame/page';
-import { Badge } from '../parts/badge';
+import { Empty, LinkButton, NextPage, PAGE_SIZE, Tabs, withParameters } from '../parts/blocks';
 import { ListFilter } from '../parts/form';
-import { Empty, NextPage, withParameters } from '../parts/list';
-import { Written } from '../parts/text';
-import { TimeSince } from '../parts/time';
+import { Badge, TimeSince, Written, WrittenLink } from '../parts/inline';
 import type { ConsoleContext } from '../session/access';
 import { RoleTable } from './roles';
 import { memberName, signInWords } from './words';
-
-/** How many members a page has. */
-const LIMIT = 50;
 
 const VIEWS: readonly [status: MemberStatus | null, label: string][] = [
   [null, 'All'],
@@ -25,11 +20,11 @@ const VIEWS: readonly [status: MemberStatus | null, label: string][] = [
 /** Shows the people of the account, newest first; removed ones only if the address asks for them. */
 export async function showMembers(c: ConsoleContext): Promise<Response> {
   const { context } = c.var.signedIn;
-  const { principal, runtime } = context;
+  const { principal } = context;
   const role = MEMBER_ROLES.find((role) => role === c.req.query('role'));
   const status = MEMBER_STATUSES.find((status) => status === c.req.query('status'));
   const cursor = c.req.query('cursor') || undefined;
-  const page = await listMembers(context, { limit: LIMIT, role, status, cursor });
+  const page = await listMembers(context, { limit: PAGE_SIZE, role, status, cursor });
   const address = new URL(c.req.url);
   const children = (
     <>
@@ -44,21 +39,15 @@ export async function showMembers(c: ConsoleContext): Promise<Response> {
           kept={{ status: status }}
         />
         {principal.scopes.includes('account:write') && (
-          <a class="button" href="/console/members/new">
-            Invite a member
-          </a>
+          <LinkButton href="/console/members/new" label="Invite a member" />
         )}
       </div>
-      <nav class="tabs" aria-label="Members by status">
-        {VIEWS.map(([view, label]) => (
-          <a
-            href={withParameters(address, { status: view, cursor: null })}
-            aria-current={view === (status ?? null) ? 'page' : undefined}
-          >
-            {label}
-          </a>
-        ))}
-      </nav>
+      <Tabs
+        label="Members by status"
+        tabs={VIEWS}
+        current={status ?? null}
+        address={(view) => withParameters(address, { status: view, cursor: null })}
+      />
       {page.data.length === 0 ? (
         <Empty title="There is no such member.">
           {role && <a href={withParameters(address, { role: null, cursor: null })}>Show members with any role</a>}
@@ -66,7 +55,7 @@ export async function showMembers(c: ConsoleContext): Promise<Response> {
       ) : (
         <ul class="requests">
           {page.data.map((member) => (
-            <MemberRow member={member} now={runtime.now()} isCaller={member.id === principal.member?.id} />
+            <MemberRow member={member} isCaller={member.id === principal.member?.id} />
           ))}
         </ul>
       )}
@@ -77,14 +66,12 @@ export async function showMembers(c: ConsoleContext): Promise<Response> {
   return sendPage(c, { title: 'Members', children });
 }
 
-function MemberRow({ member, now, isCaller }: { member: Member; now: number; isCaller: boolean }) {
+function MemberRow({ member, isCaller }: { member: Member; isCaller: boolean }) {
   const { id, name, email, role, status, last_seen_at } = member;
   return (
     <li class="request" data-row>
       <div class="what">
-        <a href={`/console/members/${id}`}>
-          <Written text={memberName(member)} />
-        </a>
+        <WrittenLink href={`/console/members/${id}`} text={memberName(member)} />
         {isCaller && ' (you)'}
         {name !== null && email !== null && (
           <p class="soft">
@@ -96,12 +83,7 @@ function MemberRow({ member, now, isCaller }: { member: Member; now: number; isC
         {role} <Badge state={status} />
         <p class="soft">
           {signInWords(member)}
-          {last_seen_at !== null && (
-            <>
-              {', seen '}
-              <TimeSince at={last_seen_at} now={now} />
-            </>
-          )}
+          {last_seen_at !== null && [', seen ', <TimeSince at={last_seen_at} />]}
         </p>
       </div>
     </li>

@@ -1,8 +1,8 @@
 import { MEMBER_ROLES, type MemberRole } from '../../db/schema';
 import type { Scope } from '../../http/context';
 import { ROLE_SCOPES } from '../../http/roles';
-import type { Refusal } from '../frame/form';
-import { Table } from '../parts/list';
+import { Table } from '../parts/blocks';
+import { FieldGroup, RadioButton, useTyped } from '../parts/form';
 
 /** What a role is for, in one sentence. */
 export const ROLE_SUMMARIES: Record<MemberRole, string> = {
@@ -49,31 +49,19 @@ function may(role: MemberRole, scope: Scope | null): boolean {
   return scope === null ? role === 'owner' : ROLE_SCOPES[role].includes(scope);
 }
 
-interface RoleChoiceProps {
-  roles: readonly MemberRole[];
-  value: string | undefined;
-  refusal: Refusal | undefined;
-}
-
 /** A field with which a role is chosen, each with what it is for. */
-export function RoleChoice({ roles, value, refusal }: RoleChoiceProps) {
-  const fault = refusal?.faults.get('role');
+export function RoleChoice({ roles, value }: { roles: readonly MemberRole[]; value?: string }) {
+  const shown = useTyped('role', value);
   return (
-    <fieldset aria-describedby={fault && 'role-fault'}>
-      <legend>Role</legend>
+    <FieldGroup legend="Role" name="role">
       {roles.map((role) => (
-        <label class="check">
-          <input type="radio" name="role" value={role} checked={role === value} required />
-          <span>
-            {role} <small>{ROLE_SUMMARIES[role]}</small>
-          </span>
-        </label>
+        <RadioButton
+          name="role"
+          value={role}
+          checked={role === shown}
+          label={[role, ' ', <small>{ROLE_SUMMARIES[role]}</small>]}
+        />
       ))}
-      {fault && (
-        <p class="fault" id="role-fault">
-          {fault}
-        </p>
-      )}
-    </fieldset>
+    </FieldGroup>
   );
 }

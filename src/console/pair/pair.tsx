@@ -1,17 +1,27 @@
+import { Hono } from 'hono';
 import { PAIRED_TOKEN_LIFETIME, pairedScopes } from '../../accounts/pairing/paired-token';
 import { invalidRequest } from '../../errors';
+import type { AppEnv } from '../../http/context';
+import { query } from '../../http/input';
 import { makePairingCode } from '../../http/pairing-code';
 import { formatTime } from '../../lib/time';
 import { readForm } from '../frame/form';
 import { sendPage } from '../frame/page';
+import { usePage } from '../frame/page-context';
 import { isFresh } from '../me/fresh-sign-in';
-import { SCOPE_WORDS } from '../me/scope-words';
+import { SCOPE_WORDS } from '../me/tokens';
+import { Facts } from '../parts/blocks';
 import { Action, Form } from '../parts/form';
-import { Facts } from '../parts/list';
-import { Code, Written } from '../parts/text';
-import { Time } from '../parts/time';
-import { type ConsoleContext, requirePerson, type SignedIn } from '../session/access';
-import { formTarget, type PairingRequest } from './request';
+import { Code, Time, Written } from '../parts/inline';
+import { type ConsoleContext, consoleAccess, consoleRoute, requirePerson, type SignedIn } from '../session/access';
+import { formTarget, PairingRequest } from './request';
+
+const PATH = '/console/pair';
+
+/** The page that confirms a pairing. Invalid query parameters are refused before anybody has to sign in. */
+export const pairRoutes = new Hono<AppEnv>()
+  .get(PATH, consoleRoute, query(PairingRequest), consoleAccess(null), (c) => showPairing(c, c.req.valid('query')))
+  .post(PATH, consoleRoute, query(PairingRequest), consoleAccess(null), (c) => decidePairing(c, c.req.valid('query')));
 
 /**
  * Asks the member who is signed in whether a program on the same computer may have a user token.
@@ -53,7 +63,7 @@ function sendBack(
 }
 
 function sendPairing(c: ConsoleContext, request: PairingRequest, status = 200): Response {
-  const { signedIn, runtime } = c.var;
+  const { signedIn } = c.var;
   const { pathname, search } = new URL(c.req.url);
   const page = pathname + search;
   const canConfirm = isFresh(signedIn);
@@ -64,7 +74,7 @@ function sendPairing(c: ConsoleContext, request: PairingRequest, status = 200): 
         person led you here, deny.
       </p>
       <section class="card" aria-label="What you confirm">
-        <Terms request={request} signedIn={signedIn} expiresAt={formatTime(runtime.now() + PAIRED_TOKEN_LIFETIME)} />
+        <Terms request={request} signedIn={signedIn} />
       </section>
       {!canConfirm && (
         <div class="bar">
@@ -89,17 +99,11 @@ function sendPairing(c: ConsoleContext, request: PairingRequest, status = 200): 
     </>
   );
   const title = 'Let a program act as you?';
-  return sendPage(c, { title, isNarrow: true, children, formTarget: formTarget(request) }, status);
-}
-
-interface TermsProps {
-  request: PairingRequest;
-  signedIn: SignedIn;
-  expiresAt: string;
+  return sendPage(c, { title, isNarrow: true, status, children, formTarget: formTarget(request) });
 }
 
 /** What the program gets. */
-function Terms({ request: { name, redirect_uri }, signedIn, expiresAt }: TermsProps) {
+function Terms({ request: { name, redirect_uri }, signedIn }: { request: PairingRequest; signedIn: SignedIn }) {
   const { member } = signedIn.context.principal;
   return (
     <>
@@ -119,14 +123,12 @@ function Terms({ request: { name, redirect_uri }, signedIn, expiresAt }: TermsPr
           ['Waits at', <Code text={new URL(redirect_uri).origin} />],
           [
             'Acts as',
-            <>
-              <bdi>{signedIn.names.caller}</bdi>, {member?.role} of <bdi>{signedIn.names.account}</bdi>
-            </>,
+            [<bdi>{signedIn.names.caller}</bdi>, ', ', member?.role, ' of ', <bdi>{signedIn.names.account}</bdi>],
           ],
           [
             'Until',
             <>
-              <Time at={expiresAt} />
+              <Time at={formatTime(usePage().now + PAIRED_TOKEN_LIFETIME)} />
               <small>
                 That is in 30 days. You can delete the token before, at <a href="/console/me">My sign-in</a>.
               </small>

@@ -9,6 +9,13 @@ export function limitTexts(scope: JsonObject, path = ''): [name: string, value: 
   });
 }
 
+/** The limits of a scope in one line. */
+export function limitsText(scope: JsonObject): string {
+  return limitTexts(scope)
+    .map(([name, value]) => `${name} ${value}`)
+    .join(', ');
+}
+
 /** A value of a scope for people. */
 export function valueText(value: Json | undefined): string {
   if (value === undefined) return '–';

@@ -13,18 +13,15 @@ import { evaluatePolicies } from '../../permissions/policies/evaluate';
 import { MAX_POLICIES, selectActivePolicies } from '../../permissions/policies/policy';
 import { selectPasskeys } from '../../permissions/reviews/statement';
 import { standingOf } from '../../permissions/reviews/voter';
-import { batchReads } from '../frame/batched-reader';
 import type { Form, Refusal } from '../frame/form';
 import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
 import { Keys } from '../inbox/keys';
-import { Badge } from '../parts/badge';
-import { Facts } from '../parts/list';
-import { Code, JsonText, Written, WrittenText } from '../parts/text';
-import { Time, TimeLeft, TimeSince } from '../parts/time';
-import type { ConsoleContext, SignedInRequest } from '../session/access';
+import { ForPrograms, Section } from '../parts/blocks';
+import { Badge, Code, JsonText, Time, TimeLeft, TimeSince, Written, WrittenLink, WrittenText } from '../parts/inline';
+import type { PreloadedContext, SignedInRequest } from '../session/access';
 import { DecisionForm } from './decision-form';
-import { hasNarrowedScope } from './limits-form';
+import { hasNarrowedScope } from './limits-fields';
 import { LimitsTable } from './limits-table';
 import { Outcome } from './outcome';
 import { PolicyWeighing } from './policy-weighing';
@@ -44,7 +41,7 @@ export async function cardInPath(c: RequestContext, reader: Reader, owner: SQL<n
   };
 }
 
-export type CardContext = ConsoleContext<Awaited<ReturnType<typeof cardInPath>>>;
+export type CardContext = PreloadedContext<typeof cardInPath>;
 
 /** Loads what the preload of a card loads, to show the card again after a decision was refused. */
 export async function loadCard(c: SignedInRequest): Promise<CardContext['var']['loaded']> {
@@ -74,15 +71,13 @@ export async function sendCard(
   loaded: CardContext['var']['loaded'],
   refused?: { refusal: Refusal; form: Form },
 ): Promise<Response> {
-  const { context: signedIn } = c.var.signedIn;
-  const { principal, runtime } = signedIn;
+  const { context } = c.var.signedIn;
+  const { principal, runtime } = context;
   const row = requirePermission(principal, loaded.permission?.[0]);
-  const now = runtime.now();
-  const permission = presentPermission(row, now, principal);
+  const permission = presentPermission(row, runtime.now(), principal);
   const { input, preview } = presentContents(row);
   const { action, resource, scope, agent_id } = permission;
 
-  const context = { ...signedIn, reader: batchReads(signedIn.reader) };
   const account = sql<number>`${principal.account.number}`;
   const isPending = permission.status === 'pending';
   const maySeePolicies = principal.scopes.includes('policies:read');
@@ -102,126 +97,110 @@ export async function sendCard(
   const standing = standingOf(row.review, loaded.voter?.[0], principal.member?.id);
   const title = permission.title ?? `${action} on ${resource}`;
 
-  return sendPage(
-    c,
-    {
-      title,
-      heading:
-        permission.title === null ? (
-          <Written text={title} />
-        ) : (
-          <>
-            <span class="says">Agent says: </span>
-            <Written text={title} />
-          </>
-        ),
-      children: (
-        <>
-          <div class="card-top">
-            <p>
-              <strong>
-                <a href={`/console/agents/${agent_id}`}>
-                  <Written text={agentName} />
-                </a>
-              </strong>{' '}
-              asks for <Code text={action} /> on{' '}
-              <strong>
-                <Written text={resource} />
-              </strong>
-            </p>
-            <p class="actions">
-              <Badge state={permission.status} />
-              {isPending && (
-                <span>
-                  <TimeLeft until={permission.expires_at} now={now} /> to decide
-                </span>
-              )}
-              <span class="soft">
-                asked <TimeSince at={permission.created_at} now={now} />
-              </span>
-            </p>
-          </div>
-          <div class="decision">
-            <div class="about">
-              {permission.reason && (
-                <blockquote class="card">
-                  <p class="hint">Why, in the agent’s own words</p>
-                  <WrittenText text={permission.reason} label="Why" />
-                </blockquote>
-              )}
-              {preview && hasMoreThanTitle(preview) && <PreviewCard preview={preview} />}
-              <section class="card" aria-labelledby="limits-title">
-                <h2 id="limits-title">Limits</h2>
-                <p class="hint">{limitsHint(permission, row.maxUses)}</p>
-                <LimitsTable row={row} />
-              </section>
-              <section class="card" aria-labelledby="input-title">
-                <h2 id="input-title">Arguments</h2>
-                {input !== null ? (
-                  <>
-                    <p class="hint">
-                      The agent may do it only with exactly these arguments.
-                      {hasNarrowedScope(row) &&
-                        ' The agent wrote them before the limits were lowered: if they exceed what is left, it has to ask again.'}
-                    </p>
-                    <JsonText value={input} label="The arguments as JSON" />
-                  </>
-                ) : (
-                  <p>
-                    {permission.input_digest
-                      ? 'Not shown: the agent sent only a digest of its arguments. It may do it with exactly those, but nobody has seen them. If the limits do not say enough, deny it and ask for the arguments.'
-                      : `The agent sent no arguments, so only the limits are binding.${preview ? ' What it says it will do is not checked.' : ''}`}
-                  </p>
-                )}
-              </section>
-            </div>
-            <div class="deciding">
-              {permission.review && <Votes review={permission.review} {...{ row, names, standing }} />}
-              {isPending ? (
-                <DecisionForm
-                  {...{ row, standing, mayDecide, principal, names, ...refused }}
-                  hasPasskey={(loaded.passkeys ?? []).length > 0}
-                  mayMakeRule={maySeePolicies && principal.scopes.includes('policies:write')}
-                />
-              ) : (
-                <Outcome
-                  {...{ permission, names, refusal: refused?.refusal, next: mayDecide ? next.data[0] : undefined }}
-                  isWithdrawn={row.status === 'expired' && row.updatedAt < row.expiresAt}
-                />
-              )}
-              {maySeePolicies && (
-                <PolicyWeighing
-                  {...evaluatePolicies(policies, { agentId: agent_id, action, resource, scope })}
-                  policies={policies}
-                />
-              )}
-            </div>
-          </div>
-          <SimilarRequests
-            permissions={similar.data.filter(({ id }) => id !== row.id).slice(0, SIMILAR)}
-            names={names}
-          />
-          <Story entries={story.data} names={names} />
-          <details class="card">
-            <summary>For programs</summary>
-            <Facts
-              facts={[
-                ['Permission', <Code text={row.id} />],
-                ['Agent', <Code text={agent_id} />],
-                ['External id', permission.external_id ? <Code text={permission.external_id} /> : '–'],
-                ['Digest of the arguments', permission.input_digest ? <Code text={permission.input_digest} /> : '–'],
-                ['Digest of the preview', permission.preview_digest ? <Code text={permission.preview_digest} /> : '–'],
-                ['Asked', <Time at={permission.created_at} />],
-                ['Expires undecided', <Time at={permission.expires_at} />],
-              ]}
-            />
-          </details>
-          <Keys />
-        </>
+  return sendPage(c, {
+    title,
+    names,
+    heading:
+      permission.title === null ? (
+        <Written text={title} />
+      ) : (
+        [<span class="says">Agent says: </span>, <Written text={title} />]
       ),
-    },
-    refused?.refusal.status ?? 200,
-  );
+    status: refused?.refusal.status,
+    children: (
+      <>
+        <div class="card-top">
+          <p>
+            <strong>
+              <WrittenLink href={`/console/agents/${agent_id}`} text={agentName} />
+            </strong>{' '}
+            asks for <Code text={action} /> on{' '}
+            <strong>
+              <Written text={resource} />
+            </strong>
+          </p>
+          <p class="actions">
+            <Badge state={permission.status} />
+            {isPending && (
+              <span>
+                <TimeLeft until={permission.expires_at} /> to decide
+              </span>
+            )}
+            <span class="soft">
+              asked <TimeSince at={permission.created_at} />
+            </span>
+          </p>
+        </div>
+        <div class="decision">
+          <div class="about">
+            {permission.reason && (
+              <blockquote class="card">
+                <p class="hint">Why, in the agent’s own words</p>
+                <WrittenText text={permission.reason} label="Why" />
+              </blockquote>
+            )}
+            {preview && hasMoreThanTitle(preview) && <PreviewCard preview={preview} />}
+            <Section name="limits" title="Limits">
+              <p class="hint">{limitsHint(permission, row.maxUses)}</p>
+              <LimitsTable row={row} />
+            </Section>
+            <Section name="input" title="Arguments">
+              {input !== null ? (
+                <>
+                  <p class="hint">
+                    The agent may do it only with exactly these arguments.
+                    {hasNarrowedScope(row) &&
+                      ' The agent wrote them before the limits were lowered: if they exceed what is left, it has to ask again.'}
+                  </p>
+                  <JsonText value={input} label="The arguments as JSON" />
+                </>
+              ) : (
+                <p>
+                  {permission.input_digest
+                    ? 'Not shown: the agent sent only a digest of its arguments. It may do it with exactly those, but nobody has seen them. If the limits do not say enough, deny it and ask for the arguments.'
+                    : `The agent sent no arguments, so only the limits are binding.${preview ? ' What it says it will do is not checked.' : ''}`}
+                </p>
+              )}
+            </Section>
+          </div>
+          <div class="deciding">
+            {permission.review && <Votes review={permission.review} {...{ row, standing }} />}
+            {isPending ? (
+              <DecisionForm
+                {...{ row, standing, principal, ...refused }}
+                hasPasskey={(loaded.passkeys ?? []).length > 0}
+              />
+            ) : (
+              <Outcome
+                {...{ permission, refusal: refused?.refusal, next: mayDecide ? next.data[0] : undefined }}
+                isWithdrawn={row.status === 'expired' && row.updatedAt < row.expiresAt}
+              />
+            )}
+            {maySeePolicies && (
+              <PolicyWeighing
+                {...evaluatePolicies(policies, { agentId: agent_id, action, resource, scope })}
+                policies={policies}
+              />
+            )}
+          </div>
+        </div>
+        <SimilarRequests permissions={similar.data.filter(({ id }) => id !== row.id).slice(0, SIMILAR)} />
+        <Story entries={story.data} />
+        <ForPrograms
+          facts={[
+            ['Permission', <Code text={row.id} />],
+            ['Agent', <Code text={agent_id} />],
+            ['External id', permission.external_id ? <Code text={permission.external_id} /> : '–'],
+            ['Digest of the arguments', permission.input_digest ? <Code text={permission.input_digest} /> : '–'],
+            ['Digest of the preview', permission.preview_digest ? <Code text={permission.preview_digest} /> : '–'],
+            ['Asked', <Time at={permission.created_at} />],
+            ['Expires undecided', <Time at={permission.expires_at} />],
+          ]}
+        />
+        <Keys />
+      </>
+    ),
+  });
 }
 
 /** What the limits of a request mean in its state. */

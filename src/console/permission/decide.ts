@@ -11,9 +11,9 @@ import { type permissionInPath, type ReviewedPermission, requirePermission } fro
 import { getStatement, selectPasskeys } from '../../permissions/reviews/statement';
 import { revokeToken } from '../../permissions/tokens/revoke';
 import { type Form, readForm, refusalOf, validate } from '../frame/form';
-import type { ConsoleContext } from '../session/access';
+import type { PreloadedContext } from '../session/access';
 import { loadCard, sendCard } from './card';
-import { readLimits } from './limits-form';
+import { readLimits } from './limits-fields';
 
 /** The preload of a decision that a form sends: as `decisionInPath`, for a form instead of a JSON body. */
 export async function decisionInForm(c: RequestContext, reader: Reader, owner: SQL<number>, callerId: SQL) {
@@ -28,8 +28,8 @@ export async function statementInForm(c: RequestContext, reader: Reader, owner: 
   return { ...state, passkeys: selectPasskeys(reader, owner, callerId) };
 }
 
-type DecisionContext = ConsoleContext<Awaited<ReturnType<typeof decisionInForm>>>;
-type StatementContext = ConsoleContext<Awaited<ReturnType<typeof statementInForm>>>;
+type DecisionContext = PreloadedContext<typeof decisionInForm>;
+type StatementContext = PreloadedContext<typeof statementInForm>;
 
 /** Approves or denies as the form of the decision card says. If that is refused, shows the card again and why. */
 export async function decide(c: DecisionContext): Promise<Response> {
@@ -47,7 +47,7 @@ export async function decide(c: DecisionContext): Promise<Response> {
 }
 
 /** Revokes the token of the permission in the path. */
-export async function revoke(c: ConsoleContext<Awaited<ReturnType<typeof permissionInPath>>>): Promise<Response> {
+export async function revoke(c: PreloadedContext<typeof permissionInPath>): Promise<Response> {
   const { context } = c.var.signedIn;
   const row = requirePermission(context.principal, c.var.loaded.permission?.[0]);
   await revokeToken(context, { permission: row, via: 'console' });

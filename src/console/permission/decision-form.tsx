@@ -1,14 +1,16 @@
 import type { Child } from 'hono/jsx';
 import type { UserPrincipal } from '../../http/context';
+import { duration } from '../../lib/duration';
+import { SECOND } from '../../lib/time';
 import type { ReviewedPermission } from '../../permissions/permission';
 import type { Standing } from '../../permissions/reviews/voter';
 import type { Form, Refusal } from '../frame/form';
-import type { Names } from '../frame/names';
 import { CsrfField } from '../frame/page';
-import { TextField } from '../parts/form';
-import { Written } from '../parts/text';
-import { ApprovalEffect } from './approval-effect';
-import { LimitsFields } from './limits-fields';
+import { usePage } from '../frame/page-context';
+import { Section } from '../parts/blocks';
+import { RefusalProvider, TextField } from '../parts/form';
+import { Written } from '../parts/inline';
+import { hasNarrowedScope, LimitsFields } from './limits-fields';
 
 const REASONS = [
   'Looks right',
@@ -22,41 +24,21 @@ const REASONS = [
 interface DecisionFormProps {
   row: ReviewedPermission;
   standing: Standing;
-  /** Whether the scopes of the member who sees the form allow decisions. */
-  mayDecide: boolean;
   principal: UserPrincipal;
-  mayMakeRule: boolean;
   hasPasskey: boolean;
-  names: Names;
   refusal?: Refusal;
   /** The form as it was sent and refused. */
   form?: Form;
 }
 
 /** The form with which a person decides: approve as asked or with narrower limits, or deny. */
-export function DecisionForm(props: DecisionFormProps) {
-  const { row, standing, mayDecide, principal, mayMakeRule, hasPasskey, refusal, form } = props;
-  if (!mayDecide) {
+export function DecisionForm({ row, standing, principal, hasPasskey, refusal, form }: DecisionFormProps) {
+  const { may } = usePage();
+  const obstacle = obstacleOf(may('permissions:decide'), standing, principal);
+  if (obstacle !== null) {
     return (
       <Panel refusal={refusal}>
-        <p>
-          It waits for a decision.{' '}
-          {principal.token === null
-            ? 'Your role cannot decide: an approver, admin or owner can.'
-            : 'The user token with which you signed in cannot decide. Sign in with a passkey.'}
-        </p>
-      </Panel>
-    );
-  }
-  if (standing === 'others') {
-    return (
-      <Panel refusal={refusal}>
-        <p>
-          It waits for its reviewers.{' '}
-          {principal.member
-            ? 'You are not one of them, so you can neither approve nor deny it.'
-            : 'They are members: a token of the account can neither approve nor deny it. Sign in with a passkey.'}
-        </p>
+        <p>{obstacle}</p>
       </Panel>
     );
   }
@@ -80,39 +62,35 @@ export function DecisionForm(props: DecisionFormProps) {
         <button type="submit" disabled hidden>
           Nothing
         </button>
-        {mayApprove && <LimitsFields row={row} refusal={refusal} typed={typed} />}
-        <TextField
-          label="Reason"
-          name="reason"
-          hint="Optional. The agent sees it, and the log keeps it."
-          maxlength={1000}
-          list="reasons"
-          autocomplete="off"
-          value={form?.text('reason')}
-          refusal={refusal}
-        />
+        <RefusalProvider value={refusal}>
+          {mayApprove && <LimitsFields row={row} typed={typed} />}
+          <TextField
+            label="Reason"
+            name="reason"
+            hint="Optional. The agent sees it, and the log keeps it."
+            maxlength={1000}
+            list="reasons"
+            autocomplete="off"
+            value={form?.text('reason')}
+          />
+        </RefusalProvider>
         <datalist id="reasons">
           {REASONS.map((reason) => (
             <option value={reason} />
           ))}
         </datalist>
         <div class="actions">
-          {mayApprove && !needsPasskey && (
-            <button type="submit" name="decision" value="approve" data-key="approve" class="approve">
-              Approve
-            </button>
-          )}
-          {mayApprove && needsPasskey && (
+          {mayApprove && (
             <button
               type="submit"
               name="decision"
               value="approve"
               data-key="approve"
-              data-sign
+              data-sign={needsPasskey ? '' : undefined}
               class="approve"
-              disabled={!hasPasskey}
+              disabled={needsPasskey && !hasPasskey}
             >
-              Approve with passkey
+              {needsPasskey ? 'Approve with passkey' : 'Approve'}
             </button>
           )}
           <button type="submit" name="decision" value="deny" data-key="deny" class="danger">
@@ -141,7 +119,7 @@ export function DecisionForm(props: DecisionFormProps) {
           </div>
         )}
       </form>
-      {mayApprove && mayMakeRule && (
+      {mayApprove && may('policies:read') && may('policies:write') && (
         <p>
           <a href={`/console/policies/new?permission=${row.id}`}>Approve, and make a rule</a>{' '}
           <small>for requests like this; opens a form first</small>
@@ -151,29 +129,63 @@ export function DecisionForm(props: DecisionFormProps) {
   );
 }
 
+/** Why the reader can neither approve nor deny; null for those who can. */
+function obstacleOf(mayDecide: boolean, standing: Standing, { member, token }: UserPrincipal): string | null {
+  if (!mayDecide) {
+    const role = 'Your role cannot decide: an approver, admin or owner can.';
+    const session = 'The user token with which you signed in cannot decide. Sign in with a passkey.';
+    return `It waits for a decision. ${token === null ? role : session}`;
+  }
+  if (standing !== 'others') return null;
+  const others = 'You are not one of them, so you can neither approve nor deny it.';
+  const members = 'They are members: a token of the account can neither approve nor deny it. Sign in with a passkey.';
+  return `It waits for its reviewers. ${member ? others : members}`;
+}
+
+/** Says what was refused, also of limits, whose fields are folded. */
 function Panel({ refusal, children }: { refusal: Refusal | undefined; children: Child }) {
   return (
-    <section class="card decide" aria-labelledby="decide-title">
-      <h2 id="decide-title">Decide</h2>
-      {refusal && <RefusalNotice refusal={refusal} />}
+    <Section name="decide" title="Decide" class="card decide">
+      {refusal && (
+        <div class="notice bad" role="alert">
+          <p>{refusal.detail}</p>
+          {refusal.faults.size > 0 && (
+            <ul>
+              {[...refusal.faults].map(([path, message]) => (
+                <li>
+                  <Written text={`${path} ${message}`} />
+                </li>
+              ))}
+            </ul>
+          )}
+        </div>
+      )}
       {children}
-    </section>
+    </Section>
   );
 }
 
-/** Says why the decision was refused. Limits that are too high are also marked at their fields. */
-function RefusalNotice({ refusal }: { refusal: Refusal }) {
+/** What an approval does, in words: what the agent may do then, or that more people have to approve. */
+function ApprovalEffect({ row }: { row: ReviewedPermission }) {
+  const { review } = row;
+  const { tokenTtl, maxUses } = review?.proposal ?? row;
+  const approvals = review?.votes.filter(({ decision }) => decision === 'approve').length ?? 0;
+  const further = (review?.rule.approvals ?? 1) - approvals - 1;
+  const isNarrowed = tokenTtl !== row.tokenTtl || maxUses !== row.maxUses || hasNarrowedScope(row);
   return (
-    <div class="notice bad" role="alert">
-      <p>{refusal.detail}</p>
-      {refusal.faults.size > 0 && (
-        <ul>
-          {[...refusal.faults].map(([path, message]) => (
-            <li>
-              <Written text={`${path} ${message}`} />
-            </li>
-          ))}
-        </ul>
+    <div class="part">
+      <p>
+        {further > 0
+          ? `If you approve, it waits for ${further === 1 ? 'one more approval' : `${further} more approvals`}. After that the agent may do it `
+          : 'If you approve, the agent may do it '}
+        <strong>{maxUses === 1 ? 'once' : `${maxUses} times`}</strong>, within {duration(tokenTtl * SECOND)}.
+        {further <= 0 && ' No other approval is needed.'} You can revoke an approval that is not used up; what the agent
+        has done by then stays done.
+      </p>
+      {isNarrowed && (
+        <p class="notice waiting">
+          An earlier vote lowered the limits: only what is <strong>proposed</strong> can be granted.
+        </p>
       )}
     </div>
   );

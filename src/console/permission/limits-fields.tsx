@@ -1,23 +1,76 @@
 import { duration } from '../../lib/duration';
+import { equalJson, isJsonObject, type Json, type JsonObject } from '../../lib/json';
 import { SECOND } from '../../lib/time';
 import type { ReviewedPermission } from '../../permissions/permission';
-import type { Form, Refusal } from '../frame/form';
-import { TextField } from '../parts/form';
+import { type Form, readNumber } from '../frame/form';
+import { CheckBox, TextField, useRefusal } from '../parts/form';
+import { Written } from '../parts/inline';
 import { valueText } from '../parts/limits';
-import { Written } from '../parts/text';
-import { type LimitField, limitFields } from './limits-form';
 
-interface LimitsFieldsProps {
-  row: ReviewedPermission;
-  refusal: Refusal | undefined;
-  typed: Form | undefined;
+/** A limit of a scope that a person may narrow, or must leave as it is. */
+export type LimitField = { path: string[]; label: string; name: string } & (
+  | { kind: 'number'; value: number }
+  | { kind: 'list'; value: Json[] }
+  | { kind: 'fixed'; value: Json }
+);
+
+/** The fields for the limits of a scope, in its order. Their names are numbers, because keys may be any text. */
+export function limitFields(scope: JsonObject): LimitField[] {
+  return leaves(scope, []).map(([path, value], index) => {
+    const field = { path, label: path.join(' › '), name: `limit-${index}` };
+    if (typeof value === 'number') return { ...field, kind: 'number', value };
+    if (Array.isArray(value) && value.length > 1) return { ...field, kind: 'list', value };
+    return { ...field, kind: 'fixed', value };
+  });
+}
+
+function leaves(object: JsonObject, path: string[]): [string[], Json][] {
+  return Object.entries(object).flatMap(([key, value]): [string[], Json][] => {
+    const inner = [...path, key];
+    return isJsonObject(value) && Object.keys(value).length > 0 ? leaves(value, inner) : [[inner, value as Json]];
+  });
+}
+
+/** Whether an approval, or the votes so far, lowered the limits that the agent asked for. */
+export function hasNarrowedScope({ scope, grantedScope, review }: ReviewedPermission): boolean {
+  return !equalJson(grantedScope ?? review?.proposal.scope ?? scope, scope);
+}
+
+/** The limits that a form grants, in the words of the API. What was left as proposed is absent. */
+export function readLimits(form: Form, proposal: { scope: JsonObject; tokenTtl: number; maxUses: number }) {
+  const scope = structuredClone(proposal.scope);
+  for (const field of limitFields(proposal.scope)) {
+    if (field.kind === 'number' && form.has(field.name)) setAt(scope, field.path, readNumber(form.text(field.name)));
+    if (field.kind === 'list' && form.has(`${field.name}-shown`)) {
+      const kept = new Set(form.list(field.name));
+      setAt(
+        scope,
+        field.path,
+        field.value.filter((_, index) => kept.has(String(index))),
+      );
+    }
+  }
+  const ttl = form.has('token_ttl') ? readNumber(form.text('token_ttl')) : proposal.tokenTtl;
+  const uses = form.has('max_uses') ? readNumber(form.text('max_uses')) : proposal.maxUses;
+  return {
+    ...(!equalJson(scope, proposal.scope) && { scope }),
+    ...(ttl !== proposal.tokenTtl && { token_ttl: ttl }),
+    ...(uses !== proposal.maxUses && { max_uses: uses }),
+  };
+}
+
+function setAt(scope: JsonObject, path: string[], value: Json): void {
+  const key = path.at(-1) ?? '';
+  const parent = path.slice(0, -1).reduce<JsonObject>((object, step) => object[step] as JsonObject, scope);
+  // Not an assignment: a key may be __proto__.
+  Object.defineProperty(parent, key, { value, enumerable: true, configurable: true, writable: true });
 }
 
 /** The limits, made from the scope's own values: a number may be lowered, a list may lose members. */
-export function LimitsFields({ row, refusal, typed }: LimitsFieldsProps) {
+export function LimitsFields({ row, typed }: { row: ReviewedPermission; typed: Form | undefined }) {
   const { scope, tokenTtl, maxUses } = row.review?.proposal ?? row;
   return (
-    <details data-key="edit" id="limits" open={refusal !== undefined}>
+    <details data-key="edit" id="limits" open={useRefusal() !== undefined}>
       <summary>Narrow the limits</summary>
       <div class="limits">
         {row.inputDigest !== null && (
@@ -34,7 +87,6 @@ export function LimitsFields({ row, refusal, typed }: LimitsFieldsProps) {
           max={tokenTtl}
           value={typedText(typed, 'token_ttl', tokenTtl)}
           hint={`At most ${tokenTtl} (${duration(tokenTtl * SECOND)})`}
-          refusal={refusal}
         />
         <TextField
           label="Times it may act"
@@ -44,7 +96,6 @@ export function LimitsFields({ row, refusal, typed }: LimitsFieldsProps) {
           max={maxUses}
           value={typedText(typed, 'max_uses', maxUses)}
           hint={`At most ${maxUses}`}
-          refusal={refusal}
         />
       </div>
     </details>
@@ -58,19 +109,16 @@ function typedText(typed: Form | undefined, name: string, value: number): string
 function LimitInput({ field, typed }: { field: LimitField; typed: Form | undefined }) {
   const label = <Written text={field.label} />;
   if (field.kind === 'number') {
-    const id = `field-${field.name}`;
     return (
-      <div class="field">
-        <label for={id}>{label}</label>
-        <input
-          {...{ id, name: field.name, type: 'number', step: 'any', max: field.value }}
-          value={typedText(typed, field.name, field.value)}
-          aria-describedby={`${id}-hint`}
-        />
-        <p class="hint" id={`${id}-hint`}>
-          At most {valueText(field.value)}
-        </p>
-      </div>
+      <TextField
+        label={label}
+        name={field.name}
+        type="number"
+        step="any"
+        max={field.value}
+        value={typedText(typed, field.name, field.value)}
+        hint={`At most ${valueText(field.value)}`}
+      />
     );
   }
   if (field.kind === 'list') {
@@ -79,15 +127,12 @@ function LimitInput({ field, typed }: { field: LimitField; typed: Form | undefin
         <legend>{label}</legend>
         <input type="hidden" name={`${field.name}-shown`} value="1" />
         {field.value.map((member, index) => (
-          <label class="check">
-            <input
-              type="checkbox"
-              name={field.name}
-              value={String(index)}
-              checked={!typed?.has(`${field.name}-shown`) || typed.list(field.name).includes(String(index))}
-            />
-            <Written text={valueText(member)} />
-          </label>
+          <CheckBox
+            label={<Written text={valueText(member)} />}
+            name={field.name}
+            value={String(index)}
+            checked={!typed?.has(`${field.name}-shown`) || typed.list(field.name).includes(String(index))}
+          />
         ))}
       </fieldset>
     );

@@ -1,72 +1,61 @@
 import { duration } from '../../lib/duration';
-import { equalJson, type Json, type JsonObject } from '../../lib/json';
+import { equalJson, isJsonObject, type Json, type JsonObject } from '../../lib/json';
 import { SECOND } from '../../lib/time';
 import type { ReviewedPermission } from '../../permissions/permission';
+import { Table } from '../parts/blocks';
+import { Written } from '../parts/inline';
 import { valueText } from '../parts/limits';
-import { Table } from '../parts/list';
-import { Written } from '../parts/text';
-import { limitFields } from './limits-form';
+import { limitFields } from './limits-fields';
 
 /** The limits as requested, as the votes so far have left them, and as granted, with the differences marked. */
 export function LimitsTable({ row }: { row: ReviewedPermission }) {
-  const { review, status } = row;
-  const isApproved = status === 'approved';
-  const proposal = review && status === 'pending' && review.votes.length > 0 ? review.proposal : null;
-  const columns = ['Limit', 'Requested', ...(proposal ? ['Proposed'] : []), ...(isApproved ? ['Granted'] : [])];
-  const granted = isApproved ? (row.grantedScope ?? {}) : null;
-  const ttl = row.tokenExpiresAt !== null && row.tokenIssuedAt !== null ? row.tokenExpiresAt - row.tokenIssuedAt : null;
+  const stages = stagesOf(row);
+  const last = stages.at(-1)?.scope ?? {};
+  const added = Object.keys(last).filter((key) => !Object.hasOwn(row.scope, key));
   return (
-    <Table caption="Limits" columns={columns}>
-      {limitFields(row.scope).map(({ path, label, value }) => (
-        <Row
-          name={label}
-          requested={value}
-          later={[...(proposal ? [at(proposal.scope, path)] : []), ...(granted ? [at(granted, path)] : [])]}
-        />
+    <Table caption="Limits" columns={['Limit', ...stages.map(({ name }) => name)]}>
+      {limitFields(row.scope).map(({ path, label }) => (
+        <Row name={label} values={stages.map(({ scope }) => at(scope, path))} />
       ))}
-      {addedKeys(row.scope, granted ?? proposal?.scope).map((key) => (
-        <Row
-          name={key}
-          requested={undefined}
-          later={[...(proposal ? [proposal.scope[key] as Json] : []), ...(granted ? [granted[key] as Json] : [])]}
-        />
+      {added.map((key) => (
+        <Row name={key} values={stages.map(({ scope }) => at(scope, [key]))} />
       ))}
-      <Row
-        name="Time to act, from the approval"
-        requested={duration(row.tokenTtl * SECOND)}
-        later={[
-          ...(proposal ? [duration(proposal.tokenTtl * SECOND)] : []),
-          ...(granted ? [ttl === null ? undefined : duration(ttl)] : []),
-        ]}
-      />
-      <Row
-        name="Times it may act"
-        requested={row.maxUses}
-        later={[...(proposal ? [proposal.maxUses] : []), ...(granted ? [row.tokenMaxUses ?? undefined] : [])]}
-      />
+      <Row name="Time to act, from the approval" values={stages.map(({ time }) => time)} />
+      <Row name="Times it may act" values={stages.map(({ uses }) => uses)} />
     </Table>
   );
 }
 
+/** The limits at one time. */
+interface Stage {
+  name: string;
+  scope: JsonObject;
+  time: string | undefined;
+  uses: number | undefined;
+}
+
+function stagesOf(row: ReviewedPermission): Stage[] {
+  const { review, status, tokenExpiresAt, tokenIssuedAt } = row;
+  const timeText = (seconds: number) => duration(seconds * SECOND);
+  const requested = { name: 'Requested', scope: row.scope, time: timeText(row.tokenTtl), uses: row.maxUses };
+  if (status === 'approved') {
+    const time =
+      tokenExpiresAt !== null && tokenIssuedAt !== null ? duration(tokenExpiresAt - tokenIssuedAt) : undefined;
+    return [requested, { name: 'Granted', scope: row.grantedScope ?? {}, time, uses: row.tokenMaxUses ?? undefined }];
+  }
+  if (status !== 'pending' || !review || review.votes.length === 0) return [requested];
+  const { scope, tokenTtl, maxUses } = review.proposal;
+  return [requested, { name: 'Proposed', scope, time: timeText(tokenTtl), uses: maxUses }];
+}
+
 function at(scope: JsonObject, path: string[]): Json | undefined {
   return path.reduce<Json | undefined>(
-    (value, key) => (typeof value === 'object' && value !== null && !Array.isArray(value) ? value[key] : undefined),
+    (value, key) => (isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined),
     scope,
   );
 }
 
-/** The limits that an approval added at the top level. */
-function addedKeys(requested: JsonObject, later: JsonObject | undefined): string[] {
-  return Object.keys(later ?? {}).filter((key) => !Object.hasOwn(requested, key));
-}
-
-interface RowProps {
-  name: string;
-  requested: Json | undefined;
-  later: (Json | undefined)[];
-}
-
-function Row({ name, requested, later }: RowProps) {
+function Row({ name, values: [requested, ...later] }: { name: string; values: (Json | undefined)[] }) {
   return (
     <tr>
       <th scope="row">

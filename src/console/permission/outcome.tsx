@@ -1,17 +1,15 @@
 import type { WaitingRequest } from '../../permissions/list-waiting';
 import type { Permission } from '../../permissions/permission';
 import type { Refusal } from '../frame/form';
-import type { Names } from '../frame/names';
-import { Action } from '../parts/form';
-import { RequestTitle } from '../parts/request-title';
-import { Named, Written } from '../parts/text';
-import { Time } from '../parts/time';
+import { Section } from '../parts/blocks';
+import { Action, Alert } from '../parts/form';
+import { Named, Time, Written } from '../parts/inline';
+import { RequestTitle } from '../parts/request';
 
 interface OutcomeProps {
   permission: Permission;
   /** Whether the agent took the request back before it was decided. */
   isWithdrawn: boolean;
-  names: Names;
   refusal: Refusal | undefined;
   /** The request that waits most urgently. */
   next: WaitingRequest | undefined;
@@ -25,28 +23,17 @@ const WORDS: Record<Permission['status'], string> = {
 };
 
 /** Shows how a request ended: what was decided, by whom and when, and the state of the token. */
-export function Outcome({ permission, isWithdrawn, names, refusal, next }: OutcomeProps) {
+export function Outcome({ permission, isWithdrawn, refusal, next }: OutcomeProps) {
   const { status, decided_by, policy_id, decided_at, decision_reason, token, expires_at, updated_at } = permission;
   const by = policy_id ?? decided_by;
   return (
-    <section class="card decide" aria-labelledby="outcome-title">
-      <h2 id="outcome-title">{isWithdrawn ? 'Withdrawn' : WORDS[status]}</h2>
-      {refusal && (
-        <p class="notice bad" role="alert">
-          {refusal.detail} Your decision was not taken.
-        </p>
-      )}
+    <Section name="outcome" title={isWithdrawn ? 'Withdrawn' : WORDS[status]} class="card decide">
+      {refusal && <Alert>{refusal.detail} Your decision was not taken.</Alert>}
       {status === 'expired' && (
         <p>
-          {isWithdrawn ? (
-            <>
-              The agent took its request back: <Time at={updated_at} />.
-            </>
-          ) : (
-            <>
-              Nobody decided in time: until <Time at={expires_at} />.
-            </>
-          )}{' '}
+          {isWithdrawn
+            ? ['The agent took its request back: ', <Time at={updated_at} />, '.']
+            : ['Nobody decided in time: until ', <Time at={expires_at} />, '.']}{' '}
           The agent may not do it.
         </p>
       )}
@@ -54,7 +41,7 @@ export function Outcome({ permission, isWithdrawn, names, refusal, next }: Outco
         <p>
           By {policy_id && 'the policy '}
           <strong>
-            <Named id={by} names={names} />
+            <Named id={by} />
           </strong>
           , <Time at={decided_at} />
         </p>
@@ -81,6 +68,6 @@ export function Outcome({ permission, isWithdrawn, names, refusal, next }: Outco
           </a>
         </p>
       )}
-    </section>
+    </Section>
   );
 }

@@ -1,20 +1,17 @@
 import type { Evaluation } from '../../permissions/policies/evaluate';
 import type { ActivePolicy } from '../../permissions/policies/policy';
-import { Badge } from '../parts/badge';
-import { Written } from '../parts/text';
-
-interface PolicyWeighingProps extends Evaluation<ActivePolicy> {
-  /** The active policies. */
-  policies: ActivePolicy[];
-}
+import { Section } from '../parts/blocks';
+import { Badge, WrittenLink } from '../parts/inline';
 
 /** Which of the policies apply to a request like this, as they are now: the first one decides. */
-export function PolicyWeighing({ matched, policies }: PolicyWeighingProps) {
+export function PolicyWeighing({
+  matched,
+  policies,
+}: Pick<Evaluation<ActivePolicy>, 'matched'> & { policies: ActivePolicy[] }) {
   const applying = matched.flatMap((id) => policies.find((policy) => policy.id === id) ?? []);
   const others = policies.length - applying.length;
   return (
-    <section class="card" aria-labelledby="policies-title">
-      <h2 id="policies-title">Policies that apply now</h2>
+    <Section name="policies" title="Policies that apply now">
       {applying.length === 0 ? (
         <p class="soft">No active policy applies, so a person decides.</p>
       ) : (
@@ -22,9 +19,7 @@ export function PolicyWeighing({ matched, policies }: PolicyWeighingProps) {
           {applying.map(({ id, name, effect, priority }, index) => (
             <li>
               <span>
-                <a href={`/console/policies/${id}`}>
-                  <Written text={name} />
-                </a>
+                <WrittenLink href={`/console/policies/${id}`} text={name} />
                 <small>
                   {index === 0 && 'decides, '}priority {priority}
                 </small>
@@ -39,6 +34,6 @@ export function PolicyWeighing({ matched, policies }: PolicyWeighingProps) {
           {others} {applying.length > 0 && 'other '}active {others === 1 ? 'policy does' : 'policies do'} not apply.
         </p>
       )}
-    </section>
+    </Section>
   );
 }

@@ -1,5 +1,5 @@
 import type { Preview } from '../../permissions/preview';
-import { visibleText, Written, WrittenText } from '../parts/text';
+import { visibleText, Written, WrittenText } from '../parts/inline';
 
 type Block = NonNullable<Preview['blocks']>[number];
 

@@ -1,22 +1,13 @@
 import type { Permission } from '../../permissions/permission';
-import type { Names } from '../frame/names';
-import { Badge } from '../parts/badge';
-import { limitTexts } from '../parts/limits';
-import { Table } from '../parts/list';
-import { RequestTitle } from '../parts/request-title';
-import { Named, Written } from '../parts/text';
-import { Time } from '../parts/time';
-
-interface SimilarRequestsProps {
-  permissions: Permission[];
-  names: Names;
-}
+import { Section, Table } from '../parts/blocks';
+import { Badge, Named, Time, Written } from '../parts/inline';
+import { limitsText } from '../parts/limits';
+import { RequestTitle } from '../parts/request';
 
 /** What was decided about other requests of the same agent for the same action. */
-export function SimilarRequests({ permissions, names }: SimilarRequestsProps) {
+export function SimilarRequests({ permissions }: { permissions: Permission[] }) {
   return (
-    <section aria-labelledby="similar-title" class="part">
-      <h2 id="similar-title">Other requests of this agent for this action</h2>
+    <Section name="similar" title="Other requests of this agent for this action" class="part">
       {permissions.length === 0 ? (
         <p class="soft">There is no other request of this agent for this action.</p>
       ) : (
@@ -35,16 +26,12 @@ export function SimilarRequests({ permissions, names }: SimilarRequestsProps) {
                     </a>
                   </th>
                   <td>
-                    <Written
-                      text={limitTexts(granted_scope ?? scope)
-                        .map(([name, value]) => `${name} ${value}`)
-                        .join(', ')}
-                    />
+                    <Written text={limitsText(granted_scope ?? scope)} />
                   </td>
                   <td>
                     <Badge state={status} />
                   </td>
-                  <td>{by ? <Named id={by} names={names} /> : '–'}</td>
+                  <td>{by ? <Named id={by} /> : '–'}</td>
                   <td>
                     <Time at={created_at} />
                   </td>
@@ -54,6 +41,6 @@ export function SimilarRequests({ permissions, names }: SimilarRequestsProps) {
           )}
         </Table>
       )}
-    </section>
+    </Section>
   );
 }

@@ -1,8 +1,8 @@
+import type { Child } from 'hono/jsx';
 import { type AuditEntry, detailsOf } from '../../audit/entry';
 import type { Id } from '../../lib/typeid';
-import type { Names } from '../frame/names';
-import { Named, Written } from '../parts/text';
-import { Time } from '../parts/time';
+import { Section } from '../parts/blocks';
+import { Named, Time, Written } from '../parts/inline';
 
 const EVENTS: Record<AuditEntry['event_type'], string> = {
   request: 'The agent asked',
@@ -19,19 +19,14 @@ const EXPIRIES = {
   withdrawn: 'The agent withdrew the request',
 };
 
-interface StoryProps {
-  entries: AuditEntry[];
-  names: Names;
-  /** The entry that the page is about. */
-  current?: Id<'audit'>;
-}
-
-/** What the audit log says about a request, from the first entry to the last. */
-export function Story({ entries, names, current }: StoryProps) {
+/**
+ * What the audit log says about a request, from the first entry to the last.
+ * @param props.current the entry that the page is about
+ */
+export function Story({ entries, current }: { entries: AuditEntry[]; current?: Id<'audit'> }) {
   if (entries.length === 0) return null;
   return (
-    <section aria-labelledby="story-title" class="part">
-      <h2 id="story-title">What the log says</h2>
+    <Section name="story" title="What the log says" class="part">
       <ol class="story">
         {entries.map((entry) => {
           const { id, sequence, event_type, created_at } = entry;
@@ -42,9 +37,9 @@ export function Story({ entries, names, current }: StoryProps) {
                 <li>
                   <Time at={vote.at} toSeconds />
                   <span>
-                    <Named id={vote.by} names={names} /> voted to {vote.decision},{' '}
+                    <Named id={vote.by} /> voted to {vote.decision},{' '}
                     {vote.signed ? 'signed with a passkey' : 'not signed'}
-                    <Reason text={vote.reason} />
+                    {reasonText(vote.reason)}
                   </span>
                 </li>
               ))}
@@ -52,13 +47,8 @@ export function Story({ entries, names, current }: StoryProps) {
                 <Time at={created_at} toSeconds />
                 <span>
                   {event_type === 'expire' && details.expired ? EXPIRIES[details.expired] : EVENTS[event_type]}
-                  {details.decided_by !== null && (
-                    <>
-                      {' '}
-                      by <Named id={details.decided_by} names={names} />
-                    </>
-                  )}
-                  <Reason text={details.votes ? null : details.decision_reason} />{' '}
+                  {details.decided_by !== null && [' by ', <Named id={details.decided_by} />]}
+                  {reasonText(details.votes ? null : details.decision_reason)}{' '}
                   {id === current ? (
                     `(this entry, #${sequence})`
                   ) : (
@@ -70,15 +60,10 @@ export function Story({ entries, names, current }: StoryProps) {
           );
         })}
       </ol>
-    </section>
+    </Section>
   );
 }
 
-function Reason({ text }: { text: string | null }) {
-  if (text === null) return null;
-  return (
-    <>
-      : “<Written text={text} />”
-    </>
-  );
+function reasonText(text: string | null): Child {
+  return text !== null && [': “', <Written text={text} />, '”'];
 }

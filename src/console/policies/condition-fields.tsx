@@ -1,14 +1,14 @@
-import type { Refusal } from '../frame/form';
-import { JsonText } from '../parts/text';
+import { CheckBox, Fault, useFault, useRefusal } from '../parts/form';
+import { JsonText } from '../parts/inline';
 import { type ConditionRow, OPERATORS } from './conditions';
 import type { PolicyValues } from './values';
 
+const EMPTY_ROW: ConditionRow = { key: '', operator: 'max', value: '' };
 /** How many empty rows the form has. */
 const EMPTY_ROWS = 2;
 
 interface ConditionFieldsProps {
   values: PolicyValues;
-  refusal: Refusal | undefined;
   /** Where the button for another row sends the form, so that the reader stays at the rows. */
   action: string;
   /** Whether the button for another row was pressed. */
@@ -16,11 +16,10 @@ interface ConditionFieldsProps {
 }
 
 /** The conditions on the limits of a request, one comparison a row. */
-export function ConditionFields({ values, refusal, action, hasNewRow }: ConditionFieldsProps) {
+export function ConditionFields({ values, action, hasNewRow }: ConditionFieldsProps) {
   const filled = values.rows.filter(({ key, value }) => key.trim() !== '' || value.trim() !== '');
   const empty = values.rows.length - filled.length;
-  const rows = [...values.rows, ...newRows(Math.max(EMPTY_ROWS - empty, hasNewRow ? 1 : 0))];
-  const fault = refusal?.faults.get('conditions');
+  const rows = [...values.rows, ...Array(Math.max(EMPTY_ROWS - empty, hasNewRow ? 1 : 0)).fill(EMPTY_ROW)];
   return (
     <fieldset id="conditions">
       <legend>Conditions on its limits</legend>
@@ -31,9 +30,9 @@ export function ConditionFields({ values, refusal, action, hasNewRow }: Conditio
         <span class="if-other">It also applies if the request lacks a limit that has a condition here. </span>
         Without conditions it applies whatever the limits are. Write several values as EUR, USD.
       </p>
-      {fault && <p class="fault">{fault}</p>}
+      <Fault text={useRefusal()?.faults.get('conditions')} />
       {rows.map((row, index) => (
-        <ConditionFieldRow row={row} index={index} refusal={refusal} />
+        <ConditionFieldRow row={row} index={index} />
       ))}
       <p>
         <button
@@ -50,10 +49,7 @@ export function ConditionFields({ values, refusal, action, hasNewRow }: Conditio
       {values.others.map(({ condition, isKept }, index) => (
         <div class="field">
           <input type="hidden" name="other" value={JSON.stringify(condition)} />
-          <label class="check">
-            <input type="checkbox" name="keep" value={String(index)} checked={isKept} />
-            <span>Keep this condition, which has no row</span>
-          </label>
+          <CheckBox label="Keep this condition, which has no row" name="keep" value={String(index)} checked={isKept} />
           <JsonText value={condition} label="A condition as JSON" />
         </div>
       ))}
@@ -61,18 +57,9 @@ export function ConditionFields({ values, refusal, action, hasNewRow }: Conditio
   );
 }
 
-function newRows(count: number): ConditionRow[] {
-  return Array.from({ length: count }, () => ({ key: '', operator: 'max', value: '' }));
-}
-
-interface ConditionFieldRowProps {
-  row: ConditionRow;
-  index: number;
-  refusal: Refusal | undefined;
-}
-
-function ConditionFieldRow({ row, index, refusal }: ConditionFieldRowProps) {
-  const fault = faultOf(row, index, refusal);
+function ConditionFieldRow({ row, index }: { row: ConditionRow; index: number }) {
+  const valueFault = useFault(`conditions.${row.key.trim()}.${row.operator}`);
+  const fault = useFault(`condition-${index}`) ?? valueFault;
   const id = `condition-${index}-fault`;
   const attributes = fault === undefined ? {} : ({ 'aria-invalid': 'true', 'aria-describedby': id } as const);
   const number = index + 1;
@@ -93,20 +80,7 @@ function ConditionFieldRow({ row, index, refusal }: ConditionFieldRowProps) {
         placeholder="100"
         {...attributes}
       />
-      {fault && (
-        <p class="fault" id={id}>
-          {fault}
-        </p>
-      )}
+      <Fault id={id} text={fault} />
     </div>
   );
-}
-
-/** What is wrong with a row: as a row, or with its value as the API names it. */
-function faultOf({ key, operator }: ConditionRow, index: number, refusal: Refusal | undefined): string | undefined {
-  const path = `conditions.${key.trim()}.${operator}`;
-  const faults = [...(refusal?.faults ?? [])];
-  const [, message] =
-    faults.find(([at]) => at === `condition-${index}` || at === path || at.startsWith(`${path}.`)) ?? [];
-  return message;
 }

@@ -2,17 +2,15 @@ import type { Child } from 'hono/jsx';
 import { listMembers } from '../../accounts/members/list';
 import { MAX_MEMBERS } from '../../accounts/members/member';
 import type { UserContext } from '../../http/context';
-import { type DetailedReplay, replayRequests } from '../../permissions/policies/replay';
-import { batchReads } from '../frame/batched-reader';
+import { replayRequests } from '../../permissions/policies/replay';
 import type { Form, Refusal } from '../frame/form';
-import { loadNames, type Names } from '../frame/names';
+import { loadNames } from '../frame/names';
+import { LinkButton, Section } from '../parts/blocks';
 import { Form as PostForm, SelectField } from '../parts/form';
-import type { PolicyDraft } from './draft';
-import { PolicyFields } from './fields';
-import { mayDecide } from './people-fields';
+import { mayDecide, PolicyFields } from './fields';
 import { ReplayResult } from './replay';
 import { PolicySentence } from './sentence';
-import type { PolicyValues } from './values';
+import type { PolicyDraft, PolicyValues } from './values';
 
 /** How many days back a replay may look. */
 const DAYS = [7, 30, 90] as const;
@@ -35,37 +33,22 @@ export interface Edited {
 }
 
 /** What the editor shows of the account. */
-export interface EditorContents {
-  names: Names;
-  /** The ids of the members who may decide. */
-  deciders: string[];
-  replay: DetailedReplay | null;
-  /** Whether the caller may see what was asked for in past requests. */
-  mayReadRequests: boolean;
-}
+export type EditorContents = Awaited<ReturnType<typeof loadEditor>>;
 
-/**
- * Loads what the editor shows, and tries the draft on past requests.
- * @param context with a batched reader, so that it takes one round trip
- */
+/** Loads what the editor shows, and tries the draft on past requests. */
 export async function loadEditor(
   context: UserContext,
   { draft, days = DEFAULT_DAYS }: Pick<Edited, 'draft' | 'days'> = {},
-): Promise<EditorContents> {
-  const { scopes } = context.principal;
-  const mayList = scopes.includes('account:read');
+) {
+  const mayList = context.principal.scopes.includes('account:read');
   const [names, members, replay] = await Promise.all([
     loadNames(context, ['people', 'agents']),
     mayList ? listMembers(context, { status: 'active', limit: MAX_MEMBERS }) : null,
     draft ? replayRequests(context, { policy: draft, days }) : null,
   ]);
+  /** The ids of the members who may decide. */
   const deciders = (members?.data ?? []).filter(({ role }) => mayDecide(role)).map(({ id }) => id);
-  return { names, deciders, replay, mayReadRequests: scopes.includes('permissions:read') };
-}
-
-/** A context whose functions read in one round trip. */
-export function batched<C extends UserContext>(context: C): C {
-  return { ...context, reader: batchReads(context.reader) };
+  return { names, deciders, replay };
 }
 
 interface EditorProps {
@@ -81,7 +64,7 @@ interface EditorProps {
 /** The form of a policy, with a trial on past requests before it is saved. */
 export function Editor({ edited, contents, action, isNew, children }: EditorProps) {
   const { values, refusal, draft, days = DEFAULT_DAYS, hasNewRow = false } = edited;
-  const { names, deciders, replay, mayReadRequests } = contents;
+  const { deciders, replay } = contents;
   return (
     <PostForm action={action} refusal={refusal} class="policy" creates={isNew}>
       {/* The first button is the one that Enter presses: in a field, Enter must not save. */}
@@ -89,14 +72,13 @@ export function Editor({ edited, contents, action, isNew, children }: EditorProp
         Nothing
       </button>
       <div class="about">
-        <PolicyFields {...{ values, refusal, action, isNew, hasNewRow, names, deciders }} />
+        <PolicyFields {...{ values, action, isNew, hasNewRow, deciders }} />
       </div>
-      <section class="card trial" id="trial" aria-labelledby="trial-title">
-        <h2 id="trial-title">Before you save</h2>
-        {draft && <PolicySentence policy={draft} names={names} />}
+      <Section name="trial" title="Before you save" class="card trial" id="trial">
+        {draft && <PolicySentence policy={draft} />}
         {children}
         {replay ? (
-          <ReplayResult {...{ replay, days, names, mayReadRequests }} />
+          <ReplayResult replay={replay} days={days} />
         ) : (
           <p class="soft">
             See what this policy would have done with past requests. Trying it saves nothing and decides nothing.
@@ -115,11 +97,9 @@ export function Editor({ edited, contents, action, isNew, children }: EditorProp
           <button type="submit" name="do" value="save">
             Save
           </button>
-          <a class="button quiet" href="/console/policies">
-            Cancel
-          </a>
+          <LinkButton href="/console/policies" label="Cancel" kind="quiet" />
         </div>
-      </section>
+      </Section>
     </PostForm>
   );
 }

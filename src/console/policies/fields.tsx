@@ -1,10 +1,12 @@
-import type { Refusal } from '../frame/form';
-import type { Names } from '../frame/names';
-import { CheckBox, Field, TextField } from '../parts/form';
-import { Named } from '../parts/text';
+import { MEMBER_ROLES, type MemberRole } from '../../db/schema';
+import { ROLE_SCOPES } from '../../http/roles';
+import { agentsOf } from '../frame/names';
+import { usePage } from '../frame/page-context';
+import { Section } from '../parts/blocks';
+import { CheckBox, Fault, FieldGroup, RadioButton, TextArea, TextField, useFault } from '../parts/form';
+import { Named } from '../parts/inline';
 import { ConditionFields } from './condition-fields';
-import { PeopleFields, union } from './people-fields';
-import type { PolicyValues } from './values';
+import type { PeopleValues, PolicyValues } from './values';
 
 const EFFECTS = [
   ['review', 'Ask people', 'The reviewers decide.'],
@@ -12,47 +14,45 @@ const EFFECTS = [
   ['deny', 'Deny', 'At once. Wins over every other policy.'],
 ] as const;
 
-export interface PolicyFieldsProps {
+const AGENT_CHOICES = [
+  ['all', 'Every agent, later ones too'],
+  ['some', 'Only those checked here'],
+] as const;
+
+interface PolicyFieldsProps {
   values: PolicyValues;
-  refusal: Refusal | undefined;
   /** Where the form is sent. */
   action: string;
   isNew: boolean;
   /** Whether the form gets one more row for a condition. */
   hasNewRow: boolean;
-  names: Names;
   /** The ids of the members who may decide. */
   deciders: string[];
 }
 
 /** The fields of a policy. */
 export function PolicyFields(props: PolicyFieldsProps) {
-  const { values, refusal, isNew } = props;
+  const { values, isNew } = props;
   return (
     <>
-      <section class="card" aria-labelledby="what-title">
-        <h2 id="what-title">What it does</h2>
-        <TextField label="Name" name="name" value={values.name} maxlength={255} required refusal={refusal} />
-        <fieldset>
-          <legend>Effect</legend>
+      <Section name="what" title="What it does">
+        <TextField label="Name" name="name" value={values.name} maxlength={255} required />
+        <FieldGroup legend="Effect" name="effect">
           <div class="effects">
             {EFFECTS.map(([effect, label, hint]) => (
-              <label class="check">
-                <input type="radio" name="effect" value={effect} checked={values.effect === effect} required />
-                <span>
-                  {label}
-                  <small>{hint}</small>
-                </span>
-              </label>
+              <RadioButton
+                label={[label, <small>{hint}</small>]}
+                name="effect"
+                value={effect}
+                checked={values.effect === effect}
+              />
             ))}
           </div>
-          <Fault refusal={refusal} path="effect" />
-        </fieldset>
-      </section>
+        </FieldGroup>
+      </Section>
       <RequestFields {...props} />
       <ReviewFields {...props} />
-      <section class="card" aria-labelledby="more-title">
-        <h2 id="more-title">How it is weighed, and what it grants</h2>
+      <Section name="more" title="How it is weighed, and what it grants">
         <div class="fields">
           <TextField
             label="Priority"
@@ -60,28 +60,9 @@ export function PolicyFields(props: PolicyFieldsProps) {
             type="number"
             value={values.priority}
             hint="The highest decides, but any denial wins. Of equals, the review, then the oldest."
-            refusal={refusal}
           />
-          <div class="unless-deny">
-            <TextField
-              label="Token lifetime in seconds"
-              name="token_ttl"
-              type="number"
-              value={values.token_ttl}
-              hint={<CapHint />}
-              refusal={refusal}
-            />
-          </div>
-          <div class="unless-deny">
-            <TextField
-              label="Uses of a token"
-              name="max_uses"
-              type="number"
-              value={values.max_uses}
-              hint={<CapHint />}
-              refusal={refusal}
-            />
-          </div>
+          <CapField label="Token lifetime in seconds" name="token_ttl" value={values.token_ttl} />
+          <CapField label="Uses of a token" name="max_uses" value={values.max_uses} />
         </div>
         <div class="unless-review">
           <TextField
@@ -90,102 +71,67 @@ export function PolicyFields(props: PolicyFieldsProps) {
             value={values.reason}
             maxlength={1000}
             hint="The agent and the log get it with the decision. Reviewers give their own."
-            refusal={refusal}
           />
         </div>
         {isNew && <CheckBox label="Switch it on when it is saved" name="is_active" checked={values.isActive} />}
-      </section>
+      </Section>
     </>
   );
 }
 
-function CapHint() {
+/** A field for the most that an approval may grant. */
+function CapField({ label, name, value }: { label: string; name: string; value: string }) {
+  const hint = ['At most. Empty: as requested. ', <span class="if-plain">Not used by denials.</span>];
   return (
-    <>
-      At most. Empty: as requested. <span class="if-plain">Not used by denials.</span>
-    </>
+    <div class="unless-deny">
+      <TextField {...{ label, name, value, hint }} type="number" />
+    </div>
   );
 }
 
 /** Which requests the policy is about. */
-function RequestFields({ values, refusal, action, names, hasNewRow }: PolicyFieldsProps) {
-  const agents = [...names.keys()].filter((id) => id.startsWith('agent_'));
+function RequestFields({ values, action, hasNewRow }: PolicyFieldsProps) {
+  const agents = agentsOf(usePage().names).map(([id]) => id);
   return (
-    <section class="card" aria-labelledby="which-title">
-      <h2 id="which-title">For which requests</h2>
+    <Section name="which" title="For which requests">
       <p class="hint">It applies to a request if everything here matches.</p>
       <div class="fields">
-        <LinesField label="Actions" name="actions" value={values.actions} example="email.*" refusal={refusal} />
-        <LinesField label="Resources" name="resources" value={values.resources} example="mailbox:*" refusal={refusal} />
+        <PatternsField label="Actions" name="actions" value={values.actions} example="email.*" />
+        <PatternsField label="Resources" name="resources" value={values.resources} example="mailbox:*" />
       </div>
-      <fieldset class="agents">
-        <legend>Agents</legend>
+      <FieldGroup legend="Agents" name="agent_ids" class="agents">
         <div class="effects">
-          {[
-            ['all', 'Every agent, later ones too'],
-            ['some', 'Only those checked here'],
-          ].map(([value, label]) => (
-            <label class="check">
-              <input
-                type="radio"
-                name="agents"
-                value={value}
-                checked={(values.agents === 'some') === (value === 'some')}
-              />
-              <span>{label}</span>
-            </label>
+          {AGENT_CHOICES.map(([value, label]) => (
+            <RadioButton
+              label={label}
+              name="agents"
+              value={value}
+              checked={(values.agents === 'some') === (value === 'some')}
+            />
           ))}
         </div>
         <div class="choices if-some">
           {union(agents, values.agentIds).map((id) => (
-            <CheckBox
-              label={<Named id={id} names={names} />}
-              name="agent_ids"
-              value={id}
-              checked={values.agentIds.includes(id)}
-            />
+            <CheckBox label={<Named id={id} />} name="agent_ids" value={id} checked={values.agentIds.includes(id)} />
           ))}
         </div>
-        <Fault refusal={refusal} path="agent_ids" />
-      </fieldset>
-      <ConditionFields values={values} refusal={refusal} action={action} hasNewRow={hasNewRow} />
-    </section>
+      </FieldGroup>
+      <ConditionFields values={values} action={action} hasNewRow={hasNewRow} />
+    </Section>
   );
-}
-
-interface LinesFieldProps {
-  label: string;
-  name: string;
-  value: string;
-  example: string;
-  refusal: Refusal | undefined;
 }
 
 /** A field with one pattern a line. What is wrong with a line shows at the field. */
-function LinesField({ label, name, value, example, refusal }: LinesFieldProps) {
-  const hint = (
-    <>
-      One a line. <code>*</code> stands for any text, as in <code>{example}</code>.
-    </>
-  );
-  return (
-    <Field label={label} name={name} hint={hint} refusal={refusal} path={faultyPath(refusal, name)}>
-      {(attributes) => (
-        <textarea {...attributes} rows={3} spellcheck={false}>
-          {value}
-        </textarea>
-      )}
-    </Field>
-  );
+function PatternsField({ label, name, value, example }: Record<'label' | 'name' | 'value' | 'example', string>) {
+  const hint = ['One a line. ', <code>*</code>, ' stands for any text, as in ', <code>{example}</code>, '.'];
+  return <TextArea {...{ label, name, value, hint }} rows={3} spellcheck={false} />;
 }
 
 /** Who reviews, and how. */
-function ReviewFields({ values, refusal, deciders, names }: PolicyFieldsProps) {
-  const escalationPath = faultyPath(refusal, 'review.escalation');
-  const isEscalationOpen = values.escalation_after !== '' || refusal?.faults.has(escalationPath) === true;
+function ReviewFields({ values, deciders }: PolicyFieldsProps) {
+  const isEscalationOpen = values.escalation_after !== '' || useFault('review.escalation') !== undefined;
   return (
-    <section class="card only-review" aria-labelledby="review-title">
-      <h2 id="review-title">Who decides</h2>
+    <Section name="review" title="Who decides" class="card only-review">
       <p class="hint if-plain">Used only if the effect is to ask people.</p>
       <TextField
         label="How many have to approve"
@@ -195,7 +141,6 @@ function ReviewFields({ values, refusal, deciders, names }: PolicyFieldsProps) {
         max={5}
         value={values.approvals}
         path="review.approvals"
-        refusal={refusal}
       />
       <PeopleFields
         legend="Reviewers"
@@ -203,10 +148,9 @@ function ReviewFields({ values, refusal, deciders, names }: PolicyFieldsProps) {
         values={values.reviewers}
         hint="None checked: everybody who may decide."
         deciders={deciders}
-        names={names}
       />
-      <Fault refusal={refusal} path="review.members" />
-      <Fault refusal={refusal} path="review.roles" />
+      <Fault text={useFault('review.members')} />
+      <Fault text={useFault('review.roles')} />
       <CheckBox label="The agent’s owner may approve too" name="allow_self" checked={values.allowSelf} />
       <CheckBox label="Every approval has to be signed with a passkey" name="passkey" checked={values.passkey} />
       <details open={isEscalationOpen}>
@@ -218,8 +162,7 @@ function ReviewFields({ values, refusal, deciders, names }: PolicyFieldsProps) {
             type="number"
             value={values.escalation_after}
             hint="1800 is half an hour. Empty: never."
-            path={escalationPath}
-            refusal={refusal}
+            path="review.escalation"
           />
           <PeopleFields
             legend="These become reviewers too"
@@ -227,22 +170,52 @@ function ReviewFields({ values, refusal, deciders, names }: PolicyFieldsProps) {
             values={values.escalation}
             hint="Check at least one."
             deciders={deciders}
-            names={names}
           />
         </div>
       </details>
-    </section>
+    </Section>
   );
 }
 
-/** What is wrong with a group of fields, or with one of its members. */
-function Fault({ refusal, path }: { refusal: Refusal | undefined; path: string }) {
-  const fault = refusal?.faults.get(faultyPath(refusal, path));
-  return fault ? <p class="fault">{fault}</p> : null;
+const DECIDING_ROLES = MEMBER_ROLES.filter(mayDecide);
+
+/** Whether the members with a role may decide. */
+export function mayDecide(role: MemberRole): boolean {
+  return ROLE_SCOPES[role].includes('permissions:decide');
 }
 
-/** The path at or below this one at which something is wrong. */
-function faultyPath(refusal: Refusal | undefined, path: string): string {
-  const paths = [...(refusal?.faults.keys() ?? [])];
-  return paths.find((at) => at === path || at.startsWith(`${path}.`)) ?? path;
+interface PeopleFieldsProps {
+  legend: string;
+  /** The fields are called this, and `_roles` or `_members`. */
+  name: string;
+  values: PeopleValues;
+  /** The ids of the members who may decide. */
+  deciders: string[];
+  hint: string;
+}
+
+/** Boxes for the roles and members that may decide, and for any others that the policy names, so that these stay. */
+export function PeopleFields({ legend, name, values, deciders, hint }: PeopleFieldsProps) {
+  const { roles, members } = values;
+  return (
+    <fieldset aria-describedby={`${name}-hint`}>
+      <legend>{legend}</legend>
+      <p class="hint" id={`${name}-hint`}>
+        {hint}
+      </p>
+      <div class="choices">
+        {union(DECIDING_ROLES, roles).map((role) => (
+          <CheckBox label={`Every ${role}`} name={`${name}_roles`} value={role} checked={roles.includes(role)} />
+        ))}
+        {union(deciders, members).map((id) => (
+          <CheckBox label={<Named id={id} />} name={`${name}_members`} value={id} checked={members.includes(id)} />
+        ))}
+      </div>
+    </fieldset>
+  );
+}
+
+/** The members of both lists, each once. */
+export function union(offered: readonly string[], chosen: readonly string[]): string[] {
+  return [...new Set([...offered, ...chosen])];
 }

@@ -14,29 +14,30 @@ import { selectPoliciesForAgent } from '../../permissions/policies/simulate';
 import { standingOf } from '../../permissions/reviews/voter';
 import { readForm, refusalOf } from '../frame/form';
 import { sendPage } from '../frame/page';
-import type { ConsoleContext } from '../session/access';
-import { draftOf } from './draft';
-import { batched, type Edited, Editor, loadEditor, readDays } from './editor';
-import { hasWildcard, ignoresLimits, policyFromRequest } from './from-request';
-import { type Prospect, RequestNotice, RequestOptions, type SourceRequest } from './request-options';
-import { EMPTY_POLICY, readValues, valuesOf } from './values';
+import type { PreloadedContext } from '../session/access';
+import { type Edited, Editor, loadEditor, readDays } from './editor';
+import {
+  hasWildcard,
+  ignoresLimits,
+  type Prospect,
+  policyFromRequest,
+  RequestNotice,
+  RequestOptions,
+  type SourceRequest,
+} from './from-request';
+import { draftOf, EMPTY_POLICY, readValues, valuesOf } from './values';
 
-/** The preload of a form that is filled in from a request: as for a decision on it, because it may be approved too. */
-export async function requestInQuery(c: RequestContext, reader: Reader, owner: SQL<number>, callerId: SQL) {
-  return selectRequest(c, reader, owner, callerId, c.req.query('permission') ?? '');
-}
-
-/** The same, for a form that was sent. */
-export async function requestInForm(c: RequestContext, reader: Reader, owner: SQL<number>, callerId: SQL) {
-  return selectRequest(c, reader, owner, callerId, (await readForm(c)).text('permission'));
-}
-
-function selectRequest(c: RequestContext, reader: Reader, owner: SQL<number>, callerId: SQL, text: string) {
+/**
+ * The preload of the form for a policy, with the request from which it is filled in: as for a decision on it, because it may
+ * be approved too. The address names the request, and a form that was sent names it again.
+ */
+export async function sourceRequest(c: RequestContext, reader: Reader, owner: SQL<number>, callerId: SQL) {
+  const text = c.req.method === 'POST' ? (await readForm(c)).text('permission') : (c.req.query('permission') ?? '');
   const now = c.var.runtime.now();
   return selectDecision(reader, { owner, callerId, id: parseId('perm', text), assertion: undefined, now });
 }
 
-type NewPolicyContext = ConsoleContext<Awaited<ReturnType<typeof requestInQuery>>>;
+type NewPolicyContext = PreloadedContext<typeof sourceRequest>;
 
 /** Shows the form for a new policy; filled in from a request if the address names one, with what it would have done. */
 export async function showNewPolicy(c: NewPolicyContext): Promise<Response> {
@@ -114,7 +115,7 @@ async function sendEditor(
   request: SourceRequest | null,
   edited: Edited & { approves?: boolean; acceptsAnyLimits?: boolean },
 ): Promise<Response> {
-  const context = batched(c.var.signedIn.context);
+  const { context } = c.var.signedIn;
   const { draft, approves = false, acceptsAnyLimits = false, refusal } = edited;
   const account = sql<number>`${context.principal.account.number}`;
   const [contents, [policies]] = await Promise.all([
@@ -124,18 +125,19 @@ async function sendEditor(
       : [[]],
   ]);
   const prospect = request && draft ? prospectOf(draftPolicy(context, draft), policies, request.row) : null;
-  const page = {
+  return sendPage(c, {
     title: 'New policy',
+    names: contents.names,
+    status: refusal?.status,
     children: (
       <>
         {request && <RequestNotice request={request} />}
         <Editor {...{ edited, contents }} action="/console/policies/new" isNew>
-          {request && <RequestOptions {...{ request, prospect, approves, acceptsAnyLimits, refusal }} />}
+          {request && <RequestOptions {...{ request, prospect, approves, acceptsAnyLimits }} />}
         </Editor>
       </>
     ),
-  };
-  return sendPage(c, page, refusal?.status);
+  });
 }
 
 function prospectOf(draft: PolicyRow, policies: PolicyRow[], row: ReviewedPermission): Prospect {

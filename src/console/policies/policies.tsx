@@ -3,20 +3,15 @@ import { listPolicies } from '../../permissions/policies/list';
 import { MAX_POLICIES, type Policy } from '../../permissions/policies/policy';
 import { loadNames, type Names } from '../frame/names';
 import { sendPage } from '../frame/page';
-import { Badge } from '../parts/badge';
-import { Empty } from '../parts/list';
-import { Written } from '../parts/text';
-import type { ConsoleContext } from '../session/access';
-import { batched } from './editor';
+import { Empty, LinkButton } from '../parts/blocks';
+import { Badge, WrittenLink } from '../parts/inline';
+import type { PreloadedContext } from '../session/access';
 import { PolicySentence } from './sentence';
 import { SimulationForm, simulate, type simulationInQuery } from './simulation';
 
 /** Shows the policies in the order in which they are weighed, and what they would decide about a request. */
-export async function showPolicies(
-  c: ConsoleContext<Awaited<ReturnType<typeof simulationInQuery>>>,
-): Promise<Response> {
-  const { context: signedIn } = c.var.signedIn;
-  const context = batched(signedIn);
+export async function showPolicies(c: PreloadedContext<typeof simulationInQuery>): Promise<Response> {
+  const { context } = c.var.signedIn;
   const [{ data }, found] = await Promise.all([
     listPolicies(context, { limit: MAX_POLICIES }),
     loadNames(context, ['people', 'agents']),
@@ -25,17 +20,13 @@ export async function showPolicies(
   const policies = data.toSorted((a, b) => byPrecedence(withTime(a), withTime(b)));
   const denials = policies.filter(({ effect }) => effect === 'deny');
   const others = policies.filter(({ effect }) => effect !== 'deny');
-  const mayWrite = signedIn.principal.scopes.includes('policies:write');
+  const mayWrite = context.principal.scopes.includes('policies:write');
   const simulated = simulate(c, c.var.loaded.active);
   const children = (
     <>
       <div class="bar">
         <p class="soft">Policies decide requests at once, or send them to reviewers. They are weighed in this order.</p>
-        {mayWrite && (
-          <a class="button" href="/console/policies/new">
-            New policy
-          </a>
-        )}
+        {mayWrite && <LinkButton href="/console/policies/new" label="New policy" />}
       </div>
       {policies.length === 0 ? (
         <Empty title="There is no policy yet.">
@@ -48,39 +39,30 @@ export async function showPolicies(
         </Empty>
       ) : (
         <>
-          <Step number={1} title="Any denial that applies denies the request" policies={denials} names={names} />
+          <Step number={1} title="Any denial that applies denies the request" policies={denials} />
           <Step
             number={2}
             title="Otherwise the first of these that applies decides"
             hint="By priority; of equal ones a review before an approval, then the oldest."
             policies={others}
-            names={names}
           />
           <section class="part">
             <h2>3. If none applies, anybody who may decide approves or denies</h2>
           </section>
         </>
       )}
-      <SimulationForm query={c.req.query()} simulated={simulated} names={names} />
+      <SimulationForm query={c.req.query()} simulated={simulated} />
     </>
   );
-  return sendPage(c, { title: 'Policies', children }, simulated?.refusal?.status);
+  return sendPage(c, { title: 'Policies', names, status: simulated?.refusal?.status, children });
 }
 
 function withTime(policy: Policy) {
   return { ...policy, createdAt: Date.parse(policy.created_at) };
 }
 
-interface StepProps {
-  number: number;
-  title: string;
-  hint?: string;
-  policies: Policy[];
-  names: Names;
-}
-
 /** One step of the evaluation, with its policies. */
-function Step({ number, title, hint, policies, names }: StepProps) {
+function Step({ number, title, hint, policies }: { number: number; title: string; hint?: string; policies: Policy[] }) {
   return (
     <section class="part">
       <h2>
@@ -92,7 +74,7 @@ function Step({ number, title, hint, policies, names }: StepProps) {
       ) : (
         <ol class="requests">
           {policies.map((policy) => (
-            <PolicyLine policy={policy} names={names} />
+            <PolicyLine policy={policy} />
           ))}
         </ol>
       )}
@@ -100,15 +82,13 @@ function Step({ number, title, hint, policies, names }: StepProps) {
   );
 }
 
-function PolicyLine({ policy, names }: { policy: Policy; names: Names }) {
+function PolicyLine({ policy }: { policy: Policy }) {
   const { id, name, effect, priority, is_active: isActive } = policy;
   return (
     <li class="request policy-line" id={id} data-row>
       <div class="what">
-        <a href={`/console/policies/${id}`}>
-          <Written text={name} />
-        </a>
-        <PolicySentence policy={policy} names={names} />
+        <WrittenLink href={`/console/policies/${id}`} text={name} />
+        <PolicySentence policy={policy} />
       </div>
       <div class="side">
         <Badge state={effect} /> <Badge state={isActive ? 'on' : 'off'} />

@@ -1,27 +1,24 @@
 import { invalidRequest, notFound, PROBLEMS, Problem } from '../../errors';
+import { pathId } from '../../http/path-id';
 import { equalJson, type Json } from '../../lib/json';
 import { parseId } from '../../lib/typeid';
 import { deletePolicy } from '../../permissions/policies/delete';
 import { type Policy, type PolicyRow, presentPolicy } from '../../permissions/policies/policy';
 import { type policyInPath, updatePolicy } from '../../permissions/policies/update';
-import { readForm, refusalOf } from '../frame/form';
+import { readForm, refusalOf, requireUnchanged, requireUnchangedToActivate, ShownState } from '../frame/form';
 import { sendPage } from '../frame/page';
-import { requireUnchanged, requireUnchangedToActivate, ShownState } from '../frame/shown-state';
-import { Badge } from '../parts/badge';
+import { Facts, PlainList } from '../parts/blocks';
 import { Action } from '../parts/form';
-import { Facts } from '../parts/list';
-import { Code, JsonText, Written } from '../parts/text';
-import { Time } from '../parts/time';
-import type { ConsoleContext } from '../session/access';
-import { draftOf, type PolicyDraft } from './draft';
-import { batched, type Edited, Editor, loadEditor, readDays } from './editor';
+import { Badge, Code, JsonText, Time, Written } from '../parts/inline';
+import type { ConsoleContext, PreloadedContext } from '../session/access';
+import { type Edited, Editor, loadEditor, readDays } from './editor';
 import { PolicySentence } from './sentence';
-import { readValues, valuesOf } from './values';
+import { draftOf, type PolicyDraft, readValues, valuesOf } from './values';
 
 /** Stands for a field that a few words cannot show, but the sentence at the top of the page does. */
 const AT_TOP = 'as the sentence at the top says';
 
-type PolicyContext = ConsoleContext<Awaited<ReturnType<typeof policyInPath>>>;
+type PolicyContext = PreloadedContext<typeof policyInPath>;
 
 /** Shows a policy: as a form to those who may change it, in words to others. */
 export function showPolicy(c: PolicyContext): Promise<Response> {
@@ -88,9 +85,7 @@ export async function switchPolicy(c: PolicyContext): Promise<Response> {
 
 /** Deletes a policy. */
 export async function removePolicy(c: ConsoleContext): Promise<Response> {
-  const id = parseId('policy', c.req.param('id') ?? '');
-  if (!id) throw notFound('policy');
-  await deletePolicy(c.var.signedIn.context, { id });
+  await deletePolicy(c.var.signedIn.context, { id: pathId(c, 'policy') });
   return c.redirect('/console/policies', 303);
 }
 
@@ -104,13 +99,15 @@ function requirePolicy(c: PolicyContext): PolicyRow {
 async function sendPolicy(c: PolicyContext, edited: Edited & { shown?: string }): Promise<Response> {
   const row = requirePolicy(c);
   const { context } = c.var.signedIn;
-  const contents = await loadEditor(batched(context), edited);
+  const contents = await loadEditor(context, edited);
   const mayWrite = context.principal.scopes.includes('policies:write');
   const policy = presentPolicy(row);
   const { shown = policy.updated_at } = edited;
   const path = `/console/policies/${policy.id}`;
-  const page = {
+  return sendPage(c, {
     title: policy.name,
+    names: contents.names,
+    status: edited.refusal?.status,
     heading: <Written text={policy.name} />,
     children: (
       <>
@@ -131,7 +128,7 @@ async function sendPolicy(c: PolicyContext, edited: Edited & { shown?: string })
           )}
         </div>
         <RefusedApproval query={(name) => c.req.query(name)} />
-        <PolicySentence policy={policy} names={contents.names} />
+        <PolicySentence policy={policy} />
         {mayWrite ? (
           <>
             <Editor edited={edited} contents={contents} action={path} isNew={false}>
@@ -144,8 +141,7 @@ async function sendPolicy(c: PolicyContext, edited: Edited & { shown?: string })
         )}
       </>
     ),
-  };
-  return sendPage(c, page, edited.refusal?.status);
+  });
 }
 
 /** Says why the request from which the policy was made is not approved. */
@@ -163,15 +159,7 @@ function RefusedApproval({ query }: { query: (name: string) => string | undefine
 
 /** Everything that the sentence about a policy does not say in full. */
 function PolicyFacts({ policy }: { policy: Policy }) {
-  const patterns = (list: string[]) => (
-    <ul>
-      {list.map((text) => (
-        <li>
-          <Code text={text} />
-        </li>
-      ))}
-    </ul>
-  );
+  const patterns = (list: string[]) => <PlainList items={list.map((text) => <Code text={text} />)} />;
   return (
     <section class="card">
       <Facts

@@ -1,25 +1,17 @@
 import { formatTime } from '../../lib/time';
 import type { PermissionRow } from '../../permissions/permission';
 import { type DetailedReplay, MAX_LISTED } from '../../permissions/policies/replay';
-import type { Names } from '../frame/names';
-import { Badge } from '../parts/badge';
-import { limitTexts } from '../parts/limits';
-import { RequestTitle } from '../parts/request-title';
-import { Code, Named, Written } from '../parts/text';
-import { Time } from '../parts/time';
-
-interface ReplayResultProps {
-  replay: DetailedReplay;
-  days: number;
-  names: Names;
-  /** Whether the reader may see what was asked for; others see the ids of requests. */
-  mayReadRequests: boolean;
-}
+import { usePage } from '../frame/page-context';
+import { Badge, Code, Named, Time, Written } from '../parts/inline';
+import { limitsText } from '../parts/limits';
+import { RequestTitle } from '../parts/request';
 
 /** What a draft would have done with past requests, and where that differs from what was decided. */
-export function ReplayResult({ replay, days, names, mayReadRequests }: ReplayResultProps) {
+export function ReplayResult({ replay, days }: { replay: DetailedReplay; days: number }) {
   const { requests, complete, approve, deny, review, undecided, agrees, disagrees } = replay;
   if (requests === 0) return <p class="soft">There was no request in the last {days} days to try it on.</p>;
+  // Others see the ids of requests.
+  const mayReadRequests = usePage().may('permissions:read');
   const differing = `${disagrees.length}${disagrees.length === MAX_LISTED ? ' or more' : ''}`;
   const decided = approve + deny;
   const rest = disagrees.length < MAX_LISTED ? decided - agrees - disagrees.length : 0;
@@ -57,7 +49,7 @@ export function ReplayResult({ replay, days, names, mayReadRequests }: ReplayRes
         <ul class="lines disagreements">
           {disagrees.map(({ request, was, wouldBe }) => (
             <li>
-              {mayReadRequests ? <PastRequest request={request} names={names} /> : <Code text={request.id} />}
+              {mayReadRequests ? <PastRequest request={request} /> : <Code text={request.id} />}
               <span>
                 was <Badge state={was} />, would be <Badge state={wouldBe === 'approve' ? 'approved' : 'denied'} />
               </span>
@@ -69,16 +61,15 @@ export function ReplayResult({ replay, days, names, mayReadRequests }: ReplayRes
   );
 }
 
-function PastRequest({ request, names }: { request: PermissionRow; names: Names }) {
+function PastRequest({ request }: { request: PermissionRow }) {
   const { id, title, action, resource, agentId, scope, createdAt } = request;
-  const limits = limitTexts(scope).map(([name, value]) => `${name} ${value}`);
   return (
     <span>
       <a href={`/console/permissions/${id}`} target="_blank" rel="noopener">
         <RequestTitle title={title} otherwise={`${action} on ${resource}`} />
       </a>
       <small>
-        <Named id={agentId} names={names} />, <Code text={action} /> <Written text={limits.join(', ')} />,{' '}
+        <Named id={agentId} />, <Code text={action} /> <Written text={limitsText(scope)} />,{' '}
         <Time at={formatTime(createdAt)} />
       </small>
     </span>

@@ -2,9 +2,8 @@ import type { Child } from 'hono/jsx';
 import { duration } from '../../lib/duration';
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json';
 import { SECOND } from '../../lib/time';
-import type { Names } from '../frame/names';
+import { Code, joinAll, Named, Written } from '../parts/inline';
 import { valueText } from '../parts/limits';
-import { Code, Named, Written } from '../parts/text';
 import type { ShownPolicy } from './values';
 
 const VERBS = { approve: 'Approves', deny: 'Denies', review: 'Asks reviewers about' };
@@ -12,32 +11,31 @@ const VERBS = { approve: 'Approves', deny: 'Denies', review: 'Asks reviewers abo
 /** How many members of a list the sentence has. */
 const MAX_LISTED = 3;
 
-type PolicySentenceProps = {
-  policy: Omit<ShownPolicy, 'is_active' | 'name' | 'priority' | 'reason'>;
-  names: Names;
-};
-
 /** What a policy does with which requests, in plain words. */
-export function PolicySentence({ policy, names }: PolicySentenceProps) {
+export function PolicySentence({
+  policy,
+}: {
+  policy: Omit<ShownPolicy, 'is_active' | 'name' | 'priority' | 'reason'>;
+}) {
   const { effect, actions, resources, agent_ids: agents, review } = policy;
   const conditions = Object.entries(policy.conditions as JsonObject);
   return (
     <p class="written">
       {VERBS[effect]} {isAny(actions) ? 'every action' : list(actions.map((text) => <Code text={text} />))} on{' '}
       {isAny(resources) ? 'every resource' : list(resources.map((text) => <Code text={text} />))} by{' '}
-      {agents === null ? 'every agent' : list(agents.map((id) => <Named id={id} names={names} />))}
+      {agents === null ? 'every agent' : list(agents.map((id) => <Named id={id} />))}
       {effect === 'approve' && conditions.length === 0 && ', whatever the limits are'}
       {conditions.length > 0 && ', if '}
       {list(
-        conditions.map(([key, condition]) => (
-          <>
-            <Code text={key} /> <Written text={conditionText(condition as Json)} />
-          </>
-        )),
+        conditions.map(([key, condition]) => [
+          <Code text={key} />,
+          ' ',
+          <Written text={conditionText(condition as Json)} />,
+        ]),
         'and',
         conditions.length,
       )}
-      .{review && <ReviewSentence review={review} names={names} />}
+      .{review && <ReviewSentence review={review} />}
       {effect !== 'deny' && <CapSentence policy={policy} />}
     </p>
   );
@@ -52,10 +50,7 @@ function list(members: Child[], word = 'or', limit = MAX_LISTED): Child[] {
   const shown = members.length > limit ? members.slice(0, limit - 1) : members;
   const rest = members.length - shown.length;
   const all: Child[] = rest > 0 ? [...shown, `${rest} more`] : shown;
-  return all.flatMap((member, index) => {
-    const isLast = index === all.length - 1;
-    return [index === 0 ? '' : isLast ? ` ${word} ` : ', ', member];
-  });
+  return joinAll(all, ` ${word} `);
 }
 
 /** A condition in words. Two bounds are one range. */
@@ -73,9 +68,9 @@ function conditionText(condition: Json): string {
   return parts.length > 0 ? parts.join(' and ') : 'is anything';
 }
 
-function ReviewSentence({ review, names }: { review: NonNullable<ShownPolicy['review']>; names: Names }) {
+function ReviewSentence({ review }: { review: NonNullable<ShownPolicy['review']> }) {
   const { approvals, passkey, escalation } = review;
-  const reviewers = people(review, names);
+  const reviewers = people(review);
   const isOne = approvals === 1;
   const who = reviewers.length > 0 ? 'of these' : `${isOne ? 'person' : 'people'} who may decide`;
   return (
@@ -83,23 +78,22 @@ function ReviewSentence({ review, names }: { review: NonNullable<ShownPolicy['re
       {' '}
       {approvals} {who} {isOne ? 'has' : 'have'} to approve{passkey && ', with a passkey'}
       {reviewers.length > 0 && <>: {reviewers}</>}
-      {escalation && (
-        <>
-          ; after {duration(escalation.after * SECOND)} also {people(escalation, names)}
-        </>
-      )}
-      .
+      {escalation && ['; after ', duration(escalation.after * SECOND), ' also ', people(escalation)]}.
     </>
   );
 }
 
 /** Reviewers by role and by name. */
-function people({ members, roles }: { members: string[] | null; roles: string[] | null }, names: Names): Child[] {
-  const named = (members ?? []).map((id) => <Named id={id} names={names} />);
+function people({ members, roles }: { members: string[] | null; roles: string[] | null }): Child[] {
+  const named = (members ?? []).map((id) => <Named id={id} />);
   return list([...(roles ?? []).map((role) => `every ${role}`), ...named], 'and');
 }
 
-function CapSentence({ policy: { token_ttl: ttl, max_uses: uses } }: Pick<PolicySentenceProps, 'policy'>) {
+function CapSentence({
+  policy: { token_ttl: ttl, max_uses: uses },
+}: {
+  policy: Pick<ShownPolicy, 'token_ttl' | 'max_uses'>;
+}) {
   if (ttl === null && uses === null) return null;
   const parts = [
     ttl !== null && `is valid for at most ${duration(ttl * SECOND)}`,

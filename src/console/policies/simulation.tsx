@@ -9,9 +9,11 @@ import {
   simulatePolicies,
 } from '../../permissions/policies/simulate';
 import { type Refusal, refusalOf, validate } from '../frame/form';
-import type { Names } from '../frame/names';
-import { Field, SelectField, TextField } from '../parts/form';
-import { Written } from '../parts/text';
+import { agentsOf } from '../frame/names';
+import { usePage } from '../frame/page-context';
+import { Section } from '../parts/blocks';
+import { Alert, RefusalProvider, SelectField, Submit, TextArea, TextField } from '../parts/form';
+import { joinAll, WrittenLink } from '../parts/inline';
 import { parseJson } from './conditions';
 
 /** What the address says about a request to simulate. Null if nobody asked. */
@@ -42,71 +44,39 @@ export function simulate(c: Pick<RequestContext, 'req'>, policies: ActivePolicy[
   }
 }
 
-interface SimulationFormProps {
-  query: Record<string, string>;
-  simulated: Simulated;
-  names: Names;
-}
-
 /** A form that asks what the policies would decide about a request, and the answer. Its address can be shared. */
-export function SimulationForm({ query, simulated, names }: SimulationFormProps) {
-  const agents = [...names].filter(([id]) => id.startsWith('agent_'));
+export function SimulationForm({ query, simulated }: { query: Record<string, string>; simulated: Simulated }) {
+  const agents = agentsOf(usePage().names);
   const refusal = simulated?.refusal;
   return (
-    <section class="card" id="simulation" aria-labelledby="simulation-title">
-      <h2 id="simulation-title">What would be decided?</h2>
+    <Section name="simulation" title="What would be decided?" id="simulation">
       <p class="hint">Describe a request. Nothing is asked or saved; the address of the answer can be shared.</p>
       <form method="get" action="/console/policies#simulation">
-        <div class="fields">
-          <SelectField
-            label="Agent"
-            name="agent_id"
-            value={query.agent_id}
-            options={[['', 'No agent in particular'], ...agents]}
-            refusal={refusal}
+        <RefusalProvider value={refusal}>
+          <div class="fields">
+            <SelectField
+              label="Agent"
+              name="agent_id"
+              value={query.agent_id}
+              options={[['', 'No agent in particular'], ...agents]}
+            />
+            <TextField label="Action" name="action" value={query.action} placeholder="email.send" required />
+            <TextField label="Resource" name="resource" value={query.resource} placeholder="mailbox:support" required />
+          </div>
+          <TextArea
+            label="Limits (scope), as JSON"
+            name="scope"
+            value={query.scope ?? ''}
+            rows={2}
+            spellcheck={false}
+            hint='Such as {"amount": 40}. Empty: none.'
           />
-          <TextField
-            label="Action"
-            name="action"
-            value={query.action}
-            placeholder="email.send"
-            required
-            refusal={refusal}
-          />
-          <TextField
-            label="Resource"
-            name="resource"
-            value={query.resource}
-            placeholder="mailbox:support"
-            required
-            refusal={refusal}
-          />
-        </div>
-        <Field
-          label="Limits (scope), as JSON"
-          name="scope"
-          hint='Such as {"amount": 40}. Empty: none.'
-          refusal={refusal}
-        >
-          {(attributes) => (
-            <textarea {...attributes} rows={2} spellcheck={false}>
-              {query.scope ?? ''}
-            </textarea>
-          )}
-        </Field>
-        <p>
-          <button type="submit" class="quiet">
-            Simulate
-          </button>
-        </p>
+        </RefusalProvider>
+        <Submit label="Simulate" kind="quiet" />
       </form>
-      {refusal && (
-        <p class="notice bad" role="alert">
-          Nothing was simulated. Correct what is marked.
-        </p>
-      )}
-      {simulated?.answer && <Answer answer={simulated.answer} names={names} />}
-    </section>
+      {refusal && <Alert>Nothing was simulated. Correct what is marked.</Alert>}
+      {simulated?.answer && <Answer answer={simulated.answer} />}
+    </Section>
   );
 }
 
@@ -117,25 +87,14 @@ const OUTCOMES = {
   pending: ['waiting', 'No policy applies: it would wait for anybody who may decide.'],
 } as const;
 
-function Answer({
-  answer: { decision, policy_id: decider, matched, reviewers, approvals },
-  names,
-}: {
-  answer: Simulation;
-  names: Names;
-}) {
+function Answer({ answer: { decision, policy_id: decider, matched, reviewers, approvals } }: { answer: Simulation }) {
   const [tone, text] = OUTCOMES[decision];
   const others = matched.filter((id) => id !== decider);
   return (
     <div class={`notice ${tone}`} role="status">
       <p>
         <strong>{text}</strong>
-        {decider && (
-          <>
-            {' '}
-            So says <PolicyLink id={decider} names={names} />.
-          </>
-        )}
+        {decider && [' So says ', <PolicyLink id={decider} />, '.']}
       </p>
       {approvals !== undefined && reviewers !== undefined && (
         <p>
@@ -145,24 +104,12 @@ function Answer({
         </p>
       )}
       {others.length > 0 && (
-        <p>
-          Also applying, but weighed later:{' '}
-          {others.map((id, index) => (
-            <>
-              {index > 0 && ', '}
-              <PolicyLink id={id} names={names} />
-            </>
-          ))}
-        </p>
+        <p>Also applying, but weighed later: {joinAll(others.map((id) => <PolicyLink id={id} />))}</p>
       )}
     </div>
   );
 }
 
-function PolicyLink({ id, names }: { id: string; names: Names }) {
-  return (
-    <a href={`/console/policies/${id}`}>
-      <Written text={names.get(id) ?? id} />
-    </a>
-  );
+function PolicyLink({ id }: { id: string }) {
+  return <WrittenLink href={`/console/policies/${id}`} text={usePage().names.get(id) ?? id} />;
 }

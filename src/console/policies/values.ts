@@ -1,8 +1,9 @@
+import type * as z from 'zod';
 import { isJsonObject, type JsonObject } from '../../lib/json';
+import { PolicyCreation } from '../../permissions/policies/create';
 import type { Policy } from '../../permissions/policies/policy';
-import type { Form } from '../frame/form';
-import { type ConditionRow, conditionRows, parseJson } from './conditions';
-import { writePatterns } from './patterns';
+import { type Form, readNumber, validate } from '../frame/form';
+import { type ConditionRow, conditionRows, parseJson, readConditions } from './conditions';
 
 /** People as the form names them. */
 export interface PeopleValues {
@@ -11,29 +12,7 @@ export interface PeopleValues {
 }
 
 /** What the form of a policy shows: texts as typed, under the names of its fields. */
-export interface PolicyValues {
-  name: string;
-  effect: string;
-  actions: string;
-  resources: string;
-  /** `all`, or `some` for those in `agentIds`. */
-  agents: string;
-  agentIds: string[];
-  rows: ConditionRow[];
-  /** Conditions that no row can express, and whether they stay. */
-  others: { condition: JsonObject; isKept: boolean }[];
-  priority: string;
-  token_ttl: string;
-  max_uses: string;
-  reason: string;
-  isActive: boolean;
-  approvals: string;
-  reviewers: PeopleValues;
-  allowSelf: boolean;
-  passkey: boolean;
-  escalation_after: string;
-  escalation: PeopleValues;
-}
+export type PolicyValues = ReturnType<typeof readValues>;
 
 /** The fields of a policy that the form shows. */
 export type ShownPolicy = Omit<Policy, 'id' | 'created_at' | 'updated_at'>;
@@ -78,17 +57,25 @@ function peopleOf(people: { members: string[] | null; roles: string[] | null } |
 }
 
 /** What somebody typed into the form. */
-export function readValues(form: Form): PolicyValues {
-  const people = (name: string) => ({ roles: form.list(`${name}_roles`), members: form.list(`${name}_members`) });
+export function readValues(form: Form) {
+  const people = (name: string): PeopleValues => {
+    return { roles: form.list(`${name}_roles`), members: form.list(`${name}_members`) };
+  };
   const kept = form.list('keep');
+  const operators = form.list('condition_operator');
+  const values = form.list('condition_value');
   return {
     name: form.text('name'),
     effect: form.text('effect'),
     actions: form.text('actions'),
     resources: form.text('resources'),
+    /** `all`, or `some` for those in `agentIds`. */
     agents: form.text('agents'),
     agentIds: form.list('agent_ids'),
-    rows: readRows(form),
+    rows: form.list('condition_key').map((key, index): ConditionRow => {
+      return { key, operator: operators[index] ?? '', value: values[index] ?? '' };
+    }),
+    /** Conditions that no row can express, and whether they stay. */
     others: form.list('other').flatMap((text, index) => {
       const condition = parseJson(text);
       return isJsonObject(condition) ? { condition, isKept: kept.includes(String(index)) } : [];
@@ -107,9 +94,66 @@ export function readValues(form: Form): PolicyValues {
   };
 }
 
-function readRows(form: Form): ConditionRow[] {
-  const keys = form.list('condition_key');
-  const operators = form.list('condition_operator');
-  const values = form.list('condition_value');
-  return keys.map((key, index) => ({ key, operator: operators[index] ?? '', value: values[index] ?? '' }));
+/** A valid policy that is not stored yet. */
+export type PolicyDraft = z.output<ReturnType<typeof PolicyCreation>>;
+
+/**
+ * Makes the policy that a form describes, in the words of the API. What the chosen effect does not use is left out.
+ * @throws Problem `invalid_request` with the invalid fields, named as in the API; the rows of conditions by their index
+ */
+export function draftOf(values: PolicyValues): PolicyDraft {
+  const { name, effect, reason, isActive } = values;
+  const others = values.others.filter(({ isKept }) => isKept).map(({ condition }) => condition);
+  const { conditions, faults } = readConditions(values.rows, others);
+  const limits =
+    effect === 'deny' ? {} : { token_ttl: numberOrNull(values.token_ttl), max_uses: numberOrNull(values.max_uses) };
+  const policy = {
+    ...{ name, effect, conditions, is_active: isActive, ...limits },
+    actions: readPatterns(values.actions),
+    resources: readPatterns(values.resources),
+    agent_ids: values.agents === 'some' ? values.agentIds : null,
+    reason: reason.trim() || null,
+    priority: readNumber(values.priority),
+    review: effect === 'review' ? reviewOf(values) : null,
+  };
+  return validate(PolicyCreation(), policy, faults);
+}
+
+function reviewOf({ approvals, reviewers, allowSelf, passkey, escalation_after: after, escalation }: PolicyValues) {
+  const people = peopleInput(escalation);
+  const escalates = after.trim() !== '' || people.members !== null || people.roles !== null;
+  return {
+    approvals: readNumber(approvals),
+    ...peopleInput(reviewers),
+    allow_self: allowSelf,
+    passkey,
+    escalation: escalates ? { after: readNumber(after), ...people } : null,
+  };
+}
+
+function peopleInput({ members, roles }: PeopleValues) {
+  return { members: members.length > 0 ? members : null, roles: roles.length > 0 ? roles : null };
+}
+
+/** A field that may stay empty. */
+function numberOrNull(text: string): number | string | null {
+  return text.trim() === '' ? null : readNumber(text);
+}
+
+/** Patterns as lines of text. One that a line cannot hold as it is, is written in quotes, as JSON. */
+export function writePatterns(patterns: string[]): string {
+  return patterns.map((pattern) => (readLine(pattern) === pattern ? pattern : JSON.stringify(pattern))).join('\n');
+}
+
+/** The patterns of a text with one a line. Empty lines do not count. */
+export function readPatterns(text: string): string[] {
+  return text.split(/\r\n|\r|\n/).flatMap((line) => readLine(line) ?? []);
+}
+
+/** The pattern of a line; null if it is empty. */
+function readLine(line: string): string | null {
+  const text = line.replace(/[\r\n]/g, '').trim();
+  if (text === '') return null;
+  const quoted = text.startsWith('"') ? parseJson(text) : undefined;
+  return typeof quoted === 'string' ? quoted : text;
 }

@@ -2,7 +2,7 @@ import type { Context as HonoContext, MiddlewareHandler } from 'hono';
 import { createMiddleware } from 'hono/factory';
 import { routePath } from 'hono/route';
 import type { MemberRole } from '../../db/schema';
-import { Problem, unavailable } from '../../errors';
+import { invalidRequest, Problem, unavailable } from '../../errors';
 import { type LoadedRows, type NamedQueries, nameQueries, type Preload } from '../../http/access';
 import { authenticateSession } from '../../http/authentication';
 import {
@@ -15,13 +15,14 @@ import {
   withFixedClock,
 } from '../../http/context';
 import type { PreloadQueries } from '../../http/credentials';
+import { readText } from '../../http/input';
 import { limitAccount, limitAddress, limitCredential, limitMember } from '../../http/rate-limit';
 import { ROLE_SCOPES } from '../../http/roles';
 import { Ledger } from '../../ledger/ledger';
 import { AnsweredBefore, findStoredAnswer, type StoredAnswer } from '../../ledger/stored-answer';
 import type { Id } from '../../lib/typeid';
 import { enqueueWebhook } from '../../outbox/enqueue';
-import { limitBody } from './limit-body';
+import { batchReads } from './batched-reader';
 import { FormAnswers, isForm, onceKey } from './once';
 import { signInPath } from './return-path';
 import { csrfToken, isCsrfToken, senderMark, sessionCookie } from './session';
@@ -61,6 +62,11 @@ export interface ConsoleEnv<Q extends NamedQueries = NamedQueries> {
 
 /** What the handler of a page gets. */
 export type ConsoleContext<Q extends NamedQueries = NamedQueries> = HonoContext<ConsoleEnv<Q>>;
+
+/** What the handler of a page with a preload gets. */
+export type PreloadedContext<P extends (...args: never[]) => Promise<NamedQueries>> = ConsoleContext<
+  Awaited<ReturnType<P>>
+>;
 
 /** The parts of {@link ConsoleContext} that do not depend on what the page preloads. */
 export type SignedInRequest = RequestContext & { var: { signedIn: SignedIn } };
@@ -122,10 +128,11 @@ export function consoleAccess<Q extends NamedQueries>(
       c.executionCtx.waitUntil(enqueueWebhook(config.webhooks, { shard: principal.shard, account }));
     };
     const fixed = withFixedClock(runtime);
+    const reader = batchReads(database);
     const answers = key && new FormAnswers(c, principal, key);
     const makeContext = (answers: FormAnswers | null): UserContext => {
       const ledger = new Ledger(database, { ...reference, now: fixed.now }, answers, notifyWebhooks);
-      return { principal, config, runtime: fixed, origin, reader: database, ledger };
+      return { principal, config, runtime: fixed, origin, reader, ledger };
     };
     const context = makeContext(null);
     const [csrf, sender] = await Promise.all([
@@ -222,4 +229,26 @@ function sessionEnded(): Problem {
   return new Problem('unauthorized', 'You are not signed in, or your session has ended. Sign in again.', {
     headers: { 'WWW-Authenticate': 'Cookie' },
   });
+}
+
+const MAX_FORM_FIELDS = 5_000;
+
+/**
+ * Refuses a body that would cost too much, before anything parses it. Others can be read afterwards.
+ * @throws Problem `payload_too_large` over 1 MiB; `invalid_request` for a form with more than 5,000 fields;
+ *   `unsupported_media_type` for a form in several parts, which no page sends
+ */
+async function limitBody(c: RequestContext): Promise<void> {
+  const { url, method, headers, body } = c.req.raw;
+  if (!body) return;
+  const text = await readText(c.req.raw);
+  const type = headers.get('Content-Type')?.split(';')[0]?.trim().toLowerCase();
+  if (type === 'multipart/form-data') {
+    throw new Problem('unsupported_media_type', 'Send the form as `application/x-www-form-urlencoded`.');
+  }
+  const isForm = type === 'application/x-www-form-urlencoded';
+  if (isForm && text.split('&', MAX_FORM_FIELDS + 1).length > MAX_FORM_FIELDS) {
+    throw invalidRequest([{ path: 'body', message: 'must have at most 5,000 fields' }]);
+  }
+  c.req.raw = new Request(url, { method, headers, body: text });
 }

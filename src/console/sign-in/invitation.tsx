@@ -19,7 +19,7 @@ import { parseCredential } from '../../lib/credential';
 import { lazy } from '../../lib/lazy';
 import { formatTime } from '../../lib/time';
 import { sendPage } from '../frame/page';
-import { Time } from '../parts/time';
+import { Time } from '../parts/inline';
 import { consoleRoute } from '../session/access';
 import { type Challenge, useChallenge } from '../session/challenge';
 import { makeSession, setSessionCookie } from '../session/session';
@@ -154,13 +154,7 @@ async function joinWithPasskey(c: RequestContext, { name, response }: z.output<R
   return acceptInvitation(c, invitation, { challenge, identity: null, passkey: { name, ...passkey } });
 }
 
-interface JoinWithProviderProps {
-  oidc: OidcConfig | null;
-  email: string | null;
-  action: string;
-}
-
-function JoinWithProvider({ oidc, email, action }: JoinWithProviderProps) {
+function JoinWithProvider({ oidc, email, action }: { oidc: OidcConfig | null; email: string | null; action: string }) {
   if (!oidc?.client) return null;
   return (
     <>
@@ -190,7 +184,7 @@ export const invitationRoutes = new Hono<AppEnv>()
           It was used already, has been replaced, or has expired. Ask an owner or admin of the account for a new one.
         </p>
       );
-      return sendPage(c, { title: 'This invitation is over', isNarrow: true, children }, 404);
+      return sendPage(c, { title: 'This invitation is over', isNarrow: true, status: 404, children });
     }
     const { row } = found;
     activeAccount(row);

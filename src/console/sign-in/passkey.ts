@@ -8,10 +8,10 @@ import type { Config, Runtime } from '../../env';
 import { Problem } from '../../errors';
 import { text } from '../../http/fields';
 import { bytesField, claimedChallenge, credentialFields, relyingParty } from '../../http/webauthn';
-import { fromBase64Url, toBase64Url } from '../../lib/bytes';
+import { concatBytes, fromBase64Url, toBase64Url } from '../../lib/bytes';
 import { lazy } from '../../lib/lazy';
+import { formatId, type Id, idBytes } from '../../lib/typeid';
 import { type Challenge, makeChallenge, readChallenge } from '../session/challenge';
-import { encodeUserHandle, type UserHandle } from './user-handle';
 
 /** The signature algorithms of passkeys, the preferred first (RFC 9053): EdDSA, ES256 and RS256. */
 const ALGORITHMS = [-8, -7, -257];
@@ -60,14 +60,9 @@ export async function requestOptions(
   };
 }
 
-/** A new passkey, as the authenticator made it, and the challenge that it answered. */
-export interface Registration {
-  challenge: Challenge;
-  passkey: { id: Uint8Array; publicKey: Uint8Array; counter: number };
-}
-
 /**
  * Verifies the response of an authenticator that made a passkey.
+ * @returns the passkey, and the challenge that it answered
  * @throws Problem `invalid_request` if it does not answer a challenge for this purpose, or comes from another origin, or
  *   the user was not verified
  */
@@ -75,7 +70,7 @@ export async function verifyRegistration(
   { config, runtime }: { config: Settings; runtime: Runtime },
   purpose: string,
   response: z.output<ReturnType<typeof RegistrationResponse>>,
-): Promise<Registration> {
+) {
   const challenge = await findChallenge(config, runtime, purpose, response.response.clientDataJSON);
   if (!challenge) throw invalidPasskey();
   const { verifyRegistrationResponse } = await import('../../http/verify-passkey');
@@ -111,4 +106,32 @@ function invalidPasskey(): Problem {
   return new Problem('invalid_request', 'The passkey was not accepted. Load the page again and repeat the step.', {
     errors: [{ path: 'body.response', message: 'does not answer a current challenge of this service' }],
   });
+}
+
+/** Whom a passkey belongs to. The passkey itself stores this, so that sign-in needs no directory. */
+export interface UserHandle {
+  /** The shard on which the account was when the passkey was made. */
+  shard: string;
+  account: Id<'user'>;
+  member: Id<'member'>;
+}
+
+const SHARD_LENGTH = 2;
+const ID_LENGTH = 16;
+
+/** Encodes a user handle (WebAuthn Level 3 section 4): shard, account and member, 34 bytes. */
+export function encodeUserHandle({ shard, account, member }: UserHandle): Uint8Array {
+  return concatBytes(new TextEncoder().encode(shard), idBytes(account), idBytes(member));
+}
+
+/** Decodes a user handle; null if it is none of this service. */
+export function decodeUserHandle(bytes: Uint8Array | null): UserHandle | null {
+  if (bytes?.length !== SHARD_LENGTH + 2 * ID_LENGTH) return null;
+  const shard = new TextDecoder().decode(bytes.subarray(0, SHARD_LENGTH));
+  const ids = bytes.subarray(SHARD_LENGTH);
+  return {
+    shard,
+    account: formatId('user', ids.slice(0, ID_LENGTH)),
+    member: formatId('member', ids.slice(ID_LENGTH)),
+  };
 }

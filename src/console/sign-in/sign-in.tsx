@@ -20,8 +20,7 @@ import { consoleRoute } from '../session/access';
 import { readReturnPath } from '../session/return-path';
 import { beginSession, setSessionCookie } from '../session/session';
 import { OidcButton } from './oidc/button';
-import { findChallenge, requestOptions } from './passkey';
-import { decodeUserHandle, type UserHandle } from './user-handle';
+import { decodeUserHandle, findChallenge, requestOptions, type UserHandle } from './passkey';
 import { signInWithToken } from './user-token';
 
 const PURPOSE = 'sign in';
@@ -145,7 +144,6 @@ function sendSignIn(c: HonoContext<AppEnv>, returnPath: string, refusal?: Refusa
             autocomplete="off"
             required
             hint="You can then do what the token may do, until it is deleted or expires."
-            refusal={refusal}
           />
           <button type="submit" class="quiet">
             Sign in with the token
@@ -155,14 +153,14 @@ function sendSignIn(c: HonoContext<AppEnv>, returnPath: string, refusal?: Refusa
       <p class="hint">No passkey yet? Ask an owner or admin of your account for an invitation, and open its link.</p>
     </>
   );
-  return sendPage(c, { title: 'Sign in', isNarrow: true, children }, refusal?.status);
+  return sendPage(c, { title: 'Sign in', isNarrow: true, status: refusal?.status, children });
 }
 
 /** Says at the token's field why it was refused; throws other errors. The page never shows the token again. */
 function tokenRefusal(error: unknown): Refusal {
   const status = error instanceof Problem ? PROBLEMS[error.code].status : 500;
   if (!(error instanceof Problem) || (status !== 401 && status !== 403)) throw error;
-  return { detail: 'You are not signed in.', status, faults: new Map([['token', error.detail]]) };
+  return { detail: 'You are not signed in.', status, faults: new Map([['token', error.detail]]), typed: {} };
 }
 
 export const signInRoutes = new Hono<AppEnv>()

@@ -2,9 +2,8 @@ import { DELIVERY_STATUSES, type DeliveryStatus } from '../../db/schema';
 import type { Page } from '../../http/page';
 import type { Delivery } from '../../webhooks/deliveries/delivery';
 import type { Webhook } from '../../webhooks/webhook';
-import { Badge } from '../parts/badge';
-import { Empty, NextPage, Table, withParameters } from '../parts/list';
-import { Time } from '../parts/time';
+import { Empty, NextPage, Table, Tabs, withParameters } from '../parts/blocks';
+import { Badge, Time } from '../parts/inline';
 
 interface DeliveriesProps {
   webhook: Webhook;
@@ -20,16 +19,12 @@ export function Deliveries({ webhook, page, status, address }: DeliveriesProps) 
   return (
     <div class="part">
       <h2>Deliveries</h2>
-      <nav class="tabs" aria-label="Deliveries by state">
-        {[undefined, ...DELIVERY_STATUSES].map((each) => (
-          <a
-            href={withParameters(address, { status: each ?? null, cursor: null })}
-            aria-current={each === status ? 'page' : undefined}
-          >
-            {each === undefined ? 'All' : capitalized(each)}
-          </a>
-        ))}
-      </nav>
+      <Tabs
+        label="Deliveries by state"
+        tabs={[[undefined, 'All'], ...DELIVERY_STATUSES.map((each) => [each, capitalized(each)] as const)]}
+        current={status}
+        address={(each) => withParameters(address, { status: each ?? null, cursor: null })}
+      />
       {page.data.length === 0 ? (
         <NoDeliveries status={status} isActive={webhook.is_active} hasMore={page.has_more} />
       ) : (

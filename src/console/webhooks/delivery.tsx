@@ -5,15 +5,13 @@ import { redeliver } from '../../webhooks/deliveries/redeliver';
 import { requireLoaded } from '../../webhooks/webhook';
 import { type Refusal, refusalOf } from '../frame/form';
 import { sendPage, sendPart } from '../frame/page';
-import { Badge } from '../parts/badge';
-import { Action } from '../parts/form';
-import { Facts, Table } from '../parts/list';
-import { LiveWhile } from '../parts/live-while';
-import { Code, JsonText } from '../parts/text';
-import { Time } from '../parts/time';
-import type { ConsoleContext } from '../session/access';
+import { Facts, Table } from '../parts/blocks';
+import { Action, Alert } from '../parts/form';
+import { Badge, Code, JsonText, Time } from '../parts/inline';
+import { Live } from '../parts/live';
+import type { PreloadedContext } from '../session/access';
 
-type DeliveryContext = ConsoleContext<Awaited<ReturnType<typeof deliveryOfPath>>>;
+type DeliveryContext = PreloadedContext<typeof deliveryOfPath>;
 
 /** How often a delivery is loaded again whose next attempt is near, in seconds. */
 const INTERVAL = 3;
@@ -33,33 +31,26 @@ export async function showDelivery(c: DeliveryContext, refusal?: Refusal): Promi
   const due = delivery.next_attempt_at;
   const isDueSoon = due !== null && Date.parse(due) < context.runtime.now() + MINUTE;
   const progress = (
-    <LiveWhile id="delivery" address={`${own}?part=progress`} seconds={INTERVAL} title={title} isLive={isDueSoon}>
+    <Live id="delivery" address={`${own}?part=progress`} seconds={INTERVAL} title={title} isLive={isDueSoon}>
       <Progress delivery={delivery} webhookMessageId={row.original ?? row.id} />
       {mayWrite && delivery.status !== 'pending' && <Action action={`${own}/redeliver`} label="Send it again" />}
-    </LiveWhile>
+    </Live>
   );
   if (c.req.query('part') === 'progress') return sendPart(c, progress);
-  return sendPage(
-    c,
-    {
-      title,
-      children: (
-        <>
-          <p>
-            <a href={path}>Back to the webhook</a>
-          </p>
-          {refusal && (
-            <p class="notice bad" role="alert">
-              {refusal.detail}
-            </p>
-          )}
-          {progress}
-          <Payload delivery={delivery} />
-        </>
-      ),
-    },
-    refusal?.status ?? 200,
-  );
+  return sendPage(c, {
+    title,
+    status: refusal?.status,
+    children: (
+      <>
+        <p>
+          <a href={path}>Back to the webhook</a>
+        </p>
+        {refusal && <Alert>{refusal.detail}</Alert>}
+        {progress}
+        <Payload delivery={delivery} />
+      </>
+    ),
+  });
 }
 
 /** Sends the event of the delivery in the path again, and shows the new delivery. */

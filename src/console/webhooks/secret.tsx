@@ -1,8 +1,7 @@
 import type { WebhookWithSecret } from '../../webhooks/webhook';
 import { type PageRequest, sendPage } from '../frame/page';
-import { Written } from '../parts/text';
-import { ToCopy } from '../parts/to-copy';
-import { HowToVerify } from './how-to-verify';
+import { LinkButton, Section, ToCopy } from '../parts/blocks';
+import { Written } from '../parts/inline';
 
 /** Answers with a secret that was just made. No other page shows it. */
 export function sendSecret(c: PageRequest, title: string, { id, url, secret }: WebhookWithSecret): Response {
@@ -17,12 +16,28 @@ export function sendSecret(c: PageRequest, title: string, { id, url, secret }: W
         </p>
         <ToCopy id="secret" text={secret} label="Secret" />
         <p class="actions">
-          <a class="button" href={`/console/webhooks/${id}`}>
-            I have copied it
-          </a>
+          <LinkButton href={`/console/webhooks/${id}`} label="I have copied it" />
         </p>
         <HowToVerify />
       </>
     ),
   });
+}
+
+const LINES = `import { Webhook } from 'standardwebhooks';
+
+// body: the bytes as they came. This throws if the message is not from Countersign.
+const message = new Webhook(process.env.SECRET).verify(body, request.headers);`;
+
+/** How a receiver knows that a message is from this service. */
+export function HowToVerify() {
+  return (
+    <Section name="verify" title="How to verify a signature">
+      <p>Each message is signed with the webhook’s secret. In JavaScript:</p>
+      <pre>{LINES}</pre>
+      <p>
+        <a href="/docs/guides/webhooks">The guide to webhooks</a>, with a receiver to start from
+      </p>
+    </Section>
+  );
 }

@@ -1,13 +1,101 @@
-import type { WebhookEvent } from '../../db/schema';
-import type { Webhook } from '../../webhooks/webhook';
-import type { Refusal, Form as SentForm } from '../frame/form';
-import type { Names } from '../frame/names';
-import { ShownState } from '../frame/shown-state';
-import { CheckBox, Form, TextField } from '../parts/form';
-import { Named } from '../parts/text';
+import type { SQL } from 'drizzle-orm';
+import type { Reader } from '../../db/database';
+import type { RequestContext } from '../../http/context';
+import { equalJson, type Json } from '../../lib/json';
+import { createWebhook, WebhookCreation } from '../../webhooks/create';
+import { updateWebhook, WebhookUpdate } from '../../webhooks/update';
+import { presentWebhook, requireLoaded, selectAgents, type Webhook, webhookOfPath } from '../../webhooks/webhook';
+import {
+  type Refusal,
+  readForm,
+  refusalOf,
+  requireUnchanged,
+  type Form as SentForm,
+  ShownState,
+  validate,
+} from '../frame/form';
+import { agentsOf, loadNames } from '../frame/names';
+import { sendPage } from '../frame/page';
+import { CheckBox, FieldGroup, Form, Submit, TextField } from '../parts/form';
+import { Named } from '../parts/inline';
+import type { ConsoleContext, PreloadedContext, SignedInRequest } from '../session/access';
 import { EVENTS } from './events';
+import { sendSecret } from './secret';
 
-/** What the form of a webhook says, as texts. */
+/** The preload of those agents that the account has, out of the ones that the form names. */
+export async function agentsInForm(c: RequestContext, reader: Reader, owner: SQL<number>) {
+  return { agents: selectAgents(reader, owner, (await readForm(c)).list('agent_ids')) };
+}
+
+/** Shows the form that creates a webhook. */
+export function showNewWebhook(c: ConsoleContext): Promise<Response> {
+  return sendWebhookForm(c, null, { url: '', description: '', events: EVENTS.map(([event]) => event), agent_ids: [] });
+}
+
+/** Creates a webhook, and shows its secret this once. If that is refused, shows the form again and why. */
+export async function addWebhook(c: PreloadedContext<typeof agentsInForm>): Promise<Response> {
+  const fields = readWebhookFields(await readForm(c));
+  try {
+    const input = validate(WebhookCreation(), inputOf(fields));
+    const agents = c.var.loaded.agents ?? [];
+    const created = await c.var.once((context) => createWebhook(context, { agents, ...input }));
+    return sendSecret(c, 'Webhook created', created);
+  } catch (error) {
+    return sendWebhookForm(c, null, fields, refusalOf(error));
+  }
+}
+
+/** The preload of a change: the webhook in the path, and those agents of the form that the account has. */
+export async function webhookInForm(c: RequestContext, reader: Reader, owner: SQL<number>) {
+  return { ...(await webhookOfPath(c, reader, owner)), ...(await agentsInForm(c, reader, owner)) };
+}
+
+/** Shows the form that changes the webhook in the path. */
+export function showWebhookForm(c: PreloadedContext<typeof webhookOfPath>): Promise<Response> {
+  const webhook = presentWebhook(requireLoaded(c.var.loaded.webhook, 'webhook'));
+  return sendWebhookForm(c, webhook, fieldsOf(webhook));
+}
+
+/** Changes the fields that differ from the webhook as it is. If that is refused, shows the form again and why. */
+export async function editWebhook(c: PreloadedContext<typeof webhookInForm>): Promise<Response> {
+  const webhook = presentWebhook(requireLoaded(c.var.loaded.webhook, 'webhook'));
+  const form = await readForm(c);
+  const fields = readWebhookFields(form);
+  try {
+    const changed = changedFields(fieldsOf(webhook), fields);
+    if (Object.keys(changed).length > 0) {
+      requireUnchanged('webhook', form, webhook.updated_at, inWords(webhook), changed);
+      const input = validate(WebhookUpdate(), changed);
+      await updateWebhook(c.var.signedIn.context, { id: webhook.id, agents: c.var.loaded.agents ?? [], ...input });
+    }
+  } catch (error) {
+    return sendWebhookForm(c, webhook, fields, refusalOf(error));
+  }
+  return c.redirect(`/console/webhooks/${webhook.id}`, 303);
+}
+
+/** The fields of a webhook as they are now, in words. */
+function inWords({ url, description, events, agent_ids: agents }: Webhook) {
+  return {
+    url,
+    description: description ?? '',
+    events: events.join(', '),
+    agent_ids: agents === null ? 'all agents' : `limited to ${agents.length} of the agents`,
+  };
+}
+
+function changedFields(before: WebhookFields, after: WebhookFields) {
+  const old: Record<string, Json> = inputOf({ ...before });
+  const isChanged = ([name, value]: [string, Json]) => !equalJson(sorted(value), sorted(old[name] ?? null));
+  return Object.fromEntries(Object.entries<Json>(inputOf(after)).filter(isChanged));
+}
+
+/** The order in which events and agents are checked has no meaning. */
+function sorted(value: Json): Json {
+  return Array.isArray(value) ? value.toSorted() : value;
+}
+
+/** What the form of a webhook says. */
 export interface WebhookFields {
   url: string;
   description: string;
@@ -35,108 +123,70 @@ export function inputOf({ agent_ids, ...fields }: WebhookFields) {
   return { ...fields, agent_ids: agent_ids.length > 0 ? agent_ids : null };
 }
 
-interface WebhookFormProps {
-  action: string;
-  fields: WebhookFields;
-  names: Names;
-  submit: string;
-  back: string;
-  /** When the webhook was changed last, if there is one already. */
-  updatedAt?: string;
-  refusal?: Refusal | undefined;
-}
-
-/** The form with which a webhook is created or changed. */
-export function WebhookForm({ action, fields, names, submit, back, updatedAt, refusal }: WebhookFormProps) {
-  const { url, description, events, agent_ids } = fields;
-  const agents = [...names.keys()].filter((id) => id.startsWith('agent_'));
-  const unnamed = agent_ids.filter((id) => !names.has(id));
-  return (
-    <Form action={action} refusal={refusal} class="card" creates={updatedAt === undefined}>
-      {updatedAt !== undefined && <ShownState updatedAt={updatedAt} />}
-      <TextField
-        label="URL"
-        name="url"
-        type="url"
-        value={url}
-        required
-        maxlength={2_048}
-        placeholder="https://hooks.example.com/countersign"
-        hint="Where the messages are sent: https, with a public host name."
-        refusal={refusal}
-      />
-      <TextField
-        label="Description (optional)"
-        name="description"
-        value={description}
-        maxlength={2_000}
-        hint="What it is for, so that others know."
-        refusal={refusal}
-      />
-      <fieldset aria-describedby={faultOf(refusal, 'events') && 'events-fault'}>
-        <legend>Events</legend>
-        {EVENTS.map(([event, meaning]) => (
-          <CheckBox
-            name="events"
-            value={event}
-            checked={events.includes(event)}
-            label={
-              <>
-                {meaning} <small class="line">{event}</small>
-              </>
-            }
-          />
-        ))}
-        <Fault
-          id="events-fault"
-          text={
-            faultOf(refusal, 'events') &&
-            (events.length === 0 ? 'Check at least one event.' : faultOf(refusal, 'events'))
-          }
+/** Answers with the form that changes a webhook, or creates one if there is none yet. */
+export async function sendWebhookForm(
+  c: SignedInRequest,
+  webhook: Webhook | null,
+  { url, description, events, agent_ids }: WebhookFields,
+  refusal?: Refusal,
+): Promise<Response> {
+  const names = await loadNames(c.var.signedIn.context, ['agents']);
+  const agents = new Set([...agentsOf(names).map(([id]) => id), ...agent_ids]);
+  const path = `/console/webhooks${webhook ? `/${webhook.id}` : ''}`;
+  return sendPage(c, {
+    title: webhook ? 'Change the webhook' : 'Create a webhook',
+    isNarrow: true,
+    names,
+    status: refusal?.status,
+    children: (
+      <Form action={webhook ? `${path}/edit` : path} refusal={refusal} class="card" creates={!webhook}>
+        {webhook && <ShownState updatedAt={webhook.updated_at} />}
+        <TextField
+          label="URL"
+          name="url"
+          type="url"
+          value={url}
+          required
+          maxlength={2_048}
+          placeholder="https://hooks.example.com/countersign"
+          hint="Where the messages are sent: https, with a public host name."
         />
-      </fieldset>
-      {agents.length + unnamed.length > 0 && (
-        <fieldset aria-describedby={faultOf(refusal, 'agent_ids') && 'agents-fault'}>
-          <legend>Agents</legend>
-          <p class="hint">
-            Limits the messages about agents (<code>audit.created</code>) to those that are checked. If none is checked,
-            all agents count.
-          </p>
-          <div class="choices">
-            {[...agents, ...unnamed].map((id) => (
-              <CheckBox
-                name="agent_ids"
-                value={id}
-                checked={agent_ids.includes(id)}
-                label={<Named id={id} names={names} />}
-              />
-            ))}
-          </div>
-          <Fault id="agents-fault" text={faultOf(refusal, 'agent_ids')} />
-        </fieldset>
-      )}
-      <p class="actions">
-        <button type="submit">{submit}</button>
-        <a href={back}>Cancel</a>
-      </p>
-    </Form>
-  );
+        <TextField
+          label="Description (optional)"
+          name="description"
+          value={description}
+          maxlength={2_000}
+          hint="What it is for, so that others know."
+        />
+        <FieldGroup
+          legend="Events"
+          name="events"
+          faultText={events.length === 0 ? 'Check at least one event.' : undefined}
+        >
+          {EVENTS.map(([event, meaning]) => (
+            <CheckBox
+              name="events"
+              value={event}
+              checked={events.includes(event)}
+              label={[meaning, ' ', <small class="line">{event}</small>]}
+            />
+          ))}
+        </FieldGroup>
+        {agents.size > 0 && (
+          <FieldGroup legend="Agents" name="agent_ids">
+            <p class="hint">
+              Limits the messages about agents (<code>audit.created</code>) to those that are checked. If none is
+              checked, all agents count.
+            </p>
+            <div class="choices">
+              {[...agents].map((id) => (
+                <CheckBox name="agent_ids" value={id} checked={agent_ids.includes(id)} label={<Named id={id} />} />
+              ))}
+            </div>
+          </FieldGroup>
+        )}
+        <Submit label={webhook ? 'Save the changes' : 'Create the webhook'} cancel={path} />
+      </Form>
+    ),
+  });
 }
-
-/** What is wrong with a list, or with one of its members. */
-function faultOf(refusal: Refusal | undefined, list: string): string | undefined {
-  return [...(refusal?.faults ?? [])].find(([path]) => path === list || path.startsWith(`${list}.`))?.[1];
-}
-
-function Fault({ id, text }: { id: string; text: string | undefined }) {
-  return (
-    text !== undefined && (
-      <p class="fault" id={id}>
-        {text}
-      </p>
-    )
-  );
-}
-
-/** The events that a new webhook is for, unless somebody changes them. */
-export const ALL_EVENTS: readonly WebhookEvent[] = EVENTS.map(([event]) => event);

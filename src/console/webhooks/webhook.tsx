@@ -1,88 +1,68 @@
 import { DELIVERY_STATUSES } from '../../db/schema';
+import { pathId } from '../../http/path-id';
+import { deleteWebhook } from '../../webhooks/delete';
 import { listDeliveries } from '../../webhooks/deliveries/list';
+import { rotateSecret } from '../../webhooks/rotate-secret';
+import { testWebhook } from '../../webhooks/send-test';
+import { updateWebhook } from '../../webhooks/update';
 import { presentWebhook, requireLoaded, type Webhook, type webhookOfPath } from '../../webhooks/webhook';
-import { batchReads } from '../frame/batched-reader';
-import type { Refusal } from '../frame/form';
-import { loadNames, type Names } from '../frame/names';
-import { CsrfField, OnceField, sendPage } from '../frame/page';
-import { Action } from '../parts/form';
-import { Facts } from '../parts/list';
-import { Named, Written, WrittenText } from '../parts/text';
-import { Time } from '../parts/time';
-import type { ConsoleContext } from '../session/access';
+import { type Refusal, readForm, refusalOf, requireUnchangedToActivate } from '../frame/form';
+import { loadNames } from '../frame/names';
+import { sendPage } from '../frame/page';
+import { Facts, LinkButton, PAGE_SIZE, PlainList } from '../parts/blocks';
+import { Action, Alert, Form, Submit } from '../parts/form';
+import { Named, Time, Written, WrittenText } from '../parts/inline';
+import type { ConsoleContext, PreloadedContext } from '../session/access';
 import { Deliveries } from './deliveries';
 import { eventsText } from './events';
-import { HowToVerify } from './how-to-verify';
+import { HowToVerify, sendSecret } from './secret';
 import { WebhookState } from './webhooks';
 
-export type WebhookContext = ConsoleContext<Awaited<ReturnType<typeof webhookOfPath>>>;
-
-/** How many deliveries a page has. */
-const LIMIT = 50;
+export type WebhookContext = PreloadedContext<typeof webhookOfPath>;
 
 /**
  * Shows the webhook in the path: what it sends, what one can do with it, and its deliveries.
  * @param refusal why the change in this request was refused
  */
 export async function showWebhook(c: WebhookContext, refusal?: Refusal): Promise<Response> {
-  const { context: signedIn } = c.var.signedIn;
+  const { context } = c.var.signedIn;
   const row = requireLoaded(c.var.loaded.webhook, 'webhook');
-  const context = { ...signedIn, reader: batchReads(signedIn.reader) };
   const status = DELIVERY_STATUSES.find((status) => status === c.req.query('status'));
   const [deliveries, names] = await Promise.all([
-    listDeliveries(context, { webhook: row, limit: LIMIT, status, cursor: c.req.query('cursor') }),
+    listDeliveries(context, { webhook: row, limit: PAGE_SIZE, status, cursor: c.req.query('cursor') }),
     loadNames(context, row.agentIds === null ? [] : ['agents']),
   ]);
   const webhook = presentWebhook(row);
   const address = new URL(`/console/webhooks/${webhook.id}${new URL(c.req.url).search}`, c.req.url);
-  return sendPage(
-    c,
-    {
-      title: webhook.url,
-      heading: <Written text={webhook.url} />,
-      children: (
-        <>
-          {refusal && (
-            <p class="notice bad" role="alert">
-              {refusal.detail}
-            </p>
-          )}
-          <p class="actions">
-            <WebhookState webhook={webhook} />
-            {webhook.disabled_reason && <span>{webhook.disabled_reason}</span>}
-          </p>
-          {webhook.description && <WrittenText text={webhook.description} label="Description" />}
-          <AboutWebhook webhook={webhook} names={names} />
-          {context.principal.scopes.includes('webhooks:write') && <Changes webhook={webhook} />}
-          <Deliveries webhook={webhook} page={deliveries} status={status} address={address} />
-          <HowToVerify />
-        </>
-      ),
-    },
-    refusal?.status ?? 200,
-  );
+  return sendPage(c, {
+    title: webhook.url,
+    names,
+    heading: <Written text={webhook.url} />,
+    status: refusal?.status,
+    children: (
+      <>
+        {refusal && <Alert>{refusal.detail}</Alert>}
+        <p class="actions">
+          <WebhookState webhook={webhook} />
+          {webhook.disabled_reason && <span>{webhook.disabled_reason}</span>}
+        </p>
+        {webhook.description && <WrittenText text={webhook.description} label="Description" />}
+        <AboutWebhook webhook={webhook} />
+        {context.principal.scopes.includes('webhooks:write') && <Changes webhook={webhook} />}
+        <Deliveries webhook={webhook} page={deliveries} status={status} address={address} />
+        <HowToVerify />
+      </>
+    ),
+  });
 }
 
-function AboutWebhook({ webhook, names }: { webhook: Webhook; names: Names }) {
+function AboutWebhook({ webhook }: { webhook: Webhook }) {
   const { events, agent_ids, created_at, updated_at } = webhook;
   return (
     <Facts
       facts={[
         ['Events', eventsText(events)],
-        [
-          'Agents',
-          agent_ids === null ? (
-            'All agents'
-          ) : (
-            <ul>
-              {agent_ids.map((id) => (
-                <li>
-                  <Named id={id} names={names} />
-                </li>
-              ))}
-            </ul>
-          ),
-        ],
+        ['Agents', agent_ids === null ? 'All agents' : <PlainList items={agent_ids.map((id) => <Named id={id} />)} />],
         ['Created', <Time at={created_at} />],
         ['Changed', <Time at={updated_at} />],
       ]}
@@ -97,9 +77,7 @@ function Changes({ webhook: { id, is_active, updated_at } }: { webhook: Webhook 
     <>
       <div class="actions">
         {is_active && <Action action={`${path}/test`} label="Send a test" />}
-        <a class="button quiet small" href={`${path}/edit`}>
-          Change
-        </a>
+        <LinkButton href={`${path}/edit`} label="Change" kind="quiet small" />
         <Action
           action={`${path}/switch`}
           label={is_active ? 'Switch off' : 'Switch on'}
@@ -110,33 +88,59 @@ function Changes({ webhook: { id, is_active, updated_at } }: { webhook: Webhook 
       <div class="part">
         <details>
           <summary>Make a new secret</summary>
-          <form method="post" action={`${path}/rotate-secret`} class="asking">
-            <CsrfField />
-            <OnceField />
+          <Form action={`${path}/rotate-secret`} class="asking" creates>
             <p>
               For 24 hours both secrets sign every message, so that you can change the receiver. If you do this twice
               within that time, the older secret ends at once.
             </p>
-            <p>
-              <button type="submit" class="small">
-                Make a new secret
-              </button>
-            </p>
-          </form>
+            <Submit label="Make a new secret" kind="small" />
+          </Form>
         </details>
         <details>
           <summary>Delete the webhook</summary>
-          <form method="post" action={`${path}/delete`} class="asking">
-            <CsrfField />
+          <Form action={`${path}/delete`} class="asking">
             <p>Nothing more is sent to it, and its deliveries are deleted too. This cannot be undone.</p>
-            <p>
-              <button type="submit" class="danger small">
-                Delete the webhook
-              </button>
-            </p>
-          </form>
+            <Submit label="Delete the webhook" kind="danger small" />
+          </Form>
         </details>
       </div>
     </>
   );
+}
+
+/** Switches the webhook in the path on or off: on, only if nobody changed it since the page was shown. */
+export async function switchWebhook(c: WebhookContext): Promise<Response> {
+  const { id, updated_at } = presentWebhook(requireLoaded(c.var.loaded.webhook, 'webhook'));
+  const form = await readForm(c);
+  const isActive = form.text('is_active') === 'true';
+  try {
+    if (isActive) requireUnchangedToActivate('webhook', form, updated_at);
+    await updateWebhook(c.var.signedIn.context, { id, agents: [], is_active: isActive });
+  } catch (error) {
+    return showWebhook(c, refusalOf(error));
+  }
+  return c.redirect(`/console/webhooks/${id}`, 303);
+}
+
+/** Gives the webhook in the path a new secret, and shows it this once. */
+export async function rotateWebhookSecret(c: WebhookContext): Promise<Response> {
+  const webhook = requireLoaded(c.var.loaded.webhook, 'webhook');
+  return sendSecret(c, 'The new secret', await c.var.once((context) => rotateSecret(context, { webhook })));
+}
+
+/** Deletes the webhook in the path. */
+export async function removeWebhook(c: ConsoleContext): Promise<Response> {
+  await deleteWebhook(c.var.signedIn.context, { id: pathId(c, 'webhook') });
+  return c.redirect('/console/webhooks', 303);
+}
+
+/** Sends a test to the webhook in the path, and shows its delivery. */
+export async function sendTest(c: WebhookContext): Promise<Response> {
+  const webhook = requireLoaded(c.var.loaded.webhook, 'webhook');
+  try {
+    const { id } = await testWebhook(c.var.signedIn.context, { webhook });
+    return c.redirect(`/console/webhooks/${webhook.id}/deliveries/${id}`, 303);
+  } catch (error) {
+    return showWebhook(c, refusalOf(error));
+  }
 }

@@ -1,28 +1,23 @@
 import { countRecentDeliveries, type RecentDeliveries } from '../../webhooks/deliveries/count-recent';
 import { listWebhooks } from '../../webhooks/list';
 import { MAX_WEBHOOKS, type Webhook } from '../../webhooks/webhook';
-import { batchReads } from '../frame/batched-reader';
 import { sendPage } from '../frame/page';
-import { Badge } from '../parts/badge';
-import { Empty } from '../parts/list';
-import { Written } from '../parts/text';
+import { Empty, LinkButton } from '../parts/blocks';
+import { Badge, Written, WrittenLink } from '../parts/inline';
 import type { ConsoleContext } from '../session/access';
 import { eventsText } from './events';
-import { HowToVerify } from './how-to-verify';
+import { HowToVerify } from './secret';
 
 /** Shows the account's webhooks: where each one sends what, and whether that works. */
 export async function showWebhooks(c: ConsoleContext): Promise<Response> {
-  const { context: signedIn } = c.var.signedIn;
-  const context = { ...signedIn, reader: batchReads(signedIn.reader) };
+  const { context } = c.var.signedIn;
   const [{ data }, recent] = await Promise.all([
     listWebhooks(context, { limit: MAX_WEBHOOKS }),
     countRecentDeliveries(context),
   ]);
   const create = context.principal.scopes.includes('webhooks:write') && (
     <p class="actions">
-      <a class="button" href="/console/webhooks/new">
-        Create a webhook
-      </a>
+      <LinkButton href="/console/webhooks/new" label="Create a webhook" />
     </p>
   );
   return sendPage(c, {
@@ -53,9 +48,7 @@ function WebhookRow({ webhook, recent }: { webhook: Webhook; recent: RecentDeliv
     <li>
       <div class="what">
         <h2 class="first-lines">
-          <a href={`/console/webhooks/${id}`}>
-            <Written text={url} />
-          </a>
+          <WrittenLink href={`/console/webhooks/${id}`} text={url} />
         </h2>
         {description && (
           <p class="first-lines">

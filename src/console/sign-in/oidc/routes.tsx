@@ -1,19 +1,24 @@
-import type { Context as HonoContext } from 'hono';
-import { Hono } from 'hono';
+import { and, eq, sql } from 'drizzle-orm';
+import { Hono, type Context as HonoContext } from 'hono';
 import { createMiddleware } from 'hono/factory';
-import type { AppEnv } from '../../../http/context';
+import { ConstraintError } from '../../../db/database';
+import { members } from '../../../db/schema';
+import type { AppEnv, RequestContext } from '../../../http/context';
 import { noQuery } from '../../../http/input';
+import { createOwner } from '../../../http/oidc/create-owner';
+import { readIdentity } from '../../../http/oidc/identity';
+import type { Claims } from '../../../http/oidc/jwt';
 import { limitAddress } from '../../../http/rate-limit';
 import { sendPage } from '../../frame/page';
 import { consoleRoute } from '../../session/access';
+import type { Challenge } from '../../session/challenge';
 import { readReturnPath } from '../../session/return-path';
-import { setSessionCookie } from '../../session/session';
+import { beginSession, setSessionCookie } from '../../session/session';
 import { requireInvitation } from '../invitation';
 import { providerName } from './button';
 import { beginFlow, clearFlow, flowChallenge, readFlow } from './flow';
 import { joinWithIdentity } from './join';
 import { CALLBACK_PATH, exchangeCode, failSignIn, makeAuthorizationUrl, requireProvider } from './provider';
-import { signInWithIdentity } from './sign-in';
 
 /**
  * Sends the browser to the identity provider by a page that refreshes at once. A redirect would be blocked: it follows a
@@ -62,3 +67,27 @@ export const oidcRoutes = new Hono<AppEnv>()
     setSessionCookie(c, secret);
     return c.redirect(flow.returnPath, 303);
   });
+
+/**
+ * Signs in the person whom the identity provider names. Somebody who is a member of no account gets one.
+ * @returns the secret of the session's cookie
+ * @throws Problem `account_inactive`, also for a suspended member; `unauthorized` if the challenge was used before, or the
+ *   member was suspended or removed meanwhile; `unavailable`
+ */
+export async function signInWithIdentity(c: RequestContext, claims: Claims, challenge: Challenge): Promise<string> {
+  const identity = await readIdentity(c, claims);
+  const { database, shard, account, member } = identity.member ?? (await createOwner(c, identity, claims));
+  const isMember = and(
+    eq(members.account, account.number),
+    eq(members.id, member.id),
+    eq(members.identity, identity.key),
+    eq(members.status, 'active'),
+  );
+  const accountIfAllowed = sql<number>`(select ${members.account} from ${members} where ${isMember})`;
+  return beginSession(c, {
+    ...{ database, shard, account: account.number, member: member.id, accountIfAllowed, challenge },
+  }).catch((error: unknown) => {
+    if (error instanceof ConstraintError) return failSignIn(c);
+    throw error;
+  });
+}

@@ -1,10 +1,10 @@
-import type { ReviewedPermission } from '../../permissions/permission';
+import type { Json, JsonObject } from '../../lib/json';
+import type { PermissionRow, ReviewedPermission } from '../../permissions/permission';
 import type { PolicyRow } from '../../permissions/policies/policy';
-import type { Refusal } from '../frame/form';
-import { CheckBox } from '../parts/form';
-import { RequestTitle } from '../parts/request-title';
-import { Code, Written } from '../parts/text';
-import { hasWildcard } from './from-request';
+import { CheckBox, FieldGroup, useFault } from '../parts/form';
+import { Code, Written } from '../parts/inline';
+import { RequestTitle } from '../parts/request';
+import { EMPTY_POLICY, type ShownPolicy } from './values';
 
 /** The request from which a policy is made. */
 export interface SourceRequest {
@@ -64,27 +64,20 @@ interface RequestOptionsProps {
   approves: boolean;
   /** Whether the box is checked that accepts an approval without conditions. */
   acceptsAnyLimits: boolean;
-  refusal: Refusal | undefined;
 }
 
 /** What becomes of the request from which the policy is made, and of others like it. */
-export function RequestOptions({ request, prospect, approves, acceptsAnyLimits, refusal }: RequestOptionsProps) {
+export function RequestOptions({ request, prospect, approves, acceptsAnyLimits }: RequestOptionsProps) {
   const { row, isPending, mayApprove } = request;
-  const fault = refusal?.faults.get('any_limits');
+  const fault = useFault('any_limits');
   return (
     <>
       <input type="hidden" name="permission" value={row.id} />
       {prospect && <ProspectText {...prospect} />}
       {(fault || acceptsAnyLimits || !hasLimits(row)) && (
-        <fieldset aria-describedby={fault && 'any-limits-fault'}>
-          <legend>May it approve requests with any limits?</legend>
+        <FieldGroup legend="May it approve requests with any limits?" name="any_limits">
           <CheckBox label="Yes, whatever the limits are" name="any_limits" checked={acceptsAnyLimits} />
-          {fault && (
-            <p class="fault" id="any-limits-fault">
-              {fault}
-            </p>
-          )}
-        </fieldset>
+        </FieldGroup>
       )}
       {mayApprove && (
         <CheckBox label="Approve this request too, as it was asked for" name="approve" checked={approves} />
@@ -107,4 +100,44 @@ function ProspectText({ policy, isNewPolicy, applies }: Prospect) {
       ”, which {VERBS[policy.effect]} them, is weighed before it.
     </p>
   );
+}
+
+const MAX_NAME_LENGTH = 255;
+
+/**
+ * A policy that would approve exactly this request, and lower numbers in its limits. If the request has no limits, it would
+ * approve requests with any: see {@link ignoresLimits}.
+ *
+ * The resource stays empty if it has a `*`: in a policy that would stand for any text, and an agent could have asked for it
+ * on purpose.
+ */
+export function policyFromRequest(request: PermissionRow): ShownPolicy {
+  const { action, resource, scope, agentId, tokenTtl, maxUses } = request;
+  const name = `${action} on ${resource}`;
+  return {
+    ...EMPTY_POLICY,
+    effect: 'approve',
+    name: [...name].slice(0, MAX_NAME_LENGTH).join(''),
+    actions: [action],
+    resources: hasWildcard(request) ? [] : [resource],
+    agent_ids: [agentId],
+    conditions: Object.fromEntries(Object.entries(scope).map(([key, value]) => [key, conditionFor(value as Json)])),
+    token_ttl: tokenTtl,
+    max_uses: maxUses,
+  };
+}
+
+/** Whether a pattern of the request's resource would match more than it. */
+export function hasWildcard({ resource }: Pick<PermissionRow, 'resource'>): boolean {
+  return resource.includes('*');
+}
+
+/** Whether a policy approves requests whatever their limits are. */
+export function ignoresLimits({ effect, conditions }: Pick<ShownPolicy, 'effect' | 'conditions'>): boolean {
+  return effect === 'approve' && Object.keys(conditions).length === 0;
+}
+
+/** A number may be lower; everything else has to be the same. */
+function conditionFor(value: Json): JsonObject {
+  return typeof value === 'number' ? { max: value } : { equals: value };
 }

@@ -1,8 +1,21 @@
 import type { Child } from 'hono/jsx';
+import { shorten } from '../../lib/text';
 import type { Permission } from '../../permissions/permission';
-import { Badge } from './badge';
-import { RequestTitle } from './request-title';
-import { Code, Written } from './text';
+import { Badge, Code, Written } from './inline';
+
+/** Maximum number of characters of a text in a list: one request may not push the others out of sight. */
+export const MAX_IN_LIST = 120;
+
+/** What a request is called in a list: the title that the agent wrote, labelled as the agent's, or without one `otherwise`. */
+export function RequestTitle({ title, otherwise }: { title: string | null; otherwise: string }) {
+  if (title === null) return <Written text={shorten(otherwise, MAX_IN_LIST)} />;
+  return (
+    <>
+      <span class="says">Agent says: </span>
+      <Written text={shorten(title, MAX_IN_LIST)} />
+    </>
+  );
+}
 
 interface RequestRowProps {
   request: Permission;

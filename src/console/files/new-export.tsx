@@ -1,0 +1,110 @@
+import { createExport, ExportCreation } from '../../audit/exports/create';
+import type { ExportFormat } from '../../audit/exports/export';
+import { EVENT_TYPES } from '../../db/schema';
+import { type Refusal, readAddress, readForm, refusalOf, type Form as SentForm, validate } from '../frame/form';
+import { agentsOf, loadNames } from '../frame/names';
+import { sendPage } from '../frame/page';
+import { CheckBox, DateField, Form, SelectField, Submit, withCurrent } from '../parts/form';
+import type { ConsoleContext } from '../session/access';
+import { dayText } from './wording';
+
+const FORMATS: readonly (readonly [format: ExportFormat, label: string])[] = [
+  ['json', 'JSON'],
+  ['csv', 'CSV, for spreadsheets; without proof'],
+  ['parquet', 'Parquet, for data tools'],
+];
+
+const EVENTS: Record<(typeof EVENT_TYPES)[number], string> = {
+  request: 'An agent asked',
+  approve: 'A request was approved',
+  deny: 'A request was denied',
+  use: 'A token was used',
+  expire: 'A request or a token expired',
+  revoke: 'A token was revoked',
+};
+
+/** How many days a new export covers, today included, unless somebody changes it. */
+const DAYS = 30;
+
+/** Shows the form that starts an export. The address may already say which entries. */
+export async function showNewExport(c: ConsoleContext): Promise<Response> {
+  return sendForm(c, readFields(c, readAddress(c)));
+}
+
+/** Starts the export that the form describes, or shows the form again and why it was refused. */
+export async function startExport(c: ConsoleContext): Promise<Response> {
+  const fields = readFields(c, await readForm(c));
+  const { agent_id, event_types, ...others } = fields;
+  try {
+    const input = validate(ExportCreation(), {
+      ...others,
+      ...(agent_id !== '' && { agent_id }),
+      ...(event_types.length > 0 && { event_types }),
+    });
+    await c.var.once((context) => createExport(context, input));
+  } catch (error) {
+    return sendForm(c, fields, refusalOf(error));
+  }
+  return c.redirect('/console/exports', 303);
+}
+
+/** Reads the fields from a form, or from an address with the same names. Dates that are missing are the last 30 days. */
+function readFields(c: ConsoleContext, form: Pick<SentForm, 'text' | 'list' | 'has'>) {
+  const now = c.var.signedIn.context.runtime.now();
+  return {
+    format: form.text('format'),
+    start_date: form.has('start_date') ? form.text('start_date') : dayText(now, DAYS - 1),
+    end_date: form.has('end_date') ? form.text('end_date') : dayText(now),
+    agent_id: form.text('agent_id'),
+    event_types: form.list('event_types'),
+    // A form that chose a format says so of the details as well. An address may leave both out.
+    include_details: form.has('include_details') || !form.has('format'),
+  };
+}
+
+async function sendForm(
+  c: ConsoleContext,
+  { format, start_date, end_date, agent_id, event_types, include_details }: ReturnType<typeof readFields>,
+  refusal?: Refusal,
+): Promise<Response> {
+  const names = await loadNames(c.var.signedIn.context, ['agents']);
+  return sendPage(c, {
+    title: 'Start an export',
+    isNarrow: true,
+    status: refusal?.status,
+    children: (
+      <Form action="/console/exports" refusal={refusal} class="card" creates>
+        <div class="fields">
+          <DateField label="First day" name="start_date" value={start_date} />
+          <DateField label="Last day" name="end_date" value={end_date} />
+        </div>
+        <p class="hint">Days are in UTC, and both belong to the export.</p>
+        <SelectField
+          label="Agent"
+          name="agent_id"
+          value={agent_id}
+          options={withCurrent([['', 'All agents'], ...agentsOf(names)], agent_id)}
+        />
+        <fieldset>
+          <legend>Events</legend>
+          <p class="hint">If none is checked, the export has all events.</p>
+          {EVENT_TYPES.map((type) => (
+            <CheckBox name="event_types" value={type} label={EVENTS[type]} checked={event_types.includes(type)} />
+          ))}
+        </fieldset>
+        <SelectField label="Format" name="format" value={format} options={FORMATS} />
+        <CheckBox
+          name="include_details"
+          checked={include_details}
+          label={
+            <>
+              With the details of each entry
+              <small class="line">Needed for the proof, which JSON and Parquet then come with.</small>
+            </>
+          }
+        />
+        <Submit label="Start the export" cancel="/console/exports" />
+      </Form>
+    ),
+  });
+}

@@ -1,0 +1,32 @@
+import { createContext, useContext } from 'hono/jsx';
+import type { Scope } from '../../http/context';
+import type { Names } from './names';
+
+/** What every component of a page may use. */
+interface PageValues {
+  /** Marks the scripts and the htmx attributes that the Content-Security-Policy allows. */
+  nonce: string;
+  /** The CSRF token of the session; empty if nobody is signed in, like `sender`. */
+  csrf: string;
+  /** The mark of the forms of the person who is signed in. */
+  sender: string;
+  /** A random text that tells a form of this page from others with the same content. */
+  once: string;
+  /** What `Named` shows instead of ids, as far as the page has loaded it. */
+  names: Names;
+  /** The time of the request, in milliseconds since the epoch. */
+  now: number;
+  /** Whether the reader has a scope. */
+  may: (scope: Scope) => boolean;
+}
+
+const PageContext = createContext<PageValues>({
+  ...{ nonce: '', csrf: '', sender: '', once: '', names: new Map(), now: 0 },
+  may: () => false,
+});
+
+export const PageProvider = PageContext.Provider;
+
+export function usePage(): PageValues {
+  return useContext(PageContext);
+}

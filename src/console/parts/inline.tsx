@@ -1,0 +1,178 @@
+import type { Child } from 'hono/jsx';
+import { duration } from '../../lib/duration';
+import { MINUTE } from '../../lib/time';
+import { nameCharacter, UNSEEN, UNSEEN_IN_LINES } from '../../lib/unseen';
+import { usePage } from '../frame/page-context';
+
+/**
+ * A text that an agent or a person wrote: plain text in its own direction, with the characters marked that one cannot see;
+ * with `hasLines`, in a place that shows line feeds and tabs as such.
+ */
+export function Written({ text, hasLines = false }: { text: string; hasLines?: boolean }) {
+  return <bdi>{showUnseen(text, hasLines)}</bdi>;
+}
+
+/** Longer texts scroll in a box of their own. */
+const MAX_UNBOXED = 600;
+
+/** A text of several lines that an agent or a person wrote. */
+export function WrittenText({ text, label }: { text: string; label: string }) {
+  const content = (
+    <p class="written">
+      <Written text={text} hasLines />
+    </p>
+  );
+  if (text.length <= MAX_UNBOXED) return content;
+  return (
+    <section class="scrolls" tabindex={0} aria-label={label}>
+      {content}
+    </section>
+  );
+}
+
+/** The parts of a text, in which each unseen character is its code point. */
+export function showUnseen(text: string, hasLines = false): Child[] {
+  const parts: Child[] = [];
+  let end = 0;
+  for (const { 0: character, index } of text.matchAll(hasLines ? UNSEEN_IN_LINES : UNSEEN)) {
+    if (index > end) parts.push(text.slice(end, index));
+    parts.push(<span class="unseen">{nameCharacter(character)}</span>);
+    end = index + character.length;
+  }
+  if (end < text.length) parts.push(text.slice(end));
+  return parts;
+}
+
+/** A text in one line of plain text as pages show it: each unseen character is its code point. */
+export function visibleText(text: string): string {
+  return text.replace(UNSEEN_IN_LINES, nameCharacter).replace(/\s+/g, ' ').trim().normalize();
+}
+
+/** An id or another text for programs, in a font with characters of one width. */
+export function Code({ text }: { text: string }) {
+  return <code>{showUnseen(text)}</code>;
+}
+
+/** Things with commas between them, and another text before the last one. */
+export function joinAll(things: readonly Child[], last = ', '): Child[] {
+  return things.flatMap((thing, index) => [index === 0 ? '' : index === things.length - 1 ? last : ', ', thing]);
+}
+
+/** A JSON value as indented text. */
+export function JsonText({ value, label }: { value: unknown; label: string }) {
+  return (
+    <section class="scrolls" tabindex={0} aria-label={label}>
+      <pre>{showUnseen(JSON.stringify(value, null, 2), true)}</pre>
+    </section>
+  );
+}
+
+/** A name that people gave, with the id as its tooltip; the id alone if there is no name. */
+export function Named({ id }: { id: string }) {
+  const name = usePage().names.get(id);
+  return name === undefined ? <Code text={id} /> : <bdi title={id}>{showUnseen(name)}</bdi>;
+}
+
+/** A link with a text that an agent or a person wrote. */
+export function WrittenLink({ href, text }: { href: string; text: string }) {
+  return (
+    <a href={href}>
+      <Written text={text} />
+    </a>
+  );
+}
+
+/**
+ * A time to the minute, or to the second. The script shows it in the reader's zone; the tooltip and the page without
+ * script have UTC.
+ */
+export function Time({ at, toSeconds = false }: { at: string; toSeconds?: boolean }) {
+  const utc = `${at.slice(0, 10)} ${at.slice(11, toSeconds ? 19 : 16)} UTC`;
+  return (
+    <time datetime={at} title={utc} data-seconds={toSeconds ? '' : undefined}>
+      {utc}
+    </time>
+  );
+}
+
+/** How long until a time, in words of two units at most. The script counts down. */
+export function TimeLeft({ until }: { until: string }) {
+  const left = Date.parse(until) - usePage().now;
+  return (
+    <time
+      datetime={until}
+      title={`${until.slice(0, 16).replace('T', ' ')} UTC`}
+      data-left
+      class={left < 10 * MINUTE ? 'urgent' : undefined}
+    >
+      {left > 0 ? `${duration(left)} left` : 'expired'}
+    </time>
+  );
+}
+
+/** How long ago a time was. */
+export function TimeSince({ at }: { at: string }) {
+  return (
+    <time datetime={at} title={`${at.slice(0, 16).replace('T', ' ')} UTC`} data-since>
+      {`${duration(Math.max(0, usePage().now - Date.parse(at)))} ago`}
+    </time>
+  );
+}
+
+/** What the states of resources mean to the reader: good, bad, waiting or neither. */
+const TONES: Record<string, 'good' | 'bad' | 'waiting' | 'neutral'> = {
+  pending: 'waiting',
+  approved: 'good',
+  denied: 'bad',
+  expired: 'neutral',
+  active: 'good',
+  used: 'neutral',
+  revoked: 'bad',
+  invited: 'waiting',
+  suspended: 'bad',
+  removed: 'neutral',
+  approve: 'good',
+  deny: 'bad',
+  review: 'waiting',
+  queued: 'waiting',
+  processing: 'waiting',
+  completed: 'good',
+  failed: 'bad',
+  succeeded: 'good',
+  on: 'good',
+  off: 'neutral',
+};
+
+/** A state in one word. The word says it; the colour only repeats it. */
+export function Badge({ state, label = state }: { state: string; label?: string }) {
+  return <span class={`badge ${TONES[state] ?? 'neutral'}`}>{label}</span>;
+}
+
+/** What a browser or system writes into its user agent, and how people call it. The first that occurs is the right one. */
+const BROWSERS = [
+  ['Edg/', 'Edge'],
+  ['OPR/', 'Opera'],
+  ['Firefox/', 'Firefox'],
+  ['Chrome/', 'Chrome'],
+  ['Safari/', 'Safari'],
+] as const;
+const SYSTEMS = [
+  ['iPhone', 'iPhone'],
+  ['iPad', 'iPad'],
+  ['Android', 'Android'],
+  ['Windows', 'Windows'],
+  ['Mac OS X', 'macOS'],
+  ['CrOS', 'ChromeOS'],
+  ['Linux', 'Linux'],
+] as const;
+
+/** Maximum number of characters of a program's own name. */
+const MAX_NAME = 40;
+
+/** From which device a request came, in words: `Firefox on Windows`, or the name of the program. */
+export function Device({ userAgent }: { userAgent: string }) {
+  const find = (marks: typeof BROWSERS | typeof SYSTEMS) => marks.find(([mark]) => userAgent.includes(mark))?.[1];
+  const known = [find(BROWSERS), find(SYSTEMS)].filter(Boolean).join(' on ');
+  const program = userAgent.split(/[\s/]/, 1)[0]?.slice(0, MAX_NAME);
+  return <Written text={known || program || 'Unknown device'} />;
+}
