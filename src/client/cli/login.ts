@@ -13,16 +13,11 @@ export const login = command({
   name: 'login',
   description: 'Signs in: you confirm in the console, and this machine gets a token of yours for 30 days.',
   args: {
-    browser: {
-      type: 'boolean',
-      default: true,
-      description: 'Open the browser',
-      negativeDescription: 'Only print the address',
-    },
+    'no-browser': { type: 'boolean', description: 'Only print the address, and do not open the browser' },
   },
   notes: [
-    'The browser must run on this machine, because the console sends it back to 127.0.0.1. The token is stored in\n' +
-      '~/.config/countersign/credentials.json, which only you can read, and is revoked by `countersign logout`. The token\n' +
+    'The browser must run on this machine, because the console sends it back to 127.0.0.1. The token is stored in ' +
+      '~/.config/countersign/credentials.json, which only you can read, and is revoked by `countersign logout`. The token ' +
       'of a service is used without --url until you sign in to another one.',
   ],
   examples: ['countersign login --url https://countersign.example.com'],
@@ -37,7 +32,7 @@ export const login = command({
       name: `countersign on ${hostname()}`.slice(0, 100),
       onAddress: async (address) => {
         await note(session, `Confirm the sign-in in your browser:\n\n  ${address}\n\nWaiting …`);
-        if (args.browser) io.openBrowser(address);
+        if (!args['no-browser']) io.openBrowser(address);
       },
     });
     const stored: StoredToken = { id, token, expires_at };

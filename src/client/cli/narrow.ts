@@ -1,6 +1,6 @@
 import type { Approval, Permission } from '../api.ts';
-import { present, readDuration, readJsonObject, readNumber } from './arguments.ts';
 import { UsageError } from './failures.ts';
+import { present, readDuration, readJsonObject, readNumber } from './values.ts';
 
 /** The options with which an approver narrows. */
 interface NarrowOptions {

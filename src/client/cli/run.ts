@@ -9,7 +9,6 @@ import {
   PermissionLapsed,
   PermissionPending,
 } from '../guard/errors.ts';
-import { present, readDuration, readJsonObject } from './arguments.ts';
 import { command } from './command.ts';
 import { EXIT, SIGNAL_BASE } from './exit-codes.ts';
 import { explain, Failure, type OptionNames, UsageError } from './failures.ts';
@@ -18,13 +17,14 @@ import { Interruption } from './run/interruption.ts';
 import { type CommandInput, checkExecutable, runAct } from './run/run-act.ts';
 import type { Session } from './session.ts';
 import { escapeText } from './terminal/escape.ts';
+import { present, readDuration, readJsonObject } from './values.ts';
 
 export const run = command({
   name: 'run',
   description: 'Runs a command only after it was approved, once, and with exactly the arguments that were approved.',
   args: {
-    action: { type: 'string', description: 'What is done', valueHint: 'site.deploy', required: true },
-    resource: { type: 'string', description: 'What it is done to', valueHint: 'site:www', required: true },
+    action: { type: 'string', description: 'What is done', valueHint: 'site.deploy', isRequired: true },
+    resource: { type: 'string', description: 'What it is done to', valueHint: 'site:www', isRequired: true },
     scope: { type: 'string', description: 'The limits that are asked for', valueHint: 'JSON' },
     reason: { type: 'string', description: 'Why, for the person who decides', valueHint: 'text' },
     wait: {
@@ -39,11 +39,11 @@ export const run = command({
   },
   hasRest: true,
   notes: [
-    'The request shows people the command, its arguments and its folder; not the environment, and not what files contain.\n' +
-      'COUNTERSIGN_API_KEY is the key of the agent that asks. The command does not get it; it reads the\n' +
+    'The request shows people the command, its arguments and its folder; not the environment, and not what files contain. ' +
+      'COUNTERSIGN_API_KEY is the key of the agent that asks. The command does not get it; it reads the ' +
       'granted limits from COUNTERSIGN_GRANTED_SCOPE, as JSON. stdin, stdout, stderr and signals are passed to it.',
-    'Exit codes: that of the command once it ran, or 128 and the number of the signal that ended it. Before it ran: 1 failed\n' +
-      '(not reachable, narrowed, used before, another input), 2 wrong usage, 3 denied, 4 expired, 5 still waiting,\n' +
+    'Exit codes: that of the command once it ran, or 128 and the number of the signal that ended it. Before it ran: 1 failed ' +
+      '(not reachable, narrowed, used before, another input), 2 wrong usage, 3 denied, 4 expired, 5 still waiting, ' +
       '126 not executable, 127 not found, 130 or 143 interrupted. --report tells the two apart.',
   ],
   examples: [

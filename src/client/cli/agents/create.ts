@@ -1,13 +1,12 @@
-import { present, readJsonObject } from '../arguments.ts';
 import { command } from '../command.ts';
 import { note, printRecord } from '../print.ts';
-import { formatFacts } from '../terminal/facts.ts';
+import { present, readJsonObject } from '../values.ts';
 
 export const createAgent = command({
   name: 'agents create',
   description: 'Registers an agent, and prints its key. The key is shown only this once.',
   args: {
-    name: { type: 'positional', description: 'Its name', required: true },
+    name: { type: 'positional', description: 'Its name' },
     description: { type: 'string', description: 'What it does', valueHint: 'text' },
     metadata: { type: 'string', description: 'Free-form data', valueHint: 'JSON' },
   },
@@ -25,15 +24,11 @@ export const createAgent = command({
       }),
     });
     await printRecord(session, agent, () =>
-      formatFacts(
-        [
-          ['Agent', agent.id],
-          ['Name', agent.name],
-          ['Key', agent.api_key],
-        ],
-        session.width,
-        session.style,
-      ),
+      session.facts([
+        ['Agent', agent.id],
+        ['Name', agent.name],
+        ['Key', agent.api_key],
+      ]),
     );
     if (session.isHuman) await note(session, 'Keep the key now: it is not shown again.');
   },

@@ -1,16 +1,16 @@
 import type { Agent } from '../../api.ts';
-import { readNumber } from '../arguments.ts';
 import { command } from '../command.ts';
 import { printList, takeFirst } from '../print.ts';
 import type { Column } from '../terminal/table.ts';
 import { formatTime } from '../terminal/time.ts';
+import { readNumber } from '../values.ts';
 
 const COLUMNS: Column<Agent>[] = [
   { title: 'ID', value: ({ id }) => id, isWhole: true },
   { title: 'NAME', value: ({ name }) => name },
-  { title: 'KEY', value: ({ api_key_prefix }) => `${api_key_prefix}…` },
+  { title: 'LAST SEEN', value: ({ last_activity_at }) => formatTime(last_activity_at) ?? 'never', isWhole: true },
   { title: 'ACTIVE', value: ({ is_active }) => (is_active ? 'yes' : 'no') },
-  { title: 'LAST SEEN', value: ({ last_activity_at }) => formatTime(last_activity_at) ?? 'never' },
+  { title: 'KEY', value: ({ api_key_prefix }) => `${api_key_prefix}…` },
 ];
 
 export const listAgents = command({

@@ -10,6 +10,6 @@ export const ENTRY_COLUMNS: Column<AuditEntry>[] = [
   { title: 'EVENT', value: ({ event_type }) => event_type, colour: colourStatus, isWhole: true },
   { title: 'ACTION', value: ({ details }) => details.action },
   { title: 'RESOURCE', value: ({ details }) => details.resource },
-  { title: 'REQUEST', value: (entry) => entry.permission_request_id },
   { title: 'REASON', value: ({ details }) => details.decision_reason },
+  { title: 'REQUEST', value: (entry) => entry.permission_request_id, isWhole: true },
 ];

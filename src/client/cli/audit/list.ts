@@ -1,6 +1,6 @@
-import { present, readNumber } from '../arguments.ts';
 import { command } from '../command.ts';
 import { printList, takeFirst } from '../print.ts';
+import { present, readNumber } from '../values.ts';
 import { ENTRY_COLUMNS } from './columns.ts';
 import { FILTER_FIELDS, FILTERS, readFilters } from './filters.ts';
 
@@ -11,7 +11,7 @@ export const listEntries = command({
     ...FILTERS,
     from: { type: 'string', description: 'Only from this day or time on (UTC)', valueHint: '2026-01-01' },
     to: { type: 'string', description: 'Only up to this day, or before this time (UTC)', valueHint: '2026-01-31' },
-    order: { type: 'enum', options: ['desc', 'asc'], default: 'desc', description: 'Newest or oldest first' },
+    order: { type: 'string', choices: ['desc', 'asc'], default: 'desc', description: 'Newest or oldest first' },
     limit: { type: 'string', default: '50', description: 'The greatest number of entries', valueHint: 'number' },
   },
   fields: FILTER_FIELDS,

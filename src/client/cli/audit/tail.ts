@@ -1,6 +1,5 @@
 import type { AuditEntry, ListAuditEntriesQuery } from '../../api.ts';
 import { ApiError, ConnectionError } from '../../errors.ts';
-import { readDuration, readNumber } from '../arguments.ts';
 import type { CliClient } from '../client.ts';
 import { command } from '../command.ts';
 import { explain } from '../failures.ts';
@@ -10,6 +9,7 @@ import type { Session } from '../session.ts';
 import { escapeText, printableJson } from '../terminal/escape.ts';
 import { colourStatus } from '../terminal/style.ts';
 import { formatTime } from '../terminal/time.ts';
+import { readDuration, readNumber } from '../values.ts';
 import { FILTER_FIELDS, FILTERS, readFilters } from './filters.ts';
 
 /** The largest page of the audit log. */

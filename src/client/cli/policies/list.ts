@@ -1,18 +1,18 @@
 import type { Policy } from '../../api.ts';
-import { readNumber } from '../arguments.ts';
 import { command } from '../command.ts';
 import { printList, takeFirst } from '../print.ts';
 import { colourStatus } from '../terminal/style.ts';
 import type { Column } from '../terminal/table.ts';
+import { readNumber } from '../values.ts';
 
 const COLUMNS: Column<Policy>[] = [
   { title: 'ID', value: ({ id }) => id, isWhole: true },
-  { title: 'EFFECT', value: ({ effect }) => effect, colour: colourStatus },
-  { title: 'PRIORITY', value: ({ priority }) => priority },
-  { title: 'ACTIVE', value: ({ is_active }) => (is_active ? 'yes' : 'no') },
   { title: 'NAME', value: ({ name }) => name },
+  { title: 'EFFECT', value: ({ effect }) => effect, colour: colourStatus },
+  { title: 'ACTIVE', value: ({ is_active }) => (is_active ? 'yes' : 'no') },
   { title: 'ACTIONS', value: ({ actions }) => actions.join(' ') },
   { title: 'RESOURCES', value: ({ resources }) => resources.join(' ') },
+  { title: 'PRIORITY', value: ({ priority }) => priority },
 ];
 
 export const listPolicies = command({
