@@ -9,6 +9,7 @@ import {
   PermissionLapsed,
   PermissionPending,
 } from '../guard/errors.ts';
+import type { AskedRequest } from '../guard/guard.ts';
 import { command } from './command.ts';
 import { EXIT, SIGNAL_BASE } from './exit-codes.ts';
 import { explain, Failure, type OptionNames, UsageError } from './failures.ts';
@@ -68,8 +69,11 @@ export const run = command({
     try {
       checkExecutable(program, session.io);
       const interruption = new Interruption();
+      const noteRequest = (request?: AskedRequest) =>
+        Object.assign(report, { permission_id: request?.permissionId, external_id: request?.externalId });
       const guarded = session.client.guard(
-        async (act: CommandInput, granted: Limits) => {
+        async (act: CommandInput, granted: Limits, request?: AskedRequest) => {
+          noteRequest(request);
           // A signal may have come while the use was taken.
           interruption.signal.throwIfAborted();
           report.outcome = 'ran';
@@ -83,7 +87,7 @@ export const run = command({
           ...present({ reason: args.reason, wait, expiresIn }),
           ...(args['accept-narrowed'] ? { fits: () => true } : {}),
           onPending: async (request) => {
-            Object.assign(report, { permission_id: request.permissionId, external_id: request.externalId });
+            noteRequest(request);
             await note(session, `countersign: waiting for a decision: ${request.url}`);
           },
         },
