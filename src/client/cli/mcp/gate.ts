@@ -97,7 +97,10 @@ export class Gate {
     this.#continuations.read(line);
   }
 
-  /** Ends all waits. Resolves when no call can reach the server any more. */
+  /**
+   * Ends all waits without an answer: the connection of one side is closed, and then that of the other. Resolves when no call
+   * can reach the server any more.
+   */
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const asking of this.#asking.values()) asking.abort(new Cancelled());

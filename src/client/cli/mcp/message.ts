@@ -36,7 +36,10 @@ export interface OtherMessage {
 /** A message that must not reach the server. */
 export interface RefusedMessage {
   kind: 'refused';
-  /** Of the request; null if it has no id that could be answered; undefined for a notification, which has no answer. */
+  /**
+   * Of the request. Null if its id is null, which MCP forbids, or none at all: JSON-RPC 2.0 answers such a request with null.
+   * Undefined for a notification, which has no answer.
+   */
   id: RequestId | null | undefined;
   code: number;
   reason: string;
