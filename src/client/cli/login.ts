@@ -38,7 +38,7 @@ export const login = command({
     const stored: StoredToken = { id, token, expires_at };
     // Read now: another sign-in may have ended while this one waited.
     const credentials = readCredentials(io);
-    const previous = Object.hasOwn(credentials.services, baseUrl) ? credentials.services[baseUrl] : undefined;
+    const previous = credentials.services[baseUrl];
     writeCredentials(io, { current: baseUrl, services: { ...credentials.services, [baseUrl]: stored } });
     await note(session, 'Signed in. If this is not you, sign out again: countersign logout\n');
     if (previous) await revoke(baseUrl, previous, io.fetch);

@@ -48,7 +48,7 @@ export function findService(io: Io, option: string | undefined): ServiceAccess {
     return { baseUrl, credential: key, source: 'COUNTERSIGN_API_KEY', stored: null };
   }
   const { services } = readCredentials(io);
-  const stored = Object.hasOwn(services, baseUrl) ? services[baseUrl] : undefined;
+  const stored = services[baseUrl];
   const advice = `Run: countersign login --url ${baseUrl}`;
   if (!stored) throw new Failure(`You are not signed in to ${baseUrl}. ${advice}`);
   if (stored.expires_at && Date.parse(stored.expires_at) <= io.clock.now()) {

@@ -1,5 +1,5 @@
 import { command } from '../command.ts';
-import { note, printRecord } from '../print.ts';
+import { printSecret } from '../print.ts';
 import { present, readJsonObject } from '../values.ts';
 
 export const createAgent = command({
@@ -23,13 +23,10 @@ export const createAgent = command({
         metadata: metadata === undefined ? undefined : readJsonObject(metadata, '--metadata'),
       }),
     });
-    await printRecord(session, agent, () =>
-      session.facts([
-        ['Agent', agent.id],
-        ['Name', agent.name],
-        ['Key', agent.api_key],
-      ]),
-    );
-    if (session.isHuman) await note(session, 'Keep the key now: it is not shown again.');
+    await printSecret(session, agent, [
+      ['Agent', agent.id],
+      ['Name', agent.name],
+      ['Key', agent.api_key],
+    ]);
   },
 });

@@ -1,5 +1,5 @@
 import { command } from '../command.ts';
-import { note, printRecord } from '../print.ts';
+import { printSecret } from '../print.ts';
 import { formatTime } from '../terminal/time.ts';
 import { readDuration } from '../values.ts';
 
@@ -22,13 +22,10 @@ export const rotateKey = command({
   async run({ args, session }) {
     const grace_period = readDuration(args['grace-period'], 'grace-period');
     const rotated = await session.client.rotateAgentKey(args.id, { grace_period });
-    await printRecord(session, rotated, () =>
-      session.facts([
-        ['Agent', rotated.id],
-        ['New key', rotated.api_key],
-        ['Old key until', formatTime(rotated.old_key_expires_at)],
-      ]),
-    );
-    if (session.isHuman) await note(session, 'Keep the key now: it is not shown again.');
+    await printSecret(session, rotated, [
+      ['Agent', rotated.id],
+      ['New key', rotated.api_key],
+      ['Old key until', formatTime(rotated.old_key_expires_at)],
+    ]);
   },
 });

@@ -65,12 +65,7 @@ export class Gate {
   /** Takes a line from the client; null for one that is too long to be read. */
   fromClient(line: Uint8Array | null): void {
     if (this.#isClosed || line?.every(isSpace)) return;
-    const { messages, isBatch } = line
-      ? readClientLine(line)
-      : {
-          messages: [{ kind: 'refused', id: null, code: PARSE_ERROR, reason: 'The line is too long.' } as const],
-          isBatch: false,
-        };
+    const { messages, isBatch } = readClientLine(line);
     const passed: JsonObject[] = [];
     for (const message of messages) {
       if (message.kind === 'refused') this.#refuse(message);

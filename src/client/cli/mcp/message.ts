@@ -66,8 +66,12 @@ const PROTOCOL_VERSION = 'io.modelcontextprotocol/protocolVersion';
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** Reads a line from the client: a message, or a batch of messages (revision 2025-03-26). */
-export function readClientLine(line: Uint8Array): ClientLine {
+/**
+ * Reads a line from the client: a message, or a batch of messages (revision 2025-03-26).
+ * @param line null for one that is too long
+ */
+export function readClientLine(line: Uint8Array | null): ClientLine {
+  if (!line) return { messages: [refuse(null, PARSE_ERROR, 'The line is too long.')], isBatch: false };
   let text: string;
   let json: unknown;
   try {

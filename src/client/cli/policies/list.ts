@@ -1,9 +1,8 @@
 import type { Policy } from '../../api.ts';
 import { command } from '../command.ts';
-import { printList, takeFirst } from '../print.ts';
+import { LIMIT, printFirst } from '../print.ts';
 import { colourStatus } from '../terminal/style.ts';
 import type { Column } from '../terminal/table.ts';
-import { readNumber } from '../values.ts';
 
 const COLUMNS: Column<Policy>[] = [
   { title: 'ID', value: ({ id }) => id, isWhole: true },
@@ -18,13 +17,8 @@ const COLUMNS: Column<Policy>[] = [
 export const listPolicies = command({
   name: 'policies list',
   description: 'Lists the policies of the account, newest first.',
-  args: {
-    limit: { type: 'string', default: '50', description: 'The greatest number of policies', valueHint: 'number' },
-  },
+  args: LIMIT,
   examples: ['countersign policies list'],
-  async run({ args, session }) {
-    const limit = readNumber(args.limit, 'limit');
-    const policies = session.client.listPolicies({ limit: Math.min(limit + 1, 100) });
-    await printList(session, takeFirst(session, policies, limit), COLUMNS);
-  },
+  run: ({ args, session }) =>
+    printFirst(session, args.limit, (limit) => session.client.listPolicies({ limit }), COLUMNS),
 });
