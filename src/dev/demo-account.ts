@@ -1,7 +1,6 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { Api, UnexpectedAnswer } from './api.ts';
-import { ROOT } from './project.ts';
+import { ROOT, readJsonFile, writeJsonFile } from './project.ts';
 
 /** In the folder of the local databases, so that the token is deleted together with them. */
 const FILE = join(ROOT, '.wrangler/state/demo-account.json');
@@ -22,11 +21,7 @@ interface Invitation {
 
 /** The last demo account that was created; null if there is none. */
 export function readDemoAccount(): DemoAccount | null {
-  try {
-    return JSON.parse(readFileSync(FILE, 'utf8'));
-  } catch {
-    return null;
-  }
+  return readJsonFile(FILE);
 }
 
 /** Returns the existing demo account if its token is valid, else creates a new one. */
@@ -77,7 +72,6 @@ export async function findConsole(origin: string, adminToken: string, account: D
 }
 
 function keep(account: DemoAccount): DemoAccount {
-  mkdirSync(dirname(FILE), { recursive: true });
-  writeFileSync(FILE, `${JSON.stringify(account, null, 2)}\n`, { mode: 0o600 });
+  writeJsonFile(FILE, account);
   return account;
 }

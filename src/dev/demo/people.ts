@@ -1,7 +1,6 @@
-import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Api } from '../api.ts';
-import { ROOT } from '../project.ts';
+import { ROOT, readJsonFile, writeJsonFile } from '../project.ts';
 import { createPasskey, type DemoPasskey } from './passkey.ts';
 
 /** In the folder of the local databases, so that the credentials are deleted together with them. */
@@ -22,7 +21,10 @@ type StoredPerson = Omit<Person, 'api'> & { token: string };
 
 /** Returns the approvers of the demo account. The first time they are invited, and join with a passkey each. */
 export async function findPeople(origin: string, user: Api): Promise<Person[]> {
-  const kept = readPeople().map(({ token, ...person }) => ({ ...person, api: new Api(origin, token) }));
+  const kept = (readJsonFile<StoredPerson[]>(FILE) ?? []).map(({ token, ...person }) => ({
+    ...person,
+    api: new Api(origin, token),
+  }));
   const answers = await Promise.all(
     kept.map(({ api }) => api.ask<{ member: { role: string } | null }>('GET', '/v1/me')),
   );
@@ -30,16 +32,8 @@ export async function findPeople(origin: string, user: Api): Promise<Person[]> {
     return kept;
   const people: StoredPerson[] = [];
   for (const name of NAMES) people.push(await invite(origin, user, name));
-  writeFileSync(FILE, `${JSON.stringify(people, null, 2)}\n`, { mode: 0o600 });
+  writeJsonFile(FILE, people);
   return people.map(({ token, ...person }) => ({ ...person, api: new Api(origin, token) }));
-}
-
-function readPeople(): StoredPerson[] {
-  try {
-    return JSON.parse(readFileSync(FILE, 'utf8'));
-  } catch {
-    return [];
-  }
 }
 
 /** Invites a person, who joins in the console as a browser does, and makes a user token there. */

@@ -1,8 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { Api, type ApiAnswer, type ProblemDocument } from '../../api.ts';
-import { ROOT } from '../../project.ts';
+import { ROOT, readJsonFile, writeJsonFile } from '../../project.ts';
 import { UserError } from '../../user-error.ts';
 import type { Deployment, Step } from '../deployment.ts';
 import { readSecrets, SECRETS_FILE } from './secrets.ts';
@@ -25,7 +25,7 @@ interface CreatedAccount {
   owner: { invitation: { url: string; expires_at: string } };
 }
 
-/** A request whose answer was not shown yet: only its idempotency key brings that answer again. */
+/** A request whose answer was not shown yet, as it is stored: only its idempotency key brings that answer again. */
 interface PendingRequest {
   email: string;
   plan: string;
@@ -59,10 +59,10 @@ export function firstAccountStep(
       const list = api.ask<{ data: { id: string; created_at: string }[] }>('GET', `${CREATION}?${query}`);
       const account = (await requireSuccess(list)).data[0];
       const isRecent = account && Date.now() - Date.parse(account.created_at) < REPEATABLE;
-      const pending = readPending(email);
+      const pending = readJsonFile<PendingRequest>(pendingFile(email));
       if (account && !(isRecent && pending)) return { note: account.id, isUnchanged: true };
       const request = pending ?? { email, plan, key: randomUUID() };
-      keepPending(request);
+      writeJsonFile(pendingFile(email), request);
       const body = { email, plan: request.plan };
       const made = api.ask<CreatedAccount>('POST', CREATION, body, request.key);
       const { id, owner } = await requireSuccess(made);
@@ -74,18 +74,6 @@ export function firstAccountStep(
       if (email !== null) rmSync(pendingFile(email), { force: true });
     },
   };
-}
-
-/** The request for an account of this address whose answer was not shown; null if there is none. */
-function readPending(email: string): PendingRequest | null {
-  const file = pendingFile(email);
-  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : null;
-}
-
-function keepPending(request: PendingRequest): void {
-  const file = pendingFile(request.email);
-  mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, JSON.stringify(request));
 }
 
 /** Each address has its own file, so that a run for one does not lose the invitation of another. */
