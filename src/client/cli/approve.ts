@@ -1,10 +1,11 @@
 import type { Approval } from '../api.ts';
 import type { Countersign } from '../countersign.ts';
+import { present } from '../present.ts';
 import { command } from './command.ts';
 import { UsageError } from './failures.ts';
 import type { Options, Values } from './options.ts';
 import { printPermission } from './print.ts';
-import { present, readDuration, readJsonObject, readNumber } from './values.ts';
+import { readDuration, readJsonObject, readNumber } from './values.ts';
 
 const OPTIONS = {
   id: { type: 'positional', description: 'The id of the request, perm_…' },

@@ -10,6 +10,7 @@ import {
   PermissionPending,
 } from '../guard/errors.ts';
 import type { AskedRequest } from '../guard/guard.ts';
+import { present } from '../present.ts';
 import { command } from './command.ts';
 import { EXIT, SIGNAL_BASE } from './exit-codes.ts';
 import { explain, Failure, type OptionNames, UsageError } from './failures.ts';
@@ -18,7 +19,7 @@ import { Interruption } from './run/interruption.ts';
 import { type CommandInput, checkExecutable, runAct } from './run/run-act.ts';
 import type { Session } from './session.ts';
 import { escapeText } from './terminal/escape.ts';
-import { present, readDuration, readJsonObject } from './values.ts';
+import { readDuration, readJsonObject } from './values.ts';
 
 export const run = command({
   name: 'run',

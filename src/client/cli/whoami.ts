@@ -16,9 +16,8 @@ export const whoami = command({
 
 /** Prints as whom a session acts. */
 export async function printIdentity(session: Session, account: OwnAccount): Promise<void> {
-  const { baseUrl, source, stored } = session.access;
+  const { baseUrl, source, expiresAt } = session.access;
   const { member, scopes, ...owner } = account;
-  const expiresAt = stored?.expires_at ?? null;
   const identity = { url: baseUrl, credential: source, expires_at: expiresAt, account: owner, member, scopes };
   await printRecord(session, identity, () =>
     session.facts([

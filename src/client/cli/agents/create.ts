@@ -1,6 +1,7 @@
+import { present } from '../../present.ts';
 import { command } from '../command.ts';
 import { printSecret } from '../print.ts';
-import { present, readJsonObject } from '../values.ts';
+import { readJsonObject } from '../values.ts';
 
 export const createAgent = command({
   name: 'agents create',

@@ -1,9 +1,9 @@
 import type { AuditExport } from '../../api.ts';
+import { present } from '../../present.ts';
 import { command } from '../command.ts';
 import { Failure, UsageError } from '../failures.ts';
 import { note, printRecord } from '../print.ts';
 import type { Session } from '../session.ts';
-import { present } from '../values.ts';
 import { downloadFile } from './download.ts';
 import { Progress } from './progress.ts';
 

@@ -1,6 +1,6 @@
 import type { ListAuditEntriesQuery } from '../../api.ts';
+import { present } from '../../present.ts';
 import type { Options, Values } from '../options.ts';
-import { present } from '../values.ts';
 
 /** The filters of the audit log. */
 export const FILTERS = {

@@ -1,10 +1,10 @@
 import type { AuditEntry } from '../../api.ts';
+import { present } from '../../present.ts';
 import { command } from '../command.ts';
 import { LIMIT, printFirst } from '../print.ts';
 import { colourStatus } from '../terminal/style.ts';
 import type { Column } from '../terminal/table.ts';
 import { formatTime } from '../terminal/time.ts';
-import { present } from '../values.ts';
 import { FILTER_FIELDS, FILTERS, readFilters } from './filters.ts';
 
 const COLUMNS: Column<AuditEntry>[] = [

@@ -19,7 +19,7 @@ import { describeDenial, describeLostCall, describeRefusal, Overdue } from './re
 import { RequestNames } from './request-names.ts';
 import type { McpToolRules } from './tool-rules.ts';
 
-export interface GateOptions {
+interface GateOptions {
   client: Countersign;
   rules: McpToolRules;
   /** What tells the server from others, for the names of requests. */

@@ -9,7 +9,7 @@ export type RequestId = string | number;
 /** Error codes of JSON-RPC 2.0, section 5.1. */
 export const PARSE_ERROR = -32_700;
 export const INVALID_REQUEST = -32_600;
-export const INVALID_PARAMS = -32_602;
+const INVALID_PARAMS = -32_602;
 
 /** A request to run a tool, checked field by field. */
 export interface ToolCall {
@@ -26,7 +26,7 @@ export interface ToolCall {
 }
 
 /** A message that runs no tool. */
-export interface OtherMessage {
+interface OtherMessage {
   kind: 'other';
   json: JsonObject;
   /** The request that this message cancels. */
@@ -45,10 +45,10 @@ export interface RefusedMessage {
   reason: string;
 }
 
-export type ClientMessage = ToolCall | OtherMessage | RefusedMessage;
+type ClientMessage = ToolCall | OtherMessage | RefusedMessage;
 
 /** What a line from the client says. */
-export interface ClientLine {
+interface ClientLine {
   messages: ClientMessage[];
   isBatch: boolean;
 }

@@ -1,6 +1,7 @@
+import { present } from '../../present.ts';
 import { command } from '../command.ts';
 import { printRecord } from '../print.ts';
-import { present, readJsonObject } from '../values.ts';
+import { readJsonObject } from '../values.ts';
 
 const MEANING: Record<string, string> = {
   approve: 'approve: a policy approves it at once',
