@@ -3,6 +3,12 @@ import { escapeLines } from '../client/cli/terminal/escape.ts';
 /** An error that the user can fix: its message is shown without a stack trace. */
 export class UserError extends Error {}
 
+/** Why a request with `fetch` failed: the message of its innermost error. */
+export function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? error.cause.message : error.message;
+}
+
 /** Runs a program. If it fails, prints the error and sets the exit code 1. */
 export async function runProgram(program: () => Promise<void>): Promise<void> {
   try {

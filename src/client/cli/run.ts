@@ -13,7 +13,7 @@ import type { AskedRequest } from '../guard/guard.ts';
 import { present } from '../present.ts';
 import { command } from './command.ts';
 import { EXIT, SIGNAL_BASE } from './exit-codes.ts';
-import { explain, Failure, type OptionNames, UsageError } from './failures.ts';
+import { explain, type OptionNames, UsageError } from './failures.ts';
 import { note } from './print.ts';
 import { Interruption } from './run/interruption.ts';
 import { type CommandInput, checkExecutable, runAct } from './run/run-act.ts';
@@ -157,7 +157,7 @@ function codeOf(error: unknown, otherwise: number): [code: number, outcome: Repo
   if (error instanceof PermissionDenied) return [EXIT.denied, 'denied'];
   if (error instanceof PermissionExpired || error instanceof PermissionLapsed) return [EXIT.expired, 'expired'];
   if (error instanceof PermissionPending) return [EXIT.waiting, 'waiting'];
-  return [error instanceof Failure ? error.exitCode : otherwise, 'failed'];
+  return [otherwise, 'failed'];
 }
 
 function adviceFor(error: unknown): string {
