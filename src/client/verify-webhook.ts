@@ -33,7 +33,7 @@ export async function verifyWebhook(
   if (!/^\d+$/.test(timestamp) || Math.abs(Number(timestamp) * 1000 - now) > TOLERANCE) {
     throw new Error('The timestamp of the webhook is more than 5 minutes off.');
   }
-  const received = new Blob([body as BlobPart]);
+  const received = new Blob([typeof body === 'string' ? body : new Uint8Array(body)]);
   const key = await importSecret(secret);
   const signed = await new Blob([`${id}.${timestamp}.`, received]).arrayBuffer();
   // While a secret is replaced there is a signature for each.
