@@ -62,7 +62,7 @@ export class Countersign extends Operations {
    * the input that was approved.
    *
    * A call asks for permission with the input, waits for the decision, takes the one use of the token, and then runs
-   * `fn` with a copy of the input and the granted limits. Every failure before that throws, and `fn` does not
+   * `fn` with a copy of the input, the granted limits and the request. Every failure before that throws, and `fn` does not
    * run: a `GuardError` says that the call was not approved, an `ApiError` that the service refused it, a `TypeError` that
    * it cannot be asked for. The reason of an aborted signal, and an error of a function in the options, are thrown as they
    * are.

@@ -50,6 +50,12 @@ export class ConnectionError extends CountersignError {
   readonly code = 'connection_failed';
 }
 
+/** Tells whether a call failed because the service could not answer it, so that the same call may succeed later. */
+export function isOutage(error: unknown): boolean {
+  if (error instanceof ConnectionError) return true;
+  return error instanceof ApiError && (error.status >= 500 || error.status === 429 || error.status === 408);
+}
+
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
 }

@@ -33,15 +33,15 @@ export async function verifyWebhook(
   if (!/^\d+$/.test(timestamp) || Math.abs(Number(timestamp) * 1000 - now) > TOLERANCE) {
     throw new Error('The timestamp of the webhook is more than 5 minutes off.');
   }
-  const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body;
+  const received = new Blob([typeof body === 'string' ? body : new Uint8Array(body)]);
   const key = await importSecret(secret);
-  const signed = concatenate(new TextEncoder().encode(`${id}.${timestamp}.`), bytes);
+  const signed = await new Blob([`${id}.${timestamp}.`, received]).arrayBuffer();
   // While a secret is replaced there is a signature for each.
   for (const signature of signatures.split(' ')) {
     const [version, value] = signature.split(',');
     const decoded = version === 'v1' && value ? decodeBase64(value) : undefined;
     if (decoded && (await crypto.subtle.verify('HMAC', key, decoded, signed))) {
-      return JSON.parse(new TextDecoder().decode(bytes)) as WebhookEvent;
+      return JSON.parse(await received.text()) as WebhookEvent;
     }
   }
   throw new Error('The signature of the webhook is wrong.');
@@ -65,11 +65,4 @@ function decodeBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
   } catch {
     return undefined;
   }
-}
-
-function concatenate(one: Uint8Array, other: Uint8Array): Uint8Array<ArrayBuffer> {
-  const all = new Uint8Array(one.length + other.length);
-  all.set(one);
-  all.set(other, one.length);
-  return all;
 }

@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
@@ -6,6 +5,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { checkContractions } from './migrations/check-contractions.ts';
 import { buildDatabase, MIGRATIONS, readMigrations } from './migrations/migration.ts';
 import { ROOT } from './project.ts';
+import { runTool } from './run-tool.ts';
 
 /** Lists where the migrations differ from src/db/schema.ts, lack WITHOUT ROWID, or break the version before. */
 function findFaults(): string[] {
@@ -38,12 +38,8 @@ function findPendingMigration(): string | null {
 }
 
 function runDrizzle(command: string, ...options: string[]) {
-  const program = join(ROOT, 'node_modules/drizzle-kit/bin.cjs');
-  return spawnSync(
-    process.execPath,
-    [program, command, '--dialect', 'sqlite', '--schema', 'src/db/schema.ts', ...options],
-    { cwd: ROOT, encoding: 'utf8' },
-  );
+  const schema = ['--dialect', 'sqlite', '--schema', 'src/db/schema.ts'];
+  return runTool('drizzle-kit/bin.cjs', [command, ...schema, ...options]);
 }
 
 /** Lists the differences, which drizzle-kit does not notice in migrations that were edited by hand. */

@@ -1,19 +1,15 @@
-import { spawnSync } from 'node:child_process';
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findOutdated, generateClient } from './client/generate.ts';
 import { readDocument } from './openapi/read-document.ts';
 import { ROOT } from './project.ts';
+import { runTool } from './run-tool.ts';
 
-/** Runs a program from node_modules. Returns its output if it fails, else an empty string. */
-function runTool(script: string, options: string[], folder: string): string {
-  const environment = { REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
-  const { status, stdout, stderr } = spawnSync(process.execPath, [join(ROOT, 'node_modules', script), ...options], {
-    cwd: folder,
-    encoding: 'utf8',
-    env: { ...process.env, ...environment },
-  });
+/** Runs a tool on the document. Returns its output if it fails, else an empty string. */
+function findComplaint(script: string, options: string[], cwd: string): string {
+  const env = { REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
+  const { status, stdout, stderr } = runTool(script, options, { cwd, env });
   return status === 0 ? '' : `${stdout}${stderr}\n${script} rejected the OpenAPI document.`;
 }
 
@@ -29,9 +25,13 @@ function findFault(document: string): string {
     const generate = ['openapi.json', '--output', 'api.ts', '--default-non-nullable', 'false'];
     const compile = ['--strict', '--exactOptionalPropertyTypes', '--noEmit', 'client.ts'];
     return (
-      runTool('@redocly/cli/bin/cli.js', ['lint', 'openapi.json', '--config', join(ROOT, '.redocly.yaml')], folder) ||
-      runTool('openapi-typescript/bin/cli.js', generate, folder) ||
-      runTool('typescript/bin/tsc', compile, folder)
+      findComplaint(
+        '@redocly/cli/bin/cli.js',
+        ['lint', 'openapi.json', '--config', join(ROOT, '.redocly.yaml')],
+        folder,
+      ) ||
+      findComplaint('openapi-typescript/bin/cli.js', generate, folder) ||
+      findComplaint('typescript/bin/tsc', compile, folder)
     );
   } finally {
     rmSync(folder, { recursive: true });

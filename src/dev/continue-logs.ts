@@ -1,5 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Api, type ProblemDocument, UnexpectedAnswer } from './api.ts';
+import type { LogContinuation, LogRestoration } from '../client/api.ts';
+import type { Countersign } from '../client/countersign.ts';
+import { ApiError } from '../client/errors.ts';
+import { connect } from './api.ts';
 import { findInstance } from './instance.ts';
 import { ensureLocalSettings } from './local-settings.ts';
 import { runProgram, UserError } from './user-error.ts';
@@ -25,7 +28,7 @@ async function continueLogs(words: string[]): Promise<boolean> {
   const operator = signIn(address);
   const counts: Record<Outcome, number> = { 'nothing to set aside': 0, continues: 0, 'stays refused': 0 };
   const accounts =
-    ids.length > 0 ? ids.map((id) => ({ id })).values() : operator.list<{ id: string }>('/v1/admin/users');
+    ids.length > 0 ? ids.map((id) => ({ id })).values() : operator.listAccounts()[Symbol.asyncIterator]();
   const work = async () => {
     for (let next = await accounts.next(); !next.done; next = await accounts.next()) {
       counts[await continueLog(operator, next.value.id, { shard, restored_to: moment })] += 1;
@@ -40,42 +43,40 @@ async function continueLogs(words: string[]): Promise<boolean> {
 }
 
 /** An operator's client of the service at an address, or of the one that runs from this folder. */
-function signIn(address: string | null): Api {
+function signIn(address: string | null): Countersign {
   const token = process.env.ADMIN_TOKEN;
   if (address !== null) {
     if (!token) throw new UserError('Set ADMIN_TOKEN to the token of the operator.');
-    return new Api(new URL(address).origin, token);
+    return connect(new URL(address).origin, token);
   }
   const instance = findInstance();
   if (!instance) throw new UserError('No service runs from this folder. Start it with npm start, or name an address.');
-  return new Api(instance.origin, token || ensureLocalSettings().ADMIN_TOKEN);
+  return connect(instance.origin, token || ensureLocalSettings().ADMIN_TOKEN);
 }
 
-async function continueLog(operator: Api, id: string, restoration: object): Promise<Outcome> {
-  type Continuation = { set_aside: number; has_more: boolean };
-  const path = `/v1/admin/users/${id}/log/restoration`;
+async function continueLog(operator: Countersign, id: string, restoration: LogRestoration): Promise<Outcome> {
   for (let moved = 0; ; ) {
-    const answer = await operator.ask<Continuation & InvalidRequest>('PUT', path, restoration);
-    const { status, body } = answer;
-    if (status === 404 || status === 409 || status === 503) {
-      console.log(`${id}: ${body.detail}`);
+    let step: LogContinuation;
+    try {
+      step = await operator.continueRestoredLog(id, restoration);
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      if (error.status === 400) throw new UserError(describe(error));
+      if (![404, 409, 503].includes(error.status)) throw error;
+      console.log(`${id}: ${error.detail}`);
       return 'stays refused';
     }
-    if (status === 400) throw new UserError(describe(body));
-    if (status !== 200) throw new UnexpectedAnswer('PUT', path, answer);
-    moved += body.set_aside;
-    if (!body.has_more) {
+    moved += step.set_aside;
+    if (!step.has_more) {
       if (moved > 0) console.log(`${id}: ${moved} objects set aside`);
       return moved > 0 ? 'continues' : 'nothing to set aside';
     }
     // R2 is slow: nothing was done in time.
-    if (body.set_aside === 0) await sleep(1_000);
+    if (step.set_aside === 0) await sleep(1_000);
   }
 }
 
-type InvalidRequest = ProblemDocument & { errors?: { path: string; message: string }[] };
-
-function describe({ errors = [], detail }: InvalidRequest): string {
+function describe({ errors, detail }: ApiError): string {
   return errors.map(({ path, message }) => `${path} ${message}`).join('\n') || detail;
 }
 

@@ -1,8 +1,7 @@
-import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Deployment } from './project.ts';
 import { UserError } from './user-error.ts';
-import { runWrangler } from './wrangler.ts';
+import { finishWrangler } from './wrangler.ts';
 
 /** Milliseconds for which a command is repeated while the database is locked, and the maximum pause. */
 const RETRY_LIMIT = 60_000;
@@ -60,15 +59,14 @@ export async function queryDatabase(
  *
  * Repeats it for a minute while another process, such as the running service, has locked the local SQLite file. The
  * command must therefore be safe to repeat, even after it took effect.
- * @param variables as for {@link runWrangler}
+ * @param variables as for {@link finishWrangler}
  * @throws UserError if the file is still locked after a minute
  */
 async function runOnDatabase(options: string[], signal: AbortSignal, variables: Record<string, string> = {}) {
   for (const deadline = Date.now() + RETRY_LIMIT; ; ) {
-    const { output, exit } = runWrangler(options, signal, variables);
-    const [stdout, stderr, code] = await Promise.all([text(output[0]), text(output[1]), exit]);
-    const isLocked = code !== 0 && `${stdout}${stderr}`.includes('SQLITE_BUSY');
-    if (!isLocked || signal.aborted) return { stdout, stderr, code };
+    const ended = await finishWrangler(options, signal, variables);
+    const isLocked = ended.code !== 0 && `${ended.stdout}${ended.stderr}`.includes('SQLITE_BUSY');
+    if (!isLocked || signal.aborted) return ended;
     if (Date.now() > deadline) {
       throw new UserError('Another process keeps the local database locked. Stop it, or try again.');
     }

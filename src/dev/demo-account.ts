@@ -1,7 +1,8 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { Api, UnexpectedAnswer } from './api.ts';
-import { ROOT } from './project.ts';
+import { join } from 'node:path';
+import type { Invitation } from '../client/api.ts';
+import { ApiError } from '../client/errors.ts';
+import { connect, failureOf } from './api.ts';
+import { ROOT, readJsonFile, writeJsonFile } from './project.ts';
 
 /** In the folder of the local databases, so that the token is deleted together with them. */
 const FILE = join(ROOT, '.wrangler/state/demo-account.json');
@@ -15,35 +16,21 @@ export interface DemoAccount {
   invitation: Invitation;
 }
 
-interface Invitation {
-  url: string;
-  expires_at: string;
-}
-
 /** The last demo account that was created; null if there is none. */
 export function readDemoAccount(): DemoAccount | null {
-  try {
-    return JSON.parse(readFileSync(FILE, 'utf8'));
-  } catch {
-    return null;
-  }
+  return readJsonFile(FILE);
 }
 
 /** Returns the existing demo account if its token is valid, else creates a new one. */
 export async function ensureDemoAccount(origin: string, adminToken: string): Promise<DemoAccount> {
   const kept = readDemoAccount();
   if (kept) {
-    const answer = await new Api(origin, kept.token).ask('GET', '/v1/me');
-    if (answer.status === 200) return kept;
-    if (answer.status !== 401 && answer.status !== 403) throw new UnexpectedAnswer('GET', '/v1/me', answer);
+    const failure = await failureOf(connect(origin, kept.token).getOwnAccount());
+    if (failure === null) return kept;
+    if (!(failure instanceof ApiError && [401, 403].includes(failure.status))) throw failure;
   }
-  const made = await new Api(origin, adminToken).call<{
-    id: string;
-    email: string;
-    token: { token: string };
-    owner: { invitation: Invitation };
-  }>('POST', '/v1/admin/users', { email: 'demo@example.com', name: 'Demo', plan: 'enterprise' });
-  const { id, email, token, owner } = made;
+  const account = { email: 'demo@example.com', name: 'Demo', plan: 'enterprise' } as const;
+  const { id, email, token, owner } = await connect(origin, adminToken).createAccount(account);
   return keep({ id, email, token: token.token, invitation: owner.invitation });
 }
 
@@ -60,24 +47,21 @@ export interface ConsoleEntry {
  */
 export async function findConsole(origin: string, adminToken: string, account: DemoAccount): Promise<ConsoleEntry> {
   const signIn = { address: `${origin}/console/sign-in`, isInvitation: false };
-  const user = new Api(origin, account.token);
-  const owners = await user.call<{ data: object[] }>('GET', '/v1/members?role=owner&status=active');
+  const owners = await connect(origin, account.token).listMembers({ role: 'owner', status: 'active' });
   if (owners.data.length > 0) return signIn;
   let { invitation } = account;
   if (!invitation || Date.parse(invitation.expires_at) <= Date.now()) {
-    const operator = new Api(origin, adminToken);
-    const path = `/v1/admin/users/${account.id}/owner`;
-    const answer = await operator.ask<{ invitation: Invitation }>('POST', path, { email: account.email });
+    const operator = connect(origin, adminToken);
+    const invited = await operator.inviteOwner(account.id, { email: account.email }).catch(() => null);
     // Somebody has invited another owner.
-    if (answer.status !== 201) return signIn;
-    invitation = answer.body.invitation;
+    if (!invited) return signIn;
+    invitation = invited.invitation;
     keep({ ...account, invitation });
   }
   return { address: origin + new URL(invitation.url).pathname, isInvitation: true };
 }
 
 function keep(account: DemoAccount): DemoAccount {
-  mkdirSync(dirname(FILE), { recursive: true });
-  writeFileSync(FILE, `${JSON.stringify(account, null, 2)}\n`, { mode: 0o600 });
+  writeJsonFile(FILE, account);
   return account;
 }

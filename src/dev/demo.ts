@@ -1,10 +1,13 @@
+import type { AuditEntry, ListAuditEntriesQuery } from '../client/api.ts';
+import type { Countersign } from '../client/countersign.ts';
+import { ApiError } from '../client/errors.ts';
 import { localOrigin, readPort } from './address.ts';
-import { Api, type ApiAnswer, type ProblemDocument, UnexpectedAnswer } from './api.ts';
+import { connect, failureOf, refusalOf } from './api.ts';
 import { registerAgents, rotateKey } from './demo/agents.ts';
 import { askForPermissions, decideRequests } from './demo/requests.ts';
 import { playReview } from './demo/review.ts';
 import { revokeTokens, useTokens } from './demo/tokens.ts';
-import type { Actor, AuditEntry, PlannedRequest } from './demo/types.ts';
+import type { Actor, PlannedRequest } from './demo/types.ts';
 import { readDemoAccount } from './demo-account.ts';
 import { findInstance } from './instance.ts';
 import { runProgram, UserError } from './user-error.ts';
@@ -32,9 +35,9 @@ async function play(): Promise<void> {
   const attempts = await playRefusals(user, requests, spare);
   heading('Tokens');
   say(`${tokens} issued, used ${uses} times; ${usedUp} are used up, ${attempts.revoked} were revoked`);
-  for (const { what, answer } of attempts.refused) {
-    const { code, reason } = answer.body;
-    say(`Refused: ${what} (${answer.status} ${code}${reason ? `, ${reason}` : ''})`);
+  for (const { what, refusal } of attempts.refused) {
+    const { status, code, reason } = refusal;
+    say(`Refused: ${what} (${status} ${code}${reason ? `, ${reason}` : ''})`);
   }
 
   await showReview(origin, user, actors);
@@ -47,50 +50,49 @@ async function play(): Promise<void> {
 }
 
 /** @throws UserError if the service does not run, or does not know the demo account */
-async function signIn(origin: string): Promise<Api> {
+async function signIn(origin: string): Promise<Countersign> {
   const account = readDemoAccount();
-  const user = account && new Api(origin, account.token);
-  const answer = await user?.ask('GET', '/v1/me').catch(() => null);
-  if (user && answer?.status === 200) return user;
+  const user = account && connect(origin, account.token);
+  const failure = user && (await failureOf(user.getOwnAccount({ maxRetries: 0 })));
+  if (user && failure === null) return user;
   throw new UserError(
-    answer
-      ? `The service on ${origin} does not know the demo account (${answer.status}). Start it again with npm start.`
+    failure instanceof ApiError
+      ? `The service on ${origin} does not know the demo account (${failure.status}). Start it again with npm start.`
       : `The service does not answer on ${origin}. Start it with npm start, then run this again in a second terminal.`,
   );
 }
 
 /** Lets agents try what they may not do, and revokes the spare tokens. */
-async function playRefusals(user: Api, requests: PlannedRequest[], spare: PlannedRequest[]) {
-  const refused: { what: string; answer: ApiAnswer<ProblemDocument> }[] = [];
-  const attempt = async ({ actor }: PlannedRequest, what: string, path: string, body: object) => {
-    const answer = await actor.api.ask<ProblemDocument>('POST', path, body);
-    if (answer.status < 400) throw new UnexpectedAnswer('POST', path, answer);
-    refused.push({ what: `${actor.name} ${what}`, answer });
+async function playRefusals(user: Countersign, requests: PlannedRequest[], spare: PlannedRequest[]) {
+  const refused: { what: string; refusal: ApiError }[] = [];
+  const attempt = async ({ actor }: PlannedRequest, what: string, request: Promise<unknown>) => {
+    refused.push({ what: `${actor.name} ${what}`, refusal: await refusalOf(request) });
   };
   const [first] = spare;
-  const token = first?.permission.token?.value;
+  const token = first?.permission.token?.value ?? '';
   const resource = `${first?.permission.resource}-of-somebody-else`;
   const waiting = requests.find(({ permission }) => permission.status === 'pending');
-  if (first) await attempt(first, 'uses a token for another resource', '/v1/tokens/use', { token, resource });
+  if (first) await attempt(first, 'uses a token for another resource', first.actor.api.useToken({ token, resource }));
   const revoked = await revokeTokens(user, spare);
-  if (first) await attempt(first, 'uses a revoked token', '/v1/tokens/use', { token });
+  if (first) await attempt(first, 'uses a revoked token', first.actor.api.useToken({ token }));
   if (waiting) {
-    await attempt(waiting, 'approves its own request', `/v1/permissions/${waiting.permission.id}/approve`, {});
+    const { actor, permission } = waiting;
+    await attempt(waiting, 'approves its own request', actor.api.approvePermission(permission.id));
   }
   return { refused, revoked };
 }
 
-async function showReview(origin: string, user: Api, [actor]: Actor[]): Promise<void> {
+async function showReview(origin: string, user: Countersign, [actor]: Actor[]): Promise<void> {
   if (!actor) return;
   const { people, paid, waiting, refused } = await playReview(origin, user, actor);
   heading('Review');
   say(`${people.map(({ name }) => name).join(' and ')} review payouts: both have to approve, each with a passkey`);
   say(`${paid.id} is ${paid.status}, signed by both`);
   say(`${waiting.id} is ${waiting.status}: it waits for a second approval`);
-  say(`Refused: the account's own token approves (${refused.status} ${refused.body.code})`);
+  say(`Refused: the account's own token approves (${refused.status} ${refused.code})`);
 }
 
-async function playRotation(origin: string, user: Api, actors: Actor[]): Promise<void> {
+async function playRotation(origin: string, user: Countersign, actors: Actor[]): Promise<void> {
   const [actor] = actors;
   if (!actor) return;
   const { prefix, oldKey, newKey } = await rotateKey(origin, user, actor);
@@ -98,7 +100,7 @@ async function playRotation(origin: string, user: Api, actors: Actor[]): Promise
   say(`${actor.name} has a new key, ${prefix}…: it is answered ${newKey}, the old one ${oldKey}`);
 }
 
-async function showAudit(user: Api, actors: Actor[], requests: PlannedRequest[]): Promise<void> {
+async function showAudit(user: Countersign, actors: Actor[], requests: PlannedRequest[]): Promise<void> {
   heading('Audit log');
   const mine = (await Promise.all(actors.map(({ id }) => searchAudit(user, { agent_id: id })))).flat();
   const counts = [...Map.groupBy(mine, ({ event_type }) => event_type)]
@@ -120,17 +122,19 @@ async function showAudit(user: Api, actors: Actor[], requests: PlannedRequest[])
   }
 }
 
-function searchAudit(user: Api, filters: Record<string, string>): Promise<AuditEntry[]> {
-  return Array.fromAsync(user.list<AuditEntry>('/v1/audit', filters));
+function searchAudit(user: Countersign, filters: ListAuditEntriesQuery): Promise<AuditEntry[]> {
+  return Array.fromAsync(user.listAuditEntries(filters));
 }
 
-async function showStatistics(user: Api, actors: Actor[]): Promise<void> {
+async function showStatistics(user: Countersign, actors: Actor[]): Promise<void> {
   heading('Statistics of the last 24 hours');
-  const columns = ['total', 'approved', 'denied', 'pending', 'expired'].map((name) => `${name}_requests`);
-  columns.push('tokens_issued', 'tokens_used', 'tokens_revoked');
+  const columns = [
+    ...(['total_requests', 'approved_requests', 'denied_requests', 'pending_requests', 'expired_requests'] as const),
+    ...(['tokens_issued', 'tokens_used', 'tokens_revoked'] as const),
+  ];
   say(' '.repeat(18) + columns.map((name) => name.replace(/_requests|tokens_/, '').padStart(9)).join(''));
   for (const { id, name } of actors) {
-    const counts = await user.call<Record<string, number>>('GET', `/v1/agents/${id}/stats?period=24h`);
+    const counts = await user.getAgentStatistics(id, { period: '24h' });
     say(name.padEnd(18) + columns.map((column) => String(counts[column]).padStart(9)).join(''));
   }
 }

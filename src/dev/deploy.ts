@@ -8,7 +8,7 @@ import { ask, choose, isInteractive, printStep } from './deploy/report.ts';
 import { runSteps } from './deploy/run-steps.ts';
 import type { Invitation } from './deploy/steps/first-account.ts';
 import { SECRETS_FILE } from './deploy/steps/secrets.ts';
-import { runProgram, UserError } from './user-error.ts';
+import { runStoppable, UserError } from './user-error.ts';
 
 const REFUSED_LOGIN = `The Cloudflare login is invalid, has expired or lacks a right. Sign in again: npx wrangler login
 A token in CLOUDFLARE_API_TOKEN needs to edit Workers Scripts, Workers Routes, D1, Workers R2 Storage and Queues, and to
@@ -56,14 +56,8 @@ function failFirst(kind: string, name: string): (error: unknown) => never {
   };
 }
 
-const stopping = new AbortController();
-for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => stopping.abort());
-await runProgram(async () => {
+await runStoppable(async (signal) => {
   const options = readOptions(process.argv.slice(2));
-  if (!options) return console.log(HELP);
-  try {
-    await deploy(options, stopping.signal);
-  } catch (error) {
-    throw stopping.signal.aborted ? new UserError('Stopped. Run the same command again: it continues here.') : error;
-  }
-});
+  if (options) await deploy(options, signal);
+  else console.log(HELP);
+}, 'Stopped. Run the same command again: it continues here.');

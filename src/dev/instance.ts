@@ -1,6 +1,6 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { ROOT } from './project.ts';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { ROOT, readJsonFile, writeJsonFile } from './project.ts';
 import { UserError } from './user-error.ts';
 
 const FILE = join(ROOT, '.wrangler/state/running.json');
@@ -19,16 +19,15 @@ interface Instance {
 export function claimFolder(origin: string): () => void {
   const other = findInstance();
   if (other) throw new UserError(`Countersign runs from this folder already: ${other.origin} (pid ${other.pid}).`);
-  mkdirSync(dirname(FILE), { recursive: true });
-  writeFileSync(FILE, JSON.stringify({ pid: process.pid, origin } satisfies Instance));
+  writeJsonFile(FILE, { pid: process.pid, origin } satisfies Instance);
   return () => rmSync(FILE, { force: true });
 }
 
 /** The service that runs from this folder; null if there is none. */
 export function findInstance(): Instance | null {
+  const instance = readJsonFile<Instance>(FILE);
   try {
-    const instance = JSON.parse(readFileSync(FILE, 'utf8')) as Instance;
-    process.kill(instance.pid, 0);
+    if (instance) process.kill(instance.pid, 0);
     return instance;
   } catch {
     return null;

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { applyMigrations, queryDatabase } from './database.ts';
 import { readLocalSettings } from './local-settings.ts';
-import { type BoundDatabase, type Deployment, ROOT, readDeployment } from './project.ts';
+import { type BoundDatabase, type Deployment, ROOT, readDeployment, readRemoteDeployment } from './project.ts';
 import { UserError } from './user-error.ts';
 
 /** A copy of wrangler.toml with additional databases for local development. Exists only if there are any. */
@@ -13,6 +13,13 @@ const MAX_SHARDS = 10;
 /** The configuration for local development: the one that `npm start` last wrote, or wrangler.toml. */
 export function readLocalDeployment(): Deployment {
   return hasLocalConfig() ? readDeployment(LOCAL_CONFIG) : readDeployment();
+}
+
+/** Reads the words of a command that works on local databases, or with `--remote` on those of the deployed service. */
+export function readPlace(words: string[]): { place: '--local' | '--remote'; rest: string[]; deployment: Deployment } {
+  const rest = words.filter((word) => word !== '--remote');
+  if (rest.length === words.length) return { place: '--local', rest, deployment: readLocalDeployment() };
+  return { place: '--remote', rest, deployment: readRemoteDeployment() };
 }
 
 /**

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TypeID } from 'typeid-js';
 import { queryDatabase } from './database.ts';
-import { readLocalDeployment } from './local-shards.ts';
-import { findShard, listShards, readRemoteDeployment, type Shard } from './project.ts';
-import { runProgram, UserError } from './user-error.ts';
+import { readPlace } from './local-shards.ts';
+import { findShard, listShards, type Shard } from './project.ts';
+import { runStoppable, UserError } from './user-error.ts';
 
 const USAGE = 'Usage: npm run move-account -- <user id> <shard> [--remote]';
 
@@ -17,12 +17,11 @@ const PAUSE = 10_000;
  * this program may be stopped and run again. Ordering a move to the current shard cancels a move that is not complete.
  */
 async function moveAccount(words: string[], signal: AbortSignal): Promise<void> {
-  const place = words.includes('--remote') ? '--remote' : '--local';
-  const [id = '', name, ...rest] = words.filter((word) => word !== '--remote');
-  const deployment = place === '--remote' ? readRemoteDeployment() : readLocalDeployment();
+  const { place, rest, deployment } = readPlace(words);
+  const [id = '', name, ...surplus] = rest;
   const shards = listShards(deployment);
   const bytes = parseUserId(id);
-  if (!bytes || rest.length > 0 || name === undefined) throw new UserError(USAGE);
+  if (!bytes || surplus.length > 0 || name === undefined) throw new UserError(USAGE);
   const target = findShard(shards, name, deployment);
   const ask = ({ binding }: Shard, sql: string) => queryDatabase(deployment, binding, place, sql, signal);
   const findMove = async () => {
@@ -77,12 +76,4 @@ function parseUserId(id: string): string | null {
   }
 }
 
-const stopping = new AbortController();
-for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => stopping.abort());
-await runProgram(async () => {
-  try {
-    await moveAccount(process.argv.slice(2), stopping.signal);
-  } catch (error) {
-    throw stopping.signal.aborted ? new UserError(CONTINUES) : error;
-  }
-});
+await runStoppable((signal) => moveAccount(process.argv.slice(2), signal), CONTINUES);

@@ -1,5 +1,5 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'smol-toml';
 import { UserError } from './user-error.ts';
@@ -9,6 +9,21 @@ export const ROOT = fileURLToPath(new URL('../..', import.meta.url).href);
 
 /** What `npm run deploy` deployed last: wrangler.toml with the ids of its databases. Exists only after a deployment. */
 export const REMOTE_CONFIG = 'wrangler.remote.toml';
+
+/** Reads a JSON file that this folder's programs wrote; null if there is none. */
+export function readJsonFile<T>(file: string): T | null {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'));
+  } catch {
+    return null;
+  }
+}
+
+/** Writes such a file, which only its owner can read, and its folder. */
+export function writeJsonFile(file: string, value: unknown): void {
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 });
+}
 
 /** A D1 database in a wrangler configuration. */
 export interface BoundDatabase {

@@ -1,8 +1,8 @@
 import { TypeID } from 'typeid-js';
 import { queryDatabase } from './database.ts';
-import { readLocalDeployment } from './local-shards.ts';
-import { type Deployment, findShard, listShards, readRemoteDeployment } from './project.ts';
-import { runProgram, UserError } from './user-error.ts';
+import { readPlace } from './local-shards.ts';
+import { type Deployment, findShard, listShards } from './project.ts';
+import { runStoppable, UserError } from './user-error.ts';
 
 const USAGE = `Usage: npm run recover -- <step> [--remote]
 
@@ -49,13 +49,11 @@ const ACTIONS = [
 type Ask = (binding: string, sql: string) => Promise<Record<string, unknown>[]>;
 
 async function recover(words: string[], signal: AbortSignal): Promise<void> {
-  const place = words.includes('--remote') ? '--remote' : '--local';
-  const [step, ...rest] = words.filter((word) => word !== '--remote');
-  const deployment = place === '--remote' ? readRemoteDeployment() : readLocalDeployment();
+  const { place, rest, deployment } = readPlace(words);
   const ask: Ask = (binding, sql) => queryDatabase(deployment, binding, place, sql, signal);
-  const [shard = '', moment = ''] = rest;
-  if (step === 'list-undone' && rest.length === 2) await listUndone(ask, deployment, shard, Date.parse(moment));
-  else if (step === 'restart-trees' && rest.length === 0) await restartTrees(ask, deployment);
+  const [step, shard = '', moment = ''] = rest;
+  if (step === 'list-undone' && rest.length === 3) await listUndone(ask, deployment, shard, Date.parse(moment));
+  else if (step === 'restart-trees' && rest.length === 1) await restartTrees(ask, deployment);
   else throw new UserError(USAGE);
 }
 
@@ -92,6 +90,4 @@ async function restartTrees(ask: Ask, deployment: Deployment): Promise<void> {
   }
 }
 
-const stopping = new AbortController();
-for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => stopping.abort());
-await runProgram(() => recover(process.argv.slice(2), stopping.signal));
+await runStoppable((signal) => recover(process.argv.slice(2), signal), 'Stopped. Run the same command again.');

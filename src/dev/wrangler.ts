@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { ROOT } from './project.ts';
 
 const PROGRAM = join(ROOT, 'node_modules/wrangler/bin/wrangler.js');
@@ -69,4 +70,11 @@ function killGroup(child: ChildProcess): void {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
+}
+
+/** Runs a wrangler command to its end, and returns its output and its exit code. As {@link runWrangler}. */
+export async function finishWrangler(...command: Parameters<typeof runWrangler>) {
+  const { output, exit } = runWrangler(...command);
+  const [stdout, stderr, code] = await Promise.all([text(output[0]), text(output[1]), exit]);
+  return { stdout, stderr, code };
 }

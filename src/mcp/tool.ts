@@ -11,7 +11,7 @@ import { describeSchema } from './describe-schema';
 import { resultFields, type ToolAnswer } from './result';
 
 /** What the queries of a tool are made from. The arguments have not been validated. */
-export interface PreloadCall {
+interface PreloadCall {
   reader: Reader;
   /** SQL for the number of the caller's account, and for the caller's id. */
   owner: SQL<number>;
@@ -52,7 +52,7 @@ interface ToolDefinition<P extends Principal, I extends z.ZodType, O extends z.Z
 }
 
 /** A tool as the server lists it. */
-export interface ListedTool {
+interface ListedTool {
   name: string;
   title: string;
   description: string;

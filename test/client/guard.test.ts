@@ -55,6 +55,16 @@ describe('guard()', () => {
     await expect(client.guard(async () => 0, { action: 'a.b', resource: 'c:d' })(input)).rejects.toThrow('a cycle');
   });
 
+  it('tells the function which request was approved, also when a policy approved it at once', async () => {
+    const { client, account, agent } = await stage();
+    const policy = { name: 'Payments', effect: 'approve', actions: ['payment.*'], resources: ['account:*'] };
+    await account.must(201, 'POST', '/v1/policies', policy);
+    const guarded = client.guard((_: Payment, _limits, request) => request, PAYMENT);
+    const request = await guarded({ amount: 5, to: '1' }, { externalId: 'invoice-1' });
+    const { body } = await agent.must(200, 'GET', '/v1/permissions?external_id=invoice-1');
+    expect(request).toEqual({ permissionId: body.data[0].id, externalId: 'invoice-1' });
+  });
+
   it('asks for what its options say of the input', async () => {
     const { client, agent, act } = await stage();
     const guarded = client.guard(act, {

@@ -67,10 +67,11 @@ const AGENTS_MODEL = `
   });
   setDefaultModelProvider({ getModel: () => new ScriptedModel([respond, respond]) });`;
 
-/** Saves the example of a guide in a folder of its own. Returns a function that runs it. */
+/** Saves the refund that a guide has as an example in a folder of its own. Returns a function that runs it. */
 function saveExample(guide: string): () => Promise<string> {
   const text = readFileSync(join(ROOT, `src/docs/guides/${guide}.md`), 'utf8');
-  const example = /^```js\n([\s\S]*?)^```/m.exec(text)?.[1] ?? '';
+  const examples = [...text.matchAll(/^```js\n([\s\S]*?)^```/gm)].map(([, code = '']) => code);
+  const example = examples.find((code) => /Refund \$\{amount\} EUR/.test(code)) ?? '';
   expect(example.trimEnd().split('\n').length).toBeLessThanOrEqual(40);
   const cwd = join(project, guide);
   mkdirSync(cwd);
@@ -98,7 +99,7 @@ async function approve(): Promise<void> {
 
 const DONE = 'Refunded 20 EUR for order 4711\n';
 
-it.each(['ai-sdk', 'openai-agents'])(
+it.each(['ai-sdk', 'openai-agents', 'guard'])(
   'the example of the guide %s pauses, and goes on when it is run again',
   async (guide) => {
     const runExample = saveExample(guide);

@@ -173,6 +173,17 @@ describe('run', () => {
     expect(body.input).toEqual({ command: 'sh', args: ['-c', script, 'sh', '--help "x'], cwd: folder });
   });
 
+  it('reports the request of an act that a policy approved at once', async () => {
+    const policy = { name: 'Builds', effect: 'approve', actions: ['site.build'], resources: ['*'] };
+    await user.expect(201, 'POST', '/v1/policies', policy);
+    const report = join(folder, 'build.json');
+    const argv = ['run', '--action', 'site.build', '--resource', 'site:www', '--report', report, '--', 'true'];
+    expect((await run(argv, agent())).code).toBe(0);
+    const { permission_id: id, external_id } = JSON.parse(readFileSync(report, 'utf8'));
+    const { body } = await user.get<object>(`/v1/permissions/${id}`);
+    expect(body).toMatchObject({ action: 'site.build', external_id, decided_by: expect.stringMatching(/^policy_/) });
+  });
+
   it('ends with 3 when it is denied', async () => {
     const marker = join(folder, 'denied');
     const { code, stderr } = await decided([...ASK, '--', 'touch', marker], 'deny', { reason: 'Not today\u202e' });

@@ -11,8 +11,8 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
-import { readDuration } from '../../src/client/cli/arguments.ts';
 import { COMMANDS } from '../../src/client/cli/commands.ts';
 import { drawInbox } from '../../src/client/cli/inbox/draw-inbox.ts';
 import { type InboxState, takeKey } from '../../src/client/cli/inbox/inbox-state.ts';
@@ -22,6 +22,7 @@ import { styleFor } from '../../src/client/cli/terminal/style.ts';
 import { formatTable } from '../../src/client/cli/terminal/table.ts';
 import { formatTimeLeft } from '../../src/client/cli/terminal/time.ts';
 import { widthOf, wrapText } from '../../src/client/cli/terminal/width.ts';
+import { readDuration } from '../../src/client/cli/values.ts';
 import type { Permission } from '../../src/client/index.ts';
 import { type Answers, problem, runInProcess } from '../support/cli';
 
@@ -104,6 +105,17 @@ describe('arguments', () => {
     },
   );
 
+  it.each([80, 120])(
+    'the help fits a terminal of %d columns, but for the examples, which are copied',
+    async (columns) => {
+      for (const name of ['', 'audit', ...Object.keys(COMMANDS)]) {
+        const { stdout } = await runInProcess([...name.split(' ').filter(Boolean), '--help'], {}, { columns });
+        const [help = ''] = stripVTControlCharacters(stdout).split('EXAMPLES');
+        for (const line of help.split('\n')) expect(widthOf(line), line).toBeLessThanOrEqual(columns);
+      }
+    },
+  );
+
   it('--help after -- belongs to the guarded command', async () => {
     const { code, stdout } = await runInProcess(['run', '--action', 'a.b', '--', 'ls', '--help']);
     expect([code, stdout]).toEqual([2, '']);
@@ -183,7 +195,28 @@ describe('what people read', () => {
     expect(lines[1]).toContain(ID);
     expect(lines[1]).toMatch(/承…$/);
     expect(wrapText('aaa bbb cccccccc', 5)).toEqual(['aaa', 'bbb', 'ccccc', 'ccc']);
+    expect(wrapText('aaaaa bb', 5)).toEqual(['aaaaa', 'bb']);
   });
+
+  it.each([
+    [80, ['NUMBER', 'TIME', 'EVENT', 'ACTION', 'RESOURCE', 'REASON']],
+    [120, ['NUMBER', 'TIME', 'EVENT', 'ACTION', 'RESOURCE', 'REASON', 'REQUEST']],
+  ])(
+    'leaves out the last columns on a terminal of %d columns, and cuts neither ids nor times',
+    async (columns, titles) => {
+      const entry = {
+        ...{ sequence: 2, created_at: '2026-01-31T12:00:20.000Z', event_type: 'approve', permission_request_id: ID },
+        details: { action: 'email.send', resource: 'mailbox:support', decision_reason: 'Ten recipients are enough' },
+      };
+      const answers = { 'GET /v1/audit': { data: [entry], has_more: false, next_cursor: null } };
+      const settings = { columns, env: { NO_COLOR: '1' } };
+      const { stdout } = await runInProcess(['audit', 'list'], answers, settings);
+      const [head = '', row = ''] = stdout.split('\n');
+      expect(head.split(/\s+/)).toEqual(titles);
+      for (const line of [head, row]) expect(widthOf(line)).toBeLessThanOrEqual(columns);
+      expect(row).toMatch(/^2 +2026-01-31 12:00:20Z {2}approve {2}email\.send {2}mailbox:supp\S+ {2}Ten recip/);
+    },
+  );
 
   it('has colours only on a terminal, and not with NO_COLOR', async () => {
     const answers = { [`GET /v1/permissions/${ID}`]: pending };

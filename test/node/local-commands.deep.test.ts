@@ -1,12 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Api } from '../../src/dev/api';
 import { copyProject } from '../support/local/project';
 import { databaseFile } from '../support/local/service';
 
@@ -60,22 +57,4 @@ describe('while another process locks the local database', () => {
   async function ask(queryDatabase: Dev['queryDatabase'], sql: string) {
     expect(await queryDatabase({ config: 'wrangler.toml' }, 'DB', '--local', sql, signal)).toEqual([{ n: 1 }]);
   }
-});
-
-it('the client retries a request that is answered 503, and a POST with the same idempotency key', async () => {
-  const keys: unknown[] = [];
-  const server = createServer((request, response) => {
-    keys.push(request.headers['idempotency-key']);
-    const isRepeated = keys.length % 2 === 0;
-    response.writeHead(isRepeated ? 200 : 503, { 'Retry-After': '0' }).end('{}');
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  try {
-    const api = new Api(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, 'nobody');
-    await api.call('POST', '/v1/agents', { name: 'Mailer' });
-    await api.call('GET', '/v1/agents');
-  } finally {
-    server.close();
-  }
-  expect(keys).toEqual([expect.stringMatching(/./), keys[0], undefined, undefined]);
 });

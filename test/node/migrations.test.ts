@@ -11,6 +11,9 @@ const BASE: Migration = {
     CREATE INDEX agents_by_account ON agents (account);
     CREATE TABLE keys (hash blob PRIMARY KEY NOT NULL) WITHOUT ROWID;
     CREATE TABLE owners (id blob PRIMARY KEY NOT NULL, email text UNIQUE, agent blob REFERENCES agents (id)) WITHOUT ROWID;
+    CREATE TABLE notes (
+      id blob PRIMARY KEY NOT NULL, agent blob REFERENCES agents (id) ON DELETE CASCADE, owner blob REFERENCES owners (id)
+    ) WITHOUT ROWID;
     CREATE TRIGGER agents_delete AFTER DELETE ON agents BEGIN DELETE FROM keys; END;`,
 };
 
@@ -53,6 +56,12 @@ describe('what a migration takes from the version before it', () => {
          id blob PRIMARY KEY NOT NULL, email text UNIQUE, agent blob REFERENCES agents (id) ON DELETE CASCADE
        ) WITHOUT ROWID`,
       'adds FOREIGN KEY (agent) REFERENCES agents (id) ON UPDATE NO ACTION ON DELETE CASCADE to owners',
+    ],
+    [
+      'no longer deletes what it deleted',
+      `DROP TABLE notes;
+       CREATE TABLE notes (id blob PRIMARY KEY NOT NULL, agent blob, owner blob REFERENCES owners (id)) WITHOUT ROWID`,
+      'drops FOREIGN KEY (agent) REFERENCES agents (id) ON UPDATE NO ACTION ON DELETE CASCADE from notes',
     ],
     [
       'changes a trigger',
@@ -113,6 +122,13 @@ describe('what a migration takes from the version before it', () => {
     ['adds an index', 'CREATE INDEX agents_by_kind ON agents (kind)'],
     ['adds a trigger', 'CREATE TRIGGER t AFTER INSERT ON agents BEGIN DELETE FROM keys; END'],
     ['changes rows', 'UPDATE agents SET kind = 2'],
+    [
+      'drops a foreign key that only refuses',
+      `DROP TABLE notes;
+       CREATE TABLE notes (
+         id blob PRIMARY KEY NOT NULL, agent blob REFERENCES agents (id) ON DELETE CASCADE, owner blob
+       ) WITHOUT ROWID`,
+    ],
     [
       'rebuilds a table without a requirement',
       REBUILT('id blob PRIMARY KEY NOT NULL, account integer NOT NULL, kind integer NOT NULL DEFAULT 1, name text'),

@@ -16,7 +16,7 @@ export interface AiCallOptions {
 }
 
 /** A request for approval that a conversation holds. */
-export interface ApprovalRequest {
+interface ApprovalRequest {
   approvalId: string;
   toolCallId: string;
   isAnswered: boolean;

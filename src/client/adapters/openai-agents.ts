@@ -1,3 +1,4 @@
+import { type Schema, Validator } from '@cfworker/json-schema';
 import { type FunctionTool, invokeFunctionTool, type RunContext, type Tool } from '@openai/agents';
 import type { Countersign } from '../countersign.ts';
 import type { Limits } from '../guard/act.ts';
@@ -13,15 +14,6 @@ export type { Refusal } from './tool-guard.ts';
 type AnyFunctionTool = FunctionTool<any, any, any>;
 // biome-ignore lint/suspicious/noExplicitAny: the context is the application's own
 type AnyRunContext = RunContext<any>;
-
-/** Tells a model that its arguments cannot be read. */
-const NO_JSON: Refusal = {
-  status: 'not_run',
-  code: 'invalid_request',
-  message: 'The arguments are not JSON. Call the tool again with valid ones.',
-  reason: null,
-  permission_id: null,
-};
 
 type CallDetails = Parameters<AnyFunctionTool['invoke']>[2];
 
@@ -55,6 +47,8 @@ export function wrapTools<T extends Tool>(tools: readonly T[], rules: ToolRules<
 }
 
 function wrapTool<T extends AnyFunctionTool>(tool: T, guard: ToolGuard<AnyRunContext>): T {
+  const findFault = argumentCheck(tool.parameters as Schema);
+
   const invoke = async (context: AnyRunContext, input: string, details: CallDetails) => {
     const call = { id: details?.toolCall?.callId, context, signal: details?.signal };
     const act = (copy: unknown, granted: Limits) => {
@@ -67,7 +61,8 @@ function wrapTool<T extends AnyFunctionTool>(tool: T, guard: ToolGuard<AnyRunCon
       });
     };
     const parsed = parse(input);
-    if (parsed === undefined) return JSON.stringify(NO_JSON);
+    const fault = findFault(parsed);
+    if (fault) return JSON.stringify(invalidArguments(fault));
     try {
       return await guard.run(parsed, call, act);
     } catch (error) {
@@ -77,12 +72,31 @@ function wrapTool<T extends AnyFunctionTool>(tool: T, guard: ToolGuard<AnyRunCon
 
   // The guard asks also where the tool has a rule of its own: otherwise people would be asked only after the run went on.
   const needsApproval = async (context: AnyRunContext, input: unknown, id?: string) => {
+    // `invoke` refuses such a call. Nobody is asked for it.
+    if (findFault(input)) return false;
     const waits = await guard.needsDecision(input, { id, context });
     return waits || tool.needsApproval(context, input as never, id);
   };
 
   // The time limit is the tool's, not that of the wait for a decision.
   return override(tool, { invoke, timeoutMs: undefined, ...(guard.isSuspending && { needsApproval }) });
+}
+
+/** Returns a function that says what is wrong with the arguments of a call; null if nothing is. */
+function argumentCheck(schema: Schema): (input: unknown) => string | null {
+  const draft = String(schema.$schema).includes('draft-07') ? '7' : '2020-12';
+  const validator = new Validator(schema, draft);
+  return (input) => {
+    if (input === undefined) return 'The arguments are not JSON.';
+    // The last error is that of the innermost value.
+    const fault = validator.validate(input).errors.at(-1);
+    return fault ? `The arguments break the schema of the tool at ${fault.instanceLocation}: ${fault.error}` : null;
+  };
+}
+
+function invalidArguments(fault: string): Refusal {
+  const message = `${fault} Call the tool again with valid ones.`;
+  return { status: 'not_run', code: 'invalid_request', message, reason: null, permission_id: null };
 }
 
 function parse(text: string): unknown {

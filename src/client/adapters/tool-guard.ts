@@ -1,6 +1,6 @@
 import { digestOf } from '../canonical-json.ts';
 import type { GuardClient } from '../guard/client.ts';
-import { GuardError, PermissionDenied, PermissionPending } from '../guard/errors.ts';
+import { GuardError, PermissionDenied, PermissionPending, Unreachable } from '../guard/errors.ts';
 import { ask, describeCall, type GuardedFunction, guard } from '../guard/guard.ts';
 import type { ToolArguments, Treatment } from '../rules/rules.ts';
 import type { ToolCallOptions } from './options.ts';
@@ -32,6 +32,8 @@ export class ToolGuard<Context> {
   readonly #options: ToolCallOptions<Context>;
   /** What the tool itself threw, which may be the error of another guard: the tool has run then. */
   readonly #thrown = new WeakSet<object>();
+  /** The calls for which `needsDecision` could not ask, by their external ids. */
+  readonly #unasked = new Map<string, Unreachable>();
 
   constructor(client: GuardClient, treatment: Exclude<Treatment, 'allow'>, options: ToolCallOptions<Context>) {
     this.#client = client;
@@ -45,8 +47,9 @@ export class ToolGuard<Context> {
   }
 
   /**
-   * Asks for a call before it runs, and tells whether people have to decide it. A failure counts as no: the call then
-   * meets it again, and does not run.
+   * Asks for a call before it runs, and tells whether people have to decide it. A failure counts as no: the run goes on,
+   * and `run` refuses the call. If the service did not answer, `run` does not ask again, even if it would answer now:
+   * a request that people have to decide would be lost, because the run was not paused for it.
    */
   async needsDecision(input: ToolArguments, call: ToolCall<Context>): Promise<boolean> {
     const treatment = this.#treatment;
@@ -54,7 +57,8 @@ export class ToolGuard<Context> {
     try {
       const act = await describeCall(input, treatment, await this.#externalId(call));
       return (await ask(this.#client, act, treatment, call.signal)).status === 'pending';
-    } catch {
+    } catch (error) {
+      if (error instanceof Unreachable) this.#unasked.set(error.externalId, error);
       return false;
     }
   }
@@ -71,6 +75,11 @@ export class ToolGuard<Context> {
     const externalId = await this.#externalId(call);
     if (this.#treatment === 'deny') {
       throw new PermissionDenied('A rule denies this tool.', { externalId: externalId ?? '', permission: null });
+    }
+    const unasked = this.#unasked.get(externalId ?? '');
+    if (unasked) {
+      this.#unasked.delete(unasked.externalId);
+      throw unasked;
     }
     const { signal } = call;
     const guarded = guard(

@@ -10,8 +10,8 @@ export const api = command({
   name: 'api',
   description: 'Sends any call of the API, and prints the answer.',
   args: {
-    method: { type: 'positional', description: METHODS.join(', '), required: true },
-    path: { type: 'positional', description: 'The path with its query, /v1/…', required: true },
+    method: { type: 'positional', description: METHODS.join(', ') },
+    path: { type: 'positional', description: 'The path with its query, /v1/…' },
     data: {
       type: 'string',
       description: 'The body as JSON; @file reads it from a file, - from stdin',

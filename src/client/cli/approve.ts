@@ -1,34 +1,73 @@
+import type { Approval } from '../api.ts';
+import type { Countersign } from '../countersign.ts';
+import { present } from '../present.ts';
 import { command } from './command.ts';
-import { makeApproval } from './narrow.ts';
-import { formatPermission } from './permission-card.ts';
-import { printRecord } from './print.ts';
+import { UsageError } from './failures.ts';
+import type { Options, Values } from './options.ts';
+import { printPermission } from './print.ts';
+import { readDuration, readJsonObject, readNumber } from './values.ts';
+
+const OPTIONS = {
+  id: { type: 'positional', description: 'The id of the request, perm_…' },
+  limit: { type: 'string', description: 'A narrower limit', valueHint: 'key=value', isRepeated: true },
+  scope: { type: 'string', description: 'All limits together', valueHint: 'JSON' },
+  'token-ttl': { type: 'string', description: 'How long the approval can be used', valueHint: '15m' },
+  'max-uses': { type: 'string', description: 'How often the approval can be used', valueHint: 'number' },
+  reason: { type: 'string', description: 'Why, for the agent and the log', valueHint: 'text' },
+} as const satisfies Options;
 
 export const approve = command({
   name: 'approve',
   description: 'Approves a request as it was asked, or within narrower limits.',
-  args: {
-    id: { type: 'positional', description: 'The id of the request, perm_…', required: true },
-    limit: { type: 'string', description: 'A narrower limit; may be repeated', valueHint: 'key=value' },
-    scope: { type: 'string', description: 'All limits together', valueHint: 'JSON' },
-    'token-ttl': { type: 'string', description: 'How long the approval can be used', valueHint: '15m' },
-    'max-uses': { type: 'string', description: 'How often the approval can be used', valueHint: 'number' },
-    reason: { type: 'string', description: 'Why, for the agent and the log', valueHint: 'text' },
-  },
-  repeated: ['limit'],
+  args: OPTIONS,
   notes: [
-    'A value of --limit is JSON; anything else is a text. Limits that are not named stay as they were asked. A request that\n' +
+    'A value of --limit is JSON; anything else is a text. Limits that are not named stay as they were asked. A request that ' +
       'needs several approvals stays pending until enough people have approved.',
   ],
   examples: [
     'countersign approve perm_01m7x1m1tre75vaz5yvpbmvt6m',
     'countersign approve perm_01m7x1m1tre75vaz5yvpbmvt6m --limit max_recipients=10 --reason "Ten are enough"',
   ],
-  async run({ args, session, values }) {
-    const { client, style, width } = session;
-    const approval = await makeApproval(args, values.limit ?? [], () => client.getPermission(args.id));
-    const permission = await client.approvePermission(args.id, approval);
-    await printRecord(session, permission, () =>
-      formatPermission(permission, { style, width, baseUrl: client.baseUrl, now: client.clock.now() }),
-    );
+  async run({ args, session }) {
+    const { client } = session;
+    const permission = await client.approvePermission(args.id, await makeApproval(client, args));
+    await printPermission(session, permission);
   },
 });
+
+/** Returns the body of an approval that narrows nothing but what the options say. */
+async function makeApproval(
+  client: Countersign,
+  { id, scope, limit, reason, 'token-ttl': ttl, 'max-uses': uses }: Values<typeof OPTIONS>,
+): Promise<Approval> {
+  if (scope !== undefined && limit.length > 0) throw new UsageError('Give --scope or --limit, not both.');
+  const approval = {
+    reason,
+    scope: scope === undefined ? undefined : readJsonObject(scope, '--scope'),
+    token_ttl: ttl === undefined ? undefined : readDuration(ttl, 'token-ttl'),
+    max_uses: uses === undefined ? undefined : readNumber(uses, 'max-uses'),
+  };
+  const narrower = limit.map(readLimit);
+  if (narrower.length > 0) {
+    const { scope: asked, review } = await client.getPermission(id);
+    // The votes so far may have left less than what was asked.
+    const current = Object.entries(review?.proposal?.scope ?? asked);
+    approval.scope = Object.fromEntries([...current, ...narrower]);
+  }
+  return present(approval);
+}
+
+function readLimit(limit: string): [key: string, value: unknown] {
+  const [, key, text = ''] = /^([^=]+)=(.*)$/s.exec(limit) ?? [];
+  if (key === undefined) throw new UsageError(`--limit ${limit} is not of the form key=value.`);
+  return [key, readValue(text)];
+}
+
+/** A value in JSON; what is no JSON is a text. */
+function readValue(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

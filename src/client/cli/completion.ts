@@ -1,4 +1,3 @@
-import type { ArgsDef } from 'citty';
 import { type Command, type CommandEntry, command } from './command.ts';
 import { UsageError } from './failures.ts';
 import { write } from './io.ts';
@@ -8,7 +7,7 @@ export function makeCompletion(commands: Record<string, CommandEntry>): Command 
   return command({
     name: 'completion',
     description: 'Prints the script with which a shell completes commands and options.',
-    args: { shell: { type: 'positional', description: 'bash, zsh or fish', required: true } },
+    args: { shell: { type: 'positional', description: 'bash, zsh or fish' } },
     notes: ['Add the line of your shell to its start-up file.'],
     examples: [
       'source <(countersign completion bash)    # ~/.bashrc',
@@ -34,16 +33,11 @@ async function listWords(commands: Record<string, CommandEntry>): Promise<Words>
     const [first = '', second] = name.split(' ');
     words.set('', [...new Set([...(words.get('') ?? ['--help', '--version']), first])]);
     if (second) words.set(first, [...(words.get(first) ?? ['--help']), second]);
-    words.set(name, [...optionsOf(((await load()).args ?? {}) as ArgsDef), '--help']);
+    const { args } = await load();
+    const options = Object.keys(args).filter((option) => args[option]?.type !== 'positional');
+    words.set(name, [...options.map((option) => `--${option}`), '--help']);
   }
   return words;
-}
-
-function optionsOf(args: ArgsDef): string[] {
-  return Object.entries(args).flatMap(([name, { type, default: preset }]) => {
-    if (type === 'positional') return [];
-    return type === 'boolean' && preset === true ? [`--no-${name}`] : [`--${name}`];
-  });
 }
 
 function cases(words: Words): string {

@@ -1,54 +1,103 @@
-import { stripVTControlCharacters } from 'node:util';
-import { renderUsage } from 'citty';
 import type { Command } from './command.ts';
 import { COMMANDS } from './commands.ts';
+import type { Option } from './options.ts';
+import { type Fact, formatFacts } from './terminal/facts.ts';
+import type { Style } from './terminal/style.ts';
+import { wrapText } from './terminal/width.ts';
+
+/** The terminal that a help is made for. */
+export interface Screen {
+  width: number;
+  style: Style;
+}
+
+/** The columns before the lines of a section. */
+const INDENT = 2;
 
 const EXIT_CODES = '0 done, 1 failed, 2 wrong usage, 3 denied, 4 expired, 5 still waiting for a decision';
 
 /** Returns the help of the program, without loading a command. */
-export function programHelp(version: string): string {
-  return `countersign ${version}: decide what AI agents may do, and see what they did
-
-USAGE
-  countersign <command> [options]
-
-COMMANDS
-${listCommands(Object.entries(COMMANDS))}
-
-  countersign <command> --help    shows the options of a command, with examples
-  countersign --version           prints the version
-
-The service and the credential are those of \`countersign login\`. The environment variables COUNTERSIGN_URL and
-COUNTERSIGN_API_KEY come first: set them in CI. On a terminal commands print text, otherwise JSON; --json prints JSON
-everywhere. Data goes to stdout, everything else to stderr.
-
-Exit codes: ${EXIT_CODES}.
-`;
+export function programHelp(version: string, screen: Screen): string {
+  return join(
+    `countersign ${version}: decide what AI agents may do, and see what they did`,
+    section('USAGE', ['countersign <command> [options]'], screen),
+    listCommands(Object.entries(COMMANDS), screen),
+    ...paragraphs(
+      [
+        '`countersign <command> --help` shows the options of a command, with examples; `countersign --version` prints the ' +
+          'version.',
+        'The service and the credential are those of `countersign login`. The environment variables COUNTERSIGN_URL and ' +
+          'COUNTERSIGN_API_KEY come first: set them in CI. On a terminal commands print text, otherwise JSON; --json prints ' +
+          'JSON everywhere. Data goes to stdout, everything else to stderr.',
+        `Exit codes: ${EXIT_CODES}.`,
+      ],
+      screen,
+    ),
+  );
 }
 
-/** Returns the help of a group, such as \`audit\`. */
-export function groupHelp(group: string, description: string): string {
+/** Returns the help of a group, such as `audit`. */
+export function groupHelp(group: string, description: string, screen: Screen): string {
   const commands = Object.entries(COMMANDS).filter(([name]) => name.startsWith(`${group} `));
-  return `${description}
-
-COMMANDS
-${listCommands(commands)}
-
-  countersign ${group} <command> --help    shows the options of a command, with examples
-`;
-}
-
-function listCommands(commands: [string, [description: string, load: unknown]][]): string {
-  return commands.map(([name, [description]]) => `  ${name.padEnd(20)}${description}`).join('\n');
+  const hint = `\`countersign ${group} <command> --help\` shows the options of a command, with examples.`;
+  return join(description, listCommands(commands, screen), ...paragraphs([hint], screen));
 }
 
 /** Returns the help of a command. */
-export async function commandHelp(command: Command, hasColours: boolean): Promise<string> {
-  const usage = await renderUsage(command);
-  const text = [
-    hasColours ? usage.trimEnd() : stripVTControlCharacters(usage).trimEnd(),
-    ...(command.notes ?? []),
-    ...(command.examples ? [`EXAMPLES\n\n${command.examples.map((example) => `  ${example}`).join('\n')}`] : []),
+export function commandHelp({ name, description, args, notes = [], ...command }: Command, screen: Screen): string {
+  const all = Object.entries(args);
+  const places = all.filter(([, { type }]) => type === 'positional');
+  const options = all.filter(([, { type }]) => type !== 'positional');
+  const usage = [
+    ...['countersign', name, ...places.map(([place]) => `<${place}>`)],
+    ...options.filter(([, { isRequired }]) => isRequired).map(labelOf),
+    ...['[options]', ...(command.hasRest ? ['-- <command>'] : [])],
   ];
-  return `${text.join('\n\n')}\n`;
+  const list = (entries: typeof all) =>
+    listNames(
+      entries.map((entry): Fact => [labelOf(entry), describe(entry[1])]),
+      screen,
+    );
+  return join(
+    ...paragraphs([description], screen),
+    section('USAGE', wrapText(usage.join(' '), screen.width - INDENT), screen),
+    ...(places.length > 0 ? [section('ARGUMENTS', list(places), screen)] : []),
+    section('OPTIONS', list(options), screen),
+    ...paragraphs(notes, screen),
+    // Longer lines stay whole, to be copied.
+    section('EXAMPLES', command.examples, screen),
+  );
+}
+
+function listCommands(commands: [string, [description: string, load: unknown]][], screen: Screen): string {
+  const names = commands.map(([name, [description]]): Fact => [name, description]);
+  return section('COMMANDS', listNames(names, screen), screen);
+}
+
+function section(title: string, lines: string[], { style }: Screen): string {
+  return `${style.bold(title)}\n${lines.map((line) => `  ${line}`).join('\n')}`;
+}
+
+function listNames(names: Fact[], { width, style }: Screen): string[] {
+  return formatFacts(names, width - INDENT, style.bold);
+}
+
+function paragraphs(texts: string[], { width }: Screen): string[] {
+  return texts.map((text) => wrapText(text, width).join('\n'));
+}
+
+function join(...parts: string[]): string {
+  return `${parts.join('\n\n')}\n`;
+}
+
+function labelOf([name, { type, short, valueHint = name }]: [string, Option]): string {
+  if (type === 'positional') return name;
+  return `${short ? `-${short}, ` : ''}--${name}${type === 'boolean' ? '' : ` <${valueHint}>`}`;
+}
+
+function describe({ description, choices, isRepeated, default: preset }: Option): string {
+  const hints = [choices?.join(', '), isRepeated && 'may be repeated', preset && `by default ${preset}`].filter(
+    Boolean,
+  );
+  return hints.length > 0 ? `${description} (${hints.join('; ')})` : description;
 }

@@ -11,7 +11,7 @@ export const inbox = command({
     'Shows the requests that wait for a decision, the most urgent first. On a terminal you decide them here.',
   args: {},
   notes: [
-    'Keys: arrows or j and k move, Enter shows a request, a approves it, d denies it and asks for a reason, Escape goes back,\n' +
+    'Keys: arrows or j and k move, Enter shows a request, a approves it, d denies it and asks for a reason, Escape goes back, ' +
       'r reads the list again, q ends. An approval is asked for once more after the whole request was shown.',
   ],
   examples: ['countersign inbox', 'countersign inbox --json | jq -r \'.id + " " + .action\''],

@@ -13,16 +13,11 @@ export const login = command({
   name: 'login',
   description: 'Signs in: you confirm in the console, and this machine gets a token of yours for 30 days.',
   args: {
-    browser: {
-      type: 'boolean',
-      default: true,
-      description: 'Open the browser',
-      negativeDescription: 'Only print the address',
-    },
+    'no-browser': { type: 'boolean', description: 'Only print the address, and do not open the browser' },
   },
   notes: [
-    'The browser must run on this machine, because the console sends it back to 127.0.0.1. The token is stored in\n' +
-      '~/.config/countersign/credentials.json, which only you can read, and is revoked by `countersign logout`. The token\n' +
+    'The browser must run on this machine, because the console sends it back to 127.0.0.1. The token is stored in ' +
+      '~/.config/countersign/credentials.json, which only you can read, and is revoked by `countersign logout`. The token ' +
       'of a service is used without --url until you sign in to another one.',
   ],
   examples: ['countersign login --url https://countersign.example.com'],
@@ -37,13 +32,13 @@ export const login = command({
       name: `countersign on ${hostname()}`.slice(0, 100),
       onAddress: async (address) => {
         await note(session, `Confirm the sign-in in your browser:\n\n  ${address}\n\nWaiting …`);
-        if (args.browser) io.openBrowser(address);
+        if (!args['no-browser']) io.openBrowser(address);
       },
     });
     const stored: StoredToken = { id, token, expires_at };
     // Read now: another sign-in may have ended while this one waited.
     const credentials = readCredentials(io);
-    const previous = Object.hasOwn(credentials.services, baseUrl) ? credentials.services[baseUrl] : undefined;
+    const previous = credentials.services[baseUrl];
     writeCredentials(io, { current: baseUrl, services: { ...credentials.services, [baseUrl]: stored } });
     await note(session, 'Signed in. If this is not you, sign out again: countersign logout\n');
     if (previous) await revoke(baseUrl, previous, io.fetch);

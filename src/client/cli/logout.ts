@@ -15,7 +15,7 @@ export const logout = command({
     const { io } = session;
     const baseUrl = findAddress(io, args.url);
     const credentials = readCredentials(io);
-    const stored = Object.hasOwn(credentials.services, baseUrl) ? credentials.services[baseUrl] : undefined;
+    const stored = credentials.services[baseUrl];
     if (!stored) throw new Failure(`You are not signed in to ${baseUrl}.`);
     const client = new CliClient({ baseUrl, apiKey: stored.token, fetch: io.fetch, clock: io.clock });
     try {

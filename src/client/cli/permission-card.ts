@@ -42,14 +42,11 @@ export function formatPermission(permission: Permission, options: CardOptions): 
       token && `${token.status}, ${token.uses} of ${token.max_uses} uses, until ${formatTime(token.expires_at)}`,
     ],
     ['Console', `${baseUrl}/console/permissions/${permission.id}`],
+    ...(review?.votes ?? []).map(
+      ({ decision, name, by, reason }): Fact => ['Vote', `${decision} by ${name ?? by}${reason ? `: ${reason}` : ''}`],
+    ),
   ];
-  const lines = formatFacts(facts, width, style);
-  for (const vote of review?.votes ?? []) {
-    const by = vote.name ?? vote.by;
-    lines.push(
-      ...formatFacts([['Vote', `${vote.decision} by ${by}${vote.reason ? `: ${vote.reason}` : ''}`]], width, style),
-    );
-  }
+  const lines = formatFacts(facts, width, style.dim);
   // Only the answer for a single request has its arguments.
   if (permission.input !== undefined) {
     lines.push('', style.bold(inputTitle(permission)));

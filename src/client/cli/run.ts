@@ -9,22 +9,24 @@ import {
   PermissionLapsed,
   PermissionPending,
 } from '../guard/errors.ts';
-import { present, readDuration, readJsonObject } from './arguments.ts';
+import type { AskedRequest } from '../guard/guard.ts';
+import { present } from '../present.ts';
 import { command } from './command.ts';
 import { EXIT, SIGNAL_BASE } from './exit-codes.ts';
-import { explain, Failure, type OptionNames, UsageError } from './failures.ts';
+import { explain, type OptionNames, UsageError } from './failures.ts';
 import { note } from './print.ts';
 import { Interruption } from './run/interruption.ts';
 import { type CommandInput, checkExecutable, runAct } from './run/run-act.ts';
 import type { Session } from './session.ts';
 import { escapeText } from './terminal/escape.ts';
+import { readDuration, readJsonObject } from './values.ts';
 
 export const run = command({
   name: 'run',
   description: 'Runs a command only after it was approved, once, and with exactly the arguments that were approved.',
   args: {
-    action: { type: 'string', description: 'What is done', valueHint: 'site.deploy', required: true },
-    resource: { type: 'string', description: 'What it is done to', valueHint: 'site:www', required: true },
+    action: { type: 'string', description: 'What is done', valueHint: 'site.deploy', isRequired: true },
+    resource: { type: 'string', description: 'What it is done to', valueHint: 'site:www', isRequired: true },
     scope: { type: 'string', description: 'The limits that are asked for', valueHint: 'JSON' },
     reason: { type: 'string', description: 'Why, for the person who decides', valueHint: 'text' },
     wait: {
@@ -39,11 +41,11 @@ export const run = command({
   },
   hasRest: true,
   notes: [
-    'The request shows people the command, its arguments and its folder; not the environment, and not what files contain.\n' +
-      'COUNTERSIGN_API_KEY is the key of the agent that asks. The command does not get it; it reads the\n' +
+    'The request shows people the command, its arguments and its folder; not the environment, and not what files contain. ' +
+      'COUNTERSIGN_API_KEY is the key of the agent that asks. The command does not get it; it reads the ' +
       'granted limits from COUNTERSIGN_GRANTED_SCOPE, as JSON. stdin, stdout, stderr and signals are passed to it.',
-    'Exit codes: that of the command once it ran, or 128 and the number of the signal that ended it. Before it ran: 1 failed\n' +
-      '(not reachable, narrowed, used before, another input), 2 wrong usage, 3 denied, 4 expired, 5 still waiting,\n' +
+    'Exit codes: that of the command once it ran, or 128 and the number of the signal that ended it. Before it ran: 1 failed ' +
+      '(not reachable, narrowed, used before, another input), 2 wrong usage, 3 denied, 4 expired, 5 still waiting, ' +
       '126 not executable, 127 not found, 130 or 143 interrupted. --report tells the two apart.',
   ],
   examples: [
@@ -68,8 +70,11 @@ export const run = command({
     try {
       checkExecutable(program, session.io);
       const interruption = new Interruption();
+      const noteRequest = (request?: AskedRequest) =>
+        Object.assign(report, { permission_id: request?.permissionId, external_id: request?.externalId });
       const guarded = session.client.guard(
-        async (act: CommandInput, granted: Limits) => {
+        async (act: CommandInput, granted: Limits, request?: AskedRequest) => {
+          noteRequest(request);
           // A signal may have come while the use was taken.
           interruption.signal.throwIfAborted();
           report.outcome = 'ran';
@@ -83,7 +88,7 @@ export const run = command({
           ...present({ reason: args.reason, wait, expiresIn }),
           ...(args['accept-narrowed'] ? { fits: () => true } : {}),
           onPending: async (request) => {
-            Object.assign(report, { permission_id: request.permissionId, external_id: request.externalId });
+            noteRequest(request);
             await note(session, `countersign: waiting for a decision: ${request.url}`);
           },
         },
@@ -152,7 +157,7 @@ function codeOf(error: unknown, otherwise: number): [code: number, outcome: Repo
   if (error instanceof PermissionDenied) return [EXIT.denied, 'denied'];
   if (error instanceof PermissionExpired || error instanceof PermissionLapsed) return [EXIT.expired, 'expired'];
   if (error instanceof PermissionPending) return [EXIT.waiting, 'waiting'];
-  return [error instanceof Failure ? error.exitCode : otherwise, 'failed'];
+  return [otherwise, 'failed'];
 }
 
 function adviceFor(error: unknown): string {

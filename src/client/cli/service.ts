@@ -8,15 +8,15 @@ export interface ServiceAccess {
   credential: string;
   /** Where the credential comes from. */
   source: 'COUNTERSIGN_API_KEY' | 'login';
-  /** The id of a token that `login` stored, and when it expires. */
-  stored: { id: string; expires_at: string | null } | null;
+  /** When a token that `login` stored expires. */
+  expiresAt: string | null;
 }
 
 /**
  * Returns the address of a service without a slash at its end, as it is stored.
  * @throws UsageError for anything but a URL of http or https
  */
-export function normalizeAddress(address: string): string {
+function normalizeAddress(address: string): string {
   const url = URL.canParse(address) ? new URL(address) : null;
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash) {
     throw new UsageError(`${address} is not the address of a service, such as https://countersign.example.com.`);
@@ -45,19 +45,14 @@ export function findService(io: Io, option: string | undefined): ServiceAccess {
   const { COUNTERSIGN_URL: environmentUrl, COUNTERSIGN_API_KEY: key } = io.env;
   const baseUrl = findAddress(io, option);
   if (key && (!option || !environmentUrl || normalizeAddress(environmentUrl) === baseUrl)) {
-    return { baseUrl, credential: key, source: 'COUNTERSIGN_API_KEY', stored: null };
+    return { baseUrl, credential: key, source: 'COUNTERSIGN_API_KEY', expiresAt: null };
   }
   const { services } = readCredentials(io);
-  const stored = Object.hasOwn(services, baseUrl) ? services[baseUrl] : undefined;
+  const stored = services[baseUrl];
   const advice = `Run: countersign login --url ${baseUrl}`;
   if (!stored) throw new Failure(`You are not signed in to ${baseUrl}. ${advice}`);
   if (stored.expires_at && Date.parse(stored.expires_at) <= io.clock.now()) {
     throw new Failure(`Your sign-in to ${baseUrl} has expired. ${advice}`);
   }
-  return {
-    baseUrl,
-    credential: stored.token,
-    source: 'login',
-    stored: { id: stored.id, expires_at: stored.expires_at },
-  };
+  return { baseUrl, credential: stored.token, source: 'login', expiresAt: stored.expires_at };
 }

@@ -1,7 +1,9 @@
 import { CliClient } from './client.ts';
 import type { Io } from './io.ts';
 import { findService, type ServiceAccess } from './service.ts';
+import { type Fact, formatFacts } from './terminal/facts.ts';
 import { type Style, styleFor } from './terminal/style.ts';
+import { type Column, formatTable } from './terminal/table.ts';
 
 /** One run of a command. */
 export class Session {
@@ -24,6 +26,16 @@ export class Session {
   /** The columns of the terminal. */
   get width(): number {
     return this.io.stdout.columns || 80;
+  }
+
+  /** Formats facts for the terminal. */
+  facts(facts: Fact[]): string[] {
+    return formatFacts(facts, this.width, this.style.dim);
+  }
+
+  /** Formats rows as a table that fits the terminal. */
+  table<Row>(rows: Row[], columns: Column<Row>[]): string[] {
+    return formatTable(rows, columns, this.width, this.style);
   }
 
   /** The service and the credential of the command. */

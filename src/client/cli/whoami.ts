@@ -2,7 +2,6 @@ import type { OwnAccount } from '../api.ts';
 import { command } from './command.ts';
 import { printRecord } from './print.ts';
 import type { Session } from './session.ts';
-import { formatFacts } from './terminal/facts.ts';
 import { formatTime } from './terminal/time.ts';
 
 export const whoami = command({
@@ -17,25 +16,20 @@ export const whoami = command({
 
 /** Prints as whom a session acts. */
 export async function printIdentity(session: Session, account: OwnAccount): Promise<void> {
-  const { baseUrl, source, stored } = session.access;
+  const { baseUrl, source, expiresAt } = session.access;
   const { member, scopes, ...owner } = account;
-  const expiresAt = stored?.expires_at ?? null;
   const identity = { url: baseUrl, credential: source, expires_at: expiresAt, account: owner, member, scopes };
   await printRecord(session, identity, () =>
-    formatFacts(
+    session.facts([
+      ['Service', baseUrl],
+      ['Account', `${account.name ?? account.email} (${account.id}, ${account.plan})`],
       [
-        ['Service', baseUrl],
-        ['Account', `${account.name ?? account.email} (${account.id}, ${account.plan})`],
-        [
-          'Member',
-          member ? `${member.name ?? member.email ?? member.id} (${member.role})` : 'none: a token of the account',
-        ],
-        ['Scopes', scopes.join(', ')],
-        ['Credential', source === 'login' ? 'from countersign login' : 'from COUNTERSIGN_API_KEY'],
-        ['Expires at', formatTime(expiresAt)],
+        'Member',
+        member ? `${member.name ?? member.email ?? member.id} (${member.role})` : 'none: a token of the account',
       ],
-      session.width,
-      session.style,
-    ),
+      ['Scopes', scopes.join(', ')],
+      ['Credential', source === 'login' ? 'from countersign login' : 'from COUNTERSIGN_API_KEY'],
+      ['Expires at', formatTime(expiresAt)],
+    ]),
   );
 }

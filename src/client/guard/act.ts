@@ -1,5 +1,6 @@
 import type { PermissionRequest, Preview } from '../api.ts';
 import { canonicalJson, digestOf, type Json } from '../canonical-json.ts';
+import { present } from '../present.ts';
 
 /** The limits of a permission: upper bounds and allowed values by name. */
 export type Limits = { [name: string]: Json };
@@ -56,18 +57,14 @@ export async function describeAct<Input>(
   // The callbacks get the copy that is sent: what they make belongs to it, even if the caller changes the original.
   const copy = JSON.parse(canonical) as Input;
   const name = externalId ?? resolve(options.externalId, copy) ?? crypto.randomUUID();
-  const reason = resolve(options.reason, copy);
-  const preview = resolve(options.preview, copy);
   const scope = JSON.parse(canonicalJson(resolve(options.scope, copy) ?? {}, 'scope')) as Limits;
   const request = {
     action: resolve(options.action, copy),
     resource: resolve(options.resource, copy),
     scope,
-    ...(reason === undefined ? {} : { reason }),
-    ...(preview === undefined ? {} : { preview }),
+    ...present({ reason: resolve(options.reason, copy), preview: resolve(options.preview, copy) }),
+    ...present({ expires_in: options.expiresIn, token_ttl: options.tokenTtl }),
     ...(options.hideInput ? { input_digest: inputDigest } : { input: JSON.parse(canonical) as Json }),
-    ...(options.expiresIn === undefined ? {} : { expires_in: options.expiresIn }),
-    ...(options.tokenTtl === undefined ? {} : { token_ttl: options.tokenTtl }),
     external_id: name,
     max_uses: 1,
   };

@@ -3,7 +3,7 @@ import type { Json } from '../canonical-json.ts';
 import { CountersignError } from '../errors.ts';
 
 /** What a guarded call knew when it ended. */
-export interface GuardState {
+interface GuardState {
   /** Finds the request again: pass it as `externalId` to go on. */
   externalId: string;
   /** The request as it was last read; null when it may never have reached the service. */

@@ -4,8 +4,21 @@ import type { GuardClient } from './client.ts';
 import { checkApproval, makePendingError, requestPermission, waitForDecision } from './request-decision.ts';
 import { takeUse } from './take-use.ts';
 
-/** The function that does the act. It gets a copy of the approved input, and the granted limits. */
-export type GuardedFunction<Input, Output> = (input: Input, granted: Limits) => Output | Promise<Output>;
+/** The request for a call. */
+export interface AskedRequest {
+  permissionId: string;
+  externalId: string;
+}
+
+/**
+ * The function that does the act. It gets a copy of the approved input, the granted limits, and the request that was
+ * approved; no request in shadow mode.
+ */
+export type GuardedFunction<Input, Output> = (
+  input: Input,
+  granted: Limits,
+  request?: AskedRequest,
+) => Output | Promise<Output>;
 
 /** What one call of a guarded function can add. */
 export interface GuardCall {
@@ -30,7 +43,7 @@ export interface GuardOptions<Input> extends ActOptions<Input> {
   /** The longest wait in milliseconds, then `PermissionPending` is thrown; by default as long as the request lives. */
   wait?: number;
   /** Called with the request when people have to decide, for example to show where. Awaited before the wait begins. */
-  onPending?: (request: { permissionId: string; externalId: string; url: string }) => unknown;
+  onPending?: (request: AskedRequest & { url: string }) => unknown;
   /** Called in shadow mode with what would have been asked. */
   onShadow?: (request: PermissionRequest) => unknown;
 }
@@ -62,7 +75,8 @@ export function guard<Input, Output>(
     const approval = await checkApproval(act, permission, fits);
     signal?.throwIfAborted();
     const granted = await takeUse(client, act, approval);
-    return fn(JSON.parse(act.canonical), granted);
+    const request = { permissionId: permission.id, externalId: act.externalId };
+    return fn(JSON.parse(act.canonical), granted, request);
   };
 }
 

@@ -1,6 +1,6 @@
 import type { Permission } from '../api.ts';
 import { isEqualJson } from '../canonical-json.ts';
-import { ApiError } from '../errors.ts';
+import { ApiError, isOutage } from '../errors.ts';
 import type { Act, Limits } from './act.ts';
 import type { GuardClient } from './client.ts';
 import {
@@ -12,7 +12,6 @@ import {
   PermissionPending,
   Unreachable,
 } from './errors.ts';
-import { isOutage } from './outage.ts';
 
 /** How long a GET of the permission waits for the decision, in seconds: the most that the service allows. */
 const POLL_SECONDS = 25;

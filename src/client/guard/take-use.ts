@@ -1,8 +1,7 @@
-import { ApiError } from '../errors.ts';
+import { ApiError, isOutage } from '../errors.ts';
 import type { Act, Limits } from './act.ts';
 import type { GuardClient } from './client.ts';
 import { explainInactive, Unreachable } from './errors.ts';
-import { isOutage } from './outage.ts';
 import { type Approval, OUTAGE_PAUSE } from './request-decision.ts';
 
 /** How long the guard tries to take the use while the service does not answer, in milliseconds. */

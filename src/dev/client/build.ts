@@ -1,8 +1,8 @@
-import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { ROOT } from '../project.ts';
+import { runTool } from '../run-tool.ts';
 
 const SOURCE = join(ROOT, 'src/client');
 
@@ -25,25 +25,23 @@ export async function buildClient(folder: string): Promise<void> {
     mainFields: ['module', 'main'],
     conditions: ['worker', 'import'],
     chunkNames: 'chunks/[name]-[hash]',
-    external: ['node:*', ...Object.keys(manifest().peerDependencies ?? {})],
+    external: ['node:*', ...Object.keys(manifest().peerDependencies)],
   });
   writeTypes(folder);
-  for (const name of ['package.json', 'README.md']) {
-    if (existsSync(join(SOURCE, name))) cpSync(join(SOURCE, name), join(folder, name));
-  }
+  for (const name of ['package.json', 'README.md']) cpSync(join(SOURCE, name), join(folder, name));
 }
 
 /** The source of every module and command that package.json names. */
 function entryPoints(): string[] {
-  const { exports, bin = {} } = manifest();
+  const { exports, bin } = manifest();
   const modules = Object.values(exports).flatMap((entry) => (typeof entry === 'string' ? [] : [entry.default]));
   return [...modules, ...Object.values(bin)].map((path) => join(SOURCE, path.replace(/\.js$/, '.ts')));
 }
 
 interface Manifest {
   exports: Record<string, string | { types: string; default: string }>;
-  bin?: Record<string, string>;
-  peerDependencies?: Record<string, string>;
+  bin: Record<string, string>;
+  peerDependencies: Record<string, string>;
 }
 
 function manifest(): Manifest {
@@ -51,11 +49,8 @@ function manifest(): Manifest {
 }
 
 function writeTypes(folder: string): void {
-  const compiler = join(ROOT, 'node_modules/typescript/bin/tsc');
   const options = ['--noEmit', 'false', '--declaration', '--emitDeclarationOnly'];
-  const { status, stdout } = spawnSync(process.execPath, [compiler, '-p', SOURCE, ...options, '--outDir', folder], {
-    encoding: 'utf8',
-  });
+  const { status, stdout } = runTool('typescript/bin/tsc', ['-p', SOURCE, ...options, '--outDir', folder]);
   if (status !== 0) throw new Error(`The types of the client do not compile:\n${stdout}`);
   // Nobody imports the command line.
   for (const name of globSync('cli/**/*.d.ts', { cwd: folder })) rmSync(join(folder, name));

@@ -1,8 +1,8 @@
-import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ROOT } from '../project.ts';
+import { runTool } from '../run-tool.ts';
 import { type ApiDocument, type Schema, writeOperations } from './write-operations.ts';
 
 /** The generated files of the client, by their path in the project. */
@@ -38,7 +38,7 @@ function makeTypes(schemas: Record<string, Schema>, folder: string): string {
     '--root-types',
     '--root-types-no-schema-prefix',
   ];
-  run('openapi-typescript/bin/cli.js', ['schemas.json', ...options], folder);
+  run('openapi-typescript/bin/cli.js', ['schemas.json', ...options], { cwd: folder });
   const text = readFileSync(join(folder, 'api.ts'), 'utf8');
   // The file declares empty types for paths, headers and operations, which nothing uses.
   const types = text
@@ -51,17 +51,12 @@ function makeTypes(schemas: Record<string, Schema>, folder: string): string {
 }
 
 function format(text: string, path: string): string {
-  return run('@biomejs/biome/bin/biome', ['check', '--write', `--stdin-file-path=${path}`], ROOT, text);
+  return run('@biomejs/biome/bin/biome', ['check', '--write', `--stdin-file-path=${path}`], { input: text });
 }
 
-/** Runs a program from node_modules and returns its output. */
-function run(script: string, options: string[], folder: string, input?: string): string {
-  const program = join(ROOT, 'node_modules', script);
-  const { status, stdout, stderr } = spawnSync(process.execPath, [program, ...options], {
-    cwd: folder,
-    encoding: 'utf8',
-    input: input ?? '',
-  });
+/** Runs a program of node_modules and returns its output. */
+function run(script: string, options: string[], settings: { cwd?: string; input?: string }): string {
+  const { status, stdout, stderr } = runTool(script, options, settings);
   if (status !== 0) throw new Error(`${script} failed: ${stdout}${stderr}`);
   return stdout;
 }

@@ -1,17 +1,17 @@
-import { Api } from '../api.ts';
+import type { Countersign } from '../../client/countersign.ts';
+import { ApiError } from '../../client/errors.ts';
+import { connect, failureOf } from '../api.ts';
 import { DEMO_AGENTS } from './cast.ts';
 import type { Actor } from './types.ts';
 
 /** Registers the agents of the demo. */
-export async function registerAgents(origin: string, user: Api): Promise<Actor[]> {
+export async function registerAgents(origin: string, user: Countersign): Promise<Actor[]> {
   const actors: Actor[] = [];
   for (const role of DEMO_AGENTS) {
-    const agent = await user.call<{ id: string; name: string; api_key: string }>('POST', '/v1/agents', {
-      name: role.name,
-      description: role.description,
-      metadata: { team: role.team, made_by: 'npm run demo' },
-    });
-    actors.push({ role, id: agent.id, name: agent.name, api: new Api(origin, agent.api_key) });
+    const { name, description, team } = role;
+    const metadata = { team, made_by: 'npm run demo' };
+    const { id, api_key } = await user.createAgent({ name, description, metadata });
+    actors.push({ role, id, name, api: connect(origin, api_key) });
   }
   return actors;
 }
@@ -19,16 +19,15 @@ export async function registerAgents(origin: string, user: Api): Promise<Actor[]
 /** Rotates the key of an agent and ends the old one immediately. Returns the status that each key is answered then. */
 export async function rotateKey(
   origin: string,
-  user: Api,
+  user: Countersign,
   actor: Actor,
 ): Promise<{ prefix: string; oldKey: number; newKey: number }> {
-  const rotated = await user.call<{ api_key: string; api_key_prefix: string }>(
-    'POST',
-    `/v1/agents/${actor.id}/rotate-key`,
-    { revoke_immediately: true },
-  );
-  const oldKey = await actor.api.ask('GET', '/v1/permissions?limit=1');
-  actor.api = new Api(origin, rotated.api_key);
-  const newKey = await actor.api.ask('GET', '/v1/permissions?limit=1');
-  return { prefix: rotated.api_key_prefix, oldKey: oldKey.status, newKey: newKey.status };
+  const statusOf = async () => {
+    const failure = await failureOf(actor.api.listPermissions({ limit: 1 }));
+    return failure instanceof ApiError ? failure.status : 200;
+  };
+  const { api_key, api_key_prefix: prefix } = await user.rotateAgentKey(actor.id, { revoke_immediately: true });
+  const oldKey = await statusOf();
+  actor.api = connect(origin, api_key);
+  return { prefix, oldKey, newKey: await statusOf() };
 }

@@ -1,7 +1,7 @@
-import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Api } from '../api.ts';
-import { ROOT } from '../project.ts';
+import type { Countersign } from '../../client/countersign.ts';
+import { connect } from '../api.ts';
+import { ROOT, readJsonFile, writeJsonFile } from '../project.ts';
 import { createPasskey, type DemoPasskey } from './passkey.ts';
 
 /** In the folder of the local databases, so that the credentials are deleted together with them. */
@@ -15,40 +15,29 @@ export interface Person {
   name: string;
   passkey: DemoPasskey;
   /** A client with a user token of the member. */
-  api: Api;
+  api: Countersign;
 }
 
 type StoredPerson = Omit<Person, 'api'> & { token: string };
 
 /** Returns the approvers of the demo account. The first time they are invited, and join with a passkey each. */
-export async function findPeople(origin: string, user: Api): Promise<Person[]> {
-  const kept = readPeople().map(({ token, ...person }) => ({ ...person, api: new Api(origin, token) }));
-  const answers = await Promise.all(
-    kept.map(({ api }) => api.ask<{ member: { role: string } | null }>('GET', '/v1/me')),
-  );
-  if (kept.length > 0 && answers.every(({ status, body }) => status === 200 && body.member?.role === 'approver'))
-    return kept;
+export async function findPeople(origin: string, user: Countersign): Promise<Person[]> {
+  const kept = (readJsonFile<StoredPerson[]>(FILE) ?? []).map(({ token, ...person }) => ({
+    ...person,
+    api: connect(origin, token),
+  }));
+  const accounts = await Promise.all(kept.map(({ api }) => api.getOwnAccount().catch(() => null)));
+  if (kept.length > 0 && accounts.every((account) => account?.member?.role === 'approver')) return kept;
   const people: StoredPerson[] = [];
   for (const name of NAMES) people.push(await invite(origin, user, name));
-  writeFileSync(FILE, `${JSON.stringify(people, null, 2)}\n`, { mode: 0o600 });
-  return people.map(({ token, ...person }) => ({ ...person, api: new Api(origin, token) }));
-}
-
-function readPeople(): StoredPerson[] {
-  try {
-    return JSON.parse(readFileSync(FILE, 'utf8'));
-  } catch {
-    return [];
-  }
+  writeJsonFile(FILE, people);
+  return people.map(({ token, ...person }) => ({ ...person, api: connect(origin, token) }));
 }
 
 /** Invites a person, who joins in the console as a browser does, and makes a user token there. */
-async function invite(origin: string, user: Api, name: string): Promise<StoredPerson> {
+async function invite(origin: string, user: Countersign, name: string): Promise<StoredPerson> {
   const email = `${name.split(' ')[0]?.toLowerCase()}+${Date.now()}@example.com`;
-  const member = await user.call<{ id: string; invitation: { url: string } }>('POST', '/v1/members', {
-    ...{ email, name },
-    role: 'approver',
-  });
+  const member = await user.inviteMember({ email, name, role: 'approver' });
   const { pathname } = new URL(member.invitation.url);
   const send = async (path: string, init: RequestInit) => {
     const response = await fetch(origin + path, { ...init, headers: { Origin: origin, ...init.headers } });

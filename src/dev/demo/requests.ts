@@ -1,6 +1,6 @@
-import type { Api } from '../api.ts';
+import type { Countersign } from '../../client/countersign.ts';
 import { type RequestTemplate, ROUNDS } from './cast.ts';
-import type { Actor, Permission, PlannedRequest } from './types.ts';
+import type { Actor, PlannedRequest } from './types.ts';
 
 /** Makes all requests of all agents, the agents at the same time. */
 export async function askForPermissions(actors: Actor[]): Promise<PlannedRequest[]> {
@@ -18,7 +18,7 @@ export async function askForPermissions(actors: Actor[]): Promise<PlannedRequest
 
 async function ask(actor: Actor, template: RequestTemplate, round: number): Promise<PlannedRequest> {
   const resource = pick(template.resources, round);
-  const permission = await actor.api.call<Permission>('POST', '/v1/permissions', {
+  const permission = await actor.api.requestPermission({
     action: template.action,
     resource,
     preview: { title: template.reason, fields: [{ label: 'Resource', value: resource }] },
@@ -43,13 +43,17 @@ export interface Decisions {
 }
 
 /** Decides the agents' pending requests as planned, as the user. */
-export async function decideRequests(user: Api, actors: Actor[], requests: PlannedRequest[]): Promise<Decisions> {
+export async function decideRequests(
+  user: Countersign,
+  actors: Actor[],
+  requests: PlannedRequest[],
+): Promise<Decisions> {
   const decisions: Decisions = { approved: 0, narrowed: 0, denied: 0, waiting: 0 };
   const byId = new Map(requests.map((request) => [request.permission.id, request]));
   await Promise.all(
     actors.map(async (actor) => {
-      const filters = { status: 'pending', agent_id: actor.id };
-      for await (const { id } of user.list<Permission>('/v1/permissions', filters)) {
+      const filters = { status: 'pending', agent_id: actor.id } as const;
+      for await (const { id } of user.listPermissions(filters)) {
         const request = byId.get(id);
         if (request) decisions[await decideOne(user, request)]++;
       }
@@ -58,15 +62,14 @@ export async function decideRequests(user: Api, actors: Actor[], requests: Plann
   return decisions;
 }
 
-async function decideOne(user: Api, request: PlannedRequest): Promise<keyof Decisions> {
+async function decideOne(user: Countersign, request: PlannedRequest): Promise<keyof Decisions> {
   const { verdict, remark, permission } = request;
   if (verdict === 'leave') return 'waiting';
-  const call = verdict === 'deny' ? 'deny' : 'approve';
-  const narrowed = typeof verdict === 'object';
-  request.permission = await user.call('POST', `/v1/permissions/${permission.id}/${call}`, {
-    reason: remark,
-    ...(narrowed && { scope: verdict.narrow }),
-  });
-  if (request.permission.status === 'denied') return 'denied';
-  return narrowed ? 'narrowed' : 'approved';
+  if (verdict === 'deny') {
+    request.permission = await user.denyPermission(permission.id, { reason: remark });
+    return 'denied';
+  }
+  const narrower = typeof verdict === 'object' ? { scope: verdict.narrow } : {};
+  request.permission = await user.approvePermission(permission.id, { reason: remark, ...narrower });
+  return typeof verdict === 'object' ? 'narrowed' : 'approved';
 }

@@ -1,12 +1,15 @@
-import type { Api, ApiAnswer, ProblemDocument } from '../api.ts';
+import type { AuthenticationResponse, Permission } from '../../client/api.ts';
+import type { Countersign } from '../../client/countersign.ts';
+import type { ApiError } from '../../client/errors.ts';
+import { refusalOf } from '../api.ts';
 import { usePasskey } from './passkey.ts';
 import { findPeople, type Person } from './people.ts';
-import type { Actor, Permission } from './types.ts';
+import type { Actor } from './types.ts';
 
 /** The policy by which two people decide each payout. */
 const POLICY = {
   name: 'Payouts need two people',
-  effect: 'review',
+  effect: 'review' as const,
   actions: ['payout.*'],
   resources: ['account:*'],
   priority: 100,
@@ -18,16 +21,16 @@ export interface Reviewed {
   paid: Permission;
   /** A payout with one approval, which waits for a second one. */
   waiting: Permission;
-  /** The answer to the account's own token, which names no person. */
-  refused: ApiAnswer<ProblemDocument>;
+  /** The refusal of the account's own token, which names no person. */
+  refused: ApiError;
 }
 
 /** Has an agent ask for two payouts. Two people approve the first one, each signed with a passkey, and one the second. */
-export async function playReview(origin: string, user: Api, { api }: Actor): Promise<Reviewed> {
+export async function playReview(origin: string, user: Countersign, { api }: Actor): Promise<Reviewed> {
   const people = await findPeople(origin, user);
   await ensurePolicy(user, people);
   const first = await askForPayout(api, 1);
-  const refused = await user.ask<ProblemDocument>('POST', `/v1/permissions/${first.id}/approve`, {});
+  const refused = await refusalOf(user.approvePermission(first.id));
   let paid = first;
   const [ada, grace] = people;
   if (ada) paid = await approve(ada, origin, first, { scope: { amount: 900, currency: 'EUR' }, reason: 'As invoiced' });
@@ -37,17 +40,17 @@ export async function playReview(origin: string, user: Api, { api }: Actor): Pro
   return { people, paid, waiting, refused };
 }
 
-async function ensurePolicy(user: Api, people: Person[]): Promise<void> {
+async function ensurePolicy(user: Countersign, people: Person[]): Promise<void> {
   const review = { approvals: people.length, members: people.map(({ id }) => id), passkey: true };
-  for await (const { id, name } of user.list<{ id: string; name: string }>('/v1/policies')) {
-    if (name === POLICY.name) return void (await user.call('PUT', `/v1/policies/${id}`, { review }));
+  for await (const { id, name } of user.listPolicies()) {
+    if (name === POLICY.name) return void (await user.updatePolicy(id, { review }));
   }
-  await user.call('POST', '/v1/policies', { ...POLICY, review });
+  await user.createPolicy({ ...POLICY, review });
 }
 
-function askForPayout(agent: Api, number: number): Promise<Permission> {
+function askForPayout(agent: Countersign, number: number): Promise<Permission> {
   const [amount, currency] = [number * 1_000, 'EUR'];
-  return agent.call<Permission>('POST', '/v1/permissions', {
+  return agent.requestPermission({
     action: 'payout.send',
     resource: `account:supplier-${number}`,
     scope: { amount, currency },
@@ -68,12 +71,9 @@ async function approve(
   { api, passkey }: Person,
   origin: string,
   { id }: Permission,
-  fields: object,
+  fields: { reason: string; scope?: Record<string, unknown> },
 ): Promise<Permission> {
-  const { statement, options } = await api.call<{
-    statement: { signed_at: string };
-    options: { challenge: string; rpId: string };
-  }>('POST', `/v1/permissions/${id}/statement`, { decision: 'approve', ...fields });
-  const assertion = usePasskey(passkey, origin, options);
-  return api.call('POST', `/v1/permissions/${id}/approve`, { ...fields, assertion, signed_at: statement.signed_at });
+  const { statement, options } = await api.getStatement(id, { decision: 'approve', ...fields });
+  const assertion = usePasskey(passkey, origin, options) as AuthenticationResponse;
+  return api.approvePermission(id, { ...fields, assertion, signed_at: statement.signed_at });
 }

@@ -1,5 +1,5 @@
-import type { Api } from '../api.ts';
-import type { Actor, Permission, PlannedRequest } from './types.ts';
+import type { Countersign } from '../../client/countersign.ts';
+import type { Actor, PlannedRequest } from './types.ts';
 
 /** What {@link useTokens} did: how many tokens it used, how often, and how many of them have no use left. */
 export interface TokenUses {
@@ -18,7 +18,7 @@ export async function useTokens(actors: Actor[], requests: PlannedRequest[]): Pr
       const approved = requests.filter((request) => request.actor === actor && request.permission.token);
       const spare = approved.findLast(({ template }) => template.uses > 1);
       for (const request of approved) {
-        request.permission = await actor.api.call<Permission>('GET', `/v1/permissions/${request.permission.id}`);
+        request.permission = await actor.api.getPermission(request.permission.id);
         const times = request === spare ? 1 : request.template.uses;
         let left = 0;
         for (let use = 0; use < times; use++) left = await useToken(request);
@@ -35,17 +35,16 @@ export async function useTokens(actors: Actor[], requests: PlannedRequest[]): Pr
 /** Uses a token once, and returns how many uses remain. */
 async function useToken({ actor, permission }: PlannedRequest): Promise<number> {
   const { action, resource, token } = permission;
-  const body = { token: token?.value, action, resource };
-  const used = await actor.api.call<{ remaining_uses: number }>('POST', '/v1/tokens/use', body);
+  const used = await actor.api.useToken({ token: token?.value ?? '', action, resource });
   return used.remaining_uses;
 }
 
 /** Revokes the tokens of requests, as the user, and returns how many are revoked then. */
-export async function revokeTokens(user: Api, requests: PlannedRequest[]): Promise<number> {
+export async function revokeTokens(user: Countersign, requests: PlannedRequest[]): Promise<number> {
   let revoked = 0;
   for (const { permission } of requests) {
-    await user.call('POST', '/v1/tokens/revoke', { token_id: permission.token?.id, reason: 'No longer needed' });
-    const after = await user.call<Permission>('GET', `/v1/permissions/${permission.id}`);
+    await user.revokeToken({ token_id: permission.token?.id ?? '', reason: 'No longer needed' });
+    const after = await user.getPermission(permission.id);
     if (after.token?.status === 'revoked') revoked++;
   }
   return revoked;

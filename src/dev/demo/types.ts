@@ -1,22 +1,6 @@
-import type { Api } from '../api.ts';
+import type { Permission } from '../../client/api.ts';
+import type { Countersign } from '../../client/countersign.ts';
 import type { DemoAgent, RequestTemplate, Verdict } from './cast.ts';
-
-/** The fields of a permission that the demo uses. */
-export interface Permission {
-  id: string;
-  action: string;
-  resource: string;
-  status: 'pending' | 'approved' | 'denied' | 'expired';
-  token: { id: string; status: string; value?: string } | null;
-}
-
-/** The fields of an audit entry that the demo uses. */
-export interface AuditEntry {
-  sequence: number;
-  event_type: string;
-  details: { decision_reason: string | null };
-  created_at: string;
-}
 
 /** A registered agent of the demo. */
 export interface Actor {
@@ -24,7 +8,7 @@ export interface Actor {
   id: string;
   name: string;
   /** A client with the agent's key. */
-  api: Api;
+  api: Countersign;
 }
 
 /** An agent's request, and the user's planned decision. */

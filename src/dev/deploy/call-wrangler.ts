@@ -1,7 +1,6 @@
-import { text } from 'node:stream/consumers';
 import { stripVTControlCharacters } from 'node:util';
 import { UserError } from '../user-error.ts';
-import { runWrangler } from '../wrangler.ts';
+import { finishWrangler } from '../wrangler.ts';
 
 /**
  * Runs a wrangler command to its end, and returns what it printed.
@@ -14,12 +13,11 @@ export async function callWrangler(
   variables: Record<string, string> = {},
 ): Promise<string> {
   // Nobody answers its questions: it takes their defaults.
-  const { output, exit } = runWrangler(words, signal, {
+  const { stdout, stderr, code } = await finishWrangler(words, signal, {
     CI: 'true',
     WRANGLER_SEND_ERROR_REPORTS: 'false',
     ...variables,
   });
-  const [stdout, stderr, code] = await Promise.all([text(output[0]), text(output[1]), exit]);
   signal.throwIfAborted();
   if (code === 0) return stdout;
   throw new UserError(`npx wrangler ${words.join(' ')} failed:\n${cleanComplaint(stderr || stdout)}`);

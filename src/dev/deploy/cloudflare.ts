@@ -1,4 +1,4 @@
-import { UserError } from '../user-error.ts';
+import { reasonOf, UserError } from '../user-error.ts';
 
 /** Milliseconds after which a request is given up. */
 const REQUEST_TIMEOUT = 60_000;
@@ -83,8 +83,7 @@ export class Cloudflare {
       signal: AbortSignal.any([this.signal, AbortSignal.timeout(REQUEST_TIMEOUT)]),
     }).catch((error) => {
       this.signal.throwIfAborted();
-      const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-      throw new UserError(`Cloudflare's API did not answer: ${cause instanceof Error ? cause.message : cause}`);
+      throw new UserError(`Cloudflare's API did not answer: ${reasonOf(error)}`);
     });
     const answer = parseEnvelope<T>(text);
     if (response.ok && answer?.success) return answer;

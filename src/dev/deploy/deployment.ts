@@ -36,7 +36,7 @@ export interface Step {
   /** Whether it is as it should be. */
   isDone: boolean;
   /** Makes it so. Safe to repeat, also after it took effect and failed. */
-  run(): Promise<StepResult | undefined>;
+  run(): Promise<StepResult> | Promise<void>;
   /** Is called when it was run and its line is printed. */
   finish?(): void;
   /** What the operator can do if it fails. */

@@ -40,6 +40,12 @@ export function findBreaks(before: Schema, after: Schema): string[] {
   return breaks;
 }
 
+/**
+ * The constraints that a program can rely on: a statement can name the columns of a UNIQUE constraint in ON CONFLICT, and
+ * a foreign key can delete or change the rows that refer to another one. Without any other constraint, only more is allowed.
+ */
+const IS_NEEDED = /^UNIQUE|^FOREIGN KEY .* ON (UPDATE|DELETE) (CASCADE|SET)/;
+
 function compareTables(before: Table, after: Table): string[] {
   const breaks: string[] = [];
   for (const column of before.columns.values()) {
@@ -59,8 +65,7 @@ function compareTables(before: Table, after: Table): string[] {
     if (!before.constraints.has(constraint)) breaks.push(`adds ${constraint} to ${before.name}`);
   }
   for (const constraint of before.constraints) {
-    // A statement can name the columns of a UNIQUE constraint in ON CONFLICT.
-    if (constraint.startsWith('UNIQUE') && !after.constraints.has(constraint))
+    if (IS_NEEDED.test(constraint) && !after.constraints.has(constraint))
       breaks.push(`drops ${constraint} from ${before.name}`);
   }
   return breaks;

@@ -7,7 +7,7 @@ import * as z from 'zod';
 import { answerApprovals, guardTool, type ToolRules, wrapTools } from '../../../src/client/adapters/ai-sdk.ts';
 import { PermissionDenied } from '../../../src/client/guard/errors.ts';
 import { PAYMENT } from '../process';
-import { HOUR, makeStage, PAYMENT_ARGS, refusal } from './stage';
+import { HOUR, makeStage, makeUnluckyClient, PAYMENT_ARGS, refusal } from './stage';
 
 const PaymentSchema = z.object({ amount: z.number(), to: z.string() });
 
@@ -155,6 +155,18 @@ describe.each(VERSIONS)('the AI SDK %s', (_, { generateText, tool, stepCountIs }
       resource: 'tool:pay',
       external_id: 'chat%207/call_1',
     });
+  });
+
+  it('tells the model that the service did not answer when it was asked whether people decide', async () => {
+    const { world, agent, pay, list } = await makeStage();
+    const original = tool({ inputSchema: PaymentSchema, execute: pay });
+    const options = { ...PAYMENT, mode: 'suspend' } as const;
+    const tools = { pay: guardTool(makeUnluckyClient(world, agent.key), original, options) };
+    const model = makeModel();
+    await generateText({ model, tools, prompt: 'Pay', stopWhen: stepCountIs(3) });
+    // The service is back when the call runs. People are not asked: the run is not paused, so it would not go on.
+    expect(JSON.parse(toldOf(model)?.value ?? '')).toMatchObject(refusal('unreachable'));
+    expect([pay.mock.calls, await list('pending')]).toEqual([[], []]);
   });
 
   it('keeps the approval that a tool asks for itself, and asks people at the same time', async () => {

@@ -4,7 +4,7 @@ import { expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { guardTool, type ToolRules, wrapTools } from '../../../src/client/adapters/openai-agents.ts';
 import { PAYMENT, type Payment } from '../process';
-import { HOUR, makeStage, PAYMENT_ARGS, refusal } from './stage';
+import { HOUR, makeStage, makeUnluckyClient, PAYMENT_ARGS, refusal } from './stage';
 
 setTracingDisabled(true);
 
@@ -64,6 +64,33 @@ it('tells the model that its arguments are not JSON', async () => {
   const guarded = guardTool(client, original, PAYMENT);
   const told = String(await guarded.invoke(new RunContext(), '{"amount": 120.5'));
   expect(JSON.parse(told)).toMatchObject(refusal('invalid_request', { reason: null }));
+  expect([pay.mock.calls, await list('pending')]).toEqual([[], []]);
+});
+
+it.each(['wait', 'suspend'] as const)(
+  'tells the model that its arguments break the schema, and asks nobody, in the mode %s',
+  async (mode) => {
+    const { makeAgent, pay, list } = await makeRun({ mode });
+    const { agent, told } = makeAgent(false, { amount: '120.5', to: '4711' });
+    expect((await run(agent, 'Pay')).finalOutput).toBe('Bye');
+    expect(JSON.parse(told())).toMatchObject(
+      refusal('invalid_request', { message: expect.stringContaining('amount') }),
+    );
+    expect([pay.mock.calls, await list('pending')]).toEqual([[], []]);
+  },
+);
+
+it('tells the model that the service did not answer when it was asked whether people decide', async () => {
+  const { world, agent, pay, list } = await makeStage();
+  const client = makeUnluckyClient(world, agent.key);
+  const original = tool({ name: 'pay', description: 'Pays', parameters, execute: (input: Payment) => pay(input) });
+  const model = new ScriptedModel([
+    [functionCall('pay', JSON.stringify(PAYMENT_ARGS), { callId: 'call_1' })],
+    [assistantMessage('Bye')],
+  ]);
+  const tools = [guardTool(client, original, { ...PAYMENT, mode: 'suspend' })];
+  expect((await run(new Agent({ name: 'Payer', model, tools }), 'Pay')).finalOutput).toBe('Bye');
+  expect(JSON.parse(toldOf(model))).toMatchObject(refusal('unreachable'));
   expect([pay.mock.calls, await list('pending')]).toEqual([[], []]);
 });
 

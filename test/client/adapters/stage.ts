@@ -1,6 +1,7 @@
 import { vi } from 'vitest';
-import { type Json, makeAgent } from '../../support/world';
-import { makeClient, type Payment } from '../process';
+import type { Countersign } from '../../../src/client/index.ts';
+import { type Json, makeAgent, type World } from '../../support/world';
+import { answerOf, makeClient, type Payment } from '../process';
 
 export const HOUR = 3_600_000;
 
@@ -18,6 +19,18 @@ export async function makeStage() {
       await account.must(200, 'POST', `/v1/permissions/${id}/${decision}`, body);
   };
   return { world, account, agent, pay, list, decide, client: makeClient(world, agent.key) };
+}
+
+/** A client whose first request finds the service down. It does not try again. */
+export function makeUnluckyClient(world: World, key: string): Countersign {
+  let requests = 0;
+  return makeClient(world, key, {
+    maxRetries: 0,
+    fetch: async (url, request) => {
+      if (requests++ === 0) throw new TypeError('fetch failed');
+      return answerOf(world, url as URL, request ?? {});
+    },
+  });
 }
 
 /** What the model was told about a call that did not run. */

@@ -1,13 +1,13 @@
-import { present, readJsonObject } from '../arguments.ts';
+import { present } from '../../present.ts';
 import { command } from '../command.ts';
-import { note, printRecord } from '../print.ts';
-import { formatFacts } from '../terminal/facts.ts';
+import { printSecret } from '../print.ts';
+import { readJsonObject } from '../values.ts';
 
 export const createAgent = command({
   name: 'agents create',
   description: 'Registers an agent, and prints its key. The key is shown only this once.',
   args: {
-    name: { type: 'positional', description: 'Its name', required: true },
+    name: { type: 'positional', description: 'Its name' },
     description: { type: 'string', description: 'What it does', valueHint: 'text' },
     metadata: { type: 'string', description: 'Free-form data', valueHint: 'JSON' },
   },
@@ -24,17 +24,10 @@ export const createAgent = command({
         metadata: metadata === undefined ? undefined : readJsonObject(metadata, '--metadata'),
       }),
     });
-    await printRecord(session, agent, () =>
-      formatFacts(
-        [
-          ['Agent', agent.id],
-          ['Name', agent.name],
-          ['Key', agent.api_key],
-        ],
-        session.width,
-        session.style,
-      ),
-    );
-    if (session.isHuman) await note(session, 'Keep the key now: it is not shown again.');
+    await printSecret(session, agent, [
+      ['Agent', agent.id],
+      ['Name', agent.name],
+      ['Key', agent.api_key],
+    ]);
   },
 });

@@ -1,14 +1,13 @@
-import { readDuration } from '../arguments.ts';
 import { command } from '../command.ts';
-import { note, printRecord } from '../print.ts';
-import { formatFacts } from '../terminal/facts.ts';
+import { printSecret } from '../print.ts';
 import { formatTime } from '../terminal/time.ts';
+import { readDuration } from '../values.ts';
 
 export const rotateKey = command({
   name: 'agents rotate-key',
   description: 'Gives an agent a new key, and prints it. The key is shown only this once.',
   args: {
-    id: { type: 'positional', description: 'The id of the agent, agent_…', required: true },
+    id: { type: 'positional', description: 'The id of the agent, agent_…' },
     'grace-period': {
       type: 'string',
       default: '1d',
@@ -23,17 +22,10 @@ export const rotateKey = command({
   async run({ args, session }) {
     const grace_period = readDuration(args['grace-period'], 'grace-period');
     const rotated = await session.client.rotateAgentKey(args.id, { grace_period });
-    await printRecord(session, rotated, () =>
-      formatFacts(
-        [
-          ['Agent', rotated.id],
-          ['New key', rotated.api_key],
-          ['Old key until', formatTime(rotated.old_key_expires_at)],
-        ],
-        session.width,
-        session.style,
-      ),
-    );
-    if (session.isHuman) await note(session, 'Keep the key now: it is not shown again.');
+    await printSecret(session, rotated, [
+      ['Agent', rotated.id],
+      ['New key', rotated.api_key],
+      ['Old key until', formatTime(rotated.old_key_expires_at)],
+    ]);
   },
 });

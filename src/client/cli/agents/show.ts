@@ -1,47 +1,40 @@
 import { command } from '../command.ts';
 import { printRecord } from '../print.ts';
 import { printableJson } from '../terminal/escape.ts';
-import { formatFacts } from '../terminal/facts.ts';
 import { formatTime } from '../terminal/time.ts';
 
 export const showAgent = command({
   name: 'agents show',
   description: 'Shows an agent, and what has become of its requests.',
   args: {
-    id: { type: 'positional', description: 'The id of the agent, agent_…', required: true },
+    id: { type: 'positional', description: 'The id of the agent, agent_…' },
     period: { type: 'string', default: '30d', description: 'The time of the statistics', valueHint: '7d' },
   },
   examples: ['countersign agents show agent_01m7x1m1tre75vaz5yvpbmvt6m --period 7d'],
   async run({ args, session }) {
-    const { client, style, width } = session;
+    const { client, style } = session;
     const [agent, statistics] = await Promise.all([
       client.getAgent(args.id),
       client.getAgentStatistics(args.id, { period: args.period }),
     ]);
     await printRecord(session, { ...agent, statistics }, () => [
-      ...formatFacts(
-        [
-          ['Agent', agent.id],
-          ['Name', agent.name],
-          ['Description', agent.description],
-          ['Active', agent.is_active ? 'yes' : 'no'],
-          ['Owner', agent.owner_id],
-          ['Key', `${agent.api_key_prefix}…`],
-          ['Metadata', Object.keys(agent.metadata).length > 0 ? printableJson(agent.metadata) : null],
-          ['Last seen', formatTime(agent.last_activity_at) ?? 'never'],
-          ['Created at', formatTime(agent.created_at)],
-        ],
-        width,
-        style,
-      ),
+      ...session.facts([
+        ['Agent', agent.id],
+        ['Name', agent.name],
+        ['Description', agent.description],
+        ['Active', agent.is_active ? 'yes' : 'no'],
+        ['Owner', agent.owner_id],
+        ['Key', `${agent.api_key_prefix}…`],
+        ['Metadata', Object.keys(agent.metadata).length > 0 ? printableJson(agent.metadata) : null],
+        ['Last seen', formatTime(agent.last_activity_at) ?? 'never'],
+        ['Created at', formatTime(agent.created_at)],
+      ]),
       '',
       style.bold(`The last ${statistics.period}`),
-      ...formatFacts(
+      ...session.facts(
         Object.entries(statistics).flatMap(([name, value]) =>
           typeof value === 'number' ? [[name.replaceAll('_', ' '), value]] : [],
         ),
-        width,
-        style,
       ),
     ]);
   },

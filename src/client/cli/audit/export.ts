@@ -1,5 +1,5 @@
 import type { AuditExport } from '../../api.ts';
-import { present } from '../arguments.ts';
+import { present } from '../../present.ts';
 import { command } from '../command.ts';
 import { Failure, UsageError } from '../failures.ts';
 import { note, printRecord } from '../print.ts';
@@ -14,25 +14,25 @@ export const exportEntries = command({
   name: 'audit export',
   description: 'Exports the audit log of some days, and downloads it.',
   args: {
-    from: { type: 'string', description: 'The first day or time (UTC)', valueHint: '2026-01-01', required: true },
+    from: { type: 'string', description: 'The first day or time (UTC)', valueHint: '2026-01-01', isRequired: true },
     to: {
       type: 'string',
       description: 'The last day, or the time before which it ends (UTC)',
       valueHint: '2026-01-31',
-      required: true,
+      isRequired: true,
     },
     format: {
-      type: 'enum',
-      options: ['json', 'csv', 'parquet'],
+      type: 'string',
+      choices: ['json', 'csv', 'parquet'],
       default: 'json',
       description: 'The format of the file',
     },
     agent: { type: 'string', description: 'Only entries of this agent', valueHint: 'agent_…' },
-    event: { type: 'string', description: 'Only entries of this type; may be repeated', valueHint: 'approve' },
+    event: { type: 'string', description: 'Only entries of this type', valueHint: 'approve', isRepeated: true },
     details: { type: 'boolean', description: 'With the details of each entry' },
     output: {
       type: 'string',
-      alias: 'o',
+      short: 'o',
       description: 'The file; - is stdout, which is the default in a pipe',
       valueHint: 'file',
     },
@@ -42,7 +42,6 @@ export const exportEntries = command({
       valueHint: 'file',
     },
   },
-  repeated: ['event'],
   fields: {
     ...{ 'body.start_date': '--from', 'body.end_date': '--to' },
     ...{ 'body.agent_id': '--agent', 'body.event_types': '--event' },
@@ -53,7 +52,7 @@ export const exportEntries = command({
     'countersign audit export --from 2026-01-01 --to 2026-01-31 --details -o january.json --proof january-proof.json',
     'countersign audit export --from 2026-01-01 --to 2026-01-31 | jq length',
   ],
-  async run({ args, session, values }) {
+  async run({ args, session }) {
     const { io } = session;
     const { format, proof } = args;
     if (proof !== undefined && (!args.details || format === 'csv')) {
@@ -67,8 +66,8 @@ export const exportEntries = command({
       format,
       start_date: args.from,
       end_date: args.to,
-      include_details: args.details ?? false,
-      ...present({ agent_id: args.agent, event_types: (values.event as AuditExport['event_types']) ?? undefined }),
+      include_details: args.details,
+      ...present({ agent_id: args.agent, event_types: args.event.length > 0 ? args.event : undefined }),
     } as Parameters<typeof session.client.createAuditExport>[0]);
     const made = await waitForExport(session, asked);
     const { download_url, sha256, file_size_bytes: size, row_count: rows } = made;

@@ -1,18 +1,18 @@
 import type { ListAuditEntriesQuery } from '../../api.ts';
-import { present } from '../arguments.ts';
-import { defineArgs } from '../command.ts';
+import { present } from '../../present.ts';
+import type { Options, Values } from '../options.ts';
 
 /** The filters of the audit log. */
-export const FILTERS = defineArgs({
+export const FILTERS = {
   agent: { type: 'string', description: 'Only entries of this agent', valueHint: 'agent_…' },
   permission: { type: 'string', description: 'Only entries of this request', valueHint: 'perm_…' },
   event: {
-    type: 'enum',
+    type: 'string',
     description: 'Only entries of this type',
-    options: ['request', 'approve', 'deny', 'use', 'expire', 'revoke'],
+    choices: ['request', 'approve', 'deny', 'use', 'expire', 'revoke'],
   },
   action: { type: 'string', description: 'Only entries of this action', valueHint: 'email.send' },
-});
+} as const satisfies Options;
 
 /** The options of the filters, and of the time, by the fields that they set. */
 export const FILTER_FIELDS = {
@@ -23,15 +23,7 @@ export const FILTER_FIELDS = {
   'query.end_date': '--to',
 };
 
-/** The values of the filters. */
-export interface FilterValues {
-  agent?: string | undefined;
-  permission?: string | undefined;
-  event?: NonNullable<ListAuditEntriesQuery['event_type']> | undefined;
-  action?: string | undefined;
-}
-
 /** Returns the query of the filters. */
-export function readFilters({ agent, permission, event, action }: FilterValues): ListAuditEntriesQuery {
+export function readFilters({ agent, permission, event, action }: Values<typeof FILTERS>): ListAuditEntriesQuery {
   return present({ agent_id: agent, permission_id: permission, event_type: event, action });
 }

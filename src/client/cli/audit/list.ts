@@ -1,8 +1,21 @@
-import { present, readNumber } from '../arguments.ts';
+import type { AuditEntry } from '../../api.ts';
+import { present } from '../../present.ts';
 import { command } from '../command.ts';
-import { printList, takeFirst } from '../print.ts';
-import { ENTRY_COLUMNS } from './columns.ts';
+import { LIMIT, printFirst } from '../print.ts';
+import { colourStatus } from '../terminal/style.ts';
+import type { Column } from '../terminal/table.ts';
+import { formatTime } from '../terminal/time.ts';
 import { FILTER_FIELDS, FILTERS, readFilters } from './filters.ts';
+
+const COLUMNS: Column<AuditEntry>[] = [
+  { title: 'NUMBER', value: ({ sequence }) => sequence, isWhole: true },
+  { title: 'TIME', value: ({ created_at }) => formatTime(created_at), isWhole: true },
+  { title: 'EVENT', value: ({ event_type }) => event_type, colour: colourStatus, isWhole: true },
+  { title: 'ACTION', value: ({ details }) => details.action },
+  { title: 'RESOURCE', value: ({ details }) => details.resource },
+  { title: 'REASON', value: ({ details }) => details.decision_reason },
+  { title: 'REQUEST', value: (entry) => entry.permission_request_id, isWhole: true },
+];
 
 export const listEntries = command({
   name: 'audit list',
@@ -11,8 +24,8 @@ export const listEntries = command({
     ...FILTERS,
     from: { type: 'string', description: 'Only from this day or time on (UTC)', valueHint: '2026-01-01' },
     to: { type: 'string', description: 'Only up to this day, or before this time (UTC)', valueHint: '2026-01-31' },
-    order: { type: 'enum', options: ['desc', 'asc'], default: 'desc', description: 'Newest or oldest first' },
-    limit: { type: 'string', default: '50', description: 'The greatest number of entries', valueHint: 'number' },
+    order: { type: 'string', choices: ['desc', 'asc'], default: 'desc', description: 'Newest or oldest first' },
+    ...LIMIT,
   },
   fields: FILTER_FIELDS,
   examples: [
@@ -20,13 +33,11 @@ export const listEntries = command({
     'countersign audit list --permission perm_01m7x1m1tre75vaz5yvpbmvt6m --order asc',
   ],
   async run({ args, session }) {
-    const limit = readNumber(args.limit, 'limit');
-    const entries = session.client.listAuditEntries({
+    const query = {
       ...readFilters(args),
       ...present({ start_date: args.from, end_date: args.to }),
       order: args.order,
-      limit: Math.min(limit + 1, 100),
-    });
-    await printList(session, takeFirst(session, entries, limit), ENTRY_COLUMNS);
+    };
+    await printFirst(session, args.limit, (limit) => session.client.listAuditEntries({ ...query, limit }), COLUMNS);
   },
 });

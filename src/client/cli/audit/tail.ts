@@ -1,6 +1,5 @@
 import type { AuditEntry, ListAuditEntriesQuery } from '../../api.ts';
-import { ApiError, ConnectionError } from '../../errors.ts';
-import { readDuration, readNumber } from '../arguments.ts';
+import { isOutage } from '../../errors.ts';
 import type { CliClient } from '../client.ts';
 import { command } from '../command.ts';
 import { explain } from '../failures.ts';
@@ -10,6 +9,7 @@ import type { Session } from '../session.ts';
 import { escapeText, printableJson } from '../terminal/escape.ts';
 import { colourStatus } from '../terminal/style.ts';
 import { formatTime } from '../terminal/time.ts';
+import { readDuration, readNumber } from '../values.ts';
 import { FILTER_FIELDS, FILTERS, readFilters } from './filters.ts';
 
 /** The largest page of the audit log. */
@@ -41,7 +41,7 @@ export const tailEntries = command({
         }
         hasFailed = false;
       } catch (error) {
-        if (!isTemporary(error)) throw error;
+        if (!isOutage(error)) throw error;
         if (!hasFailed) await note(session, `${explain(error).lines[0]} Trying again …`);
         hasFailed = true;
       }
@@ -68,12 +68,6 @@ async function* readAfter(
     page = await client.listAuditEntries({ ...query, cursor: page.next_cursor });
     yield* page.data;
   }
-}
-
-function isTemporary(error: unknown): boolean {
-  return (
-    error instanceof ConnectionError || (error instanceof ApiError && (error.status >= 500 || error.status === 429))
-  );
 }
 
 function formatEntry({ sequence, created_at, event_type, details }: AuditEntry, { style }: Session): string {

@@ -4,14 +4,13 @@ import { command } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
 import { Failure } from '../failures.ts';
 import { printRecord } from '../print.ts';
-import { formatFacts } from '../terminal/facts.ts';
 import { checkProof, ProofFault } from './check-proof.ts';
 
 export const verifyEntry = command({
   name: 'audit verify',
   description: 'Proves that an entry is in the log, unchanged since it was sealed, under a head that the log signed.',
   args: {
-    id: { type: 'positional', description: 'The id of the entry, audit_…', required: true },
+    id: { type: 'positional', description: 'The id of the entry, audit_…' },
     keys: {
       type: 'string',
       description: 'The public keys that you kept, instead of those of the service',
@@ -19,10 +18,10 @@ export const verifyEntry = command({
     },
   },
   notes: [
-    'It checks that the sealed bytes hold exactly the entry that the service shows, that their hash leads to the root of the\n' +
+    'It checks that the sealed bytes hold exactly the entry that the service shows, that their hash leads to the root of the ' +
       'tree (RFC 9162), that the checkpoint states this root, and that a key of the log signed it (Ed25519).',
-    'It does not check other entries, that the log was never rewritten, or the passkeys of voters: `npm run verify` of the\n' +
-      'project does, offline. Keys that the service itself shows prove nothing against the service: keep\n' +
+    'It does not check other entries, that the log was never rewritten, or the passkeys of voters: `npm run verify` of the ' +
+      'project does, offline. Keys that the service itself shows prove nothing against the service: keep ' +
       '/.well-known/jwks.json, and give it with --keys.',
     'Exit codes: 0 proven, 1 not proven. An entry is sealed within two minutes.',
   ],
@@ -31,7 +30,7 @@ export const verifyEntry = command({
     'countersign audit verify audit_01m7x1m1tre75vaz5yvpbmvt6m --keys jwks.json',
   ],
   async run({ args, session }) {
-    const { client, style, width } = session;
+    const { client, style } = session;
     const [entry, proof, keys] = await Promise.all([
       client.getAuditEntry(args.id),
       client.proveInclusion(args.id),
@@ -48,17 +47,13 @@ export const verifyEntry = command({
     };
     await printRecord(session, result, () => [
       wrong === null ? style.green('Proven.') : style.red('NOT PROVEN.'),
-      ...formatFacts(
-        [
-          ['Why', wrong],
-          ['Entry', `${args.id}, number ${entry.sequence}`],
-          ['Log', origin],
-          ['Checkpoint', `${tree_size} entries at ${timestamp}, root ${root_hash}`],
-          ['Keys', args.keys === undefined ? 'of the service itself; see --help' : args.keys],
-        ],
-        width,
-        style,
-      ),
+      ...session.facts([
+        ['Why', wrong],
+        ['Entry', `${args.id}, number ${entry.sequence}`],
+        ['Log', origin],
+        ['Checkpoint', `${tree_size} entries at ${timestamp}, root ${root_hash}`],
+        ['Keys', args.keys === undefined ? 'of the service itself; see --help' : args.keys],
+      ]),
     ]);
     return wrong === null ? EXIT.done : EXIT.failed;
   },

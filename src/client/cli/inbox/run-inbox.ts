@@ -25,7 +25,8 @@ export async function runInbox(session: Session, readPending: () => Promise<Perm
   const draw = () => {
     const size = { width: stdout.columns || 80, height: stdout.rows || 24 };
     const lines = drawInbox(state, { ...size, style, baseUrl: client.baseUrl, now: client.clock.now() });
-    stdout.write(`\x1b[H${lines.map((line) => `${line}\x1b[K`).join('\r\n')}\x1b[J`);
+    // Each line is erased before it is written: after one that fills the screen, that would erase its last character.
+    stdout.write(`\x1b[H${lines.map((line) => `\x1b[K${line}`).join('\r\n')}\r\n\x1b[J`);
   };
   const reload = async () => {
     state.requests = await readPending();

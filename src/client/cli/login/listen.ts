@@ -9,9 +9,9 @@ import { Failure } from '../failures.ts';
 const LOGIN_TIMEOUT = 10 * 60_000;
 
 /** With what the console sends the browser back. */
-export type ConsoleAnswer = { code: string } | { error: string };
+type ConsoleAnswer = { code: string } | { error: string };
 
-export interface CodeListener {
+interface CodeListener {
   redirectUri: string;
   /** Rejects with a Failure when nobody confirmed in time. */
   answer: Promise<ConsoleAnswer>;
@@ -23,19 +23,20 @@ export interface CodeListener {
  * `state` counts: other programs and web pages can send requests too.
  */
 export async function listenForCode(state: string): Promise<CodeListener> {
-  const { promise: answer, resolve, reject } = withResolvers<ConsoleAnswer>();
-  const server = createServer((request, response) => {
-    const found = readAnswer(request, redirectUri, state);
-    reply(response, found);
-    if (found) resolve(found);
-  });
+  const server = createServer();
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const redirectUri = `http://127.0.0.1:${(server.address() as AddressInfo).port}/callback`;
-  const timer = setTimeout(
-    () => reject(new Failure('Nobody confirmed the sign-in within 10 minutes.', EXIT.expired)),
-    LOGIN_TIMEOUT,
-  );
+  let timer: NodeJS.Timeout | undefined;
+  const answer = new Promise<ConsoleAnswer>((resolve, reject) => {
+    const late = new Failure('Nobody confirmed the sign-in within 10 minutes.', EXIT.expired);
+    timer = setTimeout(() => reject(late), LOGIN_TIMEOUT);
+    server.on('request', (request, response) => {
+      const found = readAnswer(request, redirectUri, state);
+      reply(response, found);
+      if (found) resolve(found);
+    });
+  });
   // A failure before anybody waits for the answer is not unhandled.
   answer.catch(() => {});
   const close = () => {
@@ -77,15 +78,4 @@ function reply(response: ServerResponse, answer: ConsoleAnswer | null): void {
     Connection: 'close',
   });
   response.end(`<!doctype html>\n<html lang="en"><title>Countersign</title><p>${text}</p></html>\n`);
-}
-
-/** `Promise.withResolvers`, which Node 20 lacks. */
-function withResolvers<T>() {
-  let resolve: (value: T) => void = () => {};
-  let reject: (reason: Error) => void = () => {};
-  const promise = new Promise<T>((accept, refuse) => {
-    resolve = accept;
-    reject = refuse;
-  });
-  return { promise, resolve, reject };
 }

@@ -19,7 +19,7 @@ import { describeDenial, describeLostCall, describeRefusal, Overdue } from './re
 import { RequestNames } from './request-names.ts';
 import type { McpToolRules } from './tool-rules.ts';
 
-export interface GateOptions {
+interface GateOptions {
   client: Countersign;
   rules: McpToolRules;
   /** What tells the server from others, for the names of requests. */
@@ -65,12 +65,7 @@ export class Gate {
   /** Takes a line from the client; null for one that is too long to be read. */
   fromClient(line: Uint8Array | null): void {
     if (this.#isClosed || line?.every(isSpace)) return;
-    const { messages, isBatch } = line
-      ? readClientLine(line)
-      : {
-          messages: [{ kind: 'refused', id: null, code: PARSE_ERROR, reason: 'The line is too long.' } as const],
-          isBatch: false,
-        };
+    const { messages, isBatch } = readClientLine(line);
     const passed: JsonObject[] = [];
     for (const message of messages) {
       if (message.kind === 'refused') this.#refuse(message);
@@ -97,7 +92,10 @@ export class Gate {
     this.#continuations.read(line);
   }
 
-  /** Ends all waits. Resolves when no call can reach the server any more. */
+  /**
+   * Ends all waits without an answer: the connection of one side is closed, and then that of the other. Resolves when no call
+   * can reach the server any more.
+   */
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const asking of this.#asking.values()) asking.abort(new Cancelled());

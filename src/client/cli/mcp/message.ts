@@ -9,7 +9,7 @@ export type RequestId = string | number;
 /** Error codes of JSON-RPC 2.0, section 5.1. */
 export const PARSE_ERROR = -32_700;
 export const INVALID_REQUEST = -32_600;
-export const INVALID_PARAMS = -32_602;
+const INVALID_PARAMS = -32_602;
 
 /** A request to run a tool, checked field by field. */
 export interface ToolCall {
@@ -26,7 +26,7 @@ export interface ToolCall {
 }
 
 /** A message that runs no tool. */
-export interface OtherMessage {
+interface OtherMessage {
   kind: 'other';
   json: JsonObject;
   /** The request that this message cancels. */
@@ -36,16 +36,19 @@ export interface OtherMessage {
 /** A message that must not reach the server. */
 export interface RefusedMessage {
   kind: 'refused';
-  /** Of the request; null if it has no id that could be answered; undefined for a notification, which has no answer. */
+  /**
+   * Of the request. Null if its id is null, which MCP forbids, or none at all: JSON-RPC 2.0 answers such a request with null.
+   * Undefined for a notification, which has no answer.
+   */
   id: RequestId | null | undefined;
   code: number;
   reason: string;
 }
 
-export type ClientMessage = ToolCall | OtherMessage | RefusedMessage;
+type ClientMessage = ToolCall | OtherMessage | RefusedMessage;
 
 /** What a line from the client says. */
-export interface ClientLine {
+interface ClientLine {
   messages: ClientMessage[];
   isBatch: boolean;
 }
@@ -63,8 +66,12 @@ const PROTOCOL_VERSION = 'io.modelcontextprotocol/protocolVersion';
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** Reads a line from the client: a message, or a batch of messages (revision 2025-03-26). */
-export function readClientLine(line: Uint8Array): ClientLine {
+/**
+ * Reads a line from the client: a message, or a batch of messages (revision 2025-03-26).
+ * @param line null for one that is too long
+ */
+export function readClientLine(line: Uint8Array | null): ClientLine {
+  if (!line) return { messages: [refuse(null, PARSE_ERROR, 'The line is too long.')], isBatch: false };
   let text: string;
   let json: unknown;
   try {

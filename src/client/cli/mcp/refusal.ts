@@ -1,5 +1,5 @@
 import type { Permission } from '../../api.ts';
-import { ApiError } from '../../errors.ts';
+import { ApiError, isOutage } from '../../errors.ts';
 import {
   GrantNarrowed,
   PermissionDenied,
@@ -8,7 +8,6 @@ import {
   PermissionPending,
   Unreachable,
 } from '../../guard/errors.ts';
-import { isOutage } from '../../guard/outage.ts';
 import { InputTooLarge } from './ask.ts';
 import { escapeLine } from './escape.ts';
 

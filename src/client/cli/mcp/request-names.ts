@@ -4,7 +4,7 @@ import type { Countersign } from '../../countersign.ts';
 import type { Act } from '../../guard/act.ts';
 
 /** What the names need of the client. */
-export type NamesClient = Pick<Countersign, 'listPermissions'>;
+type NamesClient = Pick<Countersign, 'listPermissions'>;
 
 /**
  * Gives the requests of calls their external ids, so that a call which is repeated finds its request again, also in

@@ -1,3 +1,4 @@
+import { present } from '../../present.ts';
 import type { AskRule, Rule } from '../../rules/rules.ts';
 import { isObject, type JsonObject } from './message.ts';
 import { fillScope, fillText, namesIn } from './template.ts';
@@ -69,13 +70,13 @@ export function parseRules(text: string): McpToolRules {
   }
   if (!isObject(file)) throw new RulesError('The rules are not a JSON object.');
   checkFields(file, FILE_FIELDS, '');
-  const { default: fallback = 'ask', wait = DEFAULT_WAIT, tools = {}, ...lives } = file;
+  const { default: fallback = 'ask', wait = DEFAULT_WAIT, tools = {}, expires_in, token_ttl } = file;
   const rules = Object.entries(tools as JsonObject).map(([tool, rule]) => [tool, readRule(rule, tool)] as const);
   return new McpToolRules({
     tools: { '*': fallback as Effect, ...Object.fromEntries(rules) },
     wait: (wait as number) * 1000,
     tokenTtl: DEFAULT_TOKEN_TTL,
-    ...readLives(lives),
+    ...(present({ expiresIn: expires_in, tokenTtl: token_ttl }) as AskRule),
   });
 }
 
@@ -84,26 +85,18 @@ function readRule(rule: unknown, tool: string): Rule {
   if (isEffect(rule)) return rule;
   if (!isObject(rule)) throw new RulesError(`${place} must be "allow", "ask", "deny" or an object.`);
   checkFields(rule, RULE_FIELDS, `${place}.`);
-  const { effect = 'ask', action, resource, scope, reason, hide_input: hideInput, ...lives } = rule;
+  const { effect = 'ask', action, resource, scope, reason, hide_input, expires_in, token_ttl } = rule;
   if (effect !== 'ask') {
     const [other] = Object.keys(rule).filter((name) => name !== 'effect');
     if (other) throw new RulesError(`${place}.${other} needs the effect "ask".`);
     return effect as Rule;
   }
-  const ask: AskRule = readLives(lives);
-  if (action !== undefined) ask.action = action as string;
-  if (resource !== undefined) ask.resource = (input) => fillText(resource as string, input);
-  if (scope !== undefined) ask.scope = (input) => fillScope(scope as JsonObject, input);
-  if (reason !== undefined) ask.reason = (input) => fillText(reason as string, input);
-  if (hideInput !== undefined) ask.hideInput = hideInput as boolean;
-  return ask;
-}
-
-function readLives({ expires_in: expiresIn, token_ttl: tokenTtl }: JsonObject): AskRule {
-  return {
-    ...(expiresIn === undefined ? {} : { expiresIn: expiresIn as number }),
-    ...(tokenTtl === undefined ? {} : { tokenTtl: tokenTtl as number }),
-  };
+  return present({
+    ...{ action, hideInput: hide_input, expiresIn: expires_in, tokenTtl: token_ttl },
+    resource: resource === undefined ? undefined : (input: JsonObject) => fillText(resource as string, input),
+    scope: scope === undefined ? undefined : (input: JsonObject) => fillScope(scope as JsonObject, input),
+    reason: reason === undefined ? undefined : (input: JsonObject) => fillText(reason as string, input),
+  }) as AskRule;
 }
 
 function checkFields(value: JsonObject, fields: Record<string, [Check, string]>, place: string): void {

@@ -2,9 +2,6 @@ import type { Json } from '../../canonical-json.ts';
 import type { Limits } from '../../guard/act.ts';
 import { foldName, isObject, type JsonObject } from './message.ts';
 
-/** A rule needs an argument that the call lacks, or that is no text, number or boolean. */
-export class TemplateError extends Error {}
-
 const PLACEHOLDER = /\{([^{}]*)\}/g;
 const WHOLE = /^\{([^{}]*)\}$/;
 
@@ -15,13 +12,13 @@ export function namesIn(template: string): string[] {
 
 /**
  * Fills in a text: `{name}` is the value of the argument with this name, a text, number or boolean.
- * @throws TemplateError when there is no such argument
+ * @throws TypeError when the call has no such argument, or one of another type
  */
 export function fillText(template: string, input: JsonObject): string {
   return template.replaceAll(PLACEHOLDER, (_, name: string) => {
     const value = readArgument(name, input);
     if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean') {
-      throw new TemplateError(`The argument ${name} must be a text, a number or a boolean.`);
+      throw new TypeError(`The argument ${name} must be a text, a number or a boolean.`);
     }
     return String(value);
   });
@@ -55,7 +52,7 @@ function hasArguments(template: unknown, input: JsonObject): boolean {
 /** Reads an argument. A server that ignores upper and lower case could take another one for it: that is refused. */
 function readArgument(name: string, input: JsonObject): unknown {
   const alike = Object.keys(input).filter((key) => foldName(key) === foldName(name));
-  if (alike.length > 1) throw new TemplateError(`Several arguments are spelled like ${name}.`);
-  if (alike[0] !== name) throw new TemplateError(`The argument ${name} is missing.`);
+  if (alike.length > 1) throw new TypeError(`Several arguments are spelled like ${name}.`);
+  if (alike[0] !== name) throw new TypeError(`The argument ${name} is missing.`);
   return input[name];
 }

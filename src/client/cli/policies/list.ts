@@ -1,30 +1,24 @@
 import type { Policy } from '../../api.ts';
-import { readNumber } from '../arguments.ts';
 import { command } from '../command.ts';
-import { printList, takeFirst } from '../print.ts';
+import { LIMIT, printFirst } from '../print.ts';
 import { colourStatus } from '../terminal/style.ts';
 import type { Column } from '../terminal/table.ts';
 
 const COLUMNS: Column<Policy>[] = [
   { title: 'ID', value: ({ id }) => id, isWhole: true },
-  { title: 'EFFECT', value: ({ effect }) => effect, colour: colourStatus },
-  { title: 'PRIORITY', value: ({ priority }) => priority },
-  { title: 'ACTIVE', value: ({ is_active }) => (is_active ? 'yes' : 'no') },
   { title: 'NAME', value: ({ name }) => name },
+  { title: 'EFFECT', value: ({ effect }) => effect, colour: colourStatus },
+  { title: 'ACTIVE', value: ({ is_active }) => (is_active ? 'yes' : 'no') },
   { title: 'ACTIONS', value: ({ actions }) => actions.join(' ') },
   { title: 'RESOURCES', value: ({ resources }) => resources.join(' ') },
+  { title: 'PRIORITY', value: ({ priority }) => priority },
 ];
 
 export const listPolicies = command({
   name: 'policies list',
   description: 'Lists the policies of the account, newest first.',
-  args: {
-    limit: { type: 'string', default: '50', description: 'The greatest number of policies', valueHint: 'number' },
-  },
+  args: LIMIT,
   examples: ['countersign policies list'],
-  async run({ args, session }) {
-    const limit = readNumber(args.limit, 'limit');
-    const policies = session.client.listPolicies({ limit: Math.min(limit + 1, 100) });
-    await printList(session, takeFirst(session, policies, limit), COLUMNS);
-  },
+  run: ({ args, session }) =>
+    printFirst(session, args.limit, (limit) => session.client.listPolicies({ limit }), COLUMNS),
 });

@@ -1,7 +1,7 @@
-import { present, readJsonObject } from '../arguments.ts';
+import { present } from '../../present.ts';
 import { command } from '../command.ts';
 import { printRecord } from '../print.ts';
-import { formatFacts } from '../terminal/facts.ts';
+import { readJsonObject } from '../values.ts';
 
 const MEANING: Record<string, string> = {
   approve: 'approve: a policy approves it at once',
@@ -14,8 +14,8 @@ export const testPolicies = command({
   name: 'policies test',
   description: 'Tells what the policies would do with a request. Nothing is asked and nothing is written.',
   args: {
-    action: { type: 'string', description: 'What the agent wants to do', valueHint: 'email.send', required: true },
-    resource: { type: 'string', description: 'What it does it to', valueHint: 'mailbox:support', required: true },
+    action: { type: 'string', description: 'What the agent wants to do', valueHint: 'email.send', isRequired: true },
+    resource: { type: 'string', description: 'What it does it to', valueHint: 'mailbox:support', isRequired: true },
     scope: { type: 'string', description: 'The limits', valueHint: 'JSON' },
     agent: { type: 'string', description: 'The id of the agent; else policies for certain agents do not apply' },
   },
@@ -31,16 +31,12 @@ export const testPolicies = command({
     });
     const { decision, policy_id, matched, reviewers, approvals } = simulation;
     await printRecord(session, simulation, () =>
-      formatFacts(
-        [
-          ['Decision', MEANING[decision] ?? decision],
-          ['Policy', policy_id],
-          ['Applying', matched.join(', ')],
-          ['Approvals', approvals === undefined ? null : `${approvals} of ${reviewers} reviewers`],
-        ],
-        session.width,
-        session.style,
-      ),
+      session.facts([
+        ['Decision', MEANING[decision] ?? decision],
+        ['Policy', policy_id],
+        ['Applying', matched.join(', ')],
+        ['Approvals', approvals === undefined ? null : `${approvals} of ${reviewers} reviewers`],
+      ]),
     );
   },
 });

@@ -13,46 +13,51 @@ export interface Column<Row> {
 const GAP = '  ';
 
 /** The narrowest that a column is made to fit the terminal. */
-const MIN_WIDTH = 6;
+const MIN_WIDTH = 12;
 
 /**
- * Formats rows as lines of columns that fit the width of the terminal: the widest columns are shortened. The values are
- * escaped.
+ * Formats rows as lines of columns that fit the width of the terminal. The columns stand in the order of their importance:
+ * the last ones are left out while the others do not fit, and then the widest are shortened. The values are escaped.
  */
 export function formatTable<Row>(rows: Row[], columns: Column<Row>[], width: number, style: Style): string[] {
-  const cells = rows.map((row) => columns.map(({ value }) => escapeText(String(value(row) ?? ''))));
-  const widths = columns.map(({ title }, index) =>
-    Math.max(title.length, ...cells.map((line) => widthOf(line[index] ?? ''))),
-  );
-  shrink(widths, columns, width);
-  const format = (line: string[], colour: (text: string, column: Column<Row> | undefined) => string) =>
-    line
-      .map((text, index) => {
-        const columnWidth = widths[index] ?? 0;
-        const fitted = fitWidth(text, columnWidth);
-        const padding = index === columns.length - 1 ? '' : ' '.repeat(columnWidth - widthOf(fitted));
-        return colour(fitted, columns[index]) + padding;
+  const table = columns.map((column) => {
+    const cells = rows.map((row) => escapeText(String(column.value(row) ?? '')));
+    return { ...column, cells, width: Math.max(column.title.length, ...cells.map(widthOf)) };
+  });
+  const shown = shrink(table, width);
+  const format = (cells: { text: string; width: number; colour: (text: string) => string }[]) =>
+    cells
+      .map(({ text, width, colour }) => {
+        const fitted = fitWidth(text, width);
+        return colour(fitted) + ' '.repeat(width - widthOf(fitted));
       })
       .join(GAP)
       .trimEnd();
   return [
-    format(
-      columns.map(({ title }) => title),
-      (text) => style.dim(text),
+    format(shown.map(({ title, width }) => ({ text: title, width, colour: style.dim }))),
+    ...rows.map((_, index) =>
+      format(
+        shown.map(({ cells, width, colour }) => ({
+          ...{ text: cells[index] ?? '', width },
+          colour: (text) => colour?.(text, style) ?? text,
+        })),
+      ),
     ),
-    ...cells.map((line) => format(line, (text, column) => column?.colour?.(text, style) ?? text)),
   ];
 }
 
-function shrink(widths: number[], columns: Column<never>[] | { isWhole?: boolean }[], width: number): void {
-  const total = () => widths.reduce((sum, one) => sum + one, 0) + GAP.length * (widths.length - 1);
-  while (total() > width) {
-    let widest = -1;
-    for (const [index, one] of widths.entries()) {
-      if (columns[index]?.isWhole || one <= MIN_WIDTH) continue;
-      if (widest < 0 || one > (widths[widest] ?? 0)) widest = index;
-    }
-    if (widest < 0) return;
-    widths[widest] = (widths[widest] ?? 0) - 1;
+/** Returns the columns that have room, with the widths that fit. The first one is always shown. */
+function shrink<T extends { width: number; isWhole?: boolean }>(columns: T[], room: number): T[] {
+  const least = ({ width, isWhole }: T) => (isWhole ? width : Math.min(width, MIN_WIDTH));
+  const total = (widths: number[]) => widths.reduce((sum, one) => sum + one + GAP.length, -GAP.length);
+  const shown = columns.map((column) => ({ ...column }));
+  while (shown.length > 1 && total(shown.map(least)) > room) shown.pop();
+  while (total(shown.map(({ width }) => width)) > room) {
+    const [widest] = shown
+      .filter((column) => column.width > least(column))
+      .sort((one, other) => other.width - one.width);
+    if (!widest) break;
+    widest.width--;
   }
+  return shown;
 }

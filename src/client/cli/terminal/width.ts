@@ -35,6 +35,8 @@ export function wrapText(text: string, columns: number): string[] {
       lines.push(line.slice(0, end));
       line = line.slice(end).trimStart();
       [width, space] = [widthOf(line), 0];
+      // The space at which the line was broken.
+      if (segment === ' ' && !line) continue;
     }
     if (segment === ' ') space = line.length;
     line += segment;

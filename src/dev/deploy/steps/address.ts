@@ -21,7 +21,6 @@ export function subdomainSteps({ address: { newSubdomain }, cloudflare, account 
       isDone: false,
       run: async () => {
         await cloudflare.change('PUT', `/accounts/${account}/workers/subdomain`, { subdomain: newSubdomain });
-        return undefined;
       },
       hint: 'If the name is taken, choose another one with --subdomain.',
     },
@@ -66,7 +65,6 @@ export function domainSteps(deployment: Deployment): Step[] {
           );
         const config = writeConfiguration(deployment, domain);
         await callWrangler(['triggers', 'deploy', '--config', config], signal);
-        return undefined;
       },
       hint: 'The domain has to be in a zone of this Cloudflare account.',
     },

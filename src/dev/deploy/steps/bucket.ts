@@ -17,7 +17,6 @@ export function bucketSteps({ found, options, jurisdiction, account, signal }: D
       isDone: rules !== null,
       run: async () => {
         await callWrangler(['r2', 'bucket', 'create', bucket, ...where, ...location], signal, variables);
-        return undefined;
       },
     },
     {
@@ -27,7 +26,6 @@ export function bucketSteps({ found, options, jurisdiction, account, signal }: D
       run: async () => {
         const words = [bucket, RULE.name, RULE.prefix, '--expire-days', String(RULE.days), '--force', ...where];
         await callWrangler(['r2', 'bucket', 'lifecycle', 'add', ...words], signal, variables);
-        return undefined;
       },
     },
   ]);

@@ -34,7 +34,7 @@ export function codeStep(deployment: Deployment): Step {
     hint: 'The version before keeps running, on the new schema, until a new one is deployed.',
   };
 
-  async function deploy(tag: string): Promise<StepResult | undefined> {
+  async function deploy(tag: string): Promise<StepResult> {
     const known = readSecrets();
     const missing = Object.fromEntries(missingSecrets(worker).map((name) => [name, known[name]]));
     const file = join(ROOT, UPLOADED_SECRETS);
@@ -49,6 +49,6 @@ export function codeStep(deployment: Deployment): Step {
     } finally {
       rmSync(file, { force: true });
     }
-    return isKnown ? undefined : { note: `version ${tag}` };
+    return isKnown ? {} : { note: `version ${tag}` };
   }
 }

@@ -19,7 +19,6 @@ export function configurationStep(deployment: Deployment): Step {
     run: async () => {
       writeMigrations(deployment);
       writeConfiguration(deployment, attached);
-      return undefined;
     },
   };
 }

@@ -18,7 +18,6 @@ export function databaseSteps(deployment: Deployment): Step[] {
       await callWrangler(['d1', 'create', database.name, ...place], signal, { CLOUDFLARE_ACCOUNT_ID: account });
       database.id = await findDatabaseId(cloudflare, account, database);
       if (database.id === null) throw new Error(`the new database ${database.name} is not found`);
-      return undefined;
     },
   }));
 }

@@ -1,13 +1,13 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { Api, type ApiAnswer, type ProblemDocument } from '../../api.ts';
-import { ROOT } from '../../project.ts';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { AccountCreation } from '../../../client/api.ts';
+import { Countersign } from '../../../client/countersign.ts';
+import { ApiError, ConnectionError } from '../../../client/errors.ts';
+import { ROOT, readJsonFile, writeJsonFile } from '../../project.ts';
 import { UserError } from '../../user-error.ts';
 import type { Deployment, Step } from '../deployment.ts';
 import { readSecrets, SECRETS_FILE } from './secrets.ts';
-
-const CREATION = '/v1/admin/users';
 
 /** Milliseconds for which the service repeats the answer to an idempotency key. */
 const REPEATABLE = 24 * 60 * 60_000;
@@ -19,13 +19,7 @@ export interface Invitation {
   expiresAt: string;
 }
 
-/** The parts of the answer to the creation of an account that are used. */
-interface CreatedAccount {
-  id: string;
-  owner: { invitation: { url: string; expires_at: string } };
-}
-
-/** A request whose answer was not shown yet: only its idempotency key brings that answer again. */
+/** A request whose answer was not shown yet, as it is stored: only its idempotency key brings that answer again. */
 interface PendingRequest {
   email: string;
   plan: string;
@@ -54,18 +48,16 @@ export function firstAccountStep(
         throw new UserError(
           `${SECRETS_FILE} has no ADMIN_TOKEN. Whoever deployed the service has it: set ADMIN_TOKEN.`,
         );
-      const api = new Api(origin, token);
-      const query = new URLSearchParams({ email, limit: '1' });
-      const list = api.ask<{ data: { id: string; created_at: string }[] }>('GET', `${CREATION}?${query}`);
-      const account = (await requireSuccess(list)).data[0];
+      const operator = new Countersign({ baseUrl: origin, apiKey: token });
+      const [account] = (await operator.listAccounts({ email, limit: 1 }).then(null, explainFailure)).data;
       const isRecent = account && Date.now() - Date.parse(account.created_at) < REPEATABLE;
-      const pending = readPending(email);
+      const pending = readJsonFile<PendingRequest>(pendingFile(email));
       if (account && !(isRecent && pending)) return { note: account.id, isUnchanged: true };
       const request = pending ?? { email, plan, key: randomUUID() };
-      keepPending(request);
-      const body = { email, plan: request.plan };
-      const made = api.ask<CreatedAccount>('POST', CREATION, body, request.key);
-      const { id, owner } = await requireSuccess(made);
+      writeJsonFile(pendingFile(email), request);
+      const wanted = { email, plan: request.plan as NonNullable<AccountCreation['plan']> };
+      const made = operator.createAccount(wanted, { idempotencyKey: request.key });
+      const { id, owner } = await made.catch(explainFailure);
       invitation = { email, url: owner.invitation.url, expiresAt: owner.invitation.expires_at };
       return { note: `${id}, plan ${request.plan}` };
     },
@@ -76,30 +68,15 @@ export function firstAccountStep(
   };
 }
 
-/** The request for an account of this address whose answer was not shown; null if there is none. */
-function readPending(email: string): PendingRequest | null {
-  const file = pendingFile(email);
-  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : null;
-}
-
-function keepPending(request: PendingRequest): void {
-  const file = pendingFile(request.email);
-  mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, JSON.stringify(request));
-}
-
 /** Each address has its own file, so that a run for one does not lose the invitation of another. */
 function pendingFile(email: string): string {
   return join(ROOT, '.wrangler/first-accounts', `${createHash('sha256').update(email).digest('hex')}.json`);
 }
 
-/** @throws UserError if the service refuses a request or does not answer it */
-async function requireSuccess<T>(request: Promise<ApiAnswer<T>>): Promise<T> {
-  const { status, body } = await request.catch((error) => {
-    throw error instanceof TypeError ? new UserError('The service did not answer.') : error;
-  });
-  if (status < 300) return body;
-  const { detail = '' } = (body ?? {}) as Partial<ProblemDocument>;
-  const hint = status === 401 ? `\nThe operator token in ${SECRETS_FILE} is not the one of the service.` : '';
-  throw new UserError(`The service answered ${status}: ${detail}${hint}`);
+/** @throws UserError if the service refused a request or did not answer it */
+function explainFailure(error: unknown): never {
+  if (error instanceof ConnectionError) throw new UserError('The service did not answer.');
+  if (!(error instanceof ApiError)) throw error;
+  const hint = error.status === 401 ? `\nThe operator token in ${SECRETS_FILE} is not the one of the service.` : '';
+  throw new UserError(`The service answered ${error.status}: ${error.detail}${hint}`);
 }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { UserError } from '../../user-error.ts';
+import { reasonOf, UserError } from '../../user-error.ts';
 import type { Deployment, Step } from '../deployment.ts';
 
 /** Milliseconds between two requests, and for one of them. */
@@ -41,7 +41,6 @@ async function findFault(path: string, signal: AbortSignal): Promise<string | nu
     return `was answered ${response.status}`;
   } catch (error) {
     signal.throwIfAborted();
-    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-    return `was not answered (${cause instanceof Error ? cause.message : cause})`;
+    return `was not answered (${reasonOf(error)})`;
   }
 }

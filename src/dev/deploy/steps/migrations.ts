@@ -14,7 +14,6 @@ export function migrationSteps({ databases, migrations, applied, signal }: Deplo
       isDone: pending.length === 0,
       run: async () => {
         await callWrangler(['d1', 'migrations', 'apply', binding, '--remote', '--config', REMOTE_CONFIG], signal);
-        return undefined;
       },
       hint: 'A migration that fails changes nothing, and those before it stay. The version that runs works with them.',
     };

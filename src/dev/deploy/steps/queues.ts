@@ -13,7 +13,6 @@ export function queueSteps({ configuration, found, jurisdiction, account, signal
     isDone: found.queues.has(queue),
     run: async () => {
       await callWrangler(['queues', 'create', queue, ...where], signal, { CLOUDFLARE_ACCOUNT_ID: account });
-      return undefined;
     },
   }));
 }

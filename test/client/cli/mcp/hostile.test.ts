@@ -79,6 +79,8 @@ describe('messages that never reach the server', () => {
     ['a request that is a response', { ...call('read_file'), result: {} }, 1, -32_600],
     ['a response with parameters', { jsonrpc: '2.0', id: 1, result: {}, params: {} }, null, -32_600],
     ['an id of null', { ...call('read_file'), id: null }, null, -32_600],
+    ['an id of null of another request', { jsonrpc: '2.0', id: null, method: 'ping' }, null, -32_600],
+    ['an id of null in a batch', [{ ...call('read_file'), id: null }], null, -32_600],
     ['an id with a fraction', { ...call('read_file'), id: 1.5 }, null, -32_600],
     ['an id beyond 2^53', '{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}', null, -32_600],
     [
