@@ -634,7 +634,7 @@ export const storedAnswers = sqliteTable(
     /** The answer, encrypted. */
     answer: bytesColumn().notNull(),
     /** Numbers that the transaction itself computed, by the field of the answer's body that they replace. */
-    settled: text({ mode: 'json' }).$type<Record<string, number>>(),
+    computed: text('settled', { mode: 'json' }).$type<Record<string, number>>(),
     /**
      * The identifier of the agent that the answer is about, or else of the account. The answer is erased together with
      * it.

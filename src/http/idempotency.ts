@@ -70,7 +70,7 @@ class IdempotentRequest implements AnswerStore {
     private readonly key: ResolvedKey,
   ) {}
 
-  async store(build: DrizzleD1Database, { value, subject, settled = {} }: Answer): Promise<Statement[]> {
+  async store(build: DrizzleD1Database, { value, subject, computed = {} }: Answer): Promise<Statement[]> {
     const { config, runtime, writeAnswer } = this.c.var;
     if (!writeAnswer) throw new Error('a route that changes data must declare its answer');
     const text = JSON.stringify(writeAnswer(value));
@@ -80,14 +80,14 @@ class IdempotentRequest implements AnswerStore {
       subject: idBytes(subject),
       createdAt: runtime.now(),
     };
-    return storeAnswer(build, this.key, answer, settled);
+    return storeAnswer(build, this.key, answer, computed);
   }
 
   /**
    * Makes a response from a stored answer.
    * @throws Problem `idempotency_key_reuse` if it answered another request
    */
-  async replay({ request, answer, settled }: StoredAnswer): Promise<Response> {
+  async replay({ request, answer, computed }: StoredAnswer): Promise<Response> {
     if (!equalBytes(request, await this.fingerprint())) {
       throw new Problem(
         'idempotency_key_reuse',
@@ -98,7 +98,7 @@ class IdempotentRequest implements AnswerStore {
     const text = await this.c.var.config.keyring.decrypt('stored-answer', this.name, answer);
     if (text === null) throw new Error('a stored answer cannot be decrypted: its root secret is no longer configured');
     const sent = JSON.parse(text) as SentAnswer;
-    const body = settled && sent.body !== null ? JSON.stringify({ ...JSON.parse(sent.body), ...settled }) : sent.body;
+    const body = computed && sent.body !== null ? JSON.stringify({ ...JSON.parse(sent.body), ...computed }) : sent.body;
     const response = sendAnswer({ ...sent, body });
     response.headers.set('Idempotent-Replayed', 'true');
     return response;

@@ -25,11 +25,8 @@ export interface Answer {
   value: object;
   /** The agent that the answer is about, or else the account. The answer is erased together with it. */
   subject: Id<'agent'> | Id<'user'>;
-  /**
-   * Numbers that only the transaction knows, by their field in `value`: SQL that runs before the change. They have nothing to
-   * do with the settlement of a permission.
-   */
-  settled?: Record<string, SQL<number>>;
+  /** Numbers that only the transaction knows, by their field in `value`: SQL that runs before the change. */
+  computed?: Record<string, SQL<number>>;
 }
 
 /** Stores the answer to one request with an idempotency key. `http/idempotency.ts` implements it. */
@@ -44,7 +41,7 @@ export interface AnswerStore {
 /** The idempotency key has an answer already, which a concurrent request stored. Nothing was written. */
 export class AnsweredBefore extends Error {}
 
-export type StoredAnswer = Pick<typeof storedAnswers.$inferSelect, 'request' | 'answer' | 'settled' | 'createdAt'>;
+export type StoredAnswer = Pick<typeof storedAnswers.$inferSelect, 'request' | 'answer' | 'computed' | 'createdAt'>;
 
 /** Selects the answer to a key, unless it is too old, or the agent or account that it is about is deleted. */
 export function findStoredAnswer(reader: Reader, key: AnswerKey, now: number) {
@@ -52,7 +49,7 @@ export function findStoredAnswer(reader: Reader, key: AnswerKey, now: number) {
     .select({
       request: aliased(storedAnswers.request, 'stored_request'),
       answer: aliased(storedAnswers.answer, 'stored_answer'),
-      settled: storedAnswers.settled,
+      computed: storedAnswers.computed,
       createdAt: aliased(storedAnswers.createdAt, 'stored_at'),
     })
     .from(storedAnswers)
@@ -62,22 +59,22 @@ export function findStoredAnswer(reader: Reader, key: AnswerKey, now: number) {
 /**
  * Gives the statements that store an answer: the first deletes an answer to this key that {@link findStoredAnswer} no
  * longer finds, the second violates the primary key if there still is one.
- * @param settled see {@link Answer}
+ * @param computed see {@link Answer}
  */
 export function storeAnswer(
   build: DrizzleD1Database,
   key: AnswerKey & { principal: Uint8Array },
-  answer: Omit<typeof storedAnswers.$inferInsert, 'principal' | 'key' | 'settled'>,
-  settled: Record<string, SQL<number>>,
+  answer: Omit<typeof storedAnswers.$inferInsert, 'principal' | 'key' | 'computed'>,
+  computed: Record<string, SQL<number>>,
 ): Statement[] {
-  const numbers = Object.entries(settled).map(([field, number]) => sql`${field}, ${number}`);
+  const numbers = Object.entries(computed).map(([field, number]) => sql`${field}, ${number}`);
   return [
     build.delete(storedAnswers).where(and(isKey(key), not(isHonoured(key, answer.createdAt)))),
     build.insert(storedAnswers).values({
       ...answer,
       principal: key.principal,
       key: key.key,
-      settled: numbers.length > 0 ? sql`json_object(${sql.join(numbers, sql`, `)})` : null,
+      computed: numbers.length > 0 ? sql`json_object(${sql.join(numbers, sql`, `)})` : null,
     }),
   ];
 }

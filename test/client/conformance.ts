@@ -178,6 +178,7 @@ export function describeGuard(name: string, subject: Subject): void {
     it.each<[string, CallSettings['fits'], string]>([
       ['nothing says that the input fits', undefined, 'grant_narrowed'],
       ['the input does not fit', (input, granted) => input.amount <= Number(granted.amount), 'grant_narrowed'],
+      ['fits answers something else than true', () => 1 as unknown as boolean, 'grant_narrowed'],
     ])('does not run when the limits were narrowed and %s', async (_, fits, code) => {
       const scene = await stage();
       await scene.call(scene.start(), { mode: 'suspend' });

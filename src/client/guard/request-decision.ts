@@ -126,7 +126,8 @@ export async function checkApproval<Input>(
   if (!token.value) throw new Error('The service gave no token: guard needs an agent key.');
 
   const granted = (permission.granted_scope ?? permission.scope) as Limits;
-  if (!isEqualJson(granted, act.request.scope) && !(await fits?.(JSON.parse(act.canonical), granted))) {
+  // Only true counts, so that a function that answers something else by mistake lets nothing pass.
+  if (!isEqualJson(granted, act.request.scope) && (await fits?.(JSON.parse(act.canonical), granted)) !== true) {
     throw new GrantNarrowed('The granted limits are narrower than those that were asked for.', state);
   }
   return { permission, token: token.value, granted };

@@ -42,25 +42,25 @@ export class FormAnswers implements AnswerStore {
     this.principalId = idBytes(owner);
   }
 
-  async store(build: DrizzleD1Database, { value, subject, settled = {} }: Answer) {
+  async store(build: DrizzleD1Database, { value, subject, computed = {} }: Answer) {
     const { config, runtime } = this.c.var;
     const answer = await config.keyring.encrypt('stored-answer', this.name, runtime.random, JSON.stringify(value));
     const key = { principal: this.principalId, key: this.key, account: this.caller.account.number };
     const row = { request: this.key, answer, subject: idBytes(subject), createdAt: runtime.now() };
-    return storeAnswer(build, key, row, settled);
+    return storeAnswer(build, key, row, computed);
   }
 
   /**
    * What the form made when it was sent first.
    * @throws Problem `conflict` if that was more than 5 minutes ago
    */
-  async read<T>({ answer, settled, createdAt }: StoredAnswer): Promise<T> {
+  async read<T>({ answer, computed, createdAt }: StoredAnswer): Promise<T> {
     if (createdAt < this.c.var.runtime.now() - SHOWN_AGAIN) {
       throw new Problem('conflict', 'This form was sent before. To make another one, open the page again.');
     }
     const text = await this.c.var.config.keyring.decrypt('stored-answer', this.name, answer);
     if (text === null) throw new Error('a stored answer cannot be decrypted: its root secret is no longer configured');
-    return { ...JSON.parse(text), ...settled };
+    return { ...JSON.parse(text), ...computed };
   }
 
   private get name(): Uint8Array {

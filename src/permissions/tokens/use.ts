@@ -156,7 +156,7 @@ async function takeUse(
       answer: {
         value: expected,
         subject: row.agentId,
-        settled: {
+        computed: {
           uses: ofToken(sql`token_uses + 1`),
           remaining_uses: ofToken(sql`token_max_uses - token_uses - 1`),
         },
