@@ -2,7 +2,7 @@ import { invalidRequest } from '../errors';
 import { type DateBound, endDate, startDate } from '../http/fields';
 import { lazy } from '../lib/lazy';
 
-/** The query parameters of a range of time that must be given. */
+/** The query parameters of a range of time, both required. */
 export const requiredDateRange = lazy(() => ({
   start_date: startDate().meta({
     description: 'Only from this time on. A date means the midnight in UTC that begins it.',
@@ -14,7 +14,7 @@ export const requiredDateRange = lazy(() => ({
   }),
 }));
 
-/** The query parameters that may limit a list to a range of time. */
+/** The query parameters of a range of time, both optional: without one of them that end of the range is open. */
 export const dateRange = lazy(() => ({
   start_date: requiredDateRange().start_date.optional(),
   end_date: requiredDateRange().end_date.optional(),

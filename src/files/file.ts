@@ -12,7 +12,11 @@ export const FILE_RECORD_LIFETIME = 90 * DAY;
 /** Maximum files of an account that are processing at a time. */
 export const MAX_PROCESSING = 5;
 
-/** Parses the identifier of an export or a report as the API shows it; null for any other text. */
+/**
+ * Parses the identifier of an export or a report as the API shows it; null for any other text.
+ * @returns the id under which the database stores the file: with the prefix of exports, also for a report. {@link fileId}
+ *   makes the identifier for the API from it.
+ */
 export function parseFileId(text: string): Pick<FileKey, 'kind' | 'id'> | null {
   for (const kind of FILE_KINDS) {
     const id = parseId(kind, text);
@@ -21,7 +25,7 @@ export function parseFileId(text: string): Pick<FileKey, 'kind' | 'id'> | null {
   return null;
 }
 
-/** The identifier of a file as the API shows it: that of an export or of a report. */
+/** The identifier of a file as the API shows it: with the prefix of an export or of a report, by its kind. */
 export function fileId({ kind, id }: Pick<FileRow, 'kind' | 'id'>): Id<FileKind> {
   return withPrefix(kind, id);
 }

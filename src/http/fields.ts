@@ -141,7 +141,7 @@ export interface DateBound {
   text: string;
   /** The date-time, or the midnight in UTC that begins the date, in milliseconds since the epoch. */
   written: number;
-  /** The same; but for a date as the end, the midnight that ends it. The end itself is not in the range. */
+  /** As `written`, except for an end that is a date: then the midnight that ends it. The end is not in the range. */
   bound: number;
 }
 

@@ -8,15 +8,15 @@ import type { McpEnv } from './call-tool';
 /** The code of the server is loaded with the first request for it, so that it does not lengthen the Worker's start. */
 const endpoint = () => import('./endpoint');
 
-/** Names the route in the log, and refuses what no request to an MCP server may have. */
+/** Names the route in the log, and refuses two headers: an `Origin` of another web page, and any `Idempotency-Key`. */
 const prepareMcp = createMiddleware<AppEnv>(async (c, next) => {
   c.set('route', routePath(c));
-  // Programs send no Origin. A page of another origin could have reached this server by rebinding its own name to it.
+  // Only browsers send an Origin. A web page could reach this server if it points its own host name here (DNS rebinding).
   const origin = c.req.header('Origin');
   if (origin !== undefined && origin !== c.var.config.publicUrl) {
     throw new Problem('wrong_credential', 'Web pages of another origin cannot use the MCP server.');
   }
-  // Clients send the same headers with every message, so a header cannot name one of them.
+  // Clients send the same headers with every message, so the key would be the same for different requests.
   if (c.req.header('Idempotency-Key') !== undefined) {
     throw invalidRequest([
       {

@@ -8,8 +8,8 @@ const IN_LINES = toShow(UNSEEN_IN_LINES);
 const IN_LINE = toShow(UNSEEN);
 
 /**
- * Shows each unseen character of all texts and names as `[U+202E]`, but for line feeds and tabs. Different values stay
- * different.
+ * Shows each unseen character of all texts and names, except line feeds and tabs, as its code point, such as `[U+202E]`.
+ * Different values stay different.
  */
 export function showJson(value: Json): Json {
   if (typeof value === 'string') return value.replace(IN_LINES, nameInBrackets);

@@ -106,7 +106,12 @@ function chooseRange(
     : sql`permissions indexed by permissions_by_action where account = ${account} and action = ${action}`;
 }
 
-/** The number of the requested agent as SQL, which is NULL for an unknown agent; null if all agents are requested. */
+/**
+ * The number of the agent to which the list is limited, as SQL; null for a user who names no agent, and so gets all.
+ *
+ * This is what restricts an agent to its own permissions: without a filter it gets its own number. The SQL is NULL, which
+ * matches nothing, if the caller names an agent that does not exist or, as an agent, names another one.
+ */
 function agentFilter(principal: Principal, wanted: string | undefined, account: number): SQL | null {
   const id = wanted === undefined ? null : parseId('agent', wanted);
   if (principal.kind === 'agent') {
@@ -118,8 +123,8 @@ function agentFilter(principal: Principal, wanted: string | undefined, account: 
 }
 
 /**
- * The conditions that find permissions with a status now: one for each index range; all of them for undefined. An overdue
- * request is expired, although its stored status may still be `pending`.
+ * The conditions that find permissions with a status at the time `now`, one for each index range; for undefined, those of
+ * every status. An overdue request is expired, although its stored status may still be `pending`.
  */
 function statusRanges(wanted: PermissionStatus | undefined, now: number): SQL[] {
   const isStored = (status: PermissionStatus) => sql`status = ${codeOf(PERMISSION_STATUSES, status)}`;

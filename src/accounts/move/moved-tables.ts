@@ -53,13 +53,16 @@ type Kind = 'account' | NumberedKind | 'position' | 'left out' | SQL;
 /** A table that is copied when an account moves. */
 export interface MovedTable {
   table: Table;
-  /** The condition for the account's rows; for a nested table, a select of its parents. */
+  /**
+   * The condition for the account's rows; for a nested table, a select of their parents. Where `start` is set, this is
+   * only the upper bound: it also matches rows before `start`, which belong to other accounts.
+   */
   of: (account: MovedAccount) => SQL;
   /** Whether the rows belong to parents (agents, webhooks or subjects of answers), named by the first key column. */
   isNested?: boolean;
   /** The key columns, without the account. */
   key: readonly string[];
-  /** The key after which the account's rows begin, if the key itself does not name the account. */
+  /** The key after which the account's rows begin, for a table whose key contains the account's number. */
   start?: (account: MovedAccount) => string;
   /** How to copy columns whose values depend on the shard, by column. Other columns are copied unchanged. */
   kinds?: Record<string, Kind>;

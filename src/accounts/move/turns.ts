@@ -9,9 +9,9 @@ import { moves, moveTurns } from '../../db/schema';
 export type Move = typeof moves.$inferSelect;
 
 /**
- * Writes the next changes to a move's account on one shard, in one transaction. Each of these transactions takes a numbered
- * turn, and each turn can be taken only once, so two workers never do the same work twice. While the turn is taken the
- * triggers let the changes pass that they refuse to everybody else.
+ * Writes the next changes of a move on one shard, in one transaction. Each transaction takes the next numbered turn of the
+ * move. A turn can be taken only once, so two workers never do the same work. Within the transaction the triggers let
+ * through the writes to the account that they otherwise refuse during a move.
  * @throws ConstraintError if another worker took this turn; nothing was written
  */
 export async function takeTurn(database: Database, move: Move, changes: Statement[]): Promise<void> {

@@ -40,7 +40,7 @@ type ExchangeInput = z.output<ReturnType<typeof PairingExchange>>;
 
 /**
  * Exchanges a pairing code for a user token of the member who confirmed the pairing. A code works once; an exchange with
- * another verifier or redirect ends it too. One of several concurrent exchanges gets a token.
+ * another verifier or redirect ends it too. Of several concurrent exchanges only one gets a token.
  * @throws Problem `invalid_request` with one text for every code that cannot be exchanged, or `rate_limited` after too many
  *   of them from the same network; `conflict` if the member has the maximum number of tokens: then the code still works;
  *   `unavailable` while the account moves to another shard

@@ -44,7 +44,9 @@ export function sessionEnd({ createdAt, lastSeenAt }: { createdAt: number; lastS
 
 /**
  * The condition that finds the caller's own sessions. A member has those that the member or the member's tokens started; a
- * token of the account has those that any of the account's own tokens started. A session ends when its token expires.
+ * token of the account has those that any of the account's own tokens started. Leaves out the sessions of a token that has
+ * expired at the time `now`, because they ended with it.
+ * It also finds sessions that are over by {@link sessionEnd} but not erased yet: a list must leave those out itself.
  */
 export function isOwnSession(principal: UserPrincipal, now: number) {
   const { account, member } = principal;

@@ -15,7 +15,7 @@ import { lazy } from '../../lib/lazy';
 import { formatTime, formatTimeOrNull } from '../../lib/time';
 import type { Id } from '../../lib/typeid';
 
-/** Maximum number of user tokens, without expired ones, of an account itself and of each member. */
+/** Maximum number of unexpired user tokens of the account itself. Each member can have the same number. */
 export const MAX_USER_TOKENS = 100;
 
 export const UserTokenCreation = lazy(() =>
@@ -171,7 +171,8 @@ export async function makeUserToken(
 
 /**
  * Handles the error of a change that stores a token.
- * @throws Problem `conflict` if the account, or the member, has the maximum number of tokens; otherwise the same error
+ * @throws Problem `conflict` if the account or the member has the maximum number of tokens, or if the account was deleted
+ *   meanwhile; otherwise the same error
  */
 export function refuseFullAccount(error: unknown): never {
   if (!(error instanceof ConstraintError) || error.subject !== 'user_tokens.account') throw error;

@@ -31,7 +31,7 @@ export type Treatment = 'allow' | 'deny' | GuardOptions<ToolArguments>;
 /**
  * Finds how the calls of a tool are guarded. A rule that names no action or resource asks for `tool.<name>` on
  * `tool:<name>`.
- * @throws TypeError when the rule is none
+ * @throws TypeError if the value for the tool is not a rule
  */
 export function treatmentOf(tool: string, rules: Rules): Treatment {
   const { tools = {}, ...defaults } = rules;

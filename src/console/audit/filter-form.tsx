@@ -67,7 +67,7 @@ function TimeField({ label, name, filters }: { label: string; name: 'start_date'
   );
 }
 
-/** The time that a filter means: a date as the end is the midnight that ends it. NaN if it is none. */
+/** The time that a filter means; for an end that is a date, the midnight that ends it. NaN if the text is not a time. */
 function boundOf(text: string, name: 'start_date' | 'end_date'): number {
   const isDate = /^\d{4}-\d\d-\d\d$/.test(text);
   return Date.parse(text) + (isDate && name === 'end_date' ? DAY : 0);

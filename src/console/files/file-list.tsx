@@ -135,7 +135,7 @@ function FileRow({ file }: { file: ListedFile }) {
   );
 }
 
-/** What one can do with the file, or why there is none. */
+/** The links to download the file or to make it again, and why a file or its proof is missing. */
 function Result({ file }: { file: ListedFile }) {
   const { status, download_url, proof_url, proof_error, sha256, error, again } = file;
   if (status === 'processing') return null;

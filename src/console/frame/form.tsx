@@ -4,7 +4,7 @@ import type { Page } from '../../http/page';
 import { visibleText } from '../parts/inline';
 import type { ConsoleContext } from '../session/access';
 
-/** The texts that somebody typed into a form, by the name of the field. */
+/** The texts that were typed into a form, by the name of the field. */
 export type Typed = Record<string, string>;
 
 /** A form that was sent. */
@@ -56,7 +56,7 @@ export function validate<S extends z.ZodType>(schema: S, value: unknown, faults:
   ]);
 }
 
-/** A number as typed; a text that is none stays a text, which the API's schema then refuses. */
+/** Reads a typed number. Returns any other text unchanged: the API's schema then refuses it. */
 export function readNumber(text: string): number | string {
   const number = Number(text);
   return text.trim() === '' || Number.isNaN(number) ? text : number;
@@ -72,7 +72,7 @@ export interface Refusal {
   typed: Typed;
 }
 
-/** The form of a page that was refused, where the page has several. */
+/** The refused form of a page that has several forms. */
 export interface RefusedForm<Name extends string> {
   form: Name;
   refusal: Refusal;

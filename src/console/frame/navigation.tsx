@@ -64,7 +64,7 @@ export function Navigation({ path, scopes }: { path: string; scopes: readonly Sc
   );
 }
 
-/** The section above a page that is none itself; null for a section. */
+/** The section to which a page belongs; null if the page is itself a section. */
 export function sectionAbove(path: string): Pick<Section, 'path' | 'name'> | null {
   const above = sectionOf(path);
   return path === above ? null : (SECTIONS.find((section) => section.path === above) ?? null);

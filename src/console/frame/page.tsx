@@ -71,7 +71,7 @@ function sendHtml(
   });
 }
 
-/** The nonce also marks the attributes that htmx may follow, so that it would ignore attributes which somebody injected. */
+/** The nonce also marks the attributes that htmx may follow, so that it ignores injected ones. */
 function contentSecurityPolicy(nonce: string, formTarget?: string): string {
   return [
     "default-src 'none'",
@@ -106,7 +106,7 @@ export function OnceField() {
   return <input type="hidden" name={ONCE_FIELD} value={usePage().once} />;
 }
 
-/** As what somebody is signed in: the role of a member, or a user token. */
+/** How the caller is signed in, in words: with which role, and whether by a user token. */
 function standingOf({ member, token }: UserPrincipal): string {
   if (!member) return 'token of the account';
   return token === null ? member.role : `${member.role}, by user token`;

@@ -15,7 +15,7 @@ import { Passkeys } from './passkeys';
 import { Sessions } from './sessions';
 import { Tokens } from './tokens';
 
-/** Shows the member who is signed in: who it is, and everything with which the member gets access. */
+/** Shows who is signed in, with all ways of the caller to get access: passkeys, identity provider, sessions and tokens. */
 export async function showMe(c: ConsoleContext): Promise<Response> {
   const { context, session } = c.var.signedIn;
   const { principal } = context;
@@ -88,11 +88,11 @@ function Who({ me }: { me: OwnAccount }) {
 interface StandingProps {
   me: OwnAccount;
   signedIn: SignedIn;
-  /** The caller's own tokens, among them the one with which they may have signed in. */
+  /** The caller's own tokens. One of them is the token of the sign-in, unless it is beyond the first 100. */
   tokens: UserToken[];
 }
 
-/** What somebody may do who signed in with a user token. */
+/** What a caller who signed in with a user token may do. */
 function Standing({ me, signedIn, tokens }: StandingProps) {
   const { member, token, scopes } = signedIn.context.principal;
   const used = tokens.find(({ id }) => id === token);
@@ -124,7 +124,7 @@ function Standing({ me, signedIn, tokens }: StandingProps) {
   );
 }
 
-/** What somebody sees whose user token may not read the account. */
+/** The page for a user token without the scope `account:read`. */
 function UnknownStanding({ signedIn: { context } }: { signedIn: SignedIn }) {
   return (
     <>

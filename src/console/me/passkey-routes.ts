@@ -18,13 +18,14 @@ import { requireFresh } from './fresh-sign-in';
 
 const PasskeyCreation = lazy(() => z.strictObject({ name: passkeyName(), response: RegistrationResponse() }));
 
-/** What a challenge for a further passkey is for: it answers no other member. */
+/** The purpose that a challenge is bound to: adding a passkey to this member. Another member cannot use the challenge. */
 function purposeOf(member: MemberRef): string {
   return `add ${member.id}`;
 }
 
 /**
- * Returns the options with which the browser makes a further passkey for the member who is signed in.
+ * Returns the options with which the browser makes a further passkey for the member who is signed in. They exclude every
+ * passkey that the member has or had, also the removed ones.
  * @throws Problem as {@link requireFresh}
  */
 async function getPasskeyOptions(signedIn: SignedIn) {
@@ -46,7 +47,8 @@ async function getPasskeyOptions(signedIn: SignedIn) {
 /**
  * Adds a passkey to the member who is signed in.
  * @throws Problem as {@link requireFresh}; `invalid_request` for a passkey that is not accepted; `conflict` if the member
- *   has the passkey already, or the maximum number of them
+ *   has the maximum number of passkeys, or if the account has stored this passkey before: a removed one cannot be added
+ *   again
  */
 async function addPasskey(
   signedIn: SignedIn,
@@ -79,7 +81,7 @@ async function addPasskey(
 }
 
 /**
- * Removes a passkey of the member who is signed in.
+ * Removes a passkey of the member who is signed in: nobody can use it any more, and its row stays, with `removed_at`.
  * @throws Problem as {@link requireFresh}; `not_found`; `conflict` for the last way to sign in
  */
 async function removePasskey(signedIn: SignedIn, id: Uint8Array): Promise<void> {

@@ -1,6 +1,6 @@
 import type { Member } from '../../accounts/members/member';
 
-/** How people call a member. */
+/** A member's name for people; without one, the e-mail address or the id. */
 export function memberName({ id, name, email }: Pick<Member, 'id' | 'name' | 'email'>): string {
   return name ?? email ?? id;
 }

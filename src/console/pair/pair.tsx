@@ -34,7 +34,7 @@ export function showPairing(c: ConsoleContext, request: PairingRequest): Respons
 
 /**
  * Sends the browser back to the program: with a code if the member confirms, or with the error of RFC 6749 section 4.1.2.1.
- * A member who signed in too long ago gets the page again.
+ * A member who confirms, but signed in too long ago, gets the page again.
  * @throws Problem `person_required`; `invalid_request` for another decision
  */
 export async function decidePairing(c: ConsoleContext, request: PairingRequest): Promise<Response> {

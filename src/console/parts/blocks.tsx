@@ -134,7 +134,7 @@ interface TabsProps<T> {
   address: (value: T) => string;
 }
 
-/** The views of a page, of which one is shown. */
+/** Links to the views of a page, shown as tabs. */
 export function Tabs<T>({ label, tabs, current, address }: TabsProps<T>) {
   return (
     <nav class="tabs" aria-label={label}>
@@ -159,7 +159,7 @@ export function ToCopy({ id, text, label }: { id: string; text: string; label: s
   );
 }
 
-/** What programs call the things of a page. */
+/** A closed box with the ids and other texts that programs need for what the page shows. */
 export function ForPrograms({ facts, children }: { facts: Parameters<typeof Facts>[0]['facts']; children?: Child }) {
   return (
     <details class="card">

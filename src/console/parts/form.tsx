@@ -5,25 +5,25 @@ import { visibleText } from './inline';
 
 const RefusalContext = createContext<Refusal | undefined>(undefined);
 
-/** Gives the fields in it the reason for which their form was refused: each shows what is wrong with it. */
+/** Passes the refusal of a form to the fields inside it, so that each can show its own fault. */
 export const RefusalProvider = RefusalContext.Provider;
 
-/** Why the form around was refused. */
+/** Why the surrounding form was refused; undefined if it was not. */
 export function useRefusal(): Refusal | undefined {
   return useContext(RefusalContext);
 }
 
-/** What somebody typed into a field, if the form around was refused; otherwise what the field shows at first. */
+/** The text to show in a field: what was typed, if the surrounding form was refused; otherwise `value`. */
 export function useTyped(name: string, value: string | undefined): string | undefined {
   return useRefusal()?.typed[name] ?? value;
 }
 
-/** What is wrong with the field, or the group of fields, that the API names so, or with a part of it. */
+/** What is wrong with the field at a path of the API, or with a field below that path; undefined if nothing is. */
 export function useFault(path: string): string | undefined {
   return [...(useRefusal()?.faults ?? [])].find(([at]) => at === path || at.startsWith(`${path}.`))?.[1];
 }
 
-/** Says why something was refused. */
+/** A message that says why something was refused. */
 export function Alert({ children }: { children: Child }) {
   return (
     <p class="notice bad" role="alert">
@@ -42,7 +42,7 @@ interface FormProps {
   creates?: boolean;
 }
 
-/** A form that changes something, with the CSRF token. After a refusal it says why, where the reader then is. */
+/** A form that changes something, with the CSRF token. After a refusal its first line says why, and has the focus. */
 export function Form({ action, children, refusal, class: className, creates = false }: FormProps) {
   return (
     <form method="post" action={action} class={className}>
@@ -60,10 +60,10 @@ export function Form({ action, children, refusal, class: className, creates = fa
 
 interface LabelledProps {
   label: Child;
-  /** The name of the field. It is also its id, so that a form has each name once. */
+  /** The name of the field. Its id is `field-<name>`, so a form has each name only once. */
   name: string;
   hint?: Child;
-  /** Where the API names the field, if that differs from the name. */
+  /** The path of the field in the API's errors, such as `scope.amount`; by default the name. */
   path?: string;
 }
 
@@ -108,15 +108,15 @@ export function Fault({ text, id }: { text: string | undefined; id?: string }) {
 
 interface FieldGroupProps {
   legend: string;
-  /** Where the API names what the fields say. */
+  /** The path of the group's value in the API's errors. */
   name: string;
-  /** What is said if that is refused; by default what the API says. */
+  /** The text to show if the API refuses the value; by default the API's own. */
   faultText?: string | undefined;
   class?: string;
   children: Child;
 }
 
-/** Fields that say one thing together, such as boxes to check, and what is wrong with it. */
+/** Fields that make up one value together, such as check boxes, with what is wrong with that value. */
 export function FieldGroup({ legend, name, faultText, class: className, children }: FieldGroupProps) {
   const fault = useFault(name);
   const id = `${name.replaceAll('_', '-')}-fault`;
@@ -152,7 +152,7 @@ export function TextField({ label, name, hint, path = name, type = 'text', value
   );
 }
 
-/** A field for a day. A value that is no day, such as a time from another page's address, is shown as text. */
+/** A required field for a day. A value that is not a day, such as a time from another page's URL, is shown as text. */
 export function DateField({ value, ...field }: LabelledProps & { value: string }) {
   const isDay = value === '' || /^\d{4}-\d{2}-\d{2}$/.test(value);
   return <TextField {...field} value={value} type={isDay ? 'date' : 'text'} required />;
@@ -181,12 +181,12 @@ export function TextArea({ label, name, hint, path = name, value, ...area }: Tex
 
 export type Options = readonly (readonly [value: string, label: string])[];
 
-/** The options of a field, with the present value among them although it is none, such as a deleted agent. */
+/** Adds the present value to the options of a field if it is not one of them, for instance because its agent was deleted. */
 export function withCurrent(options: Options, current: string): Options {
   return options.some(([value]) => value === current) ? options : [...options, [current, current]];
 }
 
-/** A field with which one of several values is chosen. */
+/** A drop-down list with one value to choose. */
 export function SelectField({
   label,
   name,
@@ -211,7 +211,7 @@ export function SelectField({
   );
 }
 
-/** Fields that a form sends unseen. */
+/** Hidden fields of a form. Leaves out those whose value is empty, null or undefined. */
 export function HiddenFields({ fields }: { fields: Record<string, string | null | undefined> }) {
   return (
     <>{Object.entries(fields).map(([name, value]) => value && <input type="hidden" name={name} value={value} />)}</>
@@ -224,14 +224,14 @@ interface ListFilterProps {
   label: string;
   name: string;
   current: string | undefined;
-  /** What the list shows without the filter. */
+  /** The label of the option that shows the whole list, such as "All agents". */
   all: string;
   options: Options;
-  /** The other filters of the address, which stay. */
+  /** The other query parameters of the page, which stay as they are. */
   kept: Record<string, string | null | undefined>;
 }
 
-/** Limits a list to one value, by the address of the page. */
+/** A filter that limits a list to one value: it loads the page with a query parameter. */
 export function ListFilter({ action, label, name, current, all, options, kept }: ListFilterProps) {
   return (
     <form method="get" action={action} class="filters">
@@ -251,7 +251,7 @@ interface CheckBoxProps {
   checked: boolean;
 }
 
-/** A box to check. */
+/** A check box. */
 export function CheckBox({ label, name, value = 'on', checked }: CheckBoxProps) {
   return (
     <label class="check">
@@ -261,7 +261,7 @@ export function CheckBox({ label, name, value = 'on', checked }: CheckBoxProps) 
   );
 }
 
-/** One of several values to choose, of which one has to be. */
+/** A radio button. One button of its group must be chosen. */
 export function RadioButton({ label, name, value, checked }: Required<CheckBoxProps>) {
   return (
     <label class="check">
@@ -274,11 +274,11 @@ export function RadioButton({ label, name, value, checked }: Required<CheckBoxPr
 interface SubmitProps {
   label: string;
   kind?: 'quiet' | 'danger' | 'small' | 'danger small' | undefined;
-  /** Where somebody comes to who does not send the form. */
+  /** The path of the link "Cancel"; without it there is none. */
   cancel?: string;
 }
 
-/** The button that sends a form, and the way out. */
+/** The button that sends a form, and a link to cancel. */
 export function Submit({ label, kind, cancel }: SubmitProps) {
   return (
     <p class="actions">
@@ -298,7 +298,7 @@ interface ActionProps {
   kind?: 'quiet' | 'danger';
 }
 
-/** A button that does one thing. */
+/** A form that consists of one button. */
 export function Action({ action, label, fields = {}, kind = 'quiet' }: ActionProps) {
   return (
     <form method="post" action={action} class="inline">

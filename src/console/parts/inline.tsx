@@ -5,14 +5,14 @@ import { nameCharacter, UNSEEN, UNSEEN_IN_LINES } from '../../lib/unseen';
 import { usePage } from '../frame/page-context';
 
 /**
- * A text that an agent or a person wrote: plain text in its own direction, with the characters marked that one cannot see;
- * with `hasLines`, in a place that shows line feeds and tabs as such.
+ * A text that an agent or a person wrote, isolated from the direction of the text around it. Each unseen character is shown
+ * as its code point, with `hasLines` all but line feeds and tabs.
  */
 export function Written({ text, hasLines = false }: { text: string; hasLines?: boolean }) {
   return <bdi>{showUnseen(text, hasLines)}</bdi>;
 }
 
-/** Longer texts scroll in a box of their own. */
+/** Maximum number of characters of a text without a box of its own, in which longer texts scroll. */
 const MAX_UNBOXED = 600;
 
 /** A text of several lines that an agent or a person wrote. */
@@ -30,7 +30,10 @@ export function WrittenText({ text, label }: { text: string; label: string }) {
   );
 }
 
-/** The parts of a text, in which each unseen character is its code point. */
+/**
+ * Splits a text into parts, so that each unseen character is shown as its code point.
+ * @param hasLines whether line feeds and tabs stay as they are
+ */
 export function showUnseen(text: string, hasLines = false): Child[] {
   const parts: Child[] = [];
   let end = 0;
@@ -43,17 +46,20 @@ export function showUnseen(text: string, hasLines = false): Child[] {
   return parts;
 }
 
-/** A text in one line of plain text as pages show it: each unseen character is its code point. */
+/**
+ * Turns a text into one line of plain text, for titles and labels. Each unseen character becomes its code point, but line
+ * feeds and tabs count as white space: each run of white space becomes one space. The result is trimmed and in NFC.
+ */
 export function visibleText(text: string): string {
   return text.replace(UNSEEN_IN_LINES, nameCharacter).replace(/\s+/g, ' ').trim().normalize();
 }
 
-/** An id or another text for programs, in a font with characters of one width. */
+/** An id or another text for programs, in a monospaced font. */
 export function Code({ text }: { text: string }) {
   return <code>{showUnseen(text)}</code>;
 }
 
-/** Things with commas between them, and another text before the last one. */
+/** Joins elements with commas; `last` is the separator before the last element, such as ` or `. */
 export function joinAll(things: readonly Child[], last = ', '): Child[] {
   return things.flatMap((thing, index) => [index === 0 ? '' : index === things.length - 1 ? last : ', ', thing]);
 }
@@ -119,7 +125,7 @@ export function TimeSince({ at }: { at: string }) {
   );
 }
 
-/** What the states of resources mean to the reader: good, bad, waiting or neither. */
+/** The colour of each state's badge, by what the state means to the reader. */
 const TONES: Record<string, 'good' | 'bad' | 'waiting' | 'neutral'> = {
   pending: 'waiting',
   approved: 'good',
@@ -148,7 +154,7 @@ export function Badge({ state, label = state }: { state: string; label?: string 
   return <span class={`badge ${TONES[state] ?? 'neutral'}`}>{label}</span>;
 }
 
-/** What a browser or system writes into its user agent, and how people call it. The first that occurs is the right one. */
+/** Pairs of a text in the user agent and the common name of the browser or system. The first text that occurs decides. */
 const BROWSERS = [
   ['Edg/', 'Edge'],
   ['OPR/', 'Opera'],

@@ -3,23 +3,23 @@ import { usePage } from '../frame/page-context';
 
 interface LiveProps {
   id: string;
-  /** The address of the part. */
+  /** The URL from which the part is loaded again. */
   address: string;
-  /** How often it is loaded again, in seconds. */
+  /** Seconds between two loads. */
   seconds: number;
-  /** The title that the document then has. */
+  /** The title of the document. The script sets it again after each load, because it may contain a count. */
   title: string;
-  /** Whether it stays as it is while the pointer is over it or something in it has the focus. */
+  /** Whether loads are skipped while the pointer is over the part or something in it has the focus. */
   pauses?: boolean;
-  /** Whether it still changes. */
+  /** Whether the part is loaded again at all; false once its content is final. */
   isLive?: boolean;
   children: Child;
 }
 
-/** A part of the page that keeps itself up to date. Without JavaScript it stays as it was loaded. */
+/** A part of the page that reloads itself at an interval. Without JavaScript it stays as it was first loaded. */
 export function Live({ id, address, seconds, title, pauses, isLive = true, children }: LiveProps) {
   const { nonce } = usePage();
-  // Another kind of element, which replaces the live one: htmx keeps the timer of an element that it only changes.
+  // A <section> instead of a <div>, so that htmx replaces the element: one that it only changes would keep its timer.
   if (!isLive) return <section id={id}>{children}</section>;
   const attributes = {
     'hx-nonce': nonce,

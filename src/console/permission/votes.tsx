@@ -3,7 +3,7 @@ import type { Review } from '../../permissions/reviews/review';
 import type { Standing } from '../../permissions/reviews/voter';
 import { Badge, joinAll, Named, Time, Written } from '../parts/inline';
 
-/** By which way somebody voted. */
+/** The channel of a vote, in words. */
 const WAYS = { api: 'by the API', console: 'in the console', slack: 'in Slack', policy: 'by a policy' };
 
 /** Who has voted, how many approvals it needs, and who may give them. */

@@ -11,7 +11,7 @@ const VERBS = { approve: 'Approves', deny: 'Denies', review: 'Asks reviewers abo
 /** How many members of a list the sentence has. */
 const MAX_LISTED = 3;
 
-/** What a policy does with which requests, in plain words. */
+/** A policy as a sentence: which requests it matches, and what it does with them. */
 export function PolicySentence({
   policy,
 }: {
@@ -45,7 +45,7 @@ function isAny(patterns: string[]): boolean {
   return patterns.includes('*');
 }
 
-/** Members with commas and a word between them; more than {@link MAX_LISTED} are counted. */
+/** Joins list members with commas and a last word. Beyond {@link MAX_LISTED} the rest is a count, such as `4 more`. */
 function list(members: Child[], word = 'or', limit = MAX_LISTED): Child[] {
   const shown = members.length > limit ? members.slice(0, limit - 1) : members;
   const rest = members.length - shown.length;

@@ -56,7 +56,7 @@ function peopleOf(people: { members: string[] | null; roles: string[] | null } |
   return { roles: people?.roles ?? [], members: people?.members ?? [] };
 }
 
-/** What somebody typed into the form. */
+/** Reads the values of a sent form. */
 export function readValues(form: Form) {
   const people = (name: string): PeopleValues => {
     return { roles: form.list(`${name}_roles`), members: form.list(`${name}_members`) };

@@ -71,7 +71,7 @@ export async function requireInvitation(c: RequestContext, secret?: string): Pro
   return found;
 }
 
-/** What a challenge of an invitation is for: it answers no other invitation. */
+/** The purpose that a challenge is bound to: accepting this invitation. Another invitation cannot use the challenge. */
 function purposeOf({ row: { hash } }: FoundInvitation): string {
   return `join ${toHex(hash ?? new Uint8Array())}`;
 }

@@ -124,7 +124,7 @@ export function encodeUserHandle({ shard, account, member }: UserHandle): Uint8A
   return concatBytes(new TextEncoder().encode(shard), idBytes(account), idBytes(member));
 }
 
-/** Decodes a user handle; null if it is none of this service. */
+/** Decodes a user handle; null if this service did not make it. */
 export function decodeUserHandle(bytes: Uint8Array | null): UserHandle | null {
   if (bytes?.length !== SHARD_LENGTH + 2 * ID_LENGTH) return null;
   const shard = new TextDecoder().decode(bytes.subarray(0, SHARD_LENGTH));

@@ -8,7 +8,7 @@ const SOURCE = join(ROOT, 'src/client');
 
 /**
  * Builds the npm package in a folder: modules that share one copy of the core, their types, and the files that are
- * published as they are. What the package imports is in it, but for the frameworks of its adapters.
+ * published as they are. The package includes what it imports, except the frameworks of its adapters.
  */
 export async function buildClient(folder: string): Promise<void> {
   rmSync(folder, { recursive: true, force: true });

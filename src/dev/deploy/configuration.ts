@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { parse, stringify } from 'smol-toml';
 import { REMOTE_CONFIG, ROOT } from '../project.ts';
 
-/** The migrations that this deployment applies, for wrangler: those of migrations/ but for contractions that wait. */
+/** The folder of the migrations that wrangler applies: those of migrations/, except contractions that must wait. */
 export const CHOSEN_MIGRATIONS = 'dist/migrations';
 
 /** The id of a database in the wrangler.toml of the repository, which is nobody's. */

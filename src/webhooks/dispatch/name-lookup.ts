@@ -18,8 +18,8 @@ interface DnsAnswer {
 }
 
 /**
- * Looks up a host name, and says why nothing may be sent to it; null if all of its addresses are public. The request
- * that follows resolves the name again: a Worker cannot see to which address.
+ * Looks up a host name. Returns why nothing may be sent to it, also if the lookup fails; null if all of its addresses are
+ * public. The request that follows resolves the name again, and a Worker cannot see which address it gets.
  */
 export async function findNameFault(runtime: Runtime, host: string): Promise<string | null> {
   try {

@@ -1,10 +1,10 @@
 /**
- * Characters that act on a terminal, or that one cannot see: control and format characters, such as the bidirectional
- * ones (UAX #9), and those that are ignored in display. Left alone are the selectors of emoji.
+ * Matches characters that act on a terminal or are invisible: control and format characters, such as the bidirectional
+ * ones (UAX #9), and those that are ignored in display. Does not match the selectors of emoji.
  */
 const UNSEEN = /(?!\ufe0e|\ufe0f)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{DI}]/gu;
 
-/** Shows in one line a text that anybody wrote: what a terminal would act on is a visible escape. */
+/** Turns a text of any origin into one line: each character that a terminal would act on becomes a visible escape. */
 export function escapeText(text: string): string {
   return text.replace(UNSEEN, nameOf);
 }
