@@ -57,7 +57,7 @@ export function Manage({ agent, names, owners, refused }: ManageProps) {
         />
       </div>
       <details open={edit !== undefined}>
-        <summary>Edit name, description and owner</summary>
+        <summary>Edit the agent</summary>
         <Form action={path} refusal={edit?.refusal}>
           <ShownState updatedAt={agent.updated_at} />
           <AgentFields {...editProps(agent, names, owners)} {...edit} />

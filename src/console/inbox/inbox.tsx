@@ -8,7 +8,7 @@ import { firstSection } from '../frame/navigation';
 import { Live, sendPage, sendPart } from '../frame/page';
 import { ListFilter } from '../parts/form';
 import { Empty, NextPage, withParameters } from '../parts/list';
-import { RequestRow } from '../parts/request-row';
+import { isWithdrawn, RequestRow } from '../parts/request-row';
 import { Named } from '../parts/text';
 import { Time } from '../parts/time';
 import { type ConsoleContext, requireScopes } from '../session/access';
@@ -155,7 +155,7 @@ async function showDecided(c: ConsoleContext, status: PermissionStatus): Promise
 
 /** A request that has ended: what it was, who decided, and when. */
 function DecidedRow({ permission, names }: { permission: Permission; names: Names }) {
-  const { agent_id, decided_by, policy_id, decided_at, expires_at } = permission;
+  const { agent_id, decided_by, policy_id, decided_at, updated_at, expires_at } = permission;
   const by = policy_id ?? decided_by;
   return (
     <RequestRow request={permission} agent={<Named id={agent_id} names={names} />}>
@@ -164,7 +164,7 @@ function DecidedRow({ permission, names }: { permission: Permission; names: Name
           by <Named id={by} names={names} />,{' '}
         </>
       )}
-      <Time at={decided_at ?? expires_at} />
+      <Time at={decided_at ?? (isWithdrawn(permission) ? updated_at : expires_at)} />
     </RequestRow>
   );
 }
@@ -215,7 +215,15 @@ interface NothingProps {
 }
 
 function Nothing({ isFiltered, isNew, context }: NothingProps) {
-  if (isFiltered) return <Empty title="Nothing waits here." />;
+  if (isFiltered) {
+    return (
+      <Empty title="Nothing waits here.">
+        <p>
+          <a href="/console">Show everything that waits</a>
+        </p>
+      </Empty>
+    );
+  }
   if (isNew) return <FirstSteps context={context} />;
   return (
     <Empty title="Nothing waits for a decision.">

@@ -74,13 +74,19 @@ function WaitingRow({ request, names, now, member, mayDecide }: WaitingRowProps)
       )}
       <div class="what">
         <a href={address}>
-          <RequestTitle title={title} otherwise={action} />
+          <RequestTitle title={title} otherwise={`${action} on ${resource}`} />
         </a>
         <p class="soft">
           <strong>
             <Written text={shorten(agentName, MAX_IN_LIST)} />
           </strong>{' '}
-          asks for <Code text={action} /> on <Written text={shorten(resource, MAX_IN_LIST)} />
+          asks
+          {title !== null && (
+            <>
+              {' '}
+              for <Code text={action} /> on <Written text={shorten(resource, MAX_IN_LIST)} />
+            </>
+          )}
         </p>
         <ul class="amounts">
           {limitTexts(scope)
@@ -133,7 +139,11 @@ function Why({
   if (!review) return <>Anybody who may decide</>;
   const approvals = (review.votes ?? []).filter(({ decision }) => decision === 'approve').length;
   const progress = review.approvals_required > 1 && `${approvals} of ${review.approvals_required} approvals`;
-  const policy = review.policy_id && <Named id={review.policy_id} names={names} />;
+  const policy = review.policy_id && (
+    <>
+      “<Named id={review.policy_id} names={names} />”
+    </>
+  );
   const reason = {
     decide: member && review.members?.includes(member) ? 'You are named by' : 'Your role reviews for',
     approved: 'You approved. Policy',

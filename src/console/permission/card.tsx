@@ -100,6 +100,7 @@ export async function sendCard(
   const agentName = names.get(agent_id) ?? agent_id;
   const mayDecide = principal.scopes.includes('permissions:decide');
   const standing = standingOf(row.review, loaded.voter?.[0], principal.member?.id);
+  const isWithdrawn = row.status === 'expired' && row.updatedAt < row.expiresAt;
   const title = permission.title ?? `${action} on ${resource}`;
 
   return sendPage(
@@ -124,13 +125,19 @@ export async function sendCard(
                   <Written text={agentName} />
                 </a>
               </strong>{' '}
-              asks for <Code text={action} /> on{' '}
-              <strong>
-                <Written text={resource} />
-              </strong>
+              asks
+              {permission.title !== null && (
+                <>
+                  {' '}
+                  for <Code text={action} /> on{' '}
+                  <strong>
+                    <Written text={resource} />
+                  </strong>
+                </>
+              )}
             </p>
             <p class="actions">
-              <Badge state={permission.status} />
+              <Badge state={permission.status} label={isWithdrawn ? 'withdrawn' : permission.status} />
               {isPending && (
                 <span>
                   <TimeLeft until={permission.expires_at} now={now} /> to decide
@@ -186,7 +193,7 @@ export async function sendCard(
               ) : (
                 <Outcome
                   {...{ permission, names, refusal: refused?.refusal, next: mayDecide ? next.data[0] : undefined }}
-                  isWithdrawn={row.status === 'expired' && row.updatedAt < row.expiresAt}
+                  isWithdrawn={isWithdrawn}
                 />
               )}
               {maySeePolicies && (

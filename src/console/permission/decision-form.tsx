@@ -170,7 +170,7 @@ function RefusalNotice({ refusal }: { refusal: Refusal }) {
         <ul>
           {[...refusal.faults].map(([path, message]) => (
             <li>
-              <Written text={`${path} ${message}`} />
+              <Written text={`${path.replace(/^scope\./, '')} ${message}.`} />
             </li>
           ))}
         </ul>

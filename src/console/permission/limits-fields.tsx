@@ -24,7 +24,7 @@ export function LimitsFields({ row, refusal, typed }: LimitsFieldsProps) {
           <p class="hint">The arguments stay as they are: if they exceed what you leave, the agent has to ask again.</p>
         )}
         {limitFields(scope).map((field) => (
-          <LimitInput field={field} typed={typed} />
+          <LimitInput field={field} typed={typed} isRefused={refusal?.faults.has(`scope.${field.path.join('.')}`)} />
         ))}
         <TextField
           label="Time to act, in seconds"
@@ -55,7 +55,13 @@ function typedText(typed: Form | undefined, name: string, value: number): string
   return typed?.has(name) ? typed.text(name) : String(value);
 }
 
-function LimitInput({ field, typed }: { field: LimitField; typed: Form | undefined }) {
+interface LimitInputProps {
+  field: LimitField;
+  typed: Form | undefined;
+  isRefused: boolean | undefined;
+}
+
+function LimitInput({ field, typed, isRefused }: LimitInputProps) {
   const label = <Written text={field.label} />;
   if (field.kind === 'number') {
     const id = `field-${field.name}`;
@@ -66,6 +72,7 @@ function LimitInput({ field, typed }: { field: LimitField; typed: Form | undefin
           {...{ id, name: field.name, type: 'number', step: 'any', max: field.value }}
           value={typedText(typed, field.name, field.value)}
           aria-describedby={`${id}-hint`}
+          aria-invalid={isRefused ? 'true' : undefined}
         />
         <p class="hint" id={`${id}-hint`}>
           At most {valueText(field.value)}

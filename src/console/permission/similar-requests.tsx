@@ -36,9 +36,11 @@ export function SimilarRequests({ permissions, names }: SimilarRequestsProps) {
                   </th>
                   <td>
                     <Written
-                      text={limitTexts(granted_scope ?? scope)
-                        .map(([name, value]) => `${name} ${value}`)
-                        .join(', ')}
+                      text={
+                        limitTexts(granted_scope ?? scope)
+                          .map(([name, value]) => `${name} ${value}`)
+                          .join(', ') || '–'
+                      }
                     />
                   </td>
                   <td>

@@ -55,7 +55,8 @@ export function Story({ entries, names, current }: StoryProps) {
                   {details.decided_by !== null && (
                     <>
                       {' '}
-                      by <Named id={details.decided_by} names={names} />
+                      by {details.decided_by.startsWith('policy_') && 'the policy '}
+                      <Named id={details.decided_by} names={names} />
                     </>
                   )}
                   <Reason text={details.votes ? null : details.decision_reason} />{' '}
