@@ -59,7 +59,7 @@ export function PolicyFields(props: PolicyFieldsProps) {
             name="priority"
             type="number"
             value={values.priority}
-            hint="The highest decides, but any denial wins. Of equals, the review, then the oldest."
+            hint="The highest decides, but any denial wins. At equal priority, a review comes before an approval, then the oldest policy."
             refusal={refusal}
           />
           <div class="unless-deny">
@@ -165,7 +165,7 @@ interface LinesFieldProps {
 function LinesField({ label, name, value, example, refusal }: LinesFieldProps) {
   const hint = (
     <>
-      One a line. <code>*</code> stands for any text, as in <code>{example}</code>.
+      One per line. <code>*</code> stands for any text, as in <code>{example}</code>.
     </>
   );
   return (

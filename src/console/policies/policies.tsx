@@ -52,7 +52,7 @@ export async function showPolicies(
           <Step
             number={2}
             title="Otherwise the first of these that applies decides"
-            hint="By priority; of equal ones a review before an approval, then the oldest."
+            hint="The highest priority comes first. At equal priority, a review comes before an approval, then the oldest policy."
             policies={others}
             names={names}
           />

@@ -133,7 +133,7 @@ function Answer({
         {decider && (
           <>
             {' '}
-            So says <PolicyLink id={decider} names={names} />.
+            The policy <PolicyLink id={decider} names={names} /> decides.
           </>
         )}
       </p>
