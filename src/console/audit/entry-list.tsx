@@ -1,7 +1,9 @@
 import { type AuditEntry, detailsOf } from '../../audit/entry';
+import { shorten } from '../../lib/text';
 import type { Names } from '../frame/names';
 import { Badge } from '../parts/badge';
 import { Table } from '../parts/list';
+import { MAX_IN_LIST } from '../parts/request-title';
 import { Code, Named, Written } from '../parts/text';
 import { Time } from '../parts/time';
 import { auditAddress, type Filters } from './filters';
@@ -57,8 +59,8 @@ export function EntryList({ entries, names, filters }: EntryListProps) {
                   <Code text={details.action} />
                 </a>
               </td>
-              <td>
-                <Written text={details.resource} />
+              <td class="resource">
+                <Written text={shorten(details.resource, MAX_IN_LIST)} />
               </td>
               <td>{details.decided_by ? <Decider id={details.decided_by} names={names} /> : '–'}</td>
             </tr>

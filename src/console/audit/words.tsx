@@ -18,7 +18,13 @@ export function EntryInWords({ entry, names }: { entry: AuditEntry; names: Names
   const { agent_id, event_type } = entry;
   const details = detailsOf(entry);
   const agent = <Named id={agent_id} names={names} />;
-  const by = details.decided_by ? <Decider id={details.decided_by} names={names} /> : 'The service';
+  const by = !details.decided_by ? (
+    'The service'
+  ) : details.decided_by.startsWith('user_') ? (
+    'A token of the account'
+  ) : (
+    <Decider id={details.decided_by} names={names} />
+  );
   const what = (
     <>
       <Code text={details.action} /> on <Written text={details.resource} />
@@ -70,10 +76,6 @@ export function EntryInWords({ entry, names }: { entry: AuditEntry; names: Names
 
 /** Who decided: a person, a policy, the agent itself, or a token of the account. */
 export function Decider({ id, names }: { id: string; names: Names }) {
-  return (
-    <>
-      {id.startsWith('policy_') && 'Policy '}
-      <Named id={id} names={names} />
-    </>
-  );
+  const name = <Named id={id} names={names} />;
+  return id.startsWith('policy_') ? <>Policy “{name}”</> : name;
 }
