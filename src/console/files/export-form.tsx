@@ -92,7 +92,9 @@ export function ExportForm({ fields, names, refusal }: ExportFormProps) {
       />
       <p class="actions">
         <button type="submit">Start the export</button>
-        <a href="/console/exports">Cancel</a>
+        <a class="button quiet" href="/console/exports">
+          Cancel
+        </a>
       </p>
     </Form>
   );

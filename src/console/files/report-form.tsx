@@ -62,7 +62,9 @@ export function ReportForm({ fields, refusal }: ReportFormProps) {
       />
       <p class="actions">
         <button type="submit">Start the report</button>
-        <a href="/console/reports">Cancel</a>
+        <a class="button quiet" href="/console/reports">
+          Cancel
+        </a>
       </p>
     </Form>
   );

@@ -19,7 +19,7 @@ export async function answerConsoleError(error: Error, c: HonoContext<AppEnv>): 
   const page = sendPage(
     c as unknown as ConsoleContext,
     {
-      title: kept ? 'Not sent yet' : problem.title,
+      title: kept ? 'Not sent yet' : (TITLES[problem.code] ?? problem.title),
       isNarrow: true,
       children: kept ? (
         <SendAgain problem={problem} url={c.req.url} kept={kept} />
@@ -33,6 +33,12 @@ export async function answerConsoleError(error: Error, c: HonoContext<AppEnv>): 
   if (retryAfter !== null) page.headers.set('Retry-After', retryAfter);
   return page;
 }
+
+/** What people read where the title of the problem is meant for programs. */
+const TITLES: Record<string, string> = {
+  insufficient_scope: 'You may not do this',
+  invalid_request: 'This does not work',
+};
 
 interface ProblemDocument {
   title: string;
@@ -59,7 +65,7 @@ function Explanation({ detail, errors, headers, way }: ProblemDocument & { heade
   const seconds = headers.get('Retry-After');
   return (
     <>
-      <p>{detail}</p>
+      <p>{errors ? 'Nothing was changed, because the address or the form has mistakes:' : detail}</p>
       {errors && (
         <ul class="faults">
           {errors.map(({ path, message }) => (
@@ -131,7 +137,8 @@ function pageOfDecision(url: string): string | undefined {
 function SendAgain({ problem, url, kept: { fields, sender, isForeign } }: SendAgainProps) {
   const isSignedOut = problem.code === 'unauthorized';
   const request = pageOfDecision(url);
-  const shown = fields.filter(([name]) => (request === undefined ? !UNTYPED.includes(name) : name === 'reason'));
+  const typed = fields.filter(([, value]) => value !== '');
+  const shown = typed.filter(([name]) => (request === undefined ? !UNTYPED.includes(name) : name === 'reason'));
   return (
     <>
       <p>

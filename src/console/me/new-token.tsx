@@ -94,7 +94,7 @@ function sendNewToken(c: ConsoleContext, { name, scopes, lifetime }: TypedToken,
             </div>
           ))}
         </div>
-        <p class="hint">It never may do more than you may yourself.</p>
+        <p class="hint">It can never do more than you.</p>
         {fault && (
           <p class="fault" id="scopes-fault">
             {fault}
@@ -111,7 +111,9 @@ function sendNewToken(c: ConsoleContext, { name, scopes, lifetime }: TypedToken,
       />
       <div class="actions">
         <button type="submit">Make a user token</button>
-        <a href="/console/me">Cancel</a>
+        <a class="button quiet" href="/console/me">
+          Cancel
+        </a>
       </div>
     </Form>
   );

@@ -70,7 +70,9 @@ function sendInvite(c: ConsoleContext, refused?: { refusal: Refusal; typed: Type
       <RoleChoice roles={grantableRoles(c.var.signedIn.context.principal)} value={typed?.role} refusal={refusal} />
       <div class="actions">
         <button type="submit">Make the invitation</button>
-        <a href="/console/members">Cancel</a>
+        <a class="button quiet" href="/console/members">
+          Cancel
+        </a>
       </div>
       <p class="hint">You then get an address to send to the person. Countersign sends no e-mail.</p>
     </Form>

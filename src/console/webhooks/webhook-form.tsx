@@ -117,7 +117,9 @@ export function WebhookForm({ action, fields, names, submit, back, updatedAt, re
       )}
       <p class="actions">
         <button type="submit">{submit}</button>
-        <a href={back}>Cancel</a>
+        <a class="button quiet" href={back}>
+          Cancel
+        </a>
       </p>
     </Form>
   );
