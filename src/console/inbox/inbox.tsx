@@ -161,7 +161,9 @@ function DecidedRow({ permission, names }: { permission: Permission; names: Name
     <RequestRow request={permission} agent={<Named id={agent_id} names={names} />}>
       {by && (
         <>
-          by <Named id={by} names={names} />,{' '}
+          by {policy_id && 'the policy “'}
+          <Named id={by} names={names} />
+          {policy_id && '”'},{' '}
         </>
       )}
       <Time at={decided_at ?? (isWithdrawn(permission) ? updated_at : expires_at)} />

@@ -77,14 +77,14 @@ function WaitingRow({ request, names, now, member, mayDecide }: WaitingRowProps)
           <RequestTitle title={title} otherwise={`${action} on ${resource}`} />
         </a>
         <p class="soft">
+          {title === null && 'From '}
           <strong>
             <Written text={shorten(agentName, MAX_IN_LIST)} />
-          </strong>{' '}
-          asks
+          </strong>
           {title !== null && (
             <>
               {' '}
-              for <Code text={action} /> on <Written text={shorten(resource, MAX_IN_LIST)} />
+              asks for <Code text={action} /> on <Written text={shorten(resource, MAX_IN_LIST)} />
             </>
           )}
         </p>

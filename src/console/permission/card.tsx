@@ -120,16 +120,16 @@ export async function sendCard(
         <>
           <div class="card-top">
             <p>
+              {permission.title === null && 'From '}
               <strong>
                 <a href={`/console/agents/${agent_id}`}>
                   <Written text={agentName} />
                 </a>
-              </strong>{' '}
-              asks
+              </strong>
               {permission.title !== null && (
                 <>
                   {' '}
-                  for <Code text={action} /> on{' '}
+                  asks for <Code text={action} /> on{' '}
                   <strong>
                     <Written text={resource} />
                   </strong>

@@ -1,9 +1,11 @@
+import { shorten } from '../../lib/text';
 import type { Permission } from '../../permissions/permission';
 import type { Names } from '../frame/names';
 import { Badge } from '../parts/badge';
 import { limitTexts } from '../parts/limits';
 import { Table } from '../parts/list';
-import { RequestTitle } from '../parts/request-title';
+import { isWithdrawn } from '../parts/request-row';
+import { MAX_IN_LIST, RequestTitle } from '../parts/request-title';
 import { Named, Written } from '../parts/text';
 import { Time } from '../parts/time';
 
@@ -24,36 +26,30 @@ export function SimilarRequests({ permissions, names }: SimilarRequestsProps) {
           caption="Other requests of this agent for this action"
           columns={['Request', 'Limits', 'Outcome', 'Decided by', 'Asked']}
         >
-          {permissions.map(
-            ({ id, title, resource, scope, granted_scope, status, decided_by, policy_id, created_at }) => {
-              const by = policy_id ?? decided_by;
-              return (
-                <tr>
-                  <th scope="row">
-                    <a href={`/console/permissions/${id}`}>
-                      <RequestTitle title={title} otherwise={resource} />
-                    </a>
-                  </th>
-                  <td>
-                    <Written
-                      text={
-                        limitTexts(granted_scope ?? scope)
-                          .map(([name, value]) => `${name} ${value}`)
-                          .join(', ') || '–'
-                      }
-                    />
-                  </td>
-                  <td>
-                    <Badge state={status} />
-                  </td>
-                  <td>{by ? <Named id={by} names={names} /> : '–'}</td>
-                  <td>
-                    <Time at={created_at} />
-                  </td>
-                </tr>
-              );
-            },
-          )}
+          {permissions.map((permission) => {
+            const { id, title, resource, scope, granted_scope, status, decided_by, policy_id, created_at } = permission;
+            const by = policy_id ?? decided_by;
+            const limits = limitTexts(granted_scope ?? scope).map(([name, value]) => `${name} ${value}`);
+            return (
+              <tr>
+                <th scope="row">
+                  <a href={`/console/permissions/${id}`}>
+                    <RequestTitle title={title} otherwise={resource} />
+                  </a>
+                </th>
+                <td>
+                  <Written text={shorten(limits.join(', ') || '–', MAX_IN_LIST)} />
+                </td>
+                <td>
+                  <Badge state={status} label={isWithdrawn(permission) ? 'withdrawn' : status} />
+                </td>
+                <td>{by ? <Named id={by} names={names} /> : '–'}</td>
+                <td>
+                  <Time at={created_at} />
+                </td>
+              </tr>
+            );
+          })}
         </Table>
       )}
     </section>

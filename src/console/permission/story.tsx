@@ -55,8 +55,7 @@ export function Story({ entries, names, current }: StoryProps) {
                   {details.decided_by !== null && (
                     <>
                       {' '}
-                      by {details.decided_by.startsWith('policy_') && 'the policy '}
-                      <Named id={details.decided_by} names={names} />
+                      by <By id={details.decided_by} names={names} />
                     </>
                   )}
                   <Reason text={details.votes ? null : details.decision_reason} />{' '}
@@ -73,6 +72,11 @@ export function Story({ entries, names, current }: StoryProps) {
       </ol>
     </section>
   );
+}
+
+function By({ id, names }: { id: string; names: Names }) {
+  const name = <Named id={id} names={names} />;
+  return id.startsWith('policy_') ? <>the policy “{name}”</> : name;
 }
 
 function Reason({ text }: { text: string | null }) {
