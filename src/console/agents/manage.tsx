@@ -97,7 +97,10 @@ export function Manage({ agent, names, owners, refused }: ManageProps) {
             required
             hint={
               <>
-                Type <Written text={visibleText(name)} />
+                Type{' '}
+                <strong>
+                  <Written text={visibleText(name)} />
+                </strong>
               </>
             }
             refusal={deletion?.refusal}

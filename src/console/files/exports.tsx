@@ -51,11 +51,13 @@ export async function showExports(c: ConsoleContext): Promise<Response> {
         </Empty>
       ) : (
         <>
-          <p class="soft">
-            Files with entries of the audit log. Each can be downloaded for 24 hours, unless an agent in it is deleted
-            before.
-          </p>
-          {start}
+          <div class="bar">
+            <p class="soft">
+              Files with entries of the audit log. Each can be downloaded for 24 hours, unless an agent in it is deleted
+              before.
+            </p>
+            {start}
+          </div>
           {list}
           <NextPage page={page} address={address} />
           <HowToVerify />

@@ -42,11 +42,13 @@ export async function showReports(c: ConsoleContext): Promise<Response> {
         </Empty>
       ) : (
         <>
-          <p class="soft">
-            Evidence for an auditor, for the controls of a framework. Each can be downloaded for 24 hours, unless an
-            agent in it is deleted before.
-          </p>
-          {start}
+          <div class="bar">
+            <p class="soft">
+              Evidence for an auditor, for the controls of a framework. Each can be downloaded for 24 hours, unless an
+              agent in it is deleted before.
+            </p>
+            {start}
+          </div>
           {list}
           <NextPage page={page} address={address} />
           <HowToVerify />

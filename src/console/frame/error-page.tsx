@@ -38,6 +38,7 @@ export async function answerConsoleError(error: Error, c: HonoContext<AppEnv>): 
 const TITLES: Record<string, string> = {
   insufficient_scope: 'You may not do this',
   invalid_request: 'This does not work',
+  rate_limited: 'Too many requests',
 };
 
 interface ProblemDocument {
@@ -61,11 +62,13 @@ function wayOut(c: HonoContext<AppEnv>): WayOut {
   return { path, label: path === '/console' ? 'Back to the inbox' : `Go to ${name}` };
 }
 
-function Explanation({ detail, errors, headers, way }: ProblemDocument & { headers: Headers; way: WayOut }) {
+function Explanation({ code, detail, errors, headers, way }: ProblemDocument & { headers: Headers; way: WayOut }) {
   const seconds = headers.get('Retry-After');
   return (
     <>
-      <p>{errors ? 'Nothing was changed, because the address or the form has mistakes:' : detail}</p>
+      {code !== 'rate_limited' && (
+        <p>{errors ? 'Nothing was changed, because the address or the form has mistakes:' : detail}</p>
+      )}
       {errors && (
         <ul class="faults">
           {errors.map(({ path, message }) => (
