@@ -78,7 +78,7 @@ function Explanation({ code, detail, errors, headers, way }: ProblemDocument & {
           ))}
         </ul>
       )}
-      {seconds !== null && <p>Try again in {seconds} seconds.</p>}
+      {Number(seconds) > 1 && <p>Try again in {seconds} seconds.</p>}
       <p class="actions">
         <a class="button" href={way.path}>
           {way.label}
