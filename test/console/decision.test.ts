@@ -63,6 +63,18 @@ describe('the decision card', () => {
     expect(page.cost.trips).toBeLessThanOrEqual(2);
   });
 
+  it('shows every number exactly, with its thousands grouped', async () => {
+    const { agent, browser } = await open();
+    const scope = { amount: 1840.5, change: -1234567, factor: 1e-25, rows: 123 };
+    const { id } = await agent.request({ action: 'mail.send', resource: 'mail:a', scope });
+    const text = readText((await browser.get(`/console/permissions/${id}`)).text);
+    for (const part of ['amount 1,840.5', 'change -1,234,567', 'factor 1e-25', 'rows 123'])
+      expect(text).toContain(part);
+    // The request has no title: its action and resource are said once.
+    expect(text.match(/mail\.send on mail:a/g)).toHaveLength(1);
+    expect(text).toContain('From Mail assistant');
+  });
+
   it('shows texts of an agent as text, with the characters that one cannot see marked', async () => {
     const evil = '<script>alert(1)</script>"><img src=x onerror=alert(1)> \u202Egnp.exe\u2066';
     const { agent, browser } = await open();

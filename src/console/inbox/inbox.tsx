@@ -138,7 +138,7 @@ async function showDecided(c: ConsoleContext, status: PermissionStatus): Promise
         <Views current={status} address={address} />
         <AgentFilter address={address} names={names} current={filters.agent_id} />
         {page.data.length === 0 ? (
-          <Empty title={`No request is ${status}.`} />
+          <Empty title={`No request ${filters.agent_id ? 'of this agent ' : ''}is ${status}.`} />
         ) : (
           <ul class="requests">
             {page.data.map((permission) => (

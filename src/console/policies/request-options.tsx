@@ -24,7 +24,7 @@ export function RequestNotice({ request: { row } }: { request: SourceRequest }) 
         <a href={`/console/permissions/${row.id}`}>
           <RequestTitle title={row.title} otherwise={`${row.action} on ${row.resource}`} />
         </a>
-        : with its action, resource and agent{isLimited && ', and its limits or lower ones'}.
+        , with its action, resource and agent{isLimited && ', and its limits or lower ones'}.
       </p>
       {!isLimited && (
         <p class="notice waiting">
