@@ -63,6 +63,18 @@ describe('the decision card', () => {
     expect(page.cost.trips).toBeLessThanOrEqual(2);
   });
 
+  it('shows every number exactly, with its thousands grouped', async () => {
+    const { agent, browser } = await open();
+    const scope = { amount: 1840.5, change: -1234567, factor: 1e-25, rows: 123 };
+    const { id } = await agent.request({ action: 'mail.send', resource: 'mail:a', scope });
+    const text = readText((await browser.get(`/console/permissions/${id}`)).text);
+    for (const part of ['amount 1,840.5', 'change -1,234,567', 'factor 1e-25', 'rows 123'])
+      expect(text).toContain(part);
+    // The request has no title: its action and resource are said once.
+    expect(text.match(/mail\.send on mail:a/g)).toHaveLength(1);
+    expect(text).toContain('From Mail assistant');
+  });
+
   it('shows texts of an agent as text, with the characters that one cannot see marked', async () => {
     const evil = '<script>alert(1)</script>"><img src=x onerror=alert(1)> \u202Egnp.exe\u2066';
     const { agent, browser } = await open();
@@ -145,11 +157,11 @@ describe('the decision card', () => {
     for (const sweep of [() => {}, () => world.sweep()]) {
       await sweep();
       const expired = readText((await browser.get(path)).text);
-      expect(expired).toContain('Expired Nobody decided in time: until');
+      expect(expired).toContain('Expired Nobody decided by');
       expect(expired).toContain('Nothing was granted.');
       expect(expired).not.toContain('What the agent says it will do');
       const other = readText((await browser.get(`/console/permissions/${withdrawn.id}`)).text);
-      expect(other).toContain('Withdrawn The agent took its request back:');
+      expect(other).toContain('Withdrawn The agent took its request back on');
     }
   });
 
@@ -207,9 +219,9 @@ describe('a decision', () => {
   });
 
   it.each([
-    ['a higher number', { 'limit-0': '251' }, 'scope.max_amount must be a number of at most the requested 250'],
-    ['a text', { 'limit-0': 'much' }, 'scope.max_amount must be a number'],
-    ['an empty list', { 'limit-2-shown': '1' }, 'scope.recipients must be a list of some of the requested members'],
+    ['a higher number', { 'limit-0': '251' }, 'max_amount must be a number of at most the requested 250'],
+    ['a text', { 'limit-0': 'much' }, 'max_amount must be a number'],
+    ['an empty list', { 'limit-2-shown': '1' }, 'recipients must be a list of some of the requested members'],
     ['more uses', { max_uses: '4' }, 'max_uses must be at most the requested 3'],
     ['no number of uses', { max_uses: '' }, 'max_uses must be a whole number'],
     ['a long reason', { reason: 'x'.repeat(1_001) }, 'reason must be 0 to 1000 characters long'],

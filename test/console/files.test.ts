@@ -293,7 +293,7 @@ describe('the webhooks of the console', () => {
     world.internet.on(slow.host, answers(503));
     await send(browser, `/console/webhooks/${slow.id}/test`);
     await world.deliver();
-    expect((await browser.get('/console/webhooks')).text).toContain('1 delivery is tried again');
+    expect((await browser.get('/console/webhooks')).text).toContain('1 delivery will be tried again');
     world.internet.on(webhook.host, () => new Response(HOSTILE, { status: 410 }));
     const again = (await send(browser, `${delivery}/redeliver`)).headers.get('Location') ?? '';
     expect(again).not.toBe(delivery);

@@ -66,16 +66,16 @@ it('says why a request is in the inbox, and counts only what the reader may deci
   const [ada, grace, admin] = people;
   const { id } = await agent.request();
   expect(readText((await ada.browser.get('/console')).text)).toContain(
-    'Your role reviews for People decide 0 of 2 approvals',
+    'Your role reviews for “People decide” 0 of 2 approvals',
   );
   await ada.browser.submit(`/console/permissions/${id}/decide`, { decision: 'approve' });
   const after = await ada.browser.get('/console');
-  expect(readText(after.text)).toContain('You approved. Policy People decide 1 of 2 approvals');
+  expect(readText(after.text)).toContain('You approved. Policy “People decide” 1 of 2 approvals');
   expect(after.text).toContain('<title>Inbox');
   expect((await grace.browser.get('/console')).text).toContain('<title>(1) Inbox');
   const others = readText((await admin.browser.get('/console')).text);
   expect(others).toContain('None of these waits for you.');
-  expect(others).toContain('Others review. Policy People decide');
+  expect(others).toContain('Others review. Policy “People decide”');
 });
 
 it('shows the ended requests by state, with who decided, and filters by agent', async () => {

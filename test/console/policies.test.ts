@@ -169,10 +169,10 @@ describe('the simulation', () => {
     const page = await ask('{"n": 3}');
     expect([page.status, page.cost.trips]).toEqual([200, 2]);
     expect(plain(page)).toContain(
-      'It would wait for reviewers. So says People <b>. 1 of 1 reviewer has to approve. Also applying, but weighed later: Small mailings',
+      'It would wait for reviewers. The policy People <b> decides. 1 of 1 reviewer has to approve. Also applying, but weighed later: Small mailings',
     );
     await account.must(200, 'PUT', `/v1/policies/${review.id}`, { is_active: false });
-    expect(plain(await ask('{"n": 3}'))).toContain('It would be approved at once. So says Small mailings.');
+    expect(plain(await ask('{"n": 3}'))).toContain('It would be approved at once. The policy Small mailings decides.');
     expect(plain(await ask('{"n": 6}'))).toContain('No policy applies');
     expect(plain(await ask(''))).toContain('No policy applies');
     const refused = await ask('{"n": ', 'email');
@@ -361,7 +361,7 @@ describe('the form for a new policy', () => {
     expect([tried.status, tried.cost.trips, tried.cost.written]).toEqual([200, 2, 0]);
     expect(plain(tried)).toContain('Of the 4 requests of the last 30 days, this policy alone would');
     expect(plain(tried)).toMatch(/approve ?3 ?deny ?0 ?send to reviewers ?0 ?leave alone ?1/);
-    expect(plain(tried)).toContain('1 of these was decided the same way, 1 otherwise, and 1 had no decision.');
+    expect(plain(tried)).toContain('1 of these was decided the same way, 1 differently, and 1 had no decision.');
     expect(tried.text).toContain(`href="/console/permissions/${denied}"`);
     expect(tried.text).not.toContain('<script>alert');
     expect(await fieldsOf(tried)).toContainEqual(['condition_value', '5']);
@@ -569,7 +569,7 @@ describe('the page of a policy', () => {
     const fields = await fieldsOf(await browser.get(`/console/policies/${id}`));
     const tried = await send(browser, `/console/policies/${id}`, withFields(fields, { effect: 'deny', do: 'try' }));
     expect([tried.status, tried.cost.trips, tried.cost.written]).toEqual([200, 2, 0]);
-    expect(plain(tried)).toContain('0 of these were decided the same way, 1 otherwise.');
+    expect(plain(tried)).toContain('0 of these were decided the same way, 1 differently.');
   });
 
   it('switches the policy off and on, unless too few reviewers are left, and deletes it', async () => {

@@ -108,7 +108,7 @@ describe('a sign-in with a user token', () => {
     expect(place(decided)).toEqual([303, `/console/permissions/${free.id}`]);
     const [entry] = (await account.log(`&permission_id=${free.id}&event_type=approve`)) as Json[];
     expect(entry.details).toMatchObject({ decided_by: account.id, decided_via: 'console' });
-    expect((await browser.get(`/console/permissions/${free.id}`)).text).toContain('A token of the account');
+    expect((await browser.get(`/console/permissions/${free.id}`)).text).toContain('>a token of the account<');
     const me = await browser.get('/console/me');
     expect([me.status, me.cost.trips]).toEqual([200, 2]);
     for (const text of ['as none of its members', 'Passkeys belong to members']) expect(me.text).toContain(text);

@@ -49,7 +49,7 @@ export function Manage({ agent, owners, refused }: ManageProps) {
         />
       </div>
       <details open={refused?.form === 'edit'}>
-        <summary>Edit name, description and owner</summary>
+        <summary>Edit the agent</summary>
         <Form action={path} refusal={refusalAt(refused, 'edit')}>
           <ShownState updatedAt={agent.updated_at} />
           <AgentFields {...editProps(agent, usePage().names, owners)} />
@@ -82,7 +82,12 @@ export function Manage({ agent, owners, refused }: ManageProps) {
             name="confirmation"
             autocomplete="off"
             required
-            hint={['Type ', <Written text={visibleText(name)} />]}
+            hint={[
+              'Type ',
+              <strong>
+                <Written text={visibleText(name)} />
+              </strong>,
+            ]}
           />
           <Submit label="Delete the agent" kind="danger" />
         </Form>

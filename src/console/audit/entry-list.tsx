@@ -1,6 +1,8 @@
 import { type AuditEntry, detailsOf } from '../../audit/entry';
+import { shorten } from '../../lib/text';
 import { Table } from '../parts/blocks';
 import { Badge, Code, Named, Time, Written } from '../parts/inline';
+import { MAX_IN_LIST } from '../parts/request';
 import { auditAddress, type Filters, isNarrowed } from './filters';
 import { Decider, EVENT_NAMES } from './words';
 
@@ -47,8 +49,8 @@ export function EntryList({ entries, filters }: { entries: AuditEntry[]; filters
                   <Code text={details.action} />
                 </a>
               </td>
-              <td>
-                <Written text={details.resource} />
+              <td class="resource">
+                <Written text={shorten(details.resource, MAX_IN_LIST)} />
               </td>
               <td>{details.decided_by ? <Decider id={details.decided_by} /> : '–'}</td>
             </tr>

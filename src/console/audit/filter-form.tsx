@@ -78,7 +78,12 @@ export function ActiveFilters({ filters }: { filters: Filters }) {
   const { agent_id, event_type, action, permission_id, start_date, end_date } = filters;
   const active = [
     agent_id && (['agent_id', 'Agent', <Named id={agent_id} />] as const),
-    event_type && (['event_type', 'Event', <Code text={event_type} />] as const),
+    event_type &&
+      ([
+        'event_type',
+        'Event',
+        EVENT_NAMES[event_type as keyof typeof EVENT_NAMES] ?? <Code text={event_type} />,
+      ] as const),
     action && (['action', 'Action', <Code text={action} />] as const),
     permission_id && (['permission_id', 'Request', <Code text={permission_id} />] as const),
     start_date && (['start_date', 'From', timeText(start_date, 'start_date')] as const),

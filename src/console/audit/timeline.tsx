@@ -66,7 +66,7 @@ export function Timeline({ span, histogram, filters, now, kept }: TimelineProps)
       </div>
       <Chart span={span} bars={bars} />
       <p class="soft">
-        A bar is {stepText(step)}; times are in UTC. Click on a bar to see its entries
+        Each bar is {stepText(step)}; times are in UTC. Click on a bar to see its entries
         <span data-with-script hidden>
           , or drag over several
         </span>

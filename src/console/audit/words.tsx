@@ -17,7 +17,13 @@ export function EntryInWords({ entry }: { entry: AuditEntry }) {
   const { agent_id, event_type } = entry;
   const { action, resource, decided_by, expired } = detailsOf(entry);
   const agent = <Named id={agent_id} />;
-  const by = decided_by ? <Decider id={decided_by} /> : 'The service';
+  const by = !decided_by ? (
+    'The service'
+  ) : decided_by.startsWith('user_') ? (
+    'A token of the account'
+  ) : (
+    <Decider id={decided_by} />
+  );
   const what = [<Code text={action} />, ' on ', <Written text={resource} />];
   const expiry = {
     withdrawn: [agent, ' withdrew its request for ', what],
@@ -37,10 +43,6 @@ export function EntryInWords({ entry }: { entry: AuditEntry }) {
 
 /** Who decided: a person, a policy, the agent itself, or a token of the account. */
 export function Decider({ id }: { id: string }) {
-  return (
-    <>
-      {id.startsWith('policy_') && 'Policy '}
-      <Named id={id} />
-    </>
-  );
+  const name = <Named id={id} />;
+  return id.startsWith('policy_') ? <>Policy “{name}”</> : name;
 }

@@ -92,8 +92,10 @@ export function sendFiles(c: ConsoleContext, { title, page, files, names, ...tex
         </Empty>
       ) : (
         <>
-          <p class="soft">{about}</p>
-          {start}
+          <div class="bar">
+            <p class="soft">{about}</p>
+            {start}
+          </div>
           {list}
           <NextPage page={page} address={address} />
           {howToVerify}

@@ -19,7 +19,7 @@ export async function answerConsoleError(error: Error, c: HonoContext<AppEnv>): 
   const problem = (await answer.json()) as ProblemDocument;
   const kept = await readKept(c, problem);
   const page = sendPage(c as unknown as ConsoleContext, {
-    title: kept ? 'Not sent yet' : problem.title,
+    title: kept ? 'Not sent yet' : (TITLES[problem.code] ?? problem.title),
     isNarrow: true,
     status: answer.status,
     children: kept ? (
@@ -32,6 +32,13 @@ export async function answerConsoleError(error: Error, c: HonoContext<AppEnv>): 
   if (retryAfter !== null) page.headers.set('Retry-After', retryAfter);
   return page;
 }
+
+/** What people read where the title of the problem is meant for programs. */
+const TITLES: Record<string, string> = {
+  insufficient_scope: 'You may not do this',
+  invalid_request: 'This does not work',
+  rate_limited: 'Too many requests',
+};
 
 interface ProblemDocument {
   title: string;
@@ -48,11 +55,13 @@ function wayOut(c: HonoContext<AppEnv>): Child {
   return <LinkButton href={path} label={path === '/console' ? 'Back to the inbox' : `Go to ${name}`} />;
 }
 
-function Explanation({ detail, errors, headers, way }: ProblemDocument & { headers: Headers; way: Child }) {
+function Explanation({ code, detail, errors, headers, way }: ProblemDocument & { headers: Headers; way: Child }) {
   const seconds = headers.get('Retry-After');
   return (
     <>
-      <p>{detail}</p>
+      {code !== 'rate_limited' && (
+        <p>{errors ? 'Nothing was changed, because the address or the form has mistakes:' : detail}</p>
+      )}
       {errors && (
         <ul class="faults">
           {errors.map(({ path, message }) => (
@@ -62,7 +71,7 @@ function Explanation({ detail, errors, headers, way }: ProblemDocument & { heade
           ))}
         </ul>
       )}
-      {seconds !== null && <p>Try again in {seconds} seconds.</p>}
+      {Number(seconds) > 1 && <p>Try again in {seconds} seconds.</p>}
       <p class="actions">{way}</p>
     </>
   );
@@ -120,7 +129,8 @@ function pageOfDecision(url: string): string | undefined {
 function SendAgain({ problem, url, kept: { fields, sender, isForeign } }: SendAgainProps) {
   const isSignedOut = problem.code === 'unauthorized';
   const request = pageOfDecision(url);
-  const shown = fields.filter(([name]) => (request === undefined ? !UNTYPED.includes(name) : name === 'reason'));
+  const typed = fields.filter(([, value]) => value !== '');
+  const shown = typed.filter(([name]) => (request === undefined ? !UNTYPED.includes(name) : name === 'reason'));
   return (
     <>
       <p>

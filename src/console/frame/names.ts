@@ -35,7 +35,7 @@ export async function loadNames(context: UserContext, kinds: readonly Kind[]): P
   const people = [...(members?.data ?? []), ...(removed?.data ?? [])];
   const named = [...(agents?.data ?? []), ...(policies?.data ?? [])];
   return new Map([
-    [principal.account.id, 'A token of the account'],
+    [principal.account.id, 'a token of the account'],
     ...people.map(({ id, name, email }): [string, string] => [id, name ?? email ?? id]),
     ...named.map(({ id, name }): [string, string] => [id, name]),
   ]);

@@ -11,7 +11,7 @@ import { Empty, NextPage, PAGE_SIZE, Tabs, withParameters } from '../parts/block
 import { Form, ListFilter, TextField } from '../parts/form';
 import { Named, Time } from '../parts/inline';
 import { Live } from '../parts/live';
-import { RequestRow } from '../parts/request';
+import { isWithdrawn, RequestRow } from '../parts/request';
 import { type ConsoleContext, requireScopes } from '../session/access';
 import { Keys } from './keys';
 import { WaitingList } from './waiting-list';
@@ -98,13 +98,14 @@ function inboxTitle(count: string): string {
 
 async function showDecided(c: ConsoleContext, status: PermissionStatus): Promise<Response> {
   const { context } = c.var.signedIn;
+  const filters = readFilters(c);
   const [page, names] = await Promise.all([
-    listPermissions(context, { limit: PAGE_SIZE, status, ...readFilters(c) }),
+    listPermissions(context, { limit: PAGE_SIZE, status, ...filters }),
     loadNames(context, ['people', 'agents', 'policies']),
   ]);
   const list =
     page.data.length === 0 ? (
-      <Empty title={`No request is ${status}.`} />
+      <Empty title={`No request ${filters.agent_id ? 'of this agent ' : ''}is ${status}.`} />
     ) : (
       <ul class="requests">
         {page.data.map((permission) => (
@@ -118,12 +119,12 @@ async function showDecided(c: ConsoleContext, status: PermissionStatus): Promise
 
 /** A request that has ended: what it was, who decided, and when. */
 function DecidedRow({ permission }: { permission: Permission }) {
-  const { agent_id, decided_by, policy_id, decided_at, expires_at } = permission;
+  const { agent_id, decided_by, policy_id, decided_at, updated_at, expires_at } = permission;
   const by = policy_id ?? decided_by;
   return (
     <RequestRow request={permission} agent={<Named id={agent_id} />}>
-      {by && ['by ', <Named id={by} />, ', ']}
-      <Time at={decided_at ?? expires_at} />
+      {by && ['by ', policy_id && 'the policy “', <Named id={by} />, policy_id && '”', ', ']}
+      <Time at={decided_at ?? (isWithdrawn(permission) ? updated_at : expires_at)} />
     </RequestRow>
   );
 }
@@ -174,7 +175,15 @@ function AgentFilter({ address, current }: { address: URL; current: string | und
 }
 
 function Nothing({ isFiltered }: { isFiltered: boolean }) {
-  if (isFiltered) return <Empty title="Nothing waits here." />;
+  if (isFiltered) {
+    return (
+      <Empty title="Nothing waits here.">
+        <p>
+          <a href="/console">Show everything that waits</a>
+        </p>
+      </Empty>
+    );
+  }
   if (agentsOf(usePage().names).length === 0) return <FirstSteps />;
   return (
     <Empty title="Nothing waits for a decision.">

@@ -68,13 +68,19 @@ function WaitingRow({ request, member }: WaitingRowProps) {
       )}
       <div class="what">
         <a href={address}>
-          <RequestTitle title={title} otherwise={action} />
+          <RequestTitle title={title} otherwise={`${action} on ${resource}`} />
         </a>
         <p class="soft">
+          {title === null && 'From '}
           <strong>
             <Written text={shorten(agentName, MAX_IN_LIST)} />
-          </strong>{' '}
-          asks for <Code text={action} /> on <Written text={shorten(resource, MAX_IN_LIST)} />
+          </strong>
+          {title !== null && (
+            <>
+              {' '}
+              asks for <Code text={action} /> on <Written text={shorten(resource, MAX_IN_LIST)} />
+            </>
+          )}
         </p>
         <ul class="amounts">
           {limitTexts(scope)
@@ -123,7 +129,7 @@ function Why({ request: { permission, standing }, member }: Pick<WaitingRowProps
   if (!review) return <>Anybody who may decide</>;
   const approvals = (review.votes ?? []).filter(({ decision }) => decision === 'approve').length;
   const progress = review.approvals_required > 1 && `${approvals} of ${review.approvals_required} approvals`;
-  const policy = review.policy_id && <Named id={review.policy_id} />;
+  const policy = review.policy_id && ['“', <Named id={review.policy_id} />, '”'];
   const reason = {
     decide: member && review.members?.includes(member) ? 'You are named by' : 'Your role reviews for',
     approved: 'You approved. Policy',

@@ -134,7 +134,7 @@ function sendNewToken(c: ConsoleContext, checked: readonly string[], refusal?: R
             </div>
           ))}
         </div>
-        <p class="hint">It never may do more than you may yourself.</p>
+        <p class="hint">It can never do more than you.</p>
       </FieldGroup>
       <SelectField label="Expires" name="lifetime" path="expires_at" value="90" options={LIFETIMES} />
       <Submit label="Make a user token" cancel="/console/me" />

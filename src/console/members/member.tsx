@@ -88,7 +88,7 @@ function Who({ member }: { member: MemberDetails }) {
         facts={[
           email !== null && ['E-mail', <Written text={email} />],
           ['Role', [role, ' ', <small>{ROLE_SUMMARIES[role]}</small>]],
-          status !== 'removed' && ['Signs in with', signInWords(member)],
+          (status === 'active' || status === 'suspended') && ['Signs in with', signInWords(member)],
           ['Last seen', last_seen_at === null ? 'never' : <TimeSince at={last_seen_at} />],
           ['Invited', <Time at={created_at} />],
           status === 'removed' && ['Removed', <Time at={updated_at} />],

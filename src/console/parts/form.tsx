@@ -1,6 +1,7 @@
 import { type Child, createContext, useContext } from 'hono/jsx';
 import type { Refusal } from '../frame/form';
 import { CsrfField, OnceField } from '../frame/page';
+import { LinkButton } from './blocks';
 import { visibleText } from './inline';
 
 const RefusalContext = createContext<Refusal | undefined>(undefined);
@@ -285,7 +286,7 @@ export function Submit({ label, kind, cancel }: SubmitProps) {
       <button type="submit" class={kind}>
         {label}
       </button>
-      {cancel !== undefined && <a href={cancel}>Cancel</a>}
+      {cancel !== undefined && <LinkButton href={cancel} label="Cancel" kind="quiet" />}
     </p>
   );
 }

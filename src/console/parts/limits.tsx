@@ -20,11 +20,16 @@ export function limitsText(scope: JsonObject): string {
 export function valueText(value: Json | undefined): string {
   if (value === undefined) return '–';
   if (typeof value === 'string') return quoteIfAmbiguous(value);
-  if (typeof value === 'number') return value.toLocaleString('en', { maximumFractionDigits: 20 });
+  if (typeof value === 'number') return groupThousands(value);
   if (Array.isArray(value) && value.every((member) => typeof member !== 'object')) {
     return value.map((member) => valueText(member)).join(', ');
   }
   return JSON.stringify(value);
+}
+
+/** A number as its JSON has it, never rounded, with the thousands grouped: `1,840.5`. */
+function groupThousands(value: number): string {
+  return String(value).replace(/^-?\d+/, (whole) => whole.replace(/\B(?=(\d{3})+$)/g, ','));
 }
 
 /** A text as it is; in quotes if it could be taken for a number, for another value, or for several texts. */

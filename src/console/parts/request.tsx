@@ -25,21 +25,34 @@ interface RequestRowProps {
   children: Child;
 }
 
+/** Whether the agent took the request back: it ended undecided before it expired. */
+export function isWithdrawn({ status, created_at, updated_at, expires_at }: Permission): boolean {
+  return status === 'expired' && created_at < updated_at && updated_at < expires_at;
+}
+
 /** A request as a line of a list, with a link to its page. */
-export function RequestRow({ request: { id, title, action, resource, status }, agent, children }: RequestRowProps) {
+export function RequestRow({ request, agent, children }: RequestRowProps) {
+  const { id, title, action, resource, status } = request;
   return (
     <li class="request" data-row>
       <div class="what">
         <a href={`/console/permissions/${id}`}>
-          <RequestTitle title={title} otherwise={action} />
+          <RequestTitle title={title} otherwise={`${action} on ${resource}`} />
         </a>
-        <p class="soft">
-          {agent && <>{agent} · </>}
-          <Code text={action} /> on <Written text={resource} />
-        </p>
+        {(agent || title !== null) && (
+          <p class="soft">
+            {agent}
+            {agent && title !== null && ' · '}
+            {title !== null && (
+              <>
+                <Code text={action} /> on <Written text={resource} />
+              </>
+            )}
+          </p>
+        )}
       </div>
       <div class="side">
-        <Badge state={status} />
+        <Badge state={status} label={isWithdrawn(request) ? 'withdrawn' : status} />
         <p class="soft">{children}</p>
       </div>
     </li>

@@ -95,6 +95,7 @@ export async function sendCard(
   const agentName = names.get(agent_id) ?? agent_id;
   const mayDecide = principal.scopes.includes('permissions:decide');
   const standing = standingOf(row.review, loaded.voter?.[0], principal.member?.id);
+  const isWithdrawn = row.status === 'expired' && row.updatedAt < row.expiresAt;
   const title = permission.title ?? `${action} on ${resource}`;
 
   return sendPage(c, {
@@ -111,16 +112,22 @@ export async function sendCard(
       <>
         <div class="card-top">
           <p>
+            {permission.title === null && 'From '}
             <strong>
               <WrittenLink href={`/console/agents/${agent_id}`} text={agentName} />
-            </strong>{' '}
-            asks for <Code text={action} /> on{' '}
-            <strong>
-              <Written text={resource} />
             </strong>
+            {permission.title !== null && (
+              <>
+                {' '}
+                asks for <Code text={action} /> on{' '}
+                <strong>
+                  <Written text={resource} />
+                </strong>
+              </>
+            )}
           </p>
           <p class="actions">
-            <Badge state={permission.status} />
+            <Badge state={permission.status} label={isWithdrawn ? 'withdrawn' : permission.status} />
             {isPending && (
               <span>
                 <TimeLeft until={permission.expires_at} /> to decide
@@ -173,7 +180,7 @@ export async function sendCard(
             ) : (
               <Outcome
                 {...{ permission, refusal: refused?.refusal, next: mayDecide ? next.data[0] : undefined }}
-                isWithdrawn={row.status === 'expired' && row.updatedAt < row.expiresAt}
+                isWithdrawn={isWithdrawn}
               />
             )}
             {maySeePolicies && (

@@ -153,7 +153,7 @@ function Panel({ refusal, children }: { refusal: Refusal | undefined; children: 
             <ul>
               {[...refusal.faults].map(([path, message]) => (
                 <li>
-                  <Written text={`${path} ${message}`} />
+                  <Written text={`${path.replace(/^scope\./, '')} ${message}.`} />
                 </li>
               ))}
             </ul>

@@ -113,6 +113,7 @@ function LimitInput({ field, typed }: { field: LimitField; typed: Form | undefin
       <TextField
         label={label}
         name={field.name}
+        path={`scope.${field.path.join('.')}`}
         type="number"
         step="any"
         max={field.value}

@@ -32,8 +32,8 @@ export function Outcome({ permission, isWithdrawn, refusal, next }: OutcomeProps
       {status === 'expired' && (
         <p>
           {isWithdrawn
-            ? ['The agent took its request back: ', <Time at={updated_at} />, '.']
-            : ['Nobody decided in time: until ', <Time at={expires_at} />, '.']}{' '}
+            ? ['The agent took its request back on ', <Time at={updated_at} />, '.']
+            : ['Nobody decided by ', <Time at={expires_at} />, '.']}{' '}
           The agent may not do it.
         </p>
       )}
@@ -63,7 +63,11 @@ export function Outcome({ permission, isWithdrawn, refusal, next }: OutcomeProps
         <p class="actions">
           <a class="button" href={`/console/permissions/${next.permission.id}`} data-next autofocus>
             <span>
-              Next: <RequestTitle title={next.permission.title} otherwise={next.permission.action} />
+              Next:{' '}
+              <RequestTitle
+                title={next.permission.title}
+                otherwise={`${next.permission.action} on ${next.permission.resource}`}
+              />
             </span>
           </a>
         </p>

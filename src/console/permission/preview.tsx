@@ -15,7 +15,7 @@ export function PreviewCard({ preview }: { preview: Preview }) {
     <section class="card" aria-labelledby="preview-title">
       <div class="bar">
         <h2 id="preview-title">What the agent says it will do</h2>
-        <span class="badge neutral">The agent’s own words</span>
+        <span class="badge neutral">Nobody checked it</span>
       </div>
       {summary && <WrittenText text={summary} label="Summary" />}
       {fields.length > 0 && (

@@ -1,8 +1,9 @@
+import { shorten } from '../../lib/text';
 import type { Permission } from '../../permissions/permission';
 import { Section, Table } from '../parts/blocks';
 import { Badge, Named, Time, Written } from '../parts/inline';
 import { limitsText } from '../parts/limits';
-import { RequestTitle } from '../parts/request';
+import { isWithdrawn, MAX_IN_LIST, RequestTitle } from '../parts/request';
 
 /** What was decided about other requests of the same agent for the same action. */
 export function SimilarRequests({ permissions }: { permissions: Permission[] }) {
@@ -15,30 +16,29 @@ export function SimilarRequests({ permissions }: { permissions: Permission[] }) 
           caption="Other requests of this agent for this action"
           columns={['Request', 'Limits', 'Outcome', 'Decided by', 'Asked']}
         >
-          {permissions.map(
-            ({ id, title, resource, scope, granted_scope, status, decided_by, policy_id, created_at }) => {
-              const by = policy_id ?? decided_by;
-              return (
-                <tr>
-                  <th scope="row">
-                    <a href={`/console/permissions/${id}`}>
-                      <RequestTitle title={title} otherwise={resource} />
-                    </a>
-                  </th>
-                  <td>
-                    <Written text={limitsText(granted_scope ?? scope)} />
-                  </td>
-                  <td>
-                    <Badge state={status} />
-                  </td>
-                  <td>{by ? <Named id={by} /> : '–'}</td>
-                  <td>
-                    <Time at={created_at} />
-                  </td>
-                </tr>
-              );
-            },
-          )}
+          {permissions.map((permission) => {
+            const { id, title, resource, scope, granted_scope, status, decided_by, policy_id, created_at } = permission;
+            const by = policy_id ?? decided_by;
+            return (
+              <tr>
+                <th scope="row">
+                  <a href={`/console/permissions/${id}`}>
+                    <RequestTitle title={title} otherwise={resource} />
+                  </a>
+                </th>
+                <td>
+                  <Written text={shorten(limitsText(granted_scope ?? scope) || '–', MAX_IN_LIST)} />
+                </td>
+                <td>
+                  <Badge state={status} label={isWithdrawn(permission) ? 'withdrawn' : status} />
+                </td>
+                <td>{by ? <Named id={by} /> : '–'}</td>
+                <td>
+                  <Time at={created_at} />
+                </td>
+              </tr>
+            );
+          })}
         </Table>
       )}
     </Section>

@@ -47,7 +47,7 @@ export function Story({ entries, current }: { entries: AuditEntry[]; current?: I
                 <Time at={created_at} toSeconds />
                 <span>
                   {event_type === 'expire' && details.expired ? EXPIRIES[details.expired] : EVENTS[event_type]}
-                  {details.decided_by !== null && [' by ', <Named id={details.decided_by} />]}
+                  {details.decided_by !== null && [' by ', <By id={details.decided_by} />]}
                   {reasonText(details.votes ? null : details.decision_reason)}{' '}
                   {id === current ? (
                     `(this entry, #${sequence})`
@@ -62,6 +62,11 @@ export function Story({ entries, current }: { entries: AuditEntry[]; current?: I
       </ol>
     </Section>
   );
+}
+
+function By({ id }: { id: string }) {
+  const name = <Named id={id} />;
+  return id.startsWith('policy_') ? <>the policy “{name}”</> : name;
 }
 
 function reasonText(text: string | null): Child {

@@ -24,7 +24,7 @@ export function Votes({ review, row, standing }: { review: Review; row: Reviewed
       </p>
       {review.escalates_at && !review.escalated_at && row.status === 'pending' && (
         <p class="soft">
-          More people become reviewers: <Time at={review.escalates_at} />.
+          More people become reviewers on <Time at={review.escalates_at} />.
         </p>
       )}
       {review.short_of_reviewers && (

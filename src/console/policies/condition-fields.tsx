@@ -28,7 +28,7 @@ export function ConditionFields({ values, action, hasNewRow }: ConditionFieldsPr
           An approval with conditions applies only if each limit of the request has one here.{' '}
         </span>
         <span class="if-other">It also applies if the request lacks a limit that has a condition here. </span>
-        Without conditions it applies whatever the limits are. Write several values as EUR, USD.
+        Without conditions it applies whatever the limits are. Separate values with commas: EUR, USD.
       </p>
       <Fault text={useRefusal()?.faults.get('conditions')} />
       {rows.map((row, index) => (

@@ -59,7 +59,7 @@ export function PolicyFields(props: PolicyFieldsProps) {
             name="priority"
             type="number"
             value={values.priority}
-            hint="The highest decides, but any denial wins. Of equals, the review, then the oldest."
+            hint="The highest decides, but any denial wins. At equal priority, a review comes before an approval, then the oldest policy."
           />
           <CapField label="Token lifetime in seconds" name="token_ttl" value={values.token_ttl} />
           <CapField label="Uses of a token" name="max_uses" value={values.max_uses} />
@@ -123,7 +123,7 @@ function RequestFields({ values, action, hasNewRow }: PolicyFieldsProps) {
 
 /** A field with one pattern a line. What is wrong with a line shows at the field. */
 function PatternsField({ label, name, value, example }: Record<'label' | 'name' | 'value' | 'example', string>) {
-  const hint = ['One a line. ', <code>*</code>, ' stands for any text, as in ', <code>{example}</code>, '.'];
+  const hint = ['One per line. ', <code>*</code>, ' stands for any text, as in ', <code>{example}</code>, '.'];
   return <TextArea {...{ label, name, value, hint }} rows={3} spellcheck={false} />;
 }
 

@@ -20,11 +20,11 @@ export function RequestNotice({ request: { row } }: { request: SourceRequest }) 
   return (
     <>
       <p>
-        Filled in from{' '}
+        Filled in from the request{' '}
         <a href={`/console/permissions/${row.id}`}>
           <RequestTitle title={row.title} otherwise={`${row.action} on ${row.resource}`} />
         </a>
-        : its action, resource and agent{isLimited && ', and its limits with lower numbers too'}.
+        , with its action, resource and agent{isLimited && ', and its limits or lower ones'}.
       </p>
       {!isLimited && (
         <p class="notice waiting">

@@ -43,7 +43,7 @@ export async function showPolicies(c: PreloadedContext<typeof simulationInQuery>
           <Step
             number={2}
             title="Otherwise the first of these that applies decides"
-            hint="By priority; of equal ones a review before an approval, then the oldest."
+            hint="The highest priority comes first. At equal priority, a review comes before an approval, then the oldest policy."
             policies={others}
           />
           <section class="part">

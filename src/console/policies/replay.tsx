@@ -38,7 +38,7 @@ export function ReplayResult({ replay, days }: { replay: DetailedReplay; days: n
       {decided > 0 && (
         <p>
           {agrees} of these {agrees === 1 ? 'was' : 'were'} decided the same way,{' '}
-          {disagrees.length === 0 ? 'none otherwise' : <strong>{differing} otherwise</strong>}
+          {disagrees.length === 0 ? 'none differently' : <strong>{differing} differently</strong>}
           {rest > 0 && `, and ${rest} had no decision`}.
         </p>
       )}

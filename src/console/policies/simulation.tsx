@@ -94,7 +94,7 @@ function Answer({ answer: { decision, policy_id: decider, matched, reviewers, ap
     <div class={`notice ${tone}`} role="status">
       <p>
         <strong>{text}</strong>
-        {decider && [' So says ', <PolicyLink id={decider} />, '.']}
+        {decider && [' The policy ', <PolicyLink id={decider} />, ' decides.']}
       </p>
       {approvals !== undefined && reviewers !== undefined && (
         <p>

@@ -180,9 +180,14 @@ export const invitationRoutes = new Hono<AppEnv>()
     if (!found) {
       await limitAddress(c);
       const children = (
-        <p>
-          It was used already, has been replaced, or has expired. Ask an owner or admin of the account for a new one.
-        </p>
+        <>
+          <p>
+            It was used already, has been replaced, or has expired. Ask an owner or admin of the account for a new one.
+          </p>
+          <p>
+            If you have joined already, <a href="/console/sign-in">sign in</a>.
+          </p>
+        </>
       );
       return sendPage(c, { title: 'This invitation is over', isNarrow: true, status: 404, children });
     }

@@ -92,7 +92,7 @@ function Progress({ delivery, webhookMessageId }: { delivery: DeliveryDetail; we
                   <Time at={at} />
                 </th>
                 <td>{status_code ?? 'none'}</td>
-                <td>{error ?? 'Delivered'}</td>
+                <td class="sentence">{error ?? 'Delivered'}</td>
                 <td>{duration_ms.toLocaleString('en')} ms</td>
               </tr>
             ))}

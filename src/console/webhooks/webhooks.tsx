@@ -16,9 +16,7 @@ export async function showWebhooks(c: ConsoleContext): Promise<Response> {
     countRecentDeliveries(context),
   ]);
   const create = context.principal.scopes.includes('webhooks:write') && (
-    <p class="actions">
-      <LinkButton href="/console/webhooks/new" label="Create a webhook" />
-    </p>
+    <LinkButton href="/console/webhooks/new" label="Create a webhook" />
   );
   return sendPage(c, {
     title: 'Webhooks',
@@ -30,7 +28,10 @@ export async function showWebhooks(c: ConsoleContext): Promise<Response> {
         </Empty>
       ) : (
         <>
-          {create}
+          <div class="bar">
+            <p class="soft">Addresses to which Countersign sends a message when something happens.</p>
+            {create}
+          </div>
           <ul class="files">
             {data.map((webhook) => (
               <WebhookRow webhook={webhook} recent={recent.get(webhook.id)} />
@@ -77,7 +78,7 @@ export function WebhookState({ webhook: { is_active, disabled_reason } }: { webh
 const NONE: RecentDeliveries = { succeeded: 0, failed: 0, retried: 0 };
 
 function recentText({ succeeded, failed, retried }: RecentDeliveries = NONE): string {
-  const waiting = retried > 0 ? `${retried} ${retried === 1 ? 'delivery is' : 'deliveries are'} tried again` : null;
+  const waiting = retried > 0 ? `${retried} ${retried === 1 ? 'delivery' : 'deliveries'} will be tried again` : null;
   const ended = succeeded + failed;
   if (ended === 0) return waiting ?? 'Nothing was delivered yet';
   return [endedText(ended, failed), waiting].filter((text) => text !== null).join('; ');
