@@ -24,8 +24,8 @@ function purposeOf(member: MemberRef): string {
 }
 
 /**
- * Returns the options with which the browser makes a further passkey for the member who is signed in. They exclude every
- * passkey that the member has or had, also the removed ones.
+ * Returns the options with which the browser makes a further passkey for the member who is signed in. They exclude the
+ * passkeys that the member has: an authenticator whose passkey was removed can make a new one.
  * @throws Problem as {@link requireFresh}
  */
 async function getPasskeyOptions(signedIn: SignedIn) {
@@ -37,9 +37,10 @@ async function getPasskeyOptions(signedIn: SignedIn) {
     reader.load([selectPasskeys(reader, principal.account.number, member.id)]),
   ]);
   const name = me.member?.email ?? member.id;
+  const existing = rows.filter(({ removedAt }) => removedAt === null).map(({ id }) => id);
   const user = {
     ...{ shard: principal.shard, account: principal.account.id, member: member.id },
-    ...{ name, displayName: me.member?.name ?? name, existing: rows.map(({ id }) => id) },
+    ...{ name, displayName: me.member?.name ?? name, existing },
   };
   return creationOptions(context, purposeOf(member), user);
 }
