@@ -20,7 +20,7 @@ export async function runProgram(program: () => Promise<void>): Promise<void> {
 }
 
 /**
- * Runs a program whose signal is aborted when the process is told to stop.
+ * Runs a program. Its signal is aborted when the process is asked to stop.
  * @param stopped what is printed when it was stopped before its end
  */
 export async function runStoppable(program: (signal: AbortSignal) => Promise<void>, stopped: string): Promise<void> {
