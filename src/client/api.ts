@@ -456,9 +456,7 @@ export interface components {
      *       "resources": [
      *         "mailbox:*"
      *       ],
-     *       "agent_ids": [
-     *         "agent_01m7x1m1tre75vaz5yvpbmvt6m"
-     *       ],
+     *       "agent_ids": null,
      *       "conditions": {
      *         "max_recipients": {
      *           "max": 50
@@ -617,9 +615,7 @@ export interface components {
      *         "resources": [
      *           "mailbox:*"
      *         ],
-     *         "agent_ids": [
-     *           "agent_01m7x1m1tre75vaz5yvpbmvt6m"
-     *         ],
+     *         "agent_ids": null,
      *         "conditions": {
      *           "max_recipients": {
      *             "max": 50
@@ -1744,9 +1740,7 @@ export interface components {
      *       "resources": [
      *         "mailbox:*"
      *       ],
-     *       "agent_ids": [
-     *         "agent_01m7x1m1tre75vaz5yvpbmvt6m"
-     *       ],
+     *       "agent_ids": null,
      *       "conditions": {
      *         "max_recipients": {
      *           "max": 50

@@ -128,7 +128,7 @@ export const examplePolicyFields = {
   effect: 'approve',
   actions: ['email.*'],
   resources: ['mailbox:*'],
-  agent_ids: [exampleId('agent')],
+  agent_ids: null,
   conditions: { max_recipients: { max: 50 } },
   token_ttl: 300,
   max_uses: null,

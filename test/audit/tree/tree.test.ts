@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { TestBucket } from '../../support/bucket';
+import { depth } from '../../support/depth';
 import { failingCalls, MODES } from '../../support/failing-calls';
 import { FaultyDatabase } from '../../support/faults';
 import { rootOf } from '../../support/merkle';
@@ -518,7 +519,7 @@ describe('sealing', () => {
       const bucket = new TestBucket(1, 1_000);
       const { world } = await makeScene({ DB: outage.database(env.DB), FILES: outage.bucket(bucket.binding) });
       let written = 0;
-      for (let call = 1; call <= 8; call++) {
+      for (let call = 1; call <= 8; call += depth.runs(2, 1)) {
         const account = await world.account();
         await addEntries(account, 600);
         outage.before(call, () => deleteAccount(account));
