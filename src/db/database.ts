@@ -95,8 +95,8 @@ const inertClient = { prepare: () => null } as unknown as D1Database;
 const builder: DrizzleD1Database = drizzle(inertClient);
 
 /**
- * Prepares a query with placeholders: its SQL is built once, and each request only binds the values. Worth it where
- * every request runs the query, because building it takes Drizzle longer than anything else that the request does.
+ * Prepares a query with placeholders: Drizzle builds its SQL once, and each request only binds the values. It saves CPU time
+ * where every request runs the query.
  * @returns makes the query with the values of its placeholders, by name
  */
 export function prepareQuery<Q extends Query>(

@@ -68,14 +68,8 @@ function prepareByHashes<Q extends Query>(build: (select: Reader['select'], hash
   const prepared = new Map<number, (values: Record<string, unknown>) => Q>();
   return (hashes: Uint8Array[]): Q => {
     const names = hashes.map((_, i) => `hash${i}`);
-    const query =
-      prepared.get(hashes.length) ??
-      prepareQuery((select) =>
-        build(
-          select,
-          names.map((name) => sql.placeholder(name)),
-        ),
-      );
+    const placeholders = names.map((name) => sql.placeholder(name));
+    const query = prepared.get(hashes.length) ?? prepareQuery((select) => build(select, placeholders));
     prepared.set(hashes.length, query);
     return query(Object.fromEntries(names.map((name, i) => [name, hashes[i]])));
   };
