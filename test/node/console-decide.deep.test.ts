@@ -203,7 +203,7 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
     await page.getByLabel('max', { exact: true }).fill('3');
     await page.getByRole('button', { name: 'Sign with passkey and approve' }).click();
     await page.getByRole('heading', { name: 'Approved' }).waitFor();
-    expect(await page.textContent('main')).toContain('max53');
+    await expect.poll(() => page.textContent('main')).toContain('max53');
     await context.close();
   });
 
