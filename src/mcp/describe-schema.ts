@@ -1,7 +1,9 @@
 import * as z from 'zod';
+// Imported by name: a value of `z.core` would bring all of Zod into the Worker's start, with its texts in 60 languages.
+import { $ZodRegistry } from 'zod/v4/core';
 
 /** The descriptions of schemas, without the names by which the OpenAPI document refers to them. */
-class InlineDescriptions extends z.core.$ZodRegistry<Record<string, unknown>> {
+class InlineDescriptions extends $ZodRegistry<Record<string, unknown>> {
   override get(schema: z.core.$ZodType) {
     const { id: _, ...description } = z.globalRegistry.get(schema) ?? {};
     return description;
