@@ -143,7 +143,7 @@ describe('the installed package', () => {
     };
     expect(complete('countersign', 'a')).toBe('approve agents audit api');
     expect(complete('countersign', 'audit', 'v')).toBe('verify');
-    expect(complete('countersign', 'audit', 'verify', '--k')).toBe('--keys');
+    expect(complete('countersign', 'audit', 'verify', '--k')).toBe('--key');
     expect(complete('countersign', 'deny', '--re')).toBe('--reason');
   });
 });
@@ -303,7 +303,7 @@ describe('the audit log', () => {
       return JSON.stringify({ ...JSON.parse(body), ...fields });
     };
     expect(await verify((_, body) => body)).toEqual([0, null]);
-    expect(await verify((_, body) => body, '--keys', keys)).toEqual([0, null]);
+    expect(await verify((_, body) => body, '--key', keys)).toEqual([0, null]);
     const changed = (path: string, body: string) =>
       path.endsWith(id) ? body.replaceAll('site.deploy', 'site.delete') : body;
     expect(await verify(changed)).toEqual([1, expect.stringContaining('differs')]);
@@ -320,7 +320,10 @@ describe('the audit log', () => {
         ? body.replaceAll(/"x":"./g, (text) => (text.endsWith('A') ? '"x":"B' : '"x":"A'))
         : body;
     expect(await verify(otherKeys)).toEqual([1, expect.stringContaining('signed')]);
-    expect(await verify(otherKeys, '--keys', keys)).toEqual([0, null]);
+    expect(await verify(otherKeys, '--key', keys)).toEqual([0, null]);
+    expect(JSON.parse((await run(['audit', 'verify', '2'])).stdout)).toMatchObject({ entry_id: id, is_proven: true });
+    const missing = await run(['audit', 'verify', '1000000']);
+    expect([missing.code, missing.stderr]).toEqual([1, expect.stringContaining('The log shows no entry 1000000.')]);
   });
 });
 

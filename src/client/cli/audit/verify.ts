@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { KeySet } from '../../api.ts';
+import type { CliClient } from '../client.ts';
 import { command } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
 import { Failure } from '../failures.ts';
@@ -10,8 +11,8 @@ export const verifyEntry = command({
   name: 'audit verify',
   description: 'Proves that an entry is in the log, unchanged since it was sealed, under a head that the log signed.',
   args: {
-    id: { type: 'positional', description: 'The id of the entry, audit_…' },
-    keys: {
+    entry: { type: 'positional', description: 'The entry: its id, audit_…, or its number in `audit list`' },
+    key: {
       type: 'string',
       description: 'The public keys that you kept, instead of those of the service',
       valueHint: 'jwks.json',
@@ -22,24 +23,25 @@ export const verifyEntry = command({
       'tree (RFC 9162), that the checkpoint states this root, and that a key of the log signed it (Ed25519).',
     'It does not check other entries, that the log was never rewritten, or the passkeys of voters: `npm run verify` of the ' +
       'project does, offline. Keys that the service itself shows prove nothing against the service: keep ' +
-      '/.well-known/jwks.json, and give it with --keys.',
+      '/.well-known/jwks.json, and give it with --key.',
     'Exit codes: 0 proven, 1 not proven. An entry is sealed within two minutes.',
   ],
   examples: [
     'countersign audit verify audit_01m7x1m1tre75vaz5yvpbmvt6m',
-    'countersign audit verify audit_01m7x1m1tre75vaz5yvpbmvt6m --keys jwks.json',
+    'countersign audit verify 4711 --key jwks.json',
   ],
   async run({ args, session }) {
     const { client, style } = session;
+    const id = /^\d+$/.test(args.entry) ? await findId(client, Number(args.entry)) : args.entry;
     const [entry, proof, keys] = await Promise.all([
-      client.getAuditEntry(args.id),
-      client.proveInclusion(args.id),
-      args.keys === undefined ? client.getKeys() : readKeys(args.keys),
+      client.getAuditEntry(id),
+      client.proveInclusion(id),
+      args.key === undefined ? client.getKeys() : readKeys(args.key),
     ]);
-    const wrong = findFault(() => checkProof(args.id, entry, proof, keys));
+    const wrong = findFault(() => checkProof(id, entry, proof, keys));
     const { tree_size, root_hash, origin, timestamp } = proof.checkpoint;
     const result = {
-      entry_id: args.id,
+      entry_id: id,
       is_proven: wrong === null,
       fault: wrong,
       sequence: entry.sequence,
@@ -49,15 +51,24 @@ export const verifyEntry = command({
       wrong === null ? style.green('Proven.') : style.red('NOT PROVEN.'),
       ...session.facts([
         ['Why', wrong],
-        ['Entry', `${args.id}, number ${entry.sequence}`],
+        ['Entry', `${id}, number ${entry.sequence}`],
         ['Log', origin],
         ['Checkpoint', `${tree_size} entries at ${timestamp}, root ${root_hash}`],
-        ['Keys', args.keys === undefined ? 'of the service itself; see --help' : args.keys],
+        ['Keys', args.key === undefined ? 'of the service itself; see --help' : args.key],
       ]),
     ]);
     return wrong === null ? EXIT.done : EXIT.failed;
   },
 });
+
+/** Finds the id of the entry with this number. */
+async function findId(client: CliClient, number: number): Promise<string> {
+  const after_sequence = Math.max(0, number - 1);
+  const { data } = await client.listAuditEntries({ order: 'asc', limit: 1, after_sequence });
+  const [entry] = data;
+  if (entry?.sequence !== number) throw new Failure(`The log shows no entry ${number}. Perhaps it is no longer kept.`);
+  return entry.id;
+}
 
 /** Returns what is wrong in words; null if nothing is. */
 function findFault(check: () => void): string | null {
