@@ -3,9 +3,9 @@ import type { Clock } from '../../clock.ts';
 import type { Countersign } from '../../countersign.ts';
 import type { GuardOptions } from '../../guard/guard.ts';
 import type { ToolArguments } from '../../rules/rules.ts';
+import { escapeText } from '../terminal/escape.ts';
 import { askFor } from './ask.ts';
 import { Continuations } from './continuations.ts';
-import { escapeLine } from './escape.ts';
 import {
   INVALID_REQUEST,
   type JsonObject,
@@ -193,7 +193,7 @@ export class Gate {
   }
 
   #notice(text: string): void {
-    this.#options.notice(escapeLine(text));
+    this.#options.notice(escapeText(text));
   }
 }
 

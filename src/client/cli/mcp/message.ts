@@ -1,4 +1,4 @@
-import { escapeLine } from './escape.ts';
+import { printableJson } from '../terminal/escape.ts';
 
 /** An object of JSON. */
 export type JsonObject = { [name: string]: unknown };
@@ -186,7 +186,7 @@ function isEscaped(text: string, index: number): boolean {
 }
 
 function quote(name: string): string {
-  return escapeLine(JSON.stringify(name.slice(0, 100)));
+  return printableJson(name.slice(0, 100));
 }
 
 function refuse(id: RefusedMessage['id'], code: number, reason: string): RefusedMessage {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Countersign } from '../../countersign.ts';
 import { command } from '../command.ts';
 import { UsageError } from '../failures.ts';
-import { escapeLine } from './escape.ts';
+import { escapeText } from '../terminal/escape.ts';
 import { parseRules } from './rules-file.ts';
 import { runBehindGate } from './run-behind-gate.ts';
 import type { McpToolRules } from './tool-rules.ts';
@@ -43,5 +43,5 @@ function readRules(file: string | undefined): McpToolRules {
 
 /** Tells something to the person who runs the command: stdout is for MCP only. */
 function notice(text: string): void {
-  process.stderr.write(`countersign: ${escapeLine(text)}\n`);
+  process.stderr.write(`countersign: ${escapeText(text)}\n`);
 }

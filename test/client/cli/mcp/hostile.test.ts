@@ -147,9 +147,7 @@ describe('messages that never reach the server', () => {
   it('a message that holds agent texts shows them in one line to people', () => {
     const session = offline();
     session.refused({ ...call('read_file'), 'a\n\u001b[2J\u202e': 1 });
-    expect(session.notices).toEqual([
-      'refused a message of the client: The field "a\\n\\u001b[2J[U+202E]" is unknown.',
-    ]);
+    expect(session.notices).toEqual(['refused a message of the client: The field "a\\n\\u001b[2J\\u202e" is unknown.']);
   });
 });
 
