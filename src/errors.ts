@@ -43,8 +43,7 @@ export const PROBLEMS = {
   not_a_reviewer: {
     status: 403,
     title: 'Not a reviewer',
-    meaning:
-      'The review of the permission does not name the caller, or the caller became a reviewer after the request.',
+    meaning: 'The review of the request does not name the caller, or the caller became a reviewer after the request.',
   },
   self_approval: {
     status: 403,
@@ -79,11 +78,11 @@ export const PROBLEMS = {
     title: 'Method not allowed',
     meaning: 'The path does not accept this method; `Allow` lists the methods that it accepts.',
   },
-  not_pending: { status: 409, title: 'Not pending', meaning: 'The permission was already decided, or has expired.' },
+  not_pending: { status: 409, title: 'Not pending', meaning: 'The request was already decided, or has expired.' },
   already_voted: {
     status: 409,
     title: 'Already voted',
-    meaning: 'The caller has approved the permission already.',
+    meaning: 'The caller has approved the request already.',
   },
   external_id_conflict: {
     status: 409,

@@ -218,5 +218,5 @@ export async function settlePermission(
 }
 
 function notPending(why: string): Problem {
-  return new Problem('not_pending', `The permission ${why}.`);
+  return new Problem('not_pending', `The request ${why}.`);
 }

@@ -450,9 +450,7 @@ describe('a rule from a request', () => {
     const location = answer.headers.get('Location') ?? '';
     expect(location).toBe(`/console/policies/${policy.id}?permission=${id}&refused=not_pending`);
     const page = await browser.get(location);
-    expect(plain(page)).toContain(
-      'The policy is saved. The request was not approved: The permission was already decided',
-    );
+    expect(plain(page)).toContain('The policy is saved. The request was not approved: The request was already decided');
     expect(page.text).toContain(`href="/console/permissions/${id}"`);
     expect((await account.must(200, 'GET', `/v1/permissions/${id}`)).body.status).toBe('denied');
   });

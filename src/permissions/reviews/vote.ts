@@ -42,7 +42,7 @@ export async function storeVote(
   vote: Vote,
 ): Promise<Permission | null> {
   if (review.votes.length >= MAX_VOTES) {
-    throw new Problem('conflict', `The permission has ${MAX_VOTES} votes, which is the maximum. Deny it.`);
+    throw new Problem('conflict', `The request has ${MAX_VOTES} votes, which is the maximum. Deny it.`);
   }
   const permission = presentPermission(withVote(row, vote), context.runtime.now(), context.principal);
   try {

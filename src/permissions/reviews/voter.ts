@@ -55,20 +55,17 @@ export function refuseVoter(
   }
   const isApproval = decision === 'approve';
   if (!voter.isEligible && (isApproval || !voter.isOwner)) {
-    throw new Problem('not_a_reviewer', 'You are not one of the reviewers of this permission.');
+    throw new Problem('not_a_reviewer', 'You are not one of the reviewers of this request.');
   }
   if (!isApproval) return;
   if (voter.isOwner && !review.rule.allow_self) {
     throw new Problem('self_approval', 'You own the agent, or did when it asked. Its owner can deny, but not approve.');
   }
   if (review.votes.some(({ by, decision }) => by === member.id && decision === 'approve')) {
-    throw new Problem('already_voted', 'You have approved this permission already.');
+    throw new Problem('already_voted', 'You have approved this request already.');
   }
   if (review.rule.passkey && !isSigned) {
-    throw new Problem(
-      'passkey_required',
-      'Approvals of this permission have to be signed with a passkey (`assertion`).',
-    );
+    throw new Problem('passkey_required', 'Approvals of this request have to be signed with a passkey (`assertion`).');
   }
 }
 
