@@ -3,6 +3,7 @@ import type { Child } from 'hono/jsx';
 import type { AppEnv } from '../../http/context';
 import { answerError } from '../../http/problem';
 import { LinkButton } from '../parts/blocks';
+import { Written } from '../parts/inline';
 import type { ConsoleContext } from '../session/access';
 import { ONCE_FIELD } from '../session/once';
 import { isSenderMark } from '../session/session';
@@ -86,8 +87,9 @@ interface Kept {
   isForeign: boolean;
 }
 
-/** Fields that nobody typed. */
+/** Fields that nobody typed, and values that were chosen from a list. */
 const UNTYPED = [ONCE_FIELD, 'updated_at'];
+const CHOSEN_ID = /^[a-z]+_[0-9a-z]{26}$/;
 
 /** The most fields that the page keeps: forms that people fill in have fewer. */
 const MAX_KEPT_FIELDS = 200;
@@ -129,7 +131,7 @@ function pageOfDecision(url: string): string | undefined {
 function SendAgain({ problem, url, kept: { fields, sender, isForeign } }: SendAgainProps) {
   const isSignedOut = problem.code === 'unauthorized';
   const request = pageOfDecision(url);
-  const typed = fields.filter(([, value]) => value !== '');
+  const typed = fields.filter(([, value]) => value !== '' && !CHOSEN_ID.test(value));
   const shown = typed.filter(([name]) => (request === undefined ? !UNTYPED.includes(name) : name === 'reason'));
   return (
     <>
@@ -154,7 +156,9 @@ function SendAgain({ problem, url, kept: { fields, sender, isForeign } }: SendAg
           {shown.map(([name, value]) => (
             <>
               <dt>{name.replaceAll('_', ' ')}</dt>
-              <dd>{value}</dd>
+              <dd>
+                <Written text={value} hasLines />
+              </dd>
             </>
           ))}
         </dl>
