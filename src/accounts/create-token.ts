@@ -8,7 +8,7 @@ import { accountInPath, type LocatedAccount, requireLocatedAccount } from './acc
 import {
   CreatedUserToken,
   makeUserToken,
-  refuseFullAccount,
+  refuseTokenOverLimit,
   UserTokenCreation,
   type UserTokenInput,
   userTokenLocation,
@@ -30,7 +30,7 @@ export async function createAccountToken(
       changes: (write) => [store(write)],
       answer: { value: token, subject: row.id },
     })
-    .catch(refuseFullAccount);
+    .catch(refuseTokenOverLimit);
   return token;
 }
 

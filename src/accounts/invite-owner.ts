@@ -26,7 +26,7 @@ const OwnerInvitation = lazy(() =>
 /** An invited owner whose invitation has expired. */
 type ExpiredOwner = Pick<MemberRow, 'id' | 'email' | 'name' | 'createdAt'>;
 
-/** The other columns of an invited owner. */
+/** The columns that {@link ExpiredOwner} lacks. They are the same for every invited owner. */
 const INVITED_OWNER = {
   role: 'owner',
   status: 'invited',
@@ -47,12 +47,12 @@ export async function inviteOwner(
   context: OperatorContext,
   {
     account: { shard, row },
-    expired,
+    expiredOwners,
     email,
     name,
-  }: { account: LocatedAccount; expired: ExpiredOwner[]; email: string; name?: string | undefined },
+  }: { account: LocatedAccount; expiredOwners: ExpiredOwner[]; email: string; name?: string | undefined },
 ): Promise<InvitedMember> {
-  const invited = expired.find((owner) => owner.email?.toLowerCase() === email.toLowerCase());
+  const invited = expiredOwners.find((owner) => owner.email?.toLowerCase() === email.toLowerCase());
   const { member, store, number } = invited
     ? await renewOwner(context, {
         shard,
@@ -140,10 +140,11 @@ export const inviteOwnerRoute = new Hono().post(
   body(OwnerInvitation),
   async (c) => {
     const rows = c.var.loaded.flatMap(({ loaded }) => loaded ?? []);
-    const expired = rows.flatMap(({ ownerId: id, ownerEmail: email, ownerName: name, ownerCreatedAt: createdAt }) =>
-      id === null ? [] : [{ id, email, name, createdAt }],
+    const expiredOwners = rows.flatMap(
+      ({ ownerId: id, ownerEmail: email, ownerName: name, ownerCreatedAt: createdAt }) =>
+        id === null ? [] : [{ id, email, name, createdAt }],
     );
-    const input = { account: requireLocatedAccount(c.var.loaded), expired, ...c.req.valid('json') };
+    const input = { account: requireLocatedAccount(c.var.loaded), expiredOwners, ...c.req.valid('json') };
     return answer(c, await inviteOwner(c.var.operator, input));
   },
 );

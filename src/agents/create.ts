@@ -95,11 +95,11 @@ export async function createAgent(
       answer: { value: created, subject: row.id },
     })
     .catch(refuseInactiveOwner)
-    .catch(refuseFullAccount);
+    .catch(refuseAgentOverLimit);
   return created;
 }
 
-function refuseFullAccount(error: unknown): never {
+function refuseAgentOverLimit(error: unknown): never {
   if (!(error instanceof ConstraintError)) throw error;
   throw new Problem('conflict', `The account has ${MAX_AGENTS} agents, the maximum. Delete one first.`);
 }

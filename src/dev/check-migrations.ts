@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { checkContractions } from './migrations/check-contractions.ts';
-import { buildDatabase, MIGRATIONS, readMigrations } from './migrations/migration.ts';
+import { buildDatabase, MIGRATIONS_FOLDER, readMigrations } from './migrations/migration.ts';
 import { ROOT } from './project.ts';
 import { runTool } from './run-tool.ts';
 
@@ -24,7 +24,7 @@ function findFaults(): string[] {
 function findPendingMigration(): string | null {
   const folder = mkdtempSync(join(tmpdir(), 'migrations-'));
   try {
-    cpSync(MIGRATIONS, folder, { recursive: true });
+    cpSync(MIGRATIONS_FOLDER, folder, { recursive: true });
     // drizzle-kit accepts relative paths only, and its exit code is always 0.
     const { stdout, stderr } = runDrizzle('generate', '--out', relative(ROOT, folder));
     if (stdout.includes('No schema changes')) return null;

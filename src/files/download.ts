@@ -9,13 +9,13 @@ import type { AppEnv, RequestContext } from '../http/context';
 import { isMoving } from '../http/credentials';
 import { query } from '../http/input';
 import { operation } from '../http/operation';
-import { limitAddress } from '../http/rate-limit';
+import { limitNetwork } from '../http/rate-limit';
 import { listShardNames, type OpenedShard, openNamedShard } from '../http/shard';
 import type { Ledger, RecordWriter } from '../ledger/ledger';
 import { toHex } from '../lib/bytes';
 import { logFailure } from '../lib/log';
 import { type ByteRange, parseRange } from '../lib/range';
-import { fileId, parseFileId } from './file';
+import { parseFileId, publicFileId } from './file';
 import { type FileRow, isFile } from './file-records';
 import { readSignedAddress, type SignedAddress, SignedAddressQuery } from './signed-address';
 import { fileKey, proofKey } from './storage';
@@ -99,7 +99,7 @@ async function recordDownload(c: RequestContext, { ledger, file, document }: Dow
     account: sql<number>`(select account from ${files} where ${isFirst})`,
     actor: null,
     action: `${file.kind}.downloaded`,
-    target: fileId(file),
+    target: publicFileId(file),
     changes: [],
   });
   const changes = (write: RecordWriter) =>
@@ -116,7 +116,7 @@ function headersOf({ file, document, etag }: Download): Record<string, string> {
   const isFile = document === 'file';
   return {
     'Content-Type': CONTENT_TYPES[isFile ? file.format : 'json'],
-    'Content-Disposition': `attachment; filename="${fileId(file)}.${isFile ? file.format : 'proof.json'}"`,
+    'Content-Disposition': `attachment; filename="${publicFileId(file)}.${isFile ? file.format : 'proof.json'}"`,
     'Accept-Ranges': 'bytes',
     ETag: etag,
     // Compression on the way would change the length and prevent ranges. `wrangler dev` obeys only the second header.
@@ -171,7 +171,7 @@ export const downloadFileRoute = new Hono<AppEnv>().get(
     const address = await readSignedAddress(config, c.req.param('id'), c.req.valid('query'));
     const shard = address && openNamedShard(c, address.shard);
     if (!shard) {
-      await limitAddress(c);
+      await limitNetwork(c);
       throw new Problem('invalid_signature', 'The signature is wrong. Use `download_url` exactly as it was given.');
     }
     c.set('caller', { credential: 'signed_address', shard: address.shard, account: address.account });

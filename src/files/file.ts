@@ -14,7 +14,7 @@ export const MAX_PROCESSING = 5;
 
 /**
  * Parses the identifier of an export or a report as the API shows it; null for any other text.
- * @returns the id under which the database stores the file: with the prefix of exports, also for a report. {@link fileId}
+ * @returns the id under which the database stores the file: with the prefix of exports, also for a report. {@link publicFileId}
  *   makes the identifier for the API from it.
  */
 export function parseFileId(text: string): Pick<FileKey, 'kind' | 'id'> | null {
@@ -26,7 +26,7 @@ export function parseFileId(text: string): Pick<FileKey, 'kind' | 'id'> | null {
 }
 
 /** The identifier of a file as the API shows it: with the prefix of an export or of a report, by its kind. */
-export function fileId({ kind, id }: Pick<FileRow, 'kind' | 'id'>): Id<FileKind> {
+export function publicFileId({ kind, id }: Pick<FileRow, 'kind' | 'id'>): Id<FileKind> {
   return withPrefix(kind, id);
 }
 

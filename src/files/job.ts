@@ -2,7 +2,7 @@ import { toHex } from '../lib/bytes';
 import { logFailure } from '../lib/log';
 import { SECOND } from '../lib/time';
 import { type Artifact, type ArtifactContext, artifactOf } from './artifact';
-import { FILE_LIFETIME, fileId } from './file';
+import { FILE_LIFETIME, publicFileId } from './file';
 import type { FileKey, FileRow } from './file-records';
 import { LEASE_DURATION, Lease, type LeaseContext, LeaseLost } from './lease';
 import type { Producer, StoredFile } from './producer';
@@ -95,7 +95,7 @@ export async function processFile(context: JobContext, key: FileKey): Promise<bo
     await lease.backOff(Math.min(SECOND * 2 ** file.attempts, LEASE_DURATION)).catch((failure: unknown) => {
       // If the file is finished, or another job has it, nothing is left to do. Otherwise the lease expires by itself.
       if (failure instanceof LeaseLost) return;
-      logFailure('lease_back_off_failed', failure, { file: fileId(file) });
+      logFailure('lease_back_off_failed', failure, { file: publicFileId(file) });
     });
     throw error;
   }
@@ -253,7 +253,7 @@ async function completeFile(job: Job, { rows, size, sha256 }: StoredFile, proofS
 /** Records that the file failed. The sweep deletes its objects. */
 async function failFile({ runtime, lease, file }: Job): Promise<void> {
   await lease.finish({ status: 'failed', error: 'processing_failed', dueAt: runtime.now() });
-  logFailure('file_failed', 'it was tried too often', { file: fileId(file) });
+  logFailure('file_failed', 'it was tried too often', { file: publicFileId(file) });
 }
 
 /**
@@ -265,7 +265,7 @@ async function failFile({ runtime, lease, file }: Job): Promise<void> {
  */
 async function restart(job: Job, state: SavedState, cause: unknown): Promise<boolean> {
   const { bucket, file, lease, store } = job;
-  logFailure('file_restarted', cause, { file: fileId(file) });
+  logFailure('file_restarted', cause, { file: publicFileId(file) });
   if (state.restarts === MAX_RESTARTS) {
     await failFile(job);
     return false;

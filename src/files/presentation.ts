@@ -10,7 +10,7 @@ import { toHex } from '../lib/bytes';
 import { lazy } from '../lib/lazy';
 import { formatTime, formatTimeOrNull } from '../lib/time';
 import { type Id, withPrefix } from '../lib/typeid';
-import { fileId, statusAt } from './file';
+import { publicFileId, statusAt } from './file';
 import { type FileRow, isFile } from './file-records';
 import type { NewFile } from './request';
 import { signAddress } from './signed-address';
@@ -66,7 +66,7 @@ export interface FileHome {
  */
 export async function presentFile(config: Config, { account, shard }: FileHome, row: PresentedFile, now: number) {
   const status = statusAt(row, now);
-  const address = { id: fileId(row), account: account.id, shard, expires: row.expiresAt ?? 0 };
+  const address = { id: publicFileId(row), account: account.id, shard, expires: row.expiresAt ?? 0 };
   const fields = {
     status,
     download_url: status === 'completed' ? await signAddress(config, { ...address, document: 'file' }) : null,

@@ -7,7 +7,7 @@ import { userActivity } from '../http/activity';
 import type { UserContext } from '../http/context';
 import { LOG_SPAN } from '../ledger/append';
 import { logFailure } from '../lib/log';
-import { fileId, MAX_PROCESSING } from './file';
+import { MAX_PROCESSING, publicFileId } from './file';
 import type { FileRow } from './file-records';
 
 const RETRY_AFTER_SECONDS = 30;
@@ -40,7 +40,7 @@ export async function requestFile(context: UserContext, file: NewFile, answer: o
   const row = { ...file, account: accountIfRoom, snapshot, status: 'processing' as const, dueAt: file.createdAt };
   try {
     await ledger.change({
-      record: userActivity(context, `${file.kind}.requested`, fileId(file)),
+      record: userActivity(context, `${file.kind}.requested`, publicFileId(file)),
       changes: (write) => [write.insert(files).values(row)],
       answer: { value: answer, subject: account.id },
     });
@@ -53,7 +53,7 @@ export async function requestFile(context: UserContext, file: NewFile, answer: o
     );
   }
   // If this fails or the message is lost, a cron task sends another.
-  await config.jobs.send({ shard, account: account.number, id: fileId(file) }).catch((error: unknown) => {
+  await config.jobs.send({ shard, account: account.number, id: publicFileId(file) }).catch((error: unknown) => {
     logFailure('job_not_sent', error);
   });
 }

@@ -1,5 +1,5 @@
 import { toHex } from '../lib/bytes';
-import { fileId } from './file';
+import { publicFileId } from './file';
 import type { FileRow } from './file-records';
 
 type Named = Pick<FileRow, 'kind' | 'id'>;
@@ -11,7 +11,7 @@ const PARTS_REFUSED = /\((10025|10048)\)/;
 
 /** The prefix of every object of a file. */
 function folder(file: Named): string {
-  return `files/${fileId(file)}/`;
+  return `files/${publicFileId(file)}/`;
 }
 
 /** The key of the file itself. */

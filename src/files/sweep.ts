@@ -5,7 +5,7 @@ import type { JobMessage } from '../env';
 import type { Ledger } from '../ledger/ledger';
 import { logFailure } from '../lib/log';
 import { MINUTE, SECOND } from '../lib/time';
-import { FILE_RECORD_LIFETIME, fileId } from './file';
+import { FILE_RECORD_LIFETIME, publicFileId } from './file';
 import { type FileRow, isFile, NO_WORK } from './file-records';
 import { LEASE_DURATION } from './lease';
 import { deleteObjects, deleteWorkingObjects } from './storage';
@@ -47,7 +47,7 @@ export async function resumeFiles(
   if (due.length === 0) return false;
   await queue.sendBatch(
     due.map((file) => ({
-      body: { shard, account: file.account, id: fileId(file) },
+      body: { shard, account: file.account, id: publicFileId(file) },
       delaySeconds: Math.max(0, Math.ceil(((file.dueAt ?? now) - now) / SECOND)),
     })),
   );
@@ -76,7 +76,7 @@ export async function cleanFiles(context: CleaningContext, now: number): Promise
       await (isAvailable ? cleanCompletedFile(context, file) : cleanEndedFile(context, file, isOrphan === 1, now));
     } catch (error) {
       // One failure must not delay the other files.
-      logFailure('file_not_cleaned', error, { file: fileId(file) });
+      logFailure('file_not_cleaned', error, { file: publicFileId(file) });
       await updateFile(ledger, file, { dueAt: now + RETRY_DELAY });
     }
   }

@@ -19,7 +19,7 @@ import type { Keyring } from '../lib/secrets';
 import { MINUTE } from '../lib/time';
 import type { Id } from '../lib/typeid';
 import type { AccountRef, MemberRef, RequestContext } from './context';
-import { limitAddress } from './rate-limit';
+import { limitNetwork } from './rate-limit';
 
 /**
  * Refuses a request that fails authentication.
@@ -29,7 +29,7 @@ export async function failAuthentication(
   c: RequestContext,
   detail = 'The credential is malformed, unknown, expired or revoked. Send a valid one.',
 ): Promise<never> {
-  await limitAddress(c);
+  await limitNetwork(c);
   throw new Problem('unauthorized', detail, { headers: { 'WWW-Authenticate': 'Bearer' } });
 }
 

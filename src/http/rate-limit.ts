@@ -59,7 +59,7 @@ export async function limitAccount(c: RequestContext, { kind, account }: Princip
  * count. So a well-formed unknown credential costs a database query first.
  * @throws Problem `rate_limited`
  */
-export async function limitAddress(c: RequestContext): Promise<void> {
+export async function limitNetwork(c: RequestContext): Promise<void> {
   await count(c, 'address', networkOf(c.var.origin.ipAddress));
 }
 

@@ -79,7 +79,7 @@ export interface StateWriter {
 interface Transition<C extends Batch> {
   /**
    * Guarded statements: each matches a permission only in the state before the change, and sets its `last_entry` to the
-   * id of the last entry about it. Nothing is written if a permission with an entry then has another `last_entry`.
+   * id of the last of `entries` about it. If a permission of `entries` then has another `last_entry`, nothing is written.
    */
   changes: (write: StateWriter) => C;
   entries: readonly [Entry, ...Entry[]];
@@ -134,7 +134,7 @@ export class Ledger {
    *
    * `webhooks/dispatch/deliver.ts` describes the steps from here to a delivered webhook.
    * @returns the results of the changes; null if nothing was written, because a guarded statement matched no permission, a
-   *   quota left the agent's number NULL, or the agent was deleted
+   *   quota was used up (its statement makes the agent's number NULL), or the agent was deleted
    * @throws AnsweredBefore, CredentialEnded, LogFull, or ConstraintError for another constraint; nothing was written
    */
   async commit<const C extends Batch>({ changes, entries, answer }: Transition<C>): Promise<BatchResponse<C> | null> {

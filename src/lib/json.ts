@@ -76,6 +76,7 @@ export function hasInexactInteger(text: string, member: string): boolean {
   return false;
 }
 
+/** A number that is written with the digits of its source survives a round trip, although its value may differ. */
 function isInexactInteger(value: unknown, source: string): boolean {
   if (typeof value !== 'number' || !Number.isFinite(value) || !/^-?\d+$/.test(source)) return false;
   return BigInt(source) !== BigInt(value) && String(value) !== source;

@@ -8,10 +8,10 @@ import { createServer, serveMessage } from './server';
 import { TOOLS } from './tools';
 
 /** Makes the queries of the tool that a message calls, to run with the authentication. */
-const queriesOfTool: Preload<NamedQueries> = async (c, reader, owner, callerId) => {
+const queriesOfTool: Preload<NamedQueries> = async (c, reader, account, callerId) => {
   const { method, params } = (await readObject(c, readJson)) ?? {};
   if (method !== 'tools/call' || !isJsonObject(params)) return {};
-  const call = { reader, owner, callerId, fields: fieldsOf(params.arguments), now: c.var.runtime.now() };
+  const call = { reader, account, callerId, fields: fieldsOf(params.arguments), now: c.var.runtime.now() };
   return (await findTool(params.name)?.preload?.(call)) ?? {};
 };
 

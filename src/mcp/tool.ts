@@ -11,10 +11,10 @@ import { describeSchema } from './describe-schema';
 import { resultFields, type ToolAnswer } from './result';
 
 /** What the queries of a tool are made from. The arguments have not been validated. */
-interface PreloadCall {
+interface PreloadInput {
   reader: Reader;
   /** SQL for the number of the caller's account, and for the caller's id. */
-  owner: SQL<number>;
+  account: SQL<number>;
   callerId: SQL;
   fields: JsonObject;
   /** Milliseconds since the epoch. */
@@ -47,7 +47,7 @@ interface ToolDefinition<P extends Principal, I extends z.ZodType, O extends z.Z
   input: () => I;
   output: () => O;
   /** Makes the queries that run in the round trip of the authentication. */
-  preload?: (call: PreloadCall) => Q | Promise<Q>;
+  preload?: (call: PreloadInput) => Q | Promise<Q>;
   run(call: ToolCall<P, z.output<I>, Q>): Promise<ToolAnswer<z.output<O>>>;
 }
 

@@ -15,12 +15,12 @@ import { makeSignatureVerifier, type Signed } from './reviews/signature';
 export async function decisionInPath(c: RequestContext, reader: Reader, account: SQL<number>, callerId: SQL) {
   const id = parseId('perm', c.req.param('id') ?? '');
   const { assertion } = (id && (await readObject(c, readJson))) ?? {};
-  return selectDecision(reader, { owner: account, callerId, id, assertion, now: c.var.runtime.now() });
+  return selectDecision(reader, { account, callerId, id, assertion, now: c.var.runtime.now() });
 }
 
 interface DecisionKey {
   /** The number of the account. */
-  owner: SQL<number>;
+  account: SQL<number>;
   /** The id of the member who decides. */
   callerId: SQL;
   id: Id<'perm'> | null;
@@ -30,18 +30,18 @@ interface DecisionKey {
 }
 
 /** Selects what a decision depends on; nothing without an id. */
-export function selectDecision(reader: Reader, { owner, callerId, id, assertion, now }: DecisionKey) {
+export function selectDecision(reader: Reader, { account, callerId, id, assertion, now }: DecisionKey) {
   if (!id) return { permission: null, voter: null, passkey: null };
   return {
-    permission: findReviewedPermission(reader, owner, id, now),
+    permission: findReviewedPermission(reader, account, id, now),
     voter: reader
       .select(voterColumns(now))
       .from(permissions)
       .innerJoin(reviews, and(eq(reviews.account, permissions.account), eq(reviews.id, permissions.id)))
       .innerJoin(agents, eq(agents.number, permissions.agent))
       .innerJoin(members, and(eq(members.account, permissions.account), sql`${members.id} = ${callerId}`))
-      .where(and(eq(permissions.account, owner), eq(permissions.id, id))),
-    passkey: selectPasskey(reader, owner, callerId, assertion),
+      .where(and(eq(permissions.account, account), eq(permissions.id, id))),
+    passkey: selectPasskey(reader, account, callerId, assertion),
   };
 }
 

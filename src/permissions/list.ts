@@ -76,7 +76,7 @@ function selectIds(
   now: number,
 ): SQL {
   const account = principal.account.number;
-  const range = chooseRange(account, agentFilter(principal, agent_id, account), action, external_id);
+  const range = chooseRange(account, selectWantedAgent(principal, agent_id, account), action, external_id);
   const older = after ? sql`and id < ${idBytes(after)}` : sql``;
   const statuses = statusRanges(wanted, now);
   // Few permissions have an external id: one select reads them all, and sorts.
@@ -112,7 +112,7 @@ function chooseRange(
  * This is what restricts an agent to its own permissions: without a filter it gets its own number. The SQL is NULL, which
  * matches nothing, if the caller names an agent that does not exist or, as an agent, names another one.
  */
-function agentFilter(principal: Principal, wanted: string | undefined, account: number): SQL | null {
+function selectWantedAgent(principal: Principal, wanted: string | undefined, account: number): SQL | null {
   const id = wanted === undefined ? null : parseId('agent', wanted);
   if (principal.kind === 'agent') {
     const own = wanted === undefined || id === principal.agent.id;

@@ -254,7 +254,7 @@ async function decideByPolicy(
 /** The preload of a request: the active policies, and the agent's permission that already has the external id of the request. */
 async function policiesAndExistingPermission(c: RequestContext, reader: Reader, account: SQL<number>, agentId: SQL) {
   const { external_id: externalId } = (await readObject(c, readJson)) ?? {};
-  return selectForRequest(reader, { owner: account, agentId, externalId }, c.var.runtime.now());
+  return selectForRequest(reader, { account, agentId, externalId }, c.var.runtime.now());
 }
 
 /**
@@ -263,13 +263,13 @@ async function policiesAndExistingPermission(c: RequestContext, reader: Reader, 
  */
 export function selectForRequest(
   reader: Reader,
-  { owner, agentId, externalId }: { owner: SQL<number>; agentId: SQL; externalId: unknown },
+  { account, agentId, externalId }: { account: SQL<number>; agentId: SQL; externalId: unknown },
   now: number,
 ) {
-  const policies = selectActivePolicies(reader, owner, agentId, MAX_APPROVALS);
+  const policies = selectActivePolicies(reader, account, agentId, MAX_APPROVALS);
   if (typeof externalId !== 'string' || !EXTERNAL_ID.test(externalId)) return { policies, existing: null };
-  const agent = sql<number>`(select number from ${agents} where account = ${owner} and id = ${agentId})`;
-  return { policies, existing: findByExternalId(reader, { account: owner, agent, externalId }, now) };
+  const agent = sql<number>`(select number from ${agents} where account = ${account} and id = ${agentId})`;
+  return { policies, existing: findByExternalId(reader, { account, agent, externalId }, now) };
 }
 
 export const requestPermissionRoute = new Hono().post(

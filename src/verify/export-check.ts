@@ -36,7 +36,7 @@ export interface ExportCheckOptions {
   /** Receives the entries of the file, in the order of the log. */
   votes?: VoteChecker;
   /** Time limit for decoding a Parquet row group, in milliseconds. */
-  groupTimeoutMs?: number | undefined;
+  rowGroupTimeoutMs?: number | undefined;
 }
 
 /**
@@ -71,9 +71,13 @@ class ExportChecker {
   /** An entry with a larger sequence than expected, and whether the proof lists it later. */
   private early: { row: Row; listed: boolean } | null = null;
 
-  constructor(file: string, proof: ProofFile, { sizes = [], completeTo, votes, groupTimeoutMs }: ExportCheckOptions) {
+  constructor(
+    file: string,
+    proof: ProofFile,
+    { sizes = [], completeTo, votes, rowGroupTimeoutMs }: ExportCheckOptions,
+  ) {
     this.proof = proof;
-    this.rows = readRows(file, proof.head.format, groupTimeoutMs);
+    this.rows = readRows(file, proof.head.format, rowGroupTimeoutMs);
     this.filter = new RequestFilter(proof.head.request);
     this.erased = new RangeSet(proof.head.erased.flatMap(({ ranges }) => ranges));
     this.sizes = new Set(sizes);

@@ -9,10 +9,10 @@ const MAX_MEMORY_MB = 2_048;
 /**
  * Reads the rows of a Parquet file. A worker thread decodes them, so that it can be stopped if a damaged file makes it
  * hang.
- * @param groupTimeoutMs time limit for decoding a row group, in milliseconds
+ * @param rowGroupTimeoutMs time limit for decoding a row group, in milliseconds
  * @throws Error if the file is damaged or takes too long
  */
-export async function* readParquet(path: string, groupTimeoutMs: number): AsyncGenerator<JsonObject> {
+export async function* readParquet(path: string, rowGroupTimeoutMs: number): AsyncGenerator<JsonObject> {
   const worker = new Worker(join(import.meta.dirname, 'parquet-worker.ts'), {
     workerData: path,
     resourceLimits: { maxOldGenerationSizeMb: MAX_MEMORY_MB },
@@ -20,7 +20,7 @@ export async function* readParquet(path: string, groupTimeoutMs: number): AsyncG
   try {
     for (;;) {
       worker.postMessage('next');
-      const rows = await nextGroup(worker, groupTimeoutMs);
+      const rows = await nextGroup(worker, rowGroupTimeoutMs);
       if (!rows) return;
       yield* rows;
     }

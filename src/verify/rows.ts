@@ -27,15 +27,15 @@ export async function detectFormat(file: string): Promise<ExportFormat> {
 
 /**
  * Reads the rows of an export file, in the order of the file.
- * @param groupTimeoutMs time limit for decoding a Parquet row group, in milliseconds
+ * @param rowGroupTimeoutMs time limit for decoding a Parquet row group, in milliseconds
  * @throws InvalidRow at the first row that is not a valid entry or cannot be read
  */
 export async function* readRows(
   file: string,
   format: ExportFormat,
-  groupTimeoutMs = 30_000,
+  rowGroupTimeoutMs = 30_000,
 ): AsyncGenerator<Row, void> {
-  const values = READERS[format](file, groupTimeoutMs);
+  const values = READERS[format](file, rowGroupTimeoutMs);
   try {
     for await (const value of values) yield readRow(value);
   } catch (error) {

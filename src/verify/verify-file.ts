@@ -24,7 +24,7 @@ export interface VerifyFileOptions {
   /** The path of the kept checkpoints. */
   checkpoints?: string | undefined;
   /** Time limit for decoding a Parquet row group, in milliseconds. */
-  groupTimeoutMs?: number | undefined;
+  rowGroupTimeoutMs?: number | undefined;
 }
 
 /** Maximum size of the proof of one entry. Larger files are proofs of exports, which are read in parts. */
@@ -36,13 +36,13 @@ const MAX_ENTRY_PROOF_BYTES = 2 ** 20;
  * @throws CannotCheck if a file or the given key cannot be read
  */
 export async function verifyFile(options: VerifyFileOptions): Promise<Report> {
-  const { file, proof, key, checkpoints, passkeys, groupTimeoutMs } = options;
+  const { file, proof, key, checkpoints, passkeys, rowGroupTimeoutMs } = options;
   const [{ size }] = (await Promise.all([proof, file].map(statFile))) as [{ size: number }];
   const entryProof = size <= MAX_ENTRY_PROOF_BYTES ? await readEntryProof(proof) : null;
   const kept = checkpoints === undefined ? [] : (await openKept(checkpoints)).all;
   const sizes = kept.map(({ size }) => size);
   const votes = new VoteChecker(passkeys === undefined ? null : await readPasskeys(passkeys));
-  const check = entryProof ? null : await checkExport(file, proof, { sizes, votes, groupTimeoutMs });
+  const check = entryProof ? null : await checkExport(file, proof, { sizes, votes, rowGroupTimeoutMs });
   const { report, checkpoint } = check
     ? { report: reportExport(check, false), checkpoint: check.head.checkpoint }
     : checkEntryProof(entryProof as JsonObject, await readEntry(file), votes);

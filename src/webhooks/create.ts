@@ -42,7 +42,7 @@ export const WebhookCreation = lazy(() =>
 
 /**
  * Creates a webhook, which gets the events from now on.
- * @param input the fields of the request, and as `agents` those of the named agents that the account has
+ * @param input the fields of the request; `agents` are those of its `agent_ids` that the account has
  * @throws Problem `invalid_request`; `conflict` if the account has the maximum number of webhooks
  */
 export async function createWebhook(
@@ -64,6 +64,7 @@ export async function createWebhook(
     agentIds: input.agent_ids,
     isActive: input.is_active,
     disabledReason: null,
+    // A new webhook counts as slow until an attempt was fast.
     isSlow: true,
     secret: encrypted,
     startsAfter: newestPosition(account),

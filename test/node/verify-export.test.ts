@@ -66,7 +66,7 @@ async function verify(
       file: FILE,
       proof: PROOF,
       key,
-      groupTimeoutMs: GROUP_TIMEOUT,
+      rowGroupTimeoutMs: GROUP_TIMEOUT,
       ...(kept && { checkpoints: KEPT }),
     });
   } catch (error) {

@@ -54,18 +54,18 @@ type Kind = 'account' | NumberedKind | 'position' | 'left out' | SQL;
 export interface MovedTable {
   table: Table;
   /**
-   * The condition for the account's rows; for a nested table, a select of their parents. Where `start` is set, this is
-   * only the upper bound: it also matches rows before `start`, which belong to other accounts.
+   * The condition for the account's rows; for a nested table, a select of their parents. Where `firstKey` is set, this is
+   * only the upper bound: it also matches rows before it, which belong to other accounts.
    */
-  of: (account: MovedAccount) => SQL;
+  ownRows: (account: MovedAccount) => SQL;
   /** Whether the rows belong to parents (agents, webhooks or subjects of answers), named by the first key column. */
   isNested?: boolean;
   /** The key columns, without the account. */
   key: readonly string[];
   /** The key after which the account's rows begin, for a table whose key contains the account's number. */
-  start?: (account: MovedAccount) => string;
+  firstKey?: (account: MovedAccount) => string;
   /** How to copy columns whose values depend on the shard, by column. Other columns are copied unchanged. */
-  kinds?: Record<string, Kind>;
+  copyAs?: Record<string, Kind>;
 }
 
 /** A row to copy: its columns and its key, each a JSON array, with the numbers of the old shard. */
@@ -89,35 +89,35 @@ const agent = { agent: 'agent' } as const;
  * rows in `move_changes`. Nothing on the new shard looks at the copies until {@link LAST_TABLES} are there too.
  */
 export const TRACKED_TABLES: readonly MovedTable[] = [
-  { table: members, of: ownAccount, key: ['id'], kinds: account },
-  { table: passkeys, of: ownAccount, key: ['id'], kinds: account },
-  { table: sessions, of: ownAccount, key: ['id'], kinds: account },
-  { table: usedChallenges, of: ownAccount, key: ['challenge'], kinds: account },
-  { table: userTokens, of: ownAccount, key: ['id'], kinds: account },
-  { table: agents, of: ownAccount, key: ['id'], kinds: { ...account, number: 'agent' } },
-  { table: agentKeys, of: ownAgents, isNested: true, key: ['agent', 'hash'], kinds: agent },
-  { table: permissions, of: ownAccount, key: ['id'], kinds: { ...account, ...agent } },
-  { table: permissionContents, of: ownAccount, key: ['id'], kinds: account },
-  { table: reviews, of: ownAccount, key: ['id'], kinds: account },
-  { table: votes, of: ownAccount, key: ['permission', 'ordinal'], kinds: account },
-  { table: policies, of: ownAccount, key: ['id'], kinds: account },
+  { table: members, ownRows: ownAccount, key: ['id'], copyAs: account },
+  { table: passkeys, ownRows: ownAccount, key: ['id'], copyAs: account },
+  { table: sessions, ownRows: ownAccount, key: ['id'], copyAs: account },
+  { table: usedChallenges, ownRows: ownAccount, key: ['challenge'], copyAs: account },
+  { table: userTokens, ownRows: ownAccount, key: ['id'], copyAs: account },
+  { table: agents, ownRows: ownAccount, key: ['id'], copyAs: { ...account, number: 'agent' } },
+  { table: agentKeys, ownRows: ownAgents, isNested: true, key: ['agent', 'hash'], copyAs: agent },
+  { table: permissions, ownRows: ownAccount, key: ['id'], copyAs: { ...account, ...agent } },
+  { table: permissionContents, ownRows: ownAccount, key: ['id'], copyAs: account },
+  { table: reviews, ownRows: ownAccount, key: ['id'], copyAs: account },
+  { table: votes, ownRows: ownAccount, key: ['permission', 'ordinal'], copyAs: account },
+  { table: policies, ownRows: ownAccount, key: ['id'], copyAs: account },
   {
     table: auditEntries,
-    of: ({ number }) => sql`pos < ${raw(number + 1)} * ${LOG_SPAN_SQL}`,
+    ownRows: ({ number }) => sql`pos < ${raw(number + 1)} * ${LOG_SPAN_SQL}`,
     key: ['pos'],
-    start: ({ number }) => `[${number * LOG_SPAN}]`,
-    kinds: { ...agent, pos: 'position' },
+    firstKey: ({ number }) => `[${number * LOG_SPAN}]`,
+    copyAs: { ...agent, pos: 'position' },
   },
-  { table: erasedEntries, of: ownAccount, key: ['id'], kinds: { ...account, id: 'position' } },
-  { table: activity, of: ownAccount, key: ['id'], kinds: account },
-  { table: agentStatistics, of: ownAgents, isNested: true, key: ['agent', 'unit', 'bucket'], kinds: agent },
-  { table: storedAnswers, of: ownSubjects, isNested: true, key: ['subject', 'principal', 'key'] },
+  { table: erasedEntries, ownRows: ownAccount, key: ['id'], copyAs: { ...account, id: 'position' } },
+  { table: activity, ownRows: ownAccount, key: ['id'], copyAs: account },
+  { table: agentStatistics, ownRows: ownAgents, isNested: true, key: ['agent', 'unit', 'bucket'], copyAs: agent },
+  { table: storedAnswers, ownRows: ownSubjects, isNested: true, key: ['subject', 'principal', 'key'] },
   {
     table: deliveries,
-    of: ownWebhooks,
+    ownRows: ownWebhooks,
     isNested: true,
     key: ['webhook', 'id'],
-    kinds: { ...agent, webhook: 'webhook', pos: 'position' },
+    copyAs: { ...agent, webhook: 'webhook', pos: 'position' },
   },
 ];
 
@@ -126,36 +126,41 @@ export const TRACKED_TABLES: readonly MovedTable[] = [
  * the account's own row comes last.
  */
 export const LAST_TABLES: readonly MovedTable[] = [
-  { table: trees, of: ownAccount, key: ['account'], kinds: account },
+  { table: trees, ownRows: ownAccount, key: ['account'], copyAs: account },
   // These rows no longer name their account, so the rows of all accounts are copied. Those of other accounts get numbers
   // that nothing on the new shard has, and so erase nothing there.
   ...MOVED_NUMBERS.map((kind) => ({
     table: erasures,
-    of: () => sql`kind = ${codeOf(ERASURE_KINDS, kind)}`,
+    ownRows: () => sql`kind = ${codeOf(ERASURE_KINDS, kind)}`,
     key: ['id'],
-    kinds: { id: 'left out', number: kind } as const,
+    copyAs: { id: 'left out', number: kind } as const,
   })),
   {
     // Files in progress start again, because their saved state contains positions. Their content stays the same.
     table: files,
-    of: ownAccount,
+    ownRows: ownAccount,
     key: ['kind', 'id'],
-    kinds: {
+    copyAs: {
       ...account,
       ...agent,
       state: sql`iif(status = ${processing}, null, state)`,
       upload_id: sql`iif(status = ${processing}, null, upload_id)`,
     },
   },
-  { table: fileOutcomes, of: ownAccount, key: ['kind', 'id'], kinds: account },
+  { table: fileOutcomes, ownRows: ownAccount, key: ['kind', 'id'], copyAs: account },
   {
     table: webhooks,
-    of: ownAccount,
+    ownRows: ownAccount,
     key: ['id'],
-    kinds: { ...account, number: 'webhook', starts_after: 'position' },
+    copyAs: { ...account, number: 'webhook', starts_after: 'position' },
   },
-  { table: webhookFeeds, of: ownAccount, key: ['account'], kinds: { ...account, position: 'position' } },
-  { table: accounts, of: ({ number }) => sql`number = ${raw(number)}`, key: ['number'], kinds: { number: 'account' } },
+  { table: webhookFeeds, ownRows: ownAccount, key: ['account'], copyAs: { ...account, position: 'position' } },
+  {
+    table: accounts,
+    ownRows: ({ number }) => sql`number = ${raw(number)}`,
+    key: ['number'],
+    copyAs: { number: 'account' },
+  },
 ];
 
 /**
@@ -167,14 +172,15 @@ export const LAST_TABLES: readonly MovedTable[] = [
  * @param limit the maximum number of rows; without it, all
  */
 export function selectRows(moved: MovedTable, moving: MovedAccount, after: string | null, limit?: number): SQL {
-  const { of, isNested, key, start } = moved;
+  const { ownRows, isNested, key, firstKey } = moved;
   const [first = '', ...rest] = key;
-  const from = after ?? start?.(moving) ?? null;
+  const from = after ?? firstKey?.(moving) ?? null;
   const select = (condition: SQL) => sql`
     select ${encodedRow(moved)}, ${encodedKey(moved)} from ${moved.table} where ${condition}
     order by ${list(key)} ${limit === undefined ? sql`` : sql`limit ${raw(limit)}`}`;
-  if (!isNested) return select(from === null ? of(moving) : sql`${of(moving)} and ${isAfterKey(moved, key, from)}`);
-  const parents = sql`select parent from (${of(moving)})`;
+  if (!isNested)
+    return select(from === null ? ownRows(moving) : sql`${ownRows(moving)} and ${isAfterKey(moved, key, from)}`);
+  const parents = sql`select parent from (${ownRows(moving)})`;
   if (from === null) return select(sql`${identifier(first)} in (${parents})`);
   const parent = keyValue(moved, first, from);
   return sql`
@@ -198,10 +204,10 @@ export interface Renumbering {
 
 /** SQL that inserts rows (a JSON array) on the new shard. */
 export function insertRows(moved: MovedTable, rows: string, renumbering: Renumbering): SQL {
-  const { table, kinds = {} } = moved;
+  const { table, copyAs = {} } = moved;
   const names = copiedColumns(moved);
   const values = names.map((name, i) =>
-    translate(decode(table, name, sql`value ->> ${raw(i)}`), kinds[name], renumbering),
+    translate(decode(table, name, sql`value ->> ${raw(i)}`), copyAs[name], renumbering),
   );
   // The new shard may still have answers from before the account left it.
   const verb = table === storedAnswers ? sql`insert or replace` : sql`insert`;
@@ -217,8 +223,8 @@ export function deleteRows(moved: MovedTable, keys: string, renumbering: Renumbe
 
 /** Returns the numbers of agents or webhooks that rows contain, each once. Each needs a number on the new shard. */
 export function numbersInRows(moved: MovedTable, rows: readonly string[], kind: NumberedKind): number[] {
-  const { kinds = {} } = moved;
-  const places = copiedColumns(moved).flatMap((name, i) => (kinds[name] === kind ? [i] : []));
+  const { copyAs = {} } = moved;
+  const places = copiedColumns(moved).flatMap((name, i) => (copyAs[name] === kind ? [i] : []));
   if (places.length === 0) return [];
   const found = rows.flatMap((row) => {
     const values = JSON.parse(row) as (number | null)[];
@@ -233,9 +239,9 @@ function hasKey({ table, key }: MovedTable, { number }: Pick<MovedAccount, 'numb
 }
 
 function encodedRow(moved: MovedTable): SQL {
-  const { table, kinds = {} } = moved;
+  const { table, copyAs = {} } = moved;
   const values = copiedColumns(moved).map((name) => {
-    const kind = kinds[name];
+    const kind = copyAs[name];
     return encode(table, name, typeof kind === 'object' ? kind : identifier(name));
   });
   return sql`json_array(${sql.join(values, sql`, `)}) as copied_row`;
@@ -247,10 +253,10 @@ function encodedKey({ table, key }: MovedTable): SQL {
 }
 
 /** Selects the key columns from a JSON array of keys. */
-function keyColumns({ table, key, kinds = {} }: MovedTable, renumbering?: Renumbering): SQL {
+function keyColumns({ table, key, copyAs = {} }: MovedTable, renumbering?: Renumbering): SQL {
   const values = key.map((name, i) => {
     const value = decode(table, name, sql`value ->> ${raw(i)}`);
-    return renumbering ? translate(value, kinds[name], renumbering) : value;
+    return renumbering ? translate(value, copyAs[name], renumbering) : value;
   });
   return sql.join(values, sql`, `);
 }
@@ -269,8 +275,8 @@ function columnNames(table: Table): string[] {
   return Object.values(getTableColumns(table)).map(({ name }) => name);
 }
 
-function copiedColumns({ table, kinds = {} }: MovedTable): string[] {
-  return columnNames(table).filter((name) => kinds[name] !== 'left out');
+function copiedColumns({ table, copyAs = {} }: MovedTable): string[] {
+  return columnNames(table).filter((name) => copyAs[name] !== 'left out');
 }
 
 function translate(value: SQL, kind: Kind | undefined, { from, to }: Renumbering): SQL {

@@ -7,12 +7,12 @@ import { type AppEnv, type RequestContext, withFixedClock } from '../../http/con
 import { body, noQuery } from '../../http/input';
 import { answer, created, operation } from '../../http/operation';
 import { openPairing, type Pairing } from '../../http/pairing-code';
-import { limitAddress } from '../../http/rate-limit';
+import { limitNetwork } from '../../http/rate-limit';
 import { CredentialEnded } from '../../ledger/authority';
 import { sha256, toBase64Url } from '../../lib/bytes';
 import { lazy } from '../../lib/lazy';
 import type { LogFields } from '../../lib/log';
-import { CreatedUserToken, makeUserToken, refuseFullAccount, userTokenLocation } from '../tokens/user-token';
+import { CreatedUserToken, makeUserToken, refuseTokenOverLimit, userTokenLocation } from '../tokens/user-token';
 import { PAIRED_TOKEN_LIFETIME, pairedScopes } from './paired-token';
 
 const examplePairing = {
@@ -84,7 +84,7 @@ export async function exchangePairingCode(
       answer: null,
     })
     .catch(refuseUsed)
-    .catch(refuseFullAccount);
+    .catch(refuseTokenOverLimit);
   return token;
 }
 
@@ -95,7 +95,7 @@ async function isProven({ challenge, redirectUri }: Pairing, { code_verifier, re
 
 /** @throws Problem `invalid_request`, or `rate_limited` after too many failures from the same network */
 async function refuseCode(c: RequestContext): Promise<never> {
-  await limitAddress(c);
+  await limitNetwork(c);
   throw new Problem(
     'invalid_request',
     'The code cannot be exchanged: it is wrong, has expired, or was used. Begin the pairing again.',

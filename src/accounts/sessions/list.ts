@@ -11,12 +11,12 @@ import { pageOf } from '../../http/response-fields';
 import { SESSION_IDLE_TIME, SESSION_LIFETIME } from '../../ledger/authority';
 import { lazy } from '../../lib/lazy';
 import type { Id } from '../../lib/typeid';
-import { isOwnSession, presentSession, Session } from './session';
+import { ownSessions, presentSession, Session } from './session';
 
 const SessionListQuery = lazy(() => z.strictObject(pageParameters(20, 100)));
 
 /**
- * Lists the console sessions of the caller, newest first: see {@link isOwnSession}.
+ * Lists the console sessions of the caller, newest first: see {@link ownSessions}.
  */
 export async function listSessions(
   context: UserContext,
@@ -32,7 +32,7 @@ export async function listSessions(
       .from(sessions)
       .where(
         and(
-          isOwnSession(principal, now),
+          ownSessions(principal, now),
           gt(sessions.lastSeenAt, now - SESSION_IDLE_TIME),
           gt(sessions.createdAt, now - SESSION_LIFETIME),
           page.after && lt(sessions.id, page.after),

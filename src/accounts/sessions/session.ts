@@ -7,7 +7,7 @@ import { idField, timeField } from '../../http/response-fields';
 import { SESSION_IDLE_TIME, SESSION_LIFETIME } from '../../ledger/authority';
 import { lazy } from '../../lib/lazy';
 import { formatTime } from '../../lib/time';
-import { isOwnToken } from '../tokens/user-token';
+import { ownTokens } from '../tokens/user-token';
 
 const exampleSession = {
   id: exampleId('session'),
@@ -48,7 +48,7 @@ export function sessionEnd({ createdAt, lastSeenAt }: { createdAt: number; lastS
  * expired at the time `now`, because they ended with it.
  * It also finds sessions that are over by {@link sessionEnd} but not erased yet: a list must leave those out itself.
  */
-export function isOwnSession(principal: UserPrincipal, now: number) {
+export function ownSessions(principal: UserPrincipal, now: number) {
   const { account, member } = principal;
   const isLive = or(isNull(userTokens.expiresAt), gt(userTokens.expiresAt, now));
   const ofMember = and(eq(sessions.account, account.number), member ? eq(sessions.member, member.id) : sql`false`);
@@ -58,7 +58,7 @@ export function isOwnSession(principal: UserPrincipal, now: number) {
   return sql`${sessions.hash} in (
     select ${sessions.hash} from ${sessions} where ${ofMember}
     union all
-    select ${sessions.hash} from ${userTokens} cross join ${sessions} on ${ofToken} where ${and(isOwnToken(principal), isLive)})`;
+    select ${sessions.hash} from ${userTokens} cross join ${sessions} on ${ofToken} where ${and(ownTokens(principal), isLive)})`;
 }
 
 export function presentSession(row: Omit<InferSelectModel<typeof sessions>, 'hash' | 'account' | 'member'>): Session {

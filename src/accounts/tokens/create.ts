@@ -9,7 +9,7 @@ import { formatTime } from '../../lib/time';
 import {
   CreatedUserToken,
   makeUserToken,
-  refuseFullAccount,
+  refuseTokenOverLimit,
   UserTokenCreation,
   type UserTokenInput,
   userTokenLocation,
@@ -46,7 +46,7 @@ export async function createUserToken(context: UserContext, input: UserTokenInpu
       changes: (write) => [store(write)],
       answer: { value: token, subject: account.id },
     })
-    .catch(refuseFullAccount);
+    .catch(refuseTokenOverLimit);
   return token;
 }
 

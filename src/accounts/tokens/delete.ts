@@ -9,7 +9,7 @@ import { noQuery } from '../../http/input';
 import { answer, noContent, operation } from '../../http/operation';
 import { pathId } from '../../http/path-id';
 import type { Id } from '../../lib/typeid';
-import { isOwnToken } from './user-token';
+import { ownTokens } from './user-token';
 
 /**
  * Deletes one of the user tokens that `GET /v1/me/tokens` lists for the caller, and the console sessions that were started
@@ -19,7 +19,7 @@ import { isOwnToken } from './user-token';
  */
 export async function deleteUserToken(context: UserContext, { id }: { id: Id<'utok'> }): Promise<void> {
   const { principal } = context;
-  const found = and(isOwnToken(principal), eq(userTokens.id, id));
+  const found = and(ownTokens(principal), eq(userTokens.id, id));
   const ofToken = and(eq(sessions.account, principal.account.number), eq(sessions.token, id));
   const account = sql<number>`(select account from ${userTokens} where ${found})`;
   await context.ledger

@@ -10,7 +10,7 @@ import { openPage, type Page, pageParameters } from '../../http/page';
 import { pageOf } from '../../http/response-fields';
 import { lazy } from '../../lib/lazy';
 import type { Id } from '../../lib/typeid';
-import { isOwnToken, presentUserToken, UserToken } from './user-token';
+import { ownTokens, presentUserToken, UserToken } from './user-token';
 
 const UserTokenListQuery = lazy(() => z.strictObject(pageParameters(20, 100)));
 
@@ -29,7 +29,7 @@ export async function listUserTokens(
     reader
       .select()
       .from(userTokens)
-      .where(and(isOwnToken(principal), page.after && lt(userTokens.id, page.after)))
+      .where(and(ownTokens(principal), page.after && lt(userTokens.id, page.after)))
       .orderBy(desc(userTokens.id))
       .limit(page.rowLimit),
   ]);

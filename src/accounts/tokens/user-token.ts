@@ -109,7 +109,7 @@ export function presentUserToken(row: UserTokenRow): UserToken {
 }
 
 /** The condition that finds the caller's own tokens: those of the member who calls, or else those of the account. */
-export function isOwnToken({ account, member }: UserPrincipal) {
+export function ownTokens({ account, member }: UserPrincipal) {
   const isOwner = member ? eq(userTokens.member, member.id) : isNull(userTokens.member);
   return and(eq(userTokens.account, account.number), isOwner);
 }
@@ -128,7 +128,7 @@ interface TokenIssue {
 
 /**
  * Makes a user token, and stores nothing yet. Returns `token`, the answer that shows the token with its secret, and
- * `store`, which makes the statement that stores it; {@link refuseFullAccount} handles the error of that statement.
+ * `store`, which makes the statement that stores it; {@link refuseTokenOverLimit} handles the error of that statement.
  * @throws Problem `invalid_request` for an expiry that is not in the future
  */
 export async function makeUserToken(
@@ -174,7 +174,7 @@ export async function makeUserToken(
  * @throws Problem `conflict` if the account or the member has the maximum number of tokens, or if the account was deleted
  *   meanwhile; otherwise the same error
  */
-export function refuseFullAccount(error: unknown): never {
+export function refuseTokenOverLimit(error: unknown): never {
   if (!(error instanceof ConstraintError) || error.subject !== 'user_tokens.account') throw error;
   throw new Problem(
     'conflict',

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { EVENT_TYPES, type EventType } from '../../db/schema';
 import type { Config } from '../../env';
-import { fileId } from '../../files/file';
+import { publicFileId } from '../../files/file';
 import type { FileRow } from '../../files/file-records';
 import { digestField, type FileHome, fileFields, type PresentedFile, presentFile } from '../../files/presentation';
 import { EXAMPLE, exampleId } from '../../http/examples';
@@ -109,7 +109,7 @@ export async function presentExport(
   const { start_date, end_date, agent_id, event_types, include_details } = exportRequest(row);
   const { fields, proofUrl, sha256 } = await presentFile(config, home, row, now);
   return {
-    export_id: fileId(row) as Id<'export'>,
+    export_id: publicFileId(row) as Id<'export'>,
     format: row.format as ExportFormat,
     start_date,
     end_date,

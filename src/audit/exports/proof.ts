@@ -1,6 +1,6 @@
 import { eq } from 'drizzle-orm';
 import { accounts } from '../../db/schema';
-import { fileId } from '../../files/file';
+import { publicFileId } from '../../files/file';
 import type { Producer, ProducerInput, ProvableFile } from '../../files/producer';
 import { toHex } from '../../lib/bytes';
 import type { Json } from '../../lib/json';
@@ -115,7 +115,7 @@ class ProofProducer implements Producer {
     const { start_date, end_date, agent_id, event_types } = exportRequest(file);
     const members = {
       version: 1,
-      export_id: fileId(file),
+      export_id: publicFileId(file),
       format: file.format,
       sha256: this.file.sha256,
       row_count: this.file.rows,

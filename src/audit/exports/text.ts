@@ -11,8 +11,8 @@ export interface TextFormat {
   head: string;
   /** The text between two entries. */
   between: string;
-  /** Returns the text after the last entry. `rows` is the number of entries in the file. */
-  tail: (rows: number) => string;
+  /** Returns the text after the last entry. `total` is the number of entries in the file. */
+  tail: (total: number) => string;
   write: (entry: ExportedEntry) => string;
 }
 

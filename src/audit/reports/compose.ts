@@ -1,4 +1,4 @@
-import { fileId } from '../../files/file';
+import { publicFileId } from '../../files/file';
 import type { FileRow } from '../../files/file-records';
 import { formatTime } from '../../lib/time';
 import type { AuditEntry } from '../entry';
@@ -27,7 +27,7 @@ export function composeReport(
   const { summary, months, agents, deciders, activity } = facts;
   const findings = writeFindings(facts);
   return {
-    report_id: fileId(file),
+    report_id: publicFileId(file),
     report_type,
     framework: name,
     account,
@@ -137,7 +137,7 @@ function describeMethod(file: FileRow, { samplePopulation }: PeriodFacts, sample
     sample.length === 0
       ? 'There was nothing to draw a sample from.'
       : `The sample has ${formatCount(sample.length, 'entry', 'entries')}, in the order in which they were drawn. Draw n, from 0, is the sequence ` +
-        `${samplePopulation.first} + (the first 48 bits of SHA-256("${fileId(file)}:n") modulo ${samplePopulation.size}). Sequences ` +
+        `${samplePopulation.first} + (the first 48 bits of SHA-256("${publicFileId(file)}:n") modulo ${samplePopulation.size}). Sequences ` +
         'drawn before, erased entries and those of deleted agents were skipped. The drawing ended with ' +
         `${SAMPLE_SIZE} entries, when every sequence had been drawn, or after ${formatNumber(MAX_DRAWS)} draws.`,
   ];

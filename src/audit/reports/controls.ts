@@ -177,7 +177,7 @@ const HIPAA: ControlDefinition[] = [
     title: 'Audit controls: mechanisms that record and examine activity',
     evidence: ['log', 'uses', 'retries', 'retention', 'disclosures'],
     not_covered:
-      'What was read or changed with a token: the log records that it was used, the system that it was used at records ' +
+      'What was read or changed with a token: the log records that it was used, and the system where it was used records ' +
       'what for. Attempts that fail authentication and uses of tokens that were refused leave no entry. Regular review of records (164.308(a)(1)(ii)(D)), and the six years for which documentation is to be kept where ' +
       'the retention of the account is shorter.',
   },
@@ -232,7 +232,7 @@ const EU_AI_ACT: ControlDefinition[] = [
     evidence: ['gate', 'limits', 'human', 'reviews', 'signatures', 'automatic', 'quick', 'denials', 'revocations'],
     not_covered:
       'Whether it was a person who decided, where the decision is not signed: a program can hold a user token. Whether the people who decided understood the ' +
-      'system, were aware of automation bias and could interpret its output: the log shows that it was decided, when and how fast. What a policy decided no person saw beforehand.',
+      'system, were aware of automation bias and could interpret its output: the log shows that it was decided, when and how fast. No person saw beforehand what a policy decided.',
   },
   {
     id: 'Art. 26',

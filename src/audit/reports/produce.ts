@@ -1,4 +1,4 @@
-import { fileId } from '../../files/file';
+import { publicFileId } from '../../files/file';
 import type { FileProducerFactory, Producer, ProducerInput } from '../../files/producer';
 import { toHex } from '../../lib/bytes';
 import type { Json } from '../../lib/json';
@@ -15,12 +15,12 @@ import { groupEntries } from './group-entries';
 import { type AccountConfiguration, readConfiguration } from './read-account';
 import { reportRequest } from './report';
 
-/** How many entries are read for each row that may be held: the database returns one row for a group of entries. */
+/** How many entries are read at a time, for each row that may be held: the database returns one row for a group of them. */
 const ENTRIES_PER_ROW = 4;
 
 /** What {@link Producer.save} returns. Jobs in progress have it stored, so its fields keep their names. */
 interface SavedState {
-  /** The account of the report. */
+  /** The account of the report (not a member: the name is stored). */
   owner: FileAccount;
   /** All positions of the log that the report covers. */
   span: PositionRange;
@@ -103,7 +103,7 @@ class ReportProducer implements Producer {
     const { reader, file, loadAsset } = this.input;
     const { owner: account, span, figures, integrity } = this.state;
     const facts = await gatherFacts(reader, file, span, figures, this.configuration);
-    const sample = await drawSample(reader, { number: file.account, id: account.id }, span, fileId(file));
+    const sample = await drawSample(reader, { number: file.account, id: account.id }, span, publicFileId(file));
     const report = composeReport(file, account, integrity, facts, sample);
     if (file.format === 'json') return new TextEncoder().encode(`${JSON.stringify(report)}\n`);
     // Imported here so that requests do not wait for the PDF library to load.

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Config } from '../../env';
-import { fileId } from '../../files/file';
+import { publicFileId } from '../../files/file';
 import type { FileRow } from '../../files/file-records';
 import { digestField, type FileHome, fileFields, type PresentedFile, presentFile } from '../../files/presentation';
 import { EXAMPLE, exampleId } from '../../http/examples';
@@ -82,7 +82,7 @@ export async function presentReport(
   const { report_type, period } = reportRequest(row);
   const { fields, sha256 } = await presentFile(config, home, row, now);
   return {
-    report_id: fileId(row) as Id<'report'>,
+    report_id: publicFileId(row) as Id<'report'>,
     report_type,
     period,
     format: row.format as ComplianceReport['format'],

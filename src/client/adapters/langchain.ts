@@ -26,7 +26,7 @@ export interface LangChainConfig {
   metadata?: Record<string, unknown>;
 }
 
-/** What the interrupt of a call that waits says. */
+/** The value of the interrupt for a call that waits for a decision. */
 export interface CountersignInterrupt {
   type: 'countersign';
   tool: string;
@@ -122,7 +122,7 @@ async function runOrInterrupt<Output>(
   }
 }
 
-/** Refuses arguments that do not match the tool's schema, before a person is asked for them. */
+/** Refuses arguments that do not match the tool's schema, before a person is asked to approve them. */
 async function checkArguments(tool: object, args: unknown): Promise<void> {
   const { schema } = tool as { schema?: unknown };
   if (!isInteropZodSchema(schema)) return;

@@ -9,7 +9,7 @@ import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
 import { usePage } from '../frame/page-context';
 import { Facts, ForPrograms, Section } from '../parts/blocks';
-import { Badge, Code, JsonText, Named, Time, TimeSince, visibleText, Written, WrittenText } from '../parts/inline';
+import { Badge, Code, JsonText, Named, Time, TimeSince, toOneLine, Written, WrittenText } from '../parts/inline';
 import { RequestRow } from '../parts/request';
 import type { PreloadedContext } from '../session/access';
 import { loadOwners } from './fields';
@@ -51,7 +51,7 @@ export async function sendAgent(c: AgentContext, refused?: RefusedAgentForm): Pr
     mayChange ? loadOwners(context) : null,
   ]);
   return sendPage(c, {
-    title: visibleText(name),
+    title: toOneLine(name),
     names,
     heading: <Written text={name} />,
     status: refused?.refusal.status,

@@ -6,7 +6,7 @@ import { invalidRequest } from '../../errors';
 import { type Form, readForm, refusalOf, requireUnchanged, requireUnchangedToActivate, validate } from '../frame/form';
 import { sendPage } from '../frame/page';
 import { LinkButton, ToCopy } from '../parts/blocks';
-import { Time, visibleText, Written } from '../parts/inline';
+import { Time, toOneLine, Written } from '../parts/inline';
 import { type AgentContext, requireAgent, sendAgent } from './agent';
 import type { RefusedAgentForm } from './manage';
 
@@ -37,7 +37,7 @@ export function switchAgent(c: AgentContext): Promise<Response> {
 /** Deletes an agent whose name was typed to confirm that. */
 export function removeAgent(c: AgentContext): Promise<Response> {
   const change = async ({ id, name }: Agent, form: Form) => {
-    if (visibleText(form.text('confirmation')) !== visibleText(name)) {
+    if (toOneLine(form.text('confirmation')) !== toOneLine(name)) {
       throw invalidRequest([{ path: 'body.confirmation', message: 'is not the name of the agent' }]);
     }
     await deleteAgent(c.var.signedIn.context, { id });
@@ -70,7 +70,7 @@ export async function rotateKey(c: AgentContext): Promise<Response> {
   const input = validate(KeyRotation(), { grace_period: seconds === '' ? undefined : Number(seconds) });
   const { api_key, old_key_expires_at } = await c.var.once((context) => rotateAgentKey(context, { id, ...input }));
   return sendPage(c, {
-    title: `A new key for ${visibleText(name)}`,
+    title: `A new key for ${toOneLine(name)}`,
     heading: ['A new key for ', <Written text={name} />],
     isNarrow: true,
     children: (

@@ -1,7 +1,7 @@
 import { listMembers } from '../../accounts/members/list';
 import type { UserContext } from '../../http/context';
 import { type Options, SelectField, TextArea, TextField } from '../parts/form';
-import { visibleText } from '../parts/inline';
+import { toOneLine } from '../parts/inline';
 
 /** An account has at most 1,000 members. */
 const MAX_MEMBERS = 1_000;
@@ -11,7 +11,7 @@ export async function loadOwners(context: UserContext): Promise<Options | null> 
   if (!context.principal.scopes.includes('account:read')) return null;
   const { data } = await listMembers(context, { status: 'active', limit: MAX_MEMBERS });
   return data
-    .map(({ id, name, email }) => [id, visibleText(name ?? email ?? id)] as const)
+    .map(({ id, name, email }) => [id, toOneLine(name ?? email ?? id)] as const)
     .sort(([, a], [, b]) => a.localeCompare(b));
 }
 

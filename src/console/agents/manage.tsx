@@ -4,7 +4,7 @@ import type { Names } from '../frame/names';
 import { usePage } from '../frame/page-context';
 import { Section } from '../parts/blocks';
 import { Action, Form, type Options, SelectField, Submit, TextField } from '../parts/form';
-import { visibleText, Written } from '../parts/inline';
+import { toOneLine, Written } from '../parts/inline';
 import { AgentFields } from './fields';
 
 /** Seconds for which a replaced key may still work. */
@@ -85,7 +85,7 @@ export function Manage({ agent, owners, refused }: ManageProps) {
             hint={[
               'Type ',
               <strong>
-                <Written text={visibleText(name)} />
+                <Written text={toOneLine(name)} />
               </strong>,
             ]}
           />
@@ -103,7 +103,7 @@ export function Manage({ agent, owners, refused }: ManageProps) {
 function editProps({ name, description = '', owner_id }: Agent, names: Names, owners: Options | null) {
   const present = owner_id ?? '';
   const isOffered = owners?.some(([id]) => id === present);
-  const inactive = present === '' ? 'Nobody' : `${visibleText(names.get(present) ?? present)} (not active)`;
+  const inactive = present === '' ? 'Nobody' : `${toOneLine(names.get(present) ?? present)} (not active)`;
   const presentName = owners ? inactive : 'Keep as it is';
   return {
     values: { name, description, owner_id: present },

@@ -3,7 +3,7 @@ import { type Refusal, readForm, refusalOf, validate } from '../frame/form';
 import { sendPage } from '../frame/page';
 import { LinkButton, Section, ToCopy } from '../parts/blocks';
 import { Form, Submit } from '../parts/form';
-import { visibleText, Written } from '../parts/inline';
+import { toOneLine, Written } from '../parts/inline';
 import type { ConsoleContext } from '../session/access';
 import { AgentFields, loadOwners } from './fields';
 
@@ -24,7 +24,7 @@ export async function registerAgent(c: ConsoleContext): Promise<Response> {
     const input = validate(AgentCreation(), fields);
     const agent = await c.var.once((context) => createAgent(context, input));
     return sendPage(c, {
-      title: `${visibleText(agent.name)} is registered`,
+      title: `${toOneLine(agent.name)} is registered`,
       status: 201,
       heading: [<Written text={agent.name} />, ' is registered'],
       children: (

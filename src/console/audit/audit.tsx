@@ -7,7 +7,7 @@ import { listOrRefusal, type Refusal, readForm, refusalOf, validate } from '../f
 import { loadNames } from '../frame/names';
 import { sendPage, sendPart } from '../frame/page';
 import { Empty, NextPage, PAGE_SIZE, withParameters } from '../parts/blocks';
-import { Live } from '../parts/live';
+import { LivePart } from '../parts/live';
 import type { ConsoleContext } from '../session/access';
 import { EntryList } from './entry-list';
 import { ExportForm } from './export-form';
@@ -87,13 +87,13 @@ async function sendAudit(
   const address = new URL(auditAddress(filters), c.req.url);
   const isLive = !refusal && cursor === undefined && filters.end_date === undefined && filters.order === undefined;
   const list = (
-    <Live
+    <LivePart
       id="entries"
-      address={withParameters(address, { part: 'list' })}
+      source={withParameters(address, { part: 'list' })}
       seconds={INTERVAL}
       title="Audit log"
       pauses
-      isLive={isLive}
+      reloads={isLive}
     >
       {page.data.length > 0 ? (
         <EntryList entries={page.data} filters={filters} />
@@ -101,7 +101,7 @@ async function sendAudit(
         <Nothing filters={filters} isOutdated={isOutdated} hasMore={page.has_more} />
       )}
       <NextPage page={page} address={address} label={filters.order === 'asc' ? 'Newer' : 'Older'} />
-    </Live>
+    </LivePart>
   );
   if (isPart) return sendPart(c, list, names);
   return sendPage(c, {

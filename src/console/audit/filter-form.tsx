@@ -3,7 +3,7 @@ import { DAY } from '../../lib/time';
 import type { Refusal } from '../frame/form';
 import { agentsOf } from '../frame/names';
 import { usePage } from '../frame/page-context';
-import { Alert, RefusalProvider, SelectField, Submit, TextField, withCurrent } from '../parts/form';
+import { Alert, addMissingOption, RefusalProvider, SelectField, Submit, TextField } from '../parts/form';
 import { Code, Named } from '../parts/inline';
 import { auditAddress, type Filters } from './filters';
 import { formatUtc } from './timeline';
@@ -23,7 +23,7 @@ export function FilterForm({ filters, refusal }: { filters: Filters; refusal: Re
               label="Agent"
               name="agent_id"
               value={agent_id}
-              options={withCurrent([['', 'All agents'], ...agentsOf(usePage().names)], agent_id ?? '')}
+              options={addMissingOption([['', 'All agents'], ...agentsOf(usePage().names)], agent_id ?? '')}
             />
             <SelectField
               label="Event"

@@ -5,7 +5,7 @@ import type { Names } from '../frame/names';
 import { sendPage, sendPart } from '../frame/page';
 import { Empty, LinkButton, NextPage, withParameters } from '../parts/blocks';
 import { Badge, Code, TimeLeft, TimeSince } from '../parts/inline';
-import { Live } from '../parts/live';
+import { LivePart } from '../parts/live';
 import type { ConsoleContext } from '../session/access';
 import { countText, sizeText } from './wording';
 
@@ -66,19 +66,19 @@ export function sendFiles(c: ConsoleContext, { title, page, files, names, ...tex
   const { about, ifEmpty, start, howToVerify } = texts;
   const address = new URL(c.req.url);
   const list = (
-    <Live
+    <LivePart
       id="files"
-      address={withParameters(address, { part: 'list' })}
+      source={withParameters(address, { part: 'list' })}
       seconds={INTERVAL}
       title={title}
-      isLive={files.some(({ status }) => status === 'processing')}
+      reloads={files.some(({ status }) => status === 'processing')}
     >
       <ul class="files">
         {files.map((file) => (
           <FileRow file={file} />
         ))}
       </ul>
-    </Live>
+    </LivePart>
   );
   if (c.req.query('part') === 'list') return sendPart(c, list, names);
   return sendPage(c, {

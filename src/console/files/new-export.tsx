@@ -4,7 +4,7 @@ import { EVENT_TYPES } from '../../db/schema';
 import { type Refusal, readAddress, readForm, refusalOf, type Form as SentForm, validate } from '../frame/form';
 import { agentsOf, loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
-import { CheckBox, DateField, Form, SelectField, Submit, withCurrent } from '../parts/form';
+import { addMissingOption, CheckBox, DateField, Form, SelectField, Submit } from '../parts/form';
 import type { ConsoleContext } from '../session/access';
 import { dayText } from './wording';
 
@@ -83,7 +83,7 @@ async function sendForm(
           label="Agent"
           name="agent_id"
           value={agent_id}
-          options={withCurrent([['', 'All agents'], ...agentsOf(names)], agent_id)}
+          options={addMissingOption([['', 'All agents'], ...agentsOf(names)], agent_id)}
         />
         <fieldset>
           <legend>Events</legend>

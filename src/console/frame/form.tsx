@@ -1,7 +1,7 @@
 import type * as z from 'zod';
 import { type FieldError, invalidRequest, PROBLEMS, Problem } from '../../errors';
 import type { Page } from '../../http/page';
-import { visibleText } from '../parts/inline';
+import { toOneLine } from '../parts/inline';
 import type { ConsoleContext } from '../session/access';
 
 /** The texts that were typed into a form, by the name of the field. */
@@ -134,7 +134,7 @@ export function requireUnchanged(
   throw new Problem('conflict', `${changedMeanwhile(what)} Check your changes and save again.`, {
     errors: differing.map(([name, text]) => ({
       path: `body.${name}`,
-      message: text === '' ? 'is now empty' : `is now: ${visibleText(text)}`,
+      message: text === '' ? 'is now empty' : `is now: ${toOneLine(text)}`,
     })),
   });
 }

@@ -64,7 +64,7 @@ async function deny(c: ConsoleContext, id: Id<'perm'>, decision: Decision): Prom
   const { context } = c.var.signedIn;
   const { principal, reader, runtime } = context;
   const load = async () => {
-    const key = { owner: sql<number>`${principal.account.number}`, callerId: sql`${idBytes(actorOf(principal))}` };
+    const key = { account: sql<number>`${principal.account.number}`, callerId: sql`${idBytes(actorOf(principal))}` };
     const queries = selectDecision(reader, { ...key, id, assertion: undefined, now: runtime.now() });
     const [permission, voter] = await loadNonNull(reader, [queries.permission, queries.voter]);
     return { permission, voter };

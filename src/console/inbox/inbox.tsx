@@ -10,7 +10,7 @@ import { usePage } from '../frame/page-context';
 import { Empty, NextPage, PAGE_SIZE, Tabs, withParameters } from '../parts/blocks';
 import { Form, ListFilter, TextField } from '../parts/form';
 import { Named, Time } from '../parts/inline';
-import { Live } from '../parts/live';
+import { LivePart } from '../parts/live';
 import { isWithdrawn, RequestRow } from '../parts/request';
 import { type ConsoleContext, requireScopes } from '../session/access';
 import { Keys } from './keys';
@@ -59,7 +59,12 @@ async function showWaiting(c: ConsoleContext): Promise<Response> {
   const mine = mayDecide ? page.data.filter(({ standing }) => standing === 'decide').length : 0;
   const count = `${mine}${page.has_more ? '+' : ''}`;
   const list = (
-    <Live id="waiting" address={withParameters(address, { part: 'list' })} seconds={INTERVAL} title={inboxTitle(count)}>
+    <LivePart
+      id="waiting"
+      source={withParameters(address, { part: 'list' })}
+      seconds={INTERVAL}
+      title={inboxTitle(count)}
+    >
       {page.data.length === 0 ? (
         <Nothing isFiltered={filters.agent_id !== undefined || filters.cursor !== undefined} />
       ) : (
@@ -71,7 +76,7 @@ async function showWaiting(c: ConsoleContext): Promise<Response> {
           <WaitingList requests={page.data} member={context.principal.member?.id ?? null} />
         </>
       )}
-    </Live>
+    </LivePart>
   );
   if (c.req.query('part') === 'list') return sendPart(c, list, names);
   const more = <NextPage page={page} address={address} label="Next requests" />;
@@ -167,9 +172,9 @@ function AgentFilter({ address, current }: { address: URL; current: string | und
       label="Agent"
       name="agent_id"
       current={current}
-      all="All agents"
+      allLabel="All agents"
       options={agents}
-      kept={{ status: address.searchParams.get('status'), order: address.searchParams.get('order') }}
+      otherParameters={{ status: address.searchParams.get('status'), order: address.searchParams.get('order') }}
     />
   );
 }

@@ -3,7 +3,7 @@ import type { Id } from '../../lib/typeid';
 import type { WaitingRequest } from '../../permissions/list-waiting';
 import { usePage } from '../frame/page-context';
 import { Form } from '../parts/form';
-import { Code, Named, TimeLeft, visibleText, Written } from '../parts/inline';
+import { Code, Named, TimeLeft, toOneLine, Written } from '../parts/inline';
 import { limitTexts } from '../parts/limits';
 import { MAX_IN_LIST, RequestTitle } from '../parts/request';
 
@@ -61,7 +61,7 @@ function WaitingRow({ request, member }: WaitingRowProps) {
           type="checkbox"
           name="id"
           value={id}
-          aria-label={visibleText(
+          aria-label={toOneLine(
             `Check to deny: ${shorten(title ?? action, MAX_IN_LIST)}, of ${shorten(agentName, MAX_IN_LIST)}`,
           )}
         />

@@ -20,7 +20,7 @@ export async function showMe(c: ConsoleContext): Promise<Response> {
   const { context, session } = c.var.signedIn;
   const { principal } = context;
   if (!principal.scopes.includes('account:read')) {
-    const children = <UnknownStanding signedIn={c.var.signedIn} />;
+    const children = <UnknownTokenSignIn signedIn={c.var.signedIn} />;
     return sendPage(c, { title: 'My sign-in', isNarrow: true, children });
   }
   const { config } = context;
@@ -35,7 +35,7 @@ export async function showMe(c: ConsoleContext): Promise<Response> {
     <>
       {principal.token !== null && (
         <section class="card" aria-label="How I signed in">
-          <Standing me={me} signedIn={c.var.signedIn} tokens={tokens.data} />
+          <TokenSignIn me={me} signedIn={c.var.signedIn} tokens={tokens.data} />
         </section>
       )}
       <Who me={me} />
@@ -44,7 +44,7 @@ export async function showMe(c: ConsoleContext): Promise<Response> {
           passkeys={passkeys.data}
           isPerson={principal.token === null}
           isFresh={isFresh(c.var.signedIn)}
-          hasOther={provider !== null}
+          hasOtherSignIn={provider !== null}
         />
       )}
       {provider !== null && (
@@ -85,7 +85,7 @@ function Who({ me }: { me: OwnAccount }) {
   );
 }
 
-interface StandingProps {
+interface TokenSignInProps {
   me: OwnAccount;
   signedIn: SignedIn;
   /** The caller's own tokens. One of them is the token of the sign-in, unless it is beyond the first 100. */
@@ -93,7 +93,7 @@ interface StandingProps {
 }
 
 /** What a caller who signed in with a user token may do. */
-function Standing({ me, signedIn, tokens }: StandingProps) {
+function TokenSignIn({ me, signedIn, tokens }: TokenSignInProps) {
   const { member, token, scopes } = signedIn.context.principal;
   const used = tokens.find(({ id }) => id === token);
   return (
@@ -125,7 +125,7 @@ function Standing({ me, signedIn, tokens }: StandingProps) {
 }
 
 /** The page for a user token without the scope `account:read`. */
-function UnknownStanding({ signedIn: { context } }: { signedIn: SignedIn }) {
+function UnknownTokenSignIn({ signedIn: { context } }: { signedIn: SignedIn }) {
   return (
     <>
       <p>

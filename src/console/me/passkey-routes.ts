@@ -96,7 +96,7 @@ async function removePasskey(signedIn: SignedIn, id: Uint8Array): Promise<void> 
     eq(passkeys.member, member),
     isNull(passkeys.removedAt),
   );
-  const hasOther = sql`exists (
+  const hasOtherPasskey = sql`exists (
     select 1 from ${passkeys} as other
     where other.account = ${account} and other.member = ${sql.param(member, passkeys.member)} and other.removed_at is null
       and other.id <> ${id}
@@ -104,7 +104,7 @@ async function removePasskey(signedIn: SignedIn, id: Uint8Array): Promise<void> 
   const hasIdentity = sql`exists (
     select 1 from ${members} where ${eq(members.account, account)} and ${eq(members.id, member)} and ${isNotNull(members.identity)}
   )`;
-  const canSignInOtherwise = context.config.oidc?.client ? or(hasOther, hasIdentity) : hasOther;
+  const canSignInOtherwise = context.config.oidc?.client ? or(hasOtherPasskey, hasIdentity) : hasOtherPasskey;
   const number = sql<number>`(
     select ${passkeys.account} from ${passkeys} where ${and(found, canSignInOtherwise)}
   )`;

@@ -10,12 +10,12 @@ interface PasskeysProps {
   /** Whether the member signed in so recently that passkeys may be changed. */
   isFresh: boolean;
   /** Whether the member can also sign in without a passkey. */
-  hasOther: boolean;
+  hasOtherSignIn: boolean;
 }
 
 /** The member's passkeys. Only the script can add and remove them. */
-export function Passkeys({ passkeys, isPerson, isFresh, hasOther }: PasskeysProps) {
-  const mayRemove = isFresh && (hasOther || passkeys.length > 1);
+export function Passkeys({ passkeys, isPerson, isFresh, hasOtherSignIn }: PasskeysProps) {
+  const mayRemove = isFresh && (hasOtherSignIn || passkeys.length > 1);
   return (
     <Section name="passkeys" title="Passkeys">
       {passkeys.length === 0 && <p class="soft">You have none: decisions that must be signed need one.</p>}

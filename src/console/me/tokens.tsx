@@ -122,7 +122,7 @@ function sendNewToken(c: ConsoleContext, checked: readonly string[], refusal?: R
         required
       />
       <input type="hidden" name="choose" value="scopes" />
-      <FieldGroup legend="What it may do" name="scopes">
+      <FieldGroup legend="What it may do" path="scopes">
         <div class="scope-choices">
           {[true, false].map((isReading) => (
             <div class="part">

@@ -34,9 +34,9 @@ export async function showMembers(c: ConsoleContext): Promise<Response> {
           label="Role"
           name="role"
           current={role}
-          all="Any role"
+          allLabel="Any role"
           options={MEMBER_ROLES.map((role) => [role, role] as const)}
-          kept={{ status: status }}
+          otherParameters={{ status: status }}
         />
         {principal.scopes.includes('account:write') && (
           <LinkButton href="/console/members/new" label="Invite a member" />

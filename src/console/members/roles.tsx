@@ -53,7 +53,7 @@ function may(role: MemberRole, scope: Scope | null): boolean {
 export function RoleChoice({ roles, value }: { roles: readonly MemberRole[]; value?: string }) {
   const shown = useTyped('role', value);
   return (
-    <FieldGroup legend="Role" name="role">
+    <FieldGroup legend="Role" path="role">
       {roles.map((role) => (
         <RadioButton
           name="role"

@@ -2,7 +2,7 @@ import { type Child, createContext, useContext } from 'hono/jsx';
 import type { Refusal } from '../frame/form';
 import { CsrfField, OnceField } from '../frame/page';
 import { LinkButton } from './blocks';
-import { visibleText } from './inline';
+import { toOneLine } from './inline';
 
 const RefusalContext = createContext<Refusal | undefined>(undefined);
 
@@ -91,13 +91,13 @@ function Field({ label, name, hint, path = name, children }: FieldProps) {
           {hint}
         </p>
       )}
-      <Fault id={`${id}-fault`} text={fault} />
+      <FieldFault id={`${id}-fault`} text={fault} />
     </div>
   );
 }
 
 /** What is wrong with a field. */
-export function Fault({ text, id }: { text: string | undefined; id?: string }) {
+export function FieldFault({ text, id }: { text: string | undefined; id?: string }) {
   return (
     text && (
       <p class="fault" id={id}>
@@ -110,7 +110,7 @@ export function Fault({ text, id }: { text: string | undefined; id?: string }) {
 interface FieldGroupProps {
   legend: string;
   /** The path of the group's value in the API's errors. */
-  name: string;
+  path: string;
   /** The text to show if the API refuses the value; by default the API's own. */
   faultText?: string | undefined;
   class?: string;
@@ -118,14 +118,14 @@ interface FieldGroupProps {
 }
 
 /** Fields that make up one value together, such as check boxes, with what is wrong with that value. */
-export function FieldGroup({ legend, name, faultText, class: className, children }: FieldGroupProps) {
-  const fault = useFault(name);
-  const id = `${name.replaceAll('_', '-')}-fault`;
+export function FieldGroup({ legend, path, faultText, class: className, children }: FieldGroupProps) {
+  const fault = useFault(path);
+  const id = `${path.replaceAll('_', '-')}-fault`;
   return (
     <fieldset class={className} aria-describedby={fault && id}>
       <legend>{legend}</legend>
       {children}
-      <Fault id={id} text={fault && (faultText ?? fault)} />
+      <FieldFault id={id} text={fault && (faultText ?? fault)} />
     </fieldset>
   );
 }
@@ -183,7 +183,7 @@ export function TextArea({ label, name, hint, path = name, value, ...area }: Tex
 export type Options = readonly (readonly [value: string, label: string])[];
 
 /** Adds the present value to the options of a field if it is not one of them, for instance because its agent was deleted. */
-export function withCurrent(options: Options, current: string): Options {
+export function addMissingOption(options: Options, current: string): Options {
   return options.some(([value]) => value === current) ? options : [...options, [current, current]];
 }
 
@@ -203,7 +203,7 @@ export function SelectField({
         <select {...attributes}>
           {options.map(([option, text]) => (
             <option value={option} selected={option === shown}>
-              {visibleText(text)}
+              {toOneLine(text)}
             </option>
           ))}
         </select>
@@ -226,18 +226,23 @@ interface ListFilterProps {
   name: string;
   current: string | undefined;
   /** The label of the option that shows the whole list, such as "All agents". */
-  all: string;
+  allLabel: string;
   options: Options;
   /** The other query parameters of the page, which stay as they are. */
-  kept: Record<string, string | null | undefined>;
+  otherParameters: Record<string, string | null | undefined>;
 }
 
 /** A filter that limits a list to one value: it loads the page with a query parameter. */
-export function ListFilter({ action, label, name, current, all, options, kept }: ListFilterProps) {
+export function ListFilter({ action, label, name, current, allLabel, options, otherParameters }: ListFilterProps) {
   return (
     <form method="get" action={action} class="filters">
-      <HiddenFields fields={kept} />
-      <SelectField label={label} name={name} value={current} options={[['', all], ...options]} />
+      <HiddenFields fields={otherParameters} />
+      <SelectField
+        label={label}
+        name={name}
+        value={current}
+        options={addMissingOption([['', allLabel], ...options], current ?? '')}
+      />
       <button type="submit" class="quiet">
         Show
       </button>

@@ -9,7 +9,7 @@ import { usePage } from '../frame/page-context';
  * as its code point, with `hasLines` all but line feeds and tabs.
  */
 export function Written({ text, hasLines = false }: { text: string; hasLines?: boolean }) {
-  return <bdi>{showUnseen(text, hasLines)}</bdi>;
+  return <bdi>{escapeUnseen(text, hasLines)}</bdi>;
 }
 
 /** Maximum number of characters of a text without a box of its own, in which longer texts scroll. */
@@ -34,7 +34,7 @@ export function WrittenText({ text, label }: { text: string; label: string }) {
  * Splits a text into parts, so that each unseen character is shown as its code point.
  * @param hasLines whether line feeds and tabs stay as they are
  */
-export function showUnseen(text: string, hasLines = false): Child[] {
+export function escapeUnseen(text: string, hasLines = false): Child[] {
   const parts: Child[] = [];
   let end = 0;
   for (const { 0: character, index } of text.matchAll(hasLines ? UNSEEN_IN_LINES : UNSEEN)) {
@@ -50,17 +50,17 @@ export function showUnseen(text: string, hasLines = false): Child[] {
  * Turns a text into one line of plain text, for titles and labels. Each unseen character becomes its code point, but line
  * feeds and tabs count as white space: each run of white space becomes one space. The result is trimmed and in NFC.
  */
-export function visibleText(text: string): string {
+export function toOneLine(text: string): string {
   return text.replace(UNSEEN_IN_LINES, nameCharacter).replace(/\s+/g, ' ').trim().normalize();
 }
 
 /** An id or another text for programs, in a monospaced font. */
 export function Code({ text }: { text: string }) {
-  return <code>{showUnseen(text)}</code>;
+  return <code>{escapeUnseen(text)}</code>;
 }
 
 /** Joins elements with commas; `last` is the separator before the last element, such as ` or `. */
-export function joinAll(things: readonly Child[], last = ', '): Child[] {
+export function joinElements(things: readonly Child[], last = ', '): Child[] {
   return things.flatMap((thing, index) => [index === 0 ? '' : index === things.length - 1 ? last : ', ', thing]);
 }
 
@@ -68,7 +68,7 @@ export function joinAll(things: readonly Child[], last = ', '): Child[] {
 export function JsonText({ value, label }: { value: unknown; label: string }) {
   return (
     <section class="scrolls" tabindex={0} aria-label={label}>
-      <pre>{showUnseen(JSON.stringify(value, null, 2), true)}</pre>
+      <pre>{escapeUnseen(JSON.stringify(value, null, 2), true)}</pre>
     </section>
   );
 }
@@ -76,7 +76,7 @@ export function JsonText({ value, label }: { value: unknown; label: string }) {
 /** A name that people gave, with the id as its tooltip; the id alone if there is no name. */
 export function Named({ id }: { id: string }) {
   const name = usePage().names.get(id);
-  return name === undefined ? <Code text={id} /> : <bdi title={id}>{showUnseen(name)}</bdi>;
+  return name === undefined ? <Code text={id} /> : <bdi title={id}>{escapeUnseen(name)}</bdi>;
 }
 
 /** A link with a text that an agent or a person wrote. */

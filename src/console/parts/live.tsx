@@ -1,10 +1,10 @@
 import type { Child } from 'hono/jsx';
 import { usePage } from '../frame/page-context';
 
-interface LiveProps {
+interface LivePartProps {
   id: string;
   /** The URL from which the part is loaded again. */
-  address: string;
+  source: string;
   /** Seconds between two loads. */
   seconds: number;
   /** The title of the document. The script sets it again after each load, because it may contain a count. */
@@ -12,18 +12,18 @@ interface LiveProps {
   /** Whether loads are skipped while the pointer is over the part or something in it has the focus. */
   pauses?: boolean;
   /** Whether the part is loaded again at all; false once its content is final. */
-  isLive?: boolean;
+  reloads?: boolean;
   children: Child;
 }
 
 /** A part of the page that reloads itself at an interval. Without JavaScript it stays as it was first loaded. */
-export function Live({ id, address, seconds, title, pauses, isLive = true, children }: LiveProps) {
+export function LivePart({ id, source, seconds, title, pauses, reloads = true, children }: LivePartProps) {
   const { nonce } = usePage();
   // A <section> instead of a <div>, so that htmx replaces the element: one that it only changes would keep its timer.
-  if (!isLive) return <section id={id}>{children}</section>;
+  if (!reloads) return <section id={id}>{children}</section>;
   const attributes = {
     'hx-nonce': nonce,
-    'hx-get': address,
+    'hx-get': source,
     'hx-trigger': `every ${seconds}s`,
     'hx-swap': 'outerMorph',
     'data-title': `${title} · Countersign`,

@@ -31,13 +31,13 @@ import { Story } from './story';
 import { Votes } from './votes';
 
 /** The preload of a decision card: the permission in the path, how the member stands to its review, and their passkeys. */
-export async function cardInPath(c: RequestContext, reader: Reader, owner: SQL<number>, callerId: SQL) {
+export async function cardInPath(c: RequestContext, reader: Reader, account: SQL<number>, callerId: SQL) {
   const id = parseId('perm', c.req.param('id') ?? '');
-  const { voter } = selectDecision(reader, { owner, callerId, id, assertion: undefined, now: c.var.runtime.now() });
+  const { voter } = selectDecision(reader, { account, callerId, id, assertion: undefined, now: c.var.runtime.now() });
   return {
-    ...(await permissionWithContentsInPath(c, reader, owner)),
+    ...(await permissionWithContentsInPath(c, reader, account)),
     voter,
-    passkeys: selectPasskeys(reader, owner, callerId),
+    passkeys: selectPasskeys(reader, account, callerId),
   };
 }
 

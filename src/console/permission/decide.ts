@@ -16,16 +16,16 @@ import { loadCard, sendCard } from './card';
 import { readLimits } from './limits-fields';
 
 /** The preload of a decision that a form sends: as `decisionInPath`, for a form instead of a JSON body. */
-export async function decisionInForm(c: RequestContext, reader: Reader, owner: SQL<number>, callerId: SQL) {
+export async function decisionInForm(c: RequestContext, reader: Reader, account: SQL<number>, callerId: SQL) {
   const form = await readForm(c);
-  const key = { owner, callerId, id: parseId('perm', c.req.param('id') ?? ''), now: c.var.runtime.now() };
+  const key = { account, callerId, id: parseId('perm', c.req.param('id') ?? ''), now: c.var.runtime.now() };
   return selectDecision(reader, { ...key, assertion: readAssertion(form) });
 }
 
 /** The preload of a statement: the same, and the member's passkeys. */
-export async function statementInForm(c: RequestContext, reader: Reader, owner: SQL<number>, callerId: SQL) {
-  const state = await decisionInForm(c, reader, owner, callerId);
-  return { ...state, passkeys: selectPasskeys(reader, owner, callerId) };
+export async function statementInForm(c: RequestContext, reader: Reader, account: SQL<number>, callerId: SQL) {
+  const state = await decisionInForm(c, reader, account, callerId);
+  return { ...state, passkeys: selectPasskeys(reader, account, callerId) };
 }
 
 type DecisionContext = PreloadedContext<typeof decisionInForm>;

@@ -1,5 +1,5 @@
 import type { Preview } from '../../permissions/preview';
-import { visibleText, Written, WrittenText } from '../parts/inline';
+import { toOneLine, Written, WrittenText } from '../parts/inline';
 
 type Block = NonNullable<Preview['blocks']>[number];
 
@@ -26,14 +26,14 @@ export function PreviewCard({ preview }: { preview: Preview }) {
                 <Written text={label} />
               </dt>
               <dd class={kind}>
-                <WrittenText text={value} label={visibleText(label)} />
+                <WrittenText text={value} label={toOneLine(label)} />
               </dd>
             </>
           ))}
         </dl>
       )}
       {blocks.map((block, index) => (
-        <PreviewBlock block={block} label={visibleText(block.title ?? `Text ${index + 1}`)} />
+        <PreviewBlock block={block} label={toOneLine(block.title ?? `Text ${index + 1}`)} />
       ))}
     </section>
   );

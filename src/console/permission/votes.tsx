@@ -1,7 +1,7 @@
 import type { ReviewedPermission } from '../../permissions/permission';
 import type { Review } from '../../permissions/reviews/review';
 import type { Standing } from '../../permissions/reviews/voter';
-import { Badge, joinAll, Named, Time, Written } from '../parts/inline';
+import { Badge, joinElements, Named, Time, Written } from '../parts/inline';
 
 /** The channel of a vote, in words. */
 const WAYS = { api: 'by the API', console: 'in the console', slack: 'in Slack', policy: 'by a policy' };
@@ -56,5 +56,5 @@ export function Votes({ review, row, standing }: { review: Review; row: Reviewed
 function Reviewers({ review: { members, roles } }: { review: Review }) {
   const named = (members ?? []).map((id) => <Named id={id} />);
   const all = [...named, ...(roles ?? []).map((role) => `every ${role}`)];
-  return <>{all.length === 0 ? 'every approver, admin and owner' : joinAll(all)}</>;
+  return <>{all.length === 0 ? 'every approver, admin and owner' : joinElements(all)}</>;
 }

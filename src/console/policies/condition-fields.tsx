@@ -1,4 +1,4 @@
-import { CheckBox, Fault, useFault, useRefusal } from '../parts/form';
+import { CheckBox, FieldFault, useFault, useRefusal } from '../parts/form';
 import { JsonText } from '../parts/inline';
 import { type ConditionRow, OPERATORS } from './conditions';
 import type { PolicyValues } from './values';
@@ -30,7 +30,7 @@ export function ConditionFields({ values, action, hasNewRow }: ConditionFieldsPr
         <span class="if-other">It also applies if the request lacks a limit that has a condition here. </span>
         Without conditions it applies whatever the limits are. Separate values with commas: EUR, USD.
       </p>
-      <Fault text={useRefusal()?.faults.get('conditions')} />
+      <FieldFault text={useRefusal()?.faults.get('conditions')} />
       {rows.map((row, index) => (
         <ConditionFieldRow row={row} index={index} />
       ))}
@@ -80,7 +80,7 @@ function ConditionFieldRow({ row, index }: { row: ConditionRow; index: number })
         placeholder="100"
         {...attributes}
       />
-      <Fault id={id} text={fault} />
+      <FieldFault id={id} text={fault} />
     </div>
   );
 }

@@ -3,7 +3,7 @@ import { ROLE_SCOPES } from '../../http/roles';
 import { agentsOf } from '../frame/names';
 import { usePage } from '../frame/page-context';
 import { Section } from '../parts/blocks';
-import { CheckBox, Fault, FieldGroup, RadioButton, TextArea, TextField, useFault } from '../parts/form';
+import { CheckBox, FieldFault, FieldGroup, RadioButton, TextArea, TextField, useFault } from '../parts/form';
 import { Named } from '../parts/inline';
 import { ConditionFields } from './condition-fields';
 import type { PeopleValues, PolicyValues } from './values';
@@ -37,7 +37,7 @@ export function PolicyFields(props: PolicyFieldsProps) {
     <>
       <Section name="what" title="What it does">
         <TextField label="Name" name="name" value={values.name} maxlength={255} required />
-        <FieldGroup legend="Effect" name="effect">
+        <FieldGroup legend="Effect" path="effect">
           <div class="effects">
             {EFFECTS.map(([effect, label, hint]) => (
               <RadioButton
@@ -99,7 +99,7 @@ function RequestFields({ values, action, hasNewRow }: PolicyFieldsProps) {
         <PatternsField label="Actions" name="actions" value={values.actions} example="email.*" />
         <PatternsField label="Resources" name="resources" value={values.resources} example="mailbox:*" />
       </div>
-      <FieldGroup legend="Agents" name="agent_ids" class="agents">
+      <FieldGroup legend="Agents" path="agent_ids" class="agents">
         <div class="effects">
           {AGENT_CHOICES.map(([value, label]) => (
             <RadioButton
@@ -149,8 +149,8 @@ function ReviewFields({ values, deciders }: PolicyFieldsProps) {
         hint="None checked: everybody who may decide."
         deciders={deciders}
       />
-      <Fault text={useFault('review.members')} />
-      <Fault text={useFault('review.roles')} />
+      <FieldFault text={useFault('review.members')} />
+      <FieldFault text={useFault('review.roles')} />
       <CheckBox label="The agent’s owner may approve too" name="allow_self" checked={values.allowSelf} />
       <CheckBox label="Every approval has to be signed with a passkey" name="passkey" checked={values.passkey} />
       <details open={isEscalationOpen}>

@@ -75,7 +75,7 @@ export function RequestOptions({ request, prospect, approves, acceptsAnyLimits }
       <input type="hidden" name="permission" value={row.id} />
       {prospect && <ProspectText {...prospect} />}
       {(fault || acceptsAnyLimits || !hasLimits(row)) && (
-        <FieldGroup legend="May it approve requests with any limits?" name="any_limits">
+        <FieldGroup legend="May it approve requests with any limits?" path="any_limits">
           <CheckBox label="Yes, whatever the limits are" name="any_limits" checked={acceptsAnyLimits} />
         </FieldGroup>
       )}

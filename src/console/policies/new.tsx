@@ -31,10 +31,10 @@ import { draftOf, EMPTY_POLICY, readValues, valuesOf } from './values';
  * The preload of the form for a policy, with the request from which it is filled in: as for a decision on it, because it may
  * be approved too. The address names the request, and a form that was sent names it again.
  */
-export async function sourceRequest(c: RequestContext, reader: Reader, owner: SQL<number>, callerId: SQL) {
+export async function sourceRequest(c: RequestContext, reader: Reader, account: SQL<number>, callerId: SQL) {
   const text = c.req.method === 'POST' ? (await readForm(c)).text('permission') : (c.req.query('permission') ?? '');
   const now = c.var.runtime.now();
-  return selectDecision(reader, { owner, callerId, id: parseId('perm', text), assertion: undefined, now });
+  return selectDecision(reader, { account, callerId, id: parseId('perm', text), assertion: undefined, now });
 }
 
 type NewPolicyContext = PreloadedContext<typeof sourceRequest>;

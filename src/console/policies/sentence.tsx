@@ -2,7 +2,7 @@ import type { Child } from 'hono/jsx';
 import { duration } from '../../lib/duration';
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json';
 import { SECOND } from '../../lib/time';
-import { Code, joinAll, Named, Written } from '../parts/inline';
+import { Code, joinElements, Named, Written } from '../parts/inline';
 import { valueText } from '../parts/limits';
 import type { ShownPolicy } from './values';
 
@@ -50,7 +50,7 @@ function list(members: Child[], word = 'or', limit = MAX_LISTED): Child[] {
   const shown = members.length > limit ? members.slice(0, limit - 1) : members;
   const rest = members.length - shown.length;
   const all: Child[] = rest > 0 ? [...shown, `${rest} more`] : shown;
-  return joinAll(all, ` ${word} `);
+  return joinElements(all, ` ${word} `);
 }
 
 /** A condition in words. Two bounds are one range. */

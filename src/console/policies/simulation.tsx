@@ -13,7 +13,7 @@ import { agentsOf } from '../frame/names';
 import { usePage } from '../frame/page-context';
 import { Section } from '../parts/blocks';
 import { Alert, RefusalProvider, SelectField, Submit, TextArea, TextField } from '../parts/form';
-import { joinAll, WrittenLink } from '../parts/inline';
+import { joinElements, WrittenLink } from '../parts/inline';
 import { parseJson } from './conditions';
 
 /** What the address says about a request to simulate. Null if nobody asked. */
@@ -104,7 +104,7 @@ function Answer({ answer: { decision, policy_id: decider, matched, reviewers, ap
         </p>
       )}
       {others.length > 0 && (
-        <p>Also applying, but weighed later: {joinAll(others.map((id) => <PolicyLink id={id} />))}</p>
+        <p>Also applying, but weighed later: {joinElements(others.map((id) => <PolicyLink id={id} />))}</p>
       )}
     </div>
   );

@@ -16,7 +16,7 @@ import {
 } from '../../http/context';
 import type { PreloadQueries } from '../../http/credentials';
 import { readText } from '../../http/input';
-import { limitAccount, limitAddress, limitCredential, limitMember } from '../../http/rate-limit';
+import { limitAccount, limitCredential, limitMember, limitNetwork } from '../../http/rate-limit';
 import { ROLE_SCOPES } from '../../http/roles';
 import { Ledger } from '../../ledger/ledger';
 import { AnsweredBefore, findStoredAnswer, type StoredAnswer } from '../../ledger/stored-answer';
@@ -219,7 +219,7 @@ async function readCsrfToken(c: HonoContext): Promise<string> {
 /** Refuses somebody who is not signed in. What may be a guess counts against the network that it came from. */
 async function refuse<Q extends NamedQueries>(c: ConsoleContext<Q>, secret: string | undefined): Promise<Response> {
   const isSafe = METHODS_THAT_READ.includes(c.req.method);
-  if (!isSafe || secret !== undefined) await limitAddress(c);
+  if (!isSafe || secret !== undefined) await limitNetwork(c);
   const { pathname, search } = new URL(c.req.url);
   if (isSafe) return c.redirect(signInPath(pathname + search));
   throw sessionEnded();

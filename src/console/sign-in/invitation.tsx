@@ -11,7 +11,7 @@ import { findCaller } from '../../http/authentication';
 import type { AppEnv, RequestContext } from '../../http/context';
 import { accountColumns, activeAccount, hashCredential } from '../../http/credentials';
 import { body, noQuery } from '../../http/input';
-import { limitAddress } from '../../http/rate-limit';
+import { limitNetwork } from '../../http/rate-limit';
 import { SERVICE_AUTHORITY } from '../../ledger/authority';
 import { Ledger } from '../../ledger/ledger';
 import { toHex } from '../../lib/bytes';
@@ -64,7 +64,7 @@ function selectInvitation(reader: Reader, hashes: Uint8Array[]) {
 export async function requireInvitation(c: RequestContext, secret?: string): Promise<FoundInvitation> {
   const found = await findInvitation(c, secret);
   if (!found) {
-    await limitAddress(c);
+    await limitNetwork(c);
     throw notFound('invitation');
   }
   activeAccount(found.row);
@@ -178,7 +178,7 @@ export const invitationRoutes = new Hono<AppEnv>()
     if (elsewhere) return elsewhere;
     const found = await findInvitation(c);
     if (!found) {
-      await limitAddress(c);
+      await limitNetwork(c);
       const children = (
         <>
           <p>

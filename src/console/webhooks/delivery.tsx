@@ -8,7 +8,7 @@ import { sendPage, sendPart } from '../frame/page';
 import { Facts, Table } from '../parts/blocks';
 import { Action, Alert } from '../parts/form';
 import { Badge, Code, JsonText, Time } from '../parts/inline';
-import { Live } from '../parts/live';
+import { LivePart } from '../parts/live';
 import type { PreloadedContext } from '../session/access';
 
 type DeliveryContext = PreloadedContext<typeof deliveryOfPath>;
@@ -31,10 +31,10 @@ export async function showDelivery(c: DeliveryContext, refusal?: Refusal): Promi
   const due = delivery.next_attempt_at;
   const isDueSoon = due !== null && Date.parse(due) < context.runtime.now() + MINUTE;
   const progress = (
-    <Live id="delivery" address={`${own}?part=progress`} seconds={INTERVAL} title={title} isLive={isDueSoon}>
+    <LivePart id="delivery" source={`${own}?part=progress`} seconds={INTERVAL} title={title} reloads={isDueSoon}>
       <Progress delivery={delivery} webhookMessageId={row.original ?? row.id} />
       {mayWrite && delivery.status !== 'pending' && <Action action={`${own}/redeliver`} label="Send it again" />}
-    </Live>
+    </LivePart>
   );
   if (c.req.query('part') === 'progress') return sendPart(c, progress);
   return sendPage(c, {

@@ -22,14 +22,19 @@ import type { ConsoleContext, PreloadedContext, SignedInRequest } from '../sessi
 import { EVENTS } from './events';
 import { sendSecret } from './secret';
 
-/** The preload of those agents that the account has, out of the ones that the form names. */
-export async function agentsInForm(c: RequestContext, reader: Reader, owner: SQL<number>) {
-  return { agents: selectAgents(reader, owner, (await readForm(c)).list('agent_ids')) };
+/** The preload of the form's agents, without those that the account does not have. */
+export async function agentsInForm(c: RequestContext, reader: Reader, account: SQL<number>) {
+  return { agents: selectAgents(reader, account, (await readForm(c)).list('agent_ids')) };
 }
 
 /** Shows the form that creates a webhook. */
 export function showNewWebhook(c: ConsoleContext): Promise<Response> {
-  return sendWebhookForm(c, null, { url: '', description: '', events: EVENTS.map(([event]) => event), agent_ids: [] });
+  return sendWebhookFormPage(c, null, {
+    url: '',
+    description: '',
+    events: EVENTS.map(([event]) => event),
+    agent_ids: [],
+  });
 }
 
 /** Creates a webhook, and shows its secret this once. If that is refused, shows the form again and why. */
@@ -41,19 +46,19 @@ export async function addWebhook(c: PreloadedContext<typeof agentsInForm>): Prom
     const created = await c.var.once((context) => createWebhook(context, { agents, ...input }));
     return sendSecret(c, 'Webhook created', created);
   } catch (error) {
-    return sendWebhookForm(c, null, fields, refusalOf(error));
+    return sendWebhookFormPage(c, null, fields, refusalOf(error));
   }
 }
 
 /** The preload of a change: the webhook in the path, and those agents of the form that the account has. */
-export async function webhookInForm(c: RequestContext, reader: Reader, owner: SQL<number>) {
-  return { ...(await webhookOfPath(c, reader, owner)), ...(await agentsInForm(c, reader, owner)) };
+export async function webhookInForm(c: RequestContext, reader: Reader, account: SQL<number>) {
+  return { ...(await webhookOfPath(c, reader, account)), ...(await agentsInForm(c, reader, account)) };
 }
 
 /** Shows the form that changes the webhook in the path. */
 export function showWebhookForm(c: PreloadedContext<typeof webhookOfPath>): Promise<Response> {
   const webhook = presentWebhook(requireLoaded(c.var.loaded.webhook, 'webhook'));
-  return sendWebhookForm(c, webhook, fieldsOf(webhook));
+  return sendWebhookFormPage(c, webhook, fieldsOf(webhook));
 }
 
 /** Changes the fields that differ from the webhook as it is. If that is refused, shows the form again and why. */
@@ -69,7 +74,7 @@ export async function editWebhook(c: PreloadedContext<typeof webhookInForm>): Pr
       await updateWebhook(c.var.signedIn.context, { id: webhook.id, agents: c.var.loaded.agents ?? [], ...input });
     }
   } catch (error) {
-    return sendWebhookForm(c, webhook, fields, refusalOf(error));
+    return sendWebhookFormPage(c, webhook, fields, refusalOf(error));
   }
   return c.redirect(`/console/webhooks/${webhook.id}`, 303);
 }
@@ -90,7 +95,7 @@ function changedFields(before: WebhookFields, after: WebhookFields) {
   return Object.fromEntries(Object.entries<Json>(inputOf(after)).filter(isChanged));
 }
 
-/** The order in which events and agents are checked has no meaning. */
+/** Events and agents in one order: the order in which their boxes stand has no meaning. */
 function sorted(value: Json): Json {
   return Array.isArray(value) ? value.toSorted() : value;
 }
@@ -124,7 +129,7 @@ export function inputOf({ agent_ids, ...fields }: WebhookFields) {
 }
 
 /** Answers with the form that changes a webhook, or creates one if there is none yet. */
-export async function sendWebhookForm(
+export async function sendWebhookFormPage(
   c: SignedInRequest,
   webhook: Webhook | null,
   { url, description, events, agent_ids }: WebhookFields,
@@ -160,7 +165,7 @@ export async function sendWebhookForm(
         />
         <FieldGroup
           legend="Events"
-          name="events"
+          path="events"
           faultText={events.length === 0 ? 'Check at least one event.' : undefined}
         >
           {EVENTS.map(([event, meaning]) => (
@@ -173,7 +178,7 @@ export async function sendWebhookForm(
           ))}
         </FieldGroup>
         {agents.size > 0 && (
-          <FieldGroup legend="Agents" name="agent_ids">
+          <FieldGroup legend="Agents" path="agent_ids">
             <p class="hint">
               Limits the messages about agents (<code>audit.created</code>) to those that are checked. If none is
               checked, all agents count.

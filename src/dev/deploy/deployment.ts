@@ -9,6 +9,7 @@ import type { Options } from './options.ts';
 export interface Deployment extends Login {
   options: Options;
   configuration: Configuration;
+  /** What the Cloudflare account already has. */
   found: Found;
   address: Address;
   /** The step that makes a database sets its id. */

@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { ROOT } from '../project.ts';
 
 /** The folder of the migrations. */
-export const MIGRATIONS = join(ROOT, 'migrations');
+export const MIGRATIONS_FOLDER = join(ROOT, 'migrations');
 
 /** One file of migrations/. */
 export interface Migration {
@@ -14,7 +14,7 @@ export interface Migration {
 }
 
 /** Reads the migrations of a folder, in the order in which wrangler applies them. */
-export function readMigrations(folder = MIGRATIONS): Migration[] {
+export function readMigrations(folder = MIGRATIONS_FOLDER): Migration[] {
   return readdirSync(folder)
     .filter((name) => name.endsWith('.sql'))
     .sort()

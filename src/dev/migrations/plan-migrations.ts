@@ -31,8 +31,8 @@ export interface MigrationPlan {
 }
 
 /**
- * Decides which migrations a deployment applies: all but the contractions that are not known to every running version for
- * at least 15 minutes.
+ * Decides which migrations a deployment applies. A contraction waits until every running version has known it for 15
+ * minutes; all others are applied at once.
  * @param applied the names of the migrations that at least one database has
  * @param running the versions that share the traffic; none if the service is not deployed
  * @throws UserError if a migration would break a running version, or a database is ahead of this folder

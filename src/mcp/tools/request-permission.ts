@@ -22,8 +22,8 @@ export const requestPermissionTool = defineTool({
       is_new: z.boolean().meta({ description: 'Whether this call made the request.' }),
       permission: ShownPermission(),
     }),
-  preload: ({ reader, owner, callerId, fields, now }) =>
-    selectForRequest(reader, { owner, agentId: callerId, externalId: fields.external_id }, now),
+  preload: ({ reader, account, callerId, fields, now }) =>
+    selectForRequest(reader, { account, agentId: callerId, externalId: fields.external_id }, now),
   async run({ context, input, loaded, reload }) {
     const asking = { ...context, findExisting: async () => (await reload()).existing?.[0] };
     const known = { policies: requireLoaded(loaded.policies), existing: loaded.existing?.[0] };

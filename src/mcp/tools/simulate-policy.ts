@@ -18,7 +18,7 @@ export const simulatePolicyTool = defineTool({
   admit: (principal) => requireUser(principal, 'policies:read'),
   input: PolicySimulation,
   output: Simulation,
-  preload: ({ reader, owner, fields }) => ({ policies: selectPoliciesForAgent(reader, owner, fields.agent_id) }),
+  preload: ({ reader, account, fields }) => ({ policies: selectPoliciesForAgent(reader, account, fields.agent_id) }),
   async run({ input, loaded }) {
     return {
       nextStep: 'This is only what would happen. Policies are changed in the console or with the HTTP API.',

@@ -43,10 +43,10 @@ export const useTokenTool = defineTool({
       written_by_people: z.object({ granted_scope: objectField.meta({ description: 'The limits to stay within.' }) }),
     });
   },
-  preload({ reader, owner, fields }) {
+  preload({ reader, account, fields }) {
     // The arguments are not checked yet.
     const id = typeof fields.permission_id === 'string' ? parseId('perm', fields.permission_id) : null;
-    return { permission: id && findPermission(reader, owner, id) };
+    return { permission: id && findPermission(reader, account, id) };
   },
   async run({ context, input: { action, resource, ...act }, loaded }) {
     const row = requirePermission(context.principal, loaded.permission?.[0]);

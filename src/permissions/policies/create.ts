@@ -82,11 +82,11 @@ export async function createPolicy(
     })
     .catch(refuseTooFewReviewers)
     .catch(refuseForeignAgents)
-    .catch(refuseFullAccount);
+    .catch(refusePolicyOverLimit);
   return created;
 }
 
-function refuseFullAccount(error: unknown): never {
+function refusePolicyOverLimit(error: unknown): never {
   if (!(error instanceof ConstraintError)) throw error;
   throw new Problem('conflict', `The account has ${MAX_POLICIES} policies, the maximum. Delete one first.`);
 }

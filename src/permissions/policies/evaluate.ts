@@ -63,12 +63,13 @@ function applies(policy: PolicyRow, { agentId, action, resource, scope }: Evalua
  */
 function conditionsHold({ effect, conditions }: PolicyRow, scope: JsonObject): boolean {
   const keys = Object.keys(conditions);
-  const inDoubt = effect !== 'approve';
-  if (!inDoubt && keys.length > 0 && !Object.keys(scope).every((key) => Object.hasOwn(conditions, key))) return false;
+  const answerInDoubt = effect !== 'approve';
+  if (effect === 'approve' && keys.length > 0 && !Object.keys(scope).every((key) => Object.hasOwn(conditions, key)))
+    return false;
   return keys.every((key) => {
     const condition = conditions[key];
-    if (!isCondition(condition) || !Object.hasOwn(scope, key)) return inDoubt;
-    return holds(condition, scope[key] as Json) ?? inDoubt;
+    if (!isCondition(condition) || !Object.hasOwn(scope, key)) return answerInDoubt;
+    return holds(condition, scope[key] as Json) ?? answerInDoubt;
   });
 }
 

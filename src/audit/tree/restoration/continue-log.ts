@@ -29,6 +29,7 @@ const DELETION_TIMEOUT = HOLD_DURATION / 2;
 /** Maximum milliseconds from the writing of a head or tile to R2 to the update of the tree's row. */
 const ROW_DELAY = MINUTE;
 
+/** The body of the request: which database was restored, and to which time. */
 export const LogRestoration = lazy(() =>
   z
     .strictObject({
@@ -126,8 +127,9 @@ export async function setAsideStaleObjects(
 }
 
 /**
- * Checks that the restored database could not know these objects: they are written at most {@link ROW_DELAY} before it
- * does. Otherwise somebody who can write to it might have shortened the log, to get another history signed.
+ * Checks that the restored database could not know these objects. An object is written at most {@link ROW_DELAY} before
+ * the database records it, so the database knew an older one: then somebody who can write to the database may have
+ * shortened the log, to get another history signed.
  * @throws Problem `conflict`
  */
 async function requireNewer(

@@ -8,7 +8,7 @@ import { noQuery } from '../../../http/input';
 import { createOwner } from '../../../http/oidc/create-owner';
 import { readIdentity } from '../../../http/oidc/identity';
 import type { Claims } from '../../../http/oidc/jwt';
-import { limitAddress } from '../../../http/rate-limit';
+import { limitNetwork } from '../../../http/rate-limit';
 import { sendPage } from '../../frame/page';
 import { consoleRoute } from '../../session/access';
 import type { Challenge } from '../../session/challenge';
@@ -27,7 +27,7 @@ import { CALLBACK_PATH, exchangeCode, failSignIn, makeAuthorizationUrl, requireP
 async function sendToProvider(c: HonoContext<AppEnv>, purpose: Parameters<typeof beginFlow>[1]): Promise<Response> {
   const provider = requireProvider(c);
   // Each of these makes a request to the provider.
-  await limitAddress(c);
+  await limitNetwork(c);
   const url = await makeAuthorizationUrl(c, await beginFlow(c, purpose));
   const children = (
     <p>

@@ -2,8 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { reasonOf, UserError } from '../../user-error.ts';
 import type { Deployment, Step } from '../deployment.ts';
 
-/** Milliseconds between two requests, and for one of them. */
+/** Milliseconds between two requests. */
 const PAUSE = 2_000;
+/** The timeout of one request, in milliseconds. */
 const REQUEST_TIMEOUT = 15_000;
 
 /** Waits until the service answers that it works, after reading from every database. */
