@@ -1,7 +1,8 @@
 import { and, desc, eq, gte, lt } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
-import { ACTIVITY_ACTIONS, activity } from '../db/schema';
+import { ACTIVITY_ACTIONS } from '../db/activity-actions';
+import { activity } from '../db/schema';
 import { userAccess } from '../http/access';
 import type { UserContext } from '../http/context';
 import { EXAMPLE, exampleId } from '../http/examples';

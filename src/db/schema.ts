@@ -4,6 +4,7 @@ import type { JSONWebKeySet } from 'jose';
 import type { JsonObject } from '../lib/json';
 import { PLANS } from '../lib/plans';
 import type { Id } from '../lib/typeid';
+import { ACTIVITY_ACTIONS } from './activity-actions';
 import { bytesColumn, codeColumn, idColumn } from './columns';
 import { reviewRuleColumn, type StoredReviewRule } from './review-rule';
 
@@ -510,40 +511,6 @@ export const erasedEntries = sqliteTable(
   },
   (table) => [index('erased_entries_by_account').on(table.account)],
 );
-
-/** The actions of activity records, in the order of their stored codes. */
-export const ACTIVITY_ACTIONS = [
-  'agent.created',
-  'agent.updated',
-  'agent.deleted',
-  'agent.key_rotated',
-  'policy.created',
-  'policy.updated',
-  'policy.deleted',
-  'webhook.created',
-  'webhook.updated',
-  'webhook.deleted',
-  'webhook.secret_rotated',
-  'user_token.created',
-  'user_token.deleted',
-  'export.requested',
-  'export.downloaded',
-  'report.requested',
-  'report.downloaded',
-  'account.updated',
-  'member.invited',
-  'member.joined',
-  'member.updated',
-  'member.removed',
-  'session.created',
-  'session.ended',
-  'passkey.added',
-  'passkey.removed',
-  'permission.voted',
-  'permission.escalated',
-] as const;
-
-export type ActivityAction = (typeof ACTIVITY_ACTIONS)[number];
 
 /**
  * Activity records: the changes that users and the operator made, and downloads of files. Identifiers begin with the

@@ -1,4 +1,5 @@
 import { TypeID } from 'typeid-js';
+import { ACTIVITY_ACTIONS } from '../db/activity-actions.ts';
 import { queryDatabase } from './database.ts';
 import { readPlace } from './local-shards.ts';
 import { type Deployment, findShard, listShards } from './project.ts';
@@ -12,38 +13,6 @@ const USAGE = `Usage: npm run recover -- <step> [--remote]
                                  entries that are in the databases.
 
 Works on the local databases, or with --remote on those of the deployed service.`;
-
-/** The actions of account activity, in the order of their stored codes: `ACTIVITY_ACTIONS` in src/db/schema.ts. */
-const ACTIONS = [
-  'agent.created',
-  'agent.updated',
-  'agent.deleted',
-  'agent.key_rotated',
-  'policy.created',
-  'policy.updated',
-  'policy.deleted',
-  'webhook.created',
-  'webhook.updated',
-  'webhook.deleted',
-  'webhook.secret_rotated',
-  'user_token.created',
-  'user_token.deleted',
-  'export.requested',
-  'export.downloaded',
-  'report.requested',
-  'report.downloaded',
-  'account.updated',
-  'member.invited',
-  'member.joined',
-  'member.updated',
-  'member.removed',
-  'session.created',
-  'session.ended',
-  'passkey.added',
-  'passkey.removed',
-  'permission.voted',
-  'permission.escalated',
-];
 
 /** Runs one statement in the database with a binding, and returns its rows. */
 type Ask = (binding: string, sql: string) => Promise<Record<string, unknown>[]>;
@@ -70,7 +39,7 @@ async function listUndone(ask: Ask, deployment: Deployment, name: string, moment
     const undone = {
       at: new Date(Number(at)).toISOString(),
       account: TypeID.fromUUIDBytes('user', Buffer.from(String(account), 'hex')).toString(),
-      action: ACTIONS[Number(action)],
+      action: ACTIVITY_ACTIONS[Number(action)],
       target,
     };
     console.log(JSON.stringify(undone));

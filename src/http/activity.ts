@@ -1,6 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm';
+import type { ActivityAction } from '../db/activity-actions';
 import { ConstraintError } from '../db/database';
-import { type ActivityAction, accounts } from '../db/schema';
+import { accounts } from '../db/schema';
 import { notFound } from '../errors';
 import type { ActivityRecord } from '../ledger/ledger';
 import type { Id } from '../lib/typeid';

@@ -5,8 +5,7 @@ import { MAX_USER_TOKENS } from '../../src/accounts/tokens/user-token';
 import { MAX_AGENTS } from '../../src/agents/create';
 import { MAX_PERIOD_DAYS } from '../../src/audit/reports/create';
 import { TASKS } from '../../src/background/tasks';
-import { ACTIVITY_ACTIONS, MEMBER_ROLES } from '../../src/db/schema';
-import recoverProgram from '../../src/dev/recover.ts?raw';
+import { MEMBER_ROLES } from '../../src/db/schema';
 import api from '../../src/docs/guides/api.md?raw';
 import mcpGuide from '../../src/docs/guides/mcp.md?raw';
 import operations from '../../src/docs/guides/operations.md?raw';
@@ -206,9 +205,4 @@ it('the guide people lists the scopes of every role', () => {
     return [`\`${role}\``, list.length === SCOPES.length ? 'all' : list.map((scope) => `\`${scope}\``).join(' ')];
   });
   expect(scopes).toEqual(expected);
-});
-
-it('the recovery program has every action of account activity in the stored order', () => {
-  const [, list = ''] = /const ACTIONS = \[([^\]]*)\]/.exec(recoverProgram) ?? [];
-  expect([...list.matchAll(/'([\w.]+)'/g)].map(([, action]) => action)).toEqual([...ACTIVITY_ACTIONS]);
 });

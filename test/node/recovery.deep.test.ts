@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ACTIVITY_ACTIONS } from '../../src/db/schema';
+import { ACTIVITY_ACTIONS } from '../../src/db/activity-actions';
 import { ROOT } from '../../src/dev/project';
 import { formatId } from '../../src/lib/typeid';
 import { verifyService } from '../../src/verify/verify-service';

@@ -1,4 +1,5 @@
-import { ACTIVITY_ACTIONS, MEMBER_ROLES, MEMBER_STATUSES } from '../../src/db/schema';
+import { ACTIVITY_ACTIONS } from '../../src/db/activity-actions';
+import { MEMBER_ROLES, MEMBER_STATUSES } from '../../src/db/schema';
 import { formatHexId } from '../../src/lib/typeid';
 import type { Json } from './world';
 

@@ -1,7 +1,8 @@
 import { and, desc, eq, gte, isNull, lt, lte, sql } from 'drizzle-orm';
+import { ACTIVITY_ACTIONS, type ActivityAction } from '../../db/activity-actions';
 import { aliased } from '../../db/columns';
 import type { Reader } from '../../db/database';
-import { ACTIVITY_ACTIONS, type ActivityAction, activity, agentKeys, agents, members, policies } from '../../db/schema';
+import { activity, agentKeys, agents, members, policies } from '../../db/schema';
 import type { FileRow } from '../../files/file-records';
 import { toHex } from '../../lib/bytes';
 import { formatTime } from '../../lib/time';

@@ -1,5 +1,5 @@
 import type { Activity } from '../../audit/list-activity';
-import type { ActivityAction } from '../../db/schema';
+import type { ActivityAction } from '../../db/activity-actions';
 import type { Scope } from '../../http/context';
 import { usePage } from '../frame/page-context';
 import { Device, Named, Time, Written } from '../parts/inline';

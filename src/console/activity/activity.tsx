@@ -1,5 +1,5 @@
 import { ActivityList as ActivityQuery, listActivity } from '../../audit/list-activity';
-import { ACTIVITY_ACTIONS } from '../../db/schema';
+import { ACTIVITY_ACTIONS } from '../../db/activity-actions';
 import { listOrRefusal, type Refusal, type Typed, validate } from '../frame/form';
 import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';

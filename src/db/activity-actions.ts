@@ -1,0 +1,33 @@
+/** The actions of activity records, in the order of their stored codes. */
+export const ACTIVITY_ACTIONS = [
+  'agent.created',
+  'agent.updated',
+  'agent.deleted',
+  'agent.key_rotated',
+  'policy.created',
+  'policy.updated',
+  'policy.deleted',
+  'webhook.created',
+  'webhook.updated',
+  'webhook.deleted',
+  'webhook.secret_rotated',
+  'user_token.created',
+  'user_token.deleted',
+  'export.requested',
+  'export.downloaded',
+  'report.requested',
+  'report.downloaded',
+  'account.updated',
+  'member.invited',
+  'member.joined',
+  'member.updated',
+  'member.removed',
+  'session.created',
+  'session.ended',
+  'passkey.added',
+  'passkey.removed',
+  'permission.voted',
+  'permission.escalated',
+] as const;
+
+export type ActivityAction = (typeof ACTIVITY_ACTIONS)[number];
