@@ -1,4 +1,4 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -15,6 +15,11 @@ const folder = mkdtempSync(join(tmpdir(), 'countersign-package-'));
 const program = join(folder, 'project/node_modules/.bin/countersign');
 const SCRIPT = '/usr/bin/script';
 if (!existsSync(SCRIPT)) console.warn('the inbox is not tested on a terminal: script of util-linux is not installed');
+
+const isInstalled = (shell: string) => !spawnSync(shell, ['--version']).error;
+for (const shell of ['zsh', 'fish']) {
+  if (!isInstalled(shell)) console.warn(`the completion is not tested in ${shell}, which is not installed`);
+}
 
 /** Every Node that is installed, by its version: that of the tests, and that of the system. */
 const nodes = new Map(
@@ -145,6 +150,32 @@ describe('the installed package', () => {
     expect(complete('countersign', 'audit', 'v')).toBe('verify');
     expect(complete('countersign', 'audit', 'verify', '--k')).toBe('--key');
     expect(complete('countersign', 'deny', '--re')).toBe('--reason');
+  });
+
+  it.skipIf(!isInstalled('zsh'))('completes commands and options in zsh, and files after a command', async () => {
+    const { stdout: script } = await run(['completion', 'zsh']);
+    const shell = 'compdef() { :; }; compadd() { shift; print -r -- $@ }; _files() { print -r -- FILES }';
+    const complete = (...words: string[]) => {
+      const state = `words=(${words.join(' ')} ''); CURRENT=${words.length + 1}; _countersign`;
+      return execFileSync('zsh', ['-f', '-c', `${shell}\n${script}\n${state}`], { encoding: 'utf8' }).trim();
+    };
+    expect(complete('countersign').split(' ')).toEqual(expect.arrayContaining(['--help', 'approve', 'audit', 'mcp']));
+    expect(complete('countersign', 'audit')).toBe('--help list tail export verify');
+    expect(complete('countersign', 'audit', 'verify')).toBe('--key --url --json --help\nFILES');
+  });
+
+  it.skipIf(!isInstalled('fish'))('completes commands and options in fish, and files after a command', async () => {
+    const { stdout: script } = await run(['completion', 'fish']);
+    const file = join(folder, 'completion.fish');
+    writeFileSync(file, script);
+    const complete = (line: string) => {
+      const command = `source ${file}; complete -C '${line}'`;
+      return execFileSync('fish', ['--no-config', '-c', command], { cwd: folder, encoding: 'utf8' }).trim().split('\n');
+    };
+    expect(complete('countersign a')).toEqual(['agents', 'api', 'approve', 'audit']);
+    expect(complete('countersign audit ')).toEqual(['export', 'list', 'tail', 'verify', '--help']);
+    expect(complete('countersign audit verify --k')).toEqual(['--key']);
+    expect(complete('countersign run c')).toContain('completion.fish');
   });
 });
 

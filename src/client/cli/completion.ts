@@ -71,16 +71,19 @@ function zshScript(words: Words): string {
 ${cases(words)}
   esac
   compadd -- \${=following}
-  [[ -n "$name" ]] && _files
+  case "$name" in ''|${groupsOf(words).join('|')}) ;; *) _files ;; esac
 }
 compdef _countersign countersign
 `;
 }
 
 function fishScript(words: Words): string {
-  const lines = [...words].flatMap(([name, following]) => {
+  const groups = ['', ...groupsOf(words)];
+  const lines = [...words].map(([name, following]) => {
     const condition = name === '' ? '__fish_use_subcommand' : conditionFor(name, words);
-    return [`complete -c countersign -n '${condition}' -a '${following.join(' ')}'`];
+    // Only a command may be followed by files.
+    const noFiles = groups.includes(name) ? '-f ' : '';
+    return `complete -c countersign ${noFiles}-n '${condition}' -a '${following.join(' ')}'`;
   });
   return `${lines.join('\n')}\n`;
 }
