@@ -2,16 +2,19 @@ import type { FieldError } from '../../errors';
 import { BODY_LIMITS } from '../../http/input';
 import { equalJson, isJsonObject, type Json, type JsonObject } from '../../lib/json';
 import { findExceededLimit } from '../../lib/json-limits';
+import type { PolicyCondition } from '../../permissions/policies/policy';
 import { readNumber } from '../frame/form';
 
-/** What a row of the form can say about a limit. Those but the last are the members of a condition in the API. */
-export const OPERATORS = [
-  ['max', 'is at most'],
-  ['min', 'is at least'],
-  ['equals', 'is exactly'],
-  ['in', 'is one of'],
-  ['any', 'is anything'],
-] as const;
+/** The members of a condition in the API, in words. */
+export const OPERATOR_WORDS: Record<keyof PolicyCondition, string> = {
+  max: 'is at most',
+  min: 'is at least',
+  equals: 'is exactly',
+  in: 'is one of',
+};
+
+/** What a row of the form can say about a limit. */
+export const OPERATORS = [...Object.entries(OPERATOR_WORDS), ['any', 'is anything'] as const] as const;
 
 /** A row of the form. Several rows about one limit make one condition. */
 export interface ConditionRow {

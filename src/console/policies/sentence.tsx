@@ -4,6 +4,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../lib/json';
 import { SECOND } from '../../lib/time';
 import { Code, joinElements, Named, Written } from '../parts/inline';
 import { valueText } from '../parts/limits';
+import { OPERATOR_WORDS } from './conditions';
 import type { ShownPolicy } from './values';
 
 const VERBS = { approve: 'Approves', deny: 'Denies', review: 'Asks reviewers about' };
@@ -56,15 +57,12 @@ function list(members: Child[], word = 'or', limit = MAX_LISTED): Child[] {
 /** A condition in words. Two bounds are one range. */
 function conditionText(condition: Json): string {
   if (!isJsonObject(condition)) return JSON.stringify(condition);
-  const { min, max } = condition;
-  const has = (name: string) => Object.hasOwn(condition, name);
-  const parts = [
-    has('min') && has('max') && `is from ${valueText(min)} to ${valueText(max)}`,
-    has('min') && !has('max') && `is at least ${valueText(min)}`,
-    has('max') && !has('min') && `is at most ${valueText(max)}`,
-    has('equals') && `is exactly ${valueText(condition.equals)}`,
-    has('in') && `is one of ${valueText(condition.in)}`,
-  ].filter((part) => part !== false);
+  const { min, max, ...others } = condition;
+  const isRange = min !== undefined && max !== undefined;
+  const words: Record<string, string> = OPERATOR_WORDS;
+  const operators = Object.entries(isRange ? others : condition);
+  const parts = operators.map(([operator, value]) => `${words[operator] ?? operator} ${valueText(value)}`);
+  if (isRange) parts.unshift(`is from ${valueText(min)} to ${valueText(max)}`);
   return parts.length > 0 ? parts.join(' and ') : 'is anything';
 }
 
