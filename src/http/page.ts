@@ -26,7 +26,7 @@ export function pageParameters(defaultLimit: number, maxLimit: number) {
 
 /** What a cursor is valid for: one list, as one caller requests it with certain filters. */
 interface CursorBinding {
-  /** The name of the list, or the id of the resource to which it belongs. */
+  /** The name of the list, or the id of the resource to which it belongs if that has one list only. */
   list: string;
   /** The id of the account or agent that requests the list, or `operator`. */
   caller: string;
@@ -76,7 +76,10 @@ export async function openPage<Position extends string>(
 
 const MAC_LENGTH = 16;
 
-/** Writes a position in a list as an opaque cursor: a MAC of the position and its binding, then the position. */
+/**
+ * Writes a position in a list as a cursor: a MAC of the position and its binding, then the position. Clients can read it, so
+ * a position never contains a secret, such as the hash of a credential.
+ */
 async function writeCursor(keyring: Keyring, binding: CursorBinding, position: string): Promise<string> {
   const [mac] = await keyring.mac('cursor', authenticatedText(binding, position));
   return encode(concatBytes(mac.subarray(0, MAC_LENGTH), new TextEncoder().encode(position)));

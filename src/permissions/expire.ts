@@ -1,7 +1,8 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm';
-import { aliased, codeOf } from '../db/columns';
+import { isAtHome } from '../db/at-home';
+import { aliased } from '../db/columns';
 import type { Reader } from '../db/database';
-import { accounts, agents, MOVE_DIRECTIONS, permissions, reviews } from '../db/schema';
+import { accounts, agents, permissions, reviews } from '../db/schema';
 import type { Runtime } from '../env';
 import { withFixedClock } from '../http/context';
 import { type Entry, SERVICE_ORIGIN } from '../ledger/entry';
@@ -74,9 +75,6 @@ async function expire(ledger: Ledger, entries: Entry[], now: number): Promise<bo
   });
   return committed !== null;
 }
-
-/** Excludes accounts that are moving to this shard: their permissions are handled on the shard that they come from. */
-export const isAtHome = sql`account not in (select account from moves where direction = ${codeOf(MOVE_DIRECTIONS, 'in')})`;
 
 // Each condition names a partial index's own condition literally, or SQLite would not use the index.
 const isRequestDue = (now: number) => sql`status = 0 and expires_at <= ${now}`;

@@ -1,4 +1,5 @@
 import { and, eq, isNotNull, lte, type SQLWrapper, sql } from 'drizzle-orm';
+import { isAtHome } from '../../db/at-home';
 import { codeOf } from '../../db/columns';
 import { ConstraintError, type Reader } from '../../db/database';
 import { agents, PERMISSION_STATUSES, permissions, reviews } from '../../db/schema';
@@ -6,7 +7,6 @@ import type { Runtime } from '../../env';
 import { makeActivityRecord } from '../../http/activity';
 import { SERVICE_ORIGIN } from '../../ledger/entry';
 import type { Ledger } from '../../ledger/ledger';
-import { isAtHome } from '../expire';
 
 /** Maximum number of reviews that one call of {@link escalateReviews} escalates. */
 const SLICE = 50;
