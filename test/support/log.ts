@@ -22,7 +22,7 @@ export class WatchedLog {
   }
 }
 
-/** Captures the log in every test of a file instead of printing it. */
+/** Captures the log in every test of a file, and prints it only if the test fails. */
 export function watchLog(): WatchedLog {
   const log = new WatchedLog();
   beforeEach(() => {
@@ -31,7 +31,10 @@ export function watchLog(): WatchedLog {
       vi.spyOn(console, method).mockImplementation((...values) => void log.lines.push(values.map(String).join(' ')));
     }
   });
-  afterEach(() => vi.restoreAllMocks());
+  afterEach(({ task }) => {
+    vi.restoreAllMocks();
+    if (task.result?.state === 'fail') console.log(log.lines.join('\n'));
+  });
   return log;
 }
 
