@@ -273,6 +273,7 @@ describe('an entry', () => {
     expect(linkTo(page, '← Previous')).toBe(`/console/audit/${first.id}`);
     const list = await browser.get('/console/audit');
     expect([shown(list), list.text]).toEqual([[5, 1], expect.stringContaining('Entries #2 to #4 were erased')]);
+    for (const { text } of [page, list]) expect(text.match(/Deleting an agent erases its entries/g)).toHaveLength(1);
     expect((await browser.get('/console/audit?event_type=request')).text).not.toContain('were erased');
   });
 

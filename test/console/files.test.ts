@@ -56,7 +56,7 @@ describe('the exports of the console', () => {
 
     const running = await browser.get('/console/exports');
     expect(running.text).toMatch(/id="files"[^>]*hx-get="\/console\/exports\?part=list"/);
-    for (const text of ['being made', '<progress', 'Mailer', 'only request, deny'])
+    for (const text of ['being made', '<progress', 'Mailer', 'only requests and denials'])
       expect(running.text).toContain(text);
     expect(running.cost.trips).toBe(2);
     await world.work();
@@ -282,7 +282,7 @@ describe('the webhooks of the console', () => {
     await world.deliver();
     const ended = await browser.get(delivery);
     expect(ended.text).not.toContain('hx-get');
-    for (const text of ['<td>200</td>', 'Delivered', `&quot;webhook_id&quot;: &quot;${webhook.id}&quot;`]) {
+    for (const text of ['>200</td>', 'Delivered', `&quot;webhook_id&quot;: &quot;${webhook.id}&quot;`]) {
       expect(ended.text).toContain(text);
     }
     expect(ended.cost.trips).toBe(1);
@@ -293,7 +293,7 @@ describe('the webhooks of the console', () => {
     world.internet.on(slow.host, answers(503));
     await send(browser, `/console/webhooks/${slow.id}/test`);
     await world.deliver();
-    expect((await browser.get('/console/webhooks')).text).toContain('1 delivery will be tried again');
+    expect((await browser.get('/console/webhooks')).text).toContain('1 delivery failed and will be tried again');
     world.internet.on(webhook.host, () => new Response(HOSTILE, { status: 410 }));
     const again = (await send(browser, `${delivery}/redeliver`)).headers.get('Location') ?? '';
     expect(again).not.toBe(delivery);

@@ -115,6 +115,8 @@ describe('a form of a session that has ended', () => {
     const ended = await post(browser, fields);
     expect([ended.status, readText(ended.text)]).toEqual([401, expect.stringContaining('Typed with care')]);
     expect(hidden(ended)).toEqual({ ...fields, csrf: '' });
+    const lines = await post(browser, { ...fields, description: 'Reads\r\nand pays' });
+    expect(lines.text).toContain('<bdi>Reads\nand pays</bdi>');
     await browser.signIn();
     const changed = await post(browser, hidden(ended));
     expect([changed.status, readText(changed.text)]).toEqual([403, expect.stringContaining('Send it again')]);

@@ -87,7 +87,7 @@ it('shows the ended requests by state, with who decided, and filters by agent', 
   await browser.submit(`/console/permissions/${id}/decide`, { decision: 'deny', reason: 'Not today' });
   const denied = readText((await browser.get('/console?status=denied')).text);
   expect(denied).toMatch(/Mail assistant .* denied by .*@example\.com/);
-  expect(readText((await browser.get('/console?status=approved')).text)).toContain('No request is approved.');
+  expect(readText((await browser.get('/console?status=approved')).text)).toContain('No request has been approved yet.');
   world.advance(61_000);
   expect((await browser.get('/console?status=expired')).text.match(/class="request"/g)?.length).toBe(1);
   expect(listed((await browser.get(`/console?agent_id=${other.id}`)).text).length).toBe(1);

@@ -126,9 +126,14 @@ describe('an invitation in the console', () => {
     expect(body.data).toMatchObject([{ email: 'ada@example.com', name: 'Ada', role: 'approver' }]);
     const page = await browser.get(`/console/members/${body.data[0].id}`);
     expect(page.text).not.toContain('csi_');
+    expect(textOf(page)).toContain('has not joined yet, and can until 2026-02-07 12:00 UTC.');
     const again = await submit(browser, `/console/members/${body.data[0].id}/invitation`, []);
     expect(/id="secret">([^<]+)</.exec(again.text)?.[1]).not.toBe(url);
     expect((await browser.get(new URL(url).pathname)).status).toBe(404);
+    account.world.advance(7 * DAY);
+    await browser.signIn();
+    const late = await browser.get(`/console/members/${body.data[0].id}`);
+    expect(textOf(late)).toContain('The invitation expired on 2026-02-07 12:00 UTC, before this person joined.');
   });
 
   it('keeps what was typed and marks what is wrong', async () => {
@@ -457,7 +462,7 @@ describe('my own page', () => {
           ['choose', 'scopes'],
         ],
         400,
-        'must have at least one member',
+        'needs at least one',
       ],
       [
         [

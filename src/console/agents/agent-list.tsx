@@ -62,7 +62,7 @@ function NoAgent() {
   const mayRegister = usePage().may('agents:write');
   return (
     <Empty title="No agent is registered yet.">
-      <p class="soft">
+      <p>
         An agent is a program that asks for permission before it acts.
         {!mayRegister && ' A developer, admin or owner of the account can register one.'}
       </p>

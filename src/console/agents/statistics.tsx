@@ -77,6 +77,7 @@ export function Statistics({ id, statistics }: { id: Id<'agent'>; statistics: Ag
 
 /** A period for people, such as `30 days`. */
 function periodName(period: string): string {
+  if (period === '365d') return '1 year';
   const count = Number.parseInt(period, 10);
   const unit = period.endsWith('d') ? 'day' : 'hour';
   return `${count} ${unit}${count === 1 ? '' : 's'}`;

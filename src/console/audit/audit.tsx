@@ -122,7 +122,7 @@ async function sendAudit(
         <section class="part" aria-labelledby="entries-title">
           <div class="bar">
             <h2 id="entries-title">Entries</h2>
-            <p class="soft">
+            <p class="soft" hidden={isEmpty}>
               {filters.order === 'asc' ? 'The oldest first. ' : 'The newest first. '}
               {cursor !== undefined && <a href={auditAddress(filters)}>Back to the first page</a>}
               {isLive && (
@@ -174,7 +174,7 @@ function Nothing({ filters, isOutdated, hasMore }: NothingProps) {
   }
   return (
     <Empty title="The log has no entries yet.">
-      <p class="soft">It gets one whenever an agent asks, somebody decides, or a token is used.</p>
+      <p>It gets one whenever an agent asks, somebody decides, or a token is used.</p>
     </Empty>
   );
 }

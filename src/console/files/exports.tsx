@@ -1,3 +1,4 @@
+import type { AuditEntry } from '../../audit/entry';
 import type { AuditExport } from '../../audit/exports/export';
 import { listExports } from '../../audit/exports/list';
 import { loadNames } from '../frame/names';
@@ -36,7 +37,7 @@ export async function showExports(c: ConsoleContext): Promise<Response> {
           An export with details, in JSON or Parquet, comes with a proof that no entry was changed, added or left out.
           Download both files, and run this in a copy of Countersign:
         </p>
-        <pre>npm run verify -- export_….json --proof export_….proof.json</pre>
+        <pre>{COMMAND}</pre>
         <p>
           <a href="/docs/guides/verifying#check-an-export">The guide to verifying</a>
         </p>
@@ -44,6 +45,24 @@ export async function showExports(c: ConsoleContext): Promise<Response> {
     ),
   });
 }
+
+/** In two lines, so that a narrow window does not break it within a word. */
+const COMMAND = `npm run verify -- export_….json \\
+  --proof export_….proof.json`;
+
+/** The types of events in words, such as `approvals and denials`. */
+function eventsText(types: readonly AuditEntry['event_type'][]): string {
+  return new Intl.ListFormat('en').format(types.map((type) => EVENTS[type]));
+}
+
+const EVENTS: Record<AuditEntry['event_type'], string> = {
+  request: 'requests',
+  approve: 'approvals',
+  deny: 'denials',
+  use: 'uses',
+  expire: 'expiries',
+  revoke: 'revocations',
+};
 
 const NAMES: Record<AuditExport['format'], string> = { csv: 'CSV', json: 'JSON', parquet: 'Parquet' };
 
@@ -61,7 +80,7 @@ function listed(shown: AuditExport): ListedFile {
     detail: (
       <>
         {agent_id === null ? 'All agents' : <Named id={agent_id} />},{' '}
-        {event_types === null ? 'all events' : `only ${event_types.join(', ')}`},{' '}
+        {event_types === null ? 'all events' : `only ${eventsText(event_types)}`},{' '}
         {include_details ? 'with details' : 'without details'}
       </>
     ),

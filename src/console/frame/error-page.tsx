@@ -101,7 +101,8 @@ async function readKept(c: HonoContext<AppEnv>, { code }: ProblemDocument): Prom
   if (!isForm || !isOwn || (code !== 'unauthorized' && code !== 'wrong_credential')) return null;
   const { csrf: _, sender: mark, ...all } = await c.req.parseBody({ all: true });
   const fields = Object.entries(all).flatMap(([name, value]) =>
-    [value].flat().map((one): [string, string] => [name, String(one)]),
+    // Browsers send each line break as CR LF.
+    [value].flat().map((one): [string, string] => [name, String(one).replaceAll('\r\n', '\n')]),
   );
   if (fields.length > MAX_KEPT_FIELDS) return null;
   const sender = typeof mark === 'string' ? mark : '';
@@ -148,7 +149,7 @@ function SendAgain({ problem, url, kept: { fields, sender, isForeign } }: SendAg
           <a href="/console/sign-in" target="_blank" rel="noopener">
             sign in on a new tab
           </a>
-          , then come back{request === undefined ? ' and send it again' : ''}.
+          , then come back {request === undefined ? 'and send it again' : 'to decide again'}.
         </p>
       )}
       {shown.length > 0 && (
@@ -174,7 +175,9 @@ function SendAgain({ problem, url, kept: { fields, sender, isForeign } }: SendAg
           {fields.map(([name, value]) => (
             <input type="hidden" name={name} value={value} />
           ))}
-          <button type="submit">Send it again</button>
+          <p class="actions">
+            <button type="submit">Send it again</button>
+          </p>
         </form>
       )}
     </>

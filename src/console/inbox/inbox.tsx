@@ -16,6 +16,14 @@ import { type ConsoleContext, requireScopes } from '../session/access';
 import { Keys } from './keys';
 import { WaitingList } from './waiting-list';
 
+/** What a request has done that has the status. */
+const ENDED: Record<PermissionStatus, string> = {
+  pending: 'waited',
+  approved: 'been approved',
+  denied: 'been denied',
+  expired: 'expired',
+};
+
 /** How often the inbox looks for new requests, in seconds. */
 const INTERVAL = 10;
 
@@ -110,7 +118,7 @@ async function showDecided(c: ConsoleContext, status: PermissionStatus): Promise
   ]);
   const list =
     page.data.length === 0 ? (
-      <Empty title={`No request ${filters.agent_id ? 'of this agent ' : ''}is ${status}.`} />
+      <Empty title={`No request ${filters.agent_id ? 'of this agent ' : ''}has ${ENDED[status]} yet.`} />
     ) : (
       <ul class="requests">
         {page.data.map((permission) => (
@@ -192,7 +200,7 @@ function Nothing({ isFiltered }: { isFiltered: boolean }) {
   if (agentsOf(usePage().names).length === 0) return <FirstSteps />;
   return (
     <Empty title="Nothing waits for a decision.">
-      <p class="soft">New requests appear here by themselves.</p>
+      <p>New requests appear here by themselves.</p>
     </Empty>
   );
 }
@@ -202,9 +210,7 @@ function FirstSteps() {
   if (!usePage().may('agents:write')) {
     return (
       <Empty title="No agent is registered yet.">
-        <p class="soft">
-          Requests of agents will wait here. A developer, admin or owner of the account can register one.
-        </p>
+        <p>Requests of agents will wait here. A developer, admin or owner of the account can register one.</p>
       </Empty>
     );
   }

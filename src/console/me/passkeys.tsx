@@ -49,7 +49,7 @@ export function Passkeys({ passkeys, isPerson, isFresh, hasOtherSignIn }: Passke
       )}
       {isPerson && !isFresh && (
         <div class="bar">
-          <p class="soft">To add or remove a passkey, sign in again: you can for 10 minutes after a sign-in.</p>
+          <p class="soft">You signed in more than 10 minutes ago. To add or remove a passkey, sign in again.</p>
           <Action action="/console/sign-out" label="Sign out and in again" />
         </div>
       )}

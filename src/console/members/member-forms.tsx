@@ -1,9 +1,11 @@
 import { grantableRoles, hasRankOver, type Member } from '../../accounts/members/member';
 import type { UserPrincipal } from '../../http/context';
+import { formatTime } from '../../lib/time';
 import { type Refusal, type RefusedForm, refusalAt, ShownState } from '../frame/form';
+import { usePage } from '../frame/page-context';
 import { Section } from '../parts/blocks';
 import { Form, Submit, TextField } from '../parts/form';
-import { Written } from '../parts/inline';
+import { Time, Written } from '../parts/inline';
 import { RoleChoice } from './roles';
 import { memberName } from './words';
 
@@ -28,22 +30,27 @@ interface MemberFormsProps {
   /** Which forms are shown. */
   shown: RefusedMemberForm['form'][];
   refused: RefusedMemberForm | undefined;
+  /** When the open invitation of the member expires; null if there is none. */
+  invitationExpiresAt: number | null;
 }
 
 /** The forms that change a member. */
-export function MemberForms({ member, principal, shown, refused }: MemberFormsProps) {
+export function MemberForms({ member, principal, shown, refused, invitationExpiresAt }: MemberFormsProps) {
   const { id } = member;
   const path = `/console/members/${id}`;
+  const isSuspended = member.status === 'suspended';
+  const statusForm = shown.includes('status') && <StatusForm member={member} refusal={refusalAt(refused, 'status')} />;
   return (
     <>
       {shown.includes('invitation') && (
         <Section name="invitation" title="Invitation">
-          <p>This person has not joined yet. If the address got lost, make a new one: the old one ends.</p>
+          <InvitationState expiresAt={invitationExpiresAt} />
           <Form action={`${path}/invitation`} refusal={refusalAt(refused, 'invitation')}>
             <Submit label="Make a new invitation" />
           </Form>
         </Section>
       )}
+      {isSuspended && statusForm}
       <Section name="change" title="Name and role">
         <Form action={path} refusal={refusalAt(refused, 'change')}>
           <ShownState updatedAt={member.updated_at} />
@@ -52,10 +59,28 @@ export function MemberForms({ member, principal, shown, refused }: MemberFormsPr
           <Submit label="Save" />
         </Form>
       </Section>
-      {shown.includes('status') && <StatusForm member={member} refusal={refusalAt(refused, 'status')} />}
+      {!isSuspended && statusForm}
       {shown.includes('removal') && <RemovalForm member={member} refusal={refusalAt(refused, 'removal')} />}
       {id === principal.member?.id && <p class="soft">Another owner or admin can suspend or remove you.</p>}
     </>
+  );
+}
+
+function InvitationState({ expiresAt }: { expiresAt: number | null }) {
+  if (expiresAt === null || expiresAt > usePage().now) {
+    return (
+      <p>
+        This person has not joined yet
+        {expiresAt !== null && [', and can until ', <Time at={formatTime(expiresAt)} />]}. If the address got lost, make
+        a new one: the old one ends.
+      </p>
+    );
+  }
+  return (
+    <p>
+      The invitation expired on <Time at={formatTime(expiresAt)} />, before this person joined. Make a new one to let
+      them in.
+    </p>
   );
 }
 

@@ -8,9 +8,9 @@ import type { LoadedRows } from '../../http/access';
 import { ActivityList } from '../activity/activity-list';
 import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
-import { Facts, Section } from '../parts/blocks';
+import { Facts, ForPrograms, Section } from '../parts/blocks';
 import { Alert } from '../parts/form';
-import { Badge, Time, TimeSince, Written, WrittenLink } from '../parts/inline';
+import { Badge, Code, Time, TimeSince, Written, WrittenLink } from '../parts/inline';
 import type { ConsoleContext } from '../session/access';
 import { MemberForms, type RefusedMemberForm, shownForms } from './member-forms';
 import { ROLE_SUMMARIES } from './roles';
@@ -70,10 +70,19 @@ export async function sendMember(
           )}
         </div>
         <div class="deciding">
-          {shown.length > 0 && <MemberForms member={member} principal={principal} shown={shown} refused={refused} />}
+          {shown.length > 0 && (
+            <MemberForms
+              invitationExpiresAt={row.invitationExpiresAt}
+              member={member}
+              principal={principal}
+              shown={shown}
+              refused={refused}
+            />
+          )}
           {shown.length === 0 && isOwner && <p class="card">Only an owner can change, suspend or remove an owner.</p>}
         </div>
       </div>
+      <ForPrograms facts={[['Member', <Code text={member.id} />]]} />
     </>
   );
   const heading = [<Written text={memberName(member)} />, ' ', <Badge state={member.status} />];
@@ -81,7 +90,7 @@ export async function sendMember(
 }
 
 function Who({ member }: { member: MemberDetails }) {
-  const { id, email, role, last_seen_at, created_at, status, updated_at } = member;
+  const { email, role, last_seen_at, created_at, status, updated_at } = member;
   return (
     <div class="card">
       <Facts
@@ -92,7 +101,6 @@ function Who({ member }: { member: MemberDetails }) {
           ['Last seen', last_seen_at === null ? 'never' : <TimeSince at={last_seen_at} />],
           ['Invited', <Time at={created_at} />],
           status === 'removed' && ['Removed', <Time at={updated_at} />],
-          ['Id', <code>{id}</code>],
         ]}
       />
     </div>

@@ -8,6 +8,7 @@ export function memberName({ id, name, email }: Pick<Member, 'id' | 'name' | 'em
 /** How a member can sign in, in words. */
 export function signInWords({ sign_in, status }: Pick<Member, 'sign_in' | 'status'>): string {
   if (status === 'invited') return 'has not joined yet';
+  if (status === 'removed') return 'cannot sign in';
   const ways = sign_in.map((way) => (way === 'oidc' ? 'identity provider' : 'passkey'));
   return ways.join(' and ') || 'no way to sign in';
 }

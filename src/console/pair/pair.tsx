@@ -79,7 +79,7 @@ function sendPairing(c: ConsoleContext, request: PairingRequest, status = 200): 
       {!canConfirm && (
         <div class="bar">
           <p class="soft">
-            To confirm, sign in again: you can for 10 minutes after a sign-in. Then you come back here.
+            You signed in more than 10 minutes ago. To confirm, sign in again: then you come back here.
           </p>
           <Action action="/console/sign-out" label="Sign out and in again" fields={{ return: page }} />
         </div>

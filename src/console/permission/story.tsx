@@ -52,7 +52,9 @@ export function Story({ entries, current }: { entries: AuditEntry[]; current?: I
                   {id === current ? (
                     `(this entry, #${sequence})`
                   ) : (
-                    <a href={`/console/audit/${id}`}>entry #{sequence}</a>
+                    <>
+                      (<a href={`/console/audit/${id}`}>entry #{sequence}</a>)
+                    </>
                   )}
                 </span>
               </li>

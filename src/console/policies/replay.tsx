@@ -35,6 +35,9 @@ export function ReplayResult({ replay, days }: { replay: DetailedReplay; days: n
           </div>
         ))}
       </dl>
+      {undecided === requests && (
+        <p>It applies to none of them. If it should, check its actions, resources, agents and conditions.</p>
+      )}
       {decided > 0 && (
         <p>
           {agrees} of these {agrees === 1 ? 'was' : 'were'} decided the same way,{' '}

@@ -1,9 +1,11 @@
+import type { Child } from 'hono/jsx';
 import { DELIVERY_STATUSES, type DeliveryStatus } from '../../db/schema';
 import type { Page } from '../../http/page';
 import type { Delivery } from '../../webhooks/deliveries/delivery';
 import type { Webhook } from '../../webhooks/webhook';
-import { Empty, NextPage, Table, Tabs, withParameters } from '../parts/blocks';
+import { Empty, NextPage, Tabs, withParameters } from '../parts/blocks';
 import { Badge, Time } from '../parts/inline';
+import { StackingTable } from '../parts/stacking-table';
 
 interface DeliveriesProps {
   webhook: Webhook;
@@ -28,11 +30,7 @@ export function Deliveries({ webhook, page, status, address }: DeliveriesProps) 
       {page.data.length === 0 ? (
         <NoDeliveries status={status} isActive={webhook.is_active} hasMore={page.has_more} />
       ) : (
-        <Table caption="Deliveries" columns={['Event', 'State', 'Attempts', 'Last answer', 'Created', 'Next attempt']}>
-          {page.data.map((delivery) => (
-            <DeliveryRow delivery={delivery} />
-          ))}
-        </Table>
+        <StackingTable caption="Deliveries" columns={COLUMNS} rows={page.data.map(cellsOf)} />
       )}
       <NextPage page={page} address={address} />
       <p class="hint">Deliveries are kept for 30 days.</p>
@@ -40,25 +38,26 @@ export function Deliveries({ webhook, page, status, address }: DeliveriesProps) 
   );
 }
 
-function DeliveryRow({ delivery }: { delivery: Delivery }) {
+const COLUMNS = [
+  { name: 'Event' },
+  { name: 'State' },
+  { name: 'Attempts', class: 'number', hasLabel: true },
+  { name: 'Last answer', class: 'sentence', hasLabel: true },
+  { name: 'Created', class: 'whole', hasLabel: true },
+  { name: 'Next attempt', class: 'whole', hasLabel: true },
+];
+
+function cellsOf(delivery: Delivery): Child[] {
   const { id, webhook_id, event, status, attempts, last_error, last_status_code, next_attempt_at, created_at } =
     delivery;
-  return (
-    <tr>
-      <th scope="row">
-        <a href={`/console/webhooks/${webhook_id}/deliveries/${id}`}>{event}</a>
-      </th>
-      <td>
-        <Badge state={status} />
-      </td>
-      <td class="number">{attempts}</td>
-      <td class="sentence">{last_error ?? last_status_code ?? '–'}</td>
-      <td>
-        <Time at={created_at} />
-      </td>
-      <td>{next_attempt_at ? <Time at={next_attempt_at} /> : '–'}</td>
-    </tr>
-  );
+  return [
+    <a href={`/console/webhooks/${webhook_id}/deliveries/${id}`}>{event}</a>,
+    <Badge state={status} />,
+    attempts,
+    last_error ?? last_status_code,
+    <Time at={created_at} />,
+    next_attempt_at ? <Time at={next_attempt_at} /> : null,
+  ];
 }
 
 interface NoDeliveriesProps {
@@ -72,9 +71,7 @@ function NoDeliveries({ status, isActive, hasMore }: NoDeliveriesProps) {
   if (hasMore) return <p>None of the newest deliveries is {status}. Older ones may be.</p>;
   if (status !== undefined) return <p>No delivery is {status}.</p>;
   return (
-    <Empty title="Nothing was sent yet.">
-      {isActive && <p class="soft">Send a test to see whether your receiver answers.</p>}
-    </Empty>
+    <Empty title="Nothing was sent yet.">{isActive && <p>Send a test to see whether your receiver answers.</p>}</Empty>
   );
 }
 

@@ -5,10 +5,11 @@ import { redeliver } from '../../webhooks/deliveries/redeliver';
 import { requireLoaded } from '../../webhooks/webhook';
 import { type Refusal, refusalOf } from '../frame/form';
 import { sendPage, sendPart } from '../frame/page';
-import { Facts, Table } from '../parts/blocks';
+import { Facts } from '../parts/blocks';
 import { Action, Alert } from '../parts/form';
 import { Badge, Code, JsonText, Time } from '../parts/inline';
 import { LivePart } from '../parts/live';
+import { StackingTable } from '../parts/stacking-table';
 import type { PreloadedContext } from '../session/access';
 
 type DeliveryContext = PreloadedContext<typeof deliveryOfPath>;
@@ -32,7 +33,7 @@ export async function showDelivery(c: DeliveryContext, refusal?: Refusal): Promi
   const isDueSoon = due !== null && Date.parse(due) < context.runtime.now() + MINUTE;
   const progress = (
     <LivePart id="delivery" source={`${own}?part=progress`} seconds={INTERVAL} title={title} reloads={isDueSoon}>
-      <Progress delivery={delivery} webhookMessageId={row.original ?? row.id} />
+      <Progress delivery={delivery} />
       {mayWrite && delivery.status !== 'pending' && <Action action={`${own}/redeliver`} label="Send it again" />}
     </LivePart>
   );
@@ -47,7 +48,7 @@ export async function showDelivery(c: DeliveryContext, refusal?: Refusal): Promi
         </p>
         {refusal && <Alert>{refusal.detail}</Alert>}
         {progress}
-        <Payload delivery={delivery} />
+        <Payload delivery={delivery} webhookMessageId={row.original ?? row.id} />
       </>
     ),
   });
@@ -64,7 +65,14 @@ export async function sendAgain(c: DeliveryContext): Promise<Response> {
   }
 }
 
-function Progress({ delivery, webhookMessageId }: { delivery: DeliveryDetail; webhookMessageId: string }) {
+const ATTEMPT_COLUMNS = [
+  { name: 'When' },
+  { name: 'Answer', hasLabel: true },
+  { name: 'Result', class: 'sentence' },
+  { name: 'Took', class: 'number', hasLabel: true },
+];
+
+function Progress({ delivery }: { delivery: DeliveryDetail }) {
   const { status, attempts, attempt_history, next_attempt_at, last_error, created_at, completed_at } = delivery;
   // Some deliveries end without an attempt, for example because the webhook was disabled.
   const hasOtherEnd = last_error !== null && last_error !== attempt_history.at(-1)?.error;
@@ -76,7 +84,6 @@ function Progress({ delivery, webhookMessageId }: { delivery: DeliveryDetail; we
           ['Created', <Time at={created_at} />],
           completed_at !== null && [status === 'failed' ? 'Given up' : 'Delivered', <Time at={completed_at} />],
           next_attempt_at !== null && ['Next attempt', <Time at={next_attempt_at} />],
-          ['Header webhook-id', <Code text={webhookMessageId} />],
         ]}
       />
       {hasOtherEnd && <p class="fault">{last_error}</p>}
@@ -85,18 +92,16 @@ function Progress({ delivery, webhookMessageId }: { delivery: DeliveryDetail; we
         {attempts === 0 ? (
           <p role="status">There was no attempt yet.</p>
         ) : (
-          <Table caption="Attempts" columns={['When', 'Answer', 'Result', 'Took']}>
-            {attempt_history.map(({ at, status_code, error, duration_ms }) => (
-              <tr>
-                <th scope="row">
-                  <Time at={at} />
-                </th>
-                <td>{status_code ?? 'none'}</td>
-                <td class="sentence">{error ?? 'Delivered'}</td>
-                <td>{duration_ms.toLocaleString('en')} ms</td>
-              </tr>
-            ))}
-          </Table>
+          <StackingTable
+            caption="Attempts"
+            columns={ATTEMPT_COLUMNS}
+            rows={attempt_history.map(({ at, status_code, error, duration_ms }) => [
+              <Time at={at} />,
+              status_code ?? 'none',
+              error ?? 'Delivered',
+              `${duration_ms.toLocaleString('en')} ms`,
+            ])}
+          />
         )}
         <p class="hint">Countersign keeps the status of an answer, not its text.</p>
       </div>
@@ -104,7 +109,13 @@ function Progress({ delivery, webhookMessageId }: { delivery: DeliveryDetail; we
   );
 }
 
-function Payload({ delivery: { payload } }: { delivery: DeliveryDetail }) {
+interface PayloadProps {
+  delivery: DeliveryDetail;
+  /** The id by which the receiver recognizes the message. */
+  webhookMessageId: string;
+}
+
+function Payload({ delivery: { payload }, webhookMessageId }: PayloadProps) {
   return (
     <div class="part">
       <h2>What is sent</h2>
@@ -113,6 +124,9 @@ function Payload({ delivery: { payload } }: { delivery: DeliveryDetail }) {
       ) : (
         <JsonText value={payload} label="What is sent" />
       )}
+      <p class="hint">
+        With the header <code>webhook-id</code>: <Code text={webhookMessageId} />
+      </p>
     </div>
   );
 }

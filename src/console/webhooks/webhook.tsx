@@ -44,8 +44,13 @@ export async function showWebhook(c: WebhookContext, refusal?: Refusal): Promise
         {refusal && <Alert>{refusal.detail}</Alert>}
         <p class="actions">
           <WebhookState webhook={webhook} />
-          {webhook.disabled_reason && <span>{webhook.disabled_reason}</span>}
         </p>
+        {webhook.disabled_reason && (
+          <p class="notice bad">
+            Countersign has stopped sending to this address. {webhook.disabled_reason} Once the receiver works, or after
+            you changed the URL, switch the webhook on.
+          </p>
+        )}
         {webhook.description && <WrittenText text={webhook.description} label="Description" />}
         <AboutWebhook webhook={webhook} />
         {context.principal.scopes.includes('webhooks:write') && <Changes webhook={webhook} />}

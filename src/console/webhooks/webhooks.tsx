@@ -24,7 +24,7 @@ export async function showWebhooks(c: ConsoleContext): Promise<Response> {
       data.length === 0 ? (
         <Empty title="There are no webhooks yet.">
           <p>A webhook is an address of yours to which Countersign sends a message when something happens.</p>
-          {create || <p class="soft">A developer, admin or owner can create one.</p>}
+          {create || <p>A developer, admin or owner can create one.</p>}
         </Empty>
       ) : (
         <>
@@ -63,7 +63,7 @@ function WebhookRow({ webhook, recent }: { webhook: Webhook; recent: RecentDeliv
           <WebhookState webhook={webhook} />
         </p>
         {disabled_reason && <p class="fault">{disabled_reason}</p>}
-        <p class="soft">{recentText(recent)}</p>
+        <p class={recent && recent.failed + recent.retried > 0 ? 'fault' : 'soft'}>{recentText(recent)}</p>
       </div>
     </li>
   );
@@ -78,8 +78,9 @@ export function WebhookState({ webhook: { is_active, disabled_reason } }: { webh
 const NONE: RecentDeliveries = { succeeded: 0, failed: 0, retried: 0 };
 
 function recentText({ succeeded, failed, retried }: RecentDeliveries = NONE): string {
-  const waiting = retried > 0 ? `${retried} ${retried === 1 ? 'delivery' : 'deliveries'} will be tried again` : null;
   const ended = succeeded + failed;
+  const noun = ended > 0 ? 'more' : retried === 1 ? 'delivery' : 'deliveries';
+  const waiting = retried > 0 ? `${retried} ${noun} failed and will be tried again` : null;
   if (ended === 0) return waiting ?? 'Nothing was delivered yet';
   return [endedText(ended, failed), waiting].filter((text) => text !== null).join('; ');
 }

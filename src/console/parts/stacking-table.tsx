@@ -1,0 +1,66 @@
+// biome-ignore-all lint/a11y/noRedundantRoles: where rows are blocks, some browsers no longer see a table without them
+import type { Child } from 'hono/jsx';
+
+/** A column of a table whose rows may become blocks. */
+interface Column {
+  name: string;
+  class?: string;
+  /** Whether its name stands before each value where the rows are blocks; without it the value speaks for itself. */
+  hasLabel?: boolean;
+}
+
+interface StackingTableProps {
+  caption: string;
+  columns: readonly Column[];
+  /** The cells of each row, of which the first is its heading; null for no value. A single cell fills its row. */
+  rows: readonly (readonly Child[])[];
+}
+
+/** A table whose rows become blocks where the window is narrow. The roles keep it a table for screen readers. */
+export function StackingTable({ caption, columns, rows }: StackingTableProps) {
+  return (
+    <section class="table stacks" aria-label={`Table: ${caption}`} tabindex={0}>
+      <table role="table">
+        <caption class="hidden">{caption}</caption>
+        <thead role="rowgroup">
+          <tr role="row">
+            {columns.map(({ name, class: className }) => (
+              <th scope="col" role="columnheader" class={className}>
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody role="rowgroup">
+          {rows.map(([first, ...others]) =>
+            others.length === 0 ? (
+              <tr role="row" class="gap">
+                <td role="cell" colspan={columns.length}>
+                  {first}
+                </td>
+              </tr>
+            ) : (
+              <tr role="row">
+                <th scope="row" role="rowheader">
+                  {first}
+                </th>
+                {others.map((cell, index) => (
+                  <StackingCell column={columns[index + 1]} cell={cell} />
+                ))}
+              </tr>
+            ),
+          )}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function StackingCell({ column, cell }: { column: Column | undefined; cell: Child }) {
+  const className = [column?.class, cell === null && 'none'].filter(Boolean).join(' ');
+  return (
+    <td role="cell" class={className || undefined} data-label={column?.hasLabel ? column.name : undefined}>
+      {cell ?? '–'}
+    </td>
+  );
+}
