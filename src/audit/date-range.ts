@@ -33,6 +33,6 @@ export function requireDateOrder(
   { start_date: start, end_date: end }: { start_date?: DateBound | undefined; end_date?: DateBound | undefined },
 ): void {
   if (start && end && start.bound >= end.bound && start.written > end.written) {
-    throw invalidRequest([{ path: `${place}.start_date`, message: 'must not be after end_date' }]);
+    throw invalidRequest([{ path: `${place}.start_date`, message: 'must not be after the end' }]);
   }
 }

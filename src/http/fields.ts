@@ -57,7 +57,7 @@ export function listOf<M extends z.ZodType>(member: M, max: number, min: 0 | 1 =
     if (Array.isArray(value) && value.length > max) refuse(refinement, message);
     return value;
   };
-  return z.preprocess(refuseMany, z.array(member).min(min, 'must have at least one member').max(max, message));
+  return z.preprocess(refuseMany, z.array(member).min(min, 'must not be empty').max(max, message));
 }
 
 /** The object itself is level 1. */

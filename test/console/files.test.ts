@@ -93,7 +93,7 @@ describe('the exports of the console', () => {
     expect(sent.text).not.toMatch(/name="include_details"[^>]* checked/);
     expect(sent.text).not.toContain('<script>alert');
     const turned = await send(browser, '/console/exports', { ...EXPORT, start_date: '2026-02-01' });
-    expect(turned.text).toMatch(/id="field-start_date-fault">must not be after end_date/);
+    expect(turned.text).toMatch(/id="field-start_date-fault">must not be after the end/);
     expect(await lastExport(account)).toBeUndefined();
   });
 

@@ -376,7 +376,7 @@ describe('the activity page', () => {
   it('marks filters that are wrong', async () => {
     const { browser } = await scene();
     for (const [query, fault] of [
-      ['start_date=2026-02-01&end_date=2026-01-01', 'must not be after end_date'],
+      ['start_date=2026-02-01&end_date=2026-01-01', 'must not be after the end'],
       ['start_date=yesterday', 'must be a date'],
       ['action=nonsense', 'must be one of'],
       ['cursor=AAAA', 'start again without a cursor'],
@@ -462,7 +462,7 @@ describe('my own page', () => {
           ['choose', 'scopes'],
         ],
         400,
-        'needs at least one',
+        'must not be empty',
       ],
       [
         [

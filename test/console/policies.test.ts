@@ -237,9 +237,9 @@ describe('the form for a new policy', () => {
   it.each<[string, Record<string, string | string[]>, string, string]>([
     ['name', { name: ' ' }, 'field-name-fault', 'must be 1 to 255 characters long'],
     ['effect', { effect: 'allow' }, 'class="fault"', 'must be one of'],
-    ['actions', { actions: ' \r\n ' }, 'field-actions-fault', 'needs at least one'],
+    ['actions', { actions: ' \r\n ' }, 'field-actions-fault', 'must not be empty'],
     ['resources', { resources: 'x'.repeat(10_000) }, 'field-resources-fault', 'at most 512 characters'],
-    ['agents', { agents: 'some' }, 'class="fault"', 'needs at least one'],
+    ['agents', { agents: 'some' }, 'class="fault"', 'must not be empty'],
     ['foreign ids', { agents: 'some', agent_ids: HOSTILE }, 'class="fault"', 'must be the id of an agent'],
     ['priority', { priority: 'high' }, 'field-priority-fault', 'must be a whole number'],
     ['lifetime', { token_ttl: '5' }, 'field-token_ttl-fault', 'must be a whole number from 30'],

@@ -47,7 +47,7 @@ export async function createReport(
   }
   const now = runtime.now();
   const to = end.time + DAY;
-  if (start.time > end.time) refusePeriod('start', 'must not be after end');
+  if (start.time > end.time) refusePeriod('start', 'must not be after the end');
   if (end.time > now) refusePeriod('end', 'must not be after today, in UTC');
   if (to - start.time > MAX_PERIOD_DAYS * DAY)
     refusePeriod('end', `must be within ${MAX_PERIOD_DAYS} days, start included`);

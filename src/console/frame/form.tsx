@@ -104,19 +104,9 @@ export function refusalOf(error: unknown, form?: Form): Refusal {
   return {
     detail: error.code === 'invalid_request' ? 'Nothing was changed. Correct what is marked.' : error.detail,
     status,
-    faults: new Map(errors.map(({ path, message }) => [path.replace(/^(body|query)\.?/, ''), wordsOf(message)])),
+    faults: new Map(errors.map(({ path, message }) => [path.replace(/^(body|query)\.?/, ''), message])),
     typed: form?.typed ?? {},
   };
-}
-
-/** What the API says in terms of its own fields, in the words of the forms. */
-const WORDS: Record<string, string> = {
-  'must have at least one member': 'needs at least one',
-  'must not be after end': 'must not be after the last day',
-};
-
-function wordsOf(message: string): string {
-  return WORDS[message] ?? message;
 }
 
 /** A hidden field with the state that a form shows, so that {@link requireUnchanged} notices a later change. */
