@@ -6,7 +6,7 @@ import { noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { jsonField } from '../http/response-fields';
 import { lazy } from '../lib/lazy';
-import { describeApi } from './document';
+import type { describeApi } from './document';
 import { documentationPages } from './pages';
 
 const ApiDescription = lazy(() =>
@@ -32,7 +32,8 @@ export function docsRoutes(listRoutes: () => RouterRoute[]) {
       success: ok(ApiDescription),
     }),
     noQuery(),
-    (c) => {
+    async (c) => {
+      const { describeApi } = await import('./document');
       description ??= describeApi(listRoutes(), c.var.config.publicUrl);
       return answer(c, description, { 'Cache-Control': 'public, max-age=300' });
     },

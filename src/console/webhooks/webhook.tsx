@@ -33,6 +33,7 @@ export async function showWebhook(c: WebhookContext, refusal?: Refusal): Promise
     loadNames(context, row.agentIds === null ? [] : ['agents']),
   ]);
   const webhook = presentWebhook(row);
+  const mayWrite = context.principal.scopes.includes('webhooks:write');
   const address = new URL(`/console/webhooks/${webhook.id}${new URL(c.req.url).search}`, c.req.url);
   return sendPage(c, {
     title: webhook.url,
@@ -47,13 +48,13 @@ export async function showWebhook(c: WebhookContext, refusal?: Refusal): Promise
         </p>
         {webhook.disabled_reason && (
           <p class="notice bad">
-            Countersign has stopped sending to this address. {webhook.disabled_reason} Once the receiver works, or after
-            you changed the URL, switch the webhook on.
+            Countersign has stopped sending to this address. {webhook.disabled_reason}
+            {mayWrite && ' Once the receiver works, or after you changed the URL, switch the webhook on.'}
           </p>
         )}
         {webhook.description && <WrittenText text={webhook.description} label="Description" />}
         <AboutWebhook webhook={webhook} />
-        {context.principal.scopes.includes('webhooks:write') && <Changes webhook={webhook} />}
+        {mayWrite && <Changes webhook={webhook} />}
         <Deliveries webhook={webhook} page={deliveries} status={status} address={address} />
         <HowToVerify />
       </>
