@@ -1,5 +1,5 @@
-import { exportProducers } from '../audit/exports/produce';
-import { reportProducers } from '../audit/reports/produce';
+import { exportProducerFactory } from '../audit/exports/produce';
+import { reportProducerFactory } from '../audit/reports/produce';
 import { openSigner } from '../audit/tree/signer';
 import type { Cost } from '../db/database';
 import { openShard } from '../db/shards';
@@ -45,7 +45,10 @@ async function runJob({ shard, account, id }: JobMessage, cost: Cost, env: Env, 
   const context = {
     ...shared,
     runtime,
-    producers: { export: exportProducers(sealing, runtime.now), report: reportProducers(sealing, runtime.now) },
+    producers: {
+      export: exportProducerFactory(sealing, runtime.now),
+      report: reportProducerFactory(sealing, runtime.now),
+    },
     sizes,
     loadAsset: (path: string) => readAsset(env, path),
     notifyWebhooks: () => {

@@ -24,6 +24,7 @@ async function moveAccount(words: string[], signal: AbortSignal): Promise<void> 
   if (!bytes || surplus.length > 0 || name === undefined) throw new UserError(USAGE);
   const target = findShard(shards, name, deployment);
   const ask = ({ binding }: Shard, sql: string) => queryDatabase(deployment, binding, place, sql, signal);
+  // A move has a row on both shards: with the direction 0 on the one that the account leaves, 1 on the other.
   const findMove = async () => {
     for (const shard of shards) {
       const [move] = await ask(shard, `select shard from moves where id = ${bytes} and direction = 0`);

@@ -6,7 +6,7 @@ import { formatEntries, type Report } from './findings.ts';
  * Makes a report from the check of an export. The callers add to it what signatures and kept checkpoints show.
  * @param isWholeLog whether the export was requested without limits, so that its request leaves no entries out
  */
-export function reportExport(check: ExportCheck, isWholeLog: boolean): Report {
+export function reportExport(check: ExportCheck, { isWholeLog }: { isWholeLog: boolean }): Report {
   const { head, faults, rows, first, last, filtered, erased } = check;
   const proven = [
     rows === 0

@@ -44,7 +44,7 @@ export async function verifyFile(options: VerifyFileOptions): Promise<Report> {
   const votes = new VoteChecker(passkeys === undefined ? null : await readPasskeys(passkeys));
   const check = entryProof ? null : await checkExport(file, proof, { sizes, votes, rowGroupTimeoutMs });
   const { report, checkpoint } = check
-    ? { report: reportExport(check, false), checkpoint: check.head.checkpoint }
+    ? { report: reportExport(check, { isWholeLog: false }), checkpoint: check.head.checkpoint }
     : checkEntryProof(entryProof as JsonObject, await readEntry(file), votes);
   votes.addTo(report);
   const keys = await checkSignature(report, checkpoint, key);

@@ -67,7 +67,7 @@ export async function verifyService(options: VerifyServiceOptions): Promise<Repo
     onProgress('Checking the export.');
     const sizes = [before.size, ...(kept?.all ?? []).map(({ size }) => size)];
     const check = await checkExport(files.file, files.proof, { sizes, completeTo: before.size, votes });
-    report = reportExport(check, true);
+    report = reportExport(check, { isWholeLog: true });
     report.faults.push(...compareWithRequest(check, auditExport));
     votes.addTo(report);
     await checkHeads(report, check, { service, keys, before, kept });

@@ -185,10 +185,13 @@ describe('the migrations that a deployment applies', () => {
   const all = [BASE, added, contraction, more];
   const plan = (applied: Migration[], running: RunningVersion[], migrations = all) =>
     planMigrations(migrations, new Set(applied.map(({ name }) => name)), running, NOW);
-  const version = (level: number | null, age = HOUR): RunningVersion => ({ level, since: NOW - age });
+  const version = (newestMigration: number | null, age = HOUR): RunningVersion => ({
+    newestMigration,
+    since: NOW - age,
+  });
 
   it('are all of them while nothing runs', () => {
-    expect(plan([], [])).toEqual({ wanted: all, held: [] });
+    expect(plan([], [])).toEqual({ resulting: all, held: [] });
   });
 
   it.each([
@@ -198,17 +201,17 @@ describe('the migrations that a deployment applies', () => {
     ['the version before them may still be at work', [version(24, 14 * 60_000)]],
   ])('are not the contractions while %s', (_, running) => {
     expect(plan([BASE], running)).toEqual({
-      wanted: [BASE, added, more],
+      resulting: [BASE, added, more],
       held: [{ name: '0023_contract.sql', reason: 'unused' }],
     });
   });
 
   it('are the contractions too when every version has known them for a quarter of an hour', () => {
-    expect(plan([BASE, added, more], [version(24), version(23, 15 * 60_000)])).toEqual({ wanted: all, held: [] });
+    expect(plan([BASE, added, more], [version(24), version(23, 15 * 60_000)])).toEqual({ resulting: all, held: [] });
   });
 
   it('are those that other databases have, for a new database', () => {
-    expect(plan(all, [version(20)])).toEqual({ wanted: all, held: [] });
+    expect(plan(all, [version(20)])).toEqual({ resulting: all, held: [] });
   });
 
   it('are refused if one breaks the running version and does not say that it is a contraction', () => {
@@ -216,8 +219,8 @@ describe('the migrations that a deployment applies', () => {
     expect(() => plan([BASE], [version(21)], broken)).toThrow(
       /^The migration 0022_drop\.sql would break the version that is running, because it drops the table keys\.\nNothing/,
     );
-    expect(plan([BASE], [], broken).wanted).toEqual(broken);
-    expect(plan(broken, [version(21)], broken).wanted).toEqual(broken);
+    expect(plan([BASE], [], broken).resulting).toEqual(broken);
+    expect(plan(broken, [version(21)], broken).resulting).toEqual(broken);
   });
 
   it('are refused if a database is ahead', () => {

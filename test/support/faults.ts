@@ -6,7 +6,7 @@ export class FaultyDatabase {
   /** The number of calls since `arm` or `before`. */
   calls = 0;
   private failing: { call: number; mode: FaultMode } | null = null;
-  private meanwhile: { call: number; happens: () => Promise<unknown> } | null = null;
+  private meanwhile: { left: number; among: RegExp; happens: () => Promise<unknown> } | null = null;
   private refused: RegExp | null = null;
 
   constructor(private readonly database: D1Database) {}
@@ -17,10 +17,13 @@ export class FaultyDatabase {
     this.failing = fault;
   }
 
-  /** Restarts the count of calls, and runs something before the call with this number, counted from 1. */
-  before(call: number, happens: () => Promise<unknown>): void {
+  /**
+   * Restarts the count of calls, and runs something before the call with this number, counted from 1 among the calls with a
+   * statement that matches; by default among all.
+   */
+  before(call: number, happens: () => Promise<unknown>, among = /(?:)/): void {
     this.calls = 0;
-    this.meanwhile = { call, happens };
+    this.meanwhile = { left: call, among, happens };
   }
 
   /** Fails every call with a statement that matches; null fails none. */
@@ -54,13 +57,14 @@ export class FaultyDatabase {
   ): Promise<D1Result[]> {
     this.calls += 1;
     const { meanwhile } = this;
-    if (meanwhile?.call === this.calls) {
+    const matches = (pattern: RegExp) => statements.some((statement) => pattern.test(texts.get(statement) ?? ''));
+    if (meanwhile && matches(meanwhile.among) && --meanwhile.left === 0) {
       this.meanwhile = null;
       await meanwhile.happens();
     }
     const { failing, refused } = this;
     const fails = failing?.call === this.calls;
-    const isRefused = refused !== null && statements.some((statement) => refused.test(texts.get(statement) ?? ''));
+    const isRefused = refused !== null && matches(refused);
     if (isRefused || (fails && failing.mode === 'before')) throw new Error('D1_ERROR: Network connection lost.');
     const results = await this.database.batch(statements);
     if (fails) throw new Error('D1_ERROR: Network connection lost.');

@@ -13,6 +13,7 @@ import { lazy } from '../../lib/lazy';
 import { InvitedMember, makeInvitation } from './invitation';
 import { accountIfRoomForMember, memberFields, presentMember, refuseMember, requireGrantable } from './member';
 
+/** The body of the request. */
 export const MemberInvitation = lazy(() =>
   z
     .strictObject({ email: memberFields().email, name: memberFields().name.optional(), role: memberFields().role })

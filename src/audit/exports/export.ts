@@ -90,7 +90,7 @@ export function exportRequest({ request }: Pick<FileRow, 'request'>): ExportRequ
 }
 
 /** Whether an export gets a proof. Only files with complete entries (not CSV, not without details) can be proven. */
-export function hasProof(file: Pick<FileRow, 'format' | 'request'>): boolean {
+export function getsProof(file: Pick<FileRow, 'format' | 'request'>): boolean {
   return file.format !== 'csv' && exportRequest(file).include_details;
 }
 
@@ -119,6 +119,6 @@ export async function presentExport(
     ...(row.rowCount !== null && { row_count: row.rowCount }),
     sha256,
     ...fields,
-    ...(hasProof(row) && { proof_url: proofUrl, proof_error: isUnproven(row) ? 'log_refused' : null }),
+    ...(getsProof(row) && { proof_url: proofUrl, proof_error: isUnproven(row) ? 'log_refused' : null }),
   };
 }

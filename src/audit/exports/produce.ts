@@ -6,7 +6,7 @@ import { findFileRange, type PositionRange } from '../find-file-range';
 import type { SealingContext } from '../tree/seal';
 import { csvFormat } from './csv';
 import type { Encoder } from './encoder';
-import { type ExportFormat, exportRequest, hasProof } from './export';
+import { type ExportFormat, exportRequest, getsProof } from './export';
 import { jsonFormat } from './json';
 import { openProof } from './proof';
 import { ProofRecordBuffer } from './proof-records';
@@ -21,14 +21,14 @@ interface Saved {
 }
 
 /** Makes the factory of the producers that write exports and their proofs. */
-export function exportProducers(sealing: SealingContext, now: () => number): FileProducerFactory {
+export function exportProducerFactory(sealing: SealingContext, now: () => number): FileProducerFactory {
   return {
     async open(input, saved) {
       const { account, span, encoder } = saved === null ? await initialState(input) : (saved as unknown as Saved);
       return new ExportProducer(input, account, span, await openEncoder(input, account, encoder));
     },
     proof: {
-      isWanted: hasProof,
+      isWanted: getsProof,
       open: (input, file, saved) => openProof(sealing, now, input, file, saved),
     },
   };
@@ -64,7 +64,7 @@ class ExportProducer implements Producer {
     private readonly encoder: Encoder,
   ) {
     this.source = new EntrySource(input.reader, input.file);
-    this.records = hasProof(input.file) ? new ProofRecordBuffer() : null;
+    this.records = getsProof(input.file) ? new ProofRecordBuffer() : null;
   }
 
   get rows(): number {

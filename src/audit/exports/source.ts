@@ -7,7 +7,7 @@ import { formatHexId, type Id } from '../../lib/typeid';
 import { logStart } from '../entry';
 import type { PositionRange } from '../find-file-range';
 import { selectDetail } from '../select-detail';
-import { exportRequest, hasProof } from './export';
+import { exportRequest, getsProof } from './export';
 
 /** An audit entry to export. */
 export interface ExportedEntry {
@@ -120,7 +120,7 @@ export class EntrySource {
 /** Selects the entries in order, without a sort: a range of the table, or one index range per event type, merged. */
 function selectEntries(file: FileRow, low: number, high: number): SQL {
   const { event_types, include_details } = exportRequest(file);
-  const ids = hasProof(file) ? sql`hex(id) || hex(permission) || hex(salt)` : sql`hex(id) || hex(permission)`;
+  const ids = getsProof(file) ? sql`hex(id) || hex(permission) || hex(salt)` : sql`hex(id) || hex(permission)`;
   // One text per row, since every column of a row costs time.
   const columns = sql`
     pos, json_array(pos, agent, event, created_at, ${ids}, action, ip_address, user_agent,

@@ -1,7 +1,7 @@
 import type { ReportType } from './report';
 import type { FindingName } from './write-findings';
 
-/** A control of a framework, and which findings a report has as evidence for it. */
+/** A control of a framework, and which findings a report has as evidence for it: see {@link FindingName}. */
 export interface ControlDefinition {
   id: string;
   title: string;

@@ -34,7 +34,7 @@ interface SavedState {
  * The producers of compliance reports. They seal the log and find the entries of the period, count these in batches,
  * gather the facts, draw the sample, compose the content, and write it as JSON or PDF.
  */
-export function reportProducers(sealing: SealingContext, now: () => number): FileProducerFactory {
+export function reportProducerFactory(sealing: SealingContext, now: () => number): FileProducerFactory {
   return {
     async open(input, saved) {
       const state = saved === null ? await startReport(sealing, now, input) : (saved as unknown as SavedState);

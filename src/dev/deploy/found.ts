@@ -120,13 +120,13 @@ async function findVersions(cloudflare: Cloudflare, script: string): Promise<Dep
         `${script}/versions/${version_id}`,
       );
       const tag = version?.annotations?.['workers/tag'] ?? '';
-      return { tag, level: levelOf(tag), since };
+      return { tag, newestMigration: newestMigrationOf(tag), since };
     }),
   );
 }
 
 /** The number of the newest migration of a version with this tag; null for the tag of somebody else. */
-function levelOf(tag: string): number | null {
+function newestMigrationOf(tag: string): number | null {
   const [, digits] = /^(\d{4})-[0-9a-f]{12}$/.exec(tag) ?? [];
   return digits === undefined ? null : Number(digits);
 }

@@ -5,8 +5,8 @@ import { readSchema, type Schema } from './schema.ts';
 /** The last migration from before this rule. */
 const LAST_UNCHECKED = 21;
 
-/** Whether the rule holds for a migration: the first ones were applied before there was one. */
-export function isChecked(migration: Migration): boolean {
+/** Whether a migration must follow the rule of {@link checkContractions}: the first ones were applied before there was one. */
+export function mustFollowRule(migration: Migration): boolean {
   return numberOf(migration) > LAST_UNCHECKED;
 }
 
@@ -21,9 +21,9 @@ export function isChecked(migration: Migration): boolean {
  */
 export function checkContractions(migrations: readonly Migration[]): string[] {
   const faults: string[] = [];
-  const applied = migrations.filter((migration) => !isChecked(migration));
+  const applied = migrations.filter((migration) => !mustFollowRule(migration));
   let before = readSchema(buildDatabase(applied));
-  for (const migration of migrations.filter(isChecked)) {
+  for (const migration of migrations.filter(mustFollowRule)) {
     applied.push(migration);
     const after = readSchema(buildDatabase(applied));
     const found = contractionReason(migration)
@@ -60,7 +60,7 @@ function findContractionFaults(before: Schema, after: Schema): string[] {
 
 /** Reports when applying contractions last yields another schema. */
 function findOrderFaults(migrations: readonly Migration[]): string[] {
-  const isLate = (migration: Migration) => isChecked(migration) && contractionReason(migration) !== null;
+  const isLate = (migration: Migration) => mustFollowRule(migration) && contractionReason(migration) !== null;
   if (!migrations.some(isLate)) return [];
   const late = [...migrations.filter((migration) => !isLate(migration)), ...migrations.filter(isLate)];
   const hint = 'Contractions are applied last, so no other migration may depend on one.';

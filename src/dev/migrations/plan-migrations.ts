@@ -1,5 +1,5 @@
 import { UserError } from '../user-error.ts';
-import { isChecked } from './check-contractions.ts';
+import { mustFollowRule } from './check-contractions.ts';
 import { findBreaks } from './find-breaks.ts';
 import { buildDatabase, contractionReason, type Migration, numberOf } from './migration.ts';
 import { readSchema } from './schema.ts';
@@ -12,7 +12,7 @@ const LONGEST_RUN = 15 * 60_000;
 /** A version of the service that is deployed. */
 export interface RunningVersion {
   /** The number of its newest migration; null if it does not say, because it was deployed by hand. */
-  level: number | null;
+  newestMigration: number | null;
   /** When it was deployed, in milliseconds since the epoch. */
   since: number;
 }
@@ -26,7 +26,7 @@ export interface HeldMigration {
 /** The migrations of a folder, divided into those that are applied before the new version runs, and those that wait. */
 export interface MigrationPlan {
   /** All that a database has after this deployment, applied ones included. */
-  wanted: Migration[];
+  resulting: Migration[];
   held: HeldMigration[];
 }
 
@@ -50,17 +50,20 @@ export function planMigrations(
         'A newer version was deployed. Deploy that one or a later one; npx wrangler rollback goes back without migrating.',
     );
   const isKnown = (migration: Migration) =>
-    running.every(({ level, since }) => level !== null && level >= numberOf(migration) && now - since >= LONGEST_RUN);
+    running.every(
+      ({ newestMigration, since }) =>
+        newestMigration !== null && newestMigration >= numberOf(migration) && now - since >= LONGEST_RUN,
+    );
   const isHeld = (migration: Migration) =>
-    isChecked(migration) &&
+    mustFollowRule(migration) &&
     !applied.has(migration.name) &&
     contractionReason(migration) !== null &&
     !isKnown(migration);
-  const wanted = migrations.filter((migration) => !isHeld(migration));
-  if (running.length > 0) requireCompatible(wanted, applied);
+  const resulting = migrations.filter((migration) => !isHeld(migration));
+  if (running.length > 0) requireCompatible(resulting, applied);
   const held = migrations.filter(isHeld);
   return {
-    wanted,
+    resulting,
     held: held.map((migration) => ({ name: migration.name, reason: contractionReason(migration) ?? '' })),
   };
 }
@@ -69,12 +72,12 @@ export function planMigrations(
  * Refuses migrations that are not marked as contractions but would break the running version.
  * @throws UserError
  */
-function requireCompatible(wanted: readonly Migration[], applied: ReadonlySet<string>): void {
-  const done = wanted.filter(({ name }) => applied.has(name));
-  for (const migration of wanted.filter(({ name }) => !applied.has(name))) {
+function requireCompatible(resulting: readonly Migration[], applied: ReadonlySet<string>): void {
+  const done = resulting.filter(({ name }) => applied.has(name));
+  for (const migration of resulting.filter(({ name }) => !applied.has(name))) {
     const before = readSchema(buildDatabase(done));
     done.push(migration);
-    if (!isChecked(migration) || contractionReason(migration) !== null) continue;
+    if (!mustFollowRule(migration) || contractionReason(migration) !== null) continue;
     const breaks = findBreaks(before, readSchema(buildDatabase(done)));
     if (breaks.length > 0)
       throw new UserError(

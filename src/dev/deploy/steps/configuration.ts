@@ -46,15 +46,15 @@ function describe(deployment: Deployment, domain: string | null): string {
   });
 }
 
-/** Whether the folder for wrangler has exactly the wanted migrations: wrangler applies all that it finds there. */
+/** Whether the folder for wrangler has exactly the resulting migrations: wrangler applies all that it finds there. */
 function hasMigrations({ migrations }: Deployment): boolean {
   const folder = join(ROOT, CHOSEN_MIGRATIONS);
-  return existsSync(folder) && isDeepStrictEqual(readMigrations(folder), migrations.wanted);
+  return existsSync(folder) && isDeepStrictEqual(readMigrations(folder), migrations.resulting);
 }
 
 function writeMigrations({ migrations }: Deployment): void {
   const folder = join(ROOT, CHOSEN_MIGRATIONS);
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  for (const { name, sql } of migrations.wanted) writeFileSync(join(folder, name), sql);
+  for (const { name, sql } of migrations.resulting) writeFileSync(join(folder, name), sql);
 }

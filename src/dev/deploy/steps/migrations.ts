@@ -6,11 +6,11 @@ import type { Deployment, Step } from '../deployment.ts';
 /** Applies the migrations to every database, before the code that needs them. */
 export function migrationSteps({ databases, migrations, applied, signal }: Deployment): Step[] {
   return databases.map(({ binding }) => {
-    const pending = migrations.wanted.filter(({ name }) => !applied.get(binding)?.has(name));
-    const done = migrations.wanted.length - pending.length;
+    const pending = migrations.resulting.filter(({ name }) => !applied.get(binding)?.has(name));
+    const done = migrations.resulting.length - pending.length;
     return {
       kind: 'migrations',
-      name: `${binding}: ${pending.length === 0 ? `all ${done}` : `${pending.length} of ${migrations.wanted.length}`}`,
+      name: `${binding}: ${pending.length === 0 ? `all ${done}` : `${pending.length} of ${migrations.resulting.length}`}`,
       isDone: pending.length === 0,
       run: async () => {
         await callWrangler(['d1', 'migrations', 'apply', binding, '--remote', '--config', REMOTE_CONFIG], signal);
