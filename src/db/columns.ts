@@ -34,8 +34,8 @@ export function codeColumn<const W extends readonly string[]>(words: W) {
 }
 
 /**
- * Selects a column under an alias: D1 returns rows as objects, in which two columns of one name would collide. Drizzle also needs
- * it where `from` is raw SQL, such as `permissions indexed by …`.
+ * Selects a column under an alias: D1 returns rows as objects, in which two columns of one name would collide. Drizzle
+ * also needs it where `from` is raw SQL, such as `permissions indexed by …`.
  */
 export function aliased<C extends Column>(column: C, name: string): SQL.Aliased<GetColumnData<C>> {
   return sql<GetColumnData<C>>`${column}`.mapWith(column).as(name) as SQL.Aliased<GetColumnData<C>>;

@@ -11,8 +11,8 @@ import { TOOLS } from './tools';
 const queriesOfTool: Preload<NamedQueries> = async (c, reader, account, callerId) => {
   const { method, params } = (await readObject(c, readJson)) ?? {};
   if (method !== 'tools/call' || !isJsonObject(params)) return {};
-  const call = { reader, account, callerId, fields: fieldsOf(params.arguments), now: c.var.runtime.now() };
-  return (await findTool(params.name)?.preload?.(call)) ?? {};
+  const input = { reader, account, callerId, fields: fieldsOf(params.arguments), now: c.var.runtime.now() };
+  return (await findTool(params.name)?.preload?.(input)) ?? {};
 };
 
 /** Admits every agent key and user token. Each tool then says whether it admits the caller. */

@@ -47,7 +47,7 @@ interface ToolDefinition<P extends Principal, I extends z.ZodType, O extends z.Z
   input: () => I;
   output: () => O;
   /** Makes the queries that run in the round trip of the authentication. */
-  preload?: (call: PreloadInput) => Q | Promise<Q>;
+  preload?: (input: PreloadInput) => Q | Promise<Q>;
   run(call: ToolCall<P, z.output<I>, Q>): Promise<ToolAnswer<z.output<O>>>;
 }
 

@@ -56,7 +56,7 @@ describe('the exports of the console', () => {
 
     const running = await browser.get('/console/exports');
     expect(running.text).toMatch(/id="files"[^>]*hx-get="\/console\/exports\?part=list"/);
-    for (const text of ['being made', '<progress', 'Mailer', 'only requests and denials'])
+    for (const text of ['being made', '<progress', 'Mailer', 'only request and denial entries'])
       expect(running.text).toContain(text);
     expect(running.cost.trips).toBe(2);
     await world.work();

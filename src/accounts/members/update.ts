@@ -42,8 +42,8 @@ export const MemberUpdate = lazy(() =>
  * Changes the given fields of a member. Suspending a member deletes the member's tokens and sessions in the same
  * transaction.
  * @throws Problem `insufficient_role` if the member is an owner and the caller is not, or for a role that the caller
- *   cannot give; `last_owner` if the account would be left without an active owner; `conflict` for a removed member, for the status of an invited one, and for a
- *   member that was changed at the same time
+ *   cannot give; `last_owner` if the account would be left without an active owner; `conflict` for a removed member, for
+ *   the status of an invited one, and for a member that was changed at the same time
  */
 export async function updateMember(
   context: UserContext,

@@ -2,14 +2,8 @@ import { type SQL, sql } from 'drizzle-orm';
 import { codeOf } from '../../db/columns';
 import type { Database, Statement } from '../../db/database';
 import { MOVED_NUMBERS, moveNumbers } from '../../db/schema';
-import {
-  type CopiedRow,
-  insertRows,
-  type MovedTable,
-  type NumberedKind,
-  numbersInRows,
-  type Renumbering,
-} from './moved-tables';
+import { type CopiedRow, insertRows, numbersInRows, type Renumbering } from './copied-rows';
+import type { MovedTable, NumberedKind } from './moved-tables';
 
 /** Maximum characters of rows in one statement: D1 takes 2 MB, and a character may have three bytes. */
 const STATEMENT_CHARACTERS = 500_000;

@@ -1,4 +1,4 @@
-import { getTableColumns, type SQL, sql, type Table } from 'drizzle-orm';
+import { type SQL, sql, type Table } from 'drizzle-orm';
 import { codeOf } from '../../db/columns';
 import {
   accounts,
@@ -48,7 +48,7 @@ export type NumberedKind = (typeof MOVED_NUMBERS)[number];
  * as a position in the log, which contains the account's number (see {@link LOG_SPAN}); not at all (`left out`); or as the
  * value of an SQL expression.
  */
-type Kind = 'account' | NumberedKind | 'position' | 'left out' | SQL;
+export type Kind = 'account' | NumberedKind | 'position' | 'left out' | SQL;
 
 /** A table that is copied when an account moves. */
 export interface MovedTable {
@@ -66,12 +66,6 @@ export interface MovedTable {
   firstKey?: (account: MovedAccount) => string;
   /** How to copy columns whose values depend on the shard, by column. Other columns are copied unchanged. */
   copyAs?: Record<string, Kind>;
-}
-
-/** A row to copy: its columns and its key, each a JSON array, with the numbers of the old shard. */
-export interface CopiedRow {
-  row: string;
-  key: string;
 }
 
 const processing = codeOf(FILE_STATUSES, 'processing');
@@ -163,160 +157,8 @@ export const LAST_TABLES: readonly MovedTable[] = [
   },
 ];
 
-/**
- * SQL that selects rows of an account in the order of their keys, as `copied_row` and `copied_key`: see {@link CopiedRow}.
- *
- * Nested tables take two selects, for the rest of one parent and for the parents after it: with a bound on the whole
- * key, SQLite would start from the first row of the table each time.
- * @param after the key after which to start; null for the first row
- * @param limit the maximum number of rows; without it, all
- */
-export function selectRows(moved: MovedTable, moving: MovedAccount, after: string | null, limit?: number): SQL {
-  const { ownRows, isNested, key, firstKey } = moved;
-  const [first = '', ...rest] = key;
-  const from = after ?? firstKey?.(moving) ?? null;
-  const select = (condition: SQL) => sql`
-    select ${encodedRow(moved)}, ${encodedKey(moved)} from ${moved.table} where ${condition}
-    order by ${list(key)} ${limit === undefined ? sql`` : sql`limit ${raw(limit)}`}`;
-  if (!isNested)
-    return select(from === null ? ownRows(moving) : sql`${ownRows(moving)} and ${isAfterKey(moved, key, from)}`);
-  const parents = sql`select parent from (${ownRows(moving)})`;
-  if (from === null) return select(sql`${identifier(first)} in (${parents})`);
-  const parent = keyValue(moved, first, from);
-  return sql`
-    select * from (${select(sql`${identifier(first)} = ${parent} and ${isAfterKey(moved, rest, from)}`)})
-    union all
-    select * from (${select(sql`${identifier(first)} in (${parents} where parent > ${parent})`)})
-    ${limit === undefined ? sql`` : sql`limit ${raw(limit)}`}`;
-}
-
-/** SQL that selects the rows of an account with the given keys (a JSON array), in the columns of {@link selectRows}. */
-export function selectRowsByKey(moved: MovedTable, moving: MovedAccount, keys: string): SQL {
-  return sql`select ${encodedRow(moved)}, ${encodedKey(moved)} from ${moved.table}
-    where ${hasKey(moved, moving, sql`select ${keyColumns(moved)} from json_each(${keys})`)}`;
-}
-
-/** The account's numbers on the old shard and on the new one. */
-export interface Renumbering {
-  from: number;
-  to: number;
-}
-
-/** SQL that inserts rows (a JSON array) on the new shard. */
-export function insertRows(moved: MovedTable, rows: string, renumbering: Renumbering): SQL {
-  const { table, copyAs = {} } = moved;
-  const names = copiedColumns(moved);
-  const values = names.map((name, i) =>
-    translate(decode(table, name, sql`value ->> ${raw(i)}`), copyAs[name], renumbering),
-  );
-  // The new shard may still have answers from before the account left it.
-  const verb = table === storedAnswers ? sql`insert or replace` : sql`insert`;
-  return sql`${verb} into ${table} (${list(names)}) select ${sql.join(values, sql`, `)} from json_each(${rows})`;
-}
-
-/** SQL that deletes rows on the new shard by their keys on the old one (a JSON array). */
-export function deleteRows(moved: MovedTable, keys: string, renumbering: Renumbering): SQL {
-  const moving = { number: renumbering.to };
-  return sql`delete from ${moved.table}
-    where ${hasKey(moved, moving, sql`select ${keyColumns(moved, renumbering)} from json_each(${keys})`)}`;
-}
-
-/** Returns the numbers of agents or webhooks that rows contain, each once. Each needs a number on the new shard. */
-export function numbersInRows(moved: MovedTable, rows: readonly string[], kind: NumberedKind): number[] {
-  const { copyAs = {} } = moved;
-  const places = copiedColumns(moved).flatMap((name, i) => (copyAs[name] === kind ? [i] : []));
-  if (places.length === 0) return [];
-  const found = rows.flatMap((row) => {
-    const values = JSON.parse(row) as (number | null)[];
-    return places.flatMap((place) => values[place] ?? []);
-  });
-  return [...new Set(found)].filter((number) => number > 0);
-}
-
-function hasKey({ table, key }: MovedTable, { number }: Pick<MovedAccount, 'number'>, keys: SQL): SQL {
-  const isNamed = sql`${tuple(key)} in (${keys})`;
-  return columnNames(table).includes('account') ? sql`account = ${raw(number)} and ${isNamed}` : isNamed;
-}
-
-function encodedRow(moved: MovedTable): SQL {
-  const { table, copyAs = {} } = moved;
-  const values = copiedColumns(moved).map((name) => {
-    const kind = copyAs[name];
-    return encode(table, name, typeof kind === 'object' ? kind : identifier(name));
-  });
-  return sql`json_array(${sql.join(values, sql`, `)}) as copied_row`;
-}
-
-function encodedKey({ table, key }: MovedTable): SQL {
-  const values = key.map((name) => encode(table, name, identifier(name)));
-  return sql`json_array(${sql.join(values, sql`, `)}) as copied_key`;
-}
-
-/** Selects the key columns from a JSON array of keys. */
-function keyColumns({ table, key, copyAs = {} }: MovedTable, renumbering?: Renumbering): SQL {
-  const values = key.map((name, i) => {
-    const value = decode(table, name, sql`value ->> ${raw(i)}`);
-    return renumbering ? translate(value, copyAs[name], renumbering) : value;
-  });
-  return sql.join(values, sql`, `);
-}
-
-/** The condition that some key columns of a row sort after the same columns of a JSON key. */
-function isAfterKey(moved: MovedTable, names: readonly string[], json: string): SQL {
-  const values = names.map((name) => keyValue(moved, name, json));
-  return sql`${tuple(names)} > (${sql.join(values, sql`, `)})`;
-}
-
-function keyValue({ table, key }: MovedTable, name: string, json: string): SQL {
-  return decode(table, name, sql`${json} ->> ${raw(key.indexOf(name))}`);
-}
-
-function columnNames(table: Table): string[] {
-  return Object.values(getTableColumns(table)).map(({ name }) => name);
-}
-
-function copiedColumns({ table, copyAs = {} }: MovedTable): string[] {
-  return columnNames(table).filter((name) => copyAs[name] !== 'left out');
-}
-
-function translate(value: SQL, kind: Kind | undefined, { from, to }: Renumbering): SQL {
-  if (kind === 'account') return raw(to);
-  if (kind === 'position') return sql`${value} + ${raw((to - from) * LOG_SPAN)}`;
-  if (kind !== 'agent' && kind !== 'webhook') return value;
-  // Null and 0 mean no agent.
-  return sql`iif(${value} > 0, (
-    select becomes from move_numbers
-    where move_numbers.account = ${raw(to)} and kind = ${codeOf(MOVED_NUMBERS, kind)} and number = ${value}
-  ), ${value})`;
-}
-
-function isBlob(table: Table, name: string): boolean {
-  return Object.values(getTableColumns(table)).some((column) => column.name === name && column.getSQLType() === 'blob');
-}
-
-/** Encodes bytes as hexadecimal, because JSON has no bytes. */
-function encode(table: Table, name: string, value: SQL): SQL {
-  return isBlob(table, name) ? sql`iif(${value} is null, null, hex(${value}))` : value;
-}
-
-function decode(table: Table, name: string, value: SQL): SQL {
-  return isBlob(table, name) ? sql`unhex(${value})` : value;
-}
-
-function tuple(names: readonly string[]): SQL {
-  return sql`(${list(names)})`;
-}
-
-function list(names: readonly string[]): SQL {
-  return sql.join(names.map(identifier), sql`, `);
-}
-
-function identifier(name: string): SQL {
-  return sql`${sql.identifier(name)}`;
-}
-
 /** A number as part of the statement text. Bound numbers would be REAL. */
-function raw(number: number): SQL {
+export function raw(number: number): SQL {
   return sql.raw(String(number));
 }
 

@@ -25,19 +25,9 @@ import {
 import { SliceSize } from '../../db/slice-size';
 import { logFailure } from '../../lib/log';
 import { MINUTE } from '../../lib/time';
+import { type CopiedRow, deleteRows, type Renumbering, selectRows, selectRowsByKey } from './copied-rows';
 import { insertCopies } from './insert-copies';
-import {
-  type CopiedRow,
-  deleteRows,
-  LAST_TABLES,
-  type MovedAccount,
-  type MovedTable,
-  type NumberedKind,
-  type Renumbering,
-  selectRows,
-  selectRowsByKey,
-  TRACKED_TABLES,
-} from './moved-tables';
+import { LAST_TABLES, type MovedAccount, type MovedTable, type NumberedKind, TRACKED_TABLES } from './moved-tables';
 import { type Move, stopAtLostTurn, takeTurn, updateMove } from './turns';
 
 /** One shard of the deployment. */

@@ -15,12 +15,12 @@ import { groupEntries } from './group-entries';
 import { type AccountConfiguration, readConfiguration } from './read-account';
 import { reportRequest } from './report';
 
-/** How many entries are read at a time, for each row that may be held: the database returns one row for a group of them. */
+/** How many entries are read for each row that may come back. The database returns one row for a group of entries. */
 const ENTRIES_PER_ROW = 4;
 
 /** What {@link Producer.save} returns. Jobs in progress have it stored, so its fields keep their names. */
 interface SavedState {
-  /** The account of the report (not a member: the name is stored). */
+  /** The account of the report, not a member. */
   owner: FileAccount;
   /** All positions of the log that the report covers. */
   span: PositionRange;

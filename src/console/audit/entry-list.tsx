@@ -55,7 +55,8 @@ function cellsOf(entry: AuditEntry, filters: Filters): Child[] {
 }
 
 const WHY_ERASED =
-  'Deleting an agent erases its entries, and so does the end of the time for which the plan keeps them. Their hashes stay in the log, so that the other entries can still be verified.';
+  'Deleting an agent erases its entries, and so does the end of the time for which the plan keeps them. Their hashes ' +
+  'stay in the log, so that the other entries can still be verified.';
 
 function erasedText(first: number, last: number): string {
   return first === last ? `Entry #${first} was erased.` : `Entries #${first} to #${last} were erased.`;

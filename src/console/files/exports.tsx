@@ -1,6 +1,7 @@
 import type { AuditEntry } from '../../audit/entry';
 import type { AuditExport } from '../../audit/exports/export';
 import { listExports } from '../../audit/exports/list';
+import { EVENT_NAMES } from '../audit/words';
 import { loadNames } from '../frame/names';
 import { LinkButton, Section } from '../parts/blocks';
 import { Named } from '../parts/inline';
@@ -50,19 +51,10 @@ export async function showExports(c: ConsoleContext): Promise<Response> {
 const COMMAND = `npm run verify -- export_….json \\
   --proof export_….proof.json`;
 
-/** The types of events in words, such as `approvals and denials`. */
-function eventsText(types: readonly AuditEntry['event_type'][]): string {
-  return new Intl.ListFormat('en').format(types.map((type) => EVENTS[type]));
+/** Types of entries in words, such as `approval and denial`. */
+function typesText(types: readonly AuditEntry['event_type'][]): string {
+  return new Intl.ListFormat('en').format(types.map((type) => EVENT_NAMES[type]));
 }
-
-const EVENTS: Record<AuditEntry['event_type'], string> = {
-  request: 'requests',
-  approve: 'approvals',
-  deny: 'denials',
-  use: 'uses',
-  expire: 'expiries',
-  revoke: 'revocations',
-};
 
 const NAMES: Record<AuditExport['format'], string> = { csv: 'CSV', json: 'JSON', parquet: 'Parquet' };
 
@@ -80,7 +72,7 @@ function listed(shown: AuditExport): ListedFile {
     detail: (
       <>
         {agent_id === null ? 'All agents' : <Named id={agent_id} />},{' '}
-        {event_types === null ? 'all events' : `only ${eventsText(event_types)}`},{' '}
+        {event_types === null ? 'all events' : `only ${typesText(event_types)} entries`},{' '}
         {include_details ? 'with details' : 'without details'}
       </>
     ),

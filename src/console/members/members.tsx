@@ -36,7 +36,7 @@ export async function showMembers(c: ConsoleContext): Promise<Response> {
           current={role}
           allLabel="Any role"
           options={MEMBER_ROLES.map((role) => [role, role] as const)}
-          otherParameters={{ status: status }}
+          otherParameters={{ status }}
         />
         {principal.scopes.includes('account:write') && (
           <LinkButton href="/console/members/new" label="Invite a member" />

@@ -25,7 +25,10 @@ interface RequestRowProps {
   children: Child;
 }
 
-/** Whether the agent took the request back: it ended undecided before it expired. */
+/**
+ * Whether the agent took the request back: it ended undecided before it expired. (A request that has just expired was never
+ * updated, until the sweep stores that.)
+ */
 export function isWithdrawn({ status, created_at, updated_at, expires_at }: Permission): boolean {
   return status === 'expired' && created_at < updated_at && updated_at < expires_at;
 }

@@ -12,7 +12,10 @@ interface Column {
 interface StackingTableProps {
   caption: string;
   columns: readonly Column[];
-  /** The cells of each row, of which the first is its heading; null for no value. A single cell fills its row. */
+  /**
+   * The cells of each row. The first cell is the heading of the row, and null is a cell without a value. A row with one cell
+   * has it over all columns.
+   */
   rows: readonly (readonly Child[])[];
 }
 

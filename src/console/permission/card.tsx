@@ -19,6 +19,7 @@ import { sendPage } from '../frame/page';
 import { Keys } from '../inbox/keys';
 import { ForPrograms, Section } from '../parts/blocks';
 import { Badge, Code, JsonText, Time, TimeLeft, TimeSince, Written, WrittenLink, WrittenText } from '../parts/inline';
+import { isWithdrawn } from '../parts/request';
 import type { PreloadedContext, SignedInRequest } from '../session/access';
 import { DecisionForm } from './decision-form';
 import { hasNarrowedScope } from './limits-fields';
@@ -95,7 +96,6 @@ export async function sendCard(
   const agentName = names.get(agent_id) ?? agent_id;
   const mayDecide = principal.scopes.includes('permissions:decide');
   const standing = standingOf(row.review, loaded.voter?.[0], principal.member?.id);
-  const isWithdrawn = row.status === 'expired' && row.updatedAt < row.expiresAt;
   const title = permission.title ?? `${action} on ${resource}`;
 
   return sendPage(c, {
@@ -127,7 +127,7 @@ export async function sendCard(
             )}
           </p>
           <p class="actions">
-            <Badge state={permission.status} label={isWithdrawn ? 'withdrawn' : permission.status} />
+            <Badge state={permission.status} label={isWithdrawn(permission) ? 'withdrawn' : permission.status} />
             {isPending && (
               <span>
                 <TimeLeft until={permission.expires_at} /> to decide
@@ -178,10 +178,7 @@ export async function sendCard(
                 hasPasskey={(loaded.passkeys ?? []).length > 0}
               />
             ) : (
-              <Outcome
-                {...{ permission, refusal: refused?.refusal, next: mayDecide ? next.data[0] : undefined }}
-                isWithdrawn={isWithdrawn}
-              />
+              <Outcome {...{ permission, refusal: refused?.refusal, next: mayDecide ? next.data[0] : undefined }} />
             )}
             {maySeePolicies && (
               <PolicyWeighing

@@ -4,12 +4,11 @@ import type { Refusal } from '../frame/form';
 import { Section } from '../parts/blocks';
 import { Action, Alert } from '../parts/form';
 import { Named, Time, Written } from '../parts/inline';
-import { RequestTitle } from '../parts/request';
+import { isWithdrawn, RequestTitle } from '../parts/request';
 
 interface OutcomeProps {
   permission: Permission;
   /** Whether the agent took the request back before it was decided. */
-  isWithdrawn: boolean;
   refusal: Refusal | undefined;
   /** The request that waits most urgently. */
   next: WaitingRequest | undefined;
@@ -23,15 +22,15 @@ const WORDS: Record<Permission['status'], string> = {
 };
 
 /** Shows how a request ended: what was decided, by whom and when, and the state of the token. */
-export function Outcome({ permission, isWithdrawn, refusal, next }: OutcomeProps) {
+export function Outcome({ permission, refusal, next }: OutcomeProps) {
   const { status, decided_by, policy_id, decided_at, decision_reason, token, expires_at, updated_at } = permission;
   const by = policy_id ?? decided_by;
   return (
-    <Section name="outcome" title={isWithdrawn ? 'Withdrawn' : WORDS[status]} class="card decide">
+    <Section name="outcome" title={isWithdrawn(permission) ? 'Withdrawn' : WORDS[status]} class="card decide">
       {refusal && <Alert>{refusal.detail} Your decision was not taken.</Alert>}
       {status === 'expired' && (
         <p>
-          {isWithdrawn
+          {isWithdrawn(permission)
             ? ['The agent took its request back on ', <Time at={updated_at} />, '.']
             : ['Nobody decided by ', <Time at={expires_at} />, '.']}{' '}
           The agent may not do it.

@@ -95,7 +95,7 @@ function changedFields(before: WebhookFields, after: WebhookFields) {
   return Object.fromEntries(Object.entries<Json>(inputOf(after)).filter(isChanged));
 }
 
-/** Events and agents in one order: the order in which their boxes stand has no meaning. */
+/** Sorts a list, because the order of the boxes of a form has no meaning. */
 function sorted(value: Json): Json {
   return Array.isArray(value) ? value.toSorted() : value;
 }

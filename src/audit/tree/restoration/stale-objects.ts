@@ -45,7 +45,10 @@ export async function findStaleObjects(bucket: R2Bucket, account: Id<'user'>, si
   return { tiles, heads };
 }
 
-/** When a head was sealed, as its signed text says, in milliseconds since the epoch; null if the object is gone or not a head. */
+/**
+ * When a head was sealed, as its signed text says, in milliseconds since the epoch; null if the object is gone or not a
+ * head.
+ */
 export async function sealingTime(bucket: R2Bucket, account: Id<'user'>, { key }: StaleObject): Promise<number | null> {
   const object = await bucket.get(key);
   return (object && parseHead(account, await object.text())?.sealedAt) ?? null;
