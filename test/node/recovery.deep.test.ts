@@ -240,6 +240,7 @@ describe('a service whose database is restored to an earlier time while R2 keeps
   const countEntriesOf = (entries: Entry[], { id }: Agent) =>
     entries.filter(({ agent_id: agent }) => agent === id).length;
 
+  /** The lines of the log about refused trees. A line may come a moment after the answer to the cron that logged it. */
   const refusals = () =>
     readFileSync(join(state, 'service.log'), 'utf8')
       .split('\n')
@@ -440,6 +441,7 @@ describe('a service whose database is restored to an earlier time while R2 keeps
   it('signs no new head for a log with a newer head in R2 until its newer objects are set aside', async () => {
     await work(signed, keeper);
     await service.triggerCrons();
+    await until(() => refusals().length > 0);
     const refused = refusals();
     expect(refused).toHaveLength(1);
     expect(refused[0]).toContain(signed.id);
@@ -545,7 +547,7 @@ describe('a service whose database is restored to an earlier time while R2 keeps
     ] as const)
       await work(owner, agent);
     await service.triggerCrons();
-    expect(refusals().slice(before).join()).toContain('is gone');
+    await until(() => refusals().slice(before).join().includes('is gone'));
     await service.stop();
     expect(await recover('restart-trees')).toEqual([
       expect.stringMatching(/^Shard 00: \d+ tree\(s\) start again with the next sweeps\.$/),
