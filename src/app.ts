@@ -3,6 +3,7 @@ import { TrieRouter } from 'hono/router/trie-router';
 import { accountRoutes } from './accounts/routes';
 import { agentRoutes } from './agents/routes';
 import { auditRoutes } from './audit/routes';
+import { channelRoutes } from './channels/routes';
 import { consoleRoutes } from './console/routes';
 import { docsRoutes } from './docs/routes';
 import type { Runtime } from './env';
@@ -28,6 +29,7 @@ export function createApp(runtime: Runtime) {
   app.route('/', permissionRoutes);
   app.route('/', auditRoutes);
   app.route('/', webhookRoutes);
+  app.route('/', channelRoutes);
   app.route('/', consoleRoutes);
   app.route('/', mcpRoutes);
   const docs = docsRoutes(() => app.routes);

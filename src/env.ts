@@ -1,3 +1,4 @@
+import { parseMailbox } from './lib/mailbox';
 import { Keyring } from './lib/secrets';
 
 /** The bindings and variables of a deployment (`wrangler.toml`, `.dev.vars`, `wrangler secret put`). */
@@ -23,6 +24,9 @@ export interface Env {
   OIDC_AUDIENCE?: string;
   OIDC_CLIENT_ID?: string;
   OIDC_CLIENT_SECRET?: string;
+  EMAIL?: SendEmail;
+  RESEND_API_KEY?: string;
+  EMAIL_FROM?: string;
   /** The databases of further shards: `DB_01`, `DB_02`, … (see `db/shards.ts`). */
   [shard: `DB_${string}`]: D1Database | undefined;
 }
@@ -82,6 +86,8 @@ export interface Config {
   webhooks: WebhookConfig;
   /** Null if no identity provider is configured. */
   oidc: OidcConfig | null;
+  /** Null if no mail can be sent. */
+  mail: MailTransport | null;
 }
 
 /** The identity provider. At least one of `audience` and `client` is not null. */
@@ -100,6 +106,13 @@ export interface OidcClient {
   /** Null for a public client. */
   secret: string | null;
 }
+
+/** How mail is sent. `from` is an address, or a name and an address: see {@link parseMailbox}. */
+export type MailTransport =
+  /** By the HTTP API of Resend. */
+  | { kind: 'resend'; apiKey: string; from: string }
+  /** By the Email Service of Cloudflare. */
+  | { kind: 'binding'; binding: SendEmail; from: string };
 
 /** The configuration of webhook delivery. */
 export interface WebhookConfig {
@@ -131,12 +144,13 @@ export function readConfig(env: Env): { config: Config } | { faults: string[] } 
   const { WEBHOOK_QUEUE: queue, SLOW_WEBHOOK_QUEUE: slowQueue } = env;
   if (!queue || !slowQueue) faults.push('the queues WEBHOOK_QUEUE and SLOW_WEBHOOK_QUEUE are not bound');
   const oidc = readOidcConfig(env, faults);
+  const mail = readMailTransport(env, faults);
   const isComplete = adminToken && keyring && publicUrl && files && jobs && queue && slowQueue;
-  if (!isComplete || limiters === undefined || oidc === undefined) return { faults };
+  if (!isComplete || limiters === undefined || oidc === undefined || mail === undefined) return { faults };
   const exposeCost = env.EXPOSE_COST === 'on';
   const allowInsecure = env.WEBHOOK_ALLOW_INSECURE === 'on';
   const webhooks = { queue, slowQueue, allowInsecure, looksUpNames: env.WEBHOOK_DNS !== 'off' };
-  return { config: { adminToken, keyring, publicUrl, exposeCost, limiters, files, jobs, webhooks, oidc } };
+  return { config: { adminToken, keyring, publicUrl, exposeCost, limiters, files, jobs, webhooks, oidc, mail } };
 }
 
 /** Null if no identity provider is configured; undefined, with a fault, if the settings are invalid. */
@@ -148,6 +162,23 @@ function readOidcConfig(env: Env, faults: string[]): OidcConfig | null | undefin
   else if (!audience && !id) faults.push('neither of the variables OIDC_AUDIENCE and OIDC_CLIENT_ID is set');
   else if (secret && !id) faults.push('the secret OIDC_CLIENT_SECRET is set without the variable OIDC_CLIENT_ID');
   else return { issuer, audience: audience || null, client: id ? { id, secret: secret || null } : null };
+  return undefined;
+}
+
+/** Null if no mail is configured; undefined, with a fault, if the settings are invalid. */
+export function readMailTransport(env: Env, faults: string[]): MailTransport | null | undefined {
+  const { EMAIL: binding, RESEND_API_KEY: apiKey, EMAIL_FROM: from } = env;
+  if (!binding && !apiKey && !from) return null;
+  if (!from) faults.push('the variable EMAIL_FROM is not set, but the binding EMAIL or the secret RESEND_API_KEY is');
+  else if (!parseMailbox(from))
+    faults.push('the variable EMAIL_FROM is not of the form "name@example.com" or "Name <name@example.com>"');
+  else if (binding && apiKey)
+    faults.push('both the binding EMAIL and the secret RESEND_API_KEY are set: only one can send');
+  else if (apiKey && !/^[\x21-\x7e]+$/.test(apiKey))
+    faults.push('the secret RESEND_API_KEY has spaces or characters that no key has');
+  else if (apiKey) return { kind: 'resend', apiKey, from };
+  else if (binding) return { kind: 'binding', binding, from };
+  else faults.push('the variable EMAIL_FROM is set, but neither the binding EMAIL nor the secret RESEND_API_KEY is');
   return undefined;
 }
 

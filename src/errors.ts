@@ -38,7 +38,8 @@ export const PROBLEMS = {
   person_required: {
     status: 403,
     title: 'Person required',
-    meaning: 'A review policy applies, or the decision is to be signed: only a member can decide.',
+    meaning:
+      'Only a member can do this: a review policy applies, the decision is to be signed, or the settings are personal.',
   },
   not_a_reviewer: {
     status: 403,
@@ -57,7 +58,11 @@ export const PROBLEMS = {
   },
   plan_required: { status: 403, title: 'Plan required', meaning: "The account's plan does not include this." },
   agent_inactive: { status: 403, title: 'Agent inactive', meaning: 'The agent is inactive.' },
-  invalid_signature: { status: 403, title: 'Invalid signature', meaning: 'The signed address was changed.' },
+  invalid_signature: {
+    status: 403,
+    title: 'Invalid signature',
+    meaning: 'The signature is missing, wrong or too old: of an address for a download, or of a request of Slack.',
+  },
   account_inactive: {
     status: 403,
     title: 'Account inactive',
@@ -118,7 +123,11 @@ export const PROBLEMS = {
     title: 'Download expired',
     meaning: 'The signed address or its file has expired.',
   },
-  payload_too_large: { status: 413, title: 'Payload too large', meaning: 'The body is larger than 1 MiB.' },
+  payload_too_large: {
+    status: 413,
+    title: 'Payload too large',
+    meaning: 'The body is larger than the operation accepts, which is 1 MiB unless it says otherwise.',
+  },
   unsupported_media_type: {
     status: 415,
     title: 'Unsupported media type',

@@ -1,6 +1,7 @@
 import { treeTasks } from '../audit/tasks';
 import { signErasure } from '../audit/tree/erasure-note';
 import { openSigner } from '../audit/tree/signer';
+import { channelTasks } from '../channels/tasks';
 import { erasureTasks } from '../erasure/tasks';
 import { fileTasks } from '../files/tasks';
 import { lazy } from '../lib/lazy';
@@ -12,6 +13,7 @@ import { webhookTasks } from '../webhooks/tasks';
 export const TASKS: readonly Task[] = [
   ...permissionTasks,
   ...treeTasks,
+  ...channelTasks,
   ...webhookTasks,
   ...erasureTasks((env) => {
     // The keys are derived when the first record is signed.

@@ -1,5 +1,7 @@
 import { presentExport } from '../audit/exports/export';
 import { presentReport } from '../audit/reports/report';
+import { addressChannels } from '../channels/address';
+import { openChannel } from '../channels/open';
 import type { Cost } from '../db/database';
 import type { FileKind } from '../db/schema';
 import { openShard } from '../db/shards';
@@ -7,7 +9,8 @@ import { type Env, type Runtime, readConfig, type WebhookMessage } from '../env'
 import type { PresentFile } from '../files/presentation';
 import { SERVICE_AUTHORITY } from '../ledger/authority';
 import { Ledger } from '../ledger/ledger';
-import { claimWebhook } from '../webhooks/dispatch/claim';
+import { loadEventPermissions } from '../permissions/event-permissions';
+import { type ClaimedWebhook, claimWebhook } from '../webhooks/dispatch/claim';
 import { deliver } from '../webhooks/dispatch/deliver';
 import { fanOut } from '../webhooks/dispatch/fan-out';
 import { consume, type RemainingWork, type WaitUntil } from './consume';
@@ -57,6 +60,9 @@ async function handleMessage(
     runtime: { ...runtime, fetch },
     config: settings.config,
     presenters: PRESENTERS,
+    loadPermissions: loadEventPermissions,
+    addressChannels,
+    openChannel: (claimed: ClaimedWebhook) => openChannel(settings.config, claimed),
   };
   const number = webhook ?? (await fanOut(context, account));
   const claimed = number === null ? null : await claimWebhook(context, { account, number });

@@ -729,7 +729,12 @@ export interface components {
       | 'passkey.added'
       | 'passkey.removed'
       | 'permission.voted'
-      | 'permission.escalated';
+      | 'permission.escalated'
+      | 'channel.created'
+      | 'channel.updated'
+      | 'channel.deleted'
+      | 'slack_user.linked'
+      | 'slack_user.unlinked';
     /**
      * @example {
      *       "shard": "00",
@@ -761,7 +766,7 @@ export interface components {
       /** @default null */
       description?: string | null;
       /**
-       * @description The events to send; all of them by default.
+       * @description The events to send; by default all but those of permissions.
        * @default [
        *       "audit.created",
        *       "audit.export.completed",
@@ -773,7 +778,7 @@ export interface components {
        */
       events?: components['schemas']['WebhookEvent'][];
       /**
-       * @description The agents whose audit entries are sent; null for all. Other events have no agent.
+       * @description The agents whose audit entries and permissions are sent; null for all. Other events have no agent.
        * @default null
        */
       agent_ids?: string[] | null;
@@ -781,7 +786,7 @@ export interface components {
       is_active?: boolean;
     };
     /**
-     * @description What happened: an entry was written to the audit log; an export or a report completed or failed.
+     * @description What happened: an entry was written to the audit log; an export or a report completed or failed; a request waits for people, more people became its reviewers, it was decided, or it expired undecided.
      * @enum {string}
      */
     WebhookEvent:
@@ -790,7 +795,11 @@ export interface components {
       | 'audit.export.failed'
       | 'report.completed'
       | 'report.failed'
-      | 'webhook.test';
+      | 'webhook.test'
+      | 'permission.requested'
+      | 'permission.escalated'
+      | 'permission.decided'
+      | 'permission.expired';
     /**
      * @example {
      *       "events": [
@@ -804,12 +813,199 @@ export interface components {
       url?: string;
       description?: string | null;
       events?: components['schemas']['WebhookEvent'][];
-      /** @description The agents whose audit entries are sent; null for all. Other events have no agent. */
+      /** @description The agents whose audit entries and permissions are sent; null for all. Other events have no agent. */
       agent_ids?: string[] | null;
       is_active?: boolean;
     };
     /** @enum {string} */
     DeliveryStatus: 'pending' | 'succeeded' | 'failed';
+    /**
+     * @example {
+     *       "kind": "email",
+     *       "name": "Mail to reviewers",
+     *       "events": [
+     *         "permission.requested",
+     *         "permission.escalated"
+     *       ]
+     *     }
+     */
+    ChannelCreation:
+      | {
+          /** @constant */
+          kind: 'email';
+          name: string;
+          /**
+           * @description The events that people are told of; all of them by default.
+           * @default [
+           *       "permission.requested",
+           *       "permission.escalated",
+           *       "permission.decided",
+           *       "permission.expired",
+           *       "webhook.disabled"
+           *     ]
+           */
+          events?: components['schemas']['ChannelEvent'][];
+          /** @default null */
+          filter?: components['schemas']['ChannelFilter'] | null;
+          /** @default true */
+          is_active?: boolean;
+          /** @default {} */
+          config?: components['schemas']['EmailConfig'];
+        }
+      | {
+          /** @constant */
+          kind: 'slack';
+          name: string;
+          /**
+           * @description The events that people are told of; all of them by default.
+           * @default [
+           *       "permission.requested",
+           *       "permission.escalated",
+           *       "permission.decided",
+           *       "permission.expired",
+           *       "webhook.disabled"
+           *     ]
+           */
+          events?: components['schemas']['ChannelEvent'][];
+          /** @default null */
+          filter?: components['schemas']['ChannelFilter'] | null;
+          /** @default true */
+          is_active?: boolean;
+          config: components['schemas']['SlackConfig'];
+        };
+    /**
+     * @description What happened: a request waits for people, more people became its reviewers, it was decided, it expired undecided, or the service disabled a webhook.
+     * @enum {string}
+     */
+    ChannelEvent:
+      | 'permission.requested'
+      | 'permission.escalated'
+      | 'permission.decided'
+      | 'permission.expired'
+      | 'webhook.disabled';
+    /**
+     * @description The permissions that it tells about: those of these agents, for actions that match a pattern.
+     * @example {
+     *       "actions": [
+     *         "payment.*"
+     *       ],
+     *       "agent_ids": null
+     *     }
+     */
+    ChannelFilter: {
+      /** @default null */
+      actions?: string[] | null;
+      /** @default null */
+      agent_ids?: string[] | null;
+    };
+    /** @example {} */
+    EmailConfig: Record<string, never>;
+    /**
+     * @example {
+     *       "bot_token": "xoxb-EXAMPLE-EXAMPLE-EXAMPLE",
+     *       "signing_secret": "8f742231b10e8888abcd99yyyzzz85a5",
+     *       "channels": [
+     *         {
+     *           "id": "C024BE91L",
+     *           "filter": {
+     *             "actions": [
+     *               "email.*"
+     *             ]
+     *           }
+     *         }
+     *       ]
+     *     }
+     */
+    SlackConfig: {
+      /** @description The bot token of the Slack app. No answer shows it. */
+      bot_token: string;
+      /** @description The signing secret of the Slack app. No answer shows it. */
+      signing_secret: string;
+      channels: {
+        /** @example C024BE91L */
+        id: string;
+        filter?: {
+          /**
+           * @description At least one pattern must match. In a pattern, `*` stands for any characters. At most 8192 bytes of JSON together.
+           * @example [
+           *       "email.*"
+           *     ]
+           */
+          actions?: string[];
+          agent_ids?: string[];
+        };
+      }[];
+    };
+    /**
+     * @example {
+     *       "events": [
+     *         "permission.requested"
+     *       ],
+     *       "is_active": true
+     *     }
+     */
+    ChannelUpdate: {
+      name?: string;
+      events?: components['schemas']['ChannelEvent'][];
+      filter?: components['schemas']['ChannelFilter'] | null;
+      is_active?: boolean;
+      /** @description The settings as at the creation of a channel of this kind; the kind itself never changes. `bot_token` and `signing_secret` stay as they are where they are left out. With new ones, Slack users have to be linked again. */
+      config?: {
+        [key: string]: unknown;
+      };
+    };
+    /**
+     * @example {
+     *       "events": [
+     *         "permission.requested",
+     *         "permission.escalated"
+     *       ],
+     *       "quiet_hours": {
+     *         "start": "22:00",
+     *         "end": "07:00",
+     *         "time_zone": "Europe/Berlin"
+     *       }
+     *     }
+     */
+    NotificationSettingsUpdate: {
+      /** @description The channels that may send you messages; null for all. With an empty list none may. */
+      channels?: string[] | null;
+      /** @description What you are told about; null for everything. With an empty list you are told nothing. */
+      events?: components['schemas']['ChannelEvent'][] | null;
+      /** @description The hours of every day in which you get no messages; null for none. Messages wait until these hours end. Of a time that the clocks show twice, the first counts as the start and the last as the end; a time that they skip is the moment of the skip. */
+      quiet_hours?: {
+        /** @example 07:00 */
+        start: string;
+        /**
+         * @description Not the same as `start`. An end before the start is on the next day.
+         * @example 07:00
+         */
+        end: string;
+        /**
+         * @description A name of the IANA time zone database.
+         * @example Europe/Berlin
+         */
+        time_zone: string;
+      } | null;
+      /** @description Another member who gets your messages instead of you; null for nobody. */
+      delegate?: {
+        /**
+         * @description An active member, not yourself.
+         * @example member_01m7x1m1tre75vaz5yvpbmvt6m
+         */
+        member_id: string;
+        /**
+         * @description From when on; null for at once.
+         * @default null
+         */
+        from?: string | null;
+        /**
+         * @description The end, which must be after `from`; null for no end.
+         * @default null
+         */
+        until?: string | null;
+      } | null;
+    };
     /**
      * @example {
      *       "status": "ok"
@@ -2528,7 +2724,7 @@ export interface components {
       id: string;
       /** @example webhook_01m7x1m1tre75vaz5yvpbmvt6m */
       webhook_id: string;
-      event: components['schemas']['WebhookEvent'];
+      event: components['schemas']['DeliveryEvent'];
       status: components['schemas']['DeliveryStatus'];
       /** @description The number of attempts so far. */
       attempts: number;
@@ -2546,6 +2742,22 @@ export interface components {
       /** @description When it succeeded or finally failed. */
       completed_at: string | null;
     };
+    /**
+     * @description What a delivery is about.
+     * @enum {string}
+     */
+    DeliveryEvent:
+      | 'audit.created'
+      | 'audit.export.completed'
+      | 'audit.export.failed'
+      | 'report.completed'
+      | 'report.failed'
+      | 'webhook.test'
+      | 'permission.requested'
+      | 'permission.escalated'
+      | 'permission.decided'
+      | 'permission.expired'
+      | 'webhook.disabled';
     /**
      * @description A delivery with its payload and its attempts.
      * @example {
@@ -2581,7 +2793,7 @@ export interface components {
       id: string;
       /** @example webhook_01m7x1m1tre75vaz5yvpbmvt6m */
       webhook_id: string;
-      event: components['schemas']['WebhookEvent'];
+      event: components['schemas']['DeliveryEvent'];
       status: components['schemas']['DeliveryStatus'];
       /** @description The number of attempts so far. */
       attempts: number;
@@ -2598,7 +2810,7 @@ export interface components {
       created_at: string;
       /** @description When it succeeded or finally failed. */
       completed_at: string | null;
-      /** @description The message that is sent. Null without the scope `audit:read` for `audit.created`, without `audit:export` for events of exports and reports, and if the audit entry is no longer kept. */
+      /** @description The message that is sent. Null without the scope `audit:read` for `audit.created`, `permissions:read` for events of permissions, or `audit:export` for events of exports and reports, and if the audit entry or the permission is no longer kept. */
       payload: {
         [key: string]: unknown;
       } | null;
@@ -2617,6 +2829,292 @@ export interface components {
       /** @description Why it failed, in plain words; null if it succeeded. */
       error: string | null;
       duration_ms: number;
+    };
+    /**
+     * @description A way in which people are told of events.
+     * @example {
+     *       "id": "chan_01m7x1m1tre75vaz5yvpbmvt6m",
+     *       "kind": "email",
+     *       "name": "Mail to reviewers",
+     *       "config": {},
+     *       "events": [
+     *         "permission.requested",
+     *         "permission.escalated"
+     *       ],
+     *       "filter": null,
+     *       "inbound_url": null,
+     *       "is_active": true,
+     *       "disabled_reason": null,
+     *       "created_at": "2026-01-31T12:00:00.000Z",
+     *       "updated_at": "2026-01-31T12:00:00.000Z"
+     *     }
+     */
+    Channel: {
+      /** @example chan_01m7x1m1tre75vaz5yvpbmvt6m */
+      id: string;
+      kind: components['schemas']['ChannelKind'];
+      name: string;
+      /** @description Its settings, without secrets. */
+      config: {
+        [key: string]: unknown;
+      };
+      events: components['schemas']['ChannelEvent'][];
+      /** @description The permissions that it tells about; null for all. */
+      filter: {
+        actions: string[] | null;
+        agent_ids: string[] | null;
+      } | null;
+      /** @description Where Slack sends what people do; null for e-mail. */
+      inbound_url: string | null;
+      /** @description Nobody is told while this is false, and never of the events of that time. */
+      is_active: boolean;
+      /** @description Why the service disabled it; null if it did not. */
+      disabled_reason: string | null;
+      /**
+       * Format: date-time
+       * @example 2026-01-31T12:00:00.000Z
+       */
+      created_at: string;
+      /**
+       * Format: date-time
+       * @example 2026-01-31T12:00:00.000Z
+       */
+      updated_at: string;
+    };
+    /** @enum {string} */
+    ChannelKind: 'email' | 'slack';
+    /**
+     * @description One event on its way to one recipient.
+     * @example {
+     *       "id": "dlv_01m7x1m1tre75vaz5yvpbmvt6m",
+     *       "channel_id": "chan_01m7x1m1tre75vaz5yvpbmvt6m",
+     *       "permission_id": "perm_01m7x1m1tre75vaz5yvpbmvt6m",
+     *       "reminder": null,
+     *       "member_id": "member_01m7x1m1tre75vaz5yvpbmvt6m",
+     *       "slack_channel": null,
+     *       "event": "permission.requested",
+     *       "status": "succeeded",
+     *       "attempts": 1,
+     *       "next_attempt_at": null,
+     *       "last_status_code": 200,
+     *       "last_error": null,
+     *       "created_at": "2026-01-31T12:00:00.000Z",
+     *       "completed_at": "2026-01-31T12:00:00.000Z"
+     *     }
+     */
+    ChannelDelivery: {
+      /** @example dlv_01m7x1m1tre75vaz5yvpbmvt6m */
+      id: string;
+      /** @example chan_01m7x1m1tre75vaz5yvpbmvt6m */
+      channel_id: string;
+      permission_id: string | null;
+      /** @description Which reminder it is, from 1 on; null if it is none. */
+      reminder: number | null;
+      /** @description Whom it tells; null if it tells no member. */
+      member_id: string | null;
+      /** @description The id of the Slack channel; null for e-mail. */
+      slack_channel: string | null;
+      event: components['schemas']['DeliveryEvent'];
+      status: components['schemas']['DeliveryStatus'];
+      /** @description The number of attempts so far. */
+      attempts: number;
+      /** @description When the next attempt is due; null if there is none. */
+      next_attempt_at: string | null;
+      /** @description The status of the answer to the last attempt. */
+      last_status_code: number | null;
+      /** @description Why the last attempt failed, in plain words. */
+      last_error: string | null;
+      /**
+       * Format: date-time
+       * @example 2026-01-31T12:00:00.000Z
+       */
+      created_at: string;
+      /** @description When it succeeded or finally failed. */
+      completed_at: string | null;
+    };
+    /**
+     * @description A message by a channel with the event that it tells, and its attempts.
+     * @example {
+     *       "id": "dlv_01m7x1m1tre75vaz5yvpbmvt6m",
+     *       "channel_id": "chan_01m7x1m1tre75vaz5yvpbmvt6m",
+     *       "permission_id": "perm_01m7x1m1tre75vaz5yvpbmvt6m",
+     *       "reminder": null,
+     *       "member_id": "member_01m7x1m1tre75vaz5yvpbmvt6m",
+     *       "slack_channel": null,
+     *       "event": "permission.requested",
+     *       "status": "succeeded",
+     *       "attempts": 1,
+     *       "next_attempt_at": null,
+     *       "last_status_code": 200,
+     *       "last_error": null,
+     *       "created_at": "2026-01-31T12:00:00.000Z",
+     *       "completed_at": "2026-01-31T12:00:00.000Z",
+     *       "payload": {
+     *         "event": "permission.requested",
+     *         "timestamp": "2026-01-31T12:00:00.000Z",
+     *         "data": {
+     *           "action": "email.send"
+     *         }
+     *       },
+     *       "attempt_history": [
+     *         {
+     *           "at": "2026-01-31T12:00:00.000Z",
+     *           "status_code": 200,
+     *           "error": null,
+     *           "duration_ms": 41
+     *         }
+     *       ]
+     *     }
+     */
+    ChannelDeliveryDetail: {
+      /** @example dlv_01m7x1m1tre75vaz5yvpbmvt6m */
+      id: string;
+      /** @example chan_01m7x1m1tre75vaz5yvpbmvt6m */
+      channel_id: string;
+      permission_id: string | null;
+      /** @description Which reminder it is, from 1 on; null if it is none. */
+      reminder: number | null;
+      /** @description Whom it tells; null if it tells no member. */
+      member_id: string | null;
+      /** @description The id of the Slack channel; null for e-mail. */
+      slack_channel: string | null;
+      event: components['schemas']['DeliveryEvent'];
+      status: components['schemas']['DeliveryStatus'];
+      /** @description The number of attempts so far. */
+      attempts: number;
+      /** @description When the next attempt is due; null if there is none. */
+      next_attempt_at: string | null;
+      /** @description The status of the answer to the last attempt. */
+      last_status_code: number | null;
+      /** @description Why the last attempt failed, in plain words. */
+      last_error: string | null;
+      /**
+       * Format: date-time
+       * @example 2026-01-31T12:00:00.000Z
+       */
+      created_at: string;
+      /** @description When it succeeded or finally failed. */
+      completed_at: string | null;
+      /** @description The message that is sent. Null without the scope `audit:read` for `audit.created`, `permissions:read` for events of permissions, or `audit:export` for events of exports and reports, and if the audit entry or the permission is no longer kept. */
+      payload: {
+        [key: string]: unknown;
+      } | null;
+      /** @description Every attempt, in order. */
+      attempt_history: components['schemas']['DeliveryAttempt'][];
+    };
+    NotificationList: {
+      data: components['schemas']['Notification'][];
+    };
+    /**
+     * @description Whom a channel told of a permission, and whether the message arrived.
+     * @example {
+     *       "id": "dlv_01m7x1m1tre75vaz5yvpbmvt6m",
+     *       "channel_id": "chan_01m7x1m1tre75vaz5yvpbmvt6m",
+     *       "permission_id": "perm_01m7x1m1tre75vaz5yvpbmvt6m",
+     *       "reminder": null,
+     *       "member_id": "member_01m7x1m1tre75vaz5yvpbmvt6m",
+     *       "slack_channel": null,
+     *       "event": "permission.requested",
+     *       "status": "succeeded",
+     *       "attempts": 1,
+     *       "next_attempt_at": null,
+     *       "last_status_code": 200,
+     *       "last_error": null,
+     *       "created_at": "2026-01-31T12:00:00.000Z",
+     *       "completed_at": "2026-01-31T12:00:00.000Z",
+     *       "channel_name": "Mail to reviewers",
+     *       "kind": "email",
+     *       "member_name": "Ada"
+     *     }
+     */
+    Notification: {
+      /** @example dlv_01m7x1m1tre75vaz5yvpbmvt6m */
+      id: string;
+      /** @example chan_01m7x1m1tre75vaz5yvpbmvt6m */
+      channel_id: string;
+      permission_id: string | null;
+      /** @description Which reminder it is, from 1 on; null if it is none. */
+      reminder: number | null;
+      /** @description Whom it tells; null if it tells no member. */
+      member_id: string | null;
+      /** @description The id of the Slack channel; null for e-mail. */
+      slack_channel: string | null;
+      event: components['schemas']['DeliveryEvent'];
+      status: components['schemas']['DeliveryStatus'];
+      /** @description The number of attempts so far. */
+      attempts: number;
+      /** @description When the next attempt is due; null if there is none. */
+      next_attempt_at: string | null;
+      /** @description The status of the answer to the last attempt. */
+      last_status_code: number | null;
+      /** @description Why the last attempt failed, in plain words. */
+      last_error: string | null;
+      /**
+       * Format: date-time
+       * @example 2026-01-31T12:00:00.000Z
+       */
+      created_at: string;
+      /** @description When it succeeded or finally failed. */
+      completed_at: string | null;
+      channel_name: string;
+      kind: components['schemas']['ChannelKind'];
+      member_name: string | null;
+    };
+    /**
+     * @description What you chose about messages to you.
+     * @example {
+     *       "channels": null,
+     *       "events": [
+     *         "permission.requested",
+     *         "permission.escalated"
+     *       ],
+     *       "quiet_hours": {
+     *         "start": "22:00",
+     *         "end": "07:00",
+     *         "time_zone": "Europe/Berlin"
+     *       },
+     *       "delegate": {
+     *         "member_id": "member_01m7x1m1tre75vaz5yvpbmvt6m",
+     *         "from": "2026-01-31T12:00:00.000Z",
+     *         "until": "2026-01-31T12:15:00.000Z"
+     *       },
+     *       "updated_at": "2026-01-31T12:00:00.000Z"
+     *     }
+     */
+    NotificationSettings: {
+      /** @description The channels that may send you messages; null for all. With an empty list none may. The list may name channels that were deleted. */
+      channels: string[] | null;
+      /** @description What you are told about; null for everything. With an empty list you are told nothing. */
+      events: components['schemas']['ChannelEvent'][] | null;
+      /** @description The hours of every day in which you get no messages; null for none. Messages wait until these hours end. Of a time that the clocks show twice, the first counts as the start and the last as the end; a time that they skip is the moment of the skip. */
+      quiet_hours: {
+        start: string;
+        end: string;
+        time_zone: string;
+      } | null;
+      /** @description Another member who gets your messages instead of you; null for nobody. You get them while that member is not active. */
+      delegate: {
+        /** @example member_01m7x1m1tre75vaz5yvpbmvt6m */
+        member_id: string;
+        /** @description From when on; null for at once. */
+        from: string | null;
+        /** @description The end; null for no end. */
+        until: string | null;
+      } | null;
+      /** @description Null if you never changed them. */
+      updated_at: string | null;
+    };
+    /**
+     * @example {
+     *       "response_action": "clear"
+     *     }
+     */
+    SlackResponse: {
+      /** @enum {string} */
+      response_action?: 'clear' | 'errors';
+      errors?: {
+        [key: string]: string;
+      };
     };
     ListAccountsQuery: {
       /**
@@ -2929,6 +3427,26 @@ export interface components {
       /** @description Only deliveries with this status. */
       status?: components['schemas']['DeliveryStatus'];
     };
+    ListChannelsQuery: {
+      /**
+       * @description The greatest number of items on the page.
+       * @default 20
+       */
+      limit?: number;
+      /** @description The `next_cursor` of the previous page. It works only for the same account and the same filters. */
+      cursor?: string;
+    };
+    ListChannelDeliveriesQuery: {
+      /**
+       * @description The greatest number of items on the page.
+       * @default 20
+       */
+      limit?: number;
+      /** @description The `next_cursor` of the previous page. It works only for the same account and the same filters. */
+      cursor?: string;
+      /** @description Only deliveries with this status. */
+      status?: components['schemas']['DeliveryStatus'];
+    };
     /**
      * @example {
      *       "openapi": "3.1.0",
@@ -2992,6 +3510,13 @@ export type WebhookCreation = components['schemas']['WebhookCreation'];
 export type WebhookEvent = components['schemas']['WebhookEvent'];
 export type WebhookUpdate = components['schemas']['WebhookUpdate'];
 export type DeliveryStatus = components['schemas']['DeliveryStatus'];
+export type ChannelCreation = components['schemas']['ChannelCreation'];
+export type ChannelEvent = components['schemas']['ChannelEvent'];
+export type ChannelFilter = components['schemas']['ChannelFilter'];
+export type EmailConfig = components['schemas']['EmailConfig'];
+export type SlackConfig = components['schemas']['SlackConfig'];
+export type ChannelUpdate = components['schemas']['ChannelUpdate'];
+export type NotificationSettingsUpdate = components['schemas']['NotificationSettingsUpdate'];
 export type Health = components['schemas']['Health'];
 export type CreatedAccount = components['schemas']['CreatedAccount'];
 export type CreatedUserToken = components['schemas']['CreatedUserToken'];
@@ -3041,8 +3566,17 @@ export type LogContinuation = components['schemas']['LogContinuation'];
 export type WebhookWithSecret = components['schemas']['WebhookWithSecret'];
 export type Webhook = components['schemas']['Webhook'];
 export type Delivery = components['schemas']['Delivery'];
+export type DeliveryEvent = components['schemas']['DeliveryEvent'];
 export type DeliveryDetail = components['schemas']['DeliveryDetail'];
 export type DeliveryAttempt = components['schemas']['DeliveryAttempt'];
+export type Channel = components['schemas']['Channel'];
+export type ChannelKind = components['schemas']['ChannelKind'];
+export type ChannelDelivery = components['schemas']['ChannelDelivery'];
+export type ChannelDeliveryDetail = components['schemas']['ChannelDeliveryDetail'];
+export type NotificationList = components['schemas']['NotificationList'];
+export type Notification = components['schemas']['Notification'];
+export type NotificationSettings = components['schemas']['NotificationSettings'];
+export type SlackResponse = components['schemas']['SlackResponse'];
 export type ListAccountsQuery = components['schemas']['ListAccountsQuery'];
 export type ListUserTokensQuery = components['schemas']['ListUserTokensQuery'];
 export type ListSessionsQuery = components['schemas']['ListSessionsQuery'];
@@ -3065,4 +3599,6 @@ export type ListActivityQuery = components['schemas']['ListActivityQuery'];
 export type DownloadFileQuery = components['schemas']['DownloadFileQuery'];
 export type ListWebhooksQuery = components['schemas']['ListWebhooksQuery'];
 export type ListDeliveriesQuery = components['schemas']['ListDeliveriesQuery'];
+export type ListChannelsQuery = components['schemas']['ListChannelsQuery'];
+export type ListChannelDeliveriesQuery = components['schemas']['ListChannelDeliveriesQuery'];
 export type GetApiDescriptionAnswer = components['schemas']['GetApiDescriptionAnswer'];

@@ -13,6 +13,11 @@ import type {
   AuditEntry,
   AuditExport,
   AuditHistogram,
+  Channel,
+  ChannelCreation,
+  ChannelDelivery,
+  ChannelDeliveryDetail,
+  ChannelUpdate,
   Checkpoint,
   ComplianceReport,
   ConsistencyProof,
@@ -41,6 +46,8 @@ import type {
   ListAgentsQuery,
   ListAuditEntriesQuery,
   ListAuditExportsQuery,
+  ListChannelDeliveriesQuery,
+  ListChannelsQuery,
   ListComplianceReportsQuery,
   ListDeliveriesQuery,
   ListMembersQuery,
@@ -56,6 +63,9 @@ import type {
   MemberDetails,
   MemberInvitation,
   MemberUpdate,
+  NotificationList,
+  NotificationSettings,
+  NotificationSettingsUpdate,
   OwnAccount,
   OwnerInvitation,
   PairingExchange,
@@ -74,6 +84,7 @@ import type {
   ServerMetadata,
   Session,
   Simulation,
+  SlackResponse,
   Statement,
   StatementRequest,
   TokenIntrospection,
@@ -893,6 +904,157 @@ export abstract class Operations {
       path: path`/v1/webhooks/${id}/deliveries/${deliveryId}/redeliver`,
       ...options,
     });
+  }
+
+  /**
+   * Create a channel.
+   *
+   * It tells people of the events from now on: by e-mail those who can decide a request, and the owner of its agent when it is decided; in Slack the channels that it names. There people decide too, once the Slack app sends what they do to `inbound_url`. No answer shows the secrets of the app.
+   *
+   * `POST /v1/channels`, by a user token with `channels:write`.
+   */
+  createChannel(body: ChannelCreation, options?: CallOptions): Promise<Channel> {
+    return this.json<Channel>({ method: 'POST', path: path`/v1/channels`, body, ...options });
+  }
+
+  /**
+   * List channels.
+   *
+   * Newest first.
+   *
+   * `GET /v1/channels`, by a user token with `channels:read`.
+   */
+  listChannels(query: ListChannelsQuery = {}, options?: CallOptions): PagePromise<Channel> {
+    return this.pages<Channel>({ method: 'GET', path: path`/v1/channels`, query, ...options });
+  }
+
+  /**
+   * Get a channel.
+   *
+   * `GET /v1/channels/{id}`, by a user token with `channels:read`.
+   */
+  getChannel(id: string, options?: CallOptions): Promise<Channel> {
+    return this.json<Channel>({ method: 'GET', path: path`/v1/channels/${id}`, ...options });
+  }
+
+  /**
+   * Change a channel.
+   *
+   * Changes the given fields. A disabled channel tells nobody anything more; when it is enabled again, it tells of the events from then on.
+   *
+   * `PUT /v1/channels/{id}`, by a user token with `channels:write`.
+   */
+  updateChannel(id: string, body: ChannelUpdate, options?: CallOptions): Promise<Channel> {
+    return this.json<Channel>({ method: 'PUT', path: path`/v1/channels/${id}`, body, ...options });
+  }
+
+  /**
+   * Delete a channel.
+   *
+   * Deletes its deliveries too. Nobody is told anything more by it.
+   *
+   * `DELETE /v1/channels/{id}`, by a user token with `channels:write`.
+   */
+  deleteChannel(id: string, options?: CallOptions): Promise<void> {
+    return this.empty({ method: 'DELETE', path: path`/v1/channels/${id}`, ...options });
+  }
+
+  /**
+   * Send a test message by a channel.
+   *
+   * By e-mail to the member who asks, or to the address of the account if no member does; or to each of its Slack channels: then the answer is the delivery to the first of them.
+   *
+   * `POST /v1/channels/{id}/test`, by a user token with `channels:write`.
+   */
+  testChannel(id: string, options?: CallOptions): Promise<ChannelDelivery> {
+    return this.json<ChannelDelivery>({ method: 'POST', path: path`/v1/channels/${id}/test`, ...options });
+  }
+
+  /**
+   * List the messages by a channel.
+   *
+   * Newest first, one for each recipient. They are kept for 30 days.
+   *
+   * `GET /v1/channels/{id}/deliveries`, by a user token with `channels:read`.
+   */
+  listChannelDeliveries(
+    id: string,
+    query: ListChannelDeliveriesQuery = {},
+    options?: CallOptions,
+  ): PagePromise<ChannelDelivery> {
+    return this.pages<ChannelDelivery>({ method: 'GET', path: path`/v1/channels/${id}/deliveries`, query, ...options });
+  }
+
+  /**
+   * Get a message by a channel with its attempts.
+   *
+   * `GET /v1/channels/{id}/deliveries/{delivery_id}`, by a user token with `channels:read`.
+   */
+  getChannelDelivery(id: string, deliveryId: string, options?: CallOptions): Promise<ChannelDeliveryDetail> {
+    return this.json<ChannelDeliveryDetail>({
+      method: 'GET',
+      path: path`/v1/channels/${id}/deliveries/${deliveryId}`,
+      ...options,
+    });
+  }
+
+  /**
+   * Send a message by a channel again.
+   *
+   * As a new delivery to the same recipient. A message about a request that was decided meanwhile is not sent.
+   *
+   * `POST /v1/channels/{id}/deliveries/{delivery_id}/redeliver`, by a user token with `channels:write`.
+   */
+  redeliverByChannel(id: string, deliveryId: string, options?: CallOptions): Promise<ChannelDelivery> {
+    return this.json<ChannelDelivery>({
+      method: 'POST',
+      path: path`/v1/channels/${id}/deliveries/${deliveryId}/redeliver`,
+      ...options,
+    });
+  }
+
+  /**
+   * List who was told of a permission.
+   *
+   * By which channel, when, and whether it was delivered: the first 500 messages of the last 30 days.
+   *
+   * `GET /v1/permissions/{id}/notifications`, by a user token with `permissions:read`.
+   */
+  listNotifications(id: string, options?: CallOptions): Promise<NotificationList> {
+    return this.json<NotificationList>({ method: 'GET', path: path`/v1/permissions/${id}/notifications`, ...options });
+  }
+
+  /**
+   * Get your notification settings.
+   *
+   * What you chose about messages to you. A token of the account has no settings.
+   *
+   * `GET /v1/me/notifications`, by a user token with `account:read`.
+   */
+  getNotificationSettings(options?: CallOptions): Promise<NotificationSettings> {
+    return this.json<NotificationSettings>({ method: 'GET', path: path`/v1/me/notifications`, ...options });
+  }
+
+  /**
+   * Change your notification settings.
+   *
+   * Changes the given fields. A token of the account has no settings.
+   *
+   * `PUT /v1/me/notifications`, by a user token with `account:read`.
+   */
+  updateNotificationSettings(body: NotificationSettingsUpdate, options?: CallOptions): Promise<NotificationSettings> {
+    return this.json<NotificationSettings>({ method: 'PUT', path: path`/v1/me/notifications`, body, ...options });
+  }
+
+  /**
+   * Receive what a person did in Slack.
+   *
+   * The request URL for interactivity of a Slack app, which is the `inbound_url` of the channel. Slack sends a form with the field `payload`, at most 64 KiB, and signs it: `X-Slack-Request-Timestamp` and `X-Slack-Signature`. Clicks on buttons and submitted modals of other apps are answered 200 and ignored.
+   *
+   * `POST /v1/inbound/{secret}/slack`.
+   */
+  receiveFromSlack(secret: string, options?: CallOptions): Promise<SlackResponse> {
+    return this.json<SlackResponse>({ method: 'POST', path: path`/v1/inbound/${secret}/slack`, ...options });
   }
 
   /**

@@ -2,6 +2,7 @@ import { Hono } from 'hono';
 import { memberInPath } from '../accounts/members/member';
 import { agentInPath } from '../agents/agent';
 import { entryInPath } from '../audit/get';
+import { channelOfPath } from '../channels/channel';
 import { sendAsset } from '../http/asset';
 import type { AppEnv, Scope } from '../http/context';
 import { permissionInPath } from '../permissions/permission';
@@ -16,6 +17,10 @@ import { registerAgent, showRegistration } from './agents/register';
 import { exportEntries, showAudit } from './audit/audit';
 import { showEntry } from './audit/entry';
 import { sendEntry, sendMember, sendProof } from './audit/verify';
+import { removeChannel, sendChannelTest, showChannel, switchChannel } from './channels/channel';
+import { addChannel, channelInForm, editChannel, showChannelForm, showNewChannel } from './channels/channel-form';
+import { showChannels } from './channels/channels';
+import { deliveryWithChannel, sendMessageAgain, showChannelDelivery } from './channels/delivery';
 import { showExports } from './files/exports';
 import { showNewExport, startExport } from './files/new-export';
 import { showNewReport, startReport } from './files/new-report';
@@ -23,7 +28,8 @@ import { showReports } from './files/reports';
 import { answerConsoleError } from './frame/error-page';
 import { denySeveral } from './inbox/deny-several';
 import { showInbox } from './inbox/inbox';
-import { showMe } from './me/me';
+import { saveNotifications, showMe } from './me/me';
+import { notificationsInForm } from './me/notifications';
 import { passkeyRoutes } from './me/passkey-routes';
 import { endOwnSession, signOut } from './me/sessions';
 import { deleteOwnToken, makeToken, showNewToken } from './me/tokens';
@@ -38,20 +44,16 @@ import { makePolicy, showNewPolicy, sourceRequest } from './policies/new';
 import { showPolicies } from './policies/policies';
 import { changePolicy, removePolicy, showPolicy, switchPolicy } from './policies/policy';
 import { simulationInQuery } from './policies/simulation';
+import { agentsInForm } from './receivers/fields';
 import { consoleAccess, consoleRoute } from './session/access';
 import { invitationRoutes } from './sign-in/invitation';
 import { oidcRoutes } from './sign-in/oidc/routes';
 import { signInRoutes } from './sign-in/sign-in';
+import { linkRoutes } from './slack/link';
+import { unlinkRoutes } from './slack/links';
 import { sendAgain, showDelivery } from './webhooks/delivery';
 import { removeWebhook, rotateWebhookSecret, sendTest, showWebhook, switchWebhook } from './webhooks/webhook';
-import {
-  addWebhook,
-  agentsInForm,
-  editWebhook,
-  showNewWebhook,
-  showWebhookForm,
-  webhookInForm,
-} from './webhooks/webhook-form';
+import { addWebhook, editWebhook, showNewWebhook, showWebhookForm, webhookInForm } from './webhooks/webhook-form';
 import { showWebhooks } from './webhooks/webhooks';
 
 const ASSET_HEADERS = { 'Cache-Control': 'no-cache' };
@@ -61,6 +63,7 @@ const DECIDE: Scope[] = ['permissions:read', 'permissions:decide'];
 const WRITE_AGENTS: Scope[] = ['agents:read', 'agents:write'];
 const WRITE_POLICIES: Scope[] = ['policies:read', 'policies:write'];
 const WRITE_WEBHOOKS: Scope[] = ['webhooks:read', 'webhooks:write'];
+const WRITE_CHANNELS: Scope[] = ['channels:read', 'channels:write'];
 const WRITE_MEMBERS: Scope[] = ['account:read', 'account:write'];
 
 /** Every page of the console, with the scopes that it needs. */
@@ -70,6 +73,8 @@ export const pages = new Hono<AppEnv>()
   .route('/', oidcRoutes)
   .route('/', passkeyRoutes)
   .route('/', pairRoutes)
+  .route('/', linkRoutes)
+  .route('/', unlinkRoutes)
   .get('/console', consoleRoute, consoleAccess(null), showInbox)
   .post('/console/deny', consoleRoute, consoleAccess(DECIDE), denySeveral)
   .get('/console/permissions/:id', consoleRoute, consoleAccess('permissions:read', cardInPath), showCard)
@@ -117,6 +122,27 @@ export const pages = new Hono<AppEnv>()
     consoleAccess(WRITE_WEBHOOKS, deliveryOfPath),
     sendAgain,
   )
+  .get('/console/channels', consoleRoute, consoleAccess('channels:read'), showChannels)
+  .get('/console/channels/new', consoleRoute, consoleAccess(WRITE_CHANNELS), showNewChannel)
+  .post('/console/channels', consoleRoute, consoleAccess(WRITE_CHANNELS, agentsInForm), addChannel)
+  .get('/console/channels/:id', consoleRoute, consoleAccess('channels:read', channelOfPath), (c) => showChannel(c))
+  .get('/console/channels/:id/edit', consoleRoute, consoleAccess(WRITE_CHANNELS, channelOfPath), showChannelForm)
+  .post('/console/channels/:id/edit', consoleRoute, consoleAccess(WRITE_CHANNELS, channelInForm), editChannel)
+  .post('/console/channels/:id/switch', consoleRoute, consoleAccess(WRITE_CHANNELS, channelOfPath), switchChannel)
+  .post('/console/channels/:id/delete', consoleRoute, consoleAccess(WRITE_CHANNELS), removeChannel)
+  .post('/console/channels/:id/test', consoleRoute, consoleAccess(WRITE_CHANNELS, channelOfPath), sendChannelTest)
+  .get(
+    '/console/channels/:id/deliveries/:delivery_id',
+    consoleRoute,
+    consoleAccess('channels:read', deliveryWithChannel),
+    (c) => showChannelDelivery(c),
+  )
+  .post(
+    '/console/channels/:id/deliveries/:delivery_id/redeliver',
+    consoleRoute,
+    consoleAccess(WRITE_CHANNELS, deliveryWithChannel),
+    sendMessageAgain,
+  )
   .get('/console/members', consoleRoute, consoleAccess('account:read'), showMembers)
   .get('/console/members/new', consoleRoute, consoleAccess(WRITE_MEMBERS), showInvite)
   .post('/console/members', consoleRoute, consoleAccess(WRITE_MEMBERS), invite)
@@ -126,7 +152,13 @@ export const pages = new Hono<AppEnv>()
   .post('/console/members/:id/remove', consoleRoute, consoleAccess(WRITE_MEMBERS, memberInPath), remove)
   .post('/console/members/:id/invitation', consoleRoute, consoleAccess(WRITE_MEMBERS, memberInPath), inviteAgain)
   .get('/console/activity', consoleRoute, consoleAccess('audit:read'), showActivity)
-  .get('/console/me', consoleRoute, consoleAccess(null), showMe)
+  .get('/console/me', consoleRoute, consoleAccess(null), (c) => showMe(c))
+  .post(
+    '/console/me/notifications',
+    consoleRoute,
+    consoleAccess('account:read', notificationsInForm),
+    saveNotifications,
+  )
   .get('/console/me/tokens/new', consoleRoute, consoleAccess(null), showNewToken)
   .post('/console/me/tokens', consoleRoute, consoleAccess(null), makeToken)
   .post('/console/me/tokens/:id/delete', consoleRoute, consoleAccess(null), deleteOwnToken)

@@ -28,6 +28,11 @@ export const ACTIVITY_ACTIONS = [
   'passkey.removed',
   'permission.voted',
   'permission.escalated',
+  'channel.created',
+  'channel.updated',
+  'channel.deleted',
+  'slack_user.linked',
+  'slack_user.unlinked',
 ] as const;
 
 export type ActivityAction = (typeof ACTIVITY_ACTIONS)[number];

@@ -672,35 +672,67 @@ export const files = sqliteTable(
   ],
 );
 
-export const WEBHOOK_EVENTS = [
+/** The events of permissions. Their payload is in {@link permissionEvents}, once for all deliveries. */
+export const PERMISSION_EVENTS = [
+  'permission.requested',
+  'permission.escalated',
+  'permission.decided',
+  'permission.expired',
+] as const;
+/** What a delivery can be about. The database stores places in this list: append, never reorder. */
+export const DELIVERY_EVENTS = [
   'audit.created',
   'audit.export.completed',
   'audit.export.failed',
   'report.completed',
   'report.failed',
   'webhook.test',
+  ...PERMISSION_EVENTS,
+  'webhook.disabled',
 ] as const;
 export const DELIVERY_STATUSES = ['pending', 'succeeded', 'failed'] as const;
+/** What events are sent to: a URL of the account, or people, by a channel. */
+export const RECEIVER_KINDS = ['webhook', 'email', 'slack'] as const;
 
-export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
+export type PermissionEvent = (typeof PERMISSION_EVENTS)[number];
+export type DeliveryEvent = (typeof DELIVERY_EVENTS)[number];
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
+export type ReceiverKind = (typeof RECEIVER_KINDS)[number];
+export type ChannelKind = Exclude<ReceiverKind, 'webhook'>;
 
-/** URLs to which events are sent. Numbers are never reused: deliveries of a deleted webhook still wait for erasure. */
+/**
+ * Webhooks, which are URLs to which events are sent, and channels, by which people are told. Numbers are never reused:
+ * deliveries of a deleted webhook still wait for erasure.
+ */
 export const webhooks = sqliteTable(
   'webhooks',
   {
     number: integer().primaryKey({ autoIncrement: true }),
     account: integer().notNull(),
+    /** The identifier. A channel has the same 128 bits under its own prefix. */
     id: idColumn('webhook')().notNull(),
+    kind: codeColumn(RECEIVER_KINDS)().notNull().default(sql`0`),
+    /** The name of a channel; null for a webhook. */
+    name: text(),
+    /** Empty for a channel. */
     url: text().notNull(),
     description: text(),
-    events: text({ mode: 'json' }).notNull().$type<WebhookEvent[]>(),
+    events: text({ mode: 'json' }).notNull().$type<DeliveryEvent[]>(),
     /** Null for every agent. */
     agentIds: text('agent_ids', { mode: 'json' }).$type<string[]>(),
+    /** Patterns of the actions about which a channel tells; null for every action. */
+    actions: text({ mode: 'json' }).$type<string[]>(),
+    /** The settings of a channel without their secrets; null for a webhook. */
+    config: text({ mode: 'json' }).$type<JsonObject>(),
     isActive: integer('is_active', { mode: 'boolean' }).notNull(),
     disabledReason: text('disabled_reason'),
-    /** The signing secret, encrypted, and the one before it, which signs until it expires. */
+    /**
+     * The signing secret, encrypted, and the one before it, which signs until it expires. For a channel, its secrets as
+     * encrypted JSON; no bytes if it has none.
+     */
     secret: bytesColumn().notNull(),
+    /** HMAC-SHA-256 of the secret in the address at which Slack calls a channel; null if it has no such address. */
+    inboundHash: bytesColumn('inbound_hash'),
     oldSecret: bytesColumn('old_secret'),
     oldSecretExpiresAt: integer('old_secret_expires_at'),
     /** Entries after this position in the log are delivered: those since the webhook was created or last enabled. */
@@ -711,6 +743,8 @@ export const webhooks = sqliteTable(
     disableCount: integer('generation').notNull().default(0),
     /** Whether it may have canceled deliveries that are not recorded as failed yet. */
     hasCanceled: integer('has_void', { mode: 'boolean' }).notNull().default(false),
+    /** Whether the service disabled it and the channels were not told yet. */
+    isDisablementUntold: integer('is_disablement_untold', { mode: 'boolean' }).notNull().default(false),
     /** Whether it is new, or its last attempt failed or was slow: such webhooks have a queue of their own. */
     isSlow: integer('is_slow', { mode: 'boolean' }).notNull().default(false),
     /** When the first attempt failed since the last success; null if none has failed since then. */
@@ -726,12 +760,16 @@ export const webhooks = sqliteTable(
   },
   (table) => [
     uniqueIndex('webhooks_by_account').on(table.account, table.id),
+    index('webhooks_by_inbound').on(table.inboundHash).where(sql`inbound_hash is not null`),
     index('webhooks_due').on(table.dueAt).where(sql`due_at is not null`),
     index('webhooks_to_erase').on(table.eraseAt).where(sql`erase_at is not null`),
   ],
 );
 
-/** How far deliveries have been created from each account's log. Only accounts with an active webhook have a feed. */
+/**
+ * How far deliveries have been created from each account's log. Only accounts with an active webhook or channel have a
+ * feed.
+ */
 export const webhookFeeds = sqliteTable(
   'webhook_feeds',
   {
@@ -759,22 +797,58 @@ export const fileOutcomes = sqliteTable(
   (table) => [primaryKey({ columns: [table.account, table.kind, table.id] })],
 );
 
-/** One event for one webhook, however many attempts it takes. */
+/**
+ * The events of permissions, in accounts that have a webhook or channel for them. A trigger deletes them with their
+ * permission.
+ */
+export const permissionEvents = sqliteTable(
+  'permission_events',
+  {
+    account: integer().notNull(),
+    permission: idColumn('perm')().notNull(),
+    event: codeColumn(DELIVERY_EVENTS)().notNull().$type<PermissionEvent>(),
+    /** The message that webhooks get; null until deliveries are created. */
+    payload: text(),
+    /** The names in messages to people. Null until deliveries are created. */
+    names: text({ mode: 'json' }).$type<EventNames>(),
+    /** Whether deliveries have to be created: the event is new, or a reminder is due. */
+    isPending: integer('is_pending', { mode: 'boolean' }).notNull().default(false),
+    /** How many reminders of the request have become due. */
+    reminders: integer().notNull().default(0),
+    /** When the next reminder is due; null if none is. */
+    remindAt: integer('remind_at'),
+    createdAt: integer('created_at').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.account, table.permission, table.event] }),
+    index('permission_events_pending').on(table.account).where(sql`is_pending`),
+    index('permission_events_to_remind').on(table.remindAt).where(sql`remind_at is not null`),
+  ],
+);
+
+/** The names of those in an event of a permission: of the agent, and of who decided, if somebody did. */
+export interface EventNames {
+  agent: string;
+  decidedBy: string | null;
+}
+
+/** One event for one webhook, or for one recipient of a channel, however many attempts it takes. */
 export const deliveries = sqliteTable(
   'deliveries',
   {
-    /** The number of the webhook. */
+    /** The number of the webhook or channel. */
     webhook: integer().notNull(),
     id: idColumn('dlv')().notNull(),
     /** The first delivery of the event, whose id is the `webhook-id` of a redelivery; null if this is the first one. */
     original: idColumn('dlv')(),
     /** The webhook's `disableCount` when the delivery was created. */
     disableCount: integer('generation').notNull(),
-    event: codeColumn(WEBHOOK_EVENTS)().notNull(),
-    /** The position of the audit entry, and its agent; null for other events. The payload is written from the entry. */
+    event: codeColumn(DELIVERY_EVENTS)().notNull(),
+    /** The position of the audit entry; null for other events. The payload is written from the entry. */
     pos: integer(),
+    /** The agent of the audit entry or the permission; null for other events. */
     agent: integer(),
-    /** The payload of other events. */
+    /** The payload of events that are neither of an audit entry nor of a permission. */
     payload: text(),
     status: codeColumn(DELIVERY_STATUSES)().notNull(),
     attempts: integer().notNull(),
@@ -788,6 +862,15 @@ export const deliveries = sqliteTable(
     failures: text({ mode: 'json' }).$type<FailedAttempt[]>(),
     createdAt: integer('created_at').notNull(),
     completedAt: integer('completed_at'),
+    /** The permission of an event of a permission; null for other events. */
+    permission: idColumn('perm')(),
+    /** Which reminder of the request this is, from 1 on; null if it is none. */
+    reminder: integer(),
+    /** Whom a channel tells: a member, or a Slack channel by its id there. Both are null for a webhook. */
+    member: idColumn('member')(),
+    slackChannel: text('slack_channel'),
+    /** The name that the receiver gave to the message, by which it can be changed; null if it gave none. */
+    receipt: text(),
   },
   (table) => [
     primaryKey({ columns: [table.webhook, table.id] }),
@@ -798,7 +881,62 @@ export const deliveries = sqliteTable(
       .where(sql`due_at is not null and attempts > 0`),
     index('deliveries_failed').on(table.webhook, table.id).where(sql`status = 2`),
     index('deliveries_by_agent').on(table.agent).where(sql`agent is not null`),
+    index('deliveries_by_permission').on(table.permission, table.id).where(sql`permission is not null`),
   ],
+);
+
+/** Messages to people that wait: for the end of their quiet hours, or because they got several within a minute. */
+export const heldMessages = sqliteTable(
+  'held_messages',
+  {
+    account: integer().notNull(),
+    /** The number of the channel. */
+    webhook: integer().notNull(),
+    member: idColumn('member')().notNull(),
+    permission: idColumn('perm')().notNull(),
+    event: codeColumn(DELIVERY_EVENTS)().notNull().$type<PermissionEvent>(),
+    /** As in the delivery; 0 if it is no reminder. */
+    reminder: integer().notNull(),
+    /** When it becomes a delivery. */
+    dueAt: integer('due_at').notNull(),
+  },
+  (table) => [
+    primaryKey({
+      columns: [table.account, table.webhook, table.member, table.permission, table.event, table.reminder],
+    }),
+    index('held_messages_due').on(table.dueAt),
+  ],
+);
+
+/** What members chose about messages to them. Members without a row have chosen nothing. */
+export const notificationSettings = sqliteTable(
+  'notification_settings',
+  {
+    account: integer().notNull(),
+    member: idColumn('member')().notNull(),
+    settings: text({ mode: 'json' }).notNull().$type<JsonObject>(),
+    updatedAt: integer('updated_at').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.account, table.member] })],
+);
+
+/**
+ * The members whom Slack users act as, by the channel for whose Slack app they confirmed it. Links end with the channel, its
+ * secrets and the member's access.
+ */
+export const slackLinks = sqliteTable(
+  'slack_links',
+  {
+    account: integer().notNull(),
+    /** The number of the channel. */
+    webhook: integer().notNull(),
+    /** The ids of the workspace and of the user in Slack. */
+    team: text().notNull(),
+    slackUser: text('slack_user').notNull(),
+    member: idColumn('member')().notNull(),
+    createdAt: integer('created_at').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.account, table.webhook, table.team, table.slackUser] })],
 );
 
 /** A failed attempt: when it began, and how it failed. */
@@ -880,11 +1018,14 @@ export const movedAccounts = sqliteTable('moved_accounts', {
   shard: text().notNull(),
 });
 
-/** The credentials, sessions and invitations of accounts that were moved away: they still name this shard. */
+/**
+ * The credentials, sessions, invitations and addresses for Slack of accounts that were moved away: they still name this
+ * shard.
+ */
 export const movedCredentials = sqliteTable(
   'moved_credentials',
   {
-    /** HMAC-SHA-256 of the user token, agent key, session or invitation. */
+    /** HMAC-SHA-256 of the user token, agent key, session, invitation or secret of an address for Slack. */
     hash: bytesColumn().primaryKey(),
     account: idColumn('user')().notNull(),
   },

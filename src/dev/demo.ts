@@ -4,6 +4,7 @@ import { ApiError } from '../client/errors.ts';
 import { localOrigin, readPort } from './address.ts';
 import { connect, failureOf, refusalOf } from './api.ts';
 import { registerAgents, rotateKey } from './demo/agents.ts';
+import { ensureChannel } from './demo/channel.ts';
 import { askForPermissions, decideRequests } from './demo/requests.ts';
 import { playReview } from './demo/review.ts';
 import { revokeTokens, useTokens } from './demo/tokens.ts';
@@ -84,9 +85,11 @@ async function playRefusals(user: Countersign, requests: PlannedRequest[], spare
 
 async function showReview(origin: string, user: Countersign, [actor]: Actor[]): Promise<void> {
   if (!actor) return;
+  const channel = await ensureChannel(origin);
   const { people, paid, waiting, refused } = await playReview(origin, user, actor);
   heading('Review');
   say(`${people.map(({ name }) => name).join(' and ')} review payouts: both have to approve, each with a passkey`);
+  say(`The channel “${channel}” tells them by e-mail, if the service is set up to send mail`);
   say(`${paid.id} is ${paid.status}, signed by both`);
   say(`${waiting.id} is ${waiting.status}: it waits for a second approval`);
   say(`Refused: the account's own token approves (${refused.status} ${refused.code})`);

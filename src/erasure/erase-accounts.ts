@@ -33,6 +33,13 @@ export async function eraseAccounts(database: Database, now: number): Promise<bo
     run(sql`delete from used_challenges where account = ${account}`),
     run(sql`delete from members where (account, id) in (
       select account, id from members where account = ${account} limit ${DELETE_LIMIT})`),
+    run(sql`delete from notification_settings where (account, member) in (
+      select account, member from notification_settings where account = ${account} limit ${DELETE_LIMIT})`),
+    run(sql`delete from held_messages where (account, webhook, member, permission, event, reminder) in (
+      select account, webhook, member, permission, event, reminder from held_messages
+      where account = ${account} limit ${DELETE_LIMIT})`),
+    run(sql`delete from slack_links where (account, webhook, team, slack_user) in (
+      select account, webhook, team, slack_user from slack_links where account = ${account} limit ${DELETE_LIMIT})`),
     run(sql`delete from pending_permissions where agent = 0 and account = ${account}`),
     run(sql`delete from policies where account = ${account}`),
     run(sql`insert into erasures (kind, number)
@@ -56,6 +63,8 @@ export async function eraseAccounts(database: Database, now: number): Promise<bo
       select account, id from reviews where account = ${account} limit ${DELETE_LIMIT})`),
     run(sql`delete from votes where (account, permission, ordinal) in (
       select account, permission, ordinal from votes where account = ${account} limit ${DELETE_LIMIT})`),
+    run(sql`delete from permission_events where (account, permission, event) in (
+      select account, permission, event from permission_events where account = ${account} limit ${DELETE_LIMIT})`),
     run(sql`delete from erased_entries where id in (
       select id from erased_entries indexed by erased_entries_by_account where account = ${account} limit ${DELETE_LIMIT})`),
     run(sql`delete from stored_answers where (principal, key) in (
@@ -66,6 +75,10 @@ export async function eraseAccounts(database: Database, now: number): Promise<bo
       and not exists (select 1 from agents where account = ${account})
       and not exists (select 1 from erased_entries indexed by erased_entries_by_account where account = ${account})
       and not exists (select 1 from members where account = ${account})
+      and not exists (select 1 from notification_settings where account = ${account})
+      and not exists (select 1 from held_messages where account = ${account})
+      and not exists (select 1 from slack_links where account = ${account})
+      and not exists (select 1 from permission_events where account = ${account})
       and not exists (select 1 from permission_contents where account = ${account})
       and not exists (select 1 from reviews where account = ${account})
       and not exists (select 1 from votes where account = ${account})

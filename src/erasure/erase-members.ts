@@ -1,7 +1,7 @@
 import { and, asc, eq, sql } from 'drizzle-orm';
 import { aliased } from '../db/columns';
 import type { Batch, Database } from '../db/database';
-import { accounts, identities, members, passkeys } from '../db/schema';
+import { accounts, identities, members, notificationSettings, passkeys } from '../db/schema';
 
 /** Members that one slice erases. */
 const SLICE = 50;
@@ -35,6 +35,9 @@ export async function eraseMembers(database: Database, directory: Database, now:
   );
   if (entries.length > 0) await directory.run(entries as unknown as Batch);
   const deletions = due.flatMap(({ number, id }) => [
+    database.build
+      .delete(notificationSettings)
+      .where(and(eq(notificationSettings.account, number), eq(notificationSettings.member, id))),
     database.build.delete(passkeys).where(and(eq(passkeys.account, number), eq(passkeys.member, id))),
     database.build.delete(members).where(and(eq(members.account, number), eq(members.id, id))),
   ]);

@@ -17,6 +17,7 @@ export type Tag =
   | 'Policies'
   | 'Audit'
   | 'Webhooks'
+  | 'Channels'
   | 'Service';
 
 /** A kind of credential that an operation accepts. A user token or JWT needs the scope. */

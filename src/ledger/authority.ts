@@ -10,7 +10,9 @@ import {
   type MemberRole,
   members,
   sessions,
+  slackLinks,
   userTokens,
+  webhooks,
 } from '../db/schema';
 import { DAY, HOUR } from '../lib/time';
 import type { Id } from '../lib/typeid';
@@ -28,14 +30,16 @@ export type Credential = CredentialReference & {
 
 /**
  * What the check needs: the hash, which the database must still have, or the expiry time of a JWT in milliseconds since
- * the epoch; the user token of a session that was started with one, which must not have ended either; and the member who
- * acts, who must still be active and have the same role.
+ * the epoch; the user token of a session that was started with one, which must not have ended either; the Slack user, who
+ * must still be linked to the member by a channel that is active; and the member who acts, who must still be active and have
+ * the same role.
  */
 export type CredentialReference = { account: number } & (
   | { kind: 'user_token'; hash: Uint8Array; member: MemberReference | null }
   | { kind: 'agent_key'; hash: Uint8Array }
   | { kind: 'identity_token'; expiresAt: number; member: MemberReference }
   | { kind: 'session'; hash: Uint8Array; token: Id<'utok'> | null; member: MemberReference | null }
+  | { kind: 'slack_link'; webhook: number; team: string; slackUser: string; member: MemberReference }
 );
 
 interface MemberReference {
@@ -80,6 +84,14 @@ function isLiveAt(credential: Credential, time: number | SQL): SQL {
       ) and ${isTokenLive(credential, time)} and ${isMemberActive(credential)}`;
     case 'identity_token':
       return sql`${credential.expiresAt} > ${time} and ${isMemberActive(credential)}`;
+    case 'slack_link':
+      return sql`exists (
+        select 1 from ${slackLinks}
+        join ${webhooks} on ${webhooks.number} = ${slackLinks.webhook} and ${webhooks.account} = ${slackLinks.account}
+        where ${slackLinks.account} = ${credential.account} and ${slackLinks.webhook} = ${credential.webhook}
+          and ${slackLinks.team} = ${credential.team} and ${slackLinks.slackUser} = ${credential.slackUser}
+          and ${slackLinks.member} = ${sql.param(credential.member.id, slackLinks.member)} and ${webhooks.isActive}
+      ) and ${isMemberActive(credential)}`;
   }
 }
 

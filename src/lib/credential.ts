@@ -1,15 +1,15 @@
 import { encodeBase62, randomBase62 } from './base62';
 import { crc32 } from './crc32';
 
-const KIND_PREFIX = { user: 'csu_', agent: 'csa_', invitation: 'csi_', session: 'css_' } as const;
+const KIND_PREFIX = { user: 'csu_', agent: 'csa_', invitation: 'csi_', session: 'css_', inbound: 'csh_' } as const;
 
 /**
  * `user` stands for user tokens, `agent` for agent keys, `invitation` for the secrets of members' invitations, `session`
- * for those of console sessions.
+ * for those of console sessions, `inbound` for those in the addresses at which Slack calls the service.
  */
 export type CredentialKind = keyof typeof KIND_PREFIX;
 
-const FORM = /^(cs[uais]_)([0-9A-Za-z]{2})[0-9A-Za-z]{32}[0-9A-Za-z]{6}$/;
+const FORM = /^(cs[uaish]_)([0-9A-Za-z]{2})[0-9A-Za-z]{32}[0-9A-Za-z]{6}$/;
 const CHECKSUM_LENGTH = 6;
 const DISPLAY_LENGTH = 12;
 
@@ -41,7 +41,7 @@ export interface ParsedCredential<K extends CredentialKind> {
 
 /** A regular expression for the credentials of a kind. It does not check the checksum. */
 export function credentialPattern(kind: CredentialKind): string {
-  return FORM.source.replace('(cs[uais]_)', KIND_PREFIX[kind]);
+  return FORM.source.replace('(cs[uaish]_)', KIND_PREFIX[kind]);
 }
 
 /** The first characters of a credential, which may be stored and shown as plain text. */

@@ -11,6 +11,8 @@ export type KeyLabel =
   | 'log-signing'
   | 'stored-answer'
   | 'webhook-secret'
+  | 'channel-secrets'
+  | 'slack-link'
   | 'download-address'
   | 'csrf'
   | 'form-sender'

@@ -15,6 +15,7 @@ export type Prefix =
   | 'export'
   | 'report'
   | 'webhook'
+  | 'chan'
   | 'dlv'
   | 'act'
   | 'req';

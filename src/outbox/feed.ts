@@ -1,16 +1,42 @@
 import { and, type Column, eq, isNull, type SQL, sql } from 'drizzle-orm';
+import { codeOf } from '../db/columns';
 import type { Statement } from '../db/database';
-import { accounts, auditEntries, fileOutcomes, files, webhookFeeds, webhooks } from '../db/schema';
+import {
+  accounts,
+  auditEntries,
+  DELIVERY_EVENTS,
+  fileOutcomes,
+  files,
+  permissionEvents,
+  webhookFeeds,
+  webhooks,
+} from '../db/schema';
 import { LOG_SPAN_SQL } from '../ledger/append';
 import type { InternalWriter } from '../ledger/ledger';
 import { DAY } from '../lib/time';
+import { type Id, idBytes } from '../lib/typeid';
 
 // An account with an active webhook has a feed: the position in its log (account number × 2³² + sequence) up to which
 // deliveries have been created. The ledger marks the feed as due when it appends entries; this module marks it when an
-// export or a report has completed or failed.
+// export or a report has completed or failed, and when a review is escalated.
 
 /** How long deliveries are kept, in milliseconds. */
 export const DELIVERY_LIFETIME = 30 * DAY;
+
+// Without the index SQLite would read every event that the account keeps.
+const FROM_PENDING_EVENTS = sql`${permissionEvents} indexed by permission_events_pending`;
+
+/** Whether an account has an event of a permission that waits for its deliveries, as SQL. */
+export function hasPendingEvent(account: number): SQL {
+  return sql`exists (select 1 from ${FROM_PENDING_EVENTS} where account = ${account} and is_pending)`;
+}
+
+/** The condition that finds the events of an account's permissions that wait for their deliveries, as SQL. */
+export function isPendingEvent(account: number): SQL {
+  return sql`(account, permission, event) in (
+    select account, permission, event from ${FROM_PENDING_EVENTS} where account = ${account} and is_pending
+  )`;
+}
 
 /**
  * Returns statements that record files of an account as completed or failed, and mark its feed as due, so that its
@@ -29,13 +55,31 @@ export function recordFileOutcomes(
   const outcomes = sql`
     select account, kind, id, ${isFailure ? 1 : 0}, ${now}, ${nextOutcomeNumber(sql`${files.account}`)}
     from ${files} where ${which} and ${hasFeed}`;
-  return [
-    write.insert(fileOutcomes).select(outcomes).onConflictDoNothing(),
-    write
-      .update(webhookFeeds)
-      .set({ dueAt: now })
-      .where(and(eq(webhookFeeds.account, account), isNull(webhookFeeds.dueAt))),
-  ];
+  return [write.insert(fileOutcomes).select(outcomes).onConflictDoNothing(), markFeed(write, account, now)];
+}
+
+/**
+ * Returns statements that record the escalation of a permission's review as an event, and mark the account's feed as due.
+ * They do nothing for an account without a feed.
+ */
+export function recordEscalation(
+  write: Pick<InternalWriter, 'insert' | 'update'>,
+  account: number,
+  permission: Id<'perm'>,
+  now: number,
+): readonly [Statement, Statement] {
+  const event = sql`
+    select account, ${idBytes(permission)}, ${codeOf(DELIVERY_EVENTS, 'permission.escalated')}, null, null, 1, 0, null, ${now}
+    from ${webhookFeeds} where account = ${account}`;
+  return [write.insert(permissionEvents).select(event).onConflictDoNothing(), markFeed(write, account, now)];
+}
+
+/** Marks the feed of an account as due. Writes nothing for an account without a feed, or for one that is marked. */
+export function markFeed(write: Pick<InternalWriter, 'update'>, account: number | SQL<number>, now: number): Statement {
+  return write
+    .update(webhookFeeds)
+    .set({ dueAt: now })
+    .where(and(eq(webhookFeeds.account, account), isNull(webhookFeeds.dueAt)));
 }
 
 /** The highest number among an account's file outcomes that have no deliveries yet, as SQL; 0 if there are none. */
@@ -70,15 +114,19 @@ export function newestPosition(account: number | Column): SQL<number> {
 /**
  * Returns statements that open the feed of an account that has an active webhook and no feed yet. They must run after
  * the statement that activates the webhook. The feed starts with events from now on: outcomes that an earlier feed left
- * are deleted.
+ * are deleted, and events of permissions that waited for it wait no longer.
  */
 export function openFeed(
-  write: Pick<InternalWriter, 'insert' | 'delete'>,
+  write: Pick<InternalWriter, 'insert' | 'update' | 'delete'>,
   account: number,
-): readonly [Statement, Statement] {
+): readonly [Statement, Statement, Statement] {
   const hasNone = sql`not exists (select 1 from ${webhookFeeds} where ${webhookFeeds.account} = ${account})`;
   return [
     write.delete(fileOutcomes).where(and(eq(fileOutcomes.account, account), hasNone)),
+    write
+      .update(permissionEvents)
+      .set({ isPending: false })
+      .where(and(isPendingEvent(account), hasNone)),
     write
       .insert(webhookFeeds)
       .select(sql`select ${account}, ${newestPosition(account)}, null where exists (${activeWebhook(account)})`)

@@ -1,6 +1,6 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm';
-import { aliased } from '../db/columns';
-import { agents, permissionContents, permissions, reviews } from '../db/schema';
+import { aliased, codeOf } from '../db/columns';
+import { agents, DELIVERY_STATUSES, permissionContents, permissions, reviews } from '../db/schema';
 import type { UserContext } from '../http/context';
 import { openPage, type Page } from '../http/page';
 import { type Id, idBytes, parseId } from '../lib/typeid';
@@ -16,6 +16,8 @@ export interface WaitingRequest {
   agentName: string;
   preview: Preview | null;
   standing: Standing;
+  /** Whether every message to people about it has failed. */
+  isUntold: boolean;
 }
 
 interface WaitingInput {
@@ -43,6 +45,7 @@ export async function listWaiting(context: UserContext, input: WaitingInput): Pr
         agentName: aliased(agents.name, 'agent_name'),
         preview: permissionContents.preview,
         voter: voterSql(member?.id ?? null, now),
+        isUntold: isUntoldSql,
       })
       .from(sql`(${waiting} limit ${page.rowLimit}) as page`)
       // A cross join keeps this order. With a plain join SQLite starts with every permission of the account.
@@ -58,11 +61,12 @@ export async function listWaiting(context: UserContext, input: WaitingInput): Pr
   const found = rows as WaitingRow[];
   const byId = (a: WaitingRow, b: WaitingRow) => (a.id < b.id ? -1 : 1);
   found.sort((a, b) => (order === 'newest' ? byId(b, a) : a.expiresAt - b.expiresAt || byId(a, b)));
-  const present = ({ agentName, preview, ...row }: WaitingRow): WaitingRequest => ({
+  const present = ({ agentName, preview, isUntold, ...row }: WaitingRow): WaitingRequest => ({
     permission: presentPermission(row, now, principal),
     agentName: principal.scopes.includes('agents:read') ? agentName : row.agentId,
     preview: preview === null ? null : (JSON.parse(preview) as Preview),
     standing: standingOf(row.review, row.voter, member?.id),
+    isUntold,
   });
   return page.make(found, present, { position: ({ expiresAt, id }): Position => `${expiresAt}.${id}` });
 }
@@ -73,6 +77,7 @@ type WaitingRow = ReviewedPermission & {
   agentName: string;
   preview: string | null;
   voter: Pick<Voter, 'isEligible' | 'isOwner'> | null;
+  isUntold: boolean;
 };
 
 type VoterState = Record<'isEligible' | 'isOwner', 0 | 1>;
@@ -100,6 +105,23 @@ function selectWaiting(
     where ${isWaiting} ${last ? sql`and (expires_at, id) > (${Number(time)}, ${idBytes(last)})` : sql``}
     order by expires_at, id`;
 }
+
+/**
+ * Whether messages to people about the row were made and all of them failed, as SQL. Those to people who have voted do not
+ * count as failed: they were not needed any more.
+ */
+const isUntoldSql = sql`(
+  select count(*) > 0 and sum(
+    deliveries.status <> ${codeOf(DELIVERY_STATUSES, 'failed')} or exists (
+      select 1 from votes
+      where votes.account = permissions.account and votes.permission = permissions.id and votes.member = deliveries.member
+    )
+  ) = 0
+  from deliveries indexed by deliveries_by_permission
+  where deliveries.permission = permissions.id and coalesce(deliveries.member, deliveries.slack_channel) is not null
+)`
+  .mapWith(Boolean)
+  .as('is_untold');
 
 /** How the member stands to the review of the row, as SQL; null without a review. */
 function voterSql(member: Id<'member'> | null, now: number) {

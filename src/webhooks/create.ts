@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
 import { ConstraintError } from '../db/database';
-import { accounts, WEBHOOK_EVENTS, webhooks } from '../db/schema';
+import { accounts, webhooks } from '../db/schema';
 import { Problem } from '../errors';
 import { userAccess } from '../http/access';
 import { userActivity } from '../http/activity';
@@ -14,6 +14,7 @@ import { newestOutcome, newestPosition, openFeed } from '../outbox/feed';
 import { makeSecret } from './secret';
 import {
   agentsInBody,
+  DEFAULT_EVENTS,
   exampleWebhook,
   MAX_WEBHOOKS,
   presentWebhook,
@@ -29,8 +30,8 @@ export const WebhookCreation = lazy(() =>
       ...webhookFields(),
       description: webhookFields().description.default(null),
       events: webhookFields()
-        .events.default([...WEBHOOK_EVENTS])
-        .meta({ description: 'The events to send; all of them by default.' }),
+        .events.default([...DEFAULT_EVENTS])
+        .meta({ description: 'The events to send; by default all but those of permissions.' }),
       agent_ids: webhookFields().agent_ids.default(null),
       is_active: webhookFields().is_active.default(true),
     })
@@ -75,7 +76,7 @@ export async function createWebhook(
   // NULL if the account is deleted or has the maximum number of webhooks: the NOT NULL column aborts the transaction.
   const accountIfRoom = sql`(
     select number from ${accounts} where number = ${account}
-      and (select count(*) from ${webhooks} where account = ${account}) < ${MAX_WEBHOOKS}
+      and (select count(*) from ${webhooks} where account = ${account} and kind = 0) < ${MAX_WEBHOOKS}
   )`;
   const created = { ...presentWebhook(row), secret };
   try {

@@ -26,7 +26,13 @@ export async function listWebhooks(
     reader
       .select()
       .from(webhooks)
-      .where(and(eq(webhooks.account, account.number), page.after && lt(webhooks.id, page.after)))
+      .where(
+        and(
+          eq(webhooks.account, account.number),
+          eq(webhooks.kind, 'webhook'),
+          page.after && lt(webhooks.id, page.after),
+        ),
+      )
       .orderBy(desc(webhooks.id))
       .limit(page.rowLimit),
   ]);

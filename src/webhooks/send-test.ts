@@ -4,7 +4,7 @@ import type { UserContext } from '../http/context';
 import { body, NoFields, noQuery } from '../http/input';
 import { accepted, answer, operation } from '../http/operation';
 import { createDelivery } from './deliveries/create';
-import { Delivery } from './deliveries/delivery';
+import { Delivery, presentDelivery } from './deliveries/delivery';
 import { writePayload } from './payload';
 import { requireLoaded, type WebhookRow, webhookOfPath } from './webhook';
 
@@ -15,7 +15,8 @@ import { requireLoaded, type WebhookRow, webhookOfPath } from './webhook';
 export async function testWebhook(context: UserContext, { webhook }: { webhook: WebhookRow }): Promise<Delivery> {
   const event = 'webhook.test';
   const payload = writePayload(event, context.runtime.now(), { webhook_id: webhook.id });
-  return createDelivery(context, { webhookId: webhook.id, event, original: null, pos: null, agent: null, payload });
+  const delivery = { webhook: webhook.number, event, original: null, pos: null, agent: null, payload } as const;
+  return createDelivery(context, delivery, { noun: 'webhook', present: (row) => presentDelivery(webhook.id, row) });
 }
 
 export const testWebhookRoute = new Hono().post(

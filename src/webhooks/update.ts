@@ -1,4 +1,4 @@
-import { type Column, type SQL, sql } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
 import { webhooks } from '../db/schema';
@@ -12,7 +12,8 @@ import { pathId } from '../http/path-id';
 import { lazy } from '../lib/lazy';
 import type { Id } from '../lib/typeid';
 import { enqueueWebhook } from '../outbox/enqueue';
-import { closeFeed, newestOutcome, newestPosition, openFeed } from '../outbox/feed';
+import { closeFeed, openFeed } from '../outbox/feed';
+import { activationColumns } from './activation';
 import {
   accountOfWebhookSql,
   agentsInBody,
@@ -54,9 +55,12 @@ export async function updateWebhook(
     events: fields.events,
     agentIds: fields.agent_ids,
     updatedAt: now,
-    ...resetColumns(fields, now),
-    ...(fields.is_active === true && enabledColumns(account)),
-    ...(fields.is_active === false && disabledColumns(now)),
+    ...activationColumns(
+      account,
+      fields.is_active,
+      fields.url === undefined ? sql`0` : sql`${webhooks.url} <> ${fields.url}`,
+      now,
+    ),
   };
   const changed = { account: accountOfWebhookSql(account, id), changes: Object.keys(fields) };
   const [[row]] = await context.ledger
@@ -75,49 +79,6 @@ export async function updateWebhook(
     await enqueueWebhook(config.webhooks, { shard: principal.shard, account, webhook: row.number }, row);
   }
   return presentWebhook(row);
-}
-
-/**
- * Resets the failure state and the claim if the URL changes or the webhook is enabled again. Like a new webhook it uses
- * the slow queue until it has answered. A worker that still sends to the old URL has lost its claim and records
- * nothing.
- */
-function resetColumns({ url, is_active: isActive }: Fields, now: number) {
-  const hasNewUrl = url === undefined ? sql`0` : sql`${webhooks.url} <> ${url}`;
-  const isEnabled = isActive === true ? sql`not ${webhooks.isActive}` : sql`0`;
-  const isReset = sql`(${hasNewUrl} or ${isEnabled})`;
-  return {
-    isSlow: when(isReset, 1, webhooks.isSlow),
-    failingSince: when(isReset, null, webhooks.failingSince),
-    lease: when(isReset, null, webhooks.lease),
-    dueAt: when(sql`${isReset} and ${webhooks.lease} is not null`, now, webhooks.dueAt),
-  };
-}
-
-/** Enables a webhook. If it was disabled, it gets the events from now on. */
-function enabledColumns(account: number) {
-  const wasDisabled = sql`not ${webhooks.isActive}`;
-  return {
-    isActive: true,
-    disabledReason: null,
-    startsAfter: when(wasDisabled, newestPosition(account), webhooks.startsAfter),
-    startsAfterOutcome: when(wasDisabled, newestOutcome(account), webhooks.startsAfterOutcome),
-  };
-}
-
-/** Disables a webhook, which cancels its pending deliveries: the next worker records them as failed. */
-function disabledColumns(now: number) {
-  const wasEnabled = sql`${webhooks.isActive}`;
-  return {
-    isActive: false,
-    disableCount: when(wasEnabled, sql`${webhooks.disableCount} + 1`, webhooks.disableCount),
-    hasCanceled: when(wasEnabled, 1, webhooks.hasCanceled),
-    dueAt: when(sql`${wasEnabled} and ${webhooks.lease} is null`, now, webhooks.dueAt),
-  };
-}
-
-function when(condition: SQL, value: SQL | number | null, otherwise: Column) {
-  return sql`iif(${condition}, ${value}, ${otherwise})`;
 }
 
 export const updateWebhookRoute = new Hono().put(

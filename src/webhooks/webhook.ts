@@ -1,7 +1,7 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
 import type { Reader } from '../db/database';
-import { agents, WEBHOOK_EVENTS, webhooks } from '../db/schema';
+import { agents, PERMISSION_EVENTS, webhooks } from '../db/schema';
 import type { Config } from '../env';
 import { invalidRequest, notFound } from '../errors';
 import type { RequestContext } from '../http/context';
@@ -15,6 +15,19 @@ import { findTargetFault } from '../lib/target';
 import { formatTime } from '../lib/time';
 import { type Id, idBytes, idPattern, parseId } from '../lib/typeid';
 
+/** The events that a webhook gets unless others are named. */
+export const DEFAULT_EVENTS = [
+  'audit.created',
+  'audit.export.completed',
+  'audit.export.failed',
+  'report.completed',
+  'report.failed',
+  'webhook.test',
+] as const;
+
+/** The events that a webhook can get. Those of permissions have to be named: they tell what `audit.created` tells too. */
+export const WEBHOOK_EVENTS = [...DEFAULT_EVENTS, ...PERMISSION_EVENTS] as const;
+
 /** Maximum number of webhooks of an account. */
 export const MAX_WEBHOOKS = 50;
 
@@ -26,9 +39,13 @@ export type WebhookRow = typeof webhooks.$inferSelect;
 export const WebhookEvent = lazy(() =>
   choice(WEBHOOK_EVENTS).meta({
     id: 'WebhookEvent',
-    description: 'What happened: an entry was written to the audit log; an export or a report completed or failed.',
+    description:
+      'What happened: an entry was written to the audit log; an export or a report completed or failed; a request waits ' +
+      'for people, more people became its reviewers, it was decided, or it expired undecided.',
   }),
 );
+
+export type WebhookEvent = z.output<ReturnType<typeof WebhookEvent>>;
 
 /** The fields that a client can set. */
 export const webhookFields = lazy(() => ({
@@ -41,9 +58,9 @@ export const webhookFields = lazy(() => ({
     (events) => new Set(events).size === events.length,
     'must name each event once',
   ),
-  agent_ids: listOf(idText('agent', 'must be the id of an agent'), MAX_AGENTS)
-    .nullable()
-    .meta({ description: 'The agents whose audit entries are sent; null for all. Other events have no agent.' }),
+  agent_ids: listOf(idText('agent', 'must be the id of an agent'), MAX_AGENTS).nullable().meta({
+    description: 'The agents whose audit entries and permissions are sent; null for all. Other events have no agent.',
+  }),
   is_active: z.boolean(),
 }));
 
@@ -110,7 +127,7 @@ export function presentWebhook(row: ShownRow): Webhook {
     id: row.id,
     url: row.url,
     description: row.description,
-    events: row.events,
+    events: row.events as WebhookEvent[],
     agent_ids: row.agentIds,
     is_active: row.isActive,
     disabled_reason: row.disabledReason,
@@ -119,9 +136,9 @@ export function presentWebhook(row: ShownRow): Webhook {
   };
 }
 
-/** The condition that finds the webhook with this identifier, if the account has it. */
+/** The condition that finds the webhook with this identifier, if the account has it. Channels are no webhooks. */
 export function isWebhook(account: number | SQL<number>, id: Id<'webhook'>) {
-  return and(eq(webhooks.account, account), eq(webhooks.id, id));
+  return and(eq(webhooks.account, account), eq(webhooks.id, id), eq(webhooks.kind, 'webhook'));
 }
 
 /**
@@ -158,8 +175,8 @@ export async function agentsInBody(c: RequestContext, reader: Reader, account: S
 }
 
 /** Selects those of the named agents that the account has; null if no name is the id of an agent. */
-export function selectAgents(reader: Reader, account: SQL<number>, named: unknown[]) {
-  const ids = named.slice(0, MAX_AGENTS).flatMap((id) => (typeof id === 'string' ? (parseId('agent', id) ?? []) : []));
+export function selectAgents(reader: Reader, account: SQL<number>, named: unknown[], max = MAX_AGENTS) {
+  const ids = named.slice(0, max).flatMap((id) => (typeof id === 'string' ? (parseId('agent', id) ?? []) : []));
   if (ids.length === 0) return null;
   // As one parameter, because D1 allows at most 100 per statement.
   const wanted = sql`(select unhex(value) from json_each(${JSON.stringify(ids.map((id) => toHex(idBytes(id))))}))`;
@@ -171,12 +188,17 @@ export function selectAgents(reader: Reader, account: SQL<number>, named: unknow
  * Refuses agents that the account does not have.
  * @param ids the agents that the request names
  * @param found those of them that the account has
+ * @param path where the request names them
  * @throws Problem `invalid_request`
  */
-export function requireAgents(ids: string[] | null | undefined, found: { id: string }[]): void {
+export function requireAgents(
+  ids: string[] | null | undefined,
+  found: { id: string }[],
+  path = 'body.agent_ids',
+): void {
   const own = new Set(found.map(({ id }) => id));
   const errors = (ids ?? []).flatMap((id, i) =>
-    own.has(id) ? [] : [{ path: `body.agent_ids.${i}`, message: 'is not an agent of this account' }],
+    own.has(id) ? [] : [{ path: `${path}.${i}`, message: 'is not an agent of this account' }],
   );
   if (errors.length > 0) throw invalidRequest(errors);
 }

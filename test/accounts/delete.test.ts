@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:test';
 import { beforeEach, expect, it } from 'vitest';
+import { WEBHOOK_EVENTS } from '../../src/webhooks/webhook';
 import { CONTENTS } from '../support/life';
 import { makeMember } from '../support/members';
 import { addReview } from '../support/reviews';
@@ -20,7 +21,7 @@ function deleteAccount({ world, id }: TestAccount) {
 /** An account with something in every table. */
 async function makeLife(world: World) {
   const account = await world.account({ plan: 'pro' });
-  await makeWebhook(account);
+  await makeWebhook(account, { events: WEBHOOK_EVENTS });
   const agents = [await account.agent(), await account.agent()];
   for (const agent of agents) {
     const { token } = await agent.approved({ max_uses: 2 });
@@ -37,6 +38,7 @@ async function makeLife(world: World) {
   const further = await account.limitedToken('account:read');
   const member = await makeMember(account, 'approver');
   if (agents[0]) await addReview(account, agents[0], member);
+  await world.must(200, 'PUT', '/v1/me/notifications', { token: member.token, body: { quiet_hours: null } });
   const policy = { name: 'Reports', effect: 'approve', actions: ['report.*'], resources: ['*'] };
   await account.must(201, 'POST', '/v1/policies', policy);
   const range = { start_date: '2026-01-01', end_date: '2026-12-31' };
@@ -74,11 +76,23 @@ it('the operator does not find a deleted account', async () => {
   expect(body.data).toEqual([]);
 });
 
+/** A message that waits, and a Slack user who is linked: rows that take a channel and time to make. */
+async function addRowsOfChannels(): Promise<void> {
+  await env.DB.batch([
+    env.DB.prepare(`
+      insert into held_messages select account, number, randomblob(16), randomblob(16), 6, 0, 9e15 from webhooks limit 1`),
+    env.DB.prepare(
+      "insert into slack_links select account, number, 'T1', 'U1', randomblob(16), 0 from webhooks limit 1",
+    ),
+  ]);
+}
+
 it('the sweep erases every row and every file of a deleted account', async () => {
   const world = new World();
   const before = await countRows(env.DB);
   const { account, download } = await makeLife(world);
   await world.must(200, 'GET', download);
+  await addRowsOfChannels();
   const lived = await countRows(env.DB);
   const untouched = Object.keys(lived).filter((table) => lived[table] === before[table]);
   // Accounts with an identity provider are tested in oidc.test.ts.
@@ -89,6 +103,7 @@ it('the sweep erases every row and every file of a deleted account', async () =>
     'identities',
     ...OF_MOVES,
     'provider_keys',
+    // Tested in channels/slack/link.test.ts.
   ]);
   expect((await env.FILES.list({ prefix: 'files/' })).objects).toHaveLength(1);
   await deleteAccount(account);

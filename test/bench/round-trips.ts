@@ -35,6 +35,7 @@ async function callEverything(report: Report, origin: string): Promise<void> {
   await callPermissions(user, agent);
   await callAudit(user, first.id);
   await callWebhooks(user);
+  await callChannels(user);
   await callAsStranger(operator, user, agent, anybody);
   await operator.expect(202, 'DELETE', `/v1/admin/users/${id}`);
   const { trips, calls, call } = Client.worstTrips;
@@ -155,6 +156,24 @@ async function callWebhooks(user: Client): Promise<void> {
   await user.expect(404, 'GET', `${path}/deliveries/dlv_01h2xcejqtf2nbrexx3vqjhp41`);
   await user.expect(200, 'PUT', path, { is_active: false });
   await user.expect(409, 'POST', `${path}/test`);
+  await user.expect(204, 'DELETE', path);
+  await user.expect(404, 'POST', `${path}/test`);
+}
+
+async function callChannels(user: Client): Promise<void> {
+  const fields = { kind: 'email', name: 'Mail' };
+  const { body } = await user.expect<{ id: string }>(201, 'POST', '/v1/channels', fields);
+  const path = `/v1/channels/${body.id}`;
+  await user.expect(400, 'POST', '/v1/channels', { ...fields, events: ['audit.created'] });
+  await user.expect(200, 'GET', '/v1/channels');
+  await user.expect(200, 'GET', path);
+  await user.expect(200, 'PUT', path, { events: ['permission.requested'] });
+  const { body: delivery } = await user.expect<{ id: string }>(202, 'POST', `${path}/test`);
+  await user.expect(200, 'GET', `${path}/deliveries?status=pending`);
+  await user.expect(200, 'GET', `${path}/deliveries/${delivery.id}`);
+  await user.expect(202, 'POST', `${path}/deliveries/${delivery.id}/redeliver`);
+  const { body: permissions } = await user.expect<{ data: { id: string }[] }>(200, 'GET', '/v1/permissions?limit=1');
+  await user.expect(200, 'GET', `/v1/permissions/${permissions.data[0]?.id}/notifications`);
   await user.expect(204, 'DELETE', path);
   await user.expect(404, 'POST', `${path}/test`);
 }

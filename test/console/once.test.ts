@@ -17,6 +17,7 @@ const forms: [page: string, action: string, fields: Record<string, string | stri
   ['/console/agents/:agent', '/console/agents/:agent/rotate-key', { grace_period: '0' }],
   ['/console/webhooks/new', '/console/webhooks', { url: 'https://hooks.example.com/a', events: ['audit.created'] }],
   ['/console/webhooks/:webhook', '/console/webhooks/:webhook/rotate-secret', {}],
+  ['/console/channels/new', '/console/channels', { name: 'Mail', events: ['permission.requested'] }],
   ['/console/policies/new', '/console/policies/new', POLICY],
   ['/console/members/new', '/console/members', { email: 'new@example.com', role: 'auditor' }],
   ['/console/me/tokens/new', '/console/me/tokens', { name: 'CI', lifetime: '90', scopes: 'agents:read' }],

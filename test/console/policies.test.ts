@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { conditionRows, readConditions } from '../../src/console/policies/conditions';
-import { readPatterns, writePatterns } from '../../src/console/policies/values';
+import { readPatterns, writePatterns } from '../../src/console/policies/patterns';
 import type { Browser } from '../support/browser';
 import { readHiddenFields } from '../support/html';
 import { makeMember } from '../support/members';

@@ -148,8 +148,17 @@ async function makeSecrets() {
     ...{ name: 'Secret policy', effect: 'review', actions: ['never.*'], resources: ['*'] },
   });
   const webhook = await makeWebhook(account, { description: 'Secret webhook' });
+  const email = { kind: 'email', name: 'Secret channel' };
+  const { body: channel } = await account.must(201, 'POST', '/v1/channels', email);
   const ids: Record<string, string> = {
-    ...{ member: member.id, agent: agent.id, perm: perm.id, policy: policy.id, webhook: webhook.id },
+    ...{
+      channel: channel.id,
+      member: member.id,
+      agent: agent.id,
+      perm: perm.id,
+      policy: policy.id,
+      webhook: webhook.id,
+    },
   };
   return { account, agent, ids };
 }
@@ -199,6 +208,8 @@ describe('a session of a user token', () => {
     ['policies:write', '/console/policies/new', { do: 'try' }],
     ['webhooks:write', '/console/webhooks/:webhook/edit', {}],
     ['webhooks:write', '/console/webhooks/:webhook/test', {}],
+    ['channels:write', '/console/channels/:channel/edit', {}],
+    ['channels:write', '/console/channels/:channel/test', {}],
     ['account:write', '/console/members/:member', { name: '' }],
     ['account:write', '/console/members/:member/status', {}],
     ['audit:export', '/console/audit/export', { format: 'nonsense' }],
@@ -210,7 +221,7 @@ describe('a session of a user token', () => {
     const sent = fields && Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, fill(value)]));
     const answer = sent ? await browser.submit(fill(pattern), sent) : await browser.get(fill(pattern));
     expect(answer.status).toBe(403);
-    expect(answer.text).toMatch(/lacks the scope (permissions|agents|policies|webhooks|account|audit):read\./);
+    expect(answer.text).toMatch(/lacks the scope (permissions|agents|policies|webhooks|channels|account|audit):read\./);
     expect(answer.text).not.toContain('Secret');
   });
 

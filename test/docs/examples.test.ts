@@ -42,6 +42,8 @@ async function makeScene() {
   const { body: made } = await account.must(201, 'POST', '/v1/policies', policy);
   const { body: webhook } = await account.must(201, 'POST', '/v1/webhooks', { url: 'https://hooks.example.com/' });
   const { body: delivery } = await account.must(202, 'POST', `/v1/webhooks/${webhook.id}/test`);
+  const { body: channel } = await account.must(201, 'POST', '/v1/channels', { kind: 'email', name: 'Mail' });
+  const { body: message } = await account.must(202, 'POST', `/v1/channels/${channel.id}/test`);
   const range = { start_date: '2026-01-01', end_date: '2026-01-31' };
   const { body: exported } = await account.must(202, 'POST', '/v1/audit/export', range);
   const report = { report_type: 'gdpr', period: { start: '2026-01-01', end: '2026-01-31' } };
@@ -57,6 +59,8 @@ async function makeScene() {
     [exampleId('token'), granted.token.id],
     [exampleId('policy'), made.id],
     [exampleId('audit'), entry.id],
+    [`${exampleId('chan')}/deliveries/${exampleId('dlv')}`, `${channel.id}/deliveries/${message.id}`],
+    [exampleId('chan'), channel.id],
     [exampleId('webhook'), webhook.id],
     [exampleId('dlv'), delivery.id],
     [exampleId('export'), exported.export_id],
@@ -74,10 +78,20 @@ async function makeScene() {
 
 /**
  * Operations that the scene has no target for, each tested in a file of its own: the paths of two are signed or
- * hashed (docs.test.ts, downloads.test.ts), and only a member has sessions to end, decisions to sign and programs to pair
- * (sign-in.test.ts, signature.test.ts, pair.test.ts).
+ * hashed (docs.test.ts, downloads.test.ts), and only a member has sessions to end, decisions to sign, programs to pair and
+ * notification settings (sign-in.test.ts, signature.test.ts, pair.test.ts, settings.test.ts). Only Slack knows the address
+ * of a channel (slack/decide.test.ts).
  */
-const WITHOUT_TARGET = ['getReferenceFile', 'downloadFile', 'endSession', 'getStatement', 'exchangePairingCode'];
+const WITHOUT_TARGET = [
+  'getReferenceFile',
+  'downloadFile',
+  'endSession',
+  'getStatement',
+  'exchangePairingCode',
+  'receiveFromSlack',
+  'getNotificationSettings',
+  'updateNotificationSettings',
+];
 
 /** Every example request of the document; an operation without a body has one request. */
 const requests = document.operations.flatMap((operation) => {

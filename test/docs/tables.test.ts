@@ -5,6 +5,7 @@ import { MAX_USER_TOKENS } from '../../src/accounts/tokens/user-token';
 import { MAX_AGENTS } from '../../src/agents/create';
 import { MAX_PERIOD_DAYS } from '../../src/audit/reports/create';
 import { TASKS } from '../../src/background/tasks';
+import { MAX_CHANNELS } from '../../src/channels/channel';
 import { MEMBER_ROLES } from '../../src/db/schema';
 import api from '../../src/docs/guides/api.md?raw';
 import mcpGuide from '../../src/docs/guides/mcp.md?raw';
@@ -139,6 +140,7 @@ it('the guide API lists the limits', () => {
     ['user tokens of an account itself, and of each member', number(MAX_USER_TOKENS)],
     ['policies of an account', number(MAX_POLICIES)],
     ['webhooks of an account', number(MAX_WEBHOOKS)],
+    ['channels of an account', number(MAX_CHANNELS)],
     ['pending requests of an agent', number(MAX_PENDING_REQUESTS_OF_AGENT)],
     ['pending requests of an account', number(MAX_PENDING_REQUESTS)],
     ['log entries of an account', number(MAX_LOG_LENGTH)],

@@ -62,12 +62,15 @@ function about(route: string) {
 
 /**
  * Routes that are only of use to members, with what they answer the callers here, which are tokens of the account: it
- * has no sessions, signs no decisions, and pairs no programs.
+ * has no sessions, signs no decisions, pairs no programs, and gets no messages; and the one that only Slack can call.
  */
 const FOR_MEMBERS: Record<string, number> = {
   'DELETE /v1/me/sessions/:id': 404,
   'POST /v1/permissions/:id/statement': 403,
   'POST /v1/pairing': 400,
+  'POST /v1/inbound/:secret/slack': 404,
+  'GET /v1/me/notifications': 403,
+  'PUT /v1/me/notifications': 403,
 };
 
 const shared = await makeScene();
@@ -210,8 +213,19 @@ describe('with a credential of another account', () => {
     const { call } = about(route);
     for (const token of [stranger.account.token, stranger.agent.key]) {
       const answer = await call(scene, token);
-      const { account, agent, permission, entry, spareToken, policy, webhook, delivery } = scene;
-      const things = [account.id, agent.id, permission.id, entry, spareToken, policy, webhook, delivery];
+      const { account, agent, permission, entry, spareToken, policy, webhook, delivery, channel, message } = scene;
+      const things = [
+        account.id,
+        agent.id,
+        permission.id,
+        entry,
+        spareToken,
+        policy,
+        webhook,
+        delivery,
+        channel,
+        message,
+      ];
       for (const secret of [...things, scene.export, scene.report]) {
         expect(answer.text.replaceAll(scene.token, '')).not.toContain(secret);
       }
@@ -230,6 +244,7 @@ async function snapshot({ account }: Scene) {
     '/v1/me/tokens',
     '/v1/policies',
     '/v1/webhooks',
+    '/v1/channels',
     '/v1/audit/export',
     '/v1/audit/reports/compliance',
     '/v1/activity',

@@ -20,18 +20,18 @@ const AGENT_ROUTES = [
   'POST /v1/tokens/use',
   'POST /v1/tokens/revoke',
 ];
-/** Takes no credential. */
-const PAIRING = 'POST /v1/pairing';
+/** Take no credential. */
+const OPEN = ['POST /v1/pairing', 'POST /v1/inbound/:secret/slack'];
 /** Every route that writes with a credential of an account. */
 const writing = new World().routes.filter(
   (route) =>
     /^(POST|PUT|PATCH|DELETE) \/v1\//.test(route) &&
     !route.includes('/v1/admin') &&
-    ![...READING, PAIRING].includes(route),
+    ![...READING, ...OPEN].includes(route),
 );
-/** Without the sessions, which only members have. */
+/** Without sessions and notification settings, which only members have. */
 const userRoutes = writing.filter(
-  (route) => route !== 'POST /v1/permissions' && !route.endsWith('/withdraw') && !route.includes('/sessions'),
+  (route) => route !== 'POST /v1/permissions' && !/(\/withdraw|\/sessions\/:id|\/notifications)$/.test(route),
 );
 
 const database = new FaultyDatabase(env.DB);

@@ -21,6 +21,7 @@ async function makeThree(): Promise<[TestAccount, TestAgent]> {
     await owner.must(201, 'POST', '/v1/members', { email: `member-${i}@example.com`, role: 'auditor' });
     await owner.must(201, 'POST', '/v1/policies', { ...POLICY, name: `Policy ${i}` });
     await owner.must(201, 'POST', '/v1/webhooks', { url: 'https://hooks.example.com/' });
+    await owner.must(201, 'POST', '/v1/channels', { kind: 'email', name: `Channel ${i}` });
   }
   return [owner, agents[0] as TestAgent];
 }
@@ -66,12 +67,13 @@ const LISTS: [Caller, string][] = [
   ['account', '/v1/members'],
   ['account', '/v1/policies'],
   ['account', '/v1/webhooks'],
+  ['account', '/v1/channels'],
 ];
 
 /** Lists that these tests leave out, because their rows need a sign-in, a job or a delivery. */
 const OTHER_LISTS = [
   ...['/v1/me/sessions', '/v1/me/passkeys', '/v1/audit/export', '/v1/audit/reports/compliance'],
-  '/v1/webhooks/{id}/deliveries',
+  ...['/v1/webhooks/{id}/deliveries', '/v1/channels/{id}/deliveries'],
 ];
 
 it('every list of the service is tested here or named as left out', async () => {

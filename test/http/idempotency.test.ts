@@ -12,6 +12,7 @@ import { countRows, dumpTables, emptyTables, saveTables } from '../support/table
 import { type Answer, type Call, TestAccount, TestAgent, World } from '../support/world';
 
 const DAY = 86_400_000;
+const CHANNEL = { kind: 'email', name: 'Mail' };
 const WEBHOOK = { url: 'https://hooks.example.com/' };
 const POLICY = { name: 'Reports', effect: 'approve', actions: ['report.*'], resources: ['*'] };
 
@@ -30,6 +31,8 @@ interface Scene {
   token: string;
   webhook: string;
   delivery: string;
+  channel: string;
+  message: string;
   /** The id of an invited member. */
   member: string;
 }
@@ -41,11 +44,14 @@ async function makeScene(world = new World()): Promise<Scene> {
   const { id } = await agent.request();
   const { body: webhook } = await account.must(201, 'POST', '/v1/webhooks', WEBHOOK);
   const { body: delivery } = await account.must(202, 'POST', `/v1/webhooks/${webhook.id}/test`);
+  const { body: channel } = await account.must(201, 'POST', '/v1/channels', CHANNEL);
+  const { body: message } = await account.must(202, 'POST', `/v1/channels/${channel.id}/test`);
   const { body: member } = await account.must(201, 'POST', '/v1/members', {
     email: 'ada@example.com',
     role: 'auditor',
   });
-  const ids = { pending: id, webhook: webhook.id, delivery: delivery.id, member: member.id };
+  const messages = { channel: channel.id, message: message.id };
+  const ids = { pending: id, webhook: webhook.id, delivery: delivery.id, ...messages, member: member.id };
   return { world, account, agent, token: token.value, ...ids };
 }
 
@@ -116,6 +122,15 @@ const posts: Record<string, (scene: Scene) => { path: string; call: Call }> = {
   }),
   'POST /v1/webhooks/:id/deliveries/:delivery_id/redeliver': ({ account, webhook, delivery }) => ({
     path: `/v1/webhooks/${webhook}/deliveries/${delivery}/redeliver`,
+    call: { token: account.token },
+  }),
+  'POST /v1/channels': ({ account }) => ({ path: '/v1/channels', call: { token: account.token, body: CHANNEL } }),
+  'POST /v1/channels/:id/test': ({ account, channel }) => ({
+    path: `/v1/channels/${channel}/test`,
+    call: { token: account.token },
+  }),
+  'POST /v1/channels/:id/deliveries/:delivery_id/redeliver': ({ account, channel, message }) => ({
+    path: `/v1/channels/${channel}/deliveries/${message}/redeliver`,
     call: { token: account.token },
   }),
   'POST /v1/permissions': ({ agent }) => ({

@@ -22,8 +22,10 @@ async function makeScene(): Promise<Scene> {
 /** A scene for requests that are refused and so change nothing. */
 const shared = await makeScene();
 
-/** Every route that takes a body. */
-const ROUTES = new World().routes.filter((route) => /^(POST|PUT|PATCH) /.test(route));
+/** Takes a form, whose signature it checks first. */
+const OF_SLACK = 'POST /v1/inbound/:secret/slack';
+/** Every route that takes a body of JSON. */
+const ROUTES = new World().routes.filter((route) => /^(POST|PUT|PATCH) /.test(route) && route !== OF_SLACK);
 
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 const MEBIBYTE = 1024 * 1024;
@@ -95,7 +97,9 @@ describe.each(ROUTES)('%s', (route) => {
   });
 
   it('refuses an unknown field', async () => {
-    const { status, body } = await send(shared, { raw: '{"unknown":1}', headers: JSON_TYPE });
+    // The kind of a channel decides which fields it has.
+    const raw = JSON.stringify({ ...(route === 'POST /v1/channels' && { kind: 'email' }), unknown: 1 });
+    const { status, body } = await send(shared, { raw, headers: JSON_TYPE });
     expect([status, body.code]).toEqual([400, 'invalid_request']);
     expect(body.errors).toContainEqual({ path: 'body.unknown', message: expect.any(String) });
   });

@@ -12,6 +12,7 @@ interface Scene {
   /** The id of a pending permission. */
   pending: string;
   webhook: string;
+  channel: string;
 }
 
 interface Endpoint {
@@ -55,6 +56,30 @@ const webhook = {
   agent_ids: {
     good: [null],
     bad: ['x', 1, true, {}, [], ['x'], [null], [1], ['agent_01h455vb4pex5vsknk084sn02q'], Array(101).fill('x')],
+  },
+  is_active: booleanField(),
+};
+
+const ofChannels = ['id', 'user_id', 'inbound_url', 'disabled_reason', 'created_at', 'updated_at', 'url', 'secret'];
+const channel = {
+  name: textField(1, 255),
+  events: {
+    good: [['permission.requested'], ['webhook.disabled', 'permission.expired', 'permission.decided']],
+    bad: [
+      'permission.requested',
+      1,
+      null,
+      {},
+      [],
+      ['x'],
+      ['audit.created'],
+      [null],
+      ['webhook.disabled', 'webhook.disabled'],
+    ],
+  },
+  filter: {
+    good: [null, {}, { actions: ['a.*'] }, { actions: null, agent_ids: null }],
+    bad: ['x', 1, true, [], { actions: [] }, { actions: 'a' }, { agent_ids: [] }, { agent_ids: ['x'] }, { x: 1 }],
   },
   is_active: booleanField(),
 };
@@ -196,6 +221,29 @@ const ENDPOINTS: Record<string, Endpoint> = {
     fields: webhook,
     owned: ofWebhooks,
   },
+  'create channel': {
+    method: 'POST',
+    path: () => '/v1/channels',
+    by: 'account',
+    base: { kind: 'email', name: 'Mail' },
+    fields: { ...channel, name: { ...channel.name, required: true } },
+    owned: ofChannels,
+  },
+  'update channel': {
+    method: 'PUT',
+    path: ({ channel }) => `/v1/channels/${channel}`,
+    by: 'account',
+    base: { name: 'Changed' },
+    fields: channel,
+    owned: [...ofChannels, 'kind'],
+  },
+  'test channel': {
+    method: 'POST',
+    path: ({ channel }) => `/v1/channels/${channel}/test`,
+    by: 'account',
+    fields: {},
+    owned: ['event', 'id', 'payload'],
+  },
   'rotate secret': {
     method: 'POST',
     path: ({ webhook }) => `/v1/webhooks/${webhook}/rotate-secret`,
@@ -286,7 +334,8 @@ async function makeScene(): Promise<Scene> {
   const agent = await account.agent();
   const { id } = await agent.request({ token_ttl: 604_800, max_uses: 1_000 });
   const webhook = await makeWebhook(account);
-  return { world, account, agent, pending: id, webhook: webhook.id };
+  const { body: channel } = await account.must(201, 'POST', '/v1/channels', { kind: 'email', name: 'Mail' });
+  return { world, account, agent, pending: id, webhook: webhook.id, channel: channel.id };
 }
 
 function send(scene: Scene, { method, path, by }: Endpoint, body: Json): Promise<Answer> {

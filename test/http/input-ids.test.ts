@@ -37,6 +37,7 @@ const caller = await account.agent();
 const agent = await other.agent();
 const { id } = await agent.request();
 const webhook = await makeWebhook(other);
+const { body: channel } = await other.must(201, 'POST', '/v1/channels', { kind: 'email', name: 'Mail' });
 const [entry] = await other.log();
 const { body: members } = await other.must(200, 'GET', '/v1/members');
 
@@ -54,10 +55,24 @@ describe.each(ROUTES)('%s', (route) => {
       id,
       entry.id,
       webhook.id,
+      channel.id,
       members.data[0].id,
       ...(operator ? [] : [other.id, other.tokenId]),
     ];
-    const kinds = ['user', 'utok', 'member', 'agent', 'perm', 'token', 'audit', 'webhook', 'dlv', 'USER', 'key'];
+    const kinds = [
+      'user',
+      'utok',
+      'member',
+      'agent',
+      'perm',
+      'token',
+      'audit',
+      'webhook',
+      'chan',
+      'dlv',
+      'USER',
+      'key',
+    ];
     const unknown = kinds.flatMap((kind) => [`${kind}_${SUFFIX}`, `${kind}_${SUFFIX}0`, `${kind}_8${SUFFIX.slice(1)}`]);
     const disguised = kinds.map((kind) => own.replace('agent_', `${kind}0_`));
     const before = await dumpTables(env.DB);

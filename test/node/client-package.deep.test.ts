@@ -175,7 +175,7 @@ function bin(path: string): string {
 function modulesOf(path: string, found = new Set<string>()): Set<string> {
   if (found.has(path)) return found;
   found.add(path);
-  for (const [, imported = ''] of readFileSync(path, 'utf8').matchAll(/(?:from|^import) "(\.[^"]+)"/gm)) {
+  for (const [, imported = ''] of readFileSync(path, 'utf8').matchAll(/(?:from|\bimport) ?"(\.[^"]+)"/g)) {
     modulesOf(join(dirname(path), imported), found);
   }
   return found;

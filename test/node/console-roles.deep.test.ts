@@ -18,7 +18,7 @@ interface Person {
 }
 
 /** What no role but owner and admin may see, and where a form of it is sent. */
-const OF_ADMINS = ['/console/members/new', '/console/policies/new'];
+const OF_ADMINS = ['/console/members/new', '/console/policies/new', '/console/channels/new'];
 
 describe.skipIf(!CHROMIUM)('the work of each role in Chromium', () => {
   let local: LocalConsole;
@@ -91,7 +91,7 @@ describe.skipIf(!CHROMIUM)('the work of each role in Chromium', () => {
       const links = await page
         .locator('main a')
         .evaluateAll((all) => all.map((link) => link.getAttribute('href') ?? ''));
-      for (const address of [...actions, ...links.filter((link) => link.endsWith('/new'))]) found.add(address);
+      for (const address of [...actions, ...links.filter((link) => /\/new(\?|$)/.test(link))]) found.add(address);
     }
     found.delete('/console/sign-out');
     return [...found].sort();
@@ -321,13 +321,16 @@ describe.skipIf(!CHROMIUM)('the work of each role in Chromium', () => {
       await press(page, 'Simulate');
       await page.getByText('No policy applies: it would wait for anybody who may decide.').waitFor();
 
+      expect(await menu(page)).toContain('Channels');
+      expect(await changesOn(page, ['/console/channels'])).toEqual([]);
       await expectForbidden(page, [...OF_ADMINS, '/console/exports', '/console/reports']);
       const codes = await refusals(page, [
         [`/console/permissions/${id}/decide`, { decision: 'approve', votes: '0' }],
         [`/console/permissions/${id}/revoke`, {}],
         ['/console/deny', { id }],
         ['/console/policies/new', { do: 'save' }],
-        ['/console/members', { email: 'x@example.com', role: 'owner' }],
+        ['/console/channels', { kind: 'email', name: 'Mine' }],
+        ['/console/channels', { kind: 'slack', name: 'Mine' }],
         ['/console/audit/export', { format: 'csv' }],
       ]);
       expect(new Set(codes)).toEqual(new Set(['403 insufficient_scope']));
@@ -377,7 +380,13 @@ describe.skipIf(!CHROMIUM)('the work of each role in Chromium', () => {
       await expectParts(page, 'Aldus ordered a report');
       const [agent] = (await call('GET', '/v1/agents')).data;
       const own = ['/console', `/console/permissions/${id}`, '/console/agents', `/console/agents/${agent.id}`];
-      const others = ['/console/policies', '/console/webhooks', '/console/members', `/console/members/${owner.id}`];
+      const others = [
+        '/console/policies',
+        '/console/webhooks',
+        '/console/channels',
+        '/console/members',
+        `/console/members/${owner.id}`,
+      ];
       expect(await changesOn(page, [...own, ...others, '/console/activity'])).toEqual([]);
       expect(await changesOn(page, ['/console/audit', '/console/exports', '/console/reports'])).toEqual([
         ...['/console/audit/export', '/console/exports/new', '/console/reports/new'],
@@ -389,10 +398,72 @@ describe.skipIf(!CHROMIUM)('the work of each role in Chromium', () => {
         ['/console/agents', { name: 'Mine' }],
         [`/console/agents/${agent.id}/switch`, { is_active: 'false' }],
         ['/console/webhooks', { url: 'https://hooks.example.com/' }],
+        ['/console/channels', { kind: 'email', name: 'Mine' }],
+        ['/console/channels', { kind: 'slack', name: 'Mine' }],
         [`/console/members/${owner.id}/status`, { status: 'suspended' }],
       ]);
       expect(new Set(codes)).toEqual(new Set(['403 insufficient_scope']));
       await page.context().close();
+    });
+
+    it('an admin sets up a channel, and each member chooses what reaches them', async () => {
+      const admin = await hire('admin', 'Alan');
+      const page = await open(admin, hasScript);
+      await go(page, '/console/channels/new');
+      await page.getByLabel('Name').fill(`Payments ${hasScript}`);
+      await page.getByLabel('A request expired undecided').uncheck();
+      await page.getByLabel('Actions (optional)').fill('payment.*\nrefund.send');
+      await press(page, 'Create the channel');
+      await heading(page, `Payments ${hasScript}`);
+      const channel = new URL(page.url()).pathname;
+      expect(await call('GET', channel.replace('/console', '/v1'))).toMatchObject({
+        events: ['permission.requested', 'permission.escalated', 'permission.decided', 'webhook.disabled'],
+        filter: { actions: ['payment.*', 'refund.send'], agent_ids: null },
+      });
+      await press(page, 'Switch off');
+      await page.getByRole('button', { name: 'Switch on' }).waitFor();
+      await page.getByRole('link', { name: 'Change', exact: true }).click();
+      await page.getByLabel('Actions (optional)').fill('');
+      await press(page, 'Save the changes');
+      await expectParts(page, 'All actions');
+
+      await go(page, '/console/channels');
+      await page.getByRole('link', { name: 'Tell people in Slack' }).click();
+      await page.getByLabel('Name').fill(`Slack ${hasScript}`);
+      await page.getByLabel('Bot token').fill('xoxb-1-000000000000-abcdef');
+      await page.getByLabel('Signing secret').fill('a1'.repeat(16));
+      await page.getByLabel('Slack channels').fill('C024BE91L\nC0ELSEWHERE');
+      await press(page, 'Create the channel');
+      await heading(page, `Slack ${hasScript}`);
+      const slack = new URL(page.url()).pathname;
+      const { config, inbound_url } = await call('GET', slack.replace('/console', '/v1'));
+      expect(config).toEqual({ channels: [{ id: 'C024BE91L' }, { id: 'C0ELSEWHERE' }] });
+      expect(await text(page, '#inbound-url')).toBe(inbound_url);
+      expect(await page.content()).not.toContain('xoxb-1');
+      await call('DELETE', slack.replace('/console', '/v1'));
+
+      const grace = await hire('approver', 'Grace');
+      await go(page, '/console/me');
+      await page.getByLabel(`Payments ${hasScript}`).uncheck();
+      await page.getByLabel('From', { exact: true }).fill('22:00');
+      await page.getByLabel('Until', { exact: true }).fill('07:00');
+      if (hasScript) expect(await page.getByLabel('Time zone').inputValue()).not.toBe('');
+      await page.getByLabel('Time zone').fill('Europe/Berlin');
+      await page.getByLabel('Delegate').selectOption(grace.id);
+      await page.getByLabel('Last day (optional)').fill('2030-12-31');
+      await press(page, 'Save');
+      await page.waitForURL('**/console/me#notifications');
+      expect(await page.getByLabel('From', { exact: true }).inputValue()).toBe('22:00');
+      expect(await page.getByLabel('Last day (optional)').inputValue()).toBe('2030-12-31');
+      expect(await page.getByLabel(`Payments ${hasScript}`).isChecked()).toBe(false);
+      expect(await page.getByLabel('Delegate').inputValue()).toBe(grace.id);
+
+      await go(page, channel);
+      await page.locator('summary', { hasText: 'Delete the channel' }).click();
+      await press(page, 'Delete the channel');
+      await heading(page, 'Channels');
+      expect((await call('GET', channel.replace('/console', '/v1'))).code).toBe('not_found');
+      for (const one of [page, grace.page]) await one.context().close();
     });
 
     it('an admin invites people, changes roles and suspends, and cannot touch an owner', async () => {

@@ -95,6 +95,12 @@ it('every command of the guide people works, and shows what the guide says', asy
   expectShownLines('people', output);
 });
 
+it('every command of the guide channels works, and shows what the guide says', async () => {
+  const output = await runGuide('channels');
+  expect(output).not.toContain(PROBLEM);
+  expectShownLines('channels', output);
+});
+
 it('every command of the guide MCP works, and shows what the guide says', async () => {
   const output = await runGuide('mcp');
   expect(output).not.toContain(PROBLEM);

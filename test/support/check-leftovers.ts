@@ -1,5 +1,8 @@
 /** Tables with rows that belong to an account, and those with rows that belong to an agent, by number. */
-const OF_ACCOUNTS = ['user_tokens', 'policies', 'activity', 'webhooks', 'webhook_feeds', 'file_outcomes', 'agents'];
+const OF_ACCOUNTS = [
+  ...['user_tokens', 'policies', 'activity', 'webhooks', 'webhook_feeds', 'file_outcomes', 'agents'],
+  ...['held_messages', 'notification_settings'],
+];
 const OF_AGENTS = ['permissions', 'audit_entries', 'agent_statistics'];
 
 const [AGENT, ACCOUNT, WEBHOOK] = [0, 1, 2];
@@ -19,6 +22,7 @@ export async function checkLeftovers(database: D1Database): Promise<string[]> {
     ...OF_ACCOUNTS.map((name): [string, string] => [name, `account not in (${accounts})`]),
     ...OF_AGENTS.map((name): [string, string] => [name, `agent not in (${agents})`]),
     ['permission_contents', '(account, id) not in (select account, id from permissions)'],
+    ['permission_events', '(account, permission) not in (select account, id from permissions)'],
     ['reviews', '(account, id) not in (select account, id from permissions)'],
     ['votes', '(account, permission) not in (select account, id from reviews)'],
     // The count of an account has agent 0. Those of its agents are erased with the agents, which may take longer.

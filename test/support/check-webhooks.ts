@@ -24,6 +24,7 @@ export async function checkWebhooks(database: D1Database, now: number): Promise<
       `select account as subject from webhook_feeds f where due_at is null and (
          exists (select 1 from audit_entries where pos > f.position and pos < (f.account + 1) * ${SPAN})
          or exists (select 1 from file_outcomes where account = f.account)
+         or exists (select 1 from permission_events where account = f.account and is_pending)
        )`,
     ],
     [
@@ -34,12 +35,23 @@ export async function checkWebhooks(database: D1Database, now: number): Promise<
     ],
     [
       'two deliveries of one event',
-      `select webhook || ' of ' || coalesce(pos, payload) as subject from deliveries where original is null
-       group by webhook, event, pos, payload having count(*) > 1`,
+      `select webhook || ' of ' || coalesce(pos, payload, hex(permission)) as subject from deliveries where original is null
+       group by webhook, event, pos, payload, permission, reminder, member, slack_channel having count(*) > 1`,
     ],
     [
       'a delivery without a payload',
-      `select hex(id) as subject from deliveries where (pos is null) = (payload is null) or (pos is null) <> (agent is null)`,
+      `select hex(id) as subject from deliveries
+       where (pos is not null) + (payload is not null) + (permission is not null) <> 1
+         or (pos is null and permission is null) <> (agent is null)`,
+    ],
+    [
+      'a delivery about a permission without the event that it sends',
+      `select hex(d.id) as subject from deliveries d join webhooks w on w.number = d.webhook
+       join permissions p on p.account = w.account and p.id = d.permission
+       where not exists (
+         select 1 from permission_events e
+         where e.account = w.account and e.permission = d.permission and e.event = d.event and payload is not null
+       )`,
     ],
     [
       'a delivery whose status does not follow from its attempts',

@@ -1,6 +1,7 @@
+import { PERMISSION_EVENTS } from '../../src/db/schema';
 import { makeMember, type TestMember } from './members';
 import { addReview } from './reviews';
-import { makeWebhook } from './webhooks';
+import { listDeliveries, makeWebhook, readDelivery, type TestWebhook } from './webhooks';
 import type { Json, TestAccount, TestAgent, World } from './world';
 
 const RANGE = { start_date: '2026-01-01', end_date: '2026-12-31' };
@@ -11,7 +12,9 @@ export interface Life {
   account: TestAccount;
   agents: TestAgent[];
   tokens: string[];
-  webhook: { id: string; host: string; secret: string };
+  webhook: TestWebhook;
+  /** A webhook for events of permissions. */
+  permissionWebhook: TestWebhook;
   download: string;
   unfinished: string;
   further: string;
@@ -23,6 +26,7 @@ export interface Life {
 export async function makeLife(world: World): Promise<Life> {
   const account = await world.account({ plan: 'pro' });
   const webhook = await makeWebhook(account);
+  const permissionWebhook = await makeWebhook(account, { events: PERMISSION_EVENTS });
   const agents = [await account.agent({ name: 'First' }), await account.agent({ name: 'Second' })];
   const tokens: string[] = [];
   for (const agent of agents) {
@@ -54,7 +58,7 @@ export async function makeLife(world: World): Promise<Life> {
   await agents[0]?.request();
   const { body: unfinished } = await account.must(202, 'POST', '/v1/audit/export', RANGE);
   return {
-    ...{ world, account, agents, tokens, webhook, further, member },
+    ...{ world, account, agents, tokens, webhook, permissionWebhook, further, member },
     download,
     unfinished: unfinished.export_id,
   };
@@ -73,6 +77,7 @@ export async function readEverything({
   account,
   agents,
   webhook,
+  permissionWebhook,
   world,
   download,
 }: Life): Promise<Record<string, Json>> {
@@ -86,6 +91,7 @@ export async function readEverything({
     '/v1/activity?limit=100',
     '/v1/webhooks',
     `/v1/webhooks/${webhook.id}/deliveries?limit=100`,
+    `/v1/webhooks/${permissionWebhook.id}/deliveries?limit=100`,
     '/v1/audit/checkpoint',
     ...agents.flatMap(({ id }) => [`/v1/agents/${id}`, `/v1/agents/${id}/stats?period=7d`]),
   ];
@@ -93,6 +99,9 @@ export async function readEverything({
   for (const path of paths) {
     const { text } = await account.must(200, 'GET', path);
     read[path] = text.replaceAll(/"last_(activity|used)_at":("[^"]*"|null)/g, '');
+  }
+  for (const { id } of await listDeliveries(account, permissionWebhook)) {
+    read[id] = JSON.stringify(await readDelivery(account, permissionWebhook, id));
   }
   for (const { id } of await account.log()) {
     read[id] = (await account.must(200, 'GET', `/v1/audit/${id}`)).text;

@@ -26,6 +26,7 @@ export function aim(route: string, scene: Scene) {
     [/^\/v1\/downloads/, scene.download],
     [/^\/v1\/policies/, scene.policy],
     [/^\/v1\/webhooks/, scene.webhook],
+    [/^\/v1\/channels/, scene.channel],
   ];
   const id = ids.find(([start]) => start.test(pattern))?.[1] ?? '';
   const needed = NEEDED_QUERIES[pattern] ? `?${NEEDED_QUERIES[pattern]}` : '';
@@ -33,6 +34,7 @@ export function aim(route: string, scene: Scene) {
     'POST /v1/admin/users': { email: 'new@example.com' },
     'PATCH /v1/admin/users/:id': { name: 'Changed' },
     'POST /v1/admin/users/:id/owner': { email: 'second@example.com' },
+    'PUT /v1/me/notifications': { events: ['permission.requested'] },
     'POST /v1/members': { email: 'new@example.com', role: 'approver' },
     'PUT /v1/members/:id': { name: 'Changed' },
     'PUT /v1/admin/users/:id/log/restoration': { shard: '00', restored_to: '2026-01-01T00:00:00Z' },
@@ -45,6 +47,8 @@ export function aim(route: string, scene: Scene) {
     'POST /v1/audit/reports/compliance': REPORT,
     'POST /v1/webhooks': { url: 'https://hooks.example.com/' },
     'PUT /v1/webhooks/:id': { description: 'Changed' },
+    'POST /v1/channels': CHANNEL,
+    'PUT /v1/channels/:id': { name: 'Changed' },
     'POST /v1/policies': POLICY,
     'PUT /v1/policies/:id': { name: 'Changed' },
     'POST /v1/policies/replay': { policy: POLICY },
@@ -57,12 +61,13 @@ export function aim(route: string, scene: Scene) {
     .replace('/docs/guides/:name', '/docs/guides/api')
     .replace('/docs/:version/:file', FILE)
     .replace(':id', id)
-    .replace(':delivery_id', scene.delivery);
+    .replace(':delivery_id', pattern.startsWith('/v1/channels') ? scene.message : scene.delivery);
   return { method, path: path + needed, ...(bodies[route] !== undefined && { body: bodies[route] }) };
 }
 
 const EXPORT = { start_date: '2026-01-01', end_date: '2026-12-31' };
 const REPORT = { report_type: 'gdpr', period: { start: '2026-01-01', end: '2026-01-31' }, format: 'json' };
+const CHANNEL = { kind: 'email', name: 'Mail to reviewers' };
 const POLICY = { name: 'Reports', effect: 'approve', actions: ['report.*'], resources: ['*'] };
 
 export type Scene = Awaited<ReturnType<typeof makeScene>>;
@@ -82,6 +87,8 @@ export async function makeScene(world = new World()) {
   const { body: finished } = await account.must(200, 'GET', `/v1/audit/export/${exported.export_id}`);
   const webhook = await makeWebhook(account);
   const { body: delivery } = await account.must(202, 'POST', `/v1/webhooks/${webhook.id}/test`);
+  const { body: channel } = await account.must(201, 'POST', '/v1/channels', CHANNEL);
+  const { body: message } = await account.must(202, 'POST', `/v1/channels/${channel.id}/test`);
   const { body: member } = await account.must(201, 'POST', '/v1/members', {
     email: 'ada@example.com',
     role: 'auditor',
@@ -101,6 +108,8 @@ export async function makeScene(world = new World()) {
     policy: policy.id,
     webhook: webhook.id,
     delivery: delivery.id,
+    channel: channel.id,
+    message: message.id,
     export: finished.export_id,
     report: reported.report_id,
     /** The last segment of the download path, with its query. */

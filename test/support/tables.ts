@@ -31,7 +31,7 @@ export async function emptyTables(database: D1Database): Promise<void> {
 }
 
 /** Tables that triggers of `permissions` change. */
-const TRIGGERED = ['pending_permissions', 'permission_contents', 'reviews', 'votes'];
+const TRIGGERED = ['pending_permissions', 'permission_contents', 'permission_events', 'reviews', 'votes'];
 
 /** Saves all rows of a database; returns a function that restores them. */
 export async function saveTables(database: D1Database): Promise<() => Promise<void>> {

@@ -207,8 +207,8 @@ it('a slow webhook stays slow if nothing could be sent', async () => {
   world.internet.on(webhook.host, answers(200));
   await world.deliver();
   expect((await listDeliveries(account, webhook)).map(({ last_error }) => last_error)).toEqual([
-    'The audit entry is no longer kept.',
-    'The audit entry is no longer kept.',
+    'The audit entry or the permission is no longer kept.',
+    'The audit entry or the permission is no longer kept.',
   ]);
   expect(await env.DB.prepare('select is_slow from webhooks order by number desc limit 1').first('is_slow')).toBe(1);
 });

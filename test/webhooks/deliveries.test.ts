@@ -636,8 +636,10 @@ it('no delivery of a deleted account is sent, and the sweep erases everything of
     await world.deliver();
   }
   await env.DB.prepare(
-    `insert into deliveries select webhook, randomblob(16), original, generation, event, pos, agent, payload, status, attempts,
-       due_at, last_status_code, last_error, duration, failures, created_at, completed_at
+    `insert into deliveries (webhook, id, original, generation, event, pos, agent, payload, status, attempts, due_at,
+       last_status_code, last_error, duration, failures, created_at, completed_at)
+     select webhook, randomblob(16), original, generation, event, pos, agent, payload, status, attempts, due_at,
+       last_status_code, last_error, duration, failures, created_at, completed_at
      from deliveries, (with recursive n(i) as (select 1 union all select i + 1 from n where i < 300) select i from n)
      where webhook = (select max(number) from webhooks)`,
   ).run();
@@ -690,8 +692,10 @@ it('deliveries are erased after 30 days', async () => {
   await agent.request();
   await world.deliver();
   await env.DB.prepare(
-    `insert into deliveries select webhook, unhex(substr(hex(id), 1, 12) || hex(randomblob(10))), original, generation, event, pos, agent, payload,
-       status, attempts, due_at, last_status_code, last_error, duration, failures, created_at, completed_at
+    `insert into deliveries (webhook, id, original, generation, event, pos, agent, payload, status, attempts, due_at,
+       last_status_code, last_error, duration, failures, created_at, completed_at)
+     select webhook, unhex(substr(hex(id), 1, 12) || hex(randomblob(10))), original, generation, event, pos, agent,
+       payload, status, attempts, due_at, last_status_code, last_error, duration, failures, created_at, completed_at
      from deliveries, (with recursive n(i) as (select 1 union all select i + 1 from n where i < 1200) select i from n)
      where webhook >= (select max(number) - 1 from webhooks)`,
   ).run();

@@ -28,7 +28,9 @@ async function makeHistory(parts: History) {
     const time = world.now + states.length;
     await env.DB.prepare(
       `with recursive n(value) as (select 0 union all select value + 1 from n where value < ?1 - 1)
-       insert into deliveries select number, unhex(printf('%012x', ?2 + value) || hex(randomblob(10))), null,
+       insert into deliveries (webhook, id, original, generation, event, pos, agent, payload, status, attempts, due_at,
+         last_status_code, last_error, duration, failures, created_at, completed_at)
+       select number, unhex(printf('%012x', ?2 + value) || hex(randomblob(10))), null,
          iif(?3 = 'canceled', -1, generation), 5, null, null, '{"n":' || value || '}', ?4, ?5,
          iif(?4 = 0, iif(?5 = 0, ?2 + value, ?2 + ?6 - value), null), null, null, null, null, ?2 + value, null
        from n cross join webhooks where number = (select max(number) from webhooks)`,

@@ -1,6 +1,6 @@
 import { and, eq, isNull, type SQL, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
-import { members, passkeys } from '../../db/schema';
+import { members, notificationSettings, passkeys } from '../../db/schema';
 import { userAccess } from '../../http/access';
 import { userActivity } from '../../http/activity';
 import type { AccountRef, UserContext } from '../../http/context';
@@ -51,7 +51,8 @@ export async function removeMember(context: UserContext, { member }: { member: M
 }
 
 /**
- * Makes the statements that remove a member for good and revoke the member's tokens, sessions and passkeys.
+ * Makes the statements that remove a member for good, revoke the member's tokens, sessions and passkeys, and delete the
+ * member's notification settings.
  * @param found the condition that finds the member
  * @param status the new status; SQL that yields NULL aborts the transaction
  */
@@ -75,6 +76,9 @@ export function removeMemberStatements(
       .update(passkeys)
       .set({ removedAt: now })
       .where(and(eq(passkeys.account, account.number), eq(passkeys.member, id), isNull(passkeys.removedAt))),
+    write
+      .delete(notificationSettings)
+      .where(and(eq(notificationSettings.account, account.number), eq(notificationSettings.member, id))),
   ] as const;
 }
 

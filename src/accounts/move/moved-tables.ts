@@ -14,14 +14,18 @@ import {
   FILE_STATUSES,
   fileOutcomes,
   files,
+  heldMessages,
   MOVED_NUMBERS,
   members,
+  notificationSettings,
   passkeys,
   permissionContents,
+  permissionEvents,
   permissions,
   policies,
   reviews,
   sessions,
+  slackLinks,
   storedAnswers,
   trees,
   usedChallenges,
@@ -84,6 +88,7 @@ const agent = { agent: 'agent' } as const;
  */
 export const TRACKED_TABLES: readonly MovedTable[] = [
   { table: members, ownRows: ownAccount, key: ['id'], copyAs: account },
+  { table: notificationSettings, ownRows: ownAccount, key: ['member'], copyAs: account },
   { table: passkeys, ownRows: ownAccount, key: ['id'], copyAs: account },
   { table: sessions, ownRows: ownAccount, key: ['id'], copyAs: account },
   { table: usedChallenges, ownRows: ownAccount, key: ['challenge'], copyAs: account },
@@ -93,6 +98,7 @@ export const TRACKED_TABLES: readonly MovedTable[] = [
   { table: permissions, ownRows: ownAccount, key: ['id'], copyAs: { ...account, ...agent } },
   { table: permissionContents, ownRows: ownAccount, key: ['id'], copyAs: account },
   { table: reviews, ownRows: ownAccount, key: ['id'], copyAs: account },
+  { table: permissionEvents, ownRows: ownAccount, key: ['permission', 'event'], copyAs: account },
   { table: votes, ownRows: ownAccount, key: ['permission', 'ordinal'], copyAs: account },
   { table: policies, ownRows: ownAccount, key: ['id'], copyAs: account },
   {
@@ -147,6 +153,18 @@ export const LAST_TABLES: readonly MovedTable[] = [
     ownRows: ownAccount,
     key: ['id'],
     copyAs: { ...account, number: 'webhook', starts_after: 'position' },
+  },
+  {
+    table: heldMessages,
+    ownRows: ownAccount,
+    key: ['webhook', 'member', 'permission', 'event', 'reminder'],
+    copyAs: { ...account, webhook: 'webhook' },
+  },
+  {
+    table: slackLinks,
+    ownRows: ownAccount,
+    key: ['webhook', 'team', 'slack_user'],
+    copyAs: { ...account, webhook: 'webhook' },
   },
   { table: webhookFeeds, ownRows: ownAccount, key: ['account'], copyAs: { ...account, position: 'position' } },
   {

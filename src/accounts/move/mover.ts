@@ -21,6 +21,7 @@ import {
   sessions,
   trees,
   userTokens,
+  webhooks,
 } from '../../db/schema';
 import { SliceSize } from '../../db/slice-size';
 import { logFailure } from '../../lib/log';
@@ -313,7 +314,9 @@ export class Mover {
         where agent in (select number from ${agents} where account = ${account})
         union all select hash, ${idOf} from ${sessions} where account = ${account}
         union all select invitation_hash, ${idOf} from ${members}
-        where account = ${account} and invitation_hash is not null`),
+        where account = ${account} and invitation_hash is not null
+        union all select inbound_hash, ${idOf} from ${webhooks}
+        where account = ${account} and inbound_hash is not null`),
       ...this.redirectPeople(this.source, departure),
       ...deleteAccountRows(this.source.database, account),
       updateMove(this.source.database, departure, { hasLeft: true }),

@@ -4,7 +4,7 @@ import { startKeys } from './keys';
 import { pauseLiveParts, watchConnection } from './live';
 import { startPasskeys } from './passkeys';
 import { submitOnce } from './submit-once';
-import { localizeTimes } from './times';
+import { fillInTimeZone, localizeTimes } from './times';
 import { startVerify } from './verify-button';
 
 localizeTimes(document);
@@ -17,6 +17,7 @@ document.addEventListener('htmx:after:swap', () => {
 });
 // What works only with the script.
 for (const element of document.querySelectorAll<HTMLElement>('[data-with-script]')) element.hidden = false;
+fillInTimeZone(document);
 startPasskeys();
 submitOnce(window);
 startKeys();

@@ -25,3 +25,11 @@ function textOf(time: HTMLTimeElement, at: Date): string {
 function format({ dataset }: HTMLTimeElement, at: Date): string {
   return at.toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'seconds' in dataset ? 'medium' : 'short' });
 }
+
+/** Fills in the reader's time zone where a field for one is empty. */
+export function fillInTimeZone(root: ParentNode): void {
+  const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
+  for (const field of root.querySelectorAll<HTMLInputElement>('input[data-time-zone]')) {
+    if (field.value === '') field.value = timeZone;
+  }
+}

@@ -94,7 +94,13 @@ const CHOSEN_ID = /^[a-z]+_[0-9a-z]{26}$/;
 /** The most fields that the page keeps: forms that people fill in have fewer. */
 const MAX_KEPT_FIELDS = 200;
 
-/** The form that was refused because the session had ended or changed; null for any other request. */
+/** Fields whose content no page shows. */
+const SECRET_FIELDS = ['bot_token', 'signing_secret'];
+
+/**
+ * The form that was refused because the session had ended or changed; null for any other request, and for a form with a
+ * secret, which has to be typed again.
+ */
 async function readKept(c: HonoContext<AppEnv>, { code }: ProblemDocument): Promise<Kept | null> {
   const isForm = c.req.header('Content-Type')?.startsWith('application/x-www-form-urlencoded');
   const isOwn = c.req.header('Origin') === c.var.config.publicUrl;
@@ -105,6 +111,7 @@ async function readKept(c: HonoContext<AppEnv>, { code }: ProblemDocument): Prom
     [value].flat().map((one): [string, string] => [name, String(one).replaceAll('\r\n', '\n')]),
   );
   if (fields.length > MAX_KEPT_FIELDS) return null;
+  if (fields.some(([name, value]) => SECRET_FIELDS.includes(name) && value !== '')) return null;
   const sender = typeof mark === 'string' ? mark : '';
   const { signedIn } = (c as unknown as ConsoleContext).var;
   const isForeign =

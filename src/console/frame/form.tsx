@@ -1,6 +1,7 @@
 import type * as z from 'zod';
 import { type FieldError, invalidRequest, PROBLEMS, Problem } from '../../errors';
 import type { Page } from '../../http/page';
+import { equalJson, type Json } from '../../lib/json';
 import { toOneLine } from '../parts/inline';
 import type { ConsoleContext } from '../session/access';
 
@@ -112,6 +113,16 @@ export function refusalOf(error: unknown, form?: Form): Refusal {
 /** A hidden field with the state that a form shows, so that {@link requireUnchanged} notices a later change. */
 export function ShownState({ updatedAt }: { updatedAt: string }) {
   return <input type="hidden" name="updated_at" value={updatedAt} />;
+}
+
+/** The fields that differ, as they are after a change. The order of a list has no meaning: check boxes have none. */
+export function changedFields<F extends Record<string, Json>>(before: F, after: F): Partial<F> {
+  const isChanged = ([name, value]: [string, Json]) => !equalJson(sorted(value), sorted(before[name] ?? null));
+  return Object.fromEntries(Object.entries<Json>(after).filter(isChanged)) as Partial<F>;
+}
+
+function sorted(value: Json): Json {
+  return Array.isArray(value) ? value.toSorted() : value;
 }
 
 /**

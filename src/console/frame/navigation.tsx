@@ -21,6 +21,7 @@ const GROUPS: Section[][] = [
   ],
   [
     { path: '/console/webhooks', name: 'Webhooks', scope: 'webhooks:read' },
+    { path: '/console/channels', name: 'Channels', scope: 'channels:read' },
     { path: '/console/members', name: 'Members', scope: 'account:read' },
     { path: '/console/activity', name: 'Activity', scope: 'audit:read' },
   ],

@@ -4,19 +4,31 @@ import { MAX_PASSKEYS } from '../../accounts/passkeys/passkey';
 import { listSessions } from '../../accounts/sessions/list';
 import { listUserTokens } from '../../accounts/tokens/list';
 import type { UserToken } from '../../accounts/tokens/user-token';
+import { listSlackLinks } from '../../channels/slack/links';
 import { sendPage } from '../frame/page';
 import { ROLE_SUMMARIES } from '../members/roles';
 import { Facts, PlainList, Section } from '../parts/blocks';
 import { Code, Time, Written } from '../parts/inline';
-import type { ConsoleContext, SignedIn } from '../session/access';
+import type { PreloadedContext, SignedIn, SignedInRequest } from '../session/access';
 import { providerName } from '../sign-in/oidc/button';
+import { SlackUsers } from '../slack/links';
 import { isFresh } from './fresh-sign-in';
+import {
+  changeNotifications,
+  loadNotifications,
+  Notifications,
+  type notificationsInForm,
+  type RefusedNotifications,
+} from './notifications';
 import { Passkeys } from './passkeys';
 import { Sessions } from './sessions';
 import { Tokens } from './tokens';
 
-/** Shows who is signed in, with all ways of the caller to get access: passkeys, identity provider, sessions and tokens. */
-export async function showMe(c: ConsoleContext): Promise<Response> {
+/**
+ * Shows who is signed in, with all ways of the caller to get access, and what reaches them.
+ * @param refused why the change in this request was refused
+ */
+export async function showMe(c: SignedInRequest, refused?: RefusedNotifications): Promise<Response> {
   const { context, session } = c.var.signedIn;
   const { principal } = context;
   if (!principal.scopes.includes('account:read')) {
@@ -24,11 +36,14 @@ export async function showMe(c: ConsoleContext): Promise<Response> {
     return sendPage(c, { title: 'My sign-in', isNarrow: true, children });
   }
   const { config } = context;
-  const [me, passkeys, sessions, tokens] = await Promise.all([
+  const { member } = principal;
+  const [me, passkeys, sessions, tokens, notifications, links] = await Promise.all([
     getOwnAccount(context),
     listPasskeys(context, { limit: MAX_PASSKEYS }),
     listSessions(context, { limit: 100 }),
     listUserTokens(context, { limit: 100 }),
+    loadNotifications(context),
+    member ? listSlackLinks(context, { member }) : [],
   ]);
   const provider = config.oidc?.client && me.member?.sign_in.includes('oidc') ? providerName(config.oidc) : null;
   const children = (
@@ -52,11 +67,19 @@ export async function showMe(c: ConsoleContext): Promise<Response> {
           <p>You can sign in with {provider}.</p>
         </Section>
       )}
+      {notifications && <Notifications {...notifications} refused={refused} />}
+      <SlackUsers links={links} />
       <Sessions sessions={sessions.data} currentId={session.id} />
       <Tokens tokens={tokens.data} principal={principal} />
     </>
   );
-  return sendPage(c, { title: 'My sign-in', isNarrow: true, children });
+  return sendPage(c, { title: 'My sign-in', isNarrow: true, status: refused?.refusal.status, children });
+}
+
+/** Changes what reaches the member. If that is refused, shows the page again and why. */
+export async function saveNotifications(c: PreloadedContext<typeof notificationsInForm>): Promise<Response> {
+  const refused = await changeNotifications(c);
+  return refused ? showMe(c, refused) : c.redirect('/console/me#notifications', 303);
 }
 
 function Who({ me }: { me: OwnAccount }) {

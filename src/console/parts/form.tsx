@@ -132,7 +132,7 @@ export function FieldGroup({ legend, path, faultText, class: className, children
 
 type TextFieldProps = LabelledProps & {
   value?: string | undefined;
-  type?: 'text' | 'email' | 'url' | 'number' | 'date' | 'datetime-local' | 'password';
+  type?: 'text' | 'email' | 'url' | 'number' | 'date' | 'time' | 'datetime-local' | 'password';
   required?: boolean;
   maxlength?: number;
   min?: number;
@@ -141,14 +141,26 @@ type TextFieldProps = LabelledProps & {
   placeholder?: string;
   autocomplete?: string;
   list?: string;
+  /** Whether the script fills in the reader's time zone while the field is empty. */
+  isTimeZone?: boolean;
 };
 
 /** A field of one line. */
-export function TextField({ label, name, hint, path = name, type = 'text', value, ...input }: TextFieldProps) {
+export function TextField({
+  label,
+  name,
+  hint,
+  path = name,
+  type = 'text',
+  value,
+  isTimeZone = false,
+  ...input
+}: TextFieldProps) {
   const shown = useTyped(name, value);
+  const mark = isTimeZone ? { 'data-time-zone': '' } : {};
   return (
     <Field {...{ label, name, hint, path }}>
-      {(attributes) => <input {...attributes} {...input} type={type} value={shown} />}
+      {(attributes) => <input {...attributes} {...input} {...mark} type={type} value={shown} />}
     </Field>
   );
 }

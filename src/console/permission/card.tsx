@@ -1,5 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { listAuditEntries } from '../../audit/list';
+import { listNotifications } from '../../channels/notifications';
 import { loadNonNull, type Reader } from '../../db/database';
 import { actorOf } from '../../http/activity';
 import type { RequestContext } from '../../http/context';
@@ -29,6 +30,7 @@ import { PolicyWeighing } from './policy-weighing';
 import { hasMoreThanTitle, PreviewCard } from './preview';
 import { SimilarRequests } from './similar-requests';
 import { Story } from './story';
+import { NobodyTold, WhoWasTold } from './told';
 import { Votes } from './votes';
 
 /** The preload of a decision card: the permission in the path, how the member stands to its review, and their passkeys. */
@@ -82,12 +84,13 @@ export async function sendCard(
   const account = sql<number>`${principal.account.number}`;
   const isPending = permission.status === 'pending';
   const maySeePolicies = principal.scopes.includes('policies:read');
-  const [names, similar, story, next, [policies]] = await Promise.all([
+  const [names, similar, story, notifications, next, [policies]] = await Promise.all([
     loadNames(context, ['people', 'agents', 'policies']),
     listPermissions(context, { agent_id, action, limit: SIMILAR + 1 }),
     principal.scopes.includes('audit:read')
       ? listAuditEntries(context, { permission_id: row.id, order: 'asc', limit: STORY })
       : { data: [] },
+    listNotifications(context, { id: row.id }),
     isPending ? { data: [] } : listWaiting(context, { limit: 1 }),
     maySeePolicies
       ? context.reader.load([selectActivePolicies(context.reader, account, sql`${idBytes(row.agentId)}`, MAX_POLICIES)])
@@ -138,6 +141,7 @@ export async function sendCard(
             </span>
           </p>
         </div>
+        {isPending && <NobodyTold notifications={notifications.data} votes={permission.review?.votes ?? []} />}
         <div class="decision">
           <div class="about">
             {permission.reason && (
@@ -186,6 +190,7 @@ export async function sendCard(
                 policies={policies}
               />
             )}
+            <WhoWasTold notifications={notifications.data} />
           </div>
         </div>
         <SimilarRequests permissions={similar.data.filter(({ id }) => id !== row.id).slice(0, SIMILAR)} />

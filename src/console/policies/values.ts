@@ -4,6 +4,7 @@ import { PolicyCreation } from '../../permissions/policies/create';
 import type { Policy } from '../../permissions/policies/policy';
 import { type Form, readNumber, validate } from '../frame/form';
 import { type ConditionRow, conditionRows, parseJson, readConditions } from './conditions';
+import { readPatterns, writePatterns } from './patterns';
 
 /** People as the form names them. */
 export interface PeopleValues {
@@ -138,22 +139,4 @@ function peopleInput({ members, roles }: PeopleValues) {
 /** A field that may stay empty. */
 function numberOrNull(text: string): number | string | null {
   return text.trim() === '' ? null : readNumber(text);
-}
-
-/** Patterns as lines of text. One that a line cannot hold as it is, is written in quotes, as JSON. */
-export function writePatterns(patterns: string[]): string {
-  return patterns.map((pattern) => (readLine(pattern) === pattern ? pattern : JSON.stringify(pattern))).join('\n');
-}
-
-/** The patterns of a text with one a line. Empty lines do not count. */
-export function readPatterns(text: string): string[] {
-  return text.split(/\r\n|\r|\n/).flatMap((line) => readLine(line) ?? []);
-}
-
-/** The pattern of a line; null if it is empty. */
-function readLine(line: string): string | null {
-  const text = line.replace(/[\r\n]/g, '').trim();
-  if (text === '') return null;
-  const quoted = text.startsWith('"') ? parseJson(text) : undefined;
-  return typeof quoted === 'string' ? quoted : text;
 }

@@ -1,11 +1,11 @@
 import type { SQL } from 'drizzle-orm';
 import type { Reader } from '../../db/database';
 import type { RequestContext } from '../../http/context';
-import { equalJson, type Json } from '../../lib/json';
 import { createWebhook, WebhookCreation } from '../../webhooks/create';
 import { updateWebhook, WebhookUpdate } from '../../webhooks/update';
-import { presentWebhook, requireLoaded, selectAgents, type Webhook, webhookOfPath } from '../../webhooks/webhook';
+import { presentWebhook, requireLoaded, type Webhook, webhookOfPath } from '../../webhooks/webhook';
 import {
+  changedFields,
   type Refusal,
   readForm,
   refusalOf,
@@ -14,18 +14,13 @@ import {
   ShownState,
   validate,
 } from '../frame/form';
-import { agentsOf, loadNames } from '../frame/names';
+import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
-import { CheckBox, FieldGroup, Form, Submit, TextField } from '../parts/form';
-import { Named } from '../parts/inline';
+import { Form, Submit, TextField } from '../parts/form';
+import { AgentFields, agentsInForm, EventFields } from '../receivers/fields';
 import type { ConsoleContext, PreloadedContext, SignedInRequest } from '../session/access';
 import { EVENTS } from './events';
 import { sendSecret } from './secret';
-
-/** The preload of the form's agents, without those that the account does not have. */
-export async function agentsInForm(c: RequestContext, reader: Reader, account: SQL<number>) {
-  return { agents: selectAgents(reader, account, (await readForm(c)).list('agent_ids')) };
-}
 
 /** Shows the form that creates a webhook. */
 export function showNewWebhook(c: ConsoleContext): Promise<Response> {
@@ -67,7 +62,7 @@ export async function editWebhook(c: PreloadedContext<typeof webhookInForm>): Pr
   const form = await readForm(c);
   const fields = readWebhookFields(form);
   try {
-    const changed = changedFields(fieldsOf(webhook), fields);
+    const changed = changedFields(inputOf(fieldsOf(webhook)), inputOf(fields));
     if (Object.keys(changed).length > 0) {
       requireUnchanged('webhook', form, webhook.updated_at, inWords(webhook), changed);
       const input = validate(WebhookUpdate(), changed);
@@ -87,17 +82,6 @@ function inWords({ url, description, events, agent_ids: agents }: Webhook) {
     events: events.join(', '),
     agent_ids: agents === null ? 'all agents' : `limited to ${agents.length} of the agents`,
   };
-}
-
-function changedFields(before: WebhookFields, after: WebhookFields) {
-  const old: Record<string, Json> = inputOf({ ...before });
-  const isChanged = ([name, value]: [string, Json]) => !equalJson(sorted(value), sorted(old[name] ?? null));
-  return Object.fromEntries(Object.entries<Json>(inputOf(after)).filter(isChanged));
-}
-
-/** Sorts a list, because the order of the boxes of a form has no meaning. */
-function sorted(value: Json): Json {
-  return Array.isArray(value) ? value.toSorted() : value;
 }
 
 /** What the form of a webhook says. */
@@ -136,7 +120,6 @@ export async function sendWebhookFormPage(
   refusal?: Refusal,
 ): Promise<Response> {
   const names = await loadNames(c.var.signedIn.context, ['agents']);
-  const agents = new Set([...agentsOf(names).map(([id]) => id), ...agent_ids]);
   const path = `/console/webhooks${webhook ? `/${webhook.id}` : ''}`;
   return sendPage(c, {
     title: webhook ? 'Change the webhook' : 'Create a webhook',
@@ -163,33 +146,16 @@ export async function sendWebhookFormPage(
           maxlength={2_000}
           hint="What it is for, so that others know."
         />
-        <FieldGroup
-          legend="Events"
-          path="events"
-          faultText={events.length === 0 ? 'Check at least one event.' : undefined}
-        >
-          {EVENTS.map(([event, meaning]) => (
-            <CheckBox
-              name="events"
-              value={event}
-              checked={events.includes(event)}
-              label={[meaning, ' ', <small class="line">{event}</small>]}
-            />
-          ))}
-        </FieldGroup>
-        {agents.size > 0 && (
-          <FieldGroup legend="Agents" path="agent_ids">
-            <p class="hint">
-              Limits the messages about agents (<code>audit.created</code>) to those that are checked. If none is
-              checked, all agents count.
-            </p>
-            <div class="choices">
-              {[...agents].map((id) => (
-                <CheckBox name="agent_ids" value={id} checked={agent_ids.includes(id)} label={<Named id={id} />} />
-              ))}
-            </div>
-          </FieldGroup>
-        )}
+        <EventFields known={EVENTS} events={events} />
+        <AgentFields
+          path="agent_ids"
+          agentIds={agent_ids}
+          hint={[
+            'Limits the messages about agents (',
+            <code>audit.created</code>,
+            ' and permissions) to those that are checked. If none is checked, all agents count.',
+          ]}
+        />
         <Submit label={webhook ? 'Save the changes' : 'Create the webhook'} cancel={path} />
       </Form>
     ),

@@ -6,17 +6,18 @@ import { rotateSecret } from '../../webhooks/rotate-secret';
 import { testWebhook } from '../../webhooks/send-test';
 import { updateWebhook } from '../../webhooks/update';
 import { presentWebhook, requireLoaded, type Webhook, type webhookOfPath } from '../../webhooks/webhook';
-import { type Refusal, readForm, refusalOf, requireUnchangedToActivate } from '../frame/form';
+import { type Refusal, refusalOf } from '../frame/form';
 import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
-import { Facts, LinkButton, PAGE_SIZE, PlainList } from '../parts/blocks';
-import { Action, Alert, Form, Submit } from '../parts/form';
+import { Facts, PAGE_SIZE, PlainList } from '../parts/blocks';
+import { Alert, Form, Submit } from '../parts/form';
 import { Named, Time, Written, WrittenText } from '../parts/inline';
+import { DeleteBox, ReceiverActions, ReceiverState, readSwitch } from '../receivers/changes';
+import { Deliveries } from '../receivers/deliveries';
+import { eventsText } from '../receivers/fields';
 import type { ConsoleContext, PreloadedContext } from '../session/access';
-import { Deliveries } from './deliveries';
-import { eventsText } from './events';
+import { EVENTS } from './events';
 import { HowToVerify, sendSecret } from './secret';
-import { WebhookState } from './webhooks';
 
 export type WebhookContext = PreloadedContext<typeof webhookOfPath>;
 
@@ -34,7 +35,8 @@ export async function showWebhook(c: WebhookContext, refusal?: Refusal): Promise
   ]);
   const webhook = presentWebhook(row);
   const mayWrite = context.principal.scopes.includes('webhooks:write');
-  const address = new URL(`/console/webhooks/${webhook.id}${new URL(c.req.url).search}`, c.req.url);
+  const path = `/console/webhooks/${webhook.id}`;
+  const address = new URL(path + new URL(c.req.url).search, c.req.url);
   return sendPage(c, {
     title: webhook.url,
     names,
@@ -44,7 +46,7 @@ export async function showWebhook(c: WebhookContext, refusal?: Refusal): Promise
       <>
         {refusal && <Alert>{refusal.detail}</Alert>}
         <p class="actions">
-          <WebhookState webhook={webhook} />
+          <ReceiverState {...webhook} />
         </p>
         {webhook.disabled_reason && (
           <p class="notice bad">
@@ -55,7 +57,11 @@ export async function showWebhook(c: WebhookContext, refusal?: Refusal): Promise
         {webhook.description && <WrittenText text={webhook.description} label="Description" />}
         <AboutWebhook webhook={webhook} />
         {mayWrite && <Changes webhook={webhook} />}
-        <Deliveries webhook={webhook} page={deliveries} status={status} address={address} />
+        <Deliveries
+          {...{ path, status, address }}
+          page={deliveries}
+          advice={webhook.is_active && 'Send a test to see whether your receiver answers.'}
+        />
         <HowToVerify />
       </>
     ),
@@ -67,7 +73,7 @@ function AboutWebhook({ webhook }: { webhook: Webhook }) {
   return (
     <Facts
       facts={[
-        ['Events', eventsText(events)],
+        ['Events', eventsText(EVENTS, events)],
         ['Agents', agent_ids === null ? 'All agents' : <PlainList items={agent_ids.map((id) => <Named id={id} />)} />],
         ['Created', <Time at={created_at} />],
         ['Changed', <Time at={updated_at} />],
@@ -81,16 +87,7 @@ function Changes({ webhook: { id, is_active, updated_at } }: { webhook: Webhook 
   const path = `/console/webhooks/${id}`;
   return (
     <>
-      <div class="actions">
-        {is_active && <Action action={`${path}/test`} label="Send a test" />}
-        <LinkButton href={`${path}/edit`} label="Change" kind="quiet small" />
-        <Action
-          action={`${path}/switch`}
-          label={is_active ? 'Switch off' : 'Switch on'}
-          fields={{ is_active: String(!is_active), updated_at }}
-        />
-      </div>
-      {!is_active && <p class="hint">While it is off, nothing is sent, and what happens now is never sent.</p>}
+      <ReceiverActions {...{ path, is_active, updated_at }} />
       <div class="part">
         <details>
           <summary>Make a new secret</summary>
@@ -102,13 +99,9 @@ function Changes({ webhook: { id, is_active, updated_at } }: { webhook: Webhook 
             <Submit label="Make a new secret" kind="small" />
           </Form>
         </details>
-        <details>
-          <summary>Delete the webhook</summary>
-          <Form action={`${path}/delete`} class="asking">
-            <p>Nothing more is sent to it, and its deliveries are deleted too. This cannot be undone.</p>
-            <Submit label="Delete the webhook" kind="danger small" />
-          </Form>
-        </details>
+        <DeleteBox path={path} noun="webhook">
+          Nothing more is sent to it, and its deliveries are deleted too. This cannot be undone.
+        </DeleteBox>
       </div>
     </>
   );
@@ -117,11 +110,9 @@ function Changes({ webhook: { id, is_active, updated_at } }: { webhook: Webhook 
 /** Switches the webhook in the path on or off: on, only if nobody changed it since the page was shown. */
 export async function switchWebhook(c: WebhookContext): Promise<Response> {
   const { id, updated_at } = presentWebhook(requireLoaded(c.var.loaded.webhook, 'webhook'));
-  const form = await readForm(c);
-  const isActive = form.text('is_active') === 'true';
   try {
-    if (isActive) requireUnchangedToActivate('webhook', form, updated_at);
-    await updateWebhook(c.var.signedIn.context, { id, agents: [], is_active: isActive });
+    const is_active = await readSwitch(c, 'webhook', updated_at);
+    await updateWebhook(c.var.signedIn.context, { id, agents: [], is_active });
   } catch (error) {
     return showWebhook(c, refusalOf(error));
   }

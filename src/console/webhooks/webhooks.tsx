@@ -3,9 +3,12 @@ import { listWebhooks } from '../../webhooks/list';
 import { MAX_WEBHOOKS, type Webhook } from '../../webhooks/webhook';
 import { sendPage } from '../frame/page';
 import { Empty, LinkButton } from '../parts/blocks';
-import { Badge, Written, WrittenLink } from '../parts/inline';
+import { Written, WrittenLink } from '../parts/inline';
+import { ReceiverState } from '../receivers/changes';
+import { eventsText } from '../receivers/fields';
+import { RecentResults } from '../receivers/recent';
 import type { ConsoleContext } from '../session/access';
-import { eventsText } from './events';
+import { EVENTS } from './events';
 import { HowToVerify } from './secret';
 
 /** Shows the account's webhooks: where each one sends what, and whether that works. */
@@ -13,7 +16,7 @@ export async function showWebhooks(c: ConsoleContext): Promise<Response> {
   const { context } = c.var.signedIn;
   const [{ data }, recent] = await Promise.all([
     listWebhooks(context, { limit: MAX_WEBHOOKS }),
-    countRecentDeliveries(context),
+    countRecentDeliveries(context, 'webhook'),
   ]);
   const create = context.principal.scopes.includes('webhooks:write') && (
     <LinkButton href="/console/webhooks/new" label="Create a webhook" />
@@ -56,36 +59,15 @@ function WebhookRow({ webhook, recent }: { webhook: Webhook; recent: RecentDeliv
             <Written text={description} hasLines />
           </p>
         )}
-        <p class="soft">{eventsText(events)}</p>
+        <p class="soft">{eventsText(EVENTS, events)}</p>
       </div>
       <div class="side">
         <p>
-          <WebhookState webhook={webhook} />
+          <ReceiverState {...webhook} />
         </p>
         {disabled_reason && <p class="fault">{disabled_reason}</p>}
-        <p class={recent && recent.failed + recent.retried > 0 ? 'fault' : 'soft'}>{recentText(recent)}</p>
+        <RecentResults recent={recent} />
       </div>
     </li>
   );
-}
-
-/** Whether the webhook sends: people may switch it off, and the service disables one that always fails. */
-export function WebhookState({ webhook: { is_active, disabled_reason } }: { webhook: Webhook }) {
-  if (is_active) return <Badge state="on" />;
-  return disabled_reason === null ? <Badge state="off" /> : <Badge state="failed" label="disabled" />;
-}
-
-const NONE: RecentDeliveries = { succeeded: 0, failed: 0, retried: 0 };
-
-function recentText({ succeeded, failed, retried }: RecentDeliveries = NONE): string {
-  const ended = succeeded + failed;
-  const noun = ended > 0 ? 'more' : retried === 1 ? 'delivery' : 'deliveries';
-  const waiting = retried > 0 ? `${retried} ${noun} failed and will be tried again` : null;
-  if (ended === 0) return waiting ?? 'Nothing was delivered yet';
-  return [endedText(ended, failed), waiting].filter((text) => text !== null).join('; ');
-}
-
-function endedText(ended: number, failed: number): string {
-  if (failed === 0) return ended === 1 ? 'The last delivery succeeded' : `The last ${ended} deliveries succeeded`;
-  return `${failed} of the last ${ended} deliveries failed`;
 }

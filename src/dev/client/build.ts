@@ -21,6 +21,9 @@ export async function buildClient(folder: string): Promise<void> {
     platform: 'neutral',
     target: 'es2022',
     minifySyntax: true,
+    // The comments are in the types too. Here they would be half of what a program loads.
+    minifyWhitespace: true,
+    lineLimit: 120,
     legalComments: 'none',
     mainFields: ['module', 'main'],
     conditions: ['worker', 'import'],

@@ -7,13 +7,15 @@ import type { Runtime } from '../../env';
 import { makeActivityRecord } from '../../http/activity';
 import { SERVICE_ORIGIN } from '../../ledger/entry';
 import type { Ledger } from '../../ledger/ledger';
+import { recordEscalation } from '../../outbox/feed';
 
 /** Maximum number of reviews that one call of {@link escalateReviews} escalates. */
 const SLICE = 50;
 
 /**
  * Records the escalation of pending permissions whose reviewers took too long, the longest overdue first: each gets one
- * activity record, `permission.escalated`. (More people may vote from the time itself on, recorded or not.)
+ * activity record, `permission.escalated`, and in the same transaction the event for the account's webhooks. (More people
+ * may vote from the time itself on, recorded or not.) The minute's sweep finds the feeds that this makes due.
  *
  * Skips permissions that nobody can decide any more: those that have expired, and those of deleted agents.
  * @returns whether there may be more
@@ -52,7 +54,10 @@ export async function escalateReviews(context: { reader: Reader; ledger: Ledger;
     await ledger
       .change({
         record: makeActivityRecord({ runtime, origin: SERVICE_ORIGIN }, fields),
-        changes: (write) => [write.update(reviews).set({ escalatedAt: now, escalationDueAt: null }).where(isDue)],
+        changes: (write) => [
+          write.update(reviews).set({ escalatedAt: now, escalationDueAt: null }).where(isDue),
+          ...recordEscalation(write, account, id, now),
+        ],
         answer: null,
       })
       .then(() => {

@@ -1,17 +1,20 @@
-import { type SQL, sql } from 'drizzle-orm';
-import { codeOf } from '../../db/columns';
+import { and, eq, type SQL, sql } from 'drizzle-orm';
+import { aliased, codeOf } from '../../db/columns';
+import type { Reader } from '../../db/database';
 import {
+  agents,
   MEMBER_ROLES,
   MEMBER_STATUSES,
   members,
   PERMISSION_STATUSES,
+  permissions,
   type ReviewRule,
   reviews,
   VOTE_DECISIONS,
   type VoteSignature,
 } from '../../db/schema';
 import { ROLE_SCOPES } from '../../http/roles';
-import { fromBase64Url } from '../../lib/bytes';
+import { fromBase64Url, toHex } from '../../lib/bytes';
 import { type Id, idBytes } from '../../lib/typeid';
 import { MAX_APPROVALS } from './rule';
 
@@ -146,6 +149,53 @@ export function countReviewersByRuleSql(
       limit ${sql.raw(String(limit))}
     )
   )`;
+}
+
+/** Someone whom an event of a permission concerns. */
+export interface Concerned {
+  permission: Id<'perm'>;
+  member: Id<'member'>;
+  /** Whether the member may approve the permission, or might while it was pending. */
+  isReviewer: boolean;
+  /** Whether the review's escalation names the member, directly or by role. */
+  isEscalated: boolean;
+  /** Whether the member owns the agent now. */
+  isAgentOwner: boolean;
+  hasVoted: boolean;
+}
+
+/** Selects the active members whom events of permissions concern: their reviewers, and the owners of their agents. */
+export function selectConcerned(reader: Reader, account: number, ids: readonly Id<'perm'>[], now: number) {
+  const flag = (condition: SQL, name: string) => sql`coalesce(${condition}, 0)`.mapWith(Boolean).as(name);
+  const isReviewer = sql`(members.role in (${roleCodes}) and (reviews.id is null or ${mayApprove(now)}))`;
+  const isAgentOwner = sql`(members.id is agents.owner)`;
+  const hasVoted = sql`exists (
+    select 1 from votes
+    where votes.account = permissions.account and votes.permission = permissions.id and votes.member = members.id
+  )`;
+  return reader
+    .select({
+      permission: aliased(permissions.id, 'permission_id'),
+      member: aliased(members.id, 'member_id'),
+      isReviewer: flag(isReviewer, 'is_reviewer'),
+      isEscalated: flag(isListed(sql`reviews.rule`, '$.escalation'), 'is_escalated'),
+      isAgentOwner: flag(isAgentOwner, 'is_agent_owner'),
+      hasVoted: flag(hasVoted, 'has_voted'),
+    })
+    .from(sql`json_each(${JSON.stringify(ids.map((id) => toHex(idBytes(id))))}) as wanted`)
+    .crossJoin(permissions)
+    .innerJoin(agents, eq(agents.number, permissions.agent))
+    .leftJoin(reviews, and(eq(reviews.account, permissions.account), eq(reviews.id, permissions.id)))
+    .crossJoin(members)
+    .where(
+      and(
+        eq(permissions.account, account),
+        sql`${permissions.id} = unhex(wanted.value)`,
+        eq(members.account, account),
+        eq(members.status, 'active'),
+        sql`(${isReviewer} or ${isAgentOwner})`,
+      ),
+    );
 }
 
 /** The stored form of a rule, as a parameter. */

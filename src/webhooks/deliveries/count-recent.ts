@@ -1,12 +1,12 @@
-import { eq, sql } from 'drizzle-orm';
+import { and, eq, ne, sql } from 'drizzle-orm';
 import { webhooks } from '../../db/schema';
 import type { UserContext } from '../../http/context';
-import type { Id } from '../../lib/typeid';
+import { withPrefix } from '../../lib/typeid';
 
-/** How many deliveries of each webhook are counted. */
+/** How many deliveries of each webhook or channel are counted. */
 const RECENT = 20;
 
-/** The newest deliveries of a webhook, counted by status. Those that wait for their first attempt are not counted. */
+/** The newest deliveries of a webhook or channel, counted by status. Those that wait for their first attempt are not counted. */
 export interface RecentDeliveries {
   succeeded: number;
   failed: number;
@@ -14,12 +14,12 @@ export interface RecentDeliveries {
   retried: number;
 }
 
-/** Counts the newest 20 deliveries of each of the account's webhooks. */
-export async function countRecentDeliveries({
-  reader,
-  principal,
-}: UserContext): Promise<ReadonlyMap<Id<'webhook'>, RecentDeliveries>> {
-  // `generation` is the column of `disableCount`: what was pending when the webhook was disabled is canceled.
+/** Counts the newest 20 deliveries of each of the account's webhooks, or of each of its channels, by its id. */
+export async function countRecentDeliveries(
+  { reader, principal }: UserContext,
+  kind: 'webhook' | 'channel',
+): Promise<ReadonlyMap<string, RecentDeliveries>> {
+  // `generation` is the column of `disableCount`: what was pending when the webhook or channel was disabled is canceled.
   const counts = sql<string>`(
     select json_object(
       'succeeded', coalesce(sum(status = 1), 0),
@@ -31,8 +31,13 @@ export async function countRecentDeliveries({
       where webhook = webhooks.number order by id desc limit ${RECENT}
     )
   )`.as('counts');
+  const isOfKind = kind === 'webhook' ? eq(webhooks.kind, 'webhook') : ne(webhooks.kind, 'webhook');
   const [rows] = await reader.load([
-    reader.select({ id: webhooks.id, counts }).from(webhooks).where(eq(webhooks.account, principal.account.number)),
+    reader
+      .select({ id: webhooks.id, counts })
+      .from(webhooks)
+      .where(and(eq(webhooks.account, principal.account.number), isOfKind)),
   ]);
-  return new Map(rows.map(({ id, counts }) => [id, JSON.parse(counts) as RecentDeliveries]));
+  const prefix = kind === 'webhook' ? 'webhook' : 'chan';
+  return new Map(rows.map(({ id, counts }) => [withPrefix(prefix, id), JSON.parse(counts) as RecentDeliveries]));
 }

@@ -1,41 +1,55 @@
 import { and, type Column, eq, sql } from 'drizzle-orm';
 import { ConstraintError } from '../../db/database';
-import { agents, deliveries, type WebhookEvent, webhooks } from '../../db/schema';
+import { agents, type DeliveryEvent, deliveries, webhooks } from '../../db/schema';
 import { Problem } from '../../errors';
 import { newId, type UserContext } from '../../http/context';
 import type { Id } from '../../lib/typeid';
 import { enqueueWebhook } from '../../outbox/enqueue';
-import { isWebhook } from '../webhook';
-import { type Delivery, presentDelivery } from './delivery';
+import type { ShownDelivery } from './delivery';
 import { markDue } from './pending';
 
 /** A delivery that a client asks for. */
 interface NewDelivery {
-  webhookId: Id<'webhook'>;
-  event: WebhookEvent;
+  /** The number of the webhook or channel. */
+  webhook: number;
+  event: DeliveryEvent;
   /** The first delivery of the event; null if this is the first one. */
   original: Id<'dlv'> | null;
-  /** The position of the audit entry in the log, and the number of its agent; null for other events. */
+  /** The position of the audit entry in the log; null for other events. */
   pos: number | null;
+  /** The number of the agent of the audit entry or the permission; null for other events. */
   agent: number | null;
-  /** Null for an audit entry, from which the payload is written at each attempt. */
+  /** Null for an audit entry, from which the payload is written, and for an event of a permission, which has it. */
   payload: string | null;
+  /** What a delivery by a channel has besides: see the table. */
+  permission?: Id<'perm'> | null;
+  reminder?: number | null;
+  member?: Id<'member'> | null;
+  slackChannel?: string | null;
+}
+
+/** What the API calls the receiver of a delivery, and how it shows the delivery. */
+export interface Receiver<T> {
+  noun: 'webhook' | 'channel';
+  present: (row: ShownDelivery) => T;
 }
 
 /**
- * Creates a delivery to one webhook, whatever its filters, and enqueues a message for it.
- * @throws Problem `conflict` if the webhook is disabled or deleted, or the agent of the entry is deleted
+ * Creates a delivery to one webhook or channel, whatever its filters, and enqueues a message for it.
+ * @param furtherSlackChannels the Slack channels that get the same, each with a delivery of its own
+ * @throws Problem `conflict` if the webhook is disabled or deleted, or the agent is deleted
  */
-export async function createDelivery(
+export async function createDelivery<T extends object>(
   { principal, runtime, ledger, config }: UserContext,
-  { webhookId, ...input }: NewDelivery,
-): Promise<Delivery> {
+  { webhook, ...input }: NewDelivery,
+  { noun, present }: Receiver<T>,
+  furtherSlackChannels: readonly string[] = [],
+): Promise<T> {
   const account = principal.account.number;
   const now = runtime.now();
-  const id = newId(runtime, 'dlv');
   const row = {
     ...input,
-    id,
+    id: newId(runtime, 'dlv'),
     status: 'pending' as const,
     attempts: 0,
     dueAt: now,
@@ -46,26 +60,28 @@ export async function createDelivery(
   };
   const hasAgent =
     input.agent === null ? undefined : sql`exists (select 1 from ${agents} where number = ${input.agent})`;
-  const isDeliverable = and(isWebhook(account, webhookId), eq(webhooks.isActive, true), hasAgent);
+  const isThis = and(eq(webhooks.number, webhook), eq(webhooks.account, account));
+  const isDeliverable = and(isThis, eq(webhooks.isActive, true), hasAgent);
   // NULL if the webhook is disabled or the agent is deleted: the NOT NULL columns abort the transaction.
   const find = (column: Column) => sql<number>`(select ${column} from ${webhooks} where ${isDeliverable})`;
   const target = { webhook: find(webhooks.number), disableCount: find(webhooks.disableCount) };
-  const delivery = presentDelivery(webhookId, { ...row, isCanceled: 0 });
+  const delivery = present({ ...row, isCanceled: 0 });
   try {
-    const [, [due]] = await ledger.write({
+    const further = furtherSlackChannels.map((slackChannel) => ({ ...row, slackChannel, id: newId(runtime, 'dlv') }));
+    const [[due]] = await ledger.write({
       changes: (write) => [
-        write.insert(deliveries).values({ ...row, ...target }),
-        markDue(write, isWebhook(account, webhookId), now).returning({
+        markDue(write, isThis, now).returning({
           number: webhooks.number,
           isSlow: webhooks.isSlow,
         }),
+        ...[row, ...further].map((each) => write.insert(deliveries).values({ ...each, ...target })),
       ],
       answer: { value: delivery, subject: principal.account.id },
     });
     if (due) await enqueueWebhook(config.webhooks, { shard: principal.shard, account, webhook: due.number }, due);
   } catch (error) {
     if (!(error instanceof ConstraintError)) throw error;
-    throw new Problem('conflict', 'The webhook is disabled, or the agent of the audit entry is deleted.');
+    throw new Problem('conflict', `The ${noun} is disabled, or the agent that the delivery is about is deleted.`);
   }
   return delivery;
 }

@@ -2,16 +2,28 @@ import { and, eq, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { aliased } from '../../db/columns';
 import type { Reader } from '../../db/database';
-import { agents, auditEntries, DELIVERY_STATUSES, deliveries, webhooks } from '../../db/schema';
+import {
+  agents,
+  auditEntries,
+  DELIVERY_EVENTS,
+  DELIVERY_STATUSES,
+  deliveries,
+  permissionEvents,
+  webhooks,
+} from '../../db/schema';
 import type { RequestContext } from '../../http/context';
 import { EXAMPLE, exampleId } from '../../http/examples';
 import { choice } from '../../http/fields';
 import { countField, idField, integerField, timeField } from '../../http/response-fields';
 import { lazy } from '../../lib/lazy';
 import { formatTime, formatTimeOrNull } from '../../lib/time';
-import { parseId } from '../../lib/typeid';
-import { payloadColumns } from '../payload';
-import { isWebhook, WebhookEvent } from '../webhook';
+import { type Id, parseId } from '../../lib/typeid';
+import { isEventOfDelivery, payloadColumns } from '../payload';
+import { isWebhook } from '../webhook';
+
+export const DeliveryEvent = lazy(() =>
+  choice(DELIVERY_EVENTS).meta({ id: 'DeliveryEvent', description: 'What a delivery is about.' }),
+);
 
 export const DeliveryStatus = lazy(() => choice(DELIVERY_STATUSES).meta({ id: 'DeliveryStatus' }));
 
@@ -28,30 +40,29 @@ export const exampleDelivery = {
   completed_at: null,
 };
 
+/** The fields that deliveries to webhooks and by channels share. */
+export const deliveryFields = lazy(() => ({
+  event: DeliveryEvent(),
+  status: DeliveryStatus(),
+  attempts: countField.meta({ description: 'The number of attempts so far.' }),
+  next_attempt_at: timeField.nullable().meta({ description: 'When the next attempt is due; null if there is none.' }),
+  last_status_code: integerField.nullable().meta({ description: 'The status of the answer to the last attempt.' }),
+  last_error: z.string().nullable().meta({ description: 'Why the last attempt failed, in plain words.' }),
+  created_at: timeField,
+  completed_at: timeField.nullable().meta({ description: 'When it succeeded or finally failed.' }),
+}));
+
 /** A delivery as the API shows it in lists. */
 export const Delivery = lazy(() =>
   z
-    .object({
-      id: idField('dlv'),
-      webhook_id: idField('webhook'),
-      event: WebhookEvent(),
-      status: DeliveryStatus(),
-      attempts: countField.meta({ description: 'The number of attempts so far.' }),
-      next_attempt_at: timeField
-        .nullable()
-        .meta({ description: 'When the next attempt is due; null if there is none.' }),
-      last_status_code: integerField.nullable().meta({ description: 'The status of the answer to the last attempt.' }),
-      last_error: z.string().nullable().meta({ description: 'Why the last attempt failed, in plain words.' }),
-      created_at: timeField,
-      completed_at: timeField.nullable().meta({ description: 'When it succeeded or finally failed.' }),
-    })
+    .object({ id: idField('dlv'), webhook_id: idField('webhook'), ...deliveryFields() })
     .meta({ id: 'Delivery', description: 'One event on its way to one webhook.', examples: [exampleDelivery] }),
 );
 
 export type Delivery = z.output<ReturnType<typeof Delivery>>;
 
-/** A delivery with its webhook and, for `audit.created`, its audit entry. */
-export type FoundDelivery = NonNullable<ReturnType<typeof findDelivery>>['_']['result'][number];
+/** A delivery with its webhook or channel, and with its audit entry or its event of a permission. */
+export type FoundDelivery = ReturnType<typeof findDelivery>['_']['result'][number];
 
 /**
  * The columns of a delivery, and whether it is canceled: it was pending when its webhook was disabled, and a worker has
@@ -70,6 +81,10 @@ export const deliveryColumns = {
   failures: deliveries.failures,
   createdAt: aliased(deliveries.createdAt, 'delivery_created_at'),
   completedAt: deliveries.completedAt,
+  aboutPermission: aliased(deliveries.permission, 'delivery_permission'),
+  reminder: deliveries.reminder,
+  member: aliased(deliveries.member, 'delivery_member'),
+  slackChannel: deliveries.slackChannel,
   isCanceled: sql<number>`${deliveries.status} = 0 and ${deliveries.disableCount} < ${webhooks.disableCount}`.as(
     'is_canceled',
   ),
@@ -81,10 +96,8 @@ export const agentExists = sql`(${deliveries.agent} is null or ${agents.number} 
 /** The error of a delivery that was pending when its webhook was disabled. */
 export const CANCELED_ERROR = 'The webhook was disabled before this delivery was sent.';
 
-/** Makes the query of a delivery of one of the account's webhooks, with its audit entry; null if an id is malformed. */
-function findDelivery(reader: Reader, account: number | SQL<number>, webhook: string, delivery: string) {
-  const [webhookId, id] = [parseId('webhook', webhook), parseId('dlv', delivery)];
-  if (!webhookId || !id) return null;
+/** Makes the query of a delivery of one webhook or channel, with its audit entry or its event of a permission. */
+export function findDelivery(reader: Reader, isReceiver: SQL | undefined, id: Id<'dlv'>) {
   return reader
     .select({
       ...deliveryColumns,
@@ -99,27 +112,33 @@ function findDelivery(reader: Reader, account: number | SQL<number>, webhook: st
     .innerJoin(deliveries, and(eq(deliveries.webhook, webhooks.number), eq(deliveries.id, id)))
     .leftJoin(agents, eq(agents.number, deliveries.agent))
     .leftJoin(auditEntries, eq(auditEntries.pos, deliveries.pos))
-    .where(and(isWebhook(account, webhookId), agentExists));
+    .leftJoin(permissionEvents, isEventOfDelivery(sql<number>`${webhooks.account}`))
+    .where(and(isReceiver, agentExists));
 }
 
 /** The preload of the delivery in the path. */
 export async function deliveryOfPath(c: RequestContext, reader: Reader, account: SQL<number>) {
-  return { delivery: findDelivery(reader, account, c.req.param('id') ?? '', c.req.param('delivery_id') ?? '') };
+  const webhook = parseId('webhook', c.req.param('id') ?? '');
+  const id = parseId('dlv', c.req.param('delivery_id') ?? '');
+  return { delivery: webhook && id && findDelivery(reader, isWebhook(account, webhook), id) };
 }
 
-type ShownDelivery = Pick<
+export type ShownDelivery = Pick<
   typeof deliveries.$inferSelect,
   'id' | 'event' | 'status' | 'attempts' | 'dueAt' | 'lastStatusCode' | 'lastError' | 'createdAt' | 'completedAt'
 > & { isCanceled: number };
 
-/** Presents a delivery. A canceled one is shown as failed, even before a worker has recorded that. */
+/** Presents a delivery to a webhook. */
 export function presentDelivery(webhook: Delivery['webhook_id'], row: ShownDelivery): Delivery {
+  return { id: row.id, webhook_id: webhook, ...presentProgress(row) };
+}
+
+/** Presents {@link deliveryFields}. A canceled delivery is shown as failed, even before a worker has recorded that. */
+export function presentProgress(row: ShownDelivery) {
   const isCanceled = row.isCanceled === 1;
   return {
-    id: row.id,
-    webhook_id: webhook,
     event: row.event,
-    status: isCanceled ? 'failed' : row.status,
+    status: isCanceled ? ('failed' as const) : row.status,
     attempts: row.attempts,
     next_attempt_at: isCanceled ? null : formatTimeOrNull(row.dueAt),
     last_status_code: row.lastStatusCode,

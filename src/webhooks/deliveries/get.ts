@@ -1,6 +1,6 @@
 import { Hono } from 'hono';
 import * as z from 'zod';
-import type { WebhookEvent } from '../../db/schema';
+import type { DeliveryEvent } from '../../db/schema';
 import { userAccess } from '../../http/access';
 import type { Scope, UserContext } from '../../http/context';
 import { EXAMPLE } from '../../http/examples';
@@ -25,17 +25,21 @@ const Attempt = lazy(() =>
     .meta({ id: 'DeliveryAttempt' }),
 );
 
+/** The fields that the answer about one delivery has besides. */
+export const detailFields = lazy(() => ({
+  payload: objectField.nullable().meta({
+    description:
+      'The message that is sent. Null without the scope `audit:read` for `audit.created`, `permissions:read` for events of ' +
+      'permissions, or `audit:export` for events of exports and reports, and if the audit entry or the permission is no ' +
+      'longer kept.',
+  }),
+  attempt_history: z.array(Attempt()).meta({ description: 'Every attempt, in order.' }),
+}));
+
 /** A delivery with its payload and its attempts. */
 export const DeliveryDetail = lazy(() =>
   Delivery()
-    .extend({
-      payload: objectField.nullable().meta({
-        description:
-          'The message that is sent. Null without the scope `audit:read` for `audit.created`, without `audit:export` for ' +
-          'events of exports and reports, and if the audit entry is no longer kept.',
-      }),
-      attempt_history: z.array(Attempt()).meta({ description: 'Every attempt, in order.' }),
-    })
+    .extend(detailFields())
     .meta({
       id: 'DeliveryDetail',
       description: 'A delivery with its payload and its attempts.',
@@ -54,26 +58,32 @@ export type DeliveryDetail = z.output<ReturnType<typeof DeliveryDetail>>;
 /** The parameters in the path of a delivery. */
 export const deliveryPath = lazy(() => z.object({ id: idField('webhook'), delivery_id: idField('dlv') }));
 
-/** The scope that a token needs, besides `webhooks:read`, to see the payload of an event; null if none. */
-const PAYLOAD_SCOPES: Record<WebhookEvent, Scope | null> = {
+/** The scope that a token needs, besides that for the delivery, to see the payload of an event; null if none. */
+const PAYLOAD_SCOPES: Record<DeliveryEvent, Scope | null> = {
   'audit.created': 'audit:read',
   'audit.export.completed': 'audit:export',
   'audit.export.failed': 'audit:export',
   'report.completed': 'audit:export',
   'report.failed': 'audit:export',
   'webhook.test': null,
+  'permission.requested': 'permissions:read',
+  'permission.escalated': 'permissions:read',
+  'permission.decided': 'permissions:read',
+  'permission.expired': 'permissions:read',
+  'webhook.disabled': 'webhooks:read',
 };
 
-/** Presents a delivery, with its payload only for a token that may read the same data elsewhere. */
-export function getDelivery(
-  { principal, runtime }: UserContext,
-  { delivery }: { delivery: FoundDelivery },
-): DeliveryDetail {
+/** Presents a delivery with its payload and its attempts. */
+export function getDelivery(context: UserContext, { delivery }: { delivery: FoundDelivery }): DeliveryDetail {
+  return { ...presentDelivery(delivery.webhookId, delivery), ...presentDetail(context, delivery) };
+}
+
+/** Presents {@link detailFields}, with the payload only for a token that may read the same data elsewhere. */
+export function presentDetail({ principal, runtime }: UserContext, delivery: FoundDelivery) {
   const scope = PAYLOAD_SCOPES[delivery.event];
   const mayRead = scope === null || principal.scopes.includes(scope);
   const payload = mayRead ? payloadOf(delivery, principal.account, runtime.now()) : null;
   return {
-    ...presentDelivery(delivery.webhookId, delivery),
     payload: payload === null ? null : (JSON.parse(payload) as JsonObject),
     attempt_history: listAttempts(delivery),
   };

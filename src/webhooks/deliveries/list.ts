@@ -11,10 +11,18 @@ import { pageOf } from '../../http/response-fields';
 import { lazy } from '../../lib/lazy';
 import { idBytes } from '../../lib/typeid';
 import { requireLoaded, type WebhookRow, webhookOfPath } from '../webhook';
-import { agentExists, Delivery, DeliveryStatus, deliveryColumns, presentDelivery } from './delivery';
+import {
+  agentExists,
+  Delivery,
+  DeliveryStatus,
+  deliveryColumns,
+  type FoundDelivery,
+  presentDelivery,
+  type ShownDelivery,
+} from './delivery';
 import { FROM_FIRST_ATTEMPTS, FROM_RETRIES, isPendingFor } from './pending';
 
-const DeliveryListQuery = lazy(() =>
+export const DeliveryListQuery = lazy(() =>
   z.strictObject({
     ...pageParameters(20, 100),
     status: DeliveryStatus().optional().meta({ description: 'Only deliveries with this status.' }),
@@ -52,11 +60,26 @@ function selectPage(webhook: number, status: Status | undefined, older: SQL, lim
   }
 }
 
+type ListInput = { webhook: WebhookRow } & z.output<ReturnType<typeof DeliveryListQuery>>;
+
 /** Lists a webhook's deliveries, newest first. */
-export async function listDeliveries(
+export function listDeliveries(context: UserContext, input: ListInput): Promise<Page<Delivery>> {
+  return listDeliveriesAs(context, input, (row) => presentDelivery(input.webhook.id, row));
+}
+
+/** A delivery as {@link listDeliveriesAs} reads it. */
+export type ListedDelivery = ShownDelivery &
+  Pick<FoundDelivery, 'aboutPermission' | 'reminder' | 'member' | 'slackChannel'>;
+
+/**
+ * Lists the deliveries to a webhook or by a channel, newest first.
+ * @param present shows a delivery as the API answers it
+ */
+export async function listDeliveriesAs<T>(
   context: UserContext,
-  { webhook, ...input }: { webhook: WebhookRow } & z.output<ReturnType<typeof DeliveryListQuery>>,
-): Promise<Page<Delivery>> {
+  { webhook, ...input }: ListInput,
+  present: (row: ListedDelivery) => T,
+): Promise<Page<T>> {
   const { reader, principal } = context;
   const page = await openPage(context, { list: webhook.id, caller: principal.account.id }, input);
   const older = page.after === undefined ? sql`` : sql`and deliveries.id < ${idBytes(page.after)}`;
@@ -80,8 +103,8 @@ export async function listDeliveries(
     )
     .orderBy(desc(deliveries.id));
   const [rows] = await reader.load([select]);
-  const present = (row: (typeof rows)[number]) => (row.isListed ? presentDelivery(webhook.id, row) : null);
-  return page.make(rows, present, { isCut: rows.at(-1)?.isCut === 1 });
+  const presentListed = (row: (typeof rows)[number]) => (row.isListed ? present(row) : null);
+  return page.make(rows, presentListed, { isCut: rows.at(-1)?.isCut === 1 });
 }
 
 export const listDeliveriesRoute = new Hono().get(

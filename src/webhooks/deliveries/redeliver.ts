@@ -6,21 +6,37 @@ import { body, NoFields, noQuery } from '../../http/input';
 import { accepted, answer, operation } from '../../http/operation';
 import { payloadOf } from '../payload';
 import { requireLoaded } from '../webhook';
-import { createDelivery } from './create';
-import { Delivery, deliveryOfPath, type FoundDelivery } from './delivery';
+import { createDelivery, type Receiver } from './create';
+import { Delivery, deliveryOfPath, type FoundDelivery, presentDelivery } from './delivery';
 import { deliveryPath } from './get';
 
 /**
  * Sends the event of a delivery again, in a new delivery with the same `webhook-id`, by which receivers recognize it.
- * @throws Problem `conflict` if the webhook is disabled, the audit entry is no longer kept, or its agent is deleted
+ * @throws Problem `conflict` if the webhook is disabled, the audit entry or the permission is no longer kept, or its agent
+ *   is deleted
  */
 export async function redeliver(context: UserContext, { delivery }: { delivery: FoundDelivery }): Promise<Delivery> {
-  const { webhookId, event, pos, agent, payload } = delivery;
+  return repeatDelivery(context, delivery, {
+    noun: 'webhook',
+    present: (row) => presentDelivery(delivery.webhookId, row),
+  });
+}
+
+/**
+ * Creates a delivery of the same event to the same recipient.
+ * @throws Problem `conflict` as {@link redeliver}
+ */
+export async function repeatDelivery<T extends object>(
+  context: UserContext,
+  delivery: FoundDelivery,
+  receiver: Receiver<T>,
+): Promise<T> {
   if (payloadOf(delivery, context.principal.account, context.runtime.now()) === null) {
-    throw new Problem('conflict', 'The audit entry of the delivery is no longer kept.');
+    throw new Problem('conflict', 'The audit entry or the permission of the delivery is no longer kept.');
   }
-  const original = delivery.original ?? delivery.id;
-  return createDelivery(context, { webhookId, event, original, pos, agent, payload });
+  const { webhook, event, pos, agent, payload, aboutPermission, reminder, member, slackChannel } = delivery;
+  const repeated = { webhook, event, pos, agent, payload, permission: aboutPermission, reminder, member, slackChannel };
+  return createDelivery(context, { ...repeated, original: delivery.original ?? delivery.id }, receiver);
 }
 
 export const redeliverRoute = new Hono().post(

@@ -1,14 +1,23 @@
 import { and, eq, isNull, lte, or, type SQL, sql } from 'drizzle-orm';
-import { aliased } from '../../db/columns';
+import { aliased, codeOf } from '../../db/columns';
 import type { Reader } from '../../db/database';
-import { accounts, agents, auditEntries, deliveries, webhooks } from '../../db/schema';
+import {
+  accounts,
+  agents,
+  auditEntries,
+  deliveries,
+  MEMBER_STATUSES,
+  PERMISSION_STATUSES,
+  permissionEvents,
+  webhooks,
+} from '../../db/schema';
 import type { Runtime, WebhookConfig } from '../../env';
 import type { Ledger } from '../../ledger/ledger';
 import type { Plan } from '../../lib/plans';
 import type { Keyring } from '../../lib/secrets';
 import { MINUTE } from '../../lib/time';
 import { FROM_FIRST_ATTEMPTS, FROM_RETRIES_BY_DUE_TIME, isPendingFor } from '../deliveries/pending';
-import { payloadColumns } from '../payload';
+import { isEventOfDelivery, payloadColumns } from '../payload';
 import type { WebhookRow } from '../webhook';
 import { CLAIM_DURATION, PAGE_SIZE, SLOW_BATCH_SIZE } from './limits';
 
@@ -29,8 +38,8 @@ export interface DispatchContext {
 export interface ClaimedWebhook {
   /** Its lease identifies the claim. */
   webhook: WebhookRow & { lease: Uint8Array };
-  /** Decides how long audit entries are kept. */
-  account: { plan: Plan; auditRetentionDays: number | null };
+  /** Decides how long audit entries are kept, and where mails go that are for no member. */
+  account: { plan: Plan; auditRetentionDays: number | null; email: string };
   /** When it was claimed, in milliseconds since the epoch. */
   claimedAt: number;
   /** The first due deliveries, in the order in which they became due. */
@@ -88,11 +97,12 @@ export async function claimWebhook(
         .select({
           plan: accounts.plan,
           auditRetentionDays: accounts.auditRetentionDays,
+          email: accounts.email,
           webhookCount: sql<number>`(select count(*) from webhooks where account = ${key.account})`.as('webhook_count'),
         })
         .from(accounts)
         .where(eq(accounts.number, key.account)),
-      findDueDeliveries(reader, key.number, now, limit),
+      findDueDeliveries(reader, key, now, limit),
     ],
   });
   if (!webhook || !account) return null;
@@ -108,7 +118,12 @@ export function isClaimed({ webhook }: ClaimedWebhook): SQL | undefined {
 }
 
 /** Makes the query of the due deliveries of a webhook, in the order in which they became due. */
-export function findDueDeliveries(reader: Reader, webhook: number, now: number, limit: number | SQL) {
+export function findDueDeliveries(
+  reader: Reader,
+  { account, number: webhook }: { account: number; number: number },
+  now: number,
+  limit: number | SQL,
+) {
   // A delivery without an attempt is due since the time in its id (RFC 9562 section 5.7): its index is in that order.
   const due = sql`(
     select * from (
@@ -128,10 +143,67 @@ export function findDueDeliveries(reader: Reader, webhook: number, now: number, 
       failures: deliveries.failures,
       // As text: drizzle would throw for one damaged entry, and the others could not be sent.
       details: sql<string | null>`${auditEntries.details}`.as('details_text'),
+      event: aliased(deliveries.event, 'delivery_event'),
+      aboutPermission: aliased(deliveries.permission, 'delivery_permission'),
+      reminder: deliveries.reminder,
+      member: aliased(deliveries.member, 'delivery_member'),
+      slackChannel: deliveries.slackChannel,
+      names: aliased(permissionEvents.names, 'event_names'),
+      recipient: recipientSql(account),
+      permissionState: permissionStateSql(account, now),
+      firstReceipt: firstReceiptSql,
     })
     .from(due)
     .crossJoin(deliveries)
     .leftJoin(auditEntries, eq(auditEntries.pos, deliveries.pos))
     .leftJoin(agents, eq(agents.number, deliveries.agent))
+    .leftJoin(permissionEvents, isEventOfDelivery(account))
     .where(and(sql`${deliveries.webhook} = due.webhook`, sql`${deliveries.id} = due.id`));
 }
+
+/** The member whom a delivery tells. */
+interface DueRecipient {
+  email: string | null;
+  name: string | null;
+  isActive: boolean;
+}
+
+/** Selects the member of a delivery; null for a webhook. */
+function recipientSql(account: number) {
+  return sql<DueRecipient | null>`(
+    select json_object('email', email, 'name', name, 'isActive', json(iif(status = ${codeOf(MEMBER_STATUSES, 'active')}, 'true', 'false')))
+    from members where members.account = ${account} and members.id = deliveries.member
+  )`
+    .mapWith((text: string) => JSON.parse(text) as DueRecipient)
+    .as('recipient');
+}
+
+/** The state of the permission of a delivery when it is due. */
+interface PermissionState {
+  isPending: boolean;
+  /** Whether the member of the delivery has voted on it. */
+  hasVoted: boolean;
+}
+
+/** Selects the state of the permission of a delivery; null if it has none, or the permission no longer exists. */
+function permissionStateSql(account: number, now: number) {
+  const isPending = sql`permissions.status = ${codeOf(PERMISSION_STATUSES, 'pending')} and permissions.expires_at > ${now}`;
+  const hasVoted = sql`exists (
+    select 1 from votes
+    where votes.account = permissions.account and votes.permission = permissions.id and votes.member = deliveries.member
+  )`;
+  const flag = (condition: SQL) => sql`json(iif(${condition}, 'true', 'false'))`;
+  return sql<PermissionState | null>`(
+    select json_object('isPending', ${flag(isPending)}, 'hasVoted', ${flag(hasVoted)})
+    from permissions where permissions.account = ${account} and permissions.id = deliveries.permission
+  )`
+    .mapWith((text: string) => JSON.parse(text) as PermissionState)
+    .as('permission_state');
+}
+
+/** Selects the receipt of the first message about the same permission in the same Slack channel. */
+const firstReceiptSql = sql<string | null>`(
+  select first.receipt from deliveries as first indexed by deliveries_by_permission
+  where deliveries.slack_channel is not null and first.permission = deliveries.permission and first.webhook = deliveries.webhook
+    and first.slack_channel = deliveries.slack_channel and first.receipt is not null order by first.id limit 1
+)`.as('first_receipt');

@@ -3,7 +3,7 @@ import { enqueueWebhook } from '../../outbox/enqueue';
 import { recordCanceled } from './cancel';
 import type { ClaimedWebhook, DispatchContext } from './claim';
 import { BATCH_SIZE, PAGE_SIZE, SLOW_BATCH_SIZE, WORK_TIME } from './limits';
-import { openTarget } from './prepare';
+import { type DeliveryContext, openTarget } from './prepare';
 import { recordAttempts, recordLastBatch } from './record';
 import { sendBatch, type WebhookHealth } from './send-batch';
 
@@ -40,7 +40,7 @@ interface Finished {
  *
  * It delivers at least once: after a crash, attempts that were made and not recorded are made again.
  */
-export async function deliver(context: DispatchContext, claimed: ClaimedWebhook): Promise<void> {
+export async function deliver(context: DeliveryContext, claimed: ClaimedWebhook): Promise<void> {
   const { webhook, claimedAt, due } = claimed;
   const deadline = claimedAt + WORK_TIME;
   // The next worker cancels what is left at the deadline.
@@ -54,7 +54,7 @@ export async function deliver(context: DispatchContext, claimed: ClaimedWebhook)
  * it sends the next.
  * @returns null if the webhook was deleted, reset or claimed by another worker meanwhile
  */
-async function sendDue(context: DispatchContext, claimed: ClaimedWebhook, deadline: number): Promise<Finished | null> {
+async function sendDue(context: DeliveryContext, claimed: ClaimedWebhook, deadline: number): Promise<Finished | null> {
   const { runtime } = context;
   const target = await openTarget(context, claimed);
   let due = [...claimed.due];

@@ -1,54 +1,69 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm';
-import { codeOf } from '../../db/columns';
+import { codeOf, numberList } from '../../db/columns';
 import {
   auditEntries,
+  DELIVERY_EVENTS,
   DELIVERY_STATUSES,
+  type DeliveryEvent,
   deliveries,
   FILE_KINDS,
   type FileKind,
   fileOutcomes,
-  WEBHOOK_EVENTS,
-  type WebhookEvent,
+  heldMessages,
+  permissionEvents,
   webhookFeeds,
   webhooks,
 } from '../../db/schema';
-import type { Config, Runtime } from '../../env';
-import type { PresentFile } from '../../files/presentation';
+import type { Runtime } from '../../env';
 import { LOG_SPAN } from '../../ledger/append';
+import type { InternalWriter } from '../../ledger/ledger';
 import { toHex } from '../../lib/bytes';
 import { type Id, idBytes, makeId } from '../../lib/typeid';
 import { enqueueWebhook, enqueueWebhooks } from '../../outbox/enqueue';
+import { hasPendingEvent } from '../../outbox/feed';
 import { markDue } from '../deliveries/pending';
 import { writePayload } from '../payload';
-import type { DispatchContext } from './claim';
+import { presentWebhook } from '../webhook';
+import type { Addressed, EventOfPermission, FanOutContext, Recipient, TargetWebhook } from './fan-out-context';
 import { findPendingEvents, type PendingEvents } from './pending-events';
-
-/** A slice takes no further entry once it has this many deliveries. */
-const MAX_DELIVERIES = 1_000;
+import { findPermissionEvents } from './permission-events';
 
 /** How many slices the handler of one message creates at most. */
 const MAX_SLICES = 20;
 
-/** The services and settings that a worker uses to create deliveries. */
-interface FanOutContext extends DispatchContext {
-  config: Config;
-  /** The functions that show a file as the API does, by kind of file. */
-  presenters: Record<FileKind, PresentFile<object>>;
-}
+/**
+ * How many rows one parameter of a statement holds: D1 takes 2 MB in one, and a row without a payload has some 250 bytes.
+ */
+const ROWS_PER_STATEMENT = 4_000;
 
-type TargetWebhook = PendingEvents['activeWebhooks'][number];
+const NOBODY: Addressed = { messages: [], held: [], disablements: [], reminders: new Map() };
 
 /** The events of files that completed and of those that failed. */
-const FILE_EVENTS: Record<FileKind, { completed: WebhookEvent; failed: WebhookEvent }> = {
+const FILE_EVENTS: Record<FileKind, { completed: DeliveryEvent; failed: DeliveryEvent }> = {
   export: { completed: 'audit.export.completed', failed: 'audit.export.failed' },
   report: { completed: 'report.completed', failed: 'report.failed' },
 };
 
-/** A delivery to create: about an audit entry, or about a file and with its payload. */
-type DeliveryDraft = { webhook: number; event: WebhookEvent } & (
-  | { pos: number; agent: number }
-  | { kind: FileKind; file: Id<'export'>; payload: string }
+/** A delivery to create, and what it is about: see {@link selectDrafts}. */
+type DeliveryDraft = { webhook: number; event: DeliveryEvent } & (
+  | { about: 'entry'; pos: number; agent: number }
+  | { about: 'file'; kind: FileKind; file: Id<'export'>; payload: string }
+  | ({ about: 'permission'; source: EventOfPermission } & Partial<Recipient>)
+  | ({ about: 'webhook'; disabled: number; payload: string } & Recipient)
 );
+
+/** What a slice writes. */
+interface SliceDraft {
+  deliveries: readonly DeliveryDraft[];
+  /** The events of permissions of which somebody is told. */
+  events: readonly EventOfPermission[];
+  held: Addressed['held'];
+  reminders: Addressed['reminders'];
+  /** The events among `waitingEvents` that are handled. */
+  waiting: PendingEvents['waitingEvents'];
+  /** The position of the last entry whose deliveries are all drafted. */
+  position: number;
+}
 
 /**
  * Creates the deliveries of an account's pending events, and enqueues a message for each webhook that has any.
@@ -91,27 +106,34 @@ async function fanOutSlice(
 ): Promise<{ targets: TargetWebhook[]; hasMore: boolean }> {
   const pending = await findPendingEvents(context.reader, account);
   if (!pending) return { targets: [], hasMore: false };
-  const { drafts, position } = draftFromEntries(pending);
-  drafts.push(...(await draftFromFiles(context, pending)));
-  const hasMore = await createDeliveries(context, account, pending, drafts, position);
-  const numbers = new Set(drafts.map(({ webhook }) => webhook));
+  const { events, entries, waiting } = await findPermissionEvents(context, account, pending);
+  const ofEntries = draftFromEntries(pending, entries);
+  const ofFiles = await draftFromFiles(context, pending);
+  const ofPermissions = await draftFromPermissions(context, account, pending, events);
+  const draft: SliceDraft = {
+    ...ofPermissions,
+    waiting,
+    deliveries: [...ofEntries.drafts, ...ofFiles, ...ofPermissions.deliveries],
+    position: ofEntries.position,
+  };
+  const hasMore = await writeSlice(context, account, pending, draft);
+  const numbers = new Set(draft.deliveries.map(({ webhook }) => webhook));
   return { targets: pending.activeWebhooks.filter(({ number }) => numbers.has(number)), hasMore };
 }
 
 /** Drafts the deliveries of entries. `position` is that of the last entry whose deliveries are all drafted. */
-function draftFromEntries({ activeWebhooks, entries, position: start }: PendingEvents) {
+function draftFromEntries({ activeWebhooks, position: start }: PendingEvents, entries: PendingEvents['entries']) {
   const event = 'audit.created';
   const targets = activeWebhooks.filter(({ events }) => events.includes(event));
   const drafts: DeliveryDraft[] = [];
   let position = start;
   for (const { pos, agent, agentId } of entries) {
-    if (drafts.length >= MAX_DELIVERIES) break;
     position = pos;
     // Skips entries whose agent has been deleted.
     if (agentId === null) continue;
     for (const { number, agentIds } of targets) {
       if (agentIds && !agentIds.includes(agentId)) continue;
-      drafts.push({ webhook: number, event, pos, agent });
+      drafts.push({ webhook: number, event, about: 'entry', pos, agent });
     }
   }
   return { drafts, position };
@@ -129,32 +151,90 @@ async function draftFromFiles(
     if (targets.length === 0) continue;
     const data = await presenters[kind](config, { shard, account: { id: accountId } }, file, endedAt);
     const payload = writePayload(event, endedAt, data);
-    drafts.push(...targets.map(({ number }) => ({ webhook: number, event, kind, file: id, payload })));
+    for (const { number } of targets) drafts.push({ webhook: number, event, about: 'file', kind, file: id, payload });
   }
   return drafts;
 }
 
+/** Drafts the deliveries of events of permissions and of disabled webhooks: to webhooks, and to people by channels. */
+async function draftFromPermissions(
+  context: FanOutContext,
+  account: number,
+  { activeWebhooks, disabledWebhooks }: PendingEvents,
+  events: readonly EventOfPermission[],
+): Promise<Omit<SliceDraft, 'position' | 'waiting'>> {
+  const drafts: DeliveryDraft[] = [];
+  for (const source of events) {
+    const { event, reminder, permission } = source;
+    const wants = ({ kind, events, agentIds }: TargetWebhook) =>
+      kind === 'webhook' && events.includes(event) && (agentIds?.includes(permission.row.agentId) ?? true);
+    const targets = reminder > 0 ? [] : activeWebhooks.filter(wants);
+    for (const { number } of targets) drafts.push({ webhook: number, event, about: 'permission', source });
+  }
+  const channels = activeWebhooks.filter(({ kind }) => kind !== 'webhook');
+  const numbers = disabledWebhooks.map(({ number }) => number);
+  const { messages, held, disablements, reminders } =
+    channels.length === 0
+      ? NOBODY
+      : await context.addressChannels(context, account, { channels, events, disabledWebhooks: numbers });
+  for (const { channel, about: source, ...recipient } of messages) {
+    drafts.push({ webhook: channel, event: source.event, about: 'permission', source, ...recipient });
+  }
+  for (const { channel, webhook, ...recipient } of disablements) {
+    const row = disabledWebhooks.find(({ number }) => number === webhook);
+    if (!row) continue;
+    const event = 'webhook.disabled';
+    const payload = writePayload(event, row.updatedAt, presentWebhook(row));
+    drafts.push({ webhook: channel, event, about: 'webhook', disabled: webhook, payload, ...recipient });
+  }
+  const told = new Set(drafts.flatMap((draft) => (draft.about === 'permission' ? [draft.source] : [])));
+  for (const { about } of held) told.add(about);
+  return { deliveries: drafts, events: [...told], held, reminders };
+}
+
 /**
- * Creates the deliveries, deletes the file outcomes and advances the feed to `position`.
+ * Writes the deliveries and what belongs to them, deletes what is handled, and advances the feed.
  * @returns whether there are more events; false if another worker has advanced the feed
  */
-async function createDeliveries(
+async function writeSlice(
   { ledger, runtime }: FanOutContext,
   account: number,
-  { position: before, outcomes }: PendingEvents,
-  drafts: readonly DeliveryDraft[],
-  position: number,
+  { position: before, outcomes, disabledWebhooks }: PendingEvents,
+  { deliveries: drafts, events, held, reminders, waiting, position }: SliceDraft,
 ): Promise<boolean> {
   const now = runtime.now();
   const numbers = JSON.stringify([...new Set(drafts.map(({ webhook }) => webhook))]);
   const handled = JSON.stringify(outcomes.map(({ kind, id }) => [FILE_KINDS.indexOf(kind), toHex(idBytes(id))]));
   const hasMore = sql`exists (
       select 1 from ${auditEntries} where pos > ${position} and pos < ${(account + 1) * LOG_SPAN}
-    ) or exists (select 1 from ${fileOutcomes} where account = ${account})`;
-  const [, , , [feed]] = await ledger.write({
+    ) or exists (select 1 from ${fileOutcomes} where account = ${account})
+    or ${hasPendingEvent(account)}
+    or exists (select 1 from ${webhooks} where account = ${account} and is_disablement_untold)`;
+  const told = numberList(disabledWebhooks.map(({ number }) => number));
+  const results = await ledger.write({
     changes: (write) => [
-      write.insert(deliveries).select(selectDrafts(runtime, account, before, drafts)),
       markDue(write, sql`${webhooks.number} in (select value from json_each(${numbers}))`, now),
+      ...divide(draftRows(runtime, drafts)).map((rows) =>
+        write.insert(deliveries).select(selectDrafts(account, before, now, rows)),
+      ),
+      ...divide(held).map((each) =>
+        write
+          .insert(heldMessages)
+          .select(selectHeld(account, before, each))
+          .onConflictDoNothing(),
+      ),
+      ...(events.length > 0
+        ? [
+            write
+              .insert(permissionEvents)
+              .select(selectEvents(account, before, events, reminders))
+              .onConflictDoNothing(),
+          ]
+        : []),
+      ...(waiting.length > 0 ? [completeWaiting(write, account, waiting, events)] : []),
+      ...(disabledWebhooks.length > 0
+        ? [write.update(webhooks).set({ isDisablementUntold: false }).where(sql`${webhooks.number} in ${told}`)]
+        : []),
       write
         .delete(fileOutcomes)
         .where(
@@ -167,36 +247,176 @@ async function createDeliveries(
         .returning({ dueAt: webhookFeeds.dueAt }),
     ],
   });
+  const [feed] = results.at(-1) as unknown as { dueAt: number | null }[];
   return feed !== undefined && feed.dueAt !== null;
 }
 
-/**
- * Selects the drafts as rows of the table of deliveries, in the order of its columns. Leaves out the drafts of entries
- * if another worker has advanced the feed, the drafts of files that have their deliveries, and drafts of events before
- * the start of their webhook, or whose webhook was disabled or whose agent was deleted meanwhile.
- */
-function selectDrafts(runtime: Runtime, account: number, position: number, drafts: readonly DeliveryDraft[]): SQL {
+/** Whether no other worker has advanced the account's feed, as SQL. */
+function isFeedAt(account: number, position: number): SQL {
+  return sql`exists (select 1 from webhook_feeds where account = ${account} and position = ${position})`;
+}
+
+/** Whether the event in the row `value` still waits for its deliveries, as SQL: see {@link sourceFields}. */
+function isUnhandled(account: number, position: number): SQL {
+  return sql`iif(value ->> 'sourcePos' is null,
+    exists (
+      select 1 from permission_events where account = ${account} and permission = unhex(value ->> 'permission')
+        and event = value ->> 'event' and is_pending and reminders = value ->> 'reminder'
+    ),
+    ${isFeedAt(account, position)}
+  )`;
+}
+
+/** The fields of a JSON row that say of which event of a permission it is. */
+function sourceFields({ event, pos, reminder, permission }: EventOfPermission) {
+  return {
+    event: DELIVERY_EVENTS.indexOf(event),
+    permission: toHex(idBytes(permission.row.id)),
+    agent: permission.row.agent,
+    sourcePos: pos,
+    reminder,
+  };
+}
+
+/** The drafts as JSON rows, each with the id of its delivery. */
+function draftRows(runtime: Runtime, drafts: readonly DeliveryDraft[]) {
   const now = runtime.now();
   // Sorted, so that deliveries of one slice are listed in the order of their events.
   const ids = drafts.map(() => toHex(idBytes(makeId('dlv', now, runtime.random(10))))).sort();
-  const rows = drafts.map((draft, i) => {
-    const common = [draft.webhook, ids[i], WEBHOOK_EVENTS.indexOf(draft.event)];
-    if ('pos' in draft) return [...common, draft.pos, draft.agent];
-    return [...common, null, null, draft.payload, FILE_KINDS.indexOf(draft.kind), toHex(idBytes(draft.file))];
-  });
+  return drafts.map((draft, i) => ({
+    ...{ webhook: draft.webhook, id: ids[i], about: draft.about, event: DELIVERY_EVENTS.indexOf(draft.event) },
+    ...fieldsOf(draft),
+  }));
+}
+
+/** Divides rows into those of one statement each. */
+function divide<T>(rows: readonly T[]): T[][] {
+  const count = Math.ceil(rows.length / ROWS_PER_STATEMENT);
+  return Array.from({ length: count }, (_, i) => rows.slice(i * ROWS_PER_STATEMENT, (i + 1) * ROWS_PER_STATEMENT));
+}
+
+/**
+ * Selects drafts as rows of the table of deliveries, in the order of its columns. Leaves out the drafts of events that
+ * another worker has handled, drafts of events before the start of their webhook, and those whose webhook was disabled or
+ * whose agent was deleted meanwhile.
+ */
+function selectDrafts(account: number, position: number, now: number, rows: ReturnType<typeof draftRows>): SQL {
+  const hasAgent = sql`exists (select 1 from agents where number = value ->> 'agent')`;
   return sql`
-    select webhooks.number, unhex(value ->> 1), null, webhooks.generation, value ->> 2, value ->> 3, value ->> 4,
-      value ->> 5, ${codeOf(DELIVERY_STATUSES, 'pending')}, 0, ${now}, null, null, null, null, ${now}, null
+    select webhooks.number, unhex(value ->> 'id'), null, webhooks.generation, value ->> 'event', value ->> 'pos',
+      value ->> 'agent', value ->> 'payload', ${codeOf(DELIVERY_STATUSES, 'pending')}, 0, ${now}, null, null, null, null,
+      ${now}, null, unhex(value ->> 'permission'), nullif(value ->> 'reminder', 0), unhex(value ->> 'member'),
+      value ->> 'slackChannel', null
     from json_each(${JSON.stringify(rows)})
     cross join webhooks
-    where webhooks.number = value ->> 0 and webhooks.account = ${account} and webhooks.is_active = 1
-      and iif(value ->> 3 is null,
-        exists (
-          select 1 from file_outcomes where account = ${account} and kind = value ->> 6 and id = unhex(value ->> 7)
-            and ordinal > webhooks.starts_after_outcome
-        ),
-        value ->> 3 > webhooks.starts_after
-          and exists (select 1 from agents where number = value ->> 4)
-          and exists (select 1 from webhook_feeds where account = ${account} and position = ${position})
-      )`;
+    where webhooks.number = value ->> 'webhook' and webhooks.account = ${account} and webhooks.is_active = 1
+      and case value ->> 'about'
+        when 'entry' then value ->> 'pos' > webhooks.starts_after and ${hasAgent} and ${isFeedAt(account, position)}
+        when 'file' then exists (
+          select 1 from file_outcomes where account = ${account} and kind = value ->> 'kind'
+            and id = unhex(value ->> 'file') and ordinal > webhooks.starts_after_outcome
+        )
+        when 'permission' then ${hasAgent} and ${isUnhandled(account, position)}
+          and coalesce(value ->> 'sourcePos' > webhooks.starts_after, 1)
+        when 'webhook' then exists (
+          select 1 from webhooks as disabled where number = value ->> 'disabled' and is_disablement_untold
+        )
+      end`;
+}
+
+/** The fields of a draft's JSON row that depend on what it is about. */
+function fieldsOf(draft: DeliveryDraft) {
+  switch (draft.about) {
+    case 'entry':
+      return { pos: draft.pos, agent: draft.agent };
+    case 'file':
+      return { payload: draft.payload, kind: FILE_KINDS.indexOf(draft.kind), file: toHex(idBytes(draft.file)) };
+    case 'permission':
+      return { ...sourceFields(draft.source), ...recipientFields(draft) };
+    case 'webhook':
+      return { payload: draft.payload, disabled: draft.disabled, ...recipientFields(draft) };
+  }
+}
+
+function recipientFields({ member, slackChannel }: Partial<Recipient>) {
+  return { member: member && toHex(idBytes(member)), slackChannel };
+}
+
+/** Selects messages as rows of the table of held messages, in the order of its columns. */
+function selectHeld(account: number, position: number, held: Addressed['held']): SQL {
+  const rows = held.map(({ channel, member, about, dueAt }) => ({
+    ...sourceFields(about),
+    ...{ channel, member: toHex(idBytes(member)), dueAt },
+  }));
+  return sql`
+    select ${account}, value ->> 'channel', unhex(value ->> 'member'), unhex(value ->> 'permission'), value ->> 'event',
+      value ->> 'reminder', value ->> 'dueAt'
+    from json_each(${JSON.stringify(rows)}) where ${isUnhandled(account, position)}`;
+}
+
+/** Selects the events of entries as rows of the table of events of permissions, in the order of its columns. */
+function selectEvents(
+  account: number,
+  position: number,
+  events: readonly EventOfPermission[],
+  reminders: Addressed['reminders'],
+): SQL {
+  const rows = events
+    .filter(({ pos }) => pos !== null)
+    .map(({ event, at, payload, permission: { row, names } }) => ({
+      event: DELIVERY_EVENTS.indexOf(event),
+      permission: toHex(idBytes(row.id)),
+      payload,
+      names: JSON.stringify(names),
+      remindAt: event === 'permission.requested' ? (reminders.get(row.id) ?? null) : null,
+      at,
+    }));
+  return sql`
+    select ${account}, unhex(value ->> 'permission'), value ->> 'event', value ->> 'payload', value ->> 'names', 0, 0,
+      value ->> 'remindAt', value ->> 'at'
+    from json_each(${JSON.stringify(rows)})
+    where ${isFeedAt(account, position)}
+      and exists (select 1 from permissions where account = ${account} and id = unhex(value ->> 'permission'))`;
+}
+
+/**
+ * Builds the statement that completes events that waited: an escalation gets its payload. The account's number comes from
+ * the JSON rows: as a parameter it would make SQLite read every event of the account.
+ */
+function completeWaiting(
+  write: Pick<InternalWriter, 'update'>,
+  account: number,
+  waiting: PendingEvents['waitingEvents'],
+  events: readonly EventOfPermission[],
+) {
+  const rows = waiting.map(({ permission, event, reminders }) => {
+    const found = events.find(
+      (each) => each.pos === null && each.permission.row.id === permission && each.event === event,
+    );
+    return {
+      account,
+      permission: toHex(idBytes(permission)),
+      event: DELIVERY_EVENTS.indexOf(event),
+      reminders,
+      payload: found?.payload,
+      names: found && JSON.stringify(found.permission.names),
+    };
+  });
+  const value = (field: string): SQL => sql`done.value ->> ${sql.raw(`'${field}'`)}`;
+  return write
+    .update(permissionEvents)
+    .set({
+      isPending: false,
+      payload: sql`coalesce(${permissionEvents.payload}, ${value('payload')})`,
+      names: sql`coalesce(${permissionEvents.names}, ${value('names')})`,
+    })
+    .from(sql`json_each(${JSON.stringify(rows)}) as done`)
+    .where(
+      and(
+        eq(permissionEvents.account, value('account')),
+        eq(permissionEvents.permission, sql`unhex(${value('permission')})`),
+        eq(permissionEvents.event, value('event')),
+        eq(permissionEvents.reminders, value('reminders')),
+      ),
+    );
 }

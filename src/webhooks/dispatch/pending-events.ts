@@ -1,29 +1,51 @@
 import { and, asc, eq, getTableColumns, sql } from 'drizzle-orm';
 import { aliased } from '../../db/columns';
 import type { Reader } from '../../db/database';
-import { accounts, agents, auditEntries, fileOutcomes, files, webhookFeeds, webhooks } from '../../db/schema';
+import {
+  accounts,
+  agents,
+  auditEntries,
+  type DeliveryEvent,
+  fileOutcomes,
+  files,
+  permissionEvents,
+  type ReceiverKind,
+  webhookFeeds,
+  webhooks,
+} from '../../db/schema';
 import { LOG_SPAN } from '../../ledger/append';
+import { isPendingEvent } from '../../outbox/feed';
 
-/** Maximum entries and file outcomes that are read at once. */
+/** Maximum entries, and events of each other kind, that are read at once. */
 const ENTRIES = 500;
+/** Fewer entries where webhooks or channels want events of permissions, of which a slice takes few. */
+const ENTRIES_WITH_PERMISSIONS = 60;
 const OUTCOMES = 20;
+const PERMISSION_EVENTS = 20;
+const DISABLED_WEBHOOKS = 10;
+
+const ENDS = ['permission.decided', 'permission.expired'] as const;
 
 /**
- * Events of an account that have no deliveries yet, the account's active webhooks, and the position of its feed: the
- * place in the log up to which deliveries have been created.
+ * Events of an account that have no deliveries yet, the account's active webhooks and channels, and the position of its
+ * feed: the place in the log up to which deliveries have been created. `waitingEvents` are escalations, and reminders of
+ * requests.
  */
 export type PendingEvents = NonNullable<Awaited<ReturnType<typeof findPendingEvents>>>;
 
-/** Finds the next pending events of an account; null if the account has no active webhook. */
+/** Finds the next pending events of an account; null if the account has no active webhook or channel. */
 export async function findPendingEvents(reader: Reader, account: number) {
   const isPending = sql`${auditEntries.pos} > (select position from ${webhookFeeds} where account = ${account})
     and ${auditEntries.pos} < ${(account + 1) * LOG_SPAN}`;
+  const wantsPermissions = sql`exists (
+    select 1 from ${webhooks} where account = ${account} and is_active and events like '%"permission.%'
+  )`;
   const isSameFile = and(
     eq(files.account, fileOutcomes.account),
     eq(files.kind, fileOutcomes.kind),
     eq(files.id, fileOutcomes.id),
   );
-  const [[feed], activeWebhooks, entries, outcomes] = await reader.load([
+  const [[feed], active, entries, outcomes, waitingEvents, disabledWebhooks] = await reader.load([
     reader
       .select({ position: webhookFeeds.position, accountId: accounts.id })
       .from(webhookFeeds)
@@ -32,19 +54,30 @@ export async function findPendingEvents(reader: Reader, account: number) {
     reader
       .select({
         number: webhooks.number,
+        kind: webhooks.kind,
         isSlow: webhooks.isSlow,
         events: webhooks.events,
         agentIds: webhooks.agentIds,
+        actions: webhooks.actions,
+        config: webhooks.config,
+        id: webhooks.id,
       })
       .from(webhooks)
       .where(and(eq(webhooks.account, account), eq(webhooks.isActive, true))),
     reader
-      .select({ pos: auditEntries.pos, agent: auditEntries.agent, agentId: aliased(agents.id, 'agent_id') })
+      .select({
+        pos: auditEntries.pos,
+        event: auditEntries.event,
+        permission: auditEntries.permission,
+        at: aliased(auditEntries.createdAt, 'at'),
+        agent: auditEntries.agent,
+        agentId: aliased(agents.id, 'agent_id'),
+      })
       .from(auditEntries)
       .leftJoin(agents, eq(agents.number, auditEntries.agent))
       .where(isPending)
       .orderBy(asc(auditEntries.pos))
-      .limit(ENTRIES),
+      .limit(sql`iif(${wantsPermissions}, ${ENTRIES_WITH_PERMISSIONS}, ${ENTRIES})` as unknown as number),
     reader
       .select({
         ...getTableColumns(files),
@@ -55,6 +88,31 @@ export async function findPendingEvents(reader: Reader, account: number) {
       .innerJoin(files, isSameFile)
       .where(eq(fileOutcomes.account, account))
       .limit(OUTCOMES),
+    reader
+      .select({
+        permission: permissionEvents.permission,
+        event: permissionEvents.event,
+        reminders: permissionEvents.reminders,
+        createdAt: permissionEvents.createdAt,
+      })
+      .from(permissionEvents)
+      .where(isPendingEvent(account))
+      .limit(PERMISSION_EVENTS),
+    reader
+      .select()
+      .from(webhooks)
+      .where(and(eq(webhooks.account, account), eq(webhooks.isDisablementUntold, true)))
+      .limit(DISABLED_WEBHOOKS),
   ]);
-  return feed ? { ...feed, activeWebhooks, entries, outcomes } : null;
+  const activeWebhooks = active.map((webhook) => ({ ...webhook, events: fannedOutEvents(webhook) }));
+  return feed ? { ...feed, activeWebhooks, entries, outcomes, waitingEvents, disabledWebhooks } : null;
+}
+
+/**
+ * The events of which a webhook or channel gets deliveries: those that it names. A channel for Slack that asks for decisions
+ * also gets the ends of requests, because these change the messages that asked.
+ */
+function fannedOutEvents({ kind, events }: { kind: ReceiverKind; events: DeliveryEvent[] }): DeliveryEvent[] {
+  const asks = events.includes('permission.requested') || events.includes('permission.escalated');
+  return kind === 'slack' && asks ? [...new Set([...events, ...ENDS])] : events;
 }

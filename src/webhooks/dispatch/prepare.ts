@@ -1,4 +1,3 @@
-import type { Runtime } from '../../env';
 import type { JsonObject } from '../../lib/json';
 import { logFailure } from '../../lib/log';
 import { findTargetFault, isLoopback } from '../../lib/target';
@@ -8,30 +7,58 @@ import type { ClaimedWebhook, DispatchContext, DueDelivery } from './claim';
 import { findNameFault } from './name-lookup';
 
 const USER_AGENT = 'Countersign-Webhooks/1.0';
+export const NOT_KEPT = 'The audit entry or the permission is no longer kept.';
 
-/** What all attempts of one claim have in common. */
-export interface Target {
+/** A request that sends a message. */
+export interface RequestAttempt {
   url: string;
-  /** The signing keys: at least one if `error` is null. */
-  keys: CryptoKey[];
-  /** Why nothing may be sent to the webhook; null if something may. */
-  error: string | null;
-  account: ClaimedWebhook['account'];
-  /** Milliseconds that it took to check the URL. */
-  delay: number;
+  headers: Record<string, string>;
+  body: string;
+  /**
+   * Decides from an answer whether the attempt failed, and why. Without it, the status decides: `error` says so, and is null
+   * for a success.
+   */
+  judge?: (answer: { status: number; error: string | null; text: string }) => {
+    error: string | null;
+    /** The name that the receiver gave to the message. */
+    receipt: string | null;
+  };
 }
 
-/** An attempt that is ready to be sent, or that fails without a request. */
-export type PreparedAttempt = { delivery: DueDelivery } & (
-  | { kind: 'request'; url: string; headers: Record<string, string>; body: string }
-  /** Nothing may be sent to the webhook: the attempt fails with this error, and is retried later. */
+/** An attempt that is ready to be made, or that fails without one. It sends one message, usually for one delivery. */
+export type PreparedAttempt = { deliveries: readonly DueDelivery[] } & (
+  | ({ kind: 'request' } & RequestAttempt)
+  /** A call of a binding of the Worker, which throws if the message is not sent. */
+  | { kind: 'call'; call: () => Promise<void> }
+  /** Nothing may be sent: the attempt fails with this error, and is retried later. */
   | { kind: 'refused'; error: string }
-  /** The audit entry is no longer kept: the delivery fails without an attempt. */
-  | { kind: 'expired' }
+  /** There is nothing to send any more: the deliveries fail without an attempt. */
+  | { kind: 'dropped'; reason: string }
 );
 
+/** How a worker sends the deliveries of one claim. */
+export interface Target {
+  /** Milliseconds that it took to open the target. */
+  delay: number;
+  /** Divides due deliveries into those of one message each. */
+  divide: (deliveries: readonly DueDelivery[]) => DueDelivery[][];
+  /** Prepares the attempt that sends one message. */
+  prepare: (deliveries: readonly DueDelivery[]) => Promise<PreparedAttempt>;
+}
+
+/** What a worker needs to deliver to a webhook or channel that it has claimed. */
+export interface DeliveryContext extends DispatchContext {
+  openChannel: (claimed: ClaimedWebhook) => Promise<Target>;
+}
+
+/** Opens a webhook or channel for the worker that has claimed it. */
+export function openTarget(context: DeliveryContext, claimed: ClaimedWebhook): Promise<Target> {
+  const { kind } = claimed.webhook;
+  return kind === 'webhook' ? openWebhook(context, claimed) : context.openChannel(claimed);
+}
+
 /** Checks the URL of a claimed webhook, its host's addresses included, and reads its signing keys. */
-export async function openTarget(
+async function openWebhook(
   { runtime, config }: DispatchContext,
   { webhook, account }: ClaimedWebhook,
 ): Promise<Target> {
@@ -41,27 +68,24 @@ export async function openTarget(
   const error = keys
     ? await findUrlFault({ runtime, config }, url)
     : 'The secret of the webhook can no longer be read. Rotate it.';
-  return { url, keys: keys ?? [], error, account, delay: runtime.now() - now };
+  return {
+    delay: runtime.now() - now,
+    divide: (deliveries) => deliveries.map((delivery) => [delivery]),
+    prepare: async (deliveries) => {
+      const [delivery] = deliveries;
+      const body = delivery ? readPayload(delivery, account, runtime.now()) : null;
+      if (!delivery || body === null) return { deliveries, kind: 'dropped', reason: NOT_KEPT };
+      if (error !== null) return { deliveries, kind: 'refused', error };
+      // A redelivery has the same `webhook-id` as the first delivery, by which receivers recognize it.
+      const signature = await signMessage(keys ?? [], delivery.original ?? delivery.id, runtime.now(), body);
+      const headers = { 'Content-Type': 'application/json', 'User-Agent': USER_AGENT, ...signature };
+      return { deliveries, kind: 'request', url, headers, body };
+    },
+  };
 }
 
-/** Prepares one attempt: writes the payload of the delivery, and signs it with the current time. */
-export async function prepareAttempt(
-  runtime: Runtime,
-  { url, keys, error, account }: Target,
-  delivery: DueDelivery,
-): Promise<PreparedAttempt> {
-  const now = runtime.now();
-  const body = readPayload(delivery, account, now);
-  if (body === null) return { delivery, kind: 'expired' };
-  if (error !== null) return { delivery, kind: 'refused', error };
-  // A redelivery has the same `webhook-id` as the first delivery, by which receivers recognize it.
-  const signature = await signMessage(keys, delivery.original ?? delivery.id, now, body);
-  const headers = { 'Content-Type': 'application/json', 'User-Agent': USER_AGENT, ...signature };
-  return { delivery, kind: 'request', url, headers, body };
-}
-
-/** The payload of a delivery; null if its audit entry is no longer kept, or is damaged. */
-function readPayload(delivery: DueDelivery, account: Target['account'], now: number): string | null {
+/** The payload of a delivery; null if its audit entry or its permission is no longer kept, or is damaged. */
+function readPayload(delivery: DueDelivery, account: ClaimedWebhook['account'], now: number): string | null {
   const { details, entryId } = delivery;
   try {
     const parsed = details === null ? null : (JSON.parse(details) as JsonObject);

@@ -1,10 +1,10 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm';
 import { codeOf } from '../../db/columns';
-import { DELIVERY_STATUSES, deliveries, webhooks } from '../../db/schema';
+import { DELIVERY_STATUSES, deliveries, RECEIVER_KINDS, webhooks } from '../../db/schema';
 import type { InternalWriter } from '../../ledger/ledger';
 import { toHex } from '../../lib/bytes';
 import { idBytes } from '../../lib/typeid';
-import { closeFeed } from '../../outbox/feed';
+import { closeFeed, markFeed } from '../../outbox/feed';
 import { FROM_FIRST_ATTEMPTS, FROM_RETRIES_BY_DUE_TIME, isPendingFor } from '../deliveries/pending';
 import { type ClaimedWebhook, type DispatchContext, type DueDelivery, findDueDeliveries, isClaimed } from './claim';
 import { CLAIM_DURATION } from './limits';
@@ -75,9 +75,13 @@ export async function recordLastBatch(
     disabledReason,
     hasCanceled: true,
     disableCount: sql`${webhooks.disableCount} + 1`,
+    // Only webhooks are told of. A channel that is disabled may be the only one.
+    isDisablementUntold: sql`${webhooks.kind} = ${codeOf(RECEIVER_KINDS, 'webhook')} and exists (
+      select 1 from webhooks as channel where channel.account = ${account} and channel.kind > 0 and channel.is_active
+    )`,
     updatedAt: now,
   };
-  const [, [held], , due] = await ledger.write({
+  const [, [held], , ...rest] = await ledger.write({
     changes: (write) => [
       updateDeliveries(write, claimed, updates),
       write
@@ -92,9 +96,12 @@ export async function recordLastBatch(
         .where(isClaimed(claimed))
         .returning({ lease: webhooks.lease, dueAt: webhooks.dueAt }),
       closeFeed(write, account),
+      // Channels tell people that the webhook was disabled.
+      ...(isDisabled ? [markFeed(write, account, now)] : []),
     ],
-    reads: [findDueDeliveries(reader, number, now, isOver || isDisabled ? 0 : limit)],
+    reads: [findDueDeliveries(reader, claimed.webhook, now, isOver || isDisabled ? 0 : limit)],
   });
+  const due = rest.at(-1) as DueDelivery[];
   return held ? { due: held.lease && due, dueAt: held.dueAt } : null;
 }
 
@@ -126,6 +133,7 @@ function updateDeliveries(
       duration: value('duration'),
       failures: value('failures'),
       completedAt: value('completedAt'),
+      receipt: value('receipt'),
     })
     .from(sql`json_each(${JSON.stringify(rows)}) as result`)
     .where(

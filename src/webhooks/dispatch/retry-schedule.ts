@@ -2,6 +2,7 @@ import type { FailedAttempt } from '../../db/schema';
 import type { Runtime } from '../../env';
 import { DAY, formatTime, HOUR, MINUTE, SECOND } from '../../lib/time';
 import type { Id } from '../../lib/typeid';
+import type { DueDelivery } from './claim';
 import type { CompletedAttempt, Outcome } from './send';
 
 /** Milliseconds to wait after each failed attempt, before jitter. */
@@ -17,7 +18,6 @@ const JITTER = 0.2;
 const DISABLE_AFTER = 5 * DAY;
 
 const GONE = 410;
-const NOT_KEPT = 'The audit entry is no longer kept.';
 
 /** The new state of a delivery after an attempt, or after it failed without one. */
 export interface DeliveryUpdate {
@@ -31,19 +31,25 @@ export interface DeliveryUpdate {
   duration: number | null;
   failures: FailedAttempt[] | null;
   completedAt: number | null;
+  /** The name that the receiver gave to the message. */
+  receipt: string | null;
 }
 
 /** Decides the new state of a delivery: succeeded, pending until the next retry, or failed. */
-export function updateDelivery(runtime: Runtime, { delivery, outcome }: CompletedAttempt): DeliveryUpdate {
+export function updateDelivery(
+  runtime: Runtime,
+  delivery: DueDelivery,
+  { outcome, reason }: Pick<CompletedAttempt, 'outcome' | 'reason'>,
+): DeliveryUpdate {
   const { id, failures } = delivery;
   const now = runtime.now();
   if (!outcome) {
-    const nothing = { statusCode: null, duration: null, failures, dueAt: null, completedAt: now };
-    return { id, status: 'failed', attempts: delivery.attempts, error: NOT_KEPT, ...nothing };
+    const nothing = { statusCode: null, duration: null, failures, dueAt: null, completedAt: now, receipt: null };
+    return { id, status: 'failed', attempts: delivery.attempts, error: reason, ...nothing };
   }
-  const { at, statusCode, error, duration } = outcome;
+  const { at, statusCode, error, duration, receipt } = outcome;
   const attempts = delivery.attempts + 1;
-  const common = { id, attempts, statusCode, error, duration };
+  const common = { id, attempts, statusCode, error, duration, receipt };
   if (error === null) return { ...common, status: 'succeeded', dueAt: null, failures, completedAt: now };
   const failed = { ...common, failures: [...(failures ?? []), { at, statusCode, error, duration }] };
   const delay = retryDelay(runtime, attempts, outcome);

@@ -3,7 +3,7 @@ import { SECOND } from '../../lib/time';
 import type { WebhookRow } from '../webhook';
 import type { DueDelivery } from './claim';
 import { OVERTIME } from './limits';
-import { prepareAttempt, type Target } from './prepare';
+import type { Target } from './prepare';
 import { type DeliveryUpdate, findDisabledReason, updateDelivery } from './retry-schedule';
 import { sendAttempt } from './send';
 
@@ -24,7 +24,7 @@ export interface CompletedBatch extends WebhookHealth {
 }
 
 /**
- * Sends deliveries to one webhook, six at a time.
+ * Sends deliveries to one webhook or channel, six messages at a time.
  *
  * It starts no further delivery once the webhook is to be disabled or the time is over. It sends nothing more to a
  * webhook that is not marked slow after an attempt that failed or was slow: the consumer of the slow queue sends the
@@ -38,19 +38,19 @@ export async function sendBatch(
   deliveries: readonly DueDelivery[],
   deadline: number,
 ): Promise<CompletedBatch> {
-  const waiting = deliveries.values();
+  const waiting = target.divide(deliveries).values();
   const batch: CompletedBatch = { updates: [], isSlow, failingSince, disabledReason: null };
   let hasTrouble = target.delay > SLOW;
   let isJudged = hasTrouble;
   const mayStart = () =>
     batch.disabledReason === null && (isSlow || !hasTrouble) && runtime.now() < deadline + OVERTIME;
   const sendNext = async () => {
-    // Checked before next(): a delivery taken from the iterator must be sent, as nothing puts it back.
+    // Checked before next(): a message taken from the iterator must be sent, as nothing puts it back.
     while (mayStart()) {
-      const { value: delivery, done } = waiting.next();
+      const { value: message, done } = waiting.next();
       if (done) return;
-      const attempt = await sendAttempt(runtime, await prepareAttempt(runtime, target, delivery));
-      batch.updates.push(updateDelivery(runtime, attempt));
+      const attempt = await sendAttempt(runtime, await target.prepare(message));
+      for (const delivery of message) batch.updates.push(updateDelivery(runtime, delivery, attempt));
       const { outcome } = attempt;
       if (!outcome) continue;
       isJudged = true;

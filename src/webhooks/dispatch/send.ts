@@ -2,7 +2,7 @@ import type { Runtime } from '../../env';
 import { SECOND } from '../../lib/time';
 import type { DueDelivery } from './claim';
 import { REQUEST_TIMEOUT } from './limits';
-import type { PreparedAttempt } from './prepare';
+import type { PreparedAttempt, RequestAttempt } from './prepare';
 
 /** How much of an answer is read; the rest is ignored. */
 export const MAX_ANSWER_BYTES = 16 * 1024;
@@ -13,9 +13,11 @@ const CLOUDFLARE_NOT_SECURE = [525, 526];
 
 /** A prepared attempt and what came of it. */
 export interface CompletedAttempt {
-  delivery: DueDelivery;
-  /** Null if nothing was attempted, because the audit entry is no longer kept. */
+  deliveries: readonly DueDelivery[];
+  /** Null if nothing was attempted. */
   outcome: Outcome | null;
+  /** Why nothing was attempted, in plain words; null if something was. */
+  reason: string | null;
 }
 
 /** The outcome of an attempt. */
@@ -30,57 +32,81 @@ export interface Outcome {
   error: string | null;
   /** How long the receiver asks to wait before the next attempt, in milliseconds; null if it does not ask. */
   retryAfter: number | null;
+  /** The name that the receiver gave to the message; null if it gave none. */
+  receipt: string | null;
 }
 
-const NO_ANSWER = { statusCode: null, retryAfter: null };
+const NO_ANSWER = { statusCode: null, retryAfter: null, receipt: null };
 
 /** Makes an attempt. Whatever the receiver does is an outcome, and never an exception. */
 export async function sendAttempt(runtime: Runtime, prepared: PreparedAttempt): Promise<CompletedAttempt> {
-  const { delivery } = prepared;
+  const { deliveries } = prepared;
   switch (prepared.kind) {
-    case 'expired':
-      return { delivery, outcome: null };
-    case 'refused':
-      return { delivery, outcome: { ...NO_ANSWER, at: runtime.now(), duration: 0, error: prepared.error } };
+    case 'dropped':
+      return { deliveries, outcome: null, reason: prepared.reason };
+    case 'refused': {
+      const outcome = { ...NO_ANSWER, at: runtime.now(), duration: 0, error: prepared.error };
+      return { deliveries, outcome, reason: null };
+    }
     case 'request':
-      return { delivery, outcome: await sendRequest(runtime, prepared) };
+      return { deliveries, outcome: await sendRequest(runtime, prepared), reason: null };
+    case 'call':
+      return { deliveries, outcome: await makeCall(runtime, prepared.call), reason: null };
   }
 }
 
-/** Sends a request to a receiver. A successful answer must be complete, or reach MAX_ANSWER_BYTES, in time. */
-async function sendRequest(
-  runtime: Runtime,
-  { url, headers, body }: { url: string; headers: Record<string, string>; body: string },
-): Promise<Outcome> {
+/** Calls a binding of the Worker that sends a message. Its errors say in plain words why it was not sent. */
+async function makeCall(runtime: Runtime, call: () => Promise<void>): Promise<Outcome> {
+  const at = runtime.now();
+  const signal = runtime.timeout(REQUEST_TIMEOUT);
+  let error: string | null = null;
+  try {
+    await untilAborted(signal, call());
+  } catch (failure) {
+    error = signal.aborted ? describeTimeout(null) : (failure as Error).message;
+  }
+  return { ...NO_ANSWER, at, duration: runtime.now() - at, error };
+}
+
+/** Sends a request to a receiver. An answer that is read must be complete, or reach MAX_ANSWER_BYTES, in time. */
+async function sendRequest(runtime: Runtime, { url, headers, body, judge }: RequestAttempt): Promise<Outcome> {
   const at = runtime.now();
   const signal = runtime.timeout(REQUEST_TIMEOUT);
   let response: Response | null = null;
   let error: string | null;
+  let receipt: string | null = null;
   try {
     const request = { method: 'POST', headers, body, redirect: 'manual' as const, signal };
     response = await untilAborted(signal, runtime.fetch(url, request));
     error = describeStatus(response.status);
-    if (error === null) await readAnswer(signal, response);
-    else discard(response);
+    if (error !== null && !judge) discard(response);
+    else {
+      const text = await readAnswer(signal, response);
+      if (judge) ({ error, receipt } = judge({ status: response.status, error, text }));
+    }
   } catch (failure) {
     error = signal.aborted ? describeTimeout(response) : describeFailure(url, failure);
     if (response) discard(response);
   }
   const now = runtime.now();
   const retryAfter = readRetryAfter(response?.headers.get('Retry-After') ?? null, now);
-  return { at, duration: now - at, statusCode: response?.status ?? null, error, retryAfter };
+  return { at, duration: now - at, statusCode: response?.status ?? null, error, retryAfter, receipt };
 }
 
-/** Reads an answer to its end, or to the maximum. */
-async function readAnswer(signal: AbortSignal, response: Response): Promise<void> {
+/** Reads an answer to its end, or to the maximum, as text. */
+async function readAnswer(signal: AbortSignal, response: Response): Promise<string> {
   const reader = response.body?.getReader();
-  if (!reader) return;
+  if (!reader) return '';
+  const decoder = new TextDecoder();
+  let text = '';
   try {
     for (let size = 0; size < MAX_ANSWER_BYTES; ) {
       const { done, value } = await untilAborted(signal, reader.read());
-      if (done) return;
+      if (done) break;
       size += value.byteLength;
+      text += decoder.decode(value, { stream: true });
     }
+    return text;
   } finally {
     reader.cancel().catch(ignore);
   }

@@ -22,6 +22,8 @@ const ROLES: Record<string, string[]> = {
   'tokens:use': ['owner', 'admin', 'developer'],
   'webhooks:read': ['owner', 'admin', 'developer', 'auditor'],
   'webhooks:write': ['owner', 'admin', 'developer'],
+  'channels:read': ['owner', 'admin', 'developer', 'auditor'],
+  'channels:write': ['owner', 'admin'],
 };
 
 /** With `account:read` alone a token deletes only itself; here it deletes another one. */

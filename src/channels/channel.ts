@@ -1,0 +1,206 @@
+import { and, eq, ne, type SQL, sql } from 'drizzle-orm';
+import * as z from 'zod';
+import type { Reader } from '../db/database';
+import { PERMISSION_EVENTS, RECEIVER_KINDS, webhooks } from '../db/schema';
+import type { Config } from '../env';
+import { notFound } from '../errors';
+import type { RequestContext } from '../http/context';
+import { EXAMPLE, exampleId } from '../http/examples';
+import { choice, idText, listOf, text } from '../http/fields';
+import { readJson, readObject } from '../http/input';
+import { idField, objectField, timeField } from '../http/response-fields';
+import { isJsonObject } from '../lib/json';
+import { lazy } from '../lib/lazy';
+import { formatTime } from '../lib/time';
+import { type Id, parseId, withPrefix } from '../lib/typeid';
+import { policyFields } from '../permissions/policies/policy';
+import { requireAgents, selectAgents, type WebhookRow } from '../webhooks/webhook';
+import { inboundUrl, openSecrets } from './slack/secrets';
+
+/** Maximum number of channels of an account. */
+export const MAX_CHANNELS = 20;
+const MAX_AGENTS = 100;
+
+/** Maximum number of agents that a body can name: in its filter, and in those of 20 Slack channels. */
+const MAX_NAMED_AGENTS = 21 * MAX_AGENTS;
+
+/** What a channel can tell people about. */
+export const CHANNEL_EVENTS = [...PERMISSION_EVENTS, 'webhook.disabled'] as const;
+
+export const ChannelEvent = lazy(() =>
+  choice(CHANNEL_EVENTS).meta({
+    id: 'ChannelEvent',
+    description:
+      'What happened: a request waits for people, more people became its reviewers, it was decided, it expired undecided, ' +
+      'or the service disabled a webhook.',
+  }),
+);
+
+export type ChannelEvent = z.output<ReturnType<typeof ChannelEvent>>;
+
+/** Which permissions a channel tells about. */
+export const ChannelFilter = lazy(() =>
+  z
+    .strictObject({
+      actions: policyFields().actions.nullable().default(null),
+      agent_ids: listOf(idText('agent', 'must be the id of an agent'), MAX_AGENTS).nullable().default(null),
+    })
+    .meta({
+      id: 'ChannelFilter',
+      description: 'The permissions that it tells about: those of these agents, for actions that match a pattern.',
+      examples: [{ actions: ['payment.*'], agent_ids: null }],
+    }),
+);
+
+/** The fields of a channel that a client can set, whatever its kind. */
+export const channelFields = lazy(() => ({
+  name: text(1, 255),
+  events: listOf(ChannelEvent(), CHANNEL_EVENTS.length).refine(
+    (events) => new Set(events).size === events.length,
+    'must name each event once',
+  ),
+  filter: ChannelFilter().nullable(),
+  is_active: z.boolean(),
+}));
+
+/** The settings of a channel for e-mail: it has none, because people are told at their own addresses. */
+export const EmailConfig = lazy(() => z.strictObject({}).meta({ id: 'EmailConfig', examples: [{}] }));
+
+export const ChannelKind = lazy(() =>
+  z.enum(RECEIVER_KINDS.filter((kind) => kind !== 'webhook')).meta({ id: 'ChannelKind' }),
+);
+
+export const exampleChannel = {
+  id: exampleId('chan'),
+  kind: 'email',
+  name: 'Mail to reviewers',
+  config: {},
+  events: ['permission.requested', 'permission.escalated'],
+  filter: null,
+  inbound_url: null,
+  is_active: true,
+  disabled_reason: null,
+  created_at: EXAMPLE.time,
+  updated_at: EXAMPLE.time,
+};
+
+/** A channel as the API shows it. */
+export const Channel = lazy(() =>
+  z
+    .object({
+      id: idField('chan'),
+      kind: ChannelKind(),
+      name: z.string(),
+      config: objectField.meta({ description: 'Its settings, without secrets.' }),
+      events: z.array(ChannelEvent()),
+      filter: z
+        .object({ actions: z.array(z.string()).nullable(), agent_ids: z.array(z.string()).nullable() })
+        .nullable()
+        .meta({ description: 'The permissions that it tells about; null for all.' }),
+      inbound_url: z.string().nullable().meta({ description: 'Where Slack sends what people do; null for e-mail.' }),
+      is_active: z
+        .boolean()
+        .meta({ description: 'Nobody is told while this is false, and never of the events of that time.' }),
+      disabled_reason: z.string().nullable().meta({ description: 'Why the service disabled it; null if it did not.' }),
+      created_at: timeField,
+      updated_at: timeField,
+    })
+    .meta({ id: 'Channel', description: 'A way in which people are told of events.', examples: [exampleChannel] }),
+);
+
+export type Channel = z.output<ReturnType<typeof Channel>>;
+
+type ShownRow = Pick<
+  WebhookRow,
+  | 'id'
+  | 'kind'
+  | 'name'
+  | 'config'
+  | 'events'
+  | 'actions'
+  | 'agentIds'
+  | 'isActive'
+  | 'disabledReason'
+  | 'createdAt'
+  | 'updatedAt'
+>;
+
+/** Shows a channel. Only {@link describeChannel} knows the address of one for Slack. */
+export function presentChannel(row: ShownRow, inbound: string | null = null): Channel {
+  return {
+    id: withPrefix('chan', row.id),
+    kind: row.kind as Channel['kind'],
+    name: row.name ?? '',
+    config: row.config ?? {},
+    events: row.events as ChannelEvent[],
+    filter: row.actions || row.agentIds ? { actions: row.actions, agent_ids: row.agentIds } : null,
+    inbound_url: inbound,
+    is_active: row.isActive,
+    disabled_reason: row.disabledReason,
+    created_at: formatTime(row.createdAt),
+    updated_at: formatTime(row.updatedAt),
+  };
+}
+
+/** Shows a channel with the address at which Slack calls it. This is null if the channel's secrets can no longer be read. */
+export async function describeChannel(
+  config: Pick<Config, 'keyring' | 'publicUrl'>,
+  row: ShownRow & Pick<WebhookRow, 'secret'>,
+): Promise<Channel> {
+  const secrets = await openSecrets(config.keyring, row);
+  return presentChannel(row, secrets && inboundUrl(config, secrets));
+}
+
+/** The condition that finds the channel with this identifier, if the account has it. */
+export function isChannel(account: number | SQL<number>, id: Id<'chan'>) {
+  return and(eq(webhooks.account, account), eq(webhooks.id, withPrefix('webhook', id)), ne(webhooks.kind, 'webhook'));
+}
+
+/**
+ * The account's number as SQL: NULL if the account has no such channel, so that a NOT NULL column aborts the
+ * transaction.
+ */
+export function accountOfChannelSql(account: number, id: Id<'chan'>): SQL<number> {
+  return sql<number>`(select account from ${webhooks} where ${isChannel(account, id)})`;
+}
+
+/** The preload of the channel in the path. */
+export async function channelOfPath(c: RequestContext, reader: Reader, account: SQL<number>) {
+  const id = parseId('chan', c.req.param('id') ?? '');
+  return { channel: id && reader.select().from(webhooks).where(isChannel(account, id)) };
+}
+
+/**
+ * The row that the preload found.
+ * @throws Problem `not_found`
+ */
+export function requireChannel(loaded: WebhookRow[] | undefined): WebhookRow {
+  const [row] = loaded ?? [];
+  if (!row) throw notFound('channel');
+  return row;
+}
+
+/** The preload of the agents in the body's filters, as far as the account has them. The body is not validated yet. */
+export async function agentsInFilter(c: RequestContext, reader: Reader, account: SQL<number>) {
+  const { filter, config } = (await readObject(c, readJson)) ?? {};
+  const channels = isJsonObject(config) && Array.isArray(config.channels) ? config.channels : [];
+  const filters = [filter, ...channels.map((channel) => (isJsonObject(channel) ? channel.filter : null))];
+  const listed = filters.flatMap((each) => (isJsonObject(each) && Array.isArray(each.agent_ids) ? each.agent_ids : []));
+  return { agents: selectAgents(reader, account, listed, MAX_NAMED_AGENTS) };
+}
+
+/**
+ * Refuses agents that the account does not have, in the filter of a channel and in those of its Slack channels.
+ * @param agents those of the agents that the account has
+ * @throws Problem `invalid_request`
+ */
+export function requireAgentsOfFilters(
+  filter: { agent_ids?: string[] | null | undefined } | null | undefined,
+  channels: readonly { filter?: { agent_ids?: string[] | undefined } | undefined }[],
+  agents: { id: string }[],
+): void {
+  requireAgents(filter?.agent_ids, agents, 'body.filter.agent_ids');
+  for (const [i, channel] of channels.entries()) {
+    requireAgents(channel.filter?.agent_ids, agents, `body.config.channels.${i}.filter.agent_ids`);
+  }
+}

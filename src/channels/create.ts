@@ -1,0 +1,138 @@
+import { sql } from 'drizzle-orm';
+import { Hono } from 'hono';
+import * as z from 'zod';
+import { ConstraintError } from '../db/database';
+import { accounts, webhooks } from '../db/schema';
+import { Problem } from '../errors';
+import { userAccess } from '../http/access';
+import { userActivity } from '../http/activity';
+import { newId, type UserContext } from '../http/context';
+import { body, noQuery } from '../http/input';
+import { answer, created, operation } from '../http/operation';
+import { lazy } from '../lib/lazy';
+import { type Id, withPrefix } from '../lib/typeid';
+import { newestOutcome, newestPosition, openFeed } from '../outbox/feed';
+import {
+  agentsInFilter,
+  CHANNEL_EVENTS,
+  Channel,
+  channelFields,
+  EmailConfig,
+  exampleChannel,
+  MAX_CHANNELS,
+  presentChannel,
+  requireAgentsOfFilters,
+} from './channel';
+import { SlackConfig, shownConfig } from './slack/config';
+import { inboundUrl, makeInboundSecret, sealSecrets } from './slack/secrets';
+
+const shared = lazy(() => ({
+  ...channelFields(),
+  events: channelFields()
+    .events.default([...CHANNEL_EVENTS])
+    .meta({ description: 'The events that people are told of; all of them by default.' }),
+  filter: channelFields().filter.default(null),
+  is_active: channelFields().is_active.default(true),
+}));
+
+export const ChannelCreation = lazy(() =>
+  z
+    .discriminatedUnion('kind', [
+      z.strictObject({ kind: z.literal('email'), ...shared(), config: EmailConfig().default({}) }),
+      z.strictObject({ kind: z.literal('slack'), ...shared(), config: SlackConfig() }),
+    ])
+    .meta({
+      id: 'ChannelCreation',
+      examples: [{ kind: 'email', name: exampleChannel.name, events: exampleChannel.events }],
+    }),
+);
+
+/**
+ * Creates a channel, which tells people of the events from now on.
+ * @param input the fields of the request; `agents` are those of its filter that the account has
+ * @throws Problem `invalid_request`; `conflict` if the account has the maximum number of channels
+ */
+export async function createChannel(
+  context: UserContext,
+  { agents, ...input }: { agents: { id: string }[] } & z.output<ReturnType<typeof ChannelCreation>>,
+): Promise<Channel> {
+  const { principal, runtime, ledger } = context;
+  requireAgentsOfFilters(input.filter, input.kind === 'slack' ? input.config.channels : [], agents);
+  const account = principal.account.number;
+  const now = runtime.now();
+  const id = newId(runtime, 'chan');
+  const { inbound, ...receiver } = await receiverColumns(context, id, input);
+  const row = {
+    id: withPrefix('webhook', id),
+    kind: input.kind,
+    name: input.name,
+    url: '',
+    events: input.events,
+    actions: input.filter?.actions ?? null,
+    agentIds: input.filter?.agent_ids ?? null,
+    ...receiver,
+    isActive: input.is_active,
+    disabledReason: null,
+    // A new channel counts as slow until an attempt was fast.
+    isSlow: true,
+    startsAfter: newestPosition(account),
+    startsAfterOutcome: newestOutcome(account),
+    createdAt: now,
+    updatedAt: now,
+  };
+  // NULL if the account is deleted or has the maximum number of channels: the NOT NULL column aborts the transaction.
+  const accountIfRoom = sql`(
+    select number from ${accounts} where number = ${account}
+      and (select count(*) from ${webhooks} where account = ${account} and kind > 0) < ${MAX_CHANNELS}
+  )`;
+  const channel = presentChannel(row, inbound);
+  try {
+    await ledger.change({
+      record: userActivity(context, 'channel.created', id),
+      changes: (write) => [
+        write.insert(webhooks).values({ ...row, account: accountIfRoom }),
+        ...openFeed(write, account),
+      ],
+      answer: { value: channel, subject: principal.account.id },
+    });
+  } catch (error) {
+    if (!(error instanceof ConstraintError)) throw error;
+    throw new Problem('conflict', `The account has ${MAX_CHANNELS} channels, the maximum. Delete one first.`);
+  }
+  return channel;
+}
+
+/** The columns that depend on the kind of a new channel, and the address at which Slack calls it; null for e-mail. */
+async function receiverColumns(
+  { principal, config, runtime }: UserContext,
+  id: Id<'chan'>,
+  input: z.output<ReturnType<typeof ChannelCreation>>,
+) {
+  if (input.kind === 'email') return { config: input.config, secret: new Uint8Array(), inbound: null };
+  const { bot_token: botToken, signing_secret: signingSecret } = input.config;
+  const secrets = { botToken, signingSecret, inbound: makeInboundSecret(runtime, principal.shard) };
+  const sealed = await sealSecrets({ keyring: config.keyring, runtime }, id, secrets);
+  return { config: shownConfig(input.config), ...sealed, inbound: inboundUrl(config, secrets) };
+}
+
+export const createChannelRoute = new Hono().post(
+  '/v1/channels',
+  operation({
+    id: 'createChannel',
+    tag: 'Channels',
+    summary: 'Create a channel',
+    description:
+      'It tells people of the events from now on: by e-mail those who can decide a request, and the owner of its agent when ' +
+      'it is decided; in Slack the channels that it names. There people decide too, once the Slack app sends what they do to ' +
+      '`inbound_url`. No answer shows the secrets of the app.',
+    success: created(Channel),
+    problems: ['conflict'],
+  }),
+  userAccess('channels:write', agentsInFilter),
+  noQuery(),
+  body(ChannelCreation),
+  async (c) => {
+    const input = { agents: c.var.loaded.agents ?? [], ...c.req.valid('json') };
+    return answer(c, await createChannel(c.var.context, input));
+  },
+);

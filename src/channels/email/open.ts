@@ -1,0 +1,95 @@
+import type { Config } from '../../env';
+import { toHex } from '../../lib/bytes';
+import { timeOfId, withPrefix } from '../../lib/typeid';
+import type { ClaimedWebhook, DueDelivery } from '../../webhooks/dispatch/claim';
+import { NOT_KEPT, type Target } from '../../webhooks/dispatch/prepare';
+import { readDisabledWebhook, readMessage } from '../message';
+import { composePermissionMail, composeTestMail, composeWebhookDisabledMail } from './compose';
+import { composeDigest } from './compose-digest';
+import type { Mail, Recipient } from './mail';
+import { prepareMail } from './transport';
+import { safeRecipient } from './written';
+
+/** So many messages to one person are sent as single mails; more become one digest. */
+const MAX_SINGLE_MAILS = 5;
+
+const NO_MAIL =
+  'This service has no mail set up. Its operator has to set EMAIL_FROM, and the binding EMAIL or the secret RESEND_API_KEY.';
+
+/** Opens a channel for e-mail, for the worker that has claimed it. */
+export async function openEmailChannel(config: Config, claimed: ClaimedWebhook): Promise<Target> {
+  const { mail: transport, publicUrl } = config;
+  return {
+    delay: 0,
+    divide: divideByPerson,
+    prepare: async (deliveries) => {
+      const reason = deliveries.map(dropReason).find((found) => found !== null);
+      if (reason) return { deliveries, kind: 'dropped', reason };
+      if (!transport) return { deliveries, kind: 'refused', error: NO_MAIL };
+      const { mail, key } = await compose(claimed, deliveries, publicUrl);
+      return { deliveries, ...prepareMail(transport, mail, key) };
+    },
+  };
+}
+
+/**
+ * Divides due deliveries into mails: one for each, or one for all to a person who would get more than five. What is not
+ * sent any more is in no digest.
+ */
+function divideByPerson(deliveries: readonly DueDelivery[]): DueDelivery[][] {
+  const isForDigest = (delivery: DueDelivery) =>
+    delivery.member !== null && delivery.aboutPermission !== null && dropReason(delivery) === null;
+  const byPerson = Map.groupBy(deliveries.filter(isForDigest), ({ member }) => member);
+  const digests = [...byPerson.values()].filter(({ length }) => length > MAX_SINGLE_MAILS);
+  const inDigest = new Set(digests.flat());
+  return [...deliveries.filter((delivery) => !inDigest.has(delivery)).map((delivery) => [delivery]), ...digests];
+}
+
+/** Why a message is not sent any more; null if it is. */
+function dropReason(delivery: DueDelivery): string | null {
+  const { event, member, recipient, permissionState, eventPayload, payload } = delivery;
+  if (member !== null && !recipient?.isActive) return 'The recipient is no longer an active member.';
+  if (member !== null && !recipient?.email) return 'The recipient has no e-mail address.';
+  if (eventPayload === null && payload === null) return NOT_KEPT;
+  if (event !== 'permission.requested' && event !== 'permission.escalated') return null;
+  if (!permissionState?.isPending) return 'The request ended before the message was sent.';
+  return permissionState.hasVoted ? 'The recipient voted before the message was sent.' : null;
+}
+
+/**
+ * Composes the mail for deliveries to one person, and the key by which a mail service recognizes it when it is sent again.
+ * The mail says how much time is left from when it was made, so that it is the same at each attempt.
+ */
+async function compose(
+  { webhook, account }: ClaimedWebhook,
+  deliveries: readonly DueDelivery[],
+  publicUrl: string,
+): Promise<{ mail: Mail; key: string }> {
+  const [delivery] = deliveries;
+  if (!delivery) throw new Error('There is nothing to send');
+  const { recipient } = delivery;
+  const to = safeRecipient({ address: recipient?.email ?? account.email, name: recipient?.name ?? null });
+  if (deliveries.length > 1) {
+    const times = deliveries.map(({ id }) => timeOfId(id));
+    const messages = deliveries.map((each) => readMessage(each, publicUrl));
+    const ids = new TextEncoder().encode(deliveries.map(({ id }) => id).join());
+    const key = `digest-${toHex(new Uint8Array(await crypto.subtle.digest('SHA-256', ids)))}`;
+    return { mail: composeDigest(messages, to, `${publicUrl}/console`, Math.max(...times)), key };
+  }
+  return { mail: composeOne(webhook, delivery, to, publicUrl), key: delivery.id };
+}
+
+function composeOne(channel: ClaimedWebhook['webhook'], delivery: DueDelivery, to: Recipient, publicUrl: string): Mail {
+  switch (delivery.event) {
+    case 'webhook.test': {
+      const url = `${publicUrl}/console/channels/${withPrefix('chan', channel.id)}`;
+      return composeTestMail(to, { channelName: channel.name ?? '', url });
+    }
+    case 'webhook.disabled': {
+      const webhook = readDisabledWebhook(delivery);
+      return composeWebhookDisabledMail(to, { webhook, url: `${publicUrl}/console/webhooks/${webhook.id}` });
+    }
+    default:
+      return composePermissionMail(readMessage(delivery, publicUrl), to, timeOfId(delivery.id));
+  }
+}

@@ -1,0 +1,46 @@
+import type { Block, Fact, ListedRequest, MailDocument, Phrase } from './document';
+
+/** Renders the plain-text part. Nothing that was written elsewhere can start a line, except behind `> `. */
+export function renderText({ heading, blocks, link, note }: MailDocument): string {
+  const parts = [heading, ...blocks.map(blockText), `${link.label}:\n${link.url}`, note];
+  return `${parts.join('\n\n')}\n`;
+}
+
+/** Phrases as plain text. */
+function plain(phrases: Phrase[]): string {
+  return phrases.map((phrase) => (typeof phrase === 'string' ? phrase : phrase.written)).join('');
+}
+
+function blockText(block: Block): string {
+  switch (block.kind) {
+    case 'paragraph':
+      return block.text;
+    case 'facts':
+      return factsText(block);
+    case 'quote':
+      return [`${block.label}:`, ...block.lines.map((line) => `> ${line}`.trimEnd())].join('\n');
+    case 'requests':
+      return [block.title, ...block.requests.map(requestText)].join('\n\n');
+  }
+}
+
+function factsText({ title, hint, rows, more }: Extract<Block, { kind: 'facts' }>): string {
+  const indent = title === undefined ? '' : '  ';
+  const lines = rows.map(
+    ({ label, value, before }) => `${indent}${plain([label])}: ${plain(value)}${beforeText(before)}`,
+  );
+  const end = more === undefined ? [] : [`${indent}${more}`];
+  return [...(title === undefined ? [] : [`${title}:`]), ...(hint === undefined ? [] : [hint]), ...lines, ...end].join(
+    '\n',
+  );
+}
+
+function beforeText(before: Fact['before']): string {
+  return before === undefined ? '' : ` (requested: ${plain(before)})`;
+}
+
+function requestText({ title, action, resource, agent, state, url }: ListedRequest): string {
+  const lines = [`* ${action.written} on ${resource.written}`, `  Agent: ${agent.written}`];
+  if (title) lines.push(`  Agent says: ${title.written}`);
+  return [...lines, `  ${plain(state)}`, `  ${url}`].join('\n');
+}

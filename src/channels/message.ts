@@ -1,0 +1,59 @@
+import type { Permission } from '../permissions/permission';
+import type { DueDelivery } from '../webhooks/dispatch/claim';
+
+/** The events of permissions of which people are told. */
+export const PERMISSION_EVENTS = [
+  'permission.requested',
+  'permission.escalated',
+  'permission.decided',
+  'permission.expired',
+] as const;
+
+export type PermissionEvent = (typeof PERMISSION_EVENTS)[number];
+
+/** What a message tells people about a permission. */
+export interface PermissionMessage {
+  event: PermissionEvent;
+  /** Whether the recipient was told before, and has not voted since. */
+  isReminder: boolean;
+  /** The permission when the message was made, without input and preview. */
+  permission: Permission;
+  agentName: string;
+  /** Who decided, in words: the name of a member, or of what decided; null unless the event is a decision. */
+  decidedBy: string | null;
+  /** The address of the decision card, which asks for sign-in. */
+  url: string;
+}
+
+/** What a message tells people about a webhook that the service disabled. */
+export interface DisabledWebhook {
+  id: string;
+  url: string;
+  disabled_reason: string;
+}
+
+/** Reads what a delivery tells about a permission. Its event must still be kept. */
+export function readMessage(
+  { event, reminder, eventPayload, names }: DueDelivery,
+  publicUrl: string,
+): PermissionMessage {
+  const { data } = JSON.parse(eventPayload ?? '') as { data: Permission };
+  return {
+    event: event as PermissionEvent,
+    isReminder: reminder !== null,
+    permission: data,
+    agentName: names?.agent ?? data.agent_id,
+    decidedBy: names?.decidedBy ?? null,
+    url: cardUrl(publicUrl, data.id),
+  };
+}
+
+/** The address of the decision card of a permission. */
+export function cardUrl(publicUrl: string, permission: string): string {
+  return `${publicUrl}/console/permissions/${permission}`;
+}
+
+/** Reads what a delivery tells about a disabled webhook. */
+export function readDisabledWebhook({ payload }: DueDelivery): DisabledWebhook {
+  return (JSON.parse(payload ?? '') as { data: DisabledWebhook }).data;
+}

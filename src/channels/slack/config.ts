@@ -1,0 +1,73 @@
+import * as z from 'zod';
+import type { ReceiverKind } from '../../db/schema';
+import { idText, listOf } from '../../http/fields';
+import type { JsonObject } from '../../lib/json';
+import { lazy } from '../../lib/lazy';
+import { policyFields } from '../../permissions/policies/policy';
+
+const MAX_CHANNELS = 20;
+const MAX_AGENTS = 100;
+
+/** The permissions about which a Slack channel is told. What is left out accepts all. */
+const SlackFilter = lazy(() =>
+  z
+    .strictObject({
+      actions: policyFields().actions,
+      agent_ids: listOf(idText('agent', 'must be the id of an agent'), MAX_AGENTS),
+    })
+    .partial(),
+);
+
+/** The `config` of a channel of kind `slack`: one Slack app, and the Slack channels to which it posts. */
+export const SlackConfig = lazy(() =>
+  z
+    .strictObject({
+      bot_token: z
+        .string()
+        .regex(/^xoxb-[A-Za-z0-9-]{10,250}$/, 'must be a bot token of Slack, which starts with xoxb-')
+        .meta({ description: 'The bot token of the Slack app. No answer shows it.' }),
+      signing_secret: z
+        .string()
+        .regex(/^[A-Za-z0-9]{16,128}$/, 'must be the signing secret of the Slack app, 32 letters and digits')
+        .meta({ description: 'The signing secret of the Slack app. No answer shows it.' }),
+      channels: listOf(
+        z.strictObject({
+          id: z
+            .string()
+            .regex(/^[CGD][A-Z0-9]{7,20}$/, 'must be the id of a Slack channel, such as C024BE91L')
+            .meta({ examples: ['C024BE91L'] }),
+          filter: SlackFilter().optional(),
+        }),
+        MAX_CHANNELS,
+      ).refine(
+        (channels) => new Set(channels.map(({ id }) => id)).size === channels.length,
+        'must name each channel once',
+      ),
+    })
+    .meta({
+      id: 'SlackConfig',
+      examples: [
+        {
+          bot_token: 'xoxb-EXAMPLE-EXAMPLE-EXAMPLE',
+          signing_secret: '8f742231b10e8888abcd99yyyzzz85a5',
+          channels: [{ id: 'C024BE91L', filter: { actions: ['email.*'] } }],
+        },
+      ],
+    }),
+);
+
+/** The same when it is changed: secrets that are left out stay as they are. */
+export const SlackConfigUpdate = lazy(() => SlackConfig().partial({ bot_token: true, signing_secret: true }));
+
+export type SlackConfig = z.output<ReturnType<typeof SlackConfig>>;
+
+/** The part of the settings that is stored in the clear and shown: all but the secrets. */
+export function shownConfig({ channels }: Pick<SlackConfig, 'channels'>): JsonObject {
+  return { channels } as unknown as JsonObject;
+}
+
+/** The ids of the Slack channels that a stored channel names; none for e-mail. */
+export function slackChannelsOf({ kind, config }: { kind: ReceiverKind; config: JsonObject | null }): string[] {
+  if (kind !== 'slack') return [];
+  return (config as unknown as Pick<SlackConfig, 'channels'>).channels.map(({ id }) => id);
+}

@@ -1,0 +1,166 @@
+import { Hono } from 'hono';
+import * as z from 'zod';
+import { Problem } from '../../errors';
+import { type AppEnv, type MemberRef, type RequestContext, withFixedClock } from '../../http/context';
+import { recordMemberSeen } from '../../http/credentials';
+import { noQuery, readText } from '../../http/input';
+import { answer, ok, operation } from '../../http/operation';
+import { limitNetwork } from '../../http/rate-limit';
+import { ROLE_SCOPES } from '../../http/roles';
+import { CredentialEnded } from '../../ledger/authority';
+import { Ledger } from '../../ledger/ledger';
+import { lazy } from '../../lib/lazy';
+import { enqueueWebhook } from '../../outbox/enqueue';
+import { type Act, type ActedOn, type CalledChannel, findCalledChannel } from './acting-user';
+import { refuseSubmission } from './modal';
+import { type Interaction, readInteraction, type SlackUser } from './payload';
+import { handleClick, SWITCHED_OFF } from './review-click';
+import { isFromSlack } from './signature';
+import { LINK_ENDED, type LinkedContext, readModalState, type Submission, submitDecision } from './submit-decision';
+
+const MAX_BYTES = 64 * 1024;
+
+/** What Slack does next: nothing, after a click; it closes the modal, or shows what is wrong with its fields. */
+const SlackResponse = lazy(() =>
+  z
+    .object({
+      response_action: z.enum(['clear', 'errors']).optional(),
+      errors: z.record(z.string(), z.string()).optional(),
+    })
+    .meta({ id: 'SlackResponse', examples: [{ response_action: 'clear' }] }),
+);
+
+type SlackResponse = z.output<ReturnType<typeof SlackResponse>>;
+
+/** The parts of Hono's context that the handling of a request from Slack needs. */
+type InboundContext = RequestContext & {
+  executionCtx: { waitUntil(work: Promise<unknown>): void };
+  set<N extends 'caller' | 'database'>(name: N, value: NonNullable<AppEnv['Variables'][N]>): void;
+};
+
+/**
+ * Handles what a person did in Slack. A click is answered at once, and the calls of Slack that follow are made afterwards: it
+ * waits 3 seconds at most.
+ * @throws Problem `not_found` for an unknown address; `invalid_signature` if the signature is missing, wrong or older than
+ *   5 minutes; `rate_limited` after too many of both from one network; `payload_too_large`, `account_inactive`, `unavailable`
+ */
+export async function receiveFromSlack(c: InboundContext, secret: string): Promise<SlackResponse> {
+  const { config, runtime } = c.var;
+  const body = await readText(c.req.raw, MAX_BYTES);
+  const interaction = readInteraction(body);
+  const found = await findCalledChannel(c, secret, interaction && actOf(interaction));
+  if (!found) {
+    await limitNetwork(c);
+    throw new Problem('not_found', 'There is no channel with this address.');
+  }
+  const { channel, on } = found;
+  const isSigned = await isFromSlack({
+    signingSecret: channel.secrets?.signingSecret ?? '',
+    timestamp: c.req.header('X-Slack-Request-Timestamp') ?? null,
+    signature: c.req.header('X-Slack-Signature') ?? null,
+    ...{ body, now: runtime.now() },
+  });
+  if (!isSigned || !channel.secrets) {
+    await limitNetwork(c);
+    throw new Problem('invalid_signature', 'The signature of Slack is missing, wrong, or older than 5 minutes.');
+  }
+  const account = channel.account();
+  c.set('caller', {
+    ...{ credential: 'slack_signature', shard: channel.shard, account: account.id },
+    ...(on.member && { member: on.member.id }),
+  });
+  if (interaction?.kind === 'review') {
+    const { botToken } = channel.secrets;
+    c.executionCtx.waitUntil(handleClick({ config, runtime }, channel, botToken, interaction, on));
+  }
+  if (interaction?.kind !== 'submission') return {};
+  const refusal = await submit(c, secret, channel, interaction, on);
+  return refusal ? { response_action: 'errors', ...refusal } : { response_action: 'clear' };
+}
+
+/** Who acts, and on which permission. */
+function actOf(interaction: Interaction): Act {
+  const permission =
+    interaction.kind === 'review' ? interaction.permissionId : (readModalState(interaction)?.permission ?? null);
+  return { user: interaction.user, permission };
+}
+
+/** Takes the decision of a submitted modal; returns why it does not, or null. */
+async function submit(
+  c: InboundContext,
+  secret: string,
+  channel: CalledChannel,
+  submission: Submission,
+  { member, memberLastSeenAt, state }: ActedOn,
+) {
+  if (!channel.isActive) return refuseSubmission(SWITCHED_OFF);
+  if (!member) return refuseSubmission(LINK_ENDED);
+  const context = linkedContext(c, secret, channel, submission, member);
+  const account = context.principal.account.number;
+  c.set('database', channel.database);
+  recordMemberSeen(
+    channel.database,
+    { account, member: member.id, lastSeenAt: memberLastSeenAt },
+    context.runtime.now(),
+  );
+  return submitDecision(context, submission, state, readModalState(submission)?.votes ?? 0);
+}
+
+/** The context in which the linked member acts. Each write checks the link again. */
+function linkedContext(
+  c: InboundContext,
+  secret: string,
+  { shard, database, number, account }: CalledChannel,
+  { user, ...submission }: Submission,
+  member: MemberRef,
+): LinkedContext {
+  const { config, origin } = c.var;
+  const runtime = withFixedClock(c.var.runtime);
+  const own = account();
+  const link = { kind: 'slack_link', account: own.number, webhook: number, ...namesOf(user), member } as const;
+  const notifyWebhooks = (account: number) => {
+    c.executionCtx.waitUntil(enqueueWebhook(config.webhooks, { shard, account }));
+  };
+  return {
+    principal: {
+      ...{ kind: 'user', shard, account: own, member, token: null, expiresAt: null },
+      scopes: ROLE_SCOPES[member.role],
+    },
+    ...{ config, runtime, origin, reader: database },
+    ledger: new Ledger(database, { ...link, now: runtime.now }, null, notifyWebhooks),
+    reload: async () => {
+      const again = await findCalledChannel(c, secret, actOf({ ...submission, user }));
+      if (again?.on.member?.id !== member.id) throw new CredentialEnded();
+      return again.on.state;
+    },
+  };
+}
+
+function namesOf({ id, teamId }: SlackUser) {
+  return { team: teamId, slackUser: id };
+}
+
+export const receiveFromSlackRoute = new Hono<AppEnv>().post(
+  '/v1/inbound/:secret/slack',
+  operation({
+    id: 'receiveFromSlack',
+    tag: 'Channels',
+    summary: 'Receive what a person did in Slack',
+    description:
+      'The request URL for interactivity of a Slack app, which is the `inbound_url` of the channel. Slack sends a form with the ' +
+      'field `payload`, at most 64 KiB, and signs it: `X-Slack-Request-Timestamp` and `X-Slack-Signature`. Clicks on buttons ' +
+      'and submitted modals of other apps are answered 200 and ignored.',
+    success: ok(SlackResponse),
+    path: lazy(() => z.object({ secret: z.string().meta({ description: 'Names the channel.' }) })),
+    problems: [
+      'not_found',
+      'invalid_signature',
+      'account_inactive',
+      'payload_too_large',
+      'invalid_request',
+      'rate_limited',
+    ],
+  }),
+  noQuery(),
+  async (c) => answer(c, await receiveFromSlack(c, c.req.param('secret'))),
+);

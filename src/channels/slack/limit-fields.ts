@@ -1,0 +1,90 @@
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json';
+import { type Option, plain } from './blocks';
+import { inLine, sizeOf } from './text';
+
+/** Maximum number of fields in one modal; Slack allows 100 blocks in a view. */
+const MAX_FIELDS = 60;
+
+/** Slack's maximum number of check boxes in a group, and the maximum size of the text of one. */
+const MAX_OPTIONS = 10;
+const MAX_OPTION = 75;
+
+const MAX_LABEL = 300;
+
+/** A number that Slack's field for numbers takes: without an exponent. */
+const DECIMAL = /^-?\d+(\.\d+)?$/;
+
+/**
+ * A limit of a scope that a person may narrow in Slack (`number`, `list`), may narrow only on the decision card (`card`), or
+ * must leave as it is (`fixed`).
+ */
+export type LimitField = { path: string[]; label: string; blockId: string } & (
+  | { kind: 'number'; value: number }
+  | { kind: 'list'; value: Json[]; options: Option[] }
+  | { kind: 'card'; value: Json }
+  | { kind: 'fixed'; value: Json }
+);
+
+/**
+ * The fields for the limits of a scope, in its order and by the same rules as on the decision card: a number may be lowered,
+ * a list may lose members, everything else is fixed. Their block ids are numbers, because keys may be any text.
+ */
+export function limitFields(scope: JsonObject): LimitField[] {
+  let left = MAX_FIELDS;
+  return leaves(scope, []).map(([path, value], index): LimitField => {
+    const field = { path, label: labelOf(path), blockId: `limit-${index}` };
+    if (!(typeof value === 'number' || (Array.isArray(value) && value.length > 1)))
+      return { ...field, kind: 'fixed', value };
+    if (left === 0 || sizeOf(field.label) > MAX_LABEL) return { ...field, kind: 'card', value };
+    if (typeof value === 'number') {
+      if (!DECIMAL.test(String(value))) return { ...field, kind: 'card', value };
+      left -= 1;
+      return { ...field, kind: 'number', value };
+    }
+    const options = value.map((member, place) => ({ text: plain(inLine(valueText(member))), value: String(place) }));
+    if (options.length > MAX_OPTIONS || options.some(({ text }) => sizeOf(text.text) > MAX_OPTION)) {
+      return { ...field, kind: 'card', value };
+    }
+    left -= 1;
+    return { ...field, kind: 'list', value, options };
+  });
+}
+
+function leaves(object: JsonObject, path: string[]): [string[], Json][] {
+  return Object.entries(object).flatMap(([key, value]): [string[], Json][] => {
+    const inner = [...path, key];
+    return isJsonObject(value) && Object.keys(value).length > 0 ? leaves(value, inner) : [[inner, value]];
+  });
+}
+
+function labelOf(path: string[]): string {
+  return path.map((key) => (key.trim() === '' ? JSON.stringify(key) : inLine(key))).join(' › ');
+}
+
+/** Replaces the value at a path that the scope has. */
+export function setAt(scope: JsonObject, path: string[], value: Json): void {
+  const key = path.at(-1) ?? '';
+  const parent = path.slice(0, -1).reduce<JsonObject>((object, step) => object[step] as JsonObject, scope);
+  // The key is the object's own, even if it is __proto__: the assignment does not reach the prototype.
+  parent[key] = value;
+}
+
+/** A value of a scope for people. */
+export function valueText(value: Json): string {
+  if (typeof value === 'string') return quoteIfAmbiguous(value);
+  if (typeof value === 'number') return groupThousands(value);
+  if (Array.isArray(value) && value.every((member) => typeof member !== 'object')) {
+    return value.length === 0 ? '[]' : value.map(valueText).join(', ');
+  }
+  return JSON.stringify(value);
+}
+
+/** A number as its JSON has it, never rounded, with the thousands grouped: `1,840.5`. */
+function groupThousands(value: number): string {
+  return String(value).replace(/^-?\d+/, (whole) => whole.replace(/\B(?=(\d{3})+$)/g, ','));
+}
+
+/** A text as it is; in quotes if it could be taken for a number, for another value, or for several texts. */
+function quoteIfAmbiguous(text: string): string {
+  return /^$|^\s|\s$|\s\s|, |^(true|false|null)$|^[-+]?[\d.,]+$/.test(text) ? JSON.stringify(text) : text;
+}

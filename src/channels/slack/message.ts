@@ -1,0 +1,153 @@
+import type { Permission } from '../../permissions/permission';
+import type { VoteChannel } from '../../permissions/reviews/review';
+import type { PermissionMessage } from '../message';
+import { type Block, type Button, context, header, localTime, plain, type SlackMessage, section } from './blocks';
+import { cut, escapeText, inLine, utcTime } from './text';
+
+/** The `action_id` of the button that opens the modal. Its value is the permission's id. */
+export const REVIEW_ACTION = 'review_permission';
+
+/** The `action_id` of link buttons. Slack reports clicks on them too; nothing has to be done. */
+export const OPEN_ACTION = 'open_in_countersign';
+
+/**
+ * Arguments of `chat.postMessage`, `chat.postEphemeral` and `chat.update` that keep Slack from finding mentions, links and
+ * markup in the text of a message.
+ */
+export const AS_WRITTEN = {
+  parse: 'none',
+  link_names: false,
+  mrkdwn: false,
+  unfurl_links: false,
+  unfurl_media: false,
+} as const;
+
+/** Maximum sizes of what an agent or a person wrote; the card shows all of it. A section holds the longest four together. */
+export const MAX_WRITTEN = 500;
+const MAX_RESOURCE = 1_500;
+
+const VIA: Record<VoteChannel, string> = { api: 'the API', console: 'the console', slack: 'Slack' };
+
+/** Whether a pending permission can be decided in Slack: it needs one approval and no passkey. */
+export function canDecideInSlack({ review }: Pick<Permission, 'review'>): boolean {
+  return review === null || (review.approvals_required === 1 && review.passkey === false);
+}
+
+/**
+ * The message about a permission that waits for a decision.
+ * @param canDecide whether it can be decided in Slack; else only a link leads to the decision card
+ */
+export function permissionMessage(message: PermissionMessage, { canDecide }: { canDecide: boolean }): SlackMessage {
+  const { permission, url } = message;
+  const deadline = `Waits until ${utcTime(permission.expires_at)}`;
+  const elsewhere = 'It needs several approvals or a passkey, so it is decided in Countersign.';
+  return compose({
+    headline: headlineOf(message),
+    request: requestLines(message),
+    outcome: [],
+    closing: [
+      context(
+        deadline,
+        localTime('In your time zone:', Date.parse(permission.expires_at), utcTime(permission.expires_at)),
+      ),
+      ...(canDecide ? [] : [context(elsewhere)]),
+      { type: 'actions', elements: [...(canDecide ? [reviewButton(permission.id)] : []), linkButton(url)] },
+    ],
+    spoken: [deadline],
+  });
+}
+
+/**
+ * The message about the same permission once it is settled: who decided what and when, or that it expired.
+ * @param via through what a person decided; null if a policy decided, or nobody
+ * @throws Error if the permission is pending
+ */
+export function settledMessage(message: PermissionMessage, { via }: { via: VoteChannel | null }): SlackMessage {
+  const outcome = outcomeLines(message, via);
+  return compose({
+    headline: settledHeadline(message.permission),
+    request: requestLines(message),
+    outcome,
+    closing: [{ type: 'actions', elements: [linkButton(message.url)] }],
+    spoken: [],
+  });
+}
+
+interface Parts {
+  headline: string;
+  request: string[];
+  outcome: string[];
+  closing: Block[];
+  /** Lines that only the text without blocks has, because the closing blocks say them too. */
+  spoken: string[];
+}
+
+function compose({ headline, request, outcome, closing, spoken }: Parts): SlackMessage {
+  return {
+    text: escapeText([headline, ...request, ...outcome, ...spoken].join('\n')),
+    blocks: [header(headline), ...lineBlocks(request), ...lineBlocks(outcome), ...closing],
+  };
+}
+
+/** Lines as a section, with a note if one of them was cut. */
+export function lineBlocks(lines: string[]): Block[] {
+  if (lines.length === 0) return [];
+  const isCut = lines.some((line) => line.endsWith('…'));
+  return [section(lines.join('\n')), ...(isCut ? [context('Open it in Countersign to read what is cut here.')] : [])];
+}
+
+/** What an agent asks for. Each line has one text of the agent. */
+export function requestLines({ agentName, permission }: Pick<PermissionMessage, 'agentName' | 'permission'>): string[] {
+  const { action, resource, title } = permission;
+  return [
+    written('Agent', agentName),
+    written('Action', action),
+    written('Resource', resource, MAX_RESOURCE),
+    ...(title === null ? [] : [written("In the agent's words", title)]),
+  ];
+}
+
+function written(label: string, text: string, max = MAX_WRITTEN): string {
+  return `${label}: ${cut(inLine(text), max)}`;
+}
+
+function headlineOf({ event, isReminder }: PermissionMessage): string {
+  const what = event === 'permission.escalated' ? 'Permission requested, now escalated' : 'Permission requested';
+  return isReminder ? `Reminder: ${what}` : what;
+}
+
+function settledHeadline(permission: Permission): string {
+  if (permission.status === 'approved') return 'Permission approved';
+  if (permission.status === 'denied') return 'Permission denied';
+  return isWithdrawn(permission) ? 'Request withdrawn' : 'Request expired';
+}
+
+function outcomeLines({ permission, decidedBy }: PermissionMessage, via: VoteChannel | null): string[] {
+  const { status, decided_at, decision_reason, expires_at, updated_at } = permission;
+  if (status === 'pending') throw new Error(`${permission.id} is not settled`);
+  if (status === 'expired') {
+    const how = isWithdrawn(permission)
+      ? `The agent took its request back on ${utcTime(updated_at)}.`
+      : `Nobody decided by ${utcTime(expires_at)}.`;
+    return [`${how} The agent may not do it.`];
+  }
+  return [
+    ...(decidedBy === null ? [] : [written(status === 'approved' ? 'Approved by' : 'Denied by', decidedBy)]),
+    ...(decided_at === null ? [] : [`When: ${utcTime(decided_at)}`]),
+    ...(via === null ? [] : [`Through: ${VIA[via]}`]),
+    ...(decision_reason === null ? [] : [written('Reason', decision_reason)]),
+  ];
+}
+
+/** Whether the agent took the request back: it ended undecided before it expired. */
+function isWithdrawn({ status, created_at, updated_at, expires_at }: Permission): boolean {
+  return status === 'expired' && created_at < updated_at && updated_at < expires_at;
+}
+
+function reviewButton(id: string): Button {
+  return { type: 'button', action_id: REVIEW_ACTION, text: plain('Review'), value: id, style: 'primary' };
+}
+
+export function linkButton(url: string, text = 'Open in Countersign'): Button {
+  return { type: 'button', action_id: OPEN_ACTION, text: plain(text), url };
+}

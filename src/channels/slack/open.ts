@@ -1,0 +1,103 @@
+import type { Config } from '../../env';
+import { withPrefix } from '../../lib/typeid';
+import type { ClaimedWebhook, DueDelivery } from '../../webhooks/dispatch/claim';
+import { NOT_KEPT, type RequestAttempt, type Target } from '../../webhooks/dispatch/prepare';
+import { readDisabledWebhook, readMessage } from '../message';
+import { describeError, readDeliveryAnswer, slackHeaders, slackUrl } from './api';
+import type { SlackMessage } from './blocks';
+import { slackChannelsOf } from './config';
+import { AS_WRITTEN, canDecideInSlack, permissionMessage, settledMessage } from './message';
+import { openSecrets } from './secrets';
+import { testMessage, webhookDisabledMessage } from './service-messages';
+
+const UNREADABLE = 'The secrets of the Slack app can no longer be read. Set `bot_token` and `signing_secret` again.';
+const ENDED = 'The request ended before the message was sent.';
+const NEVER_POSTED = 'No message about the request was posted, so there is none to update.';
+const NOT_NAMED = 'The channel no longer names this Slack channel.';
+
+/** Opens a channel for Slack, for the worker that has claimed it. */
+export async function openSlackChannel(
+  { keyring, publicUrl }: Pick<Config, 'keyring' | 'publicUrl'>,
+  { webhook }: ClaimedWebhook,
+): Promise<Target> {
+  const secrets = await openSecrets(keyring, webhook);
+  const named = new Set(slackChannelsOf(webhook));
+  return {
+    delay: 0,
+    divide: (deliveries) => deliveries.map((delivery) => [delivery]),
+    prepare: async (deliveries) => {
+      const [delivery] = deliveries;
+      if (!delivery) throw new Error('There is nothing to send');
+      const action = decideAction(webhook, delivery, named);
+      if (typeof action === 'string') return { deliveries, kind: 'dropped', reason: action };
+      if (!secrets) return { deliveries, kind: 'refused', error: UNREADABLE };
+      const message = compose(webhook, delivery, publicUrl);
+      return { deliveries, kind: 'request', ...requestOf(secrets.botToken, delivery, action, message) };
+    },
+  };
+}
+
+/** A new message, or a change of the one about the same request. */
+type Action = { method: 'chat.postMessage' } | { method: 'chat.update'; channel: string; ts: string };
+
+/**
+ * Decides whether a delivery posts a message or changes the first one about the same request. Returns in words why it does
+ * neither.
+ *
+ * The end of a request changes the message that asked. If there is none, people hear only of decisions that people took. A
+ * first message that is still to be sent counts as none: it would come too late and is dropped. The ends of requests change
+ * messages also if the channel does not name these events.
+ */
+function decideAction(
+  { events }: ClaimedWebhook['webhook'],
+  delivery: DueDelivery,
+  named: ReadonlySet<string>,
+): Action | string {
+  const { event, slackChannel, payload, eventPayload, permissionState, firstReceipt } = delivery;
+  if (payload === null && eventPayload === null) return NOT_KEPT;
+  const isEnd = event === 'permission.decided' || event === 'permission.expired';
+  const [channel, ts] = firstReceipt?.split(':') ?? [];
+  if (isEnd && channel && ts) return { method: 'chat.update', channel, ts };
+  if (event === 'permission.expired' || (isEnd && !events.includes(event))) return NEVER_POSTED;
+  const asks = event === 'permission.requested' || event === 'permission.escalated';
+  if (asks && !permissionState?.isPending) return ENDED;
+  return named.has(slackChannel ?? '') ? { method: 'chat.postMessage' } : NOT_NAMED;
+}
+
+function compose(channel: ClaimedWebhook['webhook'], delivery: DueDelivery, publicUrl: string): SlackMessage {
+  switch (delivery.event) {
+    case 'webhook.test': {
+      const url = `${publicUrl}/console/channels/${withPrefix('chan', channel.id)}`;
+      return testMessage({ channelName: channel.name ?? '', url });
+    }
+    case 'webhook.disabled': {
+      const webhook = readDisabledWebhook(delivery);
+      return webhookDisabledMessage({ webhook, url: `${publicUrl}/console/webhooks/${webhook.id}` });
+    }
+    default: {
+      const message = readMessage(delivery, publicUrl);
+      const { event, permission } = message;
+      if (event === 'permission.requested' || event === 'permission.escalated') {
+        return permissionMessage(message, { canDecide: canDecideInSlack(permission) });
+      }
+      return settledMessage(message, { via: permission.review?.votes?.at(-1)?.via ?? null });
+    }
+  }
+}
+
+function requestOf(
+  botToken: string,
+  { slackChannel }: DueDelivery,
+  { method, ...place }: Action,
+  message: SlackMessage,
+): RequestAttempt {
+  return {
+    url: slackUrl(method),
+    headers: slackHeaders(botToken),
+    body: JSON.stringify({ channel: slackChannel, ...place, ...message, ...AS_WRITTEN }),
+    judge: ({ status, error, text }) => {
+      if (status === 429) return { error: describeError('ratelimited'), receipt: null };
+      return error === null ? readDeliveryAnswer(text) : { error, receipt: null };
+    },
+  };
+}

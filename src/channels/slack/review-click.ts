@@ -1,0 +1,94 @@
+import type { Config, Runtime } from '../../env';
+import { ROLE_SCOPES } from '../../http/roles';
+import { withPrefix } from '../../lib/typeid';
+import { type Permission, presentPermission, type ReviewedPermission, statusAt } from '../../permissions/permission';
+import { standingOf } from '../../permissions/reviews/voter';
+import { cardUrl } from '../message';
+import type { ActedOn, CalledChannel } from './acting-user';
+import { signLinkAddress } from './link-address';
+import { linkingMessage } from './linking-message';
+import { canDecideInSlack } from './message';
+import { type ReviewModal, reviewModal } from './modal';
+import type { Interaction } from './payload';
+import { callAndLog, notice, whisper } from './respond';
+
+export type Click = Extract<Interaction, { kind: 'review' }>;
+
+export const DECIDED_ELSEWHERE = 'It needs several approvals or a passkey, so it is decided in Countersign.';
+export const SWITCHED_OFF = 'This channel is switched off in Countersign. Decide the request there.';
+export const MAY_NOT_DECIDE = 'Your role in Countersign may not decide requests.';
+export const NO_REQUEST = 'The request no longer exists.';
+
+/** What Slack sends back with the modal: which permission it shows, and how many votes that had. */
+export interface ModalState {
+  permission: string;
+  votes: number;
+}
+
+/**
+ * Answers a click on the button of a message, by calls of Slack: opens the modal for a member who may decide; otherwise tells
+ * the person, and nobody else, why it does not, or how to link the Slack user to a member.
+ */
+export async function handleClick(
+  { config, runtime }: { config: Config; runtime: Runtime },
+  channel: CalledChannel,
+  botToken: string,
+  click: Click,
+  on: ActedOn,
+): Promise<void> {
+  const at = { channel: click.message.channel, user: click.user.id };
+  const url = cardUrl(config.publicUrl, click.permissionId);
+  if (!on.member && channel.isActive) {
+    const request = { channel: withPrefix('chan', channel.id), user: click.user };
+    return whisper(runtime, botToken, at, linkingMessage(await signLinkAddress(config, runtime, request)));
+  }
+  const modal = openingOf(channel, on, url, runtime.now());
+  if (typeof modal === 'string') return whisper(runtime, botToken, at, notice(modal, url));
+  const body = { trigger_id: click.triggerId, view: reviewModal(modal) };
+  if (await callAndLog(runtime, botToken, 'views.open', body)) return;
+  await whisper(runtime, botToken, at, notice('Slack could not open the form. Press the button again.', url));
+}
+
+/** The content of the modal; a text says why there is none. */
+function openingOf(
+  channel: CalledChannel,
+  { member, state, agentName, preview }: ActedOn,
+  url: string,
+  now: number,
+): ReviewModal | string {
+  if (!channel.isActive) return SWITCHED_OFF;
+  const row = state.permission;
+  const refusal = refusePermission(row, now);
+  if (!row || refusal !== null) return refusal ?? NO_REQUEST;
+  if (!member || !ROLE_SCOPES[member.role].includes('permissions:decide')) return MAY_NOT_DECIDE;
+  if (standingOf(row.review, state.voter, member.id) === 'others') return 'You are not one of its reviewers.';
+  const modalState: ModalState = { permission: row.id, votes: votesOf(row) };
+  return {
+    ...{ permission: presentForPeople(row, now), preview, agentName, cardUrl: url },
+    proposal: proposalOf(row),
+    privateMetadata: JSON.stringify(modalState),
+  };
+}
+
+/** Why a permission cannot be decided in Slack; null if it can. */
+export function refusePermission(row: ReviewedPermission | undefined, now: number): string | null {
+  if (!row) return NO_REQUEST;
+  const status = statusAt(row, now);
+  if (status !== 'pending') return `The request is ${status} already.`;
+  return canDecideInSlack(presentForPeople(row, now)) ? null : DECIDED_ELSEWHERE;
+}
+
+function presentForPeople(row: ReviewedPermission, now: number): Permission {
+  return presentPermission(row, now, { kind: 'user' });
+}
+
+/** How many votes a permission has. */
+export function votesOf({ review }: ReviewedPermission): number {
+  return review?.votes.length ?? 0;
+}
+
+/** What an approval may narrow: what the votes so far have left, or else what was requested. */
+export function proposalOf(row: ReviewedPermission): ReviewModal['proposal'] {
+  const { scope, tokenTtl, maxUses } = row.review?.proposal ?? row;
+  return { scope, token_ttl: tokenTtl, max_uses: maxUses };
+}

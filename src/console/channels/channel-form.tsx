@@ -1,0 +1,249 @@
+import type { SQL } from 'drizzle-orm';
+import { type Channel, channelOfPath, presentChannel, requireChannel } from '../../channels/channel';
+import { ChannelCreation, createChannel } from '../../channels/create';
+import { ChannelUpdate, updateChannel } from '../../channels/update';
+import type { Reader } from '../../db/database';
+import type { FieldError } from '../../errors';
+import type { RequestContext } from '../../http/context';
+import type { Json, JsonObject } from '../../lib/json';
+import {
+  changedFields,
+  type Refusal,
+  readForm,
+  refusalOf,
+  requireUnchanged,
+  type Form as SentForm,
+  ShownState,
+  validate,
+} from '../frame/form';
+import { loadNames } from '../frame/names';
+import { sendPage } from '../frame/page';
+import { Form, HiddenFields, Submit, TextArea, TextField } from '../parts/form';
+import { readPatterns, writePatterns } from '../policies/patterns';
+import { AgentFields, agentsInForm, EventFields } from '../receivers/fields';
+import type { ConsoleContext, PreloadedContext, SignedInRequest } from '../session/access';
+import { EVENTS } from './events';
+import { type ChannelKind, KIND_NAMES, KindNotice, KindSummary, NAME_EXAMPLES } from './kinds';
+import {
+  inFormWords,
+  readSlackFields,
+  repeatedLineFaults,
+  SlackAppFields,
+  type SlackFields,
+  slackChannelsIn,
+  slackConfigFaults,
+  slackConfigOf,
+  slackFieldsOf,
+  slackPartsOf,
+} from './slack-fields';
+
+/** Shows the form that creates a channel, of the kind in the address; by default for e-mail. */
+export function showNewChannel(c: ConsoleContext): Promise<Response> {
+  const kind = readKind(c.req.query('kind'));
+  const events = EVENTS.map(([event]) => event);
+  const slack = kind === 'slack' ? slackFieldsOf([]) : null;
+  return sendChannelForm(c, null, { kind, name: '', events, actions: '', agent_ids: [], slack });
+}
+
+function readKind(text: string | undefined): ChannelKind {
+  return text === 'slack' ? 'slack' : 'email';
+}
+
+/** Creates a channel. If that is refused, shows the form again and why. */
+export async function addChannel(c: PreloadedContext<typeof agentsInForm>): Promise<Response> {
+  const form = await readForm(c);
+  const kind = readKind(form.text('kind'));
+  const fields = readChannelFields(form, kind);
+  try {
+    const input = validate(ChannelCreation(), { kind, ...inputOf(fields, null) }, faultsOf(fields));
+    const agents = c.var.loaded.agents ?? [];
+    const { id } = await c.var.once((context) => createChannel(context, { agents, ...input }));
+    return c.redirect(`/console/channels/${id}`, 303);
+  } catch (error) {
+    return sendChannelForm(c, null, fields, refusalOf(error));
+  }
+}
+
+/** The preload of a change: the channel in the path, and those agents of the form that the account has. */
+export async function channelInForm(c: RequestContext, reader: Reader, account: SQL<number>) {
+  return { ...(await channelOfPath(c, reader, account)), ...(await agentsInForm(c, reader, account)) };
+}
+
+/** Shows the form that changes the channel in the path. */
+export function showChannelForm(c: PreloadedContext<typeof channelOfPath>): Promise<Response> {
+  const channel = presentChannel(requireChannel(c.var.loaded.channel));
+  return sendChannelForm(c, channel, fieldsOf(channel));
+}
+
+/** Changes the fields that differ from the channel as it is. If that is refused, shows the form again and why. */
+export async function editChannel(c: PreloadedContext<typeof channelInForm>): Promise<Response> {
+  const channel = presentChannel(requireChannel(c.var.loaded.channel));
+  const form = await readForm(c);
+  const fields = readChannelFields(form, channel.kind);
+  try {
+    const changed = changedFields(partsOf(fieldsOf(channel)), partsOf(fields));
+    const paths = Object.keys(changed);
+    if (paths.length > 0) {
+      requireUnchanged('channel', form, channel.updated_at, inWords(channel), changed);
+      const isChanged = (name: string) => paths.some((path) => path === name || path.startsWith(`${name}.`));
+      const all = Object.entries(inputOf(fields, channel));
+      const changes = Object.fromEntries(all.filter(([name]) => isChanged(name)));
+      const input = validate(ChannelUpdate(), changes, faultsOf(fields, changes.config));
+      const agents = [...(c.var.loaded.agents ?? []), ...agentsOfSlackFilters(channel)];
+      await updateChannel(c.var.signedIn.context, { id: channel.id, agents, ...input });
+    }
+  } catch (error) {
+    return sendChannelForm(c, channel, fields, refusalOf(error));
+  }
+  return c.redirect(`/console/channels/${channel.id}`, 303);
+}
+
+/** What the form of a channel says. */
+interface ChannelFields {
+  kind: ChannelKind;
+  name: string;
+  events: string[];
+  /** One pattern a line; empty for all actions. */
+  actions: string;
+  /** Empty for all agents. */
+  agent_ids: string[];
+  /** Null for e-mail. */
+  slack: SlackFields | null;
+}
+
+function readChannelFields(form: SentForm, kind: ChannelKind): ChannelFields {
+  return {
+    kind,
+    name: form.text('name').trim(),
+    events: form.list('events'),
+    actions: form.text('actions'),
+    agent_ids: form.list('agent_ids'),
+    slack: kind === 'slack' ? readSlackFields(form) : null,
+  };
+}
+
+/** The fields of a channel as it is. */
+function fieldsOf({ kind, name, events, filter, config }: Channel): ChannelFields {
+  return {
+    ...{ kind, name, events },
+    actions: writePatterns(filter?.actions ?? []),
+    agent_ids: filter?.agent_ids ?? [],
+    slack: kind === 'slack' ? slackFieldsOf(slackChannelsIn(config)) : null,
+  };
+}
+
+/** What can be changed by itself, under the path of the API's errors. */
+function partsOf({ name, events, actions, agent_ids, slack }: ChannelFields) {
+  const parts = { name, events, 'filter.actions': readPatterns(actions), 'filter.agent_ids': agent_ids };
+  return { ...parts, ...(slack && slackPartsOf(slack)) };
+}
+
+/** The parts of a channel as they are now, in words. */
+function inWords({ kind, name, events, filter, config }: Channel): Record<string, string> {
+  const agents = filter?.agent_ids?.length;
+  return {
+    name,
+    events: events.join(', '),
+    'filter.actions': filter?.actions?.join(', ') ?? 'all actions',
+    'filter.agent_ids': agents === undefined ? 'all agents' : `limited to ${agents} of the agents`,
+    ...(kind === 'slack' && {
+      'config.channels': slackChannelsIn(config)
+        .map(({ id }) => id)
+        .join(', '),
+    }),
+  };
+}
+
+/**
+ * The fields as the API takes them.
+ * @param channel the channel before the change; null for a new one
+ */
+function inputOf(fields: ChannelFields, channel: Channel | null): Record<string, Json> {
+  const { name, events, actions, agent_ids, slack } = fields;
+  const patterns = readPatterns(actions);
+  const filter = {
+    actions: patterns.length > 0 ? patterns : null,
+    agent_ids: agent_ids.length > 0 ? agent_ids : null,
+  };
+  return {
+    ...{ name, events, filter: filter.actions || filter.agent_ids ? filter : null },
+    ...(slack && { config: slackConfigOf(slack, channel ? slackChannelsIn(channel.config) : []) }),
+  };
+}
+
+/**
+ * What is wrong with the fields for Slack, beside what the schemas of creation and change find.
+ * @param config the `config` of a change
+ */
+function faultsOf({ slack }: ChannelFields, config?: Json): FieldError[] {
+  if (!slack) return [];
+  return [...repeatedLineFaults(slack), ...(config === undefined ? [] : slackConfigFaults(config as JsonObject))];
+}
+
+/** The agents in the filters of Slack channels. The form does not change these filters, so they were checked before. */
+function agentsOfSlackFilters({ kind, config }: Channel): { id: string }[] {
+  if (kind !== 'slack') return [];
+  return slackChannelsIn(config).flatMap(({ filter }) => (filter?.agent_ids ?? []).map((id) => ({ id })));
+}
+
+/** Answers with the form that changes a channel, or creates one if there is none yet. */
+async function sendChannelForm(
+  c: SignedInRequest,
+  channel: Channel | null,
+  { kind, name, events, actions, agent_ids, slack }: ChannelFields,
+  refused?: Refusal,
+): Promise<Response> {
+  const refusal = refused && slack ? inFormWords(refused, slack) : refused;
+  const { context } = c.var.signedIn;
+  const names = await loadNames(context, ['agents']);
+  const path = `/console/channels${channel ? `/${channel.id}` : ''}`;
+  return sendPage(c, {
+    title: channel ? 'Change the channel' : 'Create a channel',
+    isNarrow: true,
+    names,
+    status: refusal?.status,
+    children: (
+      <>
+        <KindNotice kind={kind} config={context.config} />
+        <Form action={channel ? `${path}/edit` : path} refusal={refusal} class="card" creates={!channel}>
+          {channel ? <ShownState updatedAt={channel.updated_at} /> : <HiddenFields fields={{ kind }} />}
+          <div class="part">
+            <h2>{KIND_NAMES[kind]}</h2>
+            <KindSummary kind={kind} />
+          </div>
+          <TextField
+            label="Name"
+            name="name"
+            value={name}
+            required
+            maxlength={255}
+            placeholder={NAME_EXAMPLES[kind]}
+            autocomplete="off"
+            hint="By this name people recognize it."
+          />
+          {slack && <SlackAppFields slackChannels={slack.slackChannels} isNew={!channel} />}
+          <EventFields known={EVENTS} events={events} />
+          <TextArea
+            label="Actions (optional)"
+            name="actions"
+            path="filter.actions"
+            value={actions}
+            rows={3}
+            spellcheck={false}
+            hint={[
+              'Limits the messages to requests for these actions, one pattern per line. ',
+              <code>payment.*</code>,
+              ' means every action that begins with “payment.”. If there is none, all actions count.',
+            ]}
+          />
+          <AgentFields
+            path="filter.agent_ids"
+            agentIds={agent_ids}
+            hint="Limits the messages to requests of the agents that are checked. If none is checked, all agents count."
+          />
+          <Submit label={channel ? 'Save the changes' : 'Create the channel'} cancel={path} />
+        </Form>
+      </>
+    ),
+  });
+}

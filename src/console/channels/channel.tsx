@@ -1,0 +1,147 @@
+import {
+  type Channel,
+  type channelOfPath,
+  describeChannel,
+  presentChannel,
+  requireChannel,
+} from '../../channels/channel';
+import { deleteChannel } from '../../channels/delete';
+import { listChannelDeliveries } from '../../channels/deliveries/list';
+import { testChannel } from '../../channels/send-test';
+import { updateChannel } from '../../channels/update';
+import { DELIVERY_STATUSES } from '../../db/schema';
+import { pathId } from '../../http/path-id';
+import { type Refusal, refusalOf } from '../frame/form';
+import { loadNames } from '../frame/names';
+import { sendPage } from '../frame/page';
+import { Facts, PAGE_SIZE, PlainList } from '../parts/blocks';
+import { Alert } from '../parts/form';
+import { Code, Named, Time, Written } from '../parts/inline';
+import { DeleteBox, ReceiverActions, ReceiverState, readSwitch } from '../receivers/changes';
+import { Deliveries } from '../receivers/deliveries';
+import { eventsText } from '../receivers/fields';
+import type { ConsoleContext, PreloadedContext } from '../session/access';
+import { EVENTS } from './events';
+import { canSendBy, KIND_NAMES, KindNotice, KindSummary, Recipient } from './kinds';
+import { SlackChannels, SlackSetup } from './slack';
+import { slackChannelsIn } from './slack-fields';
+
+export type ChannelContext = PreloadedContext<typeof channelOfPath>;
+
+/**
+ * Shows the channel in the path: of what it tells whom, what one can do with it, and its deliveries.
+ * @param refusal why the change in this request was refused
+ */
+export async function showChannel(c: ChannelContext, refusal?: Refusal): Promise<Response> {
+  const { context } = c.var.signedIn;
+  const row = requireChannel(c.var.loaded.channel);
+  const status = DELIVERY_STATUSES.find((status) => status === c.req.query('status'));
+  const [deliveries, names] = await Promise.all([
+    listChannelDeliveries(context, { channel: row, limit: PAGE_SIZE, status, cursor: c.req.query('cursor') }),
+    loadNames(context, row.agentIds === null ? ['people'] : ['people', 'agents']),
+  ]);
+  const channel = await describeChannel(context.config, row);
+  const { kind, name, disabled_reason, is_active, updated_at } = channel;
+  const hasDeliveries = deliveries.data.length > 0 || c.req.query('cursor') !== undefined;
+  const mayWrite = context.principal.scopes.includes('channels:write');
+  const canSend = canSendBy(kind, context.config);
+  const path = `/console/channels/${channel.id}`;
+  return sendPage(c, {
+    title: name,
+    names,
+    heading: <Written text={name} />,
+    status: refusal?.status,
+    children: (
+      <>
+        {refusal && <Alert>{refusal.detail}</Alert>}
+        <p class="actions">
+          <ReceiverState {...channel} />
+          <span class="soft">{KIND_NAMES[kind]}</span>
+        </p>
+        {disabled_reason && (
+          <p class="notice bad">
+            Countersign has stopped sending by this channel. {disabled_reason}
+            {mayWrite && ' Once the cause is mended, switch the channel on.'}
+          </p>
+        )}
+        <KindNotice kind={kind} config={context.config} />
+        <KindSummary kind={kind} />
+        <AboutChannel channel={channel} />
+        {kind === 'slack' && (
+          <SlackSetup inboundUrl={channel.inbound_url} isOpen={c.req.query('status') === undefined && !hasDeliveries} />
+        )}
+        {mayWrite && (
+          <>
+            <ReceiverActions {...{ path, is_active, updated_at }} mayTest={canSend} />
+            <div class="part">
+              <DeleteBox path={path} noun="channel">
+                Nobody is told anything more by it, and its deliveries are deleted too. This cannot be undone.
+              </DeleteBox>
+            </div>
+          </>
+        )}
+        <Deliveries
+          {...{ path, status }}
+          page={deliveries}
+          address={new URL(path + new URL(c.req.url).search, c.req.url)}
+          recipient={({ member_id, slack_channel }) => <Recipient member={member_id} slackChannel={slack_channel} />}
+          advice={is_active && mayWrite && canSend && TEST_ADVICE[kind]}
+        />
+      </>
+    ),
+  });
+}
+
+const TEST_ADVICE: Record<Channel['kind'], string> = {
+  email: 'Send a test, which goes to you, to see whether it arrives.',
+  slack: 'Send a test to see whether it arrives.',
+};
+
+function AboutChannel({ channel }: { channel: Channel }) {
+  const { kind, config, events, filter, created_at, updated_at } = channel;
+  const { actions, agent_ids: agents } = filter ?? { actions: null, agent_ids: null };
+  return (
+    <Facts
+      facts={[
+        kind === 'slack' && ['Slack channels', <SlackChannels channels={slackChannelsIn(config)} />],
+        ['Events', eventsText(EVENTS, events)],
+        [
+          'Actions',
+          actions === null ? 'All actions' : <PlainList items={actions.map((pattern) => <Code text={pattern} />)} />,
+        ],
+        ['Agents', agents === null ? 'All agents' : <PlainList items={agents.map((id) => <Named id={id} />)} />],
+        ['Created', <Time at={created_at} />],
+        ['Changed', <Time at={updated_at} />],
+      ]}
+    />
+  );
+}
+
+/** Switches the channel in the path on or off: on, only if nobody changed it since the page was shown. */
+export async function switchChannel(c: ChannelContext): Promise<Response> {
+  const { id, updated_at } = presentChannel(requireChannel(c.var.loaded.channel));
+  try {
+    const is_active = await readSwitch(c, 'channel', updated_at);
+    await updateChannel(c.var.signedIn.context, { id, agents: [], is_active });
+  } catch (error) {
+    return showChannel(c, refusalOf(error));
+  }
+  return c.redirect(`/console/channels/${id}`, 303);
+}
+
+/** Deletes the channel in the path. */
+export async function removeChannel(c: ConsoleContext): Promise<Response> {
+  await deleteChannel(c.var.signedIn.context, { id: pathId(c, 'chan', 'channel') });
+  return c.redirect('/console/channels', 303);
+}
+
+/** Sends a test by the channel in the path, and shows its delivery. */
+export async function sendChannelTest(c: ChannelContext): Promise<Response> {
+  const channel = requireChannel(c.var.loaded.channel);
+  try {
+    const { id, channel_id } = await testChannel(c.var.signedIn.context, { channel });
+    return c.redirect(`/console/channels/${channel_id}/deliveries/${id}`, 303);
+  } catch (error) {
+    return showChannel(c, refusalOf(error));
+  }
+}

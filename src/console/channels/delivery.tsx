@@ -1,0 +1,98 @@
+import type { SQL } from 'drizzle-orm';
+import type { Child } from 'hono/jsx';
+import { listAuditEntries } from '../../audit/list';
+import { channelOfPath, presentChannel, requireChannel } from '../../channels/channel';
+import { channelDeliveryOfPath } from '../../channels/deliveries/delivery';
+import { getChannelDelivery } from '../../channels/deliveries/get';
+import { repeatMessage } from '../../channels/deliveries/redeliver';
+import type { Reader } from '../../db/database';
+import type { RequestContext } from '../../http/context';
+import { isJsonObject, type JsonObject } from '../../lib/json';
+import { requireLoaded } from '../../webhooks/webhook';
+import { type Refusal, refusalOf } from '../frame/form';
+import { loadNames } from '../frame/names';
+import { Written } from '../parts/inline';
+import { RequestTitle } from '../parts/request';
+import { RepeatAction, sendDeliveryPage } from '../receivers/delivery';
+import type { PreloadedContext } from '../session/access';
+import { canSendBy, KindNotice, Recipient } from './kinds';
+
+/** The preload of a delivery's page: the delivery in the path with its channel. */
+export async function deliveryWithChannel(c: RequestContext, reader: Reader, account: SQL<number>) {
+  return { ...(await channelDeliveryOfPath(c, reader, account)), ...(await channelOfPath(c, reader, account)) };
+}
+
+type DeliveryContext = PreloadedContext<typeof deliveryWithChannel>;
+
+/**
+ * Shows a delivery by a channel: to whom, and about which request.
+ * @param refusal why the redelivery in this request was refused
+ */
+export async function showChannelDelivery(c: DeliveryContext, refusal?: Refusal): Promise<Response> {
+  const { context } = c.var.signedIn;
+  const { scopes } = context.principal;
+  const row = requireLoaded(c.var.loaded.delivery, 'delivery');
+  const channel = presentChannel(requireChannel(c.var.loaded.channel));
+  const delivery = getChannelDelivery(context, { delivery: row });
+  const { permission_id, member_id, slack_channel, payload } = delivery;
+  const [names, { data: entries }] = await Promise.all([
+    loadNames(context, ['people']),
+    permission_id !== null && scopes.includes('audit:read')
+      ? listAuditEntries(context, { permission_id, order: 'desc', limit: 1 })
+      : { data: [] },
+  ]);
+  const request = payload && isJsonObject(payload.data) ? payload.data : {};
+  const asksToDecide = delivery.event === 'permission.requested' || delivery.event === 'permission.escalated';
+  const isOver =
+    entries.some(({ event_type }) => event_type !== 'request') ||
+    (typeof request.expires_at === 'string' && Date.parse(request.expires_at) <= context.runtime.now());
+  const path = `/console/channels/${channel.id}`;
+  const repeat = () => {
+    if (asksToDecide && isOver) {
+      return <p class="hint">The request no longer waits for a decision, so this message is not sent again.</p>;
+    }
+    if (!channel.is_active) return <p class="hint">To send it again, switch the channel on first.</p>;
+    if (!canSendBy(channel.kind, context.config)) return null;
+    return <RepeatAction path={path} id={delivery.id} />;
+  };
+  return sendDeliveryPage(c, {
+    ...{ delivery, path, names, refusal },
+    receiver: ['channel “', <Written text={channel.name} />, '”'],
+    facts: [
+      ['To', <Recipient member={member_id} slackChannel={slack_channel} />],
+      permission_id !== null && ['About', <RequestLink id={permission_id} request={request} />],
+    ],
+    notice: <KindNotice kind={channel.kind} config={context.config} />,
+    repeat: scopes.includes('channels:write') && repeat(),
+    payloadTitle: 'What it tells',
+    children: permission_id !== null && (
+      <p class="hint">
+        In words, with a link to the request, which asks for sign-in. The agent’s arguments and preview are never sent.
+      </p>
+    ),
+  });
+}
+
+/** A link to the card of a request, called as the message calls it. */
+function RequestLink({ id, request: { title, action, resource } }: { id: string; request: JsonObject }): Child {
+  const isNamed = typeof action === 'string' && typeof resource === 'string';
+  return (
+    <a href={`/console/permissions/${id}`}>
+      <RequestTitle
+        title={typeof title === 'string' ? title : null}
+        otherwise={isNamed ? `${action} on ${resource}` : 'The request'}
+      />
+    </a>
+  );
+}
+
+/** Sends the message of the delivery in the path again, and shows the new delivery. */
+export async function sendMessageAgain(c: DeliveryContext): Promise<Response> {
+  const delivery = requireLoaded(c.var.loaded.delivery, 'delivery');
+  try {
+    const again = await repeatMessage(c.var.signedIn.context, { delivery });
+    return c.redirect(`/console/channels/${again.channel_id}/deliveries/${again.id}`, 303);
+  } catch (error) {
+    return showChannelDelivery(c, refusalOf(error));
+  }
+}

@@ -1,0 +1,11 @@
+import type { ChannelEvent } from '../../channels/channel';
+import type { EventMeanings } from '../receivers/fields';
+
+/** The events that a channel can tell people about, with what each one means. */
+export const EVENTS: EventMeanings<ChannelEvent> = [
+  ['permission.requested', 'A request waits for people'],
+  ['permission.escalated', 'More people became reviewers of a request'],
+  ['permission.decided', 'Somebody approved or denied a request'],
+  ['permission.expired', 'A request expired undecided'],
+  ['webhook.disabled', 'Countersign disabled a webhook, because its receiver kept failing'],
+];

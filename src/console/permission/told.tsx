@@ -1,0 +1,101 @@
+import type { Notification } from '../../channels/notifications';
+import { KIND_NAMES } from '../channels/kinds';
+import { usePage } from '../frame/page-context';
+import { Badge, Code, Time, Written, WrittenLink } from '../parts/inline';
+
+interface ToldProps {
+  /** The messages about a request, in the order in which they were made. */
+  notifications: readonly Notification[];
+}
+
+/** What a message is, by its event. */
+const NEWS: Partial<Record<Notification['event'], string>> = {
+  'permission.requested': 'Request',
+  'permission.escalated': 'Escalation',
+  'permission.decided': 'Decision',
+  'permission.expired': 'Expiry',
+};
+
+const STATES: Record<Notification['status'], string> = {
+  pending: 'on its way',
+  succeeded: 'delivered',
+  failed: 'not delivered',
+};
+
+/** A closed box with the people and Slack channels that were told of a request; nothing if nobody was. */
+export function WhoWasTold({ notifications }: ToldProps) {
+  if (notifications.length === 0) return null;
+  const counts = (['succeeded', 'pending', 'failed'] as const)
+    .map((state) => [notifications.filter(({ status }) => status === state).length, STATES[state]] as const)
+    .filter(([count]) => count > 0);
+  return (
+    <details class="card">
+      <summary>
+        Who was told <small class="soft">({counts.map((count) => count.join(' ')).join(', ')})</small>
+      </summary>
+      <ul class="lines">
+        {notifications.map((notification) => (
+          <ToldLine notification={notification} />
+        ))}
+      </ul>
+    </details>
+  );
+}
+
+function ToldLine({ notification }: { notification: Notification }) {
+  const { id, channel_id, channel_name, kind, member_id, member_name, slack_channel } = notification;
+  const { event, reminder, status, attempts, last_error, created_at, completed_at } = notification;
+  const { may } = usePage();
+  return (
+    <li>
+      <span>
+        <strong>
+          {slack_channel !== null ? (
+            <Code text={slack_channel} />
+          ) : (
+            <Written text={member_name ?? member_id ?? 'the address of the account'} />
+          )}
+        </strong>{' '}
+        <Badge state={status} label={status === 'pending' && attempts > 0 ? 'tried again' : STATES[status]} />
+        <small>
+          {reminder === null ? NEWS[event] : `Reminder ${reminder}`} · {KIND_NAMES[kind]},{' '}
+          {may('channels:read') ? (
+            <WrittenLink href={`/console/channels/${channel_id}/deliveries/${id}`} text={channel_name} />
+          ) : (
+            <Written text={channel_name} />
+          )}{' '}
+          · <Time at={completed_at ?? created_at} />
+        </small>
+        {status !== 'succeeded' && last_error !== null && <small class="fault">{last_error}</small>}
+      </span>
+    </li>
+  );
+}
+
+interface NobodyToldProps extends ToldProps {
+  votes: readonly { by: string }[];
+}
+
+/**
+ * Says that every message about a waiting request finally failed, and what to do; nothing if one may arrive, or somebody
+ * whom it was for has voted.
+ */
+export function NobodyTold({ notifications, votes }: NobodyToldProps) {
+  const { may } = usePage();
+  const isKnown = ({ status, member_id }: Notification) =>
+    status !== 'failed' || votes.some(({ by }) => by === member_id);
+  if (notifications.length === 0 || notifications.some(isKnown)) return null;
+  return (
+    <p class="notice bad">
+      Nobody could be told of this request: every message about it failed. Decide it here if you can, or tell its
+      reviewers yourself.{' '}
+      {may('channels:write') ? (
+        <>
+          The reasons are below, under “Who was told”. You can mend <a href="/console/channels">the channels</a>.
+        </>
+      ) : (
+        'An owner or admin of the account can mend the channels.'
+      )}
+    </p>
+  );
+}

@@ -1,0 +1,73 @@
+import type { Child } from 'hono/jsx';
+import { readForm, requireUnchangedToActivate } from '../frame/form';
+import { LinkButton } from '../parts/blocks';
+import { Action, Form, Submit } from '../parts/form';
+import { Badge } from '../parts/inline';
+import type { ConsoleContext } from '../session/access';
+
+/** What the pages of a webhook and of a channel know of its state. */
+interface Receiver {
+  is_active: boolean;
+  disabled_reason: string | null;
+  updated_at: string;
+}
+
+/** Whether the webhook or channel sends: people may switch it off, and the service disables one that always fails. */
+export function ReceiverState({ is_active, disabled_reason }: Omit<Receiver, 'updated_at'>) {
+  if (is_active) return <Badge state="on" />;
+  return disabled_reason === null ? <Badge state="off" /> : <Badge state="failed" label="disabled" />;
+}
+
+interface ReceiverActionsProps extends Omit<Receiver, 'disabled_reason'> {
+  /** The path of the page of the webhook or channel. */
+  path: string;
+  /** Whether a test can be sent while it is on. */
+  mayTest?: boolean;
+}
+
+/** The buttons of a webhook or channel: send a test, change it, switch it on or off. */
+export function ReceiverActions({ path, is_active, updated_at, mayTest = true }: ReceiverActionsProps) {
+  return (
+    <>
+      <div class="actions">
+        {is_active && mayTest && <Action action={`${path}/test`} label="Send a test" />}
+        <LinkButton href={`${path}/edit`} label="Change" kind="quiet small" />
+        <Action
+          action={`${path}/switch`}
+          label={is_active ? 'Switch off' : 'Switch on'}
+          fields={{ is_active: String(!is_active), updated_at }}
+        />
+      </div>
+      {!is_active && <p class="hint">While it is off, nothing is sent, and what happens now is never sent.</p>}
+    </>
+  );
+}
+
+/**
+ * Reads the form that switches a webhook or channel on or off.
+ * @returns whether it is to be on
+ * @throws Problem `conflict` if it would be switched on and was changed since the page was shown
+ */
+export async function readSwitch(
+  c: Pick<ConsoleContext, 'req'>,
+  noun: 'webhook' | 'channel',
+  updatedAt: string,
+): Promise<boolean> {
+  const form = await readForm(c);
+  const isActive = form.text('is_active') === 'true';
+  if (isActive) requireUnchangedToActivate(noun, form, updatedAt);
+  return isActive;
+}
+
+/** A closed box with a button that deletes a webhook or channel. */
+export function DeleteBox({ path, noun, children }: { path: string; noun: 'webhook' | 'channel'; children: Child }) {
+  return (
+    <details>
+      <summary>Delete the {noun}</summary>
+      <Form action={`${path}/delete`} class="asking">
+        <p>{children}</p>
+        <Submit label={`Delete the ${noun}`} kind="danger small" />
+      </Form>
+    </details>
+  );
+}

@@ -1,0 +1,165 @@
+import type { SQL } from 'drizzle-orm';
+import { Hono } from 'hono';
+import { getOwnAccount } from '../../accounts/get-own';
+import { describeSlackUser, type SlackIdentity } from '../../channels/slack/describe-user';
+import { LinkQuery, readLinkAddress } from '../../channels/slack/link-address';
+import { linkSlackUser, selectLinkedChannel } from '../../channels/slack/links';
+import type { SlackUser } from '../../channels/slack/payload';
+import { openSecrets } from '../../channels/slack/secrets';
+import type { Reader } from '../../db/database';
+import { invalidRequest, Problem } from '../../errors';
+import type { AppEnv, MemberRef, RequestContext } from '../../http/context';
+import { query } from '../../http/input';
+import type { WebhookRow } from '../../webhooks/webhook';
+import { readForm } from '../frame/form';
+import { sendPage } from '../frame/page';
+import { isFresh } from '../me/fresh-sign-in';
+import { Facts } from '../parts/blocks';
+import { Action, Form } from '../parts/form';
+import { Written } from '../parts/inline';
+import { consoleAccess, consoleRoute, type PreloadedContext, requirePerson } from '../session/access';
+
+const PATH = '/console/slack/link';
+
+/** The preload of the channel that the address names. */
+async function channelInQuery(c: RequestContext, reader: Reader, account: SQL<number>) {
+  return { channel: selectLinkedChannel(reader, account, c.req.query('channel') ?? '') };
+}
+
+type LinkContext = PreloadedContext<typeof channelInQuery>;
+
+/** The page on which a member confirms that a Slack user is theirs. */
+export const linkRoutes = new Hono<AppEnv>()
+  .get(PATH, consoleRoute, query(LinkQuery), consoleAccess(null, channelInQuery), async (c) =>
+    sendLinkPage(c, await readProposal(c)),
+  )
+  .post(PATH, consoleRoute, query(LinkQuery), consoleAccess(null, channelInQuery), confirmLink);
+
+/** A Slack user who asks to be linked to the member who is signed in. */
+interface Proposal {
+  channel: WebhookRow;
+  user: SlackUser;
+  member: MemberRef;
+  email: string | null;
+  /** As Slack describes the user now; a text says why it does not. */
+  identity: SlackIdentity | string;
+}
+
+/**
+ * Reads who asks to be linked, and asks Slack who that is.
+ * @throws Problem `person_required` for a session of a user token; `invalid_signature` for an address that was changed or has
+ *   expired; `not_found` for the channel of another account
+ */
+async function readProposal(c: LinkContext): Promise<Proposal> {
+  const { signedIn, config, runtime, loaded } = c.var;
+  const member = requirePerson(signedIn);
+  const fields = LinkQuery().parse(c.req.query());
+  const request = await readLinkAddress(config, runtime, fields);
+  if (!request) {
+    throw new Problem(
+      'invalid_signature',
+      'The link from Slack has expired, or was changed. Press the button in Slack again: then you get a new one.',
+    );
+  }
+  const [channel] = loaded.channel ?? [];
+  const secrets = channel && (await openSecrets(config.keyring, channel));
+  if (!channel || !secrets) {
+    throw new Problem(
+      'not_found',
+      'The channel of this link belongs to another account than the one you are signed in to, or was deleted.',
+    );
+  }
+  const { user } = request;
+  const [me, identity] = await Promise.all([
+    getOwnAccount(signedIn.context),
+    describeSlackUser(runtime, secrets.botToken, user),
+  ]);
+  return { channel, user, member, email: me.member?.email ?? null, identity };
+}
+
+/**
+ * Links the Slack user to the member, who signed in within the last 10 minutes. Otherwise shows the page again, which says
+ * what to do.
+ * @throws Problem as {@link readProposal}; `conflict` if the channel was changed meanwhile
+ */
+async function confirmLink(c: LinkContext): Promise<Response> {
+  const { signedIn } = c.var;
+  const proposal = await readProposal(c);
+  const decision = (await readForm(c)).text('decision');
+  if (decision !== 'confirm') throw invalidRequest([{ path: 'body.decision', message: 'must be confirm' }]);
+  if (refusalOf(proposal) !== null || !isFresh(signedIn)) return sendLinkPage(c, proposal, 403);
+  await linkSlackUser(signedIn.context, proposal);
+  return c.redirect('/console/me#slack', 303);
+}
+
+/** Why the Slack user cannot be linked; null if they can. */
+function refusalOf({ identity, email }: Proposal): string | null {
+  if (typeof identity === 'string') return identity;
+  if (email === null) return 'You have no e-mail address here, so it cannot be compared with the one in Slack.';
+  if (isSameEmail(identity.email, email)) return null;
+  return 'The e-mail addresses differ. Sign in as the member who has the same address as the Slack user.';
+}
+
+function isSameEmail(a: string, b: string): boolean {
+  const normalize = (email: string) => email.trim().normalize('NFC').toLowerCase();
+  return normalize(a) === normalize(b);
+}
+
+function sendLinkPage(c: LinkContext, proposal: Proposal, status = 200): Response {
+  const { signedIn } = c.var;
+  const { pathname, search } = new URL(c.req.url);
+  const page = pathname + search;
+  const refusal = refusalOf(proposal);
+  const children = (
+    <>
+      <p class="notice waiting">
+        Confirm only if you yourself just pressed the button in Slack. Whatever this Slack user then decides there is
+        recorded as decided by you.
+      </p>
+      <section class="card" aria-label="What you confirm">
+        <Terms proposal={proposal} caller={signedIn.names.caller} account={signedIn.names.account} />
+      </section>
+      {refusal !== null && (
+        <p class="notice bad" role="alert">
+          {refusal}
+        </p>
+      )}
+      {refusal === null && !isFresh(signedIn) && (
+        <div class="bar">
+          <p class="soft">
+            You signed in more than 10 minutes ago. To confirm, sign in again: then you come back here.
+          </p>
+          <Action action="/console/sign-out" label="Sign out and in again" fields={{ return: page }} />
+        </div>
+      )}
+      {refusal === null && isFresh(signedIn) && (
+        <Form action={page}>
+          <div class="actions">
+            <button type="submit" name="decision" value="confirm">
+              Link
+            </button>
+          </div>
+        </Form>
+      )}
+    </>
+  );
+  return sendPage(c, { title: 'Link your Slack account?', isNarrow: true, status, children });
+}
+
+/** Who is linked to whom. */
+function Terms({ proposal, caller, account }: { proposal: Proposal; caller: string; account: string }) {
+  const { channel, user, member, email, identity } = proposal;
+  const isKnown = typeof identity !== 'string';
+  return (
+    <Facts
+      facts={[
+        ['Workspace', <Written text={isKnown ? identity.workspace : user.teamId} />],
+        ['Slack user', <Written text={isKnown ? identity.name : user.id} />],
+        isKnown && ['E-mail in Slack', <Written text={identity.email} />],
+        ['Acts as', [<bdi>{caller}</bdi>, ', ', member.role, ' of ', <bdi>{account}</bdi>]],
+        email !== null && ['E-mail here', <Written text={email} />],
+        ['By the channel', <Written text={channel.name ?? ''} />],
+      ]}
+    />
+  );
+}

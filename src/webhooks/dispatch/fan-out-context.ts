@@ -1,0 +1,80 @@
+import type { Reader } from '../../db/database';
+import type { EventNames, FileKind, PermissionEvent } from '../../db/schema';
+import type { Config } from '../../env';
+import type { PresentFile } from '../../files/presentation';
+import type { Id } from '../../lib/typeid';
+import type { DispatchContext } from './claim';
+import type { PendingEvents } from './pending-events';
+
+/** The services and settings that a worker uses to create deliveries. */
+export interface FanOutContext extends DispatchContext {
+  config: Config;
+  /** The functions that show a file as the API does, by kind of file. */
+  presenters: Record<FileKind, PresentFile<object>>;
+  /** Reads the permissions of events. */
+  loadPermissions: (
+    reader: Reader,
+    account: { number: number; id: Id<'user'> },
+    ids: readonly Id<'perm'>[],
+    now: number,
+  ) => Promise<ReadonlyMap<Id<'perm'>, PermissionOfEvent>>;
+  /** Decides whom channels tell of events. */
+  addressChannels: (context: FanOutContext, account: number, news: ChannelNews) => Promise<Addressed>;
+}
+
+export type TargetWebhook = PendingEvents['activeWebhooks'][number];
+
+/** What the active channels of an account may tell people. */
+export interface ChannelNews {
+  channels: readonly TargetWebhook[];
+  events: readonly EventOfPermission[];
+  /** The numbers of webhooks that the service disabled. */
+  disabledWebhooks: readonly number[];
+}
+
+/** The recipient of a message by a channel. Exactly one of both is not null. */
+export interface Recipient {
+  member: Id<'member'> | null;
+  slackChannel: string | null;
+}
+
+/** Whom channels tell of which events. */
+export interface Addressed {
+  messages: readonly (Recipient & { channel: number; about: EventOfPermission })[];
+  /** Messages to people that wait until a time, in milliseconds since the epoch. */
+  held: readonly { channel: number; member: Id<'member'>; about: EventOfPermission; dueAt: number }[];
+  /** Messages about disabled webhooks, by the webhook's number. */
+  disablements: readonly (Recipient & { channel: number; webhook: number })[];
+  /** When to remind those who have not voted, by permission, in milliseconds since the epoch. */
+  reminders: ReadonlyMap<Id<'perm'>, number>;
+}
+
+/** An event of a permission that gets its deliveries. */
+export interface EventOfPermission {
+  event: PermissionEvent;
+  /** Which reminder of the request this is, from 1 on; 0 for the event itself. */
+  reminder: number;
+  /** The position of the audit entry that it comes from; null for an escalation or a reminder. */
+  pos: number | null;
+  at: number;
+  permission: PermissionOfEvent;
+  payload: string;
+}
+
+/** A permission as its events need it. */
+export interface PermissionOfEvent {
+  row: {
+    id: Id<'perm'>;
+    agent: number;
+    agentId: Id<'agent'>;
+    action: string;
+    status: 'pending' | 'approved' | 'denied' | 'expired';
+    decidedBy: string | null;
+    policyId: string | null;
+    tokenStatus: string | null;
+    createdAt: number;
+    expiresAt: number;
+  };
+  shown: object;
+  names: EventNames;
+}

@@ -1,0 +1,88 @@
+import type { PermissionEvent } from '../../db/schema';
+import { writePayload } from '../payload';
+import type { EventOfPermission, FanOutContext, PermissionOfEvent } from './fan-out-context';
+import type { PendingEvents } from './pending-events';
+
+/** The event of a permission that an audit entry may tell of. A use or a revocation is none. */
+const EVENT_OF_ENTRY = {
+  request: 'permission.requested',
+  approve: 'permission.decided',
+  deny: 'permission.decided',
+  expire: 'permission.expired',
+  use: null,
+  revoke: null,
+} as const;
+
+/** A slice takes no further entry once it has this many deliveries. */
+const MAX_DELIVERIES = 1_000;
+
+/**
+ * How many events of permissions a slice looks at: D1 takes 2 MB in one parameter, and the payloads are one. Fewer where
+ * each event may have a message for every member.
+ */
+const MAX_EVENTS = 20;
+const MAX_EVENTS_WITH_EMAIL = 5;
+
+/** A slice's share of the pending events. */
+interface Slice {
+  events: EventOfPermission[];
+  /** The entries and the waiting events that the slice handles. */
+  entries: PendingEvents['entries'];
+  waiting: PendingEvents['waitingEvents'];
+}
+
+/**
+ * Takes a slice of the pending events, with the events of permissions among them: a request that waits for people, a
+ * decision, a request that expired or was withdrawn, an escalation, or a reminder that is due. Leaves out those that no
+ * active webhook or channel wants. They are in the order in which they happened.
+ */
+export async function findPermissionEvents(
+  { reader, loadPermissions, runtime }: FanOutContext,
+  account: number,
+  pending: PendingEvents,
+): Promise<Slice> {
+  const { activeWebhooks, accountId } = pending;
+  const limit = activeWebhooks.some(({ kind }) => kind === 'email') ? MAX_EVENTS_WITH_EMAIL : MAX_EVENTS;
+  const wanted = new Set<string>(activeWebhooks.flatMap(({ events }) => events));
+  const waiting = pending.waitingEvents.slice(0, limit);
+  const entries = takeEntries(pending, wanted, limit);
+  const candidates = [
+    ...waiting.map(({ createdAt: at, reminders: reminder, ...rest }) => ({ ...rest, at, reminder, pos: null })),
+    ...entries.flatMap(({ event: entryEvent, permission, pos, at, agentId }) => {
+      const event = EVENT_OF_ENTRY[entryEvent];
+      return event && agentId ? [{ event, permission, pos, at, reminder: 0 }] : [];
+    }),
+  ]
+    .filter(({ event }) => wanted.has(event))
+    .sort((a, b) => a.at - b.at);
+  if (candidates.length === 0) return { events: [], entries, waiting };
+  const ids = [...new Set(candidates.map(({ permission }) => permission))];
+  const permissions = await loadPermissions(reader, { number: account, id: accountId }, ids, runtime.now());
+  const events = candidates.flatMap(({ permission: id, ...candidate }): EventOfPermission[] => {
+    const permission = permissions.get(id);
+    if (!permission || !isEventOf(candidate.event, permission)) return [];
+    return [{ ...candidate, permission, payload: writePayload(candidate.event, candidate.at, permission.shown) }];
+  });
+  return { events, entries, waiting };
+}
+
+/** Takes entries until they have the maximum number of deliveries or of events of permissions. */
+function takeEntries({ activeWebhooks, entries }: PendingEvents, wanted: ReadonlySet<string>, limit: number) {
+  const targets = activeWebhooks.filter(({ events }) => events.includes('audit.created'));
+  let deliveries = 0;
+  let events = 0;
+  const end = entries.findIndex(({ event: entryEvent, agentId }) => {
+    const event = EVENT_OF_ENTRY[entryEvent];
+    if (deliveries >= MAX_DELIVERIES) return true;
+    if (event && wanted.has(event)) events += 1;
+    if (agentId !== null) deliveries += targets.filter(({ agentIds }) => agentIds?.includes(agentId) ?? true).length;
+    return events > limit;
+  });
+  return end < 0 ? entries : entries.slice(0, end);
+}
+
+/** Whether the event happened: a policy's decision leaves no request to people, and a token may expire too. */
+function isEventOf(event: PermissionEvent, { row }: PermissionOfEvent): boolean {
+  if (event === 'permission.requested') return row.policyId === null;
+  return event !== 'permission.expired' || row.tokenStatus === null;
+}

@@ -1,0 +1,54 @@
+import { expect, it } from 'vitest';
+import { SlackConfig } from '../../../src/channels/slack/config';
+import { FakeSlack } from '../../support/slack';
+import { World } from '../../support/world';
+
+const CONFIG = {
+  bot_token: 'xoxb-17653672481-19874698323-pdFZKVeTuE8sk7oOcBrzbqgy',
+  signing_secret: '8f742231b10e8888abcd99yyyzzz85a5',
+  channels: [
+    { id: 'C024BE91L' },
+    { id: 'G024BE91L', filter: { actions: ['email.*'], agent_ids: ['agent_01m7x1m1tre75vaz5yvpbmvt6m'] } },
+    { id: 'D024BE91L', filter: {} },
+  ],
+};
+
+it('accepts a Slack app and its channels', () => {
+  expect(SlackConfig().parse(CONFIG)).toEqual(CONFIG);
+  const { config } = new FakeSlack(new World());
+  expect(SlackConfig().parse(config)).toEqual(config);
+});
+
+it('accepts 20 channels', () => {
+  const channels = Array.from({ length: 20 }, (_, i) => ({ id: `C024BE9${i + 10}` }));
+  expect(SlackConfig().safeParse({ ...CONFIG, channels }).success).toBe(true);
+});
+
+it.each<[string, object, string]>([
+  ['a user token', { bot_token: CONFIG.bot_token.replace('xoxb', 'xoxp') }, 'bot_token'],
+  ['a token with a line feed', { bot_token: `${CONFIG.bot_token}\n` }, 'bot_token'],
+  ['a token that is too long', { bot_token: `xoxb-${'1'.repeat(251)}` }, 'bot_token'],
+  ['no token', { bot_token: undefined }, 'bot_token'],
+  ['a short signing secret', { signing_secret: '8f742231b10e888' }, 'signing_secret'],
+  ['a signing secret with a space', { signing_secret: `${CONFIG.signing_secret} ` }, 'signing_secret'],
+  ['no channel', { channels: [] }, 'channels'],
+  ['21 channels', { channels: Array.from({ length: 21 }, (_, i) => ({ id: `C024BE9${i + 10}` })) }, 'channels'],
+  ['a channel twice', { channels: [{ id: 'C024BE91L' }, { id: 'C024BE91L', filter: {} }] }, 'channels'],
+  ['the name of a channel', { channels: [{ id: '#general' }] }, 'channels.0.id'],
+  ['the id of a user', { channels: [{ id: 'U024BE91L' }] }, 'channels.0.id'],
+  [
+    'an empty filter of actions',
+    { channels: [{ id: 'C024BE91L', filter: { actions: [] } }] },
+    'channels.0.filter.actions',
+  ],
+  [
+    'an invalid agent',
+    { channels: [{ id: 'C024BE91L', filter: { agent_ids: ['a'] } }] },
+    'channels.0.filter.agent_ids.0',
+  ],
+  ['an unknown filter', { channels: [{ id: 'C024BE91L', filter: { resources: ['*'] } }] }, 'channels.0.filter'],
+  ['an unknown field', { app_id: 'A0' }, ''],
+])('refuses %s', (_, fields, path) => {
+  const { error } = SlackConfig().safeParse({ ...CONFIG, ...fields });
+  expect(error?.issues.map((issue) => issue.path.join('.'))).toEqual([path]);
+});

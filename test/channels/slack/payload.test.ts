@@ -1,0 +1,104 @@
+import { expect, it } from 'vitest';
+import { OPEN_ACTION, permissionMessage, REVIEW_ACTION } from '../../../src/channels/slack/message';
+import { reviewModal } from '../../../src/channels/slack/modal';
+import { readInteraction } from '../../../src/channels/slack/payload';
+import { encodePayload, FakeSlack } from '../../support/slack';
+import { World } from '../../support/world';
+import { CARD, messageWith, permissionWith } from './samples';
+
+const USER = { id: 'U0ADA', teamId: 'T0WORKSPACE' };
+
+function makeScene() {
+  const slack = new FakeSlack(new World());
+  const message = {
+    channel: 'C0APPROVALS',
+    ts: '1503435956.000247',
+    ...permissionMessage(messageWith({ title: 'a & b = c + d% "ü"' }), { canDecide: true }),
+    updates: 0,
+  };
+  const view = reviewModal({
+    permission: permissionWith(),
+    preview: null,
+    proposal: { scope: { amount: 5 }, token_ttl: 900, max_uses: 1 },
+    agentName: 'Mailer',
+    cardUrl: CARD,
+    privateMetadata: '{"a": "& = + %"}',
+  });
+  return { slack, message, view };
+}
+
+/** A payload with some of its parts replaced. */
+function change(body: string, changes: object): string {
+  return encodePayload({ ...JSON.parse(new URLSearchParams(body).get('payload') ?? ''), ...changes });
+}
+
+it('reads the click on the button of a message', () => {
+  const { slack, message } = makeScene();
+  expect(readInteraction(slack.click(message, REVIEW_ACTION))).toEqual({
+    kind: 'review',
+    user: USER,
+    permissionId: 'perm_01m7x1m1tre75vaz5yvpbmvt6m',
+    triggerId: '1.2.a',
+    message: { channel: 'C0APPROVALS', ts: '1503435956.000247' },
+  });
+});
+
+it('reads the submission of the modal', () => {
+  const { slack, view } = makeScene();
+  expect(readInteraction(slack.submit(view, { reason: 'a & b = ü', decision: 'deny' }))).toEqual({
+    kind: 'submission',
+    user: USER,
+    privateMetadata: '{"a": "& = + %"}',
+    values: {
+      'limit-0': { value: { value: '5' } },
+      token_ttl: { value: { value: '900' } },
+      max_uses: { value: { value: '1' } },
+      reason: { value: { value: 'a & b = ü' } },
+      decision: { value: { selected_option: { value: 'deny' } } },
+    },
+  });
+});
+
+it('knows the workspace from the user, else from the team', () => {
+  const { slack, message } = makeScene();
+  const click = slack.click(message, REVIEW_ACTION);
+  const userOf = (changes: object) => readInteraction(change(click, changes))?.user;
+  expect(userOf({ team: null })).toEqual(USER);
+  expect(userOf({ user: { id: 'W0ADA' } })).toEqual({ id: 'W0ADA', teamId: 'T0WORKSPACE' });
+  expect(userOf({ user: { id: 'U0ADA' }, team: null })).toBeUndefined();
+});
+
+it('ignores the click on a link, which Slack reports too', () => {
+  const { slack, message } = makeScene();
+  expect(readInteraction(slack.click(message, OPEN_ACTION))).toBeNull();
+});
+
+it.each<[string, (click: string, submission: string) => string]>([
+  ['another kind', (click) => change(click, { type: 'shortcut' })],
+  ['another button', (click) => change(click, { actions: [{ action_id: 'other', value: permissionWith().id }] })],
+  ['a button without a value', (click) => change(click, { actions: [{ action_id: REVIEW_ACTION }] })],
+  ['no permission', (click) => change(click, { actions: [{ action_id: REVIEW_ACTION, value: 'perm_1' }] })],
+  ['no action', (click) => change(click, { actions: [] })],
+  ['a click in a view', (click) => change(click, { container: { type: 'view', view_id: 'V0VIEW' } })],
+  ['no trigger', (click) => change(click, { trigger_id: '' })],
+  ['a user with a strange id', (click) => change(click, { user: { id: '../x', team_id: 'T0WORKSPACE' } })],
+  [
+    'another modal',
+    (_, submission) => change(submission, { view: { callback_id: 'x', private_metadata: '', state: { values: {} } } }),
+  ],
+  [
+    'a modal without a state',
+    (_, submission) => change(submission, { view: { callback_id: 'review_permission', private_metadata: '' } }),
+  ],
+  ['a closed modal', (_, submission) => change(submission, { type: 'view_closed' })],
+  ['no payload', () => 'a=b'],
+  ['an empty body', () => ''],
+  ['no JSON', () => 'payload=%7B'],
+  ['null', () => 'payload=null'],
+  ['a list', () => 'payload=%5B%5D'],
+  ['JSON without a form', () => '{"type":"url_verification","challenge":"x"}'],
+])('ignores %s', (_, bodyOf) => {
+  const { slack, message, view } = makeScene();
+  const body = bodyOf(slack.click(message, REVIEW_ACTION), slack.submit(view, { decision: 'deny' }));
+  expect(readInteraction(body)).toBeNull();
+});
