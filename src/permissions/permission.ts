@@ -201,6 +201,14 @@ export function presentPermission(
   };
 }
 
+/**
+ * Whether the agent took the request back: it ended undecided before it expired. (A request that has just expired was never
+ * updated, until the sweep stores that.)
+ */
+export function isWithdrawn({ status, created_at, updated_at, expires_at }: Permission): boolean {
+  return status === 'expired' && created_at < updated_at && updated_at < expires_at;
+}
+
 /** The columns of a {@link PermissionRow}. */
 export const permissionColumns = {
   ...getTableColumns(permissions),

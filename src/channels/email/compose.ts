@@ -1,8 +1,8 @@
 import { equalJson, type JsonObject } from '../../lib/json';
-import type { Permission } from '../../permissions/permission';
+import { limitTexts } from '../../permissions/limit-texts';
+import { isWithdrawn, type Permission } from '../../permissions/permission';
 import type { PermissionMessage } from '../message';
 import type { Block, Fact } from './document';
-import { limitTexts } from './limit-texts';
 import type { Mail, Recipient } from './mail';
 import { renderMail } from './render';
 import { count, deadlineText, utcText } from './time-text';
@@ -103,11 +103,6 @@ export function endWord(permission: Permission): string | null {
   if (permission.status === 'denied') return 'Denied';
   if (permission.status === 'pending') return null;
   return isWithdrawn(permission) ? 'Withdrawn' : 'Expired';
-}
-
-/** Whether the agent took the request back: it ended undecided before it expired. */
-function isWithdrawn({ status, created_at, updated_at, expires_at }: Permission): boolean {
-  return status === 'expired' && created_at < updated_at && updated_at < expires_at;
 }
 
 /** The heading of a mail, and the first words of its subject. */

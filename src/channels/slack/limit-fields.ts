@@ -1,4 +1,6 @@
-import { isJsonObject, type Json, type JsonObject } from '../../lib/json';
+import type { Json, JsonObject } from '../../lib/json';
+import { valueText } from '../../permissions/limit-texts';
+import { scopeLeaves } from '../../permissions/scope-leaves';
 import { type Option, plain } from './blocks';
 import { inLine, sizeOf } from './text';
 
@@ -31,7 +33,7 @@ export type LimitField = { path: string[]; label: string; blockId: string } & (
  */
 export function limitFields(scope: JsonObject): LimitField[] {
   let left = MAX_FIELDS;
-  return leaves(scope, []).map(([path, value], index): LimitField => {
+  return scopeLeaves(scope).map(([path, value], index): LimitField => {
     const field = { path, label: labelOf(path), blockId: `limit-${index}` };
     if (!(typeof value === 'number' || (Array.isArray(value) && value.length > 1)))
       return { ...field, kind: 'fixed', value };
@@ -50,41 +52,6 @@ export function limitFields(scope: JsonObject): LimitField[] {
   });
 }
 
-function leaves(object: JsonObject, path: string[]): [string[], Json][] {
-  return Object.entries(object).flatMap(([key, value]): [string[], Json][] => {
-    const inner = [...path, key];
-    return isJsonObject(value) && Object.keys(value).length > 0 ? leaves(value, inner) : [[inner, value]];
-  });
-}
-
 function labelOf(path: string[]): string {
   return path.map((key) => (key.trim() === '' ? JSON.stringify(key) : inLine(key))).join(' › ');
-}
-
-/** Replaces the value at a path that the scope has. */
-export function setAt(scope: JsonObject, path: string[], value: Json): void {
-  const key = path.at(-1) ?? '';
-  const parent = path.slice(0, -1).reduce<JsonObject>((object, step) => object[step] as JsonObject, scope);
-  // The key is the object's own, even if it is __proto__: the assignment does not reach the prototype.
-  parent[key] = value;
-}
-
-/** A value of a scope for people. */
-export function valueText(value: Json): string {
-  if (typeof value === 'string') return quoteIfAmbiguous(value);
-  if (typeof value === 'number') return groupThousands(value);
-  if (Array.isArray(value) && value.every((member) => typeof member !== 'object')) {
-    return value.length === 0 ? '[]' : value.map(valueText).join(', ');
-  }
-  return JSON.stringify(value);
-}
-
-/** A number as its JSON has it, never rounded, with the thousands grouped: `1,840.5`. */
-function groupThousands(value: number): string {
-  return String(value).replace(/^-?\d+/, (whole) => whole.replace(/\B(?=(\d{3})+$)/g, ','));
-}
-
-/** A text as it is; in quotes if it could be taken for a number, for another value, or for several texts. */
-function quoteIfAmbiguous(text: string): string {
-  return /^$|^\s|\s$|\s\s|, |^(true|false|null)$|^[-+]?[\d.,]+$/.test(text) ? JSON.stringify(text) : text;
 }

@@ -1,4 +1,4 @@
-import type { Permission } from '../../permissions/permission';
+import { isWithdrawn, type Permission } from '../../permissions/permission';
 import type { VoteChannel } from '../../permissions/reviews/review';
 import type { PermissionMessage } from '../message';
 import { type Block, type Button, context, header, localTime, plain, type SlackMessage, section } from './blocks';
@@ -137,11 +137,6 @@ function outcomeLines({ permission, decidedBy }: PermissionMessage, via: VoteCha
     ...(via === null ? [] : [`Through: ${VIA[via]}`]),
     ...(decision_reason === null ? [] : [written('Reason', decision_reason)]),
   ];
-}
-
-/** Whether the agent took the request back: it ended undecided before it expired. */
-function isWithdrawn({ status, created_at, updated_at, expires_at }: Permission): boolean {
-  return status === 'expired' && created_at < updated_at && updated_at < expires_at;
 }
 
 function reviewButton(id: string): Button {

@@ -1,11 +1,13 @@
 import { duration } from '../../lib/duration';
 import { equalJson } from '../../lib/json';
 import { SECOND } from '../../lib/time';
+import { valueText } from '../../permissions/limit-texts';
 import type { Narrowing, RequestedLimits } from '../../permissions/limits';
 import type { Permission } from '../../permissions/permission';
 import { permissionFields } from '../../permissions/permission-fields';
 import type { Preview } from '../../permissions/preview';
 import type { VoteDecision } from '../../permissions/reviews/review';
+import { setAt } from '../../permissions/scope-leaves';
 import {
   type Block,
   context,
@@ -16,7 +18,7 @@ import {
   plain,
   section,
 } from './blocks';
-import { type LimitField, limitFields, setAt, valueText } from './limit-fields';
+import { type LimitField, limitFields } from './limit-fields';
 import { lineBlocks, linkButton, MAX_WRITTEN, requestLines } from './message';
 import { inLine, inLines, MAX_SECTION, sizeOf, split } from './text';
 

@@ -2,7 +2,7 @@ import type { Child } from 'hono/jsx';
 import { PERMISSION_STATUSES, type PermissionStatus } from '../../db/schema';
 import { listPermissions } from '../../permissions/list';
 import { listWaiting, type WaitingOrder } from '../../permissions/list-waiting';
-import type { Permission } from '../../permissions/permission';
+import { isWithdrawn, type Permission } from '../../permissions/permission';
 import { agentsOf, loadNames, type Names } from '../frame/names';
 import { firstSection } from '../frame/navigation';
 import { sendPage, sendPart } from '../frame/page';
@@ -11,7 +11,7 @@ import { Empty, NextPage, PAGE_SIZE, Tabs, withParameters } from '../parts/block
 import { Form, ListFilter, TextField } from '../parts/form';
 import { Named, Time } from '../parts/inline';
 import { LivePart } from '../parts/live';
-import { isWithdrawn, RequestRow } from '../parts/request';
+import { RequestRow } from '../parts/request';
 import { type ConsoleContext, requireScopes } from '../session/access';
 import { Keys } from './keys';
 import { WaitingList } from './waiting-list';

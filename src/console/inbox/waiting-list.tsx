@@ -1,10 +1,10 @@
 import { shorten } from '../../lib/text';
 import type { Id } from '../../lib/typeid';
+import { limitTexts } from '../../permissions/limit-texts';
 import type { WaitingRequest } from '../../permissions/list-waiting';
 import { usePage } from '../frame/page-context';
 import { Form } from '../parts/form';
 import { Code, Named, TimeLeft, toOneLine, Written } from '../parts/inline';
-import { limitTexts } from '../parts/limits';
 import { MAX_IN_LIST, RequestTitle } from '../parts/request';
 
 /** How many limits, and how many amounts of the preview, a line shows. */

@@ -1,6 +1,6 @@
 import type { Child } from 'hono/jsx';
 import { shorten } from '../../lib/text';
-import type { Permission } from '../../permissions/permission';
+import { isWithdrawn, type Permission } from '../../permissions/permission';
 import { Badge, Code, Written } from './inline';
 
 /** Maximum number of characters of a text in a list: one request may not push the others out of sight. */
@@ -23,14 +23,6 @@ interface RequestRowProps {
   agent?: Child;
   /** What stands below the state. */
   children: Child;
-}
-
-/**
- * Whether the agent took the request back: it ended undecided before it expired. (A request that has just expired was never
- * updated, until the sweep stores that.)
- */
-export function isWithdrawn({ status, created_at, updated_at, expires_at }: Permission): boolean {
-  return status === 'expired' && created_at < updated_at && updated_at < expires_at;
 }
 
 /** A request as a line of a list, with a link to its page. */

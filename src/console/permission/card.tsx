@@ -9,7 +9,7 @@ import { permissionWithContentsInPath, presentContents } from '../../permissions
 import { selectDecision } from '../../permissions/decision-in-path';
 import { listPermissions } from '../../permissions/list';
 import { listWaiting } from '../../permissions/list-waiting';
-import { type Permission, presentPermission, requirePermission } from '../../permissions/permission';
+import { isWithdrawn, type Permission, presentPermission, requirePermission } from '../../permissions/permission';
 import { evaluatePolicies } from '../../permissions/policies/evaluate';
 import { MAX_POLICIES, selectActivePolicies } from '../../permissions/policies/policy';
 import { selectPasskeys } from '../../permissions/reviews/statement';
@@ -20,7 +20,6 @@ import { sendPage } from '../frame/page';
 import { Keys } from '../inbox/keys';
 import { ForPrograms, Section } from '../parts/blocks';
 import { Badge, Code, JsonText, Time, TimeLeft, TimeSince, Written, WrittenLink, WrittenText } from '../parts/inline';
-import { isWithdrawn } from '../parts/request';
 import type { PreloadedContext, SignedInRequest } from '../session/access';
 import { DecisionForm } from './decision-form';
 import { hasNarrowedScope } from './limits-fields';

@@ -1,11 +1,12 @@
 import { duration } from '../../lib/duration';
-import { equalJson, isJsonObject, type Json, type JsonObject } from '../../lib/json';
+import { equalJson, type Json, type JsonObject } from '../../lib/json';
 import { SECOND } from '../../lib/time';
+import { valueText } from '../../permissions/limit-texts';
 import type { ReviewedPermission } from '../../permissions/permission';
+import { scopeLeaves, setAt } from '../../permissions/scope-leaves';
 import { type Form, readNumber } from '../frame/form';
 import { CheckBox, TextField, useRefusal } from '../parts/form';
 import { Written } from '../parts/inline';
-import { valueText } from '../parts/limits';
 
 /** A limit of a scope that a person may narrow, or must leave as it is. */
 export type LimitField = { path: string[]; label: string; name: string } & (
@@ -16,18 +17,11 @@ export type LimitField = { path: string[]; label: string; name: string } & (
 
 /** The fields for the limits of a scope, in its order. Their names are numbers, because keys may be any text. */
 export function limitFields(scope: JsonObject): LimitField[] {
-  return leaves(scope, []).map(([path, value], index) => {
+  return scopeLeaves(scope).map(([path, value], index) => {
     const field = { path, label: path.join(' › '), name: `limit-${index}` };
     if (typeof value === 'number') return { ...field, kind: 'number', value };
     if (Array.isArray(value) && value.length > 1) return { ...field, kind: 'list', value };
     return { ...field, kind: 'fixed', value };
-  });
-}
-
-function leaves(object: JsonObject, path: string[]): [string[], Json][] {
-  return Object.entries(object).flatMap(([key, value]): [string[], Json][] => {
-    const inner = [...path, key];
-    return isJsonObject(value) && Object.keys(value).length > 0 ? leaves(value, inner) : [[inner, value as Json]];
   });
 }
 
@@ -57,13 +51,6 @@ export function readLimits(form: Form, proposal: { scope: JsonObject; tokenTtl: 
     ...(ttl !== proposal.tokenTtl && { token_ttl: ttl }),
     ...(uses !== proposal.maxUses && { max_uses: uses }),
   };
-}
-
-function setAt(scope: JsonObject, path: string[], value: Json): void {
-  const key = path.at(-1) ?? '';
-  const parent = path.slice(0, -1).reduce<JsonObject>((object, step) => object[step] as JsonObject, scope);
-  // Not an assignment: a key may be __proto__.
-  Object.defineProperty(parent, key, { value, enumerable: true, configurable: true, writable: true });
 }
 
 /** The limits, made from the scope's own values: a number may be lowered, a list may lose members. */

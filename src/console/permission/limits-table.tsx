@@ -1,10 +1,10 @@
 import { duration } from '../../lib/duration';
 import { equalJson, isJsonObject, type Json, type JsonObject } from '../../lib/json';
 import { SECOND } from '../../lib/time';
+import { valueText } from '../../permissions/limit-texts';
 import type { ReviewedPermission } from '../../permissions/permission';
 import { Table } from '../parts/blocks';
 import { Written } from '../parts/inline';
-import { valueText } from '../parts/limits';
 import { limitFields } from './limits-fields';
 
 /** The limits as requested, as the votes so far have left them, and as granted, with the differences marked. */

@@ -1,10 +1,10 @@
 import type { WaitingRequest } from '../../permissions/list-waiting';
-import type { Permission } from '../../permissions/permission';
+import { isWithdrawn, type Permission } from '../../permissions/permission';
 import type { Refusal } from '../frame/form';
 import { Section } from '../parts/blocks';
 import { Action, Alert } from '../parts/form';
 import { Named, Time, Written } from '../parts/inline';
-import { isWithdrawn, RequestTitle } from '../parts/request';
+import { RequestTitle } from '../parts/request';
 
 interface OutcomeProps {
   permission: Permission;

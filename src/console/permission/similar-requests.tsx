@@ -1,9 +1,9 @@
 import { shorten } from '../../lib/text';
-import type { Permission } from '../../permissions/permission';
+import { limitsText } from '../../permissions/limit-texts';
+import { isWithdrawn, type Permission } from '../../permissions/permission';
 import { Section, Table } from '../parts/blocks';
 import { Badge, Named, Time, Written } from '../parts/inline';
-import { limitsText } from '../parts/limits';
-import { isWithdrawn, MAX_IN_LIST, RequestTitle } from '../parts/request';
+import { MAX_IN_LIST, RequestTitle } from '../parts/request';
 
 /** What was decided about other requests of the same agent for the same action. */
 export function SimilarRequests({ permissions }: { permissions: Permission[] }) {

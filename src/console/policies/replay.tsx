@@ -1,9 +1,9 @@
 import { formatTime } from '../../lib/time';
+import { limitsText } from '../../permissions/limit-texts';
 import type { PermissionRow } from '../../permissions/permission';
 import { type DetailedReplay, MAX_LISTED } from '../../permissions/policies/replay';
 import { usePage } from '../frame/page-context';
 import { Badge, Code, Named, Time, Written } from '../parts/inline';
-import { limitsText } from '../parts/limits';
 import { RequestTitle } from '../parts/request';
 
 /** What a draft would have done with past requests, and where that differs from what was decided. */

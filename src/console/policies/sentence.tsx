@@ -2,8 +2,8 @@ import type { Child } from 'hono/jsx';
 import { duration } from '../../lib/duration';
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json';
 import { SECOND } from '../../lib/time';
+import { valueText } from '../../permissions/limit-texts';
 import { Code, joinElements, Named, Written } from '../parts/inline';
-import { valueText } from '../parts/limits';
 import { OPERATOR_WORDS } from './conditions';
 import type { ShownPolicy } from './values';
 

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '../../lib/json';
+import { isJsonObject, type Json, type JsonObject } from '../lib/json';
 
 /** The limits of a scope as names and texts, such as `max_amount` and `250`. Nested ones have a path as their name. */
 export function limitTexts(scope: JsonObject, path = ''): [name: string, value: string][] {
@@ -22,7 +22,7 @@ export function valueText(value: Json | undefined): string {
   if (typeof value === 'string') return quoteIfAmbiguous(value);
   if (typeof value === 'number') return groupThousands(value);
   if (Array.isArray(value) && value.every((member) => typeof member !== 'object')) {
-    return value.map((member) => valueText(member)).join(', ');
+    return value.length === 0 ? '[]' : value.map((member) => valueText(member)).join(', ');
   }
   return JSON.stringify(value);
 }
