@@ -1,17 +1,12 @@
-import { sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
-import { ConstraintError } from '../db/database';
-import { accounts, webhooks } from '../db/schema';
-import { Problem } from '../errors';
 import { userAccess } from '../http/access';
-import { userActivity } from '../http/activity';
 import { newId, type UserContext } from '../http/context';
 import { body, noQuery } from '../http/input';
 import { answer, created, operation } from '../http/operation';
 import { lazy } from '../lib/lazy';
 import { type Id, withPrefix } from '../lib/typeid';
-import { newestOutcome, newestPosition, openFeed } from '../outbox/feed';
+import { insertReceiver, newReceiverColumns } from '../webhooks/receivers';
 import {
   agentsInFilter,
   CHANNEL_EVENTS,
@@ -56,13 +51,11 @@ export async function createChannel(
   context: UserContext,
   { agents, ...input }: { agents: { id: string }[] } & z.output<ReturnType<typeof ChannelCreation>>,
 ): Promise<Channel> {
-  const { principal, runtime, ledger } = context;
   requireAgentsOfFilters(input.filter, input.kind === 'slack' ? input.config.channels : [], agents);
-  const account = principal.account.number;
-  const now = runtime.now();
-  const id = newId(runtime, 'chan');
-  const { inbound, ...receiver } = await receiverColumns(context, id, input);
+  const id = newId(context.runtime, 'chan');
+  const { inbound, ...kindColumns } = await columnsOfKind(context, id, input);
   const row = {
+    ...newReceiverColumns(context),
     id: withPrefix('webhook', id),
     kind: input.kind,
     name: input.name,
@@ -70,40 +63,16 @@ export async function createChannel(
     events: input.events,
     actions: input.filter?.actions ?? null,
     agentIds: input.filter?.agent_ids ?? null,
-    ...receiver,
+    ...kindColumns,
     isActive: input.is_active,
-    disabledReason: null,
-    // A new channel counts as slow until an attempt was fast.
-    isSlow: true,
-    startsAfter: newestPosition(account),
-    startsAfterOutcome: newestOutcome(account),
-    createdAt: now,
-    updatedAt: now,
   };
-  // NULL if the account is deleted or has the maximum number of channels: the NOT NULL column aborts the transaction.
-  const accountIfRoom = sql`(
-    select number from ${accounts} where number = ${account}
-      and (select count(*) from ${webhooks} where account = ${account} and kind > 0) < ${MAX_CHANNELS}
-  )`;
   const channel = presentChannel(row, inbound);
-  try {
-    await ledger.change({
-      record: userActivity(context, 'channel.created', id),
-      changes: (write) => [
-        write.insert(webhooks).values({ ...row, account: accountIfRoom }),
-        ...openFeed(write, account),
-      ],
-      answer: { value: channel, subject: principal.account.id },
-    });
-  } catch (error) {
-    if (!(error instanceof ConstraintError)) throw error;
-    throw new Problem('conflict', `The account has ${MAX_CHANNELS} channels, the maximum. Delete one first.`);
-  }
+  await insertReceiver(context, { noun: 'channel', id, row, maximum: MAX_CHANNELS, answer: channel });
   return channel;
 }
 
 /** The columns that depend on the kind of a new channel, and the address at which Slack calls it; null for e-mail. */
-async function receiverColumns(
+async function columnsOfKind(
   { principal, config, runtime }: UserContext,
   id: Id<'chan'>,
   input: z.output<ReturnType<typeof ChannelCreation>>,

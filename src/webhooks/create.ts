@@ -1,16 +1,11 @@
-import { sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
-import { ConstraintError } from '../db/database';
-import { accounts, webhooks } from '../db/schema';
-import { Problem } from '../errors';
 import { userAccess } from '../http/access';
-import { userActivity } from '../http/activity';
 import { newId, type UserContext } from '../http/context';
 import { body, noQuery } from '../http/input';
 import { answer, created, operation } from '../http/operation';
 import { lazy } from '../lib/lazy';
-import { newestOutcome, newestPosition, openFeed } from '../outbox/feed';
+import { insertReceiver, newReceiverColumns } from './receivers';
 import { makeSecret } from './secret';
 import {
   agentsInBody,
@@ -50,48 +45,23 @@ export async function createWebhook(
   context: UserContext,
   { agents, ...input }: { agents: { id: string }[] } & z.output<ReturnType<typeof WebhookCreation>>,
 ): Promise<WebhookWithSecret> {
-  const { principal, runtime, ledger, config } = context;
+  const { runtime, config } = context;
   requireTarget(config, input.url);
   requireAgents(input.agent_ids, agents);
-  const account = principal.account.number;
-  const now = runtime.now();
   const id = newId(runtime, 'webhook');
   const { secret, encrypted } = await makeSecret(runtime, config.keyring, id);
   const row = {
+    ...newReceiverColumns(context),
     id,
     url: input.url,
     description: input.description || null,
     events: input.events,
     agentIds: input.agent_ids,
     isActive: input.is_active,
-    disabledReason: null,
-    // A new webhook counts as slow until an attempt was fast.
-    isSlow: true,
     secret: encrypted,
-    startsAfter: newestPosition(account),
-    startsAfterOutcome: newestOutcome(account),
-    createdAt: now,
-    updatedAt: now,
   };
-  // NULL if the account is deleted or has the maximum number of webhooks: the NOT NULL column aborts the transaction.
-  const accountIfRoom = sql`(
-    select number from ${accounts} where number = ${account}
-      and (select count(*) from ${webhooks} where account = ${account} and kind = 0) < ${MAX_WEBHOOKS}
-  )`;
   const created = { ...presentWebhook(row), secret };
-  try {
-    await ledger.change({
-      record: userActivity(context, 'webhook.created', id),
-      changes: (write) => [
-        write.insert(webhooks).values({ ...row, account: accountIfRoom }),
-        ...openFeed(write, account),
-      ],
-      answer: { value: created, subject: principal.account.id },
-    });
-  } catch (error) {
-    if (!(error instanceof ConstraintError)) throw error;
-    throw new Problem('conflict', `The account has ${MAX_WEBHOOKS} webhooks, the maximum. Delete one first.`);
-  }
+  await insertReceiver(context, { noun: 'webhook', id, row, maximum: MAX_WEBHOOKS, answer: created });
   return created;
 }
 

@@ -5,6 +5,7 @@ import { Problem } from '../../errors';
 import { newId, type UserContext } from '../../http/context';
 import type { Id } from '../../lib/typeid';
 import { enqueueWebhook } from '../../outbox/enqueue';
+import type { ReceiverNoun } from '../receivers';
 import type { ShownDelivery } from './delivery';
 import { markDue } from './pending';
 
@@ -30,7 +31,7 @@ interface NewDelivery {
 
 /** What the API calls the receiver of a delivery, and how it shows the delivery. */
 export interface Receiver<T> {
-  noun: 'webhook' | 'channel';
+  noun: ReceiverNoun;
   present: (row: ShownDelivery) => T;
 }
 
