@@ -1,7 +1,7 @@
 import { presentExport } from '../audit/exports/export';
 import { presentReport } from '../audit/reports/report';
-import { addressChannels } from '../channels/address';
 import { openChannel } from '../channels/open';
+import { planNotifications } from '../channels/plan-notifications';
 import type { Cost } from '../db/database';
 import type { FileKind } from '../db/schema';
 import { openShard } from '../db/shards';
@@ -61,7 +61,7 @@ async function handleMessage(
     config: settings.config,
     presenters: PRESENTERS,
     loadPermissions: loadEventPermissions,
-    addressChannels,
+    planNotifications,
     openChannel: (claimed: ClaimedWebhook) => openChannel(settings.config, claimed),
   };
   const number = webhook ?? (await fanOut(context, account));

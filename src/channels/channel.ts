@@ -24,7 +24,7 @@ const MAX_AGENTS = 100;
 /** Maximum number of agents that a body can name: in its filter, and in those of 20 Slack channels. */
 const MAX_NAMED_AGENTS = 21 * MAX_AGENTS;
 
-/** What a channel can tell people about. */
+/** The events of which a channel can notify people. */
 export const CHANNEL_EVENTS = [...PERMISSION_EVENTS, 'webhook.disabled'] as const;
 
 export const ChannelEvent = lazy(() =>
@@ -38,7 +38,7 @@ export const ChannelEvent = lazy(() =>
 
 export type ChannelEvent = z.output<ReturnType<typeof ChannelEvent>>;
 
-/** Which permissions a channel tells about. */
+/** The permissions of whose events a channel notifies people. */
 export const ChannelFilter = lazy(() =>
   z
     .strictObject({
@@ -47,7 +47,7 @@ export const ChannelFilter = lazy(() =>
     })
     .meta({
       id: 'ChannelFilter',
-      description: 'The permissions that it tells about: those of these agents, for actions that match a pattern.',
+      description: 'Limits the notifications to permissions of these agents, for actions that match a pattern.',
       examples: [{ actions: ['payment.*'], agent_ids: null }],
     }),
 );
@@ -63,7 +63,7 @@ export const channelFields = lazy(() => ({
   is_active: z.boolean(),
 }));
 
-/** The settings of a channel for e-mail: it has none, because people are told at their own addresses. */
+/** The settings of a channel for e-mail. There are none: mails go to the addresses of the members. */
 export const EmailConfig = lazy(() => z.strictObject({}).meta({ id: 'EmailConfig', examples: [{}] }));
 
 export const ChannelKind = lazy(() =>
@@ -96,16 +96,20 @@ export const Channel = lazy(() =>
       filter: z
         .object({ actions: z.array(z.string()).nullable(), agent_ids: z.array(z.string()).nullable() })
         .nullable()
-        .meta({ description: 'The permissions that it tells about; null for all.' }),
+        .meta({ description: 'Limits the notifications to some permissions; null for all.' }),
       inbound_url: z.string().nullable().meta({ description: 'Where Slack sends what people do; null for e-mail.' }),
       is_active: z
         .boolean()
-        .meta({ description: 'Nobody is told while this is false, and never of the events of that time.' }),
+        .meta({ description: 'Nothing is sent while this is false, and events of that time are never sent.' }),
       disabled_reason: z.string().nullable().meta({ description: 'Why the service disabled it; null if it did not.' }),
       created_at: timeField,
       updated_at: timeField,
     })
-    .meta({ id: 'Channel', description: 'A way in which people are told of events.', examples: [exampleChannel] }),
+    .meta({
+      id: 'Channel',
+      description: 'Notifies people of events, by e-mail or in Slack.',
+      examples: [exampleChannel],
+    }),
 );
 
 export type Channel = z.output<ReturnType<typeof Channel>>;

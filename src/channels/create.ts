@@ -25,7 +25,7 @@ const shared = lazy(() => ({
   ...channelFields(),
   events: channelFields()
     .events.default([...CHANNEL_EVENTS])
-    .meta({ description: 'The events that people are told of; all of them by default.' }),
+    .meta({ description: 'The events of which people are notified; all of them by default.' }),
   filter: channelFields().filter.default(null),
   is_active: channelFields().is_active.default(true),
 }));
@@ -43,7 +43,7 @@ export const ChannelCreation = lazy(() =>
 );
 
 /**
- * Creates a channel, which tells people of the events from now on.
+ * Creates a channel, which notifies people of the events from now on.
  * @param input the fields of the request; `agents` are those of its filter that the account has
  * @throws Problem `invalid_request`; `conflict` if the account has the maximum number of channels
  */
@@ -91,7 +91,7 @@ export const createChannelRoute = new Hono().post(
     tag: 'Channels',
     summary: 'Create a channel',
     description:
-      'It tells people of the events from now on: by e-mail those who can decide a request, and the owner of its agent when ' +
+      'It notifies people of the events from now on: by e-mail those who can decide a request, and the owner of its agent when ' +
       'it is decided; in Slack the channels that it names. There people decide too, once the Slack app sends what they do to ' +
       '`inbound_url`. No answer shows the secrets of the app.',
     success: created(Channel),

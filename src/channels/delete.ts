@@ -40,7 +40,7 @@ export const deleteChannelRoute = new Hono().delete(
     id: 'deleteChannel',
     tag: 'Channels',
     summary: 'Delete a channel',
-    description: 'Deletes its deliveries too. Nobody is told anything more by it.',
+    description: 'Deletes its deliveries too. It sends nothing more.',
     success: noContent(),
     pathId: 'chan',
   }),

@@ -1,7 +1,7 @@
 import type { Permission } from '../permissions/permission';
 import type { DueDelivery } from '../webhooks/dispatch/claim';
 
-/** The events of permissions of which people are told. */
+/** The events of permissions of which people are notified. */
 export const PERMISSION_EVENTS = [
   'permission.requested',
   'permission.escalated',
@@ -11,10 +11,10 @@ export const PERMISSION_EVENTS = [
 
 export type PermissionEvent = (typeof PERMISSION_EVENTS)[number];
 
-/** What a message tells people about a permission. */
+/** What a message to people says about a permission. */
 export interface PermissionMessage {
   event: PermissionEvent;
-  /** Whether the recipient was told before, and has not voted since. */
+  /** Whether the recipient was notified before, and has not voted since. */
   isReminder: boolean;
   /** The permission when the message was made, without input and preview. */
   permission: Permission;
@@ -25,14 +25,14 @@ export interface PermissionMessage {
   url: string;
 }
 
-/** What a message tells people about a webhook that the service disabled. */
+/** What a message to people says about a webhook that the service disabled. */
 export interface DisabledWebhook {
   id: string;
   url: string;
   disabled_reason: string;
 }
 
-/** Reads what a delivery tells about a permission. Its event must still be kept. */
+/** Reads what a delivery says about a permission. Its event must still be kept. */
 export function readMessage(
   { event, reminder, eventPayload, names }: DueDelivery,
   publicUrl: string,
@@ -53,7 +53,7 @@ export function cardUrl(publicUrl: string, permission: string): string {
   return `${publicUrl}/console/permissions/${permission}`;
 }
 
-/** Reads what a delivery tells about a disabled webhook. */
+/** Reads what a delivery says about a disabled webhook. */
 export function readDisabledWebhook({ payload }: DueDelivery): DisabledWebhook {
   return (JSON.parse(payload ?? '') as { data: DisabledWebhook }).data;
 }

@@ -19,7 +19,7 @@ import { ChannelDelivery, exampleChannelDelivery, presentChannelDelivery } from 
 /** How many messages about one permission are listed. */
 const MAX_NOTIFICATIONS = 500;
 
-/** Whom a channel told of a permission, and whether the message arrived. */
+/** Whom a channel notified of a permission, and whether the message arrived. */
 export const Notification = lazy(() =>
   ChannelDelivery()
     .extend({
@@ -29,7 +29,7 @@ export const Notification = lazy(() =>
     })
     .meta({
       id: 'Notification',
-      description: 'Whom a channel told of a permission, and whether the message arrived.',
+      description: 'Whom a channel notified of a permission, and whether the message arrived.',
       examples: [{ ...exampleChannelDelivery, channel_name: 'Mail to reviewers', kind: 'email', member_name: 'Ada' }],
     }),
 );
@@ -40,7 +40,7 @@ export const NotificationList = lazy(() =>
   z.object({ data: z.array(Notification()) }).meta({ id: 'NotificationList' }),
 );
 
-/** Lists who was told of a permission, in the order in which the messages were made: the first 500. */
+/** Lists who was notified of a permission, in the order in which the messages were made: the first 500. */
 export async function listNotifications(
   { reader, principal }: UserContext,
   { id }: { id: Id<'perm'> },
@@ -77,7 +77,7 @@ export const listNotificationsRoute = new Hono().get(
   operation({
     id: 'listNotifications',
     tag: 'Permissions',
-    summary: 'List who was told of a permission',
+    summary: 'List who was notified of a permission',
     description: 'By which channel, when, and whether it was delivered: the first 500 messages of the last 30 days.',
     success: ok(NotificationList),
     pathId: 'perm',

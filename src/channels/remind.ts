@@ -7,13 +7,13 @@ import type { Runtime } from '../env';
 import type { Ledger } from '../ledger/ledger';
 import { toHex } from '../lib/bytes';
 import { idBytes } from '../lib/typeid';
-import { reminderTime } from './address';
+import { reminderTime } from './plan-notifications';
 
 /** Maximum number of requests that one call of {@link remindReviewers} looks at. */
 const SLICE = 100;
 
 /**
- * Makes the reminders of pending requests that are due: the next worker tells those who have not voted. A request that has
+ * Makes the reminders of pending requests that are due: the next worker notifies those who have not voted. A request that has
  * ended gets none.
  * @returns whether there may be more
  */

@@ -25,7 +25,7 @@ export async function testChannel(
   const event = 'webhook.test';
   const id = withPrefix('chan', channel.id);
   const payload = writePayload(event, context.runtime.now(), { channel_id: id });
-  const [slackChannel = null, ...further] = slackChannelsOf(channel);
+  const [slackChannel = null, ...further] = slackChannelsOf(channel).map(({ id }) => id);
   const member = channel.kind === 'email' ? (context.principal.member?.id ?? null) : null;
   const recipient = { member, slackChannel };
   const delivery = {

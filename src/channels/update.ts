@@ -54,8 +54,8 @@ export const ChannelUpdate = lazy(() =>
 type Fields = z.output<ReturnType<typeof ChannelUpdate>>;
 
 /**
- * Changes the given fields of a channel. A disabled channel tells nobody anything more, not even what is pending; one that
- * is enabled tells of the events from then on. New secrets end the links of Slack users.
+ * Changes the given fields of a channel. A disabled channel sends nothing more, not even what is pending; one that is enabled
+ * sends the events from then on. New secrets end the links of Slack users.
  * @param agents those of the agents in the filters that the account has
  * @throws Problem `not_found`, `invalid_request`; `conflict` if other secrets were set at the same time
  */
@@ -163,7 +163,7 @@ export const updateChannelRoute = new Hono().put(
     tag: 'Channels',
     summary: 'Change a channel',
     description:
-      'Changes the given fields. A disabled channel tells nobody anything more; when it is enabled again, it tells of the ' +
+      'Changes the given fields. A disabled channel sends nothing more; when it is enabled again, it sends the ' +
       'events from then on.',
     success: ok(Channel),
     pathId: 'chan',

@@ -835,7 +835,7 @@ export interface components {
           kind: 'email';
           name: string;
           /**
-           * @description The events that people are told of; all of them by default.
+           * @description The events of which people are notified; all of them by default.
            * @default [
            *       "permission.requested",
            *       "permission.escalated",
@@ -857,7 +857,7 @@ export interface components {
           kind: 'slack';
           name: string;
           /**
-           * @description The events that people are told of; all of them by default.
+           * @description The events of which people are notified; all of them by default.
            * @default [
            *       "permission.requested",
            *       "permission.escalated",
@@ -884,7 +884,7 @@ export interface components {
       | 'permission.expired'
       | 'webhook.disabled';
     /**
-     * @description The permissions that it tells about: those of these agents, for actions that match a pattern.
+     * @description Limits the notifications to permissions of these agents, for actions that match a pattern.
      * @example {
      *       "actions": [
      *         "payment.*"
@@ -970,7 +970,7 @@ export interface components {
     NotificationSettingsUpdate: {
       /** @description The channels that may send you messages; null for all. With an empty list none may. */
       channels?: string[] | null;
-      /** @description What you are told about; null for everything. With an empty list you are told nothing. */
+      /** @description The events of which you are notified; null for all. An empty list means none. */
       events?: components['schemas']['ChannelEvent'][] | null;
       /** @description The hours of every day in which you get no messages; null for none. Messages wait until these hours end. Of a time that the clocks show twice, the first counts as the start and the last as the end; a time that they skip is the moment of the skip. */
       quiet_hours?: {
@@ -2831,7 +2831,7 @@ export interface components {
       duration_ms: number;
     };
     /**
-     * @description A way in which people are told of events.
+     * @description Notifies people of events, by e-mail or in Slack.
      * @example {
      *       "id": "chan_01m7x1m1tre75vaz5yvpbmvt6m",
      *       "kind": "email",
@@ -2859,14 +2859,14 @@ export interface components {
         [key: string]: unknown;
       };
       events: components['schemas']['ChannelEvent'][];
-      /** @description The permissions that it tells about; null for all. */
+      /** @description Limits the notifications to some permissions; null for all. */
       filter: {
         actions: string[] | null;
         agent_ids: string[] | null;
       } | null;
       /** @description Where Slack sends what people do; null for e-mail. */
       inbound_url: string | null;
-      /** @description Nobody is told while this is false, and never of the events of that time. */
+      /** @description Nothing is sent while this is false, and events of that time are never sent. */
       is_active: boolean;
       /** @description Why the service disabled it; null if it did not. */
       disabled_reason: string | null;
@@ -2910,7 +2910,7 @@ export interface components {
       permission_id: string | null;
       /** @description Which reminder it is, from 1 on; null if it is none. */
       reminder: number | null;
-      /** @description Whom it tells; null if it tells no member. */
+      /** @description The member whom it notifies; null if it is for no member. */
       member_id: string | null;
       /** @description The id of the Slack channel; null for e-mail. */
       slack_channel: string | null;
@@ -2933,7 +2933,7 @@ export interface components {
       completed_at: string | null;
     };
     /**
-     * @description A message by a channel with the event that it tells, and its attempts.
+     * @description A message by a channel with its event and its attempts.
      * @example {
      *       "id": "dlv_01m7x1m1tre75vaz5yvpbmvt6m",
      *       "channel_id": "chan_01m7x1m1tre75vaz5yvpbmvt6m",
@@ -2974,7 +2974,7 @@ export interface components {
       permission_id: string | null;
       /** @description Which reminder it is, from 1 on; null if it is none. */
       reminder: number | null;
-      /** @description Whom it tells; null if it tells no member. */
+      /** @description The member whom it notifies; null if it is for no member. */
       member_id: string | null;
       /** @description The id of the Slack channel; null for e-mail. */
       slack_channel: string | null;
@@ -3006,7 +3006,7 @@ export interface components {
       data: components['schemas']['Notification'][];
     };
     /**
-     * @description Whom a channel told of a permission, and whether the message arrived.
+     * @description Whom a channel notified of a permission, and whether the message arrived.
      * @example {
      *       "id": "dlv_01m7x1m1tre75vaz5yvpbmvt6m",
      *       "channel_id": "chan_01m7x1m1tre75vaz5yvpbmvt6m",
@@ -3035,7 +3035,7 @@ export interface components {
       permission_id: string | null;
       /** @description Which reminder it is, from 1 on; null if it is none. */
       reminder: number | null;
-      /** @description Whom it tells; null if it tells no member. */
+      /** @description The member whom it notifies; null if it is for no member. */
       member_id: string | null;
       /** @description The id of the Slack channel; null for e-mail. */
       slack_channel: string | null;
@@ -3084,7 +3084,7 @@ export interface components {
     NotificationSettings: {
       /** @description The channels that may send you messages; null for all. With an empty list none may. The list may name channels that were deleted. */
       channels: string[] | null;
-      /** @description What you are told about; null for everything. With an empty list you are told nothing. */
+      /** @description The events of which you are notified; null for all. An empty list means none. */
       events: components['schemas']['ChannelEvent'][] | null;
       /** @description The hours of every day in which you get no messages; null for none. Messages wait until these hours end. Of a time that the clocks show twice, the first counts as the start and the last as the end; a time that they skip is the moment of the skip. */
       quiet_hours: {

@@ -909,7 +909,7 @@ export abstract class Operations {
   /**
    * Create a channel.
    *
-   * It tells people of the events from now on: by e-mail those who can decide a request, and the owner of its agent when it is decided; in Slack the channels that it names. There people decide too, once the Slack app sends what they do to `inbound_url`. No answer shows the secrets of the app.
+   * It notifies people of the events from now on: by e-mail those who can decide a request, and the owner of its agent when it is decided; in Slack the channels that it names. There people decide too, once the Slack app sends what they do to `inbound_url`. No answer shows the secrets of the app.
    *
    * `POST /v1/channels`, by a user token with `channels:write`.
    */
@@ -940,7 +940,7 @@ export abstract class Operations {
   /**
    * Change a channel.
    *
-   * Changes the given fields. A disabled channel tells nobody anything more; when it is enabled again, it tells of the events from then on.
+   * Changes the given fields. A disabled channel sends nothing more; when it is enabled again, it sends the events from then on.
    *
    * `PUT /v1/channels/{id}`, by a user token with `channels:write`.
    */
@@ -951,7 +951,7 @@ export abstract class Operations {
   /**
    * Delete a channel.
    *
-   * Deletes its deliveries too. Nobody is told anything more by it.
+   * Deletes its deliveries too. It sends nothing more.
    *
    * `DELETE /v1/channels/{id}`, by a user token with `channels:write`.
    */
@@ -1014,7 +1014,7 @@ export abstract class Operations {
   }
 
   /**
-   * List who was told of a permission.
+   * List who was notified of a permission.
    *
    * By which channel, when, and whether it was delivered: the first 500 messages of the last 30 days.
    *

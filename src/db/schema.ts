@@ -701,7 +701,7 @@ export type ReceiverKind = (typeof RECEIVER_KINDS)[number];
 export type ChannelKind = Exclude<ReceiverKind, 'webhook'>;
 
 /**
- * Webhooks, which are URLs to which events are sent, and channels, by which people are told. Numbers are never reused:
+ * Webhooks, which are URLs to which events are sent, and channels, which notify people. Numbers are never reused:
  * deliveries of a deleted webhook still wait for erasure.
  */
 export const webhooks = sqliteTable(
@@ -720,7 +720,7 @@ export const webhooks = sqliteTable(
     events: text({ mode: 'json' }).notNull().$type<DeliveryEvent[]>(),
     /** Null for every agent. */
     agentIds: text('agent_ids', { mode: 'json' }).$type<string[]>(),
-    /** Patterns of the actions about which a channel tells; null for every action. */
+    /** Patterns that limit a channel to some actions; null for every action. */
     actions: text({ mode: 'json' }).$type<string[]>(),
     /** The settings of a channel without their secrets; null for a webhook. */
     config: text({ mode: 'json' }).$type<JsonObject>(),
@@ -743,8 +743,8 @@ export const webhooks = sqliteTable(
     disableCount: integer('generation').notNull().default(0),
     /** Whether it may have canceled deliveries that are not recorded as failed yet. */
     hasCanceled: integer('has_void', { mode: 'boolean' }).notNull().default(false),
-    /** Whether the service disabled it and the channels were not told yet. */
-    isDisablementUntold: integer('is_disablement_untold', { mode: 'boolean' }).notNull().default(false),
+    /** Whether the service disabled it, and channels have to notify people of that. */
+    isNoticeDue: integer('is_notice_due', { mode: 'boolean' }).notNull().default(false),
     /** Whether it is new, or its last attempt failed or was slow: such webhooks have a queue of their own. */
     isSlow: integer('is_slow', { mode: 'boolean' }).notNull().default(false),
     /** When the first attempt failed since the last success; null if none has failed since then. */
@@ -866,7 +866,7 @@ export const deliveries = sqliteTable(
     permission: idColumn('perm')(),
     /** Which reminder of the request this is, from 1 on; null if it is none. */
     reminder: integer(),
-    /** Whom a channel tells: a member, or a Slack channel by its id there. Both are null for a webhook. */
+    /** Whom a channel notifies: a member, or a Slack channel by its id there. Both are null for a webhook. */
     member: idColumn('member')(),
     slackChannel: text('slack_channel'),
     /** The name that the receiver gave to the message, by which it can be changed; null if it gave none. */

@@ -89,7 +89,7 @@ async function showReview(origin: string, user: Countersign, [actor]: Actor[]): 
   const { people, paid, waiting, refused } = await playReview(origin, user, actor);
   heading('Review');
   say(`${people.map(({ name }) => name).join(' and ')} review payouts: both have to approve, each with a passkey`);
-  say(`The channel “${channel}” tells them by e-mail, if the service is set up to send mail`);
+  say(`The channel “${channel}” notifies them by e-mail, if the service is set up to send mail`);
   say(`${paid.id} is ${paid.status}, signed by both`);
   say(`${waiting.id} is ${waiting.status}: it waits for a second approval`);
   say(`Refused: the account's own token approves (${refused.status} ${refused.code})`);

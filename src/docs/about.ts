@@ -37,7 +37,8 @@ const DESCRIPTIONS: Record<Tag, string> = {
   Policies: 'Rules that decide requests at once.',
   Audit: 'The log of every step with its proofs, exports and reports, and the activity of people in the account.',
   Webhooks: 'Where events are sent as they happen, and the deliveries with their attempts.',
-  Channels: 'Ways in which people are told of requests, decisions and disabled webhooks, and what each person chose.',
+  Channels:
+    'Notify people of requests, decisions and disabled webhooks, by e-mail and in Slack; and what each person chose.',
   Account: 'The account that a user token belongs to, and its user tokens.',
   Members: 'The people of the account: their roles, invitations and status.',
   Operator: 'Accounts, for the operator of the deployment.',

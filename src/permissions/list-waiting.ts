@@ -17,7 +17,7 @@ export interface WaitingRequest {
   preview: Preview | null;
   standing: Standing;
   /** Whether every message to people about it has failed. */
-  isUntold: boolean;
+  notifiedNobody: boolean;
 }
 
 interface WaitingInput {
@@ -45,7 +45,7 @@ export async function listWaiting(context: UserContext, input: WaitingInput): Pr
         agentName: aliased(agents.name, 'agent_name'),
         preview: permissionContents.preview,
         voter: voterSql(member?.id ?? null, now),
-        isUntold: isUntoldSql,
+        notifiedNobody: notifiedNobodySql,
       })
       .from(sql`(${waiting} limit ${page.rowLimit}) as page`)
       // A cross join keeps this order. With a plain join SQLite starts with every permission of the account.
@@ -61,12 +61,12 @@ export async function listWaiting(context: UserContext, input: WaitingInput): Pr
   const found = rows as WaitingRow[];
   const byId = (a: WaitingRow, b: WaitingRow) => (a.id < b.id ? -1 : 1);
   found.sort((a, b) => (order === 'newest' ? byId(b, a) : a.expiresAt - b.expiresAt || byId(a, b)));
-  const present = ({ agentName, preview, isUntold, ...row }: WaitingRow): WaitingRequest => ({
+  const present = ({ agentName, preview, notifiedNobody, ...row }: WaitingRow): WaitingRequest => ({
     permission: presentPermission(row, now, principal),
     agentName: principal.scopes.includes('agents:read') ? agentName : row.agentId,
     preview: preview === null ? null : (JSON.parse(preview) as Preview),
     standing: standingOf(row.review, row.voter, member?.id),
-    isUntold,
+    notifiedNobody,
   });
   return page.make(found, present, { position: ({ expiresAt, id }): Position => `${expiresAt}.${id}` });
 }
@@ -77,7 +77,7 @@ type WaitingRow = ReviewedPermission & {
   agentName: string;
   preview: string | null;
   voter: Pick<Voter, 'isEligible' | 'isOwner'> | null;
-  isUntold: boolean;
+  notifiedNobody: boolean;
 };
 
 type VoterState = Record<'isEligible' | 'isOwner', 0 | 1>;
@@ -110,7 +110,7 @@ function selectWaiting(
  * Whether messages to people about the row were made and all of them failed, as SQL. Those to people who have voted do not
  * count as failed: they were not needed any more.
  */
-const isUntoldSql = sql`(
+const notifiedNobodySql = sql`(
   select count(*) > 0 and sum(
     deliveries.status <> ${codeOf(DELIVERY_STATUSES, 'failed')} or exists (
       select 1 from votes
@@ -121,7 +121,7 @@ const isUntoldSql = sql`(
   where deliveries.permission = permissions.id and coalesce(deliveries.member, deliveries.slack_channel) is not null
 )`
   .mapWith(Boolean)
-  .as('is_untold');
+  .as('notified_nobody');
 
 /** How the member stands to the review of the row, as SQL; null without a review. */
 function voterSql(member: Id<'member'> | null, now: number) {

@@ -36,7 +36,7 @@ function enabledColumns(account: number) {
   return {
     isActive: true,
     disabledReason: null,
-    isDisablementUntold: false,
+    isNoticeDue: false,
     startsAfter: when(wasDisabled, newestPosition(account), webhooks.startsAfter),
     startsAfterOutcome: when(wasDisabled, newestOutcome(account), webhooks.startsAfterOutcome),
   };

@@ -33,7 +33,8 @@ export function newReceiverColumns({ principal, runtime }: UserContext) {
 interface NewReceiver {
   noun: ReceiverNoun;
   id: Id<'webhook' | 'chan'>;
-  row: Omit<typeof webhooks.$inferInsert, 'account'>;
+  row: Omit<typeof webhooks.$inferInsert, 'account' | keyof ReturnType<typeof newReceiverColumns>> &
+    ReturnType<typeof newReceiverColumns>;
   /** The maximum number of webhooks, or of channels, of an account. */
   maximum: number;
   answer: object;

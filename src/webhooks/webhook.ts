@@ -25,7 +25,7 @@ export const DEFAULT_EVENTS = [
   'webhook.test',
 ] as const;
 
-/** The events that a webhook can get. Those of permissions have to be named: they tell what `audit.created` tells too. */
+/** The events that a webhook can get. Those of permissions have to be named: `audit.created` reports the same steps. */
 export const WEBHOOK_EVENTS = [...DEFAULT_EVENTS, ...PERMISSION_EVENTS] as const;
 
 /** Maximum number of webhooks of an account. */

@@ -2,7 +2,7 @@ import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
 import { type Json, World } from '../support/world';
 
-const NOBODY = 'agent_01h455vb4pex5vsknk084sn02q';
+const NO_NOTIFICATIONS = 'agent_01h455vb4pex5vsknk084sn02q';
 
 describe('an agent', () => {
   it('shows its key when it is created, and never again', async () => {
@@ -102,7 +102,15 @@ describe('an agent', () => {
     const world = new World();
     const [account, other] = [await world.account(), await world.account()];
     const agent = await other.agent();
-    for (const id of [agent.id, NOBODY, agent.id.replace('agent', 'user'), agent.id.toUpperCase(), 'x', '%00', '%ff']) {
+    for (const id of [
+      agent.id,
+      NO_NOTIFICATIONS,
+      agent.id.replace('agent', 'user'),
+      agent.id.toUpperCase(),
+      'x',
+      '%00',
+      '%ff',
+    ]) {
       const answers = [
         await account.call('GET', `/v1/agents/${id}`),
         await account.call('PUT', `/v1/agents/${id}`, { name: 'Stolen' }),

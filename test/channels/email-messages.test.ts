@@ -408,7 +408,7 @@ describe('sending', () => {
 });
 
 describe('the inbox', () => {
-  it('marks a request of which nobody could be told', async () => {
+  it('marks a request of which nobody could be notified', async () => {
     const scene = await makeScene();
     const { world, account, agent, resend } = scene;
     const ada = await person(account, 'approver', 'ada');
@@ -417,7 +417,7 @@ describe('the inbox', () => {
     world.advance(1);
     resend.failures.push(...Array(2).fill(410));
     const { id } = await agent.request({ expires_in: 7 * 24 * 3_600 });
-    const marked = async () => (await ada.browser.get('/console')).text.includes('Nobody could be told of it');
+    const marked = async () => (await ada.browser.get('/console')).text.includes('Nobody could be notified of it');
     expect(await marked()).toBe(false);
     await world.deliver();
     await world.sweep();

@@ -48,7 +48,7 @@ describe('the channels of the console', () => {
   it('are created, and changed without undoing the changes of others', async () => {
     const { world, account, agent, browser } = await enter();
     const empty = await browser.get('/console/channels');
-    expect(readText(empty.text)).toContain('There are no channels yet. A channel tells people of requests');
+    expect(readText(empty.text)).toContain('There are no channels yet. A channel notifies people of requests');
     expect(empty.text).not.toContain(NO_MAIL);
     const form = await browser.get('/console/channels/new');
     expect(form.text.match(/checked=""/g)).toHaveLength(5);
@@ -477,7 +477,7 @@ describe('the messages of a channel', () => {
     expect(text).toMatch(/grace@example.com not delivered Reminder 1 · E-mail, <script>.*<b>No such mailbox/);
     for (const raw of ['<script>alert', '<img', '<b>', '\u202e']) expect(page.text).not.toContain(raw);
     expect(page.text).toContain(`/deliveries/${id}`);
-    expect(text).not.toContain('Nobody could be told');
+    expect(text).not.toContain('Nobody could be notified');
     // An approver may not see the channels, but who was told.
     const seen = await approver.browser.get(card);
     expect(readText(seen.text)).toContain('Who was told');
@@ -488,7 +488,7 @@ describe('the messages of a channel', () => {
     const { world, account, agent, browser, approver, channel, permission } = await tell();
     const card = `/console/permissions/${permission.id}`;
     await end(world, 'failed', 'The answer was 401.');
-    const notice = 'Nobody could be told of this request: every message about it failed.';
+    const notice = 'Nobody could be notified of this request: every message about it failed.';
     const page = await browser.get(card);
     expect(readText(page.text)).toContain(notice);
     expect(page.text).toContain('href="/console/channels"');

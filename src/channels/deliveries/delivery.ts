@@ -35,7 +35,9 @@ export const ChannelDelivery = lazy(() =>
       channel_id: idField('chan'),
       permission_id: idField('perm').nullable(),
       reminder: countField.nullable().meta({ description: 'Which reminder it is, from 1 on; null if it is none.' }),
-      member_id: idField('member').nullable().meta({ description: 'Whom it tells; null if it tells no member.' }),
+      member_id: idField('member')
+        .nullable()
+        .meta({ description: 'The member whom it notifies; null if it is for no member.' }),
       slack_channel: z.string().nullable().meta({ description: 'The id of the Slack channel; null for e-mail.' }),
       ...deliveryFields(),
     })

@@ -18,13 +18,13 @@ import {
   presentChannelDelivery,
 } from './delivery';
 
-/** A message by a channel with the event that it tells, and its attempts. */
+/** A message by a channel with its event and its attempts. */
 export const ChannelDeliveryDetail = lazy(() =>
   ChannelDelivery()
     .extend(detailFields())
     .meta({
       id: 'ChannelDeliveryDetail',
-      description: 'A message by a channel with the event that it tells, and its attempts.',
+      description: 'A message by a channel with its event and its attempts.',
       examples: [
         {
           ...exampleChannelDelivery,
@@ -37,7 +37,7 @@ export const ChannelDeliveryDetail = lazy(() =>
 
 type ChannelDeliveryDetail = z.output<ReturnType<typeof ChannelDeliveryDetail>>;
 
-/** Presents a message by a channel with the event that it tells, and its attempts. */
+/** Presents a message by a channel with its event and its attempts. */
 export function getChannelDelivery(
   context: UserContext,
   { delivery }: { delivery: FoundDelivery },

@@ -20,7 +20,7 @@ const MAX_LIMIT_VALUE = 100;
 const SIGN_IN = 'The link asks you to sign in; without that it shows nothing. A reply to this mail decides nothing.';
 
 /**
- * Composes the mail that tells a person about a permission: who asks for what and why, the limits, until when it can be
+ * Composes the mail to a person about a permission: who asks for what and why, the limits, until when it can be
  * decided or how it ended, and a link to its card. It never has the input, nor anything of the preview but its title.
  * @param now when the message was made, in milliseconds since the epoch. Every attempt to send it must pass the same
  *   time: a mail provider refuses another body with the same idempotency key.

@@ -18,7 +18,7 @@ import { isTimeZone } from './quiet-hours';
 const MAX_TIME_ZONE_LENGTH = 64;
 
 const CHANNELS = 'The channels that may send you messages; null for all. With an empty list none may.';
-const EVENTS = 'What you are told about; null for everything. With an empty list you are told nothing.';
+const EVENTS = 'The events of which you are notified; null for all. An empty list means none.';
 const QUIET_HOURS =
   'The hours of every day in which you get no messages; null for none. Messages wait until these hours end. Of a time that ' +
   'the clocks show twice, the first counts as the start and the last as the end; a time that they skip is the moment of ' +
@@ -133,7 +133,7 @@ export function presentSettings(row: { settings: JsonObject; updatedAt: number }
   return { channels, events, quiet_hours, delegate, updated_at: row ? formatTime(row.updatedAt) : null };
 }
 
-/** Whether a member wants to be told of an event by a channel. A member without settings wants everything. */
+/** Whether a member wants to be notified of an event by a channel. A member without settings wants everything. */
 export function wants(
   settings: StoredSettings | null,
   { channelId, event }: { channelId: Id<'chan'>; event: ChannelEvent },

@@ -8,7 +8,7 @@ import { policyFields } from '../../permissions/policies/policy';
 const MAX_CHANNELS = 20;
 const MAX_AGENTS = 100;
 
-/** The permissions about which a Slack channel is told. What is left out accepts all. */
+/** Limits what is posted to a Slack channel to some permissions. What is left out limits nothing. */
 const SlackFilter = lazy(() =>
   z
     .strictObject({
@@ -66,8 +66,13 @@ export function shownConfig({ channels }: Pick<SlackConfig, 'channels'>): JsonOb
   return { channels } as unknown as JsonObject;
 }
 
-/** The ids of the Slack channels that a stored channel names; none for e-mail. */
-export function slackChannelsOf({ kind, config }: { kind: ReceiverKind; config: JsonObject | null }): string[] {
-  if (kind !== 'slack') return [];
-  return (config as unknown as Pick<SlackConfig, 'channels'>).channels.map(({ id }) => id);
+/** The Slack channels that a stored channel names; none for e-mail. */
+export function slackChannelsOf({
+  kind,
+  config,
+}: {
+  kind: ReceiverKind;
+  config: JsonObject | null;
+}): SlackConfig['channels'] {
+  return kind === 'slack' ? (config as unknown as Pick<SlackConfig, 'channels'>).channels : [];
 }

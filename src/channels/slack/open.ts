@@ -21,7 +21,7 @@ export async function openSlackChannel(
   { webhook }: ClaimedWebhook,
 ): Promise<Target> {
   const secrets = await openSecrets(keyring, webhook);
-  const named = new Set(slackChannelsOf(webhook));
+  const named = new Set(slackChannelsOf(webhook).map(({ id }) => id));
   return {
     delay: 0,
     divide: (deliveries) => deliveries.map((delivery) => [delivery]),

@@ -29,7 +29,7 @@ import { slackChannelsIn } from './slack-fields';
 export type ChannelContext = PreloadedContext<typeof channelOfPath>;
 
 /**
- * Shows the channel in the path: of what it tells whom, what one can do with it, and its deliveries.
+ * Shows the channel in the path: what it sends, what one can do with it, and its deliveries.
  * @param refusal why the change in this request was refused
  */
 export async function showChannel(c: ChannelContext, refusal?: Refusal): Promise<Response> {
@@ -75,7 +75,7 @@ export async function showChannel(c: ChannelContext, refusal?: Refusal): Promise
             <ReceiverActions {...{ path, is_active, updated_at }} mayTest={canSend} />
             <div class="part">
               <DeleteBox path={path} noun="channel">
-                Nobody is told anything more by it, and its deliveries are deleted too. This cannot be undone.
+                It sends nothing more, and its deliveries are deleted too. This cannot be undone.
               </DeleteBox>
             </div>
           </>

@@ -12,7 +12,7 @@ import { EVENTS } from './events';
 import { filterText } from './filter';
 import { type ChannelKind, KIND_NAMES, KINDS, KindNotice, KindSummary } from './kinds';
 
-/** Shows the account's channels: how people are told of what, and whether that works. */
+/** Shows the account's channels: of what each one notifies people, and whether that works. */
 export async function showChannels(c: ConsoleContext): Promise<Response> {
   const { context } = c.var.signedIn;
   const [{ data }, recent] = await Promise.all([
@@ -28,7 +28,7 @@ export async function showChannels(c: ConsoleContext): Promise<Response> {
         {isOfEmail && <KindNotice kind="email" config={context.config} />}
         {data.length === 0 ? (
           <Empty title="There are no channels yet.">
-            <p>A channel tells people of requests, so that nobody has to watch the inbox.</p>
+            <p>A channel notifies people of requests, so that nobody has to watch the inbox.</p>
             {KINDS.map((kind) => (
               <KindSummary kind={kind} lead={<strong>{KIND_NAMES[kind]}.</strong>} />
             ))}
@@ -38,7 +38,7 @@ export async function showChannels(c: ConsoleContext): Promise<Response> {
           <>
             <div class="bar">
               <p class="soft">
-                Ways in which people are told of requests. Each member chooses on{' '}
+                Channels notify people of requests. Each member chooses on{' '}
                 <a href="/console/me#notifications">their own page</a> which e-mails they get.
               </p>
               {mayWrite && <CreateButtons />}

@@ -64,7 +64,7 @@ export async function showChannelDelivery(c: DeliveryContext, refusal?: Refusal)
     ],
     notice: <KindNotice kind={channel.kind} config={context.config} />,
     repeat: scopes.includes('channels:write') && repeat(),
-    payloadTitle: 'What it tells',
+    payloadTitle: 'Its event',
     children: permission_id !== null && (
       <p class="hint">
         In words, with a link to the request, which asks for sign-in. The agent’s arguments and preview are never sent.

@@ -48,7 +48,7 @@ export function WaitingList({ requests, member }: WaitingListProps) {
 type WaitingRowProps = Omit<WaitingListProps, 'requests'> & { request: WaitingRequest };
 
 function WaitingRow({ request, member }: WaitingRowProps) {
-  const { permission, agentName, preview, standing, isUntold } = request;
+  const { permission, agentName, preview, standing, notifiedNobody } = request;
   const { id, action, resource, title, scope, expires_at } = permission;
   const address = `/console/permissions/${id}`;
   const amounts = (preview?.fields ?? [])
@@ -98,7 +98,7 @@ function WaitingRow({ request, member }: WaitingRowProps) {
         <p class="soft">
           <Why request={request} member={member} />
         </p>
-        {isUntold && <p class="fault">Nobody could be told of it</p>}
+        {notifiedNobody && <p class="fault">Nobody could be notified of it</p>}
       </div>
     </li>
   );

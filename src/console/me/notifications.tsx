@@ -196,15 +196,15 @@ export function Notifications({ settings, channels, others, refused }: Notificat
   return (
     <Section name="notifications" id="notifications" title="Notifications">
       <p class="soft">
-        The channels of the account tell you of requests that you can decide, and of what becomes of your agents’
+        The channels of the account notify you of requests that you can decide, and of what becomes of your agents’
         requests.
       </p>
       <Form action="/console/me/notifications" refusal={refused?.refusal}>
         <ShownState updatedAt={settings.updated_at ?? ''} />
         {channels?.length === 0 && (
           <p class="hint">
-            The account has no channel for e-mail yet, so nobody is told anything. What you choose here counts from the
-            first one on.
+            The account has no channel for e-mail yet, so nobody is notified. What you choose here counts from the first
+            one on.
           </p>
         )}
         {channels && channels.length > 0 && (
@@ -222,7 +222,7 @@ export function Notifications({ settings, channels, others, refused }: Notificat
             ))}
           </FieldGroup>
         )}
-        <FieldGroup legend="What they tell me" path="events">
+        <FieldGroup legend="What I am notified of" path="events">
           {EVENTS.map(([event, meaning]) => (
             <CheckBox name="events" value={event} checked={fields.events.includes(event)} label={meaning} />
           ))}

@@ -29,8 +29,8 @@ import { PolicyWeighing } from './policy-weighing';
 import { hasMoreThanTitle, PreviewCard } from './preview';
 import { SimilarRequests } from './similar-requests';
 import { Story } from './story';
-import { NobodyTold, WhoWasTold } from './told';
 import { Votes } from './votes';
+import { NobodyNotified, WhoWasTold } from './who-was-told';
 
 /** The preload of a decision card: the permission in the path, how the member stands to its review, and their passkeys. */
 export async function cardInPath(c: RequestContext, reader: Reader, account: SQL<number>, callerId: SQL) {
@@ -140,7 +140,7 @@ export async function sendCard(
             </span>
           </p>
         </div>
-        {isPending && <NobodyTold notifications={notifications.data} votes={permission.review?.votes ?? []} />}
+        {isPending && <NobodyNotified notifications={notifications.data} votes={permission.review?.votes ?? []} />}
         <div class="decision">
           <div class="about">
             {permission.reason && (

@@ -161,7 +161,7 @@ export function findDueDeliveries(
     .where(and(sql`${deliveries.webhook} = due.webhook`, sql`${deliveries.id} = due.id`));
 }
 
-/** The member whom a delivery tells. */
+/** The member whom a delivery notifies. */
 interface DueRecipient {
   email: string | null;
   name: string | null;

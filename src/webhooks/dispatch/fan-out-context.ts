@@ -18,14 +18,14 @@ export interface FanOutContext extends DispatchContext {
     ids: readonly Id<'perm'>[],
     now: number,
   ) => Promise<ReadonlyMap<Id<'perm'>, PermissionOfEvent>>;
-  /** Decides whom channels tell of events. */
-  addressChannels: (context: FanOutContext, account: number, news: ChannelNews) => Promise<Addressed>;
+  /** Plans whom channels notify of events. */
+  planNotifications: (context: FanOutContext, account: number, news: NotifiableEvents) => Promise<PlannedNotifications>;
 }
 
 export type TargetWebhook = PendingEvents['activeWebhooks'][number];
 
-/** What the active channels of an account may tell people. */
-export interface ChannelNews {
+/** Events of which the active channels of an account may notify people. */
+export interface NotifiableEvents {
   channels: readonly TargetWebhook[];
   events: readonly EventOfPermission[];
   /** The numbers of webhooks that the service disabled. */
@@ -38,13 +38,13 @@ export interface Recipient {
   slackChannel: string | null;
 }
 
-/** Whom channels tell of which events. */
-export interface Addressed {
+/** Whom channels notify of which events. */
+export interface PlannedNotifications {
   messages: readonly (Recipient & { channel: number; about: EventOfPermission })[];
   /** Messages to people that wait until a time, in milliseconds since the epoch. */
   held: readonly { channel: number; member: Id<'member'>; about: EventOfPermission; dueAt: number }[];
   /** Messages about disabled webhooks, by the webhook's number. */
-  disablements: readonly (Recipient & { channel: number; webhook: number })[];
+  disabledNotices: readonly (Recipient & { channel: number; webhook: number })[];
   /** When to remind those who have not voted, by permission, in milliseconds since the epoch. */
   reminders: ReadonlyMap<Id<'perm'>, number>;
 }

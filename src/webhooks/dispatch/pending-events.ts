@@ -77,6 +77,7 @@ export async function findPendingEvents(reader: Reader, account: number) {
       .leftJoin(agents, eq(agents.number, auditEntries.agent))
       .where(isPending)
       .orderBy(asc(auditEntries.pos))
+      // SQL works, though the type takes numbers only.
       .limit(sql`iif(${wantsPermissions}, ${ENTRIES_WITH_PERMISSIONS}, ${ENTRIES})` as unknown as number),
     reader
       .select({
@@ -101,7 +102,7 @@ export async function findPendingEvents(reader: Reader, account: number) {
     reader
       .select()
       .from(webhooks)
-      .where(and(eq(webhooks.account, account), eq(webhooks.isDisablementUntold, true)))
+      .where(and(eq(webhooks.account, account), eq(webhooks.isNoticeDue, true)))
       .limit(DISABLED_WEBHOOKS),
   ]);
   const activeWebhooks = active.map((webhook) => ({ ...webhook, events: fannedOutEvents(webhook) }));

@@ -3,7 +3,7 @@ import { writePayload } from '../payload';
 import type { EventOfPermission, FanOutContext, PermissionOfEvent } from './fan-out-context';
 import type { PendingEvents } from './pending-events';
 
-/** The event of a permission that an audit entry may tell of. A use or a revocation is none. */
+/** The event of a permission that an audit entry can mean. A use or a revocation means none. */
 const EVENT_OF_ENTRY = {
   request: 'permission.requested',
   approve: 'permission.decided',

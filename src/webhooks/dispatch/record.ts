@@ -75,8 +75,8 @@ export async function recordLastBatch(
     disabledReason,
     hasCanceled: true,
     disableCount: sql`${webhooks.disableCount} + 1`,
-    // Only webhooks are told of. A channel that is disabled may be the only one.
-    isDisablementUntold: sql`${webhooks.kind} = ${codeOf(RECEIVER_KINDS, 'webhook')} and exists (
+    // People are notified of disabled webhooks only: a disabled channel may be the only one.
+    isNoticeDue: sql`${webhooks.kind} = ${codeOf(RECEIVER_KINDS, 'webhook')} and exists (
       select 1 from webhooks as channel where channel.account = ${account} and channel.kind > 0 and channel.is_active
     )`,
     updatedAt: now,
@@ -96,7 +96,7 @@ export async function recordLastBatch(
         .where(isClaimed(claimed))
         .returning({ lease: webhooks.lease, dueAt: webhooks.dueAt }),
       closeFeed(write, account),
-      // Channels tell people that the webhook was disabled.
+      // Channels notify people of the disabled webhook.
       ...(isDisabled ? [markFeed(write, account, now)] : []),
     ],
     reads: [findDueDeliveries(reader, claimed.webhook, now, isOver || isDisabled ? 0 : limit)],

@@ -22,7 +22,7 @@ const STATES: Record<Notification['status'], string> = {
   failed: 'not delivered',
 };
 
-/** A closed box with the people and Slack channels that were told of a request; nothing if nobody was. */
+/** A closed box with the people and Slack channels that were notified of a request; nothing if nobody was. */
 export function WhoWasTold({ notifications }: ToldProps) {
   if (notifications.length === 0) return null;
   const counts = (['succeeded', 'pending', 'failed'] as const)
@@ -72,7 +72,7 @@ function ToldLine({ notification }: { notification: Notification }) {
   );
 }
 
-interface NobodyToldProps extends ToldProps {
+interface NobodyNotifiedProps extends ToldProps {
   votes: readonly { by: string }[];
 }
 
@@ -80,14 +80,14 @@ interface NobodyToldProps extends ToldProps {
  * Says that every message about a waiting request finally failed, and what to do; nothing if one may arrive, or somebody
  * whom it was for has voted.
  */
-export function NobodyTold({ notifications, votes }: NobodyToldProps) {
+export function NobodyNotified({ notifications, votes }: NobodyNotifiedProps) {
   const { may } = usePage();
   const isKnown = ({ status, member_id }: Notification) =>
     status !== 'failed' || votes.some(({ by }) => by === member_id);
   if (notifications.length === 0 || notifications.some(isKnown)) return null;
   return (
     <p class="notice bad">
-      Nobody could be told of this request: every message about it failed. Decide it here if you can, or tell its
+      Nobody could be notified of this request: every message about it failed. Decide it here if you can, or tell its
       reviewers yourself.{' '}
       {may('channels:write') ? (
         <>

@@ -7,16 +7,17 @@ import { MINUTE } from '../lib/time';
 import { type Id, idBytes, smallestIdAt, withPrefix } from '../lib/typeid';
 import { type Concerned, selectConcerned } from '../permissions/reviews/reviewers';
 import type {
-  Addressed,
-  ChannelNews,
   EventOfPermission,
   FanOutContext,
+  NotifiableEvents,
   PermissionOfEvent,
+  PlannedNotifications,
   TargetWebhook,
 } from '../webhooks/dispatch/fan-out-context';
 import type { ChannelEvent } from './channel';
 import { endOfQuietHours } from './settings/quiet-hours';
 import { delegateAt, type StoredSettings, wants } from './settings/settings';
+import { slackChannelsOf } from './slack/config';
 
 /** How many messages one channel sends to a person within a minute. Those that follow wait, and come together. */
 const MESSAGES_PER_MINUTE = 5;
@@ -31,17 +32,17 @@ interface People {
   counts: Map<string, number>;
 }
 
-/** Decides whom the channels of an account tell of events, and when: now, or after their quiet hours. */
-export async function addressChannels(
+/** Plans whom the channels of an account notify of events, and when: now, or after their quiet hours. */
+export async function planNotifications(
   context: FanOutContext,
   account: number,
-  { channels, events, disabledWebhooks }: ChannelNews,
-): Promise<Addressed> {
+  { channels, events, disabledWebhooks }: NotifiableEvents,
+): Promise<PlannedNotifications> {
   const now = context.runtime.now();
   const { people, concerned } = await loadPeople(context, account, { channels, events, disabledWebhooks });
-  const messages: Addressed['messages'][number][] = [];
-  const held: Addressed['held'][number][] = [];
-  const disablements: Addressed['disablements'][number][] = [];
+  const messages: PlannedNotifications['messages'][number][] = [];
+  const held: PlannedNotifications['held'][number][] = [];
+  const disabledNotices: PlannedNotifications['disabledNotices'][number][] = [];
   const reminders = new Map<Id<'perm'>, number>();
   for (const channel of channels) {
     const { number } = channel;
@@ -54,11 +55,11 @@ export async function addressChannels(
         }
         continue;
       }
-      const told = concerned.filter((person) => isTold(person, about));
-      if (about.event === 'permission.requested' && about.reminder === 0 && told.length > 0) {
+      const notified = concerned.filter((person) => concerns(person, about));
+      if (about.event === 'permission.requested' && about.reminder === 0 && notified.length > 0) {
         reminders.set(about.permission.row.id, reminderTime(about.permission.row, 1));
       }
-      for (const member of recipients(people, channel, about.event, told, now)) {
+      for (const member of recipients(people, channel, about.event, notified, now)) {
         const dueAt = dueTime(people, number, member, now);
         if (dueAt === null) messages.push({ channel: number, about, member, slackChannel: null });
         else held.push({ channel: number, about, member, dueAt });
@@ -67,14 +68,15 @@ export async function addressChannels(
     if (!channel.events.includes('webhook.disabled')) continue;
     for (const webhook of disabledWebhooks) {
       const administrators = people.administrators.map((member) => ({ member }));
-      const told = channel.kind === 'email' ? recipients(people, channel, 'webhook.disabled', administrators, now) : [];
-      for (const member of told) disablements.push({ channel: number, webhook, member, slackChannel: null });
+      const notified =
+        channel.kind === 'email' ? recipients(people, channel, 'webhook.disabled', administrators, now) : [];
+      for (const member of notified) disabledNotices.push({ channel: number, webhook, member, slackChannel: null });
       for (const slackChannel of channel.kind === 'slack' ? slackChannelsFor(channel, null) : []) {
-        disablements.push({ channel: number, webhook, member: null, slackChannel });
+        disabledNotices.push({ channel: number, webhook, member: null, slackChannel });
       }
     }
   }
-  return { messages, held, disablements, reminders };
+  return { messages, held, disabledNotices, reminders };
 }
 
 /** When a reminder of a request is due: at half and at nine tenths of its life. */
@@ -85,20 +87,13 @@ export function reminderTime(
   return createdAt + Math.floor((expiresAt - createdAt) * (reminder === 1 ? 0.5 : 0.9));
 }
 
-/** Whether a channel tells of an event of a permission. */
-function isWanted(
-  { events, actions, agentIds }: TargetWebhook,
-  { event, permission: { row } }: EventOfPermission,
-): boolean {
-  return (
-    events.includes(event) &&
-    (agentIds?.includes(row.agentId) ?? true) &&
-    (actions?.some((pattern) => matchesPattern(pattern, row.action)) ?? true)
-  );
+/** Whether a channel notifies people of an event of a permission. */
+function isWanted({ events, actions, agentIds }: TargetWebhook, { event, permission }: EventOfPermission): boolean {
+  return events.includes(event) && isInFilter(actions, agentIds, permission);
 }
 
-/** Whether an event of a permission concerns a person, and there is something left to tell. */
-function isTold(
+/** Whether a person is notified of an event of a permission. */
+function concerns(
   { permission, isReviewer, isEscalated, isAgentOwner, hasVoted, member }: Concerned,
   { event, at, permission: { row } }: EventOfPermission,
 ): boolean {
@@ -109,28 +104,28 @@ function isTold(
     case 'permission.escalated':
       return row.status === 'pending' && isReviewer && isEscalated && !hasVoted;
     case 'permission.decided':
-      // People are told what people decided. A policy may decide thousands of requests a day.
+      // A decision by a policy notifies nobody: a policy may decide thousands of requests a day.
       return row.policyId === null && row.decidedBy !== member && (isReviewer || isAgentOwner);
     case 'permission.expired':
-      // Nobody is told of a request that its agent has withdrawn.
+      // A request that its agent has withdrawn notifies nobody.
       return at >= row.expiresAt && (isReviewer || isAgentOwner);
   }
 }
 
 /**
- * The members whom a channel tells of an event, or their delegates, each once. A delegate whose role may not read what the
- * event is about is told nothing.
+ * The members whom a channel notifies of an event, each once. A member who is away is replaced by the delegate, unless the
+ * delegate's role may not read what the event is about.
  */
 function recipients(
   { settings, roles }: People,
   { id }: TargetWebhook,
   event: ChannelEvent,
-  told: readonly Pick<Concerned, 'member'>[],
+  notified: readonly Pick<Concerned, 'member'>[],
   now: number,
 ): Set<Id<'member'>> {
   const found = new Set<Id<'member'>>();
   const scope = event === 'webhook.disabled' ? 'webhooks:read' : 'permissions:read';
-  for (const { member } of told) {
+  for (const { member } of notified) {
     const own = settings.get(member) ?? null;
     if (!wants(own, { channelId: withPrefix('chan', id), event })) continue;
     const delegate = delegateAt(own, now);
@@ -154,36 +149,39 @@ function countKey(channel: number, member: Id<'member'>): string {
   return `${channel} ${member}`;
 }
 
-/** The Slack channels of a channel that are told of a permission; of other events, those without a filter. */
-function slackChannelsFor({ config }: TargetWebhook, permission: PermissionOfEvent | null): string[] {
-  const { channels } = config as unknown as { channels: { id: string; filter: SlackFilter | null }[] };
-  const isFor = (filter: SlackFilter | null) => {
-    if (!filter || !permission) return !filter;
-    const { action, agentId } = permission.row;
-    return (
-      (filter.agent_ids?.includes(agentId) ?? true) &&
-      (filter.actions?.some((pattern) => matchesPattern(pattern, action)) ?? true)
-    );
-  };
-  return channels.filter(({ filter }) => isFor(filter)).map(({ id }) => id);
+/**
+ * The ids of the Slack channels to which a channel posts an event.
+ * @param permission the permission of the event; null for another event, which is posted where there is no filter
+ */
+function slackChannelsFor(channel: TargetWebhook, permission: PermissionOfEvent | null): string[] {
+  return slackChannelsOf(channel)
+    .filter(({ filter }) => !filter || (permission && isInFilter(filter.actions, filter.agent_ids, permission)))
+    .map(({ id }) => id);
 }
 
-interface SlackFilter {
-  actions?: string[] | null;
-  agent_ids?: string[] | null;
+/** Whether a permission is for an action and of an agent that a filter lets pass. A filter without a list lets all pass. */
+function isInFilter(
+  actions: readonly string[] | null | undefined,
+  agentIds: readonly string[] | null | undefined,
+  { row }: PermissionOfEvent,
+): boolean {
+  return (
+    (agentIds?.includes(row.agentId) ?? true) &&
+    (actions?.some((pattern) => matchesPattern(pattern, row.action)) ?? true)
+  );
 }
 
 /** Reads whom the events concern, what these people chose, and how many messages each got in this minute. */
 async function loadPeople(
   { reader, runtime }: FanOutContext,
   account: number,
-  { channels, events, disabledWebhooks }: ChannelNews,
+  { channels, events, disabledWebhooks }: NotifiableEvents,
 ): Promise<{ people: People; concerned: Concerned[] }> {
   const now = runtime.now();
   const emails = channels.filter(({ kind }) => kind === 'email').map(({ number }) => number);
   const nobody = { settings: new Map(), roles: new Map(), administrators: [], counts: new Map() };
-  const hasNews = events.length + disabledWebhooks.length > 0;
-  if (emails.length === 0 || !hasNews) return { people: nobody, concerned: [] };
+  const hasEvents = events.length + disabledWebhooks.length > 0;
+  if (emails.length === 0 || !hasEvents) return { people: nobody, concerned: [] };
   const ids = [...new Set(events.map(({ permission }) => permission.row.id))];
   const minuteStart = idBytes(smallestIdAt('dlv', now - (now % MINUTE)));
   const [concerned, active, settings, counts] = await reader.load([
