@@ -50,7 +50,7 @@ async function makeReviewPolicy(account: TestAccount, review: Json = {}): Promis
 }
 
 describe('a request that waits for people', () => {
-  it('is told by mail to those who can decide it, and to nobody else', async () => {
+  it('is mailed to those who can decide it, and to nobody else', async () => {
     const scene = await makeScene();
     const { world, resend, account, agent } = scene;
     for (const role of ['owner', 'admin', 'approver', 'developer', 'auditor']) await person(account, role, role);
@@ -82,7 +82,7 @@ describe('a request that waits for people', () => {
     });
   });
 
-  it('is told to the reviewers of its policy, without the owner of its agent', async () => {
+  it('is mailed to the reviewers of its policy, without the owner of its agent', async () => {
     const scene = await makeScene();
     const { world, account } = scene;
     const owner = await person(account, 'approver', 'owner');
@@ -96,7 +96,7 @@ describe('a request that waits for people', () => {
     expect(scene.resend.mails.map(({ to }) => to)).toEqual([address('reviewer')]);
   });
 
-  it('is told only if a channel wants its action, its agent and the event', async () => {
+  it('is mailed only if a channel wants its action, its agent and the event', async () => {
     const scene = await makeScene({ events: ['permission.decided'] });
     const { world, account, agent, resend } = scene;
     await person(account, 'approver', 'ada');
@@ -115,7 +115,7 @@ describe('a request that waits for people', () => {
     expect(resend.mails).toHaveLength(3);
   });
 
-  it('is not told if a policy decides it at once', async () => {
+  it('is not mailed if a policy decides it at once', async () => {
     const scene = await makeScene();
     const { world, account, agent, resend } = scene;
     await person(account, 'approver', 'ada');
@@ -126,7 +126,7 @@ describe('a request that waits for people', () => {
     expect(resend.mails).toHaveLength(0);
   });
 
-  it('is not told any more once it ended, or the recipient has voted or left', async () => {
+  it('is not mailed any more once it ended, or the recipient has voted or left', async () => {
     const scene = await makeScene();
     const { world, account, agent, resend } = scene;
     const ada = await person(account, 'approver', 'ada');
@@ -152,7 +152,7 @@ describe('a request that waits for people', () => {
 });
 
 describe('the end of a request', () => {
-  it('is told to its reviewers and the owner of its agent, and not to who decided', async () => {
+  it('is mailed to its reviewers and the owner of its agent, and not to who decided', async () => {
     const scene = await makeScene({ events: ['permission.decided'] });
     const { world, account, resend } = scene;
     const developer = await person(account, 'developer', 'dev');
@@ -167,7 +167,7 @@ describe('the end of a request', () => {
     expect(resend.to(address('dev'))[0]?.text).toContain('Too much');
   });
 
-  it('is told if it expired, and not if the agent took it back', async () => {
+  it('is mailed if it expired, and not if the agent took it back', async () => {
     const scene = await makeScene({ events: ['permission.expired'] });
     const { world, account, agent, resend } = scene;
     await person(account, 'approver', 'ada');
@@ -319,7 +319,7 @@ describe('what a member chose', () => {
 });
 
 describe('a webhook that the service disabled', () => {
-  it('is told to owners and admins', async () => {
+  it('is mailed to owners and admins', async () => {
     const scene = await makeScene({ events: ['webhook.disabled'] });
     const { world, account, agent, resend } = scene;
     for (const role of ['owner', 'admin', 'developer', 'approver']) await person(account, role, role);

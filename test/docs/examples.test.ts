@@ -1,6 +1,8 @@
+import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
 import { EXAMPLE, exampleId } from '../../src/http/examples';
 import { ApiDocument, type Operation } from '../support/api-document';
+import { saveTables } from '../support/tables';
 import { type Json, World } from '../support/world';
 
 const document = new ApiDocument((await new World().must(200, 'GET', '/openapi.json')).body);
@@ -102,12 +104,13 @@ const requests = document.operations.flatMap((operation) => {
   );
 });
 
-/** A scene for requests that change nothing. */
-const shared = await makeScene();
+const scene = await makeScene();
+const restore = await saveTables(env.DB);
 
 describe.each(requests)('$operation.method $operation.template as $type: $body', ({ operation, type, body }) => {
   it('succeeds', async () => {
-    const { world, credentials, aim } = operation.method === 'GET' ? shared : await makeScene();
+    const { world, credentials, aim } = scene;
+    if (operation.method !== 'GET') await restore();
     const [caller] = operation.json.security.flatMap((requirement: Json) => Object.keys(requirement));
     const token = credentials[caller];
     const { status } = await world.call(operation.method, aim(fillPath(operation)), {

@@ -88,7 +88,7 @@ it('an escalated request shows the limits that the votes have left, and how many
   expect(text).toContain('  max_recipients: 10 (requested: 50)\n  domains: blue, green\n');
 });
 
-it('an approval tells who approved, when and why, and the granted limits beside the requested ones', () => {
+it('an approval says who approved, when and why, and the granted limits beside the requested ones', () => {
   const approved = message(
     {
       status: 'approved',

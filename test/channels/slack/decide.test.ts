@@ -163,7 +163,7 @@ describe('a click on the button', () => {
     expect(whispers(scene)).toEqual([expect.stringMatching(/role in Countersign may not decide/)]);
   });
 
-  it('of a member who is no reviewer tells so', async () => {
+  it('of a member who is no reviewer says so', async () => {
     const scene = await makeLinkedScene();
     const other = await makeMember(scene.account, 'approver');
     const review = { members: [other.id] };
@@ -185,7 +185,7 @@ describe('a click on the button', () => {
     expect(whispers(scene)).toEqual([expect.stringMatching(/no longer exists/)]);
   });
 
-  it('of a channel that is switched off tells so', async () => {
+  it('of a channel that is switched off says so', async () => {
     const scene = await makeLinkedScene();
     const { message } = await requestInSlack(scene);
     const view = await openModal(scene, message);
@@ -197,7 +197,7 @@ describe('a click on the button', () => {
     });
   });
 
-  it("tells if Slack does not open the modal, and logs Slack's code", async () => {
+  it("says that Slack did not open the modal, and logs Slack's code", async () => {
     const scene = await makeLinkedScene();
     const { message } = await requestInSlack(scene);
     const logs = vi.spyOn(console, 'error').mockImplementation(() => undefined);

@@ -132,7 +132,7 @@ describe('the message about a request', () => {
     expect(textsOf(message)).toContain('Request withdrawn');
   });
 
-  it('is updated although the channel tells of requests alone', async () => {
+  it('is updated although the channel names requests alone', async () => {
     const scene = await makeSlackScene({ events: ['permission.requested'] });
     const { world, slack, account, agent } = scene;
     const { permission, message } = await requestInSlack(scene);
