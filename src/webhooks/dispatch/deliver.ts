@@ -11,13 +11,15 @@ import { sendBatch, type WebhookHealth } from './send-batch';
 //
 // 1. `ledger/marks.ts` marks the account's feed (`outbox/feed.ts`) as due, in the transaction that appends the audit
 //    entry. The request then sends a queue message, which `background/webhook-queue.ts` handles in steps 2 to 4.
-// 2. `fan-out.ts` finds the events that wait (`pending-events.ts`), creates a delivery of each for every webhook that
-//    wants it, and enqueues a message for each webhook.
+// 2. `fan-out.ts` finds the events that wait (`pending-events.ts`, `permission-events.ts`), creates a delivery of each for
+//    every webhook that wants it and for everybody whom a channel notifies (`channels/plan-notifications.ts`), in one
+//    transaction (`write-slice.ts`), and enqueues a message for each webhook and channel.
 // 3. `claim.ts` gives the webhook to one worker, with the deliveries that are due.
 // 4. `deliver.ts`, this file, does the rest, with types that keep the order: ClaimedWebhook → PreparedAttempt →
 //    CompletedAttempt → DeliveryUpdate.
 //    - `cancel.ts` records as failed what was pending when the webhook was disabled.
-//    - `prepare.ts` checks the URL, and writes and signs the payload.
+//    - `prepare.ts` checks the URL, and writes and signs the payload. For a channel, `channels/open.ts` composes the
+//      message instead.
 //    - `send.ts` makes the attempt; `send-batch.ts` makes six at a time.
 //    - `retry-schedule.ts` decides the result: success, a retry, failure, or a disabled webhook.
 //    - `record.ts` records this, and renews or releases the claim.
