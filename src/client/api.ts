@@ -734,7 +734,8 @@ export interface components {
       | 'channel.updated'
       | 'channel.deleted'
       | 'slack_user.linked'
-      | 'slack_user.unlinked';
+      | 'slack_user.unlinked'
+      | 'notifications.updated';
     /**
      * @example {
      *       "shard": "00",

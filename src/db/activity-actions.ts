@@ -33,6 +33,7 @@ export const ACTIVITY_ACTIONS = [
   'channel.deleted',
   'slack_user.linked',
   'slack_user.unlinked',
+  'notifications.updated',
 ] as const;
 
 export type ActivityAction = (typeof ACTIVITY_ACTIONS)[number];

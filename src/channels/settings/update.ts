@@ -6,6 +6,7 @@ import { ConstraintError } from '../../db/database';
 import { MEMBER_STATUSES, members, notificationSettings } from '../../db/schema';
 import { invalidRequest } from '../../errors';
 import { type Preload, userAccess } from '../../http/access';
+import { userActivity } from '../../http/activity';
 import type { UserContext } from '../../http/context';
 import { atLeastOneField, body, noQuery, readJson, readObject } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
@@ -41,9 +42,10 @@ type Fields = z.output<ReturnType<typeof NotificationSettingsUpdate>>;
  *   not another active member
  */
 export async function updateNotificationSettings(
-  { principal, ledger, runtime }: UserContext,
+  context: UserContext,
   { found, ...fields }: { found: { id: Id<'webhook'> }[] } & Fields,
 ): Promise<NotificationSettings> {
+  const { principal, ledger, runtime } = context;
   const member = requirePerson(principal);
   requireChannels(fields.channels, found);
   const account = principal.account.number;
@@ -53,7 +55,8 @@ export async function updateNotificationSettings(
     ([name, value]) => sql`, ${`$.${name}`}, json(${JSON.stringify(value)})`,
   );
   const [[row]] = await ledger
-    .write({
+    .change({
+      record: userActivity(context, 'notifications.updated', member.id, { changes: Object.keys(changes) }),
       changes: (write) => [
         write
           .insert(notificationSettings)
@@ -72,6 +75,7 @@ export async function updateNotificationSettings(
           })
           .returning(),
       ],
+      answer: null,
     })
     .catch(refuseDelegate);
   return presentSettings(row);

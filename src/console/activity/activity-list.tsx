@@ -92,6 +92,7 @@ export const ACTIONS: Record<ActivityAction, readonly [did: string, kind?: strin
   'channel.deleted': ['deleted', 'channel'],
   'slack_user.linked': ['linked a Slack user by', 'channel'],
   'slack_user.unlinked': ['unlinked a Slack user from', 'channel'],
+  'notifications.updated': ['changed their own notifications'],
   'user_token.created': ['made', 'user token'],
   'user_token.deleted': ['deleted', 'user token'],
   'export.requested': ['ordered', 'export'],

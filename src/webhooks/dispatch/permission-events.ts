@@ -18,7 +18,7 @@ const MAX_DELIVERIES = 1_000;
 
 /**
  * How many events of permissions a slice looks at: D1 takes 2 MB in one parameter, and the payloads are one. Fewer where
- * each event may have a message for every member.
+ * each event may have a message for every member, by every channel for e-mail.
  */
 const MAX_EVENTS = 20;
 const MAX_EVENTS_WITH_EMAIL = 5;
@@ -42,7 +42,8 @@ export async function findPermissionEvents(
   pending: PendingEvents,
 ): Promise<Slice> {
   const { activeWebhooks, accountId } = pending;
-  const limit = activeWebhooks.some(({ kind }) => kind === 'email') ? MAX_EVENTS_WITH_EMAIL : MAX_EVENTS;
+  const emailChannels = activeWebhooks.filter(({ kind }) => kind === 'email').length;
+  const limit = emailChannels > 0 ? Math.ceil(MAX_EVENTS_WITH_EMAIL / emailChannels) : MAX_EVENTS;
   const wanted = new Set<string>(activeWebhooks.flatMap(({ events }) => events));
   const waiting = pending.waitingEvents.slice(0, limit);
   const entries = takeEntries(pending, wanted, limit);

@@ -101,12 +101,13 @@ describe('the settings of a member', () => {
     expect((await world.must(200, 'GET', PATH, { token: member.token })).cost.trips).toBe(1);
   });
 
-  it('are no activity of the account', async () => {
-    const { account, put } = await makeCaller();
-    const read = async () => (await account.must(200, 'GET', '/v1/activity')).body.data.length;
-    const before = await read();
-    expect((await put({ events: [] })).status).toBe(200);
-    expect(await read()).toBe(before);
+  it('leave a record of which fields changed, but not of what the member chose', async () => {
+    const { account, member, put } = await makeCaller();
+    expect((await put({ events: [], quiet_hours: NIGHT })).status).toBe(200);
+    expect((await put({})).status).toBe(400);
+    const { body } = await account.must(200, 'GET', '/v1/activity?action=notifications.updated');
+    expect(body.data).toMatchObject([{ actor: member.id, target: member.id, changes: ['events', 'quiet_hours'] }]);
+    expect(JSON.stringify(body)).not.toContain('Berlin');
   });
 
   it.each(['owner', 'admin', 'approver', 'developer', 'auditor'])(
