@@ -13,7 +13,7 @@ const MAX_KEY = 256;
 
 /** A mail that is ready to be sent, or that cannot be sent. */
 export type PreparedMail =
-  | ({ kind: 'request' } & RequestAttempt)
+  | { kind: 'requests'; requests: readonly RequestAttempt[] }
   /** Throws if the mail was not accepted; the message says why in plain words. */
   | { kind: 'call'; call: () => Promise<void> }
   | { kind: 'refused'; error: string };
@@ -52,7 +52,7 @@ function prepareRequest(
     'User-Agent': USER_AGENT,
   };
   const body = JSON.stringify({ from, to: [mailboxText(to)], subject, text, html });
-  return { kind: 'request', url: RESEND_URL, headers, body, judge: judgeAnswer };
+  return { kind: 'requests', requests: [{ url: RESEND_URL, headers, body, judge: judgeAnswer }] };
 }
 
 /** Decides from the answer of Resend whether it took the mail. */

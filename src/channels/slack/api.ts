@@ -121,11 +121,15 @@ const SENT = /^\s*\{"ok":\s*true,\s*"channel":\s*"(\w+)",\s*"ts":\s*"(\d+\.\d+)"
 
 /**
  * Reads Slack's answer to `chat.postMessage` or `chat.update`. Slack answers 200 also if it refuses, and repeats the whole
- * message after the receipt: an answer that was cut off is read too.
+ * message after the receipt: an answer that was cut off is read too. If people deleted the message that was to be changed,
+ * nothing is left to do: that is no error.
  */
 export function readDeliveryAnswer(body: string): DeliveryAnswer {
   const answer = parse(body);
-  if (answer?.ok === false) return { error: describeError(codeOf(answer)), receipt: null };
+  if (answer?.ok === false) {
+    const code = codeOf(answer);
+    return { error: code === 'message_not_found' ? null : describeError(code), receipt: null };
+  }
   if (answer?.ok === true && typeof answer.channel === 'string' && typeof answer.ts === 'string') {
     return { error: null, receipt: `${answer.channel}:${answer.ts}` };
   }
@@ -140,7 +144,6 @@ const ERRORS: Record<string, string> = {
   channel_not_found: 'There is no such channel, or the app cannot see it.',
   invalid_auth: 'The bot token is not valid.',
   is_archived: 'The channel is archived.',
-  message_not_found: 'The message was deleted.',
   missing_scope: 'The app lacks a scope that it needs.',
   msg_too_long: 'The message is too long.',
   not_in_channel: 'The app is not a member of the channel. Invite it there.',

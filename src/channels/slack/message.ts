@@ -23,7 +23,7 @@ export const AS_WRITTEN = {
 } as const;
 
 /** Maximum sizes of what an agent or a person wrote; the card shows all of it. A section holds the longest four together. */
-export const MAX_WRITTEN = 500;
+const MAX_WRITTEN = 500;
 const MAX_RESOURCE = 1_500;
 
 const VIA: Record<VoteChannel, string> = { api: 'the API', console: 'the console', slack: 'Slack' };
@@ -90,25 +90,32 @@ function compose({ headline, request, outcome, closing, spoken }: Parts): SlackM
 }
 
 /** Lines as a section, with a note if one of them was cut. */
-export function lineBlocks(lines: string[]): Block[] {
+function lineBlocks(lines: string[]): Block[] {
   if (lines.length === 0) return [];
   const isCut = lines.some((line) => line.endsWith('…'));
   return [section(lines.join('\n')), ...(isCut ? [context('Open it in Countersign to read what is cut here.')] : [])];
 }
 
-/** What an agent asks for. Each line has one text of the agent. */
-export function requestLines({ agentName, permission }: Pick<PermissionMessage, 'agentName' | 'permission'>): string[] {
+/**
+ * What an agent asks for. Each line has one text of the agent.
+ * @param shorten shortens a text to a size; the default puts an ellipsis in place of the rest
+ */
+export function requestLines(
+  { agentName, permission }: Pick<PermissionMessage, 'agentName' | 'permission'>,
+  shorten: (text: string, max: number) => string = cut,
+): string[] {
   const { action, resource, title } = permission;
+  const line = (label: string, text: string, max: number) => `${label}: ${shorten(inLine(text), max)}`;
   return [
-    written('Agent', agentName),
-    written('Action', action),
-    written('Resource', resource, MAX_RESOURCE),
-    ...(title === null ? [] : [written("In the agent's words", title)]),
+    line('Agent', agentName, MAX_WRITTEN),
+    line('Action', action, MAX_WRITTEN),
+    line('Resource', resource, MAX_RESOURCE),
+    ...(title === null ? [] : [line("In the agent's words", title, MAX_WRITTEN)]),
   ];
 }
 
-function written(label: string, text: string, max = MAX_WRITTEN): string {
-  return `${label}: ${cut(inLine(text), max)}`;
+function written(label: string, text: string): string {
+  return `${label}: ${cut(inLine(text), MAX_WRITTEN)}`;
 }
 
 function headlineOf({ event, isReminder }: PermissionMessage): string {

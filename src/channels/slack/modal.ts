@@ -19,8 +19,8 @@ import {
   section,
 } from './blocks';
 import { type LimitField, limitFields } from './limit-fields';
-import { lineBlocks, linkButton, MAX_WRITTEN, requestLines } from './message';
-import { inLine, inLines, MAX_SECTION, sizeOf, split } from './text';
+import { linkButton, requestLines } from './message';
+import { inLine, inLines, MAX_SECTION, split } from './text';
 
 /** The `callback_id` of the modal. */
 export const REVIEW_MODAL = 'review_permission';
@@ -38,13 +38,8 @@ const DECISION = 'decision';
 const MIN_TOKEN_TTL = 30;
 const MAX_REASON = 1_000;
 
-/**
- * Maximum numbers of sections. A modal has at most 100 blocks: 60 fields for limits, these 25 sections, 5 notes that something
- * is cut, and 10 other blocks.
- */
-const MAX_REASON_SECTIONS = 2;
-const MAX_PREVIEW_SECTIONS = 17;
-const MAX_LIMIT_SECTIONS = 3;
+/** Slack's maximum number of blocks in a view. */
+const MAX_BLOCKS = 100;
 
 export interface ReviewModal {
   permission: Permission;
@@ -60,13 +55,38 @@ export interface ReviewModal {
 }
 
 /**
- * The modal in which a person approves or denies a permission, may narrow its limits and may give a reason.
+ * The modal in which a person approves or denies a permission, may narrow its limits and may give a reason. It shows
+ * everything that the agent wrote, whole: nobody approves what they cannot see.
+ * @returns null if that is too long for Slack
  * @throws RangeError if `privateMetadata` is too long
  */
-export function reviewModal(modal: ReviewModal): ModalView {
+export function reviewModal(modal: ReviewModal): ModalView | null {
   const { permission, proposal, cardUrl, privateMetadata } = modal;
   if (privateMetadata.length > MAX_METADATA)
     throw new RangeError(`The metadata is over ${MAX_METADATA} characters long.`);
+  const blocks: Block[] = [
+    ...sections(requestLines(modal, (text) => text).join('\n')),
+    ...(permission.reason ? sections(`Why it asks: ${inLines(permission.reason)}`) : []),
+    { type: 'actions', elements: [linkButton(cardUrl)] },
+    ...previewBlocks(modal.preview),
+    ...limitBlocks(permission, proposal),
+    input(REASON, 'Reason', {
+      optional: true,
+      hint: 'The agent sees it, and the log keeps it.',
+      element: { type: 'plain_text_input', action_id: VALUE, multiline: true, max_length: MAX_REASON },
+    }),
+    input(DECISION, 'Decision', {
+      element: {
+        type: 'radio_buttons',
+        action_id: VALUE,
+        options: [
+          { text: plain('Approve'), value: 'approve' },
+          { text: plain('Deny'), value: 'deny' },
+        ],
+      },
+    }),
+  ];
+  if (blocks.length > MAX_BLOCKS) return null;
   return {
     type: 'modal',
     callback_id: REVIEW_MODAL,
@@ -74,57 +94,27 @@ export function reviewModal(modal: ReviewModal): ModalView {
     title: plain('Review a permission'),
     submit: plain('Send decision'),
     close: plain('Cancel'),
-    blocks: [
-      ...lineBlocks(requestLines(modal)),
-      ...(permission.reason ? sections(`Why it asks: ${inLines(permission.reason)}`, MAX_REASON_SECTIONS) : []),
-      { type: 'actions', elements: [linkButton(cardUrl)] },
-      ...previewBlocks(modal.preview),
-      ...limitBlocks(permission, proposal),
-      input(REASON, 'Reason', {
-        optional: true,
-        hint: 'The agent sees it, and the log keeps it.',
-        element: { type: 'plain_text_input', action_id: VALUE, multiline: true, max_length: MAX_REASON },
-      }),
-      input(DECISION, 'Decision', {
-        element: {
-          type: 'radio_buttons',
-          action_id: VALUE,
-          options: [
-            { text: plain('Approve'), value: 'approve' },
-            { text: plain('Deny'), value: 'deny' },
-          ],
-        },
-      }),
-    ],
+    blocks,
   };
 }
 
 function previewBlocks(preview: Preview | null): Block[] {
-  const { title = '', summary = '', fields = [], blocks = [] } = preview ?? {};
-  const texts = [
-    // The lines about the request have the title, but not all of a long one.
-    sizeOf(inLine(title)) > MAX_WRITTEN ? title : '',
+  // The lines about the request have the title.
+  const { summary = '', fields = [], blocks = [] } = preview ?? {};
+  const shown = [
     summary,
     fields.map(({ label, value }) => `${inLine(label)}: ${value}`).join('\n'),
     ...blocks.map(({ title, text }) => (title ? `${title}\n${text}` : text)),
-  ];
-  const parts = texts.flatMap((text) => split(inLines(text), MAX_SECTION)).filter((part) => part.trim() !== '');
-  if (parts.length === 0) return [];
-  return [
-    header('What the agent says it will do'),
-    context('In the words of the agent. Nobody checked it.'),
-    ...parts.slice(0, MAX_PREVIEW_SECTIONS).map(section),
-    ...(parts.length > MAX_PREVIEW_SECTIONS
-      ? [context('Too long for Slack: open it in Countersign to read the rest.')]
-      : []),
-  ];
+  ].flatMap((text) => sections(inLines(text)));
+  if (shown.length === 0) return [];
+  return [header('What the agent says it will do'), context('In the words of the agent. Nobody checked it.'), ...shown];
 }
 
 function limitBlocks(permission: Permission, { scope, token_ttl, max_uses }: RequestedLimits): Block[] {
   const fields = limitFields(scope);
   const listed = (kind: 'fixed' | 'card', heading: string) => {
     const lines = fields.filter((field) => field.kind === kind).map(limitLine);
-    return lines.length === 0 ? [] : sections([heading, ...lines].join('\n'), MAX_LIMIT_SECTIONS);
+    return lines.length === 0 ? [] : sections([heading, ...lines].join('\n'));
   };
   return [
     header('Limits'),
@@ -192,11 +182,10 @@ function input(blockId: string, label: string, { element, hint, optional = false
   };
 }
 
-/** A text in at most `max` sections, with a note if that cuts it. */
-function sections(text: string, max: number): Block[] {
+/** A text in as many sections as it needs. */
+function sections(text: string): Block[] {
   const parts = split(text, MAX_SECTION).filter((part) => part.trim() !== '');
-  const cut = parts.length > max ? [context('Too long for Slack: open it in Countersign to read the rest.')] : [];
-  return [...parts.slice(0, max).map(section), ...cut];
+  return parts.map(section);
 }
 
 /** What a field of a submitted modal holds. */

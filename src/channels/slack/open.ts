@@ -28,40 +28,46 @@ export async function openSlackChannel(
     prepare: async (deliveries) => {
       const [delivery] = deliveries;
       if (!delivery) throw new Error('There is nothing to send');
-      const action = decideAction(webhook, delivery, named);
-      if (typeof action === 'string') return { deliveries, kind: 'dropped', reason: action };
+      const calls = decideCalls(webhook, delivery, named);
+      if (typeof calls === 'string') return { deliveries, kind: 'dropped', reason: calls };
       if (!secrets) return { deliveries, kind: 'refused', error: UNREADABLE };
       const message = compose(webhook, delivery, publicUrl);
-      return { deliveries, kind: 'request', ...requestOf(secrets.botToken, delivery, action, message) };
+      const requests = calls.map((call) => requestOf(secrets.botToken, call, message));
+      return { deliveries, kind: 'requests', requests };
     },
   };
 }
 
-/** A new message, or a change of the one about the same request. */
-type Action = { method: 'chat.postMessage' } | { method: 'chat.update'; channel: string; ts: string };
+/** A new message, or a change of one about the same request. */
+type Call = { method: 'chat.postMessage'; channel: string } | { method: 'chat.update'; channel: string; ts: string };
 
 /**
- * Decides whether a delivery posts a message or changes the first one about the same request. Returns in words why it does
- * neither.
+ * Decides whether a delivery posts a message or changes those about the same request. Returns in words why it does neither.
  *
- * The end of a request changes the message that asked. If there is none, people hear only of decisions that people took. A
- * first message that is still to be sent counts as none: it would come too late and is dropped. The ends of requests change
+ * The end of a request changes the messages that asked. If there is none, people hear only of decisions that people took. A
+ * message that is still to be sent counts as none: it would come too late and is dropped. The ends of requests change
  * messages also if the channel does not name these events.
  */
-function decideAction(
+function decideCalls(
   { events }: ClaimedWebhook['webhook'],
   delivery: DueDelivery,
   named: ReadonlySet<string>,
-): Action | string {
-  const { event, slackChannel, payload, eventPayload, permissionState, firstReceipt } = delivery;
+): Call[] | string {
+  const { event, slackChannel, payload, eventPayload, permissionState, receipts } = delivery;
   if (payload === null && eventPayload === null) return NOT_KEPT;
   const isEnd = event === 'permission.decided' || event === 'permission.expired';
-  const [channel, ts] = firstReceipt?.split(':') ?? [];
-  if (isEnd && channel && ts) return { method: 'chat.update', channel, ts };
+  if (isEnd && receipts.length > 0) return receipts.map(updateOf);
   if (event === 'permission.expired' || (isEnd && !events.includes(event))) return NEVER_POSTED;
   const asks = event === 'permission.requested' || event === 'permission.escalated';
   if (asks && !permissionState?.isPending) return ENDED;
-  return named.has(slackChannel ?? '') ? { method: 'chat.postMessage' } : NOT_NAMED;
+  return slackChannel !== null && named.has(slackChannel)
+    ? [{ method: 'chat.postMessage', channel: slackChannel }]
+    : NOT_NAMED;
+}
+
+function updateOf(receipt: string): Call {
+  const [channel = '', ts = ''] = receipt.split(':');
+  return { method: 'chat.update', channel, ts };
 }
 
 function compose(channel: ClaimedWebhook['webhook'], delivery: DueDelivery, publicUrl: string): SlackMessage {
@@ -85,16 +91,11 @@ function compose(channel: ClaimedWebhook['webhook'], delivery: DueDelivery, publ
   }
 }
 
-function requestOf(
-  botToken: string,
-  { slackChannel }: DueDelivery,
-  { method, ...place }: Action,
-  message: SlackMessage,
-): RequestAttempt {
+function requestOf(botToken: string, { method, ...place }: Call, message: SlackMessage): RequestAttempt {
   return {
     url: slackUrl(method),
     headers: slackHeaders(botToken),
-    body: JSON.stringify({ channel: slackChannel, ...place, ...message, ...AS_WRITTEN }),
+    body: JSON.stringify({ ...place, ...message, ...AS_WRITTEN }),
     judge: ({ status, error, text }) => {
       if (status === 429) return { error: describeError('ratelimited'), receipt: null };
       return error === null ? readDeliveryAnswer(text) : { error, receipt: null };

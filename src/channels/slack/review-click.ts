@@ -16,6 +16,7 @@ export type Click = Extract<Interaction, { kind: 'review' }>;
 
 export const DECIDED_ELSEWHERE = 'It needs several approvals or a passkey, so it is decided in Countersign.';
 export const SWITCHED_OFF = 'This channel is switched off in Countersign. Decide the request there.';
+const TOO_LONG = 'It is too long for Slack, so it is decided in Countersign.';
 export const MAY_NOT_DECIDE = 'Your role in Countersign may not decide requests.';
 export const NO_REQUEST = 'The request no longer exists.';
 
@@ -44,7 +45,9 @@ export async function handleClick(
   }
   const modal = openingOf(channel, on, url, runtime.now());
   if (typeof modal === 'string') return whisper(runtime, botToken, at, notice(modal, url));
-  const body = { trigger_id: click.triggerId, view: reviewModal(modal) };
+  const view = reviewModal(modal);
+  if (!view) return whisper(runtime, botToken, at, notice(TOO_LONG, url));
+  const body = { trigger_id: click.triggerId, view };
   if (await callAndLog(runtime, botToken, 'views.open', body)) return;
   await whisper(runtime, botToken, at, notice('Slack could not open the form. Press the button again.', url));
 }

@@ -94,7 +94,7 @@ export const deliveryColumns = {
 export const agentExists = sql`(${deliveries.agent} is null or ${agents.number} is not null)`;
 
 /** The error of a delivery that was pending when its webhook was disabled. */
-export const CANCELED_ERROR = 'The webhook was disabled before this delivery was sent.';
+export const CANCELED_ERROR = 'The webhook or channel was disabled before this delivery was sent.';
 
 /** Makes the query of a delivery of one webhook or channel, with its audit entry or its event of a permission. */
 export function findDelivery(reader: Reader, isReceiver: SQL | undefined, id: Id<'dlv'>) {

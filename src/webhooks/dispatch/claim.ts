@@ -151,7 +151,7 @@ export function findDueDeliveries(
       names: aliased(permissionEvents.names, 'event_names'),
       recipient: recipientSql(account),
       permissionState: permissionStateSql(account, now),
-      firstReceipt: firstReceiptSql,
+      receipts: receiptsSql,
     })
     .from(due)
     .crossJoin(deliveries)
@@ -201,9 +201,11 @@ function permissionStateSql(account: number, now: number) {
     .as('permission_state');
 }
 
-/** Selects the receipt of the first message about the same permission in the same Slack channel. */
-const firstReceiptSql = sql<string | null>`(
-  select first.receipt from deliveries as first indexed by deliveries_by_permission
-  where deliveries.slack_channel is not null and first.permission = deliveries.permission and first.webhook = deliveries.webhook
-    and first.slack_channel = deliveries.slack_channel and first.receipt is not null order by first.id limit 1
-)`.as('first_receipt');
+/** Selects the receipts of the messages about the same permission in the same Slack channel, each once. */
+const receiptsSql = sql<string[]>`(
+  select json_group_array(distinct sent.receipt) from deliveries as sent indexed by deliveries_by_permission
+  where deliveries.slack_channel is not null and sent.permission = deliveries.permission and sent.webhook = deliveries.webhook
+    and sent.slack_channel = deliveries.slack_channel and sent.receipt is not null
+)`
+  .mapWith((text: string) => JSON.parse(text) as string[])
+  .as('receipts');

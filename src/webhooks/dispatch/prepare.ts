@@ -25,9 +25,12 @@ export interface RequestAttempt {
   };
 }
 
-/** An attempt that is ready to be made, or that fails without one. It sends one message, usually for one delivery. */
+/**
+ * An attempt that is ready to be made, or that fails without one. It sends one message, usually for one delivery. Several
+ * requests are made at the same time; if one of them fails, the attempt has failed, and the next makes all of them again.
+ */
 export type PreparedAttempt = { deliveries: readonly DueDelivery[] } & (
-  | ({ kind: 'request' } & RequestAttempt)
+  | { kind: 'requests'; requests: readonly RequestAttempt[] }
   /** A call of a binding of the Worker, which throws if the message is not sent. */
   | { kind: 'call'; call: () => Promise<void> }
   /** Nothing may be sent: the attempt fails with this error, and is retried later. */
@@ -79,7 +82,7 @@ async function openWebhook(
       // A redelivery has the same `webhook-id` as the first delivery, by which receivers recognize it.
       const signature = await signMessage(keys ?? [], delivery.original ?? delivery.id, runtime.now(), body);
       const headers = { 'Content-Type': 'application/json', 'User-Agent': USER_AGENT, ...signature };
-      return { deliveries, kind: 'request', url, headers, body };
+      return { deliveries, kind: 'requests', requests: [{ url, headers, body }] };
     },
   };
 }

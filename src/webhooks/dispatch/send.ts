@@ -48,8 +48,11 @@ export async function sendAttempt(runtime: Runtime, prepared: PreparedAttempt): 
       const outcome = { ...NO_ANSWER, at: runtime.now(), duration: 0, error: prepared.error };
       return { deliveries, outcome, reason: null };
     }
-    case 'request':
-      return { deliveries, outcome: await sendRequest(runtime, prepared), reason: null };
+    case 'requests': {
+      const outcomes = await Promise.all(prepared.requests.map((request) => sendRequest(runtime, request)));
+      const outcome = outcomes.find(({ error }) => error !== null) ?? outcomes[0] ?? null;
+      return { deliveries, outcome, reason: null };
+    }
     case 'call':
       return { deliveries, outcome: await makeCall(runtime, prepared.call), reason: null };
   }

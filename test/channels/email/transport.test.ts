@@ -20,10 +20,10 @@ function fakeBinding(failure?: unknown) {
 
 it('Resend gets one JSON request with the key that makes it idempotent', () => {
   const prepared = prepareMail(RESEND, MAIL, 'delivery_1/member_2');
-  if (prepared.kind !== 'request') throw new Error('It is not a request');
-  const { body, ...others } = prepared;
+  if (prepared.kind !== 'requests') throw new Error('It is not a request');
+  const [{ body, ...others } = { body: '' }] = prepared.requests;
+  expect(prepared.requests).toHaveLength(1);
   expect(others).toEqual({
-    kind: 'request',
     url: 'https://api.resend.com/emails',
     headers: {
       Authorization: 'Bearer re_123',
@@ -35,12 +35,12 @@ it('Resend gets one JSON request with the key that makes it idempotent', () => {
   });
   const { subject, text, html } = MAIL;
   expect(JSON.parse(body)).toEqual({ from: FROM, to: ['Ada Lovelace <ada@example.com>'], subject, text, html });
-  expect(prepareMail(RESEND, MAIL, 'delivery_1/member_2')).toMatchObject({ body });
+  expect(prepareMail(RESEND, MAIL, 'delivery_1/member_2')).toMatchObject({ requests: [{ body }] });
 });
 
 it('a recipient without a name is only an address', () => {
   const prepared = prepareMail(RESEND, { ...MAIL, to: { address: 'ada@example.com', name: null } }, 'key');
-  expect(prepared).toMatchObject({ body: expect.stringContaining('"to":["ada@example.com"]') });
+  expect(prepared).toMatchObject({ requests: [{ body: expect.stringContaining('"to":["ada@example.com"]') }] });
 });
 
 it.each([

@@ -23,7 +23,7 @@ const MODAL = reviewModal({
   agentName: 'Mailer',
   cardUrl: CARD,
   privateMetadata: '',
-});
+}) as ModalView;
 
 function inputsIn({ blocks }: ModalView) {
   return blocks.filter(({ type }) => type === 'input');

@@ -175,6 +175,18 @@ describe('a click on the button', () => {
     expect(whispers(scene)).toEqual([expect.stringMatching(/not one of its reviewers/)]);
   });
 
+  it('on what Slack cannot show whole leads to the decision card', async () => {
+    const scene = await makeLinkedScene();
+    const numbers = Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`limit_${i}`, i]));
+    const blocks = Array.from({ length: 10 }, () => ({ kind: 'text', text: '&'.repeat(1_500) }));
+    const { message } = await requestInSlack(scene, {
+      scope: { ...numbers, fixed: '&'.repeat(1_000) },
+      ...{ preview: { title: 'Long', blocks }, reason: '&'.repeat(1_000) },
+    });
+    expect(await openModal(scene, message)).toBeUndefined();
+    expect(whispers(scene)).toEqual([expect.stringMatching(/too long for Slack/)]);
+  });
+
   it('does not reach the requests of another account', async () => {
     const scene = await makeLinkedScene();
     const { message } = await requestInSlack(scene);

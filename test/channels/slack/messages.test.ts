@@ -1,7 +1,4 @@
-import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
-import { DELIVERY_EVENTS } from '../../../src/db/schema';
-import { type Id, idBytes } from '../../../src/lib/typeid';
 import { makeMember } from '../../support/members';
 import { makeWebhook } from '../../support/webhooks';
 import type { Json, TestAccount } from '../../support/world';
@@ -14,20 +11,6 @@ async function notifications(account: TestAccount, id: string): Promise<Json[]> 
 async function makeReviewPolicy(account: TestAccount, review: Json): Promise<void> {
   const policy = { name: 'Reviewed', effect: 'review', actions: ['*'], resources: ['*'], review };
   await account.must(201, 'POST', '/v1/policies', policy);
-}
-
-/** Stores that an escalation waits for its messages. */
-async function tellOfEscalation(id: string, now: number): Promise<void> {
-  const permission = idBytes(id as Id<'perm'>);
-  await env.DB.batch([
-    env.DB.prepare(
-      `insert or ignore into permission_events (account, permission, event, is_pending, created_at)
-      select account, id, ?, 1, ? from permissions where id = ?`,
-    ).bind(DELIVERY_EVENTS.indexOf('permission.escalated'), now, permission),
-    env.DB.prepare(
-      'update webhook_feeds set due_at = ? where account = (select account from permissions where id = ?)',
-    ).bind(now, permission),
-  ]);
 }
 
 describe('a request', () => {
@@ -89,10 +72,16 @@ describe('a request', () => {
     const { permission } = await requestInSlack(scene, { expires_in: 3_600 });
     world.advance(61_000);
     await world.sweep();
-    await tellOfEscalation(permission.id, world.now);
-    await world.sweep();
     await world.deliver();
     expect(slack.messages.map((message) => textsOf(message).includes('escalated'))).toEqual([false, true]);
+    await world.must(200, 'POST', `/v1/permissions/${permission.id}/deny`, { token: member.token });
+    slack.failures.push('internal_error');
+    await world.deliver();
+    world.advance(10_000);
+    await world.sweep();
+    await world.deliver();
+    expect(slack.messages.map((message) => /Permission denied/.test(textsOf(message)))).toEqual([true, true]);
+    expect(slack.messages.map(buttonsOf)).toEqual([['open_in_countersign'], ['open_in_countersign']]);
   });
 });
 
@@ -120,6 +109,20 @@ describe('the message about a request', () => {
     await world.sweep();
     await world.deliver();
     expect(textsOf(message)).toContain('Request expired');
+  });
+
+  it('is left alone when people deleted it', async () => {
+    const scene = await makeSlackScene();
+    const { world, slack, account } = scene;
+    const { permission } = await requestInSlack(scene);
+    slack.messages.length = 0;
+    await account.must(200, 'POST', `/v1/permissions/${permission.id}/deny`, {});
+    await world.deliver();
+    expect(slack.messages).toEqual([]);
+    const told = await notifications(account, permission.id);
+    expect(told).toContainEqual(
+      expect.objectContaining({ event: 'permission.decided', status: 'succeeded', last_error: null }),
+    );
   });
 
   it('is updated when its agent takes it back', async () => {
