@@ -12,7 +12,7 @@ import { pageOf } from '../../http/response-fields';
 import { MemberRoleField } from '../../http/roles';
 import { lazy } from '../../lib/lazy';
 import type { Id } from '../../lib/typeid';
-import { Member, MemberStatusField, memberRow, presentMember } from './member';
+import { Member, type MemberRow, MemberStatusField, memberRow, presentMember } from './member';
 
 const MemberListQuery = lazy(() =>
   z.strictObject({
@@ -24,11 +24,19 @@ const MemberListQuery = lazy(() =>
   }),
 );
 
+type MemberListInput = z.output<ReturnType<typeof MemberListQuery>>;
+
 /** Lists the account's members, newest first; removed ones only if the input asks for them. */
-export async function listMembers(
+export function listMembers(context: UserContext, input: MemberListInput): Promise<Page<Member>> {
+  return listMemberRows(context, input, presentMember);
+}
+
+/** The same list of whatever `present` makes of a member's row. */
+export async function listMemberRows<T>(
   context: UserContext,
-  input: z.output<ReturnType<typeof MemberListQuery>>,
-): Promise<Page<Member>> {
+  input: MemberListInput,
+  present: (row: MemberRow) => T,
+): Promise<Page<T>> {
   const { reader, principal } = context;
   const { account } = principal;
   const { role, status } = input;
@@ -48,7 +56,7 @@ export async function listMembers(
       .orderBy(desc(members.id))
       .limit(page.rowLimit),
   ]);
-  return page.make(rows, presentMember);
+  return page.make(rows, present);
 }
 
 export const listMembersRoute = new Hono().get(

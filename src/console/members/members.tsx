@@ -1,7 +1,8 @@
-import { listMembers } from '../../accounts/members/list';
-import type { Member } from '../../accounts/members/member';
+import { listMemberRows } from '../../accounts/members/list';
+import { type MemberRow, presentMember } from '../../accounts/members/member';
 import { MEMBER_ROLES, MEMBER_STATUSES, type MemberStatus } from '../../db/schema';
 import { sendPage } from '../frame/page';
+import { usePage } from '../frame/page-context';
 import { Empty, LinkButton, NextPage, PAGE_SIZE, Tabs, withParameters } from '../parts/blocks';
 import { ListFilter } from '../parts/form';
 import { Badge, TimeSince, Written, WrittenLink } from '../parts/inline';
@@ -24,7 +25,7 @@ export async function showMembers(c: ConsoleContext): Promise<Response> {
   const role = MEMBER_ROLES.find((role) => role === c.req.query('role'));
   const status = MEMBER_STATUSES.find((status) => status === c.req.query('status'));
   const cursor = c.req.query('cursor') || undefined;
-  const page = await listMembers(context, { limit: PAGE_SIZE, role, status, cursor });
+  const page = await listMemberRows(context, { limit: PAGE_SIZE, role, status, cursor }, (row) => row);
   const address = new URL(c.req.url);
   const children = (
     <>
@@ -54,8 +55,8 @@ export async function showMembers(c: ConsoleContext): Promise<Response> {
         </Empty>
       ) : (
         <ul class="requests">
-          {page.data.map((member) => (
-            <MemberRow member={member} isCaller={member.id === principal.member?.id} />
+          {page.data.map((row) => (
+            <MemberItem row={row} isCaller={row.id === principal.member?.id} />
           ))}
         </ul>
       )}
@@ -66,8 +67,11 @@ export async function showMembers(c: ConsoleContext): Promise<Response> {
   return sendPage(c, { title: 'Members', children });
 }
 
-function MemberRow({ member, isCaller }: { member: Member; isCaller: boolean }) {
+function MemberItem({ row, isCaller }: { row: MemberRow; isCaller: boolean }) {
+  const member = presentMember(row);
   const { id, name, email, role, status, last_seen_at } = member;
+  const isInvitationOver =
+    status === 'invited' && row.invitationExpiresAt !== null && row.invitationExpiresAt <= usePage().now;
   return (
     <li class="request" data-row>
       <div class="what">
@@ -82,7 +86,7 @@ function MemberRow({ member, isCaller }: { member: Member; isCaller: boolean }) 
       <div class="side">
         {role} <Badge state={status} />
         <p class="soft">
-          {signInWords(member)}
+          {isInvitationOver ? 'the invitation has expired' : signInWords(member)}
           {last_seen_at !== null && [', seen ', <TimeSince at={last_seen_at} />]}
         </p>
       </div>

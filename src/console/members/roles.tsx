@@ -26,18 +26,16 @@ const ABILITIES: readonly [ability: string, scope: Scope | null][] = [
   ['Invite, change and remove owners', null],
 ];
 
-/** Which role may do what. */
+/** What people can do, each with the roles that may. */
 export function RoleTable() {
   return (
     <div class="part roles">
       <h2 id="roles">What each role may do</h2>
-      <Table caption="What each role may do" columns={['May', ...MEMBER_ROLES]}>
+      <Table caption="What each role may do" columns={['What', 'Roles that may']}>
         {ABILITIES.map(([ability, scope]) => (
           <tr>
             <th scope="row">{ability}</th>
-            {MEMBER_ROLES.map((role) => (
-              <td>{may(role, scope) ? 'yes' : <span class="soft">no</span>}</td>
-            ))}
+            <td>{MEMBER_ROLES.filter((role) => may(role, scope)).join(', ')}</td>
           </tr>
         ))}
       </Table>
