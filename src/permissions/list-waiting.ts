@@ -82,7 +82,10 @@ type WaitingRow = ReviewedPermission & {
 
 type VoterState = Record<'isEligible' | 'isOwner', 0 | 1>;
 
-/** Selects the ids of the waiting requests after a position, in their order, which is that of an index. */
+/** Up to so many waiting requests of an agent are read and sorted; more are found among those of the account. */
+const FEW = 100;
+
+/** Selects the ids of the waiting requests after a position, in their order. */
 function selectWaiting(
   account: number,
   { agent_id, order }: Pick<WaitingInput, 'agent_id' | 'order'>,
@@ -92,17 +95,23 @@ function selectWaiting(
   const [time, id] = after?.split('.') ?? [];
   const last = parseId('perm', id ?? '');
   const agent = agent_id === undefined ? null : parseId('agent', agent_id);
-  const ofAgent =
-    agent_id === undefined
-      ? sql``
-      : sql`and agent = (select number from agents where account = ${account} and id = ${agent && idBytes(agent)})`;
-  const isWaiting = sql`account = ${account} and status = 0 and expires_at > ${now} ${ofAgent}`;
+  const isOfAgent = sql`agent = (select number from agents where account = ${account} and id = ${agent && idBytes(agent)})`;
+  const isWaiting = sql`account = ${account} and status = 0 and expires_at > ${now}`;
+  const isListed = agent_id === undefined ? isWaiting : sql`${isWaiting} and ${isOfAgent}`;
   if (order === 'newest') {
-    return sql`select id from permissions indexed by permissions_by_status
-      where ${isWaiting} ${last ? sql`and id < ${idBytes(last)}` : sql``} order by id desc`;
+    const index = sql.raw(agent_id === undefined ? 'permissions_by_status' : 'permissions_by_agent');
+    return sql`select id from permissions indexed by ${index}
+      where ${isListed} ${last ? sql`and id < ${idBytes(last)}` : sql``} order by id desc`;
   }
-  return sql`select id from permissions indexed by permissions_waiting
-    where ${isWaiting} ${last ? sql`and (expires_at, id) > (${Number(time)}, ${idBytes(last)})` : sql``}
+  const isAfter = last ? sql`and (expires_at, id) > (${Number(time)}, ${idBytes(last)})` : sql``;
+  const ofAccount = sql`permissions indexed by permissions_waiting where ${isListed}`;
+  if (agent_id === undefined) return sql`select id from ${ofAccount} ${isAfter} order by expires_at, id`;
+  const ofAgent = sql`permissions indexed by permissions_by_agent where ${isListed}`;
+  const pending = sql`permissions indexed by permissions_by_agent where status = 0 and ${isOfAgent}`;
+  const count = sql`(select count(*) from (select 1 from ${pending} limit ${FEW + 1}))`;
+  // As the outer loop of a join, a condition is checked once, and not for each row.
+  return sql`select id, expires_at from (select 1 where ${count} <= ${FEW}) cross join ${ofAgent} ${isAfter}
+    union all select id, expires_at from (select 1 where ${count} > ${FEW}) cross join ${ofAccount} ${isAfter}
     order by expires_at, id`;
 }
 

@@ -1,6 +1,7 @@
 import { startService } from '../support/local/service.ts';
+import { mostTimes, type Page, printPages, readPages } from './console-pages.ts';
 import { entryId } from './identifiers.ts';
-import { quantile, type Report } from './report.ts';
+import type { Report } from './report.ts';
 import { DAY, enterprise, setScene } from './scene.ts';
 import type { LoadedTenant } from './tenant.ts';
 
@@ -11,8 +12,6 @@ const MAX_TRIPS = 2;
 const MAX_READ = 4_500;
 /** The small log has 500 times fewer entries; a binary search takes 11 steps in it. */
 const MAX_FACTOR = 2;
-/** `PUBLIC_URL` of local services. */
-const ORIGIN = 'http://127.0.0.1';
 
 /** Reads every kind of page of the audit explorer in a log of a million entries, and in a small one. */
 export async function measureExplorer(report: Report, state: string): Promise<void> {
@@ -20,52 +19,21 @@ export async function measureExplorer(report: Report, state: string): Promise<vo
   const [large, small] = await setScene(state, [enterprise(LARGE, 200, 360), enterprise(SMALL, 200, 360)]);
   const service = await startService(state);
   try {
-    const figures = { large: await readPages(service.origin, large), small: await readPages(service.origin, small) };
-    for (const [page, { trips, read, milliseconds }] of figures.large) {
-      const beside = figures.small.get(page);
-      report.note(
-        `${page.padEnd(28)} ${trips} trips, ${read} rows, ${milliseconds} ms (small: ${beside?.read} rows, ${beside?.milliseconds} ms)`,
-      );
-    }
+    const figures = {
+      large: await readPages(service.origin, large, pagesOf(large)),
+      small: await readPages(service.origin, small, pagesOf(small)),
+    };
+    printPages(report, figures);
     const all = [...figures.large.values()];
     report.atMost(MAX_TRIPS, Math.max(...all.map(({ trips }) => trips)), 'the most round trips of a page');
     report.atMost(MAX_READ, Math.max(...all.map(({ read }) => read)), 'the most rows that a page reads');
-    const factors = [...figures.large].map(([page, { read }]) => read / (figures.small.get(page)?.read ?? 1));
-    const factor = Number(Math.max(...factors).toFixed(2));
-    report.atMost(MAX_FACTOR, factor, 'how many times the rows of the small log a page reads at most');
+    report.atMost(MAX_FACTOR, mostTimes(figures), 'how many times the rows of the small log a page reads at most');
   } finally {
     await service.stop();
   }
 }
 
-interface Figures {
-  trips: number;
-  read: number;
-  milliseconds: number;
-}
-
-/** Loads each page several times; the figures are the worst, the time is the median. */
-async function readPages(origin: string, tenant: LoadedTenant): Promise<Map<string, Figures>> {
-  const cookie = await signIn(origin, tenant.token);
-  const figures = new Map<string, Figures>();
-  for (const [page, path] of pagesOf(tenant)) {
-    const costs: Figures[] = [];
-    for (let i = 0; i < 5; i++) costs.push(await load(origin, path, cookie));
-    figures.set(page, {
-      trips: Math.max(...costs.map(({ trips }) => trips)),
-      read: Math.max(...costs.map(({ read }) => read)),
-      milliseconds: Math.round(
-        quantile(
-          costs.map(({ milliseconds }) => milliseconds),
-          0.5,
-        ),
-      ),
-    });
-  }
-  return figures;
-}
-
-function pagesOf({ number, agents, history }: LoadedTenant): [page: string, path: string][] {
+function pagesOf({ number, agents, history }: LoadedTenant): Page[] {
   const middle = Math.floor(history.time.length / 2);
   const time = history.time[middle] as number;
   const day = (offset: number) => new Date(time + offset * DAY).toISOString().slice(0, 10);
@@ -87,27 +55,4 @@ function pagesOf({ number, agents, history }: LoadedTenant): [page: string, path
     ['an action that nobody asked', audit('action=no.such')],
     ['an entry', `/console/audit/${entryId(number, middle + 1, time)}`],
   ];
-}
-
-/** Signs in with the account's user token. Returns the cookie of the session. */
-async function signIn(origin: string, token: string): Promise<string> {
-  const answer = await fetch(`${origin}/console/sign-in/token`, {
-    method: 'POST',
-    redirect: 'manual',
-    headers: { Origin: ORIGIN },
-    body: new URLSearchParams({ token }),
-  });
-  const [cookie = ''] = (answer.headers.get('Set-Cookie') ?? '').split(';');
-  if (cookie === '') throw new Error(`the sign-in answered ${answer.status}`);
-  return cookie;
-}
-
-async function load(origin: string, path: string, cookie: string): Promise<Figures> {
-  const started = performance.now();
-  const answer = await fetch(origin + path, { redirect: 'manual', headers: { Cookie: cookie, Accept: 'text/html' } });
-  await answer.text();
-  if (!answer.ok) throw new Error(`GET ${path} answered ${answer.status}`);
-  const cost = /trips=(\d+) read=(\d+)/.exec(answer.headers.get('Server-Timing') ?? '');
-  if (!cost) throw new Error(`GET ${path} has no cost`);
-  return { trips: Number(cost[1]), read: Number(cost[2]), milliseconds: performance.now() - started };
 }

@@ -5,6 +5,7 @@ import { measureBundle, measureStartup } from './bundle.ts';
 import { measureConsole } from './console.ts';
 import { measureExplorer } from './explorer.ts';
 import { measureExports } from './exports.ts';
+import { measureInbox } from './inbox.ts';
 import { measureMigration } from './migration.ts';
 import { measureMoves } from './moves.ts';
 import { measureExpiry, measureOperations } from './operations.ts';
@@ -34,6 +35,7 @@ const MEASUREMENTS: Record<string, (report: Report, state: string) => Promise<vo
   migration: measureMigration,
   bundle: measureBundle,
   startup: measureStartup,
+  inbox: measureInbox,
   explorer: measureExplorer,
   console: measureConsole,
 };

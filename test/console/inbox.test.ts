@@ -111,8 +111,9 @@ it('answers the script with the list alone', async () => {
   expect(listed(text)).toEqual([id]);
 });
 
-it('costs the same whether 60 or 3,000 requests wait, and has a next page', async () => {
-  const { agent, browser } = await open();
+it('costs the same whether 60 or 3,000 requests wait, of all agents or of one, and has a next page', async () => {
+  const { account, agent, browser } = await open();
+  const other = await account.agent();
   const { id } = await agent.request();
   const copy = (count: number) =>
     env.DB.prepare(
@@ -125,19 +126,30 @@ it('costs the same whether 60 or 3,000 requests wait, and has a next page', asyn
     )
       .bind(count, idBytes(id))
       .run();
+  /** The first two pages of what waits, of all agents or of one. */
+  const firstPages = async (query: string) => {
+    const first = await browser.get(`/console${query}`);
+    const next = readLinks(first.text).find((address) => address.includes('cursor=')) ?? '';
+    return [...listed(first.text), ...listed((await browser.get(next)).text)];
+  };
   await copy(60);
   const few = await browser.get('/console');
+  expect(await firstPages(`?agent_id=${agent.id}`)).toEqual(await firstPages(''));
   await copy(3_000);
   const many = await browser.get('/console');
   expect([listed(few.text)[0], listed(few.text).length]).toEqual([id, 50]);
   expect(many.cost.read).toBeLessThanOrEqual(few.cost.read + 5);
   const next = readLinks(many.text).find((address) => address.includes('cursor='));
   const second = await browser.get(next ?? '');
-  console.log('SECOND', next, second.text.slice(1500, 4000));
   expect(listed(second.text).length).toBe(50);
   expect(listed(second.text).filter((id) => listed(many.text).includes(id))).toEqual([]);
   const newest = await browser.get('/console?order=newest');
   expect(newest.cost.read).toBeLessThanOrEqual(few.cost.read + 5);
+  for (const order of ['', '&order=newest']) {
+    expect(await firstPages(`?agent_id=${agent.id}${order}`)).toEqual(await firstPages(`?${order}`));
+    expect((await browser.get(`/console?agent_id=${other.id}${order}`)).cost.read).toBeLessThan(30);
+    expect((await browser.get(`/console?agent_id=${agent.id}${order}`)).cost.read).toBeLessThan(500);
+  }
 });
 
 it('denies several at once, and names those that were decided meanwhile', async () => {
