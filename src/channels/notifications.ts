@@ -1,4 +1,4 @@
-import { and, asc, eq, ne } from 'drizzle-orm';
+import { and, desc, eq, lt, ne } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
 import { aliased } from '../db/columns';
@@ -6,18 +6,17 @@ import { deliveries, members, webhooks } from '../db/schema';
 import { notFound } from '../errors';
 import { userAccess } from '../http/access';
 import type { UserContext } from '../http/context';
-import { noQuery } from '../http/input';
+import { query } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
+import { openPage, type Page, pageParameters } from '../http/page';
 import { pathId } from '../http/path-id';
+import { pageOf } from '../http/response-fields';
 import { lazy } from '../lib/lazy';
 import { type Id, withPrefix } from '../lib/typeid';
 import { permissionInPath } from '../permissions/permission';
 import { deliveryColumns } from '../webhooks/deliveries/delivery';
 import { ChannelKind } from './channel';
 import { ChannelDelivery, exampleChannelDelivery, presentChannelDelivery } from './deliveries/delivery';
-
-/** How many messages about one permission are listed. */
-const MAX_NOTIFICATIONS = 500;
 
 /** Whom a channel notified of a permission, and whether the message arrived. */
 export const Notification = lazy(() =>
@@ -36,16 +35,16 @@ export const Notification = lazy(() =>
 
 export type Notification = z.output<ReturnType<typeof Notification>>;
 
-export const NotificationList = lazy(() =>
-  z.object({ data: z.array(Notification()) }).meta({ id: 'NotificationList' }),
-);
+const NotificationListQuery = lazy(() => z.strictObject(pageParameters(20, 100)));
 
-/** Lists who was notified of a permission, in the order in which the messages were made: the first 500. */
+/** Lists who was notified of a permission, the newest message first. */
 export async function listNotifications(
-  { reader, principal }: UserContext,
-  { id }: { id: Id<'perm'> },
-): Promise<{ data: Notification[] }> {
+  context: UserContext,
+  { id, ...input }: { id: Id<'perm'> } & z.output<ReturnType<typeof NotificationListQuery>>,
+): Promise<Page<Notification>> {
+  const { reader, principal } = context;
   const account = principal.account.number;
+  const page = await openPage<Id<'dlv'>>(context, { list: id, caller: principal.account.id }, input);
   const [rows] = await reader.load([
     reader
       .select({
@@ -59,17 +58,18 @@ export async function listNotifications(
       .from(deliveries)
       .innerJoin(webhooks, and(eq(webhooks.number, deliveries.webhook), eq(webhooks.account, account)))
       .leftJoin(members, and(eq(members.account, account), eq(members.id, deliveries.member)))
-      .where(and(eq(deliveries.permission, id), ne(webhooks.kind, 'webhook')))
-      .orderBy(asc(deliveries.id))
-      .limit(MAX_NOTIFICATIONS),
+      .where(
+        and(eq(deliveries.permission, id), ne(webhooks.kind, 'webhook'), page.after && lt(deliveries.id, page.after)),
+      )
+      .orderBy(desc(deliveries.id))
+      .limit(page.rowLimit),
   ]);
-  const data = rows.map((row) => ({
+  return page.make(rows, (row) => ({
     ...presentChannelDelivery(withPrefix('chan', row.webhookId), row),
     channel_name: row.channelName ?? '',
     kind: row.kind as Notification['kind'],
     member_name: row.memberName ?? row.memberEmail,
   }));
-  return { data };
 }
 
 export const listNotificationsRoute = new Hono().get(
@@ -78,14 +78,15 @@ export const listNotificationsRoute = new Hono().get(
     id: 'listNotifications',
     tag: 'Permissions',
     summary: 'List who was notified of a permission',
-    description: 'By which channel, when, and whether it was delivered: the first 500 messages of the last 30 days.',
-    success: ok(NotificationList),
+    description: 'By which channel, when, and whether it was delivered; newest first. Messages are listed for 30 days.',
+    success: ok(pageOf(Notification)),
     pathId: 'perm',
   }),
   userAccess('permissions:read', permissionInPath),
-  noQuery(),
+  query(NotificationListQuery),
   async (c) => {
     if (!c.var.loaded.permission?.[0]) throw notFound('permission');
-    return answer(c, await listNotifications(c.var.context, { id: pathId(c, 'perm') }));
+    const input = { id: pathId(c, 'perm'), ...c.req.valid('query') };
+    return answer(c, await listNotifications(c.var.context, input));
   },
 );

@@ -1,7 +1,8 @@
-import { and, eq, sql } from 'drizzle-orm';
-import { numberList } from '../db/columns';
-import { deliveries, type MemberRole, members, notificationSettings } from '../db/schema';
+import { and, eq, isNotNull, sql } from 'drizzle-orm';
+import { aliased, numberList } from '../db/columns';
+import { deliveries, type MemberRole, members, notificationSettings, type ReceiverKind } from '../db/schema';
 import { ROLE_SCOPES } from '../http/roles';
+import { toHex } from '../lib/bytes';
 import { matchesPattern } from '../lib/pattern';
 import { MINUTE } from '../lib/time';
 import { type Id, idBytes, smallestIdAt, withPrefix } from '../lib/typeid';
@@ -19,17 +20,25 @@ import { endOfQuietHours } from './settings/quiet-hours';
 import { delegateAt, type StoredSettings, wants } from './settings/settings';
 import { slackChannelsOf } from './slack/config';
 
-/** How many messages one channel sends to a person within a minute. Those that follow wait, and come together. */
+/** How many messages a person gets within a minute. Those that follow wait for the next minute, and become one digest. */
 const MESSAGES_PER_MINUTE = 5;
 
-/** What the people of an account chose, who is active, and how many messages each person got in this minute. */
+/** What the people of an account chose, who is active, and how many messages by e-mail each got in this minute. */
 interface People {
   settings: ReadonlyMap<Id<'member'>, StoredSettings>;
   /** The roles of those who are active. */
   roles: ReadonlyMap<Id<'member'>, MemberRole>;
   administrators: readonly Id<'member'>[];
-  /** By channel and member. */
-  counts: Map<string, number>;
+  counts: Map<Id<'member'>, number>;
+}
+
+/** What a plan is made from. */
+interface Situation {
+  people: People;
+  /** How people stand to the permissions of the events. */
+  concerned: readonly Concerned[];
+  /** Which Slack channels have a message about which permission, by the number of the channel. */
+  posts: readonly { channel: number; permission: Id<'perm'>; slackChannel: string }[];
 }
 
 /** Plans whom the channels of an account notify of events, and when: now, or after their quiet hours. */
@@ -39,28 +48,30 @@ export async function planNotifications(
   { channels, events, disabledWebhooks }: NotifiableEvents,
 ): Promise<PlannedNotifications> {
   const now = context.runtime.now();
-  const { people, concerned } = await loadPeople(context, account, { channels, events, disabledWebhooks });
+  const { people, concerned, posts } = await loadSituation(context, account, { channels, events, disabledWebhooks });
   const messages: PlannedNotifications['messages'][number][] = [];
   const held: PlannedNotifications['held'][number][] = [];
   const disabledNotices: PlannedNotifications['disabledNotices'][number][] = [];
   const reminders = new Map<Id<'perm'>, number>();
   for (const channel of channels) {
     const { number } = channel;
-    for (const about of events.filter((event) => isWanted(channel, event))) {
+    for (const about of events) {
+      const { event, permission, reminder } = about;
       if (channel.kind === 'slack') {
-        // Nobody was asked about a request that a policy decided at once.
-        if (about.reminder > 0 || about.permission.row.policyId !== null) continue;
-        for (const slackChannel of slackChannelsFor(channel, about.permission)) {
+        for (const slackChannel of slackChannelsOfEvent(channel, about, posts)) {
           messages.push({ channel: number, about, member: null, slackChannel });
         }
         continue;
       }
-      const notified = concerned.filter((person) => concerns(person, about));
-      if (about.event === 'permission.requested' && about.reminder === 0 && notified.length > 0) {
-        reminders.set(about.permission.row.id, reminderTime(about.permission.row, 1));
+      if (!isWanted(channel, about)) continue;
+      if (event === 'permission.requested' && reminder === 0) {
+        reminders.set(permission.row.id, reminderTime(permission.row, 1));
       }
-      for (const member of recipients(people, channel, about.event, notified, now)) {
-        const dueAt = dueTime(people, number, member, now);
+      const notified = concerned.filter((person) => concerns(person, about));
+      for (const member of recipients(people, channel, event, notified, now)) {
+        // A delegate may have decided.
+        if (event === 'permission.decided' && permission.row.decidedBy === member) continue;
+        const dueAt = dueTime(people, member, now);
         if (dueAt === null) messages.push({ channel: number, about, member, slackChannel: null });
         else held.push({ channel: number, about, member, dueAt });
       }
@@ -136,17 +147,37 @@ function recipients(
 }
 
 /** Until when a message to a member waits; null if it does not. Counts the message. */
-function dueTime({ settings, counts }: People, channel: number, member: Id<'member'>, now: number): number | null {
-  const quietUntil = endOfQuietHours(settings.get(member) ?? null, now);
+function dueTime({ settings, counts }: People, member: Id<'member'>, now: number): number | null {
+  const own = settings.get(member) ?? null;
+  const quietUntil = endOfQuietHours(own, now);
   if (quietUntil !== null) return quietUntil;
-  const key = countKey(channel, member);
-  const count = counts.get(key) ?? 0;
-  counts.set(key, count + 1);
-  return count < MESSAGES_PER_MINUTE ? null : (Math.floor(now / MINUTE) + 1) * MINUTE;
+  const count = counts.get(member) ?? 0;
+  counts.set(member, count + 1);
+  if (count < MESSAGES_PER_MINUTE) return null;
+  const nextMinute = (Math.floor(now / MINUTE) + 1) * MINUTE;
+  return endOfQuietHours(own, nextMinute) ?? nextMinute;
 }
 
-function countKey(channel: number, member: Id<'member'>): string {
-  return `${channel} ${member}`;
+/**
+ * The ids of the Slack channels that get an event of a permission: those that the channel names, and for an end those that have
+ * a message about the permission, even if the channel no longer names them.
+ */
+function slackChannelsOfEvent(
+  channel: TargetWebhook,
+  about: EventOfPermission,
+  posts: Situation['posts'],
+): ReadonlySet<string> {
+  const { event, permission, reminder } = about;
+  const isEnd = event === 'permission.decided' || event === 'permission.expired';
+  const posted = isEnd
+    ? posts.filter((post) => post.channel === channel.number && post.permission === permission.row.id)
+    : [];
+  // Nobody was asked about a request that a policy decided at once.
+  const isNew = isWanted(channel, about) && reminder === 0 && permission.row.policyId === null;
+  return new Set([
+    ...posted.map(({ slackChannel }) => slackChannel),
+    ...(isNew ? slackChannelsFor(channel, permission) : []),
+  ]);
 }
 
 /**
@@ -171,20 +202,23 @@ function isInFilter(
   );
 }
 
-/** Reads whom the events concern, what these people chose, and how many messages each got in this minute. */
-async function loadPeople(
+/**
+ * Reads whom the events concern, what these people chose, how many messages each got in this minute, and where Slack has
+ * messages about the permissions.
+ */
+async function loadSituation(
   { reader, runtime }: FanOutContext,
   account: number,
   { channels, events, disabledWebhooks }: NotifiableEvents,
-): Promise<{ people: People; concerned: Concerned[] }> {
+): Promise<Situation> {
   const now = runtime.now();
-  const emails = channels.filter(({ kind }) => kind === 'email').map(({ number }) => number);
+  const numbersOf = (kind: ReceiverKind) => channels.filter((each) => each.kind === kind).map(({ number }) => number);
+  const emails = numbersOf('email');
   const nobody = { settings: new Map(), roles: new Map(), administrators: [], counts: new Map() };
-  const hasEvents = events.length + disabledWebhooks.length > 0;
-  if (emails.length === 0 || !hasEvents) return { people: nobody, concerned: [] };
+  if (events.length + disabledWebhooks.length === 0) return { people: nobody, concerned: [], posts: [] };
   const ids = [...new Set(events.map(({ permission }) => permission.row.id))];
   const minuteStart = idBytes(smallestIdAt('dlv', now - (now % MINUTE)));
-  const [concerned, active, settings, counts] = await reader.load([
+  const [concerned, active, settings, counts, posts] = await reader.load([
     selectConcerned(reader, account, ids, now),
     reader
       .select({ id: members.id, role: members.role })
@@ -195,7 +229,7 @@ async function loadPeople(
       .from(notificationSettings)
       .where(eq(notificationSettings.account, account)),
     reader
-      .select({ webhook: deliveries.webhook, member: deliveries.member, count: sql<number>`count(*)`.as('count') })
+      .select({ member: deliveries.member, count: sql<number>`count(*)`.as('count') })
       .from(deliveries)
       .where(
         and(
@@ -204,14 +238,28 @@ async function loadPeople(
           sql`${deliveries.member} is not null`,
         ),
       )
-      .groupBy(deliveries.webhook, deliveries.member),
+      .groupBy(deliveries.member),
+    reader
+      .select({
+        channel: aliased(deliveries.webhook, 'channel'),
+        permission: sql<Id<'perm'>>`${deliveries.permission}`.mapWith(deliveries.permission).as('permission'),
+        slackChannel: sql<string>`${deliveries.slackChannel}`.as('slack_channel'),
+      })
+      .from(deliveries)
+      .where(
+        and(
+          sql`${deliveries.permission} in (select unhex(value) from json_each(${JSON.stringify(ids.map((id) => toHex(idBytes(id))))}))`,
+          sql`${deliveries.webhook} in ${numberList(numbersOf('slack'))}`,
+          isNotNull(deliveries.slackChannel),
+        ),
+      ),
   ]);
   const administrators = active.filter(({ role }) => role === 'owner' || role === 'admin').map(({ id }) => id);
   const people = {
     settings: new Map(settings.map(({ member, settings }) => [member, settings as unknown as StoredSettings])),
     roles: new Map(active.map(({ id, role }) => [id, role])),
     administrators,
-    counts: new Map(counts.map(({ webhook, member, count }) => [member ? countKey(webhook, member) : '', count])),
+    counts: new Map(counts.flatMap(({ member, count }) => (member ? [[member, count] as const] : []))),
   };
-  return { people, concerned };
+  return { people, concerned, posts };
 }

@@ -2,20 +2,13 @@ import { and, lte, sql } from 'drizzle-orm';
 import { isAtHome } from '../db/at-home';
 import { codeOf } from '../db/columns';
 import type { Reader } from '../db/database';
-import {
-  DELIVERY_EVENTS,
-  DELIVERY_STATUSES,
-  deliveries,
-  heldMessages,
-  PERMISSION_STATUSES,
-  webhooks,
-} from '../db/schema';
+import { DELIVERY_EVENTS, deliveries, heldMessages, PERMISSION_STATUSES, webhooks } from '../db/schema';
 import type { Runtime } from '../env';
 import type { Ledger } from '../ledger/ledger';
 import { toHex } from '../lib/bytes';
 import { idBytes, makeId } from '../lib/typeid';
 import { batchByQueue, type WebhookQueues } from '../outbox/enqueue';
-import { markDue } from '../webhooks/deliveries/pending';
+import { markDue, newDeliveryColumns } from '../webhooks/deliveries/pending';
 
 /** Maximum number of messages that one call of {@link releaseHeld} releases. */
 const SLICE = 100;
@@ -29,8 +22,8 @@ interface ReleaseContext {
 }
 
 /**
- * Makes deliveries of held messages whose time has come, and enqueues a message for each channel. Drops those about a
- * request that ended meanwhile, or on which the member has voted.
+ * Makes deliveries of held messages whose time has come, and enqueues a message for each channel. Those to one person become
+ * one mail. Drops those about a request that ended meanwhile, or on which the member has voted.
  * @returns whether there may be more
  */
 export async function releaseHeld({ shard, reader, ledger, runtime, queues }: ReleaseContext): Promise<boolean> {
@@ -74,13 +67,22 @@ export async function releaseHeld({ shard, reader, ledger, runtime, queues }: Re
   return due.length === SLICE;
 }
 
-/** Selects the held messages that are still of interest as rows of the table of deliveries, in the order of its columns. */
+/** Selects the held messages that are still of interest as rows of the table of deliveries. */
 function selectDeliveries(rows: string, now: number) {
   const asks = sql`(${codeOf(DELIVERY_EVENTS, 'permission.requested')}, ${codeOf(DELIVERY_EVENTS, 'permission.escalated')})`;
+  const columns = {
+    webhook: sql`webhooks.number`,
+    id: sql`unhex(value ->> 6)`,
+    disableCount: sql`webhooks.generation`,
+    event: sql`held.event`,
+    agent: sql`permissions.agent`,
+    permission: sql`held.permission`,
+    reminder: sql`nullif(held.reminder, 0)`,
+    member: sql`held.member`,
+    digest: sql`${now}`,
+  };
   return sql`
-    select webhooks.number, unhex(value ->> 6), null, webhooks.generation, held.event, null, permissions.agent, null,
-      ${codeOf(DELIVERY_STATUSES, 'pending')}, 0, ${now}, null, null, null, null, ${now}, null, held.permission,
-      nullif(held.reminder, 0), held.member, null, null
+    select ${newDeliveryColumns(columns, now)}
     from json_each(${rows})
     cross join held_messages as held on held.account = value ->> 0 and held.webhook = value ->> 1
       and held.member = unhex(value ->> 2) and held.permission = unhex(value ->> 3) and held.event = value ->> 4

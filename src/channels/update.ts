@@ -2,7 +2,7 @@ import { and, eq, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
 import { ConstraintError } from '../db/database';
-import { webhooks } from '../db/schema';
+import { heldMessages, webhooks } from '../db/schema';
 import { invalidRequest, notFound, Problem } from '../errors';
 import { userAccess } from '../http/access';
 import { asNotFound, userActivity } from '../http/activity';
@@ -10,6 +10,7 @@ import type { UserContext } from '../http/context';
 import { atLeastOneField, body, noQuery, parseFields } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { pathId } from '../http/path-id';
+import type { RecordWriter } from '../ledger/ledger';
 import { isJsonObject, type JsonObject } from '../lib/json';
 import { lazy } from '../lib/lazy';
 import type { Id } from '../lib/typeid';
@@ -93,6 +94,7 @@ export async function updateChannel(
         ...openFeed(write, account),
         closeFeed(write, account),
         ...(receiver?.replaced ? [endLinksOfChannel(write, account, receiver.replaced.number)] : []),
+        ...(fields.is_active === false ? [dropHeldMessages(write, account, id)] : []),
       ],
       answer: null,
     })
@@ -102,6 +104,12 @@ export async function updateChannel(
     await enqueueWebhook(config.webhooks, { shard: principal.shard, account, webhook: row.number }, row);
   }
   return describeChannel(config, row);
+}
+
+/** Makes the statement that drops the messages of a channel that wait. */
+function dropHeldMessages(write: RecordWriter, account: number, id: Id<'chan'>) {
+  const number = sql`(select number from ${webhooks} where ${isChannel(account, id)})`;
+  return write.delete(heldMessages).where(and(eq(heldMessages.account, account), eq(heldMessages.webhook, number)));
 }
 
 /** How a channel's `config` changes. */

@@ -3003,9 +3003,6 @@ export interface components {
       /** @description Every attempt, in order. */
       attempt_history: components['schemas']['DeliveryAttempt'][];
     };
-    NotificationList: {
-      data: components['schemas']['Notification'][];
-    };
     /**
      * @description Whom a channel notified of a permission, and whether the message arrived.
      * @example {
@@ -3448,6 +3445,15 @@ export interface components {
       /** @description Only deliveries with this status. */
       status?: components['schemas']['DeliveryStatus'];
     };
+    ListNotificationsQuery: {
+      /**
+       * @description The greatest number of items on the page.
+       * @default 20
+       */
+      limit?: number;
+      /** @description The `next_cursor` of the previous page. It works only for the same account and the same filters. */
+      cursor?: string;
+    };
     /**
      * @example {
      *       "openapi": "3.1.0",
@@ -3574,7 +3580,6 @@ export type Channel = components['schemas']['Channel'];
 export type ChannelKind = components['schemas']['ChannelKind'];
 export type ChannelDelivery = components['schemas']['ChannelDelivery'];
 export type ChannelDeliveryDetail = components['schemas']['ChannelDeliveryDetail'];
-export type NotificationList = components['schemas']['NotificationList'];
 export type Notification = components['schemas']['Notification'];
 export type NotificationSettings = components['schemas']['NotificationSettings'];
 export type SlackResponse = components['schemas']['SlackResponse'];
@@ -3602,4 +3607,5 @@ export type ListWebhooksQuery = components['schemas']['ListWebhooksQuery'];
 export type ListDeliveriesQuery = components['schemas']['ListDeliveriesQuery'];
 export type ListChannelsQuery = components['schemas']['ListChannelsQuery'];
 export type ListChannelDeliveriesQuery = components['schemas']['ListChannelDeliveriesQuery'];
+export type ListNotificationsQuery = components['schemas']['ListNotificationsQuery'];
 export type GetApiDescriptionAnswer = components['schemas']['GetApiDescriptionAnswer'];

@@ -51,6 +51,7 @@ import type {
   ListComplianceReportsQuery,
   ListDeliveriesQuery,
   ListMembersQuery,
+  ListNotificationsQuery,
   ListPasskeysQuery,
   ListPermissionsQuery,
   ListPoliciesQuery,
@@ -63,7 +64,7 @@ import type {
   MemberDetails,
   MemberInvitation,
   MemberUpdate,
-  NotificationList,
+  Notification,
   NotificationSettings,
   NotificationSettingsUpdate,
   OwnAccount,
@@ -1016,12 +1017,17 @@ export abstract class Operations {
   /**
    * List who was notified of a permission.
    *
-   * By which channel, when, and whether it was delivered: the first 500 messages of the last 30 days.
+   * By which channel, when, and whether it was delivered; newest first. Messages are listed for 30 days.
    *
    * `GET /v1/permissions/{id}/notifications`, by a user token with `permissions:read`.
    */
-  listNotifications(id: string, options?: CallOptions): Promise<NotificationList> {
-    return this.json<NotificationList>({ method: 'GET', path: path`/v1/permissions/${id}/notifications`, ...options });
+  listNotifications(id: string, query: ListNotificationsQuery = {}, options?: CallOptions): PagePromise<Notification> {
+    return this.pages<Notification>({
+      method: 'GET',
+      path: path`/v1/permissions/${id}/notifications`,
+      query,
+      ...options,
+    });
   }
 
   /**

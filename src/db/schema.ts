@@ -871,6 +871,8 @@ export const deliveries = sqliteTable(
     slackChannel: text('slack_channel'),
     /** The name that the receiver gave to the message, by which it can be changed; null if it gave none. */
     receipt: text(),
+    /** Messages to one person with the same number are sent as one mail, a digest; null for a message of its own. */
+    digest: integer(),
   },
   (table) => [
     primaryKey({ columns: [table.webhook, table.id] }),
@@ -885,7 +887,7 @@ export const deliveries = sqliteTable(
   ],
 );
 
-/** Messages to people that wait: for the end of their quiet hours, or because they got several within a minute. */
+/** Messages to people that wait: for the end of their quiet hours, or because they got five within a minute. */
 export const heldMessages = sqliteTable(
   'held_messages',
   {

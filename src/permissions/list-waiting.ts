@@ -1,9 +1,10 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm';
-import { aliased, codeOf } from '../db/columns';
-import { agents, DELIVERY_STATUSES, permissionContents, permissions, reviews } from '../db/schema';
+import { aliased } from '../db/columns';
+import { agents, permissionContents, permissions, reviews } from '../db/schema';
 import type { UserContext } from '../http/context';
 import { openPage, type Page } from '../http/page';
 import { type Id, idBytes, parseId } from '../lib/typeid';
+import { notifiedNobodySql } from './notified-nobody';
 import { type Permission, presentPermission, type ReviewedPermission, reviewedColumns } from './permission';
 import type { Preview } from './preview';
 import { isEligible, isOwner } from './reviews/reviewers';
@@ -16,7 +17,7 @@ export interface WaitingRequest {
   agentName: string;
   preview: Preview | null;
   standing: Standing;
-  /** Whether every message to people about it has failed. */
+  /** Whether every message to people about it has failed so far. */
   notifiedNobody: boolean;
 }
 
@@ -114,23 +115,6 @@ function selectWaiting(
     union all select id, expires_at from (select 1 where ${count} > ${FEW}) cross join ${ofAccount} ${isAfter}
     order by expires_at, id`;
 }
-
-/**
- * Whether messages to people about the row were made and all of them failed, as SQL. Those to people who have voted do not
- * count as failed: they were not needed any more.
- */
-const notifiedNobodySql = sql`(
-  select count(*) > 0 and sum(
-    deliveries.status <> ${codeOf(DELIVERY_STATUSES, 'failed')} or exists (
-      select 1 from votes
-      where votes.account = permissions.account and votes.permission = permissions.id and votes.member = deliveries.member
-    )
-  ) = 0
-  from deliveries indexed by deliveries_by_permission
-  where deliveries.permission = permissions.id and coalesce(deliveries.member, deliveries.slack_channel) is not null
-)`
-  .mapWith(Boolean)
-  .as('notified_nobody');
 
 /** How the member stands to the review of the row, as SQL; null without a review. */
 function voterSql(member: Id<'member'> | null, now: number) {

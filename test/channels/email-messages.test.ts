@@ -209,7 +209,7 @@ describe('reminders', () => {
       expect.stringMatching(/^Reminder/),
       expect.stringMatching(/^Reminder/),
     ]);
-    expect((await notifications(account, id)).map(({ reminder }) => reminder)).toEqual([null, null, 1, 2]);
+    expect((await notifications(account, id)).map(({ reminder }) => reminder)).toEqual([2, 1, null, null]);
   });
 
   it('end with the request', async () => {

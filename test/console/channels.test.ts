@@ -477,7 +477,10 @@ describe('the messages of a channel', () => {
     expect(text).toMatch(/grace@example.com not delivered Reminder 1 · E-mail, <script>.*<b>No such mailbox/);
     for (const raw of ['<script>alert', '<img', '<b>', '\u202e']) expect(page.text).not.toContain(raw);
     expect(page.text).toContain(`/deliveries/${id}`);
-    expect(text).not.toContain('Nobody could be notified');
+    // The others were tried in vain.
+    expect(text).toContain('every message about it has failed so far');
+    await end(world, 'succeeded', null, 'attempts = 1');
+    expect(readText((await browser.get(card)).text)).not.toContain('every message about it');
     // An approver may not see the channels, but who was told.
     const seen = await approver.browser.get(card);
     expect(readText(seen.text)).toContain('Who was told');
@@ -488,7 +491,7 @@ describe('the messages of a channel', () => {
     const { world, account, agent, browser, approver, channel, permission } = await tell();
     const card = `/console/permissions/${permission.id}`;
     await end(world, 'failed', 'The answer was 401.');
-    const notice = 'Nobody could be notified of this request: every message about it failed.';
+    const notice = 'Nobody has been notified of this request: every message about it has failed so far.';
     const page = await browser.get(card);
     expect(readText(page.text)).toContain(notice);
     expect(page.text).toContain('href="/console/channels"');

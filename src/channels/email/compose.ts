@@ -151,9 +151,9 @@ function requestFacts({ permission, agentName }: PermissionMessage, now: number)
   ];
   if (status !== 'pending') return rows;
   rows.push({ label: 'Decide by', value: [deadlineText(expires_at, now)] });
+  // Not how many there are: a mail may be sent long after the event that it is about.
   if (review && review.approvals_required > 1) {
-    const approvals = (review.votes ?? []).filter(({ decision }) => decision === 'approve').length;
-    rows.push({ label: 'Review', value: [`${approvals} of ${count(review.approvals_required, 'approval')}`] });
+    rows.push({ label: 'Review', value: [`needs ${count(review.approvals_required, 'approval')}`] });
   }
   return rows;
 }

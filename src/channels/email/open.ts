@@ -10,7 +10,7 @@ import type { Mail, Recipient } from './mail';
 import { prepareMail } from './transport';
 import { safeRecipient } from './written';
 
-/** So many messages to one person are sent as single mails; more become one digest. */
+/** Maximum number of single mails to one person that are due at the same time. More become one digest. */
 const MAX_SINGLE_MAILS = 5;
 
 const NO_MAIL =
@@ -33,14 +33,16 @@ export async function openEmailChannel(config: Config, claimed: ClaimedWebhook):
 }
 
 /**
- * Divides due deliveries into mails: one for each, or one for all to a person who would get more than five. What is not
- * sent any more is in no digest.
+ * Divides due deliveries into mails: one for those of a digest, and one for each of the others, or for all to a person who
+ * would get more than five. What is not sent any more is in no digest.
  */
 function divideByPerson(deliveries: readonly DueDelivery[]): DueDelivery[][] {
   const isForDigest = (delivery: DueDelivery) =>
     delivery.member !== null && delivery.aboutPermission !== null && dropReason(delivery) === null;
-  const byPerson = Map.groupBy(deliveries.filter(isForDigest), ({ member }) => member);
-  const digests = [...byPerson.values()].filter(({ length }) => length > MAX_SINGLE_MAILS);
+  const groups = Map.groupBy(deliveries.filter(isForDigest), ({ member, digest }) => `${member} ${digest}`);
+  const digests = [...groups.values()].filter(
+    ([first, ...others]) => others.length >= (first?.digest === null ? MAX_SINGLE_MAILS : 1),
+  );
   const inDigest = new Set(digests.flat());
   return [...deliveries.filter((delivery) => !inDigest.has(delivery)).map((delivery) => [delivery]), ...digests];
 }

@@ -9,6 +9,7 @@ import { permissionWithContentsInPath, presentContents } from '../../permissions
 import { selectDecision } from '../../permissions/decision-in-path';
 import { listPermissions } from '../../permissions/list';
 import { listWaiting } from '../../permissions/list-waiting';
+import { hasNotifiedNobody } from '../../permissions/notified-nobody';
 import { isWithdrawn, type Permission, presentPermission, requirePermission } from '../../permissions/permission';
 import { evaluatePolicies } from '../../permissions/policies/evaluate';
 import { MAX_POLICIES, selectActivePolicies } from '../../permissions/policies/policy';
@@ -58,6 +59,8 @@ export async function loadCard(c: SignedInRequest): Promise<CardContext['var']['
 const SIMILAR = 5;
 /** A permission has few entries: its request, the decision, and the uses and the end of its token. */
 const STORY = 100;
+/** How many messages about the request a card shows. */
+const MESSAGES = 100;
 
 /** Shows a request with everything that one needs to decide it, or how it was decided. */
 export function showCard(c: CardContext): Promise<Response> {
@@ -83,13 +86,14 @@ export async function sendCard(
   const account = sql<number>`${principal.account.number}`;
   const isPending = permission.status === 'pending';
   const maySeePolicies = principal.scopes.includes('policies:read');
-  const [names, similar, story, notifications, next, [policies]] = await Promise.all([
+  const [names, similar, story, notifications, notifiedNobody, next, [policies]] = await Promise.all([
     loadNames(context, ['people', 'agents', 'policies']),
     listPermissions(context, { agent_id, action, limit: SIMILAR + 1 }),
     principal.scopes.includes('audit:read')
       ? listAuditEntries(context, { permission_id: row.id, order: 'asc', limit: STORY })
       : { data: [] },
-    listNotifications(context, { id: row.id }),
+    listNotifications(context, { id: row.id, limit: MESSAGES }),
+    isPending && hasNotifiedNobody(context, row.id),
     isPending ? { data: [] } : listWaiting(context, { limit: 1 }),
     maySeePolicies
       ? context.reader.load([selectActivePolicies(context.reader, account, sql`${idBytes(row.agentId)}`, MAX_POLICIES)])
@@ -140,7 +144,7 @@ export async function sendCard(
             </span>
           </p>
         </div>
-        {isPending && <NobodyNotified notifications={notifications.data} votes={permission.review?.votes ?? []} />}
+        {notifiedNobody && <NobodyNotified />}
         <div class="decision">
           <div class="about">
             {permission.reason && (
@@ -189,7 +193,7 @@ export async function sendCard(
                 policies={policies}
               />
             )}
-            <WhoWasTold notifications={notifications.data} />
+            <WhoWasTold notifications={notifications} />
           </div>
         </div>
         <SimilarRequests permissions={similar.data.filter(({ id }) => id !== row.id).slice(0, SIMILAR)} />

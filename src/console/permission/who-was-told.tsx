@@ -1,15 +1,11 @@
 import type { Notification } from '../../channels/notifications';
+import type { Page } from '../../http/page';
 import { KIND_NAMES } from '../channels/kinds';
 import { usePage } from '../frame/page-context';
 import { Badge, Code, Time, Written, WrittenLink } from '../parts/inline';
 
-interface ToldProps {
-  /** The messages about a request, in the order in which they were made. */
-  notifications: readonly Notification[];
-}
-
 /** What a message is, by its event. */
-const NEWS: Partial<Record<Notification['event'], string>> = {
+const EVENT_LABELS: Partial<Record<Notification['event'], string>> = {
   'permission.requested': 'Request',
   'permission.escalated': 'Escalation',
   'permission.decided': 'Decision',
@@ -22,27 +18,34 @@ const STATES: Record<Notification['status'], string> = {
   failed: 'not delivered',
 };
 
-/** A closed box with the people and Slack channels that were notified of a request; nothing if nobody was. */
-export function WhoWasTold({ notifications }: ToldProps) {
-  if (notifications.length === 0) return null;
+/**
+ * A closed box with the people and Slack channels that were notified of a request; nothing if nobody was.
+ * @param notifications the newest messages about the request
+ */
+export function WhoWasTold({ notifications: { data, has_more } }: { notifications: Page<Notification> }) {
+  if (data.length === 0) return null;
   const counts = (['succeeded', 'pending', 'failed'] as const)
-    .map((state) => [notifications.filter(({ status }) => status === state).length, STATES[state]] as const)
+    .map((state) => [data.filter(({ status }) => status === state).length, STATES[state]] as const)
     .filter(([count]) => count > 0);
   return (
     <details class="card">
       <summary>
-        Who was told <small class="soft">({counts.map((count) => count.join(' ')).join(', ')})</small>
+        Who was told{' '}
+        <small class="soft">
+          ({has_more && `the newest ${data.length}: `}
+          {counts.map((count) => count.join(' ')).join(', ')})
+        </small>
       </summary>
       <ul class="lines">
-        {notifications.map((notification) => (
-          <ToldLine notification={notification} />
+        {data.map((notification) => (
+          <NotificationLine notification={notification} />
         ))}
       </ul>
     </details>
   );
 }
 
-function ToldLine({ notification }: { notification: Notification }) {
+function NotificationLine({ notification }: { notification: Notification }) {
   const { id, channel_id, channel_name, kind, member_id, member_name, slack_channel } = notification;
   const { event, reminder, status, attempts, last_error, created_at, completed_at } = notification;
   const { may } = usePage();
@@ -58,7 +61,7 @@ function ToldLine({ notification }: { notification: Notification }) {
         </strong>{' '}
         <Badge state={status} label={status === 'pending' && attempts > 0 ? 'tried again' : STATES[status]} />
         <small>
-          {reminder === null ? NEWS[event] : `Reminder ${reminder}`} · {KIND_NAMES[kind]},{' '}
+          {reminder === null ? EVENT_LABELS[event] : `Reminder ${reminder}`} · {KIND_NAMES[kind]},{' '}
           {may('channels:read') ? (
             <WrittenLink href={`/console/channels/${channel_id}/deliveries/${id}`} text={channel_name} />
           ) : (
@@ -72,23 +75,13 @@ function ToldLine({ notification }: { notification: Notification }) {
   );
 }
 
-interface NobodyNotifiedProps extends ToldProps {
-  votes: readonly { by: string }[];
-}
-
-/**
- * Says that every message about a waiting request finally failed, and what to do; nothing if one may arrive, or somebody
- * whom it was for has voted.
- */
-export function NobodyNotified({ notifications, votes }: NobodyNotifiedProps) {
+/** Says that every message about a waiting request has failed so far, and what to do. */
+export function NobodyNotified() {
   const { may } = usePage();
-  const isKnown = ({ status, member_id }: Notification) =>
-    status !== 'failed' || votes.some(({ by }) => by === member_id);
-  if (notifications.length === 0 || notifications.some(isKnown)) return null;
   return (
     <p class="notice bad">
-      Nobody could be notified of this request: every message about it failed. Decide it here if you can, or tell its
-      reviewers yourself.{' '}
+      Nobody has been notified of this request: every message about it has failed so far. Decide it here if you can, or
+      tell its reviewers yourself.{' '}
       {may('channels:write') ? (
         <>
           The reasons are below, under “Who was told”. You can mend <a href="/console/channels">the channels</a>.

@@ -1,5 +1,6 @@
-import { and, eq, type SQL, sql } from 'drizzle-orm';
-import { webhooks } from '../../db/schema';
+import { and, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
+import { codeOf } from '../../db/columns';
+import { DELIVERY_STATUSES, deliveries, webhooks } from '../../db/schema';
 import type { InternalWriter } from '../../ledger/ledger';
 import { DELIVERY_LIFETIME } from '../../outbox/feed';
 
@@ -27,6 +28,26 @@ export function isPendingFor(webhook: number | SQL): SQL {
 export function isCanceledFor(webhook: number): SQL {
   return sql`and deliveries.webhook = ${webhook}
     and deliveries.generation < (select generation from webhooks where number = ${webhook})`;
+}
+
+/**
+ * Makes the select list of new deliveries that are due now, in the order of the table's columns.
+ * @param given the columns that they do not share; those that are not given are null
+ */
+export function newDeliveryColumns(
+  given: Pick<Record<keyof typeof deliveries.$inferInsert, SQL>, 'webhook' | 'id' | 'disableCount' | 'event'> &
+    Partial<Record<keyof typeof deliveries.$inferInsert, SQL>>,
+  now: number,
+): SQL {
+  const columns: Partial<Record<keyof typeof deliveries.$inferInsert, SQL>> = {
+    ...{ status: codeOf(DELIVERY_STATUSES, 'pending'), attempts: sql`0`, dueAt: sql`${now}`, createdAt: sql`${now}` },
+    ...given,
+  };
+  const names = Object.keys(getTableColumns(deliveries)) as (keyof typeof columns)[];
+  return sql.join(
+    names.map((name) => columns[name] ?? sql`null`),
+    sql`, `,
+  );
 }
 
 /**

@@ -9,6 +9,7 @@ import {
   MEMBER_STATUSES,
   PERMISSION_STATUSES,
   permissionEvents,
+  RECEIVER_KINDS,
   webhooks,
 } from '../../db/schema';
 import type { Runtime, WebhookConfig } from '../../env';
@@ -65,8 +66,9 @@ export async function claimWebhook(
 ): Promise<ClaimedWebhook | null> {
   const now = runtime.now();
   const lease = runtime.random(LEASE_BYTES);
+  const isShort = sql`is_slow and kind <> ${codeOf(RECEIVER_KINDS, 'email')}`;
   const limit = sql`coalesce((
-    select iif(is_slow, ${SLOW_BATCH_SIZE}, ${PAGE_SIZE}) from webhooks where number = ${key.number}
+    select iif(${isShort}, ${SLOW_BATCH_SIZE}, ${PAGE_SIZE}) from webhooks where number = ${key.number}
   ), 0)`;
   const isThis = and(eq(webhooks.number, key.number), eq(webhooks.account, key.account));
   const activeAccount = sql`
@@ -152,6 +154,7 @@ export function findDueDeliveries(
       recipient: recipientSql(account),
       permissionState: permissionStateSql(account, now),
       receipts: receiptsSql,
+      digest: deliveries.digest,
     })
     .from(due)
     .crossJoin(deliveries)

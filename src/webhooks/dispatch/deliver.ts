@@ -59,25 +59,27 @@ export async function deliver(context: DeliveryContext, claimed: ClaimedWebhook)
 async function sendDue(context: DeliveryContext, claimed: ClaimedWebhook, deadline: number): Promise<Finished | null> {
   const { runtime } = context;
   const target = await openTarget(context, claimed);
-  let due = [...claimed.due];
+  const isEmail = claimed.webhook.kind === 'email';
+  let messages = target.divide(claimed.due);
   let health: WebhookHealth = claimed.webhook;
   let recording: ReturnType<typeof recordAttempts> = Promise.resolve({ mayContinue: true, unrecorded: [] });
   for (;;) {
-    const deliveries = due.splice(0, health.isSlow ? SLOW_BATCH_SIZE : BATCH_SIZE);
-    const batch = await sendBatch(runtime, target, health, deliveries, deadline);
+    const next = messages.splice(0, health.isSlow ? SLOW_BATCH_SIZE : BATCH_SIZE);
+    const batch = await sendBatch(runtime, target, health, next, deadline);
     const { mayContinue, unrecorded } = await recording;
     const isInOtherQueue = batch.isSlow !== health.isSlow;
     const isOver = !mayContinue || runtime.now() >= deadline || isInOtherQueue || batch.disabledReason !== null;
     health = batch;
-    if (due.length > 0 && !isOver) {
+    if (messages.length > 0 && !isOver) {
       recording = recordAttempts(context, claimed, batch.updates);
       continue;
     }
     const last = { ...batch, updates: [...unrecorded, ...batch.updates] };
-    const remaining = await recordLastBatch(context, claimed, last, isOver, batch.isSlow ? SLOW_BATCH_SIZE : PAGE_SIZE);
+    const limit = batch.isSlow && !isEmail ? SLOW_BATCH_SIZE : PAGE_SIZE;
+    const remaining = await recordLastBatch(context, claimed, last, isOver, limit);
     if (!remaining) return null;
     if (!remaining.due) return { isSlow: batch.isSlow, dueAt: remaining.dueAt, hasSent: batch.updates.length > 0 };
-    due = remaining.due;
+    messages = target.divide(remaining.due);
   }
 }
 

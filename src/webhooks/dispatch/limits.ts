@@ -5,9 +5,12 @@ import { SECOND } from '../../lib/time';
 
 /** Maximum deliveries that a worker reads from the database at once. */
 export const PAGE_SIZE = 400;
-/** Maximum deliveries that are sent before their attempts are recorded, which happens while the next batch is sent. */
+/** Maximum messages that are sent before their attempts are recorded, which happens while the next batch is sent. */
 export const BATCH_SIZE = 100;
-/** Both sizes for a slow webhook: one delivery for each connection, as each may take the whole REQUEST_TIMEOUT. */
+/**
+ * Both sizes for a slow webhook: one message for each connection, as each may take the whole REQUEST_TIMEOUT. For e-mail, whose
+ * messages have several deliveries, only the size of a batch.
+ */
 export const SLOW_BATCH_SIZE = 6;
 
 /** How long after it claimed the webhook a worker may start another batch. Renewals of the claim do not extend it. */

@@ -5,11 +5,9 @@ import {
   accounts,
   agents,
   auditEntries,
-  type DeliveryEvent,
   fileOutcomes,
   files,
   permissionEvents,
-  type ReceiverKind,
   webhookFeeds,
   webhooks,
 } from '../../db/schema';
@@ -23,8 +21,6 @@ const ENTRIES_WITH_PERMISSIONS = 60;
 const OUTCOMES = 20;
 const PERMISSION_EVENTS = 20;
 const DISABLED_WEBHOOKS = 10;
-
-const ENDS = ['permission.decided', 'permission.expired'] as const;
 
 /**
  * Events of an account that have no deliveries yet, the account's active webhooks and channels, and the position of its
@@ -45,7 +41,7 @@ export async function findPendingEvents(reader: Reader, account: number) {
     eq(files.kind, fileOutcomes.kind),
     eq(files.id, fileOutcomes.id),
   );
-  const [[feed], active, entries, outcomes, waitingEvents, disabledWebhooks] = await reader.load([
+  const [[feed], activeWebhooks, entries, outcomes, waitingEvents, disabledWebhooks] = await reader.load([
     reader
       .select({ position: webhookFeeds.position, accountId: accounts.id })
       .from(webhookFeeds)
@@ -105,15 +101,5 @@ export async function findPendingEvents(reader: Reader, account: number) {
       .where(and(eq(webhooks.account, account), eq(webhooks.isNoticeDue, true)))
       .limit(DISABLED_WEBHOOKS),
   ]);
-  const activeWebhooks = active.map((webhook) => ({ ...webhook, events: fannedOutEvents(webhook) }));
   return feed ? { ...feed, activeWebhooks, entries, outcomes, waitingEvents, disabledWebhooks } : null;
-}
-
-/**
- * The events of which a webhook or channel gets deliveries: those that it names. A channel for Slack that asks for decisions
- * also gets the ends of requests, because these change the messages that asked.
- */
-function fannedOutEvents({ kind, events }: { kind: ReceiverKind; events: DeliveryEvent[] }): DeliveryEvent[] {
-  const asks = events.includes('permission.requested') || events.includes('permission.escalated');
-  return kind === 'slack' && asks ? [...new Set([...events, ...ENDS])] : events;
 }

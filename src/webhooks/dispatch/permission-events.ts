@@ -44,7 +44,7 @@ export async function findPermissionEvents(
   const { activeWebhooks, accountId } = pending;
   const emailChannels = activeWebhooks.filter(({ kind }) => kind === 'email').length;
   const limit = emailChannels > 0 ? Math.ceil(MAX_EVENTS_WITH_EMAIL / emailChannels) : MAX_EVENTS;
-  const wanted = new Set<string>(activeWebhooks.flatMap(({ events }) => events));
+  const wanted = new Set<string>(activeWebhooks.flatMap(wantedEvents));
   const waiting = pending.waitingEvents.slice(0, limit);
   const entries = takeEntries(pending, wanted, limit);
   const candidates = [
@@ -65,6 +65,14 @@ export async function findPermissionEvents(
     return [{ ...candidate, permission, payload: writePayload(candidate.event, candidate.at, permission.shown) }];
   });
   return { events, entries, waiting };
+}
+
+/**
+ * The events that a webhook or channel wants: those that it names. A channel for Slack also wants the ends of requests, because
+ * these change the messages that asked.
+ */
+function wantedEvents({ kind, events }: PendingEvents['activeWebhooks'][number]): readonly string[] {
+  return kind === 'slack' ? [...events, 'permission.decided', 'permission.expired'] : events;
 }
 
 /** Takes entries until they have the maximum number of deliveries or of events of permissions. */

@@ -35,11 +35,21 @@ export interface DeliveryUpdate {
   receipt: string | null;
 }
 
-/** Decides the new state of a delivery: succeeded, pending until the next retry, or failed. */
+/** Draws by how much the next wait of a message is longer or shorter. All deliveries of the message wait as long. */
+export function drawJitter(runtime: Pick<Runtime, 'random'>): number {
+  const [high = 0, low = 0] = runtime.random(2);
+  return 1 - JITTER + (2 * JITTER * (high * 256 + low)) / 65_535;
+}
+
+/**
+ * Decides the new state of a delivery: succeeded, pending until the next retry, or failed.
+ * @param jitter as {@link drawJitter} drew it
+ */
 export function updateDelivery(
-  runtime: Runtime,
+  runtime: Pick<Runtime, 'now'>,
   delivery: DueDelivery,
   { outcome, reason }: Pick<CompletedAttempt, 'outcome' | 'reason'>,
+  jitter: number,
 ): DeliveryUpdate {
   const { id, failures } = delivery;
   const now = runtime.now();
@@ -52,19 +62,17 @@ export function updateDelivery(
   const common = { id, attempts, statusCode, error, duration, receipt };
   if (error === null) return { ...common, status: 'succeeded', dueAt: null, failures, completedAt: now };
   const failed = { ...common, failures: [...(failures ?? []), { at, statusCode, error, duration }] };
-  const delay = retryDelay(runtime, attempts, outcome);
+  const delay = retryDelay(attempts, outcome, jitter);
   return delay === null
     ? { ...failed, status: 'failed', dueAt: null, completedAt: now }
     : { ...failed, status: 'pending', dueAt: now + delay, completedAt: null };
 }
 
 /** How long to wait after a failed attempt, in milliseconds; null if it was the last one. */
-function retryDelay(runtime: Runtime, attempts: number, { statusCode, retryAfter }: Outcome): number | null {
+function retryDelay(attempts: number, { statusCode, retryAfter }: Outcome, jitter: number): number | null {
   const step = RETRY_DELAYS[attempts - 1];
   if (statusCode === GONE || step === undefined) return null;
-  const [high = 0, low = 0] = runtime.random(2);
-  const chance = (high * 256 + low) / 65_535;
-  const delay = Math.round(step * (1 - JITTER + 2 * JITTER * chance));
+  const delay = Math.round(step * jitter);
   // A receiver may ask for a longer wait, but not for one beyond the next step.
   return Math.max(delay, Math.min(retryAfter ?? 0, RETRY_DELAYS[attempts] ?? step));
 }

@@ -4,7 +4,7 @@ import type { WebhookRow } from '../webhook';
 import type { DueDelivery } from './claim';
 import { OVERTIME } from './limits';
 import type { Target } from './prepare';
-import { type DeliveryUpdate, findDisabledReason, updateDelivery } from './retry-schedule';
+import { type DeliveryUpdate, drawJitter, findDisabledReason, updateDelivery } from './retry-schedule';
 import { sendAttempt } from './send';
 
 /** A Worker may have at most six open connections. */
@@ -24,21 +24,22 @@ export interface CompletedBatch extends WebhookHealth {
 }
 
 /**
- * Sends deliveries to one webhook or channel, six messages at a time.
+ * Sends messages to one webhook or channel, six at a time.
  *
- * It starts no further delivery once the webhook is to be disabled or the time is over. It sends nothing more to a
+ * It starts no further message once the webhook is to be disabled or the time is over. It sends nothing more to a
  * webhook that is not marked slow after an attempt that failed or was slow: the consumer of the slow queue sends the
- * rest. The result has an update for each delivery that was started, and for no other.
- * @param deadline the planned end, in milliseconds since the epoch; deliveries may start until {@link OVERTIME} later
+ * rest. The result has an update for each delivery of a message that was started, and for no other.
+ * @param messages the deliveries of each message
+ * @param deadline the planned end, in milliseconds since the epoch; messages may start until {@link OVERTIME} later
  */
 export async function sendBatch(
   runtime: Runtime,
   target: Target,
   { isSlow, failingSince }: WebhookHealth,
-  deliveries: readonly DueDelivery[],
+  messages: readonly DueDelivery[][],
   deadline: number,
 ): Promise<CompletedBatch> {
-  const waiting = target.divide(deliveries).values();
+  const waiting = messages.values();
   const batch: CompletedBatch = { updates: [], isSlow, failingSince, disabledReason: null };
   let hasTrouble = target.delay > SLOW;
   let isJudged = hasTrouble;
@@ -50,7 +51,8 @@ export async function sendBatch(
       const { value: message, done } = waiting.next();
       if (done) return;
       const attempt = await sendAttempt(runtime, await target.prepare(message));
-      for (const delivery of message) batch.updates.push(updateDelivery(runtime, delivery, attempt));
+      const jitter = drawJitter(runtime);
+      for (const delivery of message) batch.updates.push(updateDelivery(runtime, delivery, attempt, jitter));
       const { outcome } = attempt;
       if (!outcome) continue;
       isJudged = true;

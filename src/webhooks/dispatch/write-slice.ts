@@ -1,9 +1,8 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm';
-import { codeOf, numberList } from '../../db/columns';
+import { numberList } from '../../db/columns';
 import {
   auditEntries,
   DELIVERY_EVENTS,
-  DELIVERY_STATUSES,
   type DeliveryEvent,
   deliveries,
   FILE_KINDS,
@@ -20,7 +19,7 @@ import type { InternalWriter } from '../../ledger/ledger';
 import { toHex } from '../../lib/bytes';
 import { type Id, idBytes, makeId } from '../../lib/typeid';
 import { hasPendingEvent } from '../../outbox/feed';
-import { markDue } from '../deliveries/pending';
+import { markDue, newDeliveryColumns } from '../deliveries/pending';
 import type { EventOfPermission, FanOutContext, PlannedNotifications, Recipient } from './fan-out-context';
 import type { PendingEvents } from './pending-events';
 
@@ -154,17 +153,27 @@ function divide<T>(rows: readonly T[]): T[][] {
 }
 
 /**
- * Selects drafts as rows of the table of deliveries, in the order of its columns. Leaves out the drafts of events that
+ * Selects drafts as rows of the table of deliveries. Leaves out the drafts of events that
  * another worker has handled, drafts of events before the start of their webhook, and those whose webhook was disabled or
  * whose agent was deleted meanwhile.
  */
 function selectDrafts(account: number, position: number, now: number, rows: ReturnType<typeof draftRows>): SQL {
   const hasAgent = sql`exists (select 1 from agents where number = value ->> 'agent')`;
+  const columns = {
+    webhook: sql`webhooks.number`,
+    id: sql`unhex(value ->> 'id')`,
+    disableCount: sql`webhooks.generation`,
+    event: sql`value ->> 'event'`,
+    pos: sql`value ->> 'pos'`,
+    agent: sql`value ->> 'agent'`,
+    payload: sql`value ->> 'payload'`,
+    permission: sql`unhex(value ->> 'permission')`,
+    reminder: sql`nullif(value ->> 'reminder', 0)`,
+    member: sql`unhex(value ->> 'member')`,
+    slackChannel: sql`value ->> 'slackChannel'`,
+  };
   return sql`
-    select webhooks.number, unhex(value ->> 'id'), null, webhooks.generation, value ->> 'event', value ->> 'pos',
-      value ->> 'agent', value ->> 'payload', ${codeOf(DELIVERY_STATUSES, 'pending')}, 0, ${now}, null, null, null, null,
-      ${now}, null, unhex(value ->> 'permission'), nullif(value ->> 'reminder', 0), unhex(value ->> 'member'),
-      value ->> 'slackChannel', null
+    select ${newDeliveryColumns(columns, now)}
     from json_each(${JSON.stringify(rows)})
     cross join webhooks
     where webhooks.number = value ->> 'webhook' and webhooks.account = ${account} and webhooks.is_active = 1

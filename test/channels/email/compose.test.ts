@@ -79,12 +79,12 @@ it('a reminder says so, and when the request has no title, reason or limits, the
   expect(text).not.toMatch(/Agent says|Why|undefined|null|\n\n\n/);
 });
 
-it('an escalated request shows the limits that the votes have left, and how many approvals it has', () => {
+it('an escalated request shows the limits that the votes have left, and how many approvals it needs', () => {
   const escalated = message({ review: REVIEW }, { event: 'permission.escalated' });
   const { subject, text } = composePermissionMail(escalated, TO, NOW);
   expect(subject).toMatch(/^Escalated, decision needed: /);
   expect(text).toMatch(/^A request was escalated to you\n/);
-  expect(text).toContain('Review: 1 of 2 approvals');
+  expect(text).toContain('Review: needs 2 approvals');
   expect(text).toContain('  max_recipients: 10 (requested: 50)\n  domains: blue, green\n');
 });
 

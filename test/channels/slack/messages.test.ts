@@ -167,12 +167,12 @@ describe('the message about a request', () => {
     await world.deliver();
     expect(slack.messages.map(textsOf)).toEqual([expect.stringContaining('Permission approved')]);
     expect((await notifications(account, decided.id)).map(({ event, status }) => [event, status])).toEqual([
-      ['permission.requested', 'failed'],
       ['permission.decided', 'succeeded'],
+      ['permission.requested', 'failed'],
     ]);
     expect((await notifications(account, withdrawn.id)).map(({ last_error }) => last_error)).toEqual([
-      'The request ended before the message was sent.',
       'No message about the request was posted, so there is none to update.',
+      'The request ended before the message was sent.',
     ]);
   });
 });
