@@ -230,6 +230,29 @@ describe('reminders', () => {
     ).all();
     expect(results).toEqual([]);
   });
+
+  it('reach those whom an escalation added, also if nobody was notified of the request', async () => {
+    const scene = await makeScene();
+    const { world, account, agent } = scene;
+    const owner = await person(account, 'approver', 'ada');
+    await person(account, 'admin', 'admin');
+    await account.must(200, 'PUT', `/v1/agents/${agent.id}`, { owner_id: owner.id });
+    await makeReviewPolicy(account, {
+      members: [owner.id],
+      escalation: { after: 600, roles: ['admin'] },
+    });
+    world.advance(1);
+    await agent.request({ expires_in: 3_600 });
+    await world.deliver();
+    expect(scene.resend.mails).toEqual([]);
+    for (const minutes of [11, 19, 24]) {
+      world.advance(minutes * MINUTE);
+      await world.sweep();
+      await world.deliver();
+    }
+    expect(subjects(scene, 'admin')).toHaveLength(3);
+    expect(subjects(scene, 'ada')).toEqual([]);
+  });
 });
 
 describe('more than five messages a minute to one person', () => {
@@ -255,6 +278,54 @@ describe('more than five messages a minute to one person', () => {
     const { data } = (await account.must(200, 'GET', `/v1/channels/${scene.channel.id}/deliveries`)).body;
     expect(data).toHaveLength(12);
     expect(data.every(({ status }: Json) => status === 'succeeded')).toBe(true);
+  });
+
+  it('are counted over all channels, and two that waited are a digest', async () => {
+    const scene = await makeScene({ filter: { actions: ['a.*'] } });
+    const { world, account, agent, resend } = scene;
+    const other = { kind: 'email', name: 'Other', filter: { actions: ['b.*'] } };
+    await account.must(201, 'POST', '/v1/channels', other);
+    await person(account, 'approver', 'ada');
+    world.now = Math.ceil(world.now / MINUTE) * MINUTE + 1_000;
+    for (const action of ['a.1', 'b.1', 'a.2', 'b.2', 'a.3', 'b.3', 'b.4', 'a.4']) {
+      await agent.request({ action });
+      await world.deliver();
+    }
+    expect(resend.mails).toHaveLength(5);
+    world.advance(59_000);
+    await world.sweep();
+    await world.deliver();
+    // Each channel sends its own.
+    expect(subjects(scene, 'ada').slice(5).sort()).toEqual([
+      '2 requests wait for a decision',
+      expect.stringContaining('“a.4”'),
+    ]);
+  });
+
+  it('are sent once as one digest if the answer of the mail service is lost', async () => {
+    const scene = await makeScene();
+    const { world, account, agent, resend } = scene;
+    await person(account, 'approver', 'ada');
+    await person(account, 'approver', 'ben');
+    world.now = Math.ceil(world.now / MINUTE) * MINUTE + 1_000;
+    for (let i = 0; i < 14; i++) {
+      await agent.request();
+      await world.deliver();
+    }
+    expect(resend.mails).toHaveLength(10);
+    resend.failures.push(null, null);
+    world.advance(59_000);
+    // The second sweep sends what was retried.
+    for (let i = 0; i < 2; i++) {
+      await world.sweep();
+      await world.deliver();
+      world.advance(10_000);
+    }
+    for (const name of ['ada', 'ben']) {
+      expect(subjects(scene, name).slice(5)).toEqual(['9 requests wait for a decision']);
+    }
+    const { data } = (await account.must(200, 'GET', `/v1/channels/${scene.channel.id}/deliveries?limit=100`)).body;
+    expect(data.map(({ attempts }: Json) => attempts).filter((attempts: number) => attempts === 2)).toHaveLength(18);
   });
 });
 
@@ -294,6 +365,57 @@ describe('what a member chose', () => {
     await world.sweep();
     await world.deliver();
     expect(subjects(scene, 'ada')).toHaveLength(1);
+  });
+
+  it('lets messages that waited a minute also wait for the quiet hours that began meanwhile', async () => {
+    const scene = await makeScene({ events: ['permission.requested'] });
+    const { world, account, agent } = scene;
+    const ada = await person(account, 'approver', 'ada');
+    await choose(scene, ada, { quiet_hours: { start: '13:00', end: '14:00', time_zone: 'UTC' } });
+    world.now = Date.UTC(2026, 0, 31, 12, 59, 30);
+    for (let i = 0; i < 6; i++) await agent.request({ expires_in: 6 * 3_600 });
+    await world.deliver();
+    expect(subjects(scene, 'ada')).toHaveLength(5);
+    for (const [minute, count] of [
+      [13 * 60, 5],
+      [14 * 60, 6],
+    ] as const) {
+      world.now = Date.UTC(2026, 0, 31, 0, minute);
+      await world.sweep();
+      await world.deliver();
+      expect(subjects(scene, 'ada')).toHaveLength(count);
+    }
+  });
+
+  it('notifies a delegate of no decision of their own', async () => {
+    const scene = await makeScene({ events: ['permission.decided'] });
+    const { world, account, agent } = scene;
+    const [ada, ben] = [await person(account, 'approver', 'ada'), await person(account, 'approver', 'ben')];
+    await choose(scene, ada, { delegate: { member_id: ben.id, from: null, until: null } });
+    const { id } = await agent.request();
+    await world.must(200, 'POST', `/v1/permissions/${id}/deny`, { token: ben.token, body: {} });
+    await world.deliver();
+    expect([subjects(scene, 'ada'), subjects(scene, 'ben')]).toEqual([[], []]);
+    const { id: other } = await agent.request();
+    await world.must(200, 'POST', `/v1/permissions/${other}/deny`, { token: ada.token, body: {} });
+    await world.deliver();
+    expect([subjects(scene, 'ada').length, subjects(scene, 'ben').length]).toEqual([0, 1]);
+  });
+
+  it('does not send what waited when the channel was switched off', async () => {
+    const scene = await makeScene({ events: ['permission.requested'] });
+    const { world, account, agent, channel } = scene;
+    const ada = await person(account, 'approver', 'ada');
+    await choose(scene, ada, { quiet_hours: { start: '11:00', end: '14:00', time_zone: 'UTC' } });
+    await agent.request({ expires_in: 6 * 3_600 });
+    await world.deliver();
+    for (const is_active of [false, true]) {
+      await account.must(200, 'PUT', `/v1/channels/${channel.id}`, { is_active });
+    }
+    world.now = Date.UTC(2026, 0, 31, 14, 0);
+    await world.sweep();
+    await world.deliver();
+    expect(subjects(scene, 'ada')).toEqual([]);
   });
 
   it('sends messages to a delegate while the member is away', async () => {

@@ -140,7 +140,10 @@ async function draftFromPermissions(
     const payload = writePayload(event, row.updatedAt, presentWebhook(row));
     drafts.push({ webhook: channel, event, about: 'webhook', disabled: webhook, payload, ...recipient });
   }
-  const delivered = new Set(drafts.flatMap((draft) => (draft.about === 'permission' ? [draft.source] : [])));
-  for (const { about } of held) delivered.add(about);
-  return { deliveries: drafts, events: [...delivered], held, reminders };
+  const kept = new Set([
+    ...drafts.flatMap((draft) => (draft.about === 'permission' ? [draft.source] : [])),
+    ...held.map(({ about }) => about),
+    ...events.filter(({ event, permission }) => event === 'permission.requested' && reminders.has(permission.row.id)),
+  ]);
+  return { deliveries: drafts, events: [...kept], held, reminders };
 }

@@ -39,7 +39,7 @@ export type DeliveryDraft = { webhook: number; event: DeliveryEvent } & (
 /** What a slice writes. */
 export interface SliceDraft {
   deliveries: readonly DeliveryDraft[];
-  /** The events of permissions that get deliveries or held messages. */
+  /** The events of permissions that have deliveries, held messages or reminders. */
   events: readonly EventOfPermission[];
   held: PlannedNotifications['held'];
   reminders: PlannedNotifications['reminders'];

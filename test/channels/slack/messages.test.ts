@@ -111,6 +111,28 @@ describe('the message about a request', () => {
     expect(textsOf(message)).toContain('Request expired');
   });
 
+  it.each<[string, (scene: Awaited<ReturnType<typeof makeSlackScene>>) => Json]>([
+    [
+      'names another Slack channel',
+      ({ slack }) => {
+        slack.channels.add('C0OTHER00');
+        return { config: { channels: [{ id: 'C0OTHER00' }] } };
+      },
+    ],
+    ['is for other actions', () => ({ filter: { actions: ['no.such'] } })],
+    ['names no event of requests', () => ({ events: ['webhook.disabled'] })],
+  ])('is updated although the channel now %s', async (_, change) => {
+    const scene = await makeSlackScene();
+    const { world, slack, account, path } = scene;
+    const { permission, message } = await requestInSlack(scene);
+    await account.must(200, 'PUT', path, change(scene));
+    await account.must(200, 'POST', `/v1/permissions/${permission.id}/deny`, {});
+    await world.deliver();
+    expect(textsOf(message)).toContain('Permission denied');
+    expect(buttonsOf(message)).toEqual(['open_in_countersign']);
+    expect(slack.messages.filter(({ channel }) => channel === 'C0APPROVALS')).toHaveLength(1);
+  });
+
   it('is left alone when people deleted it', async () => {
     const scene = await makeSlackScene();
     const { world, slack, account } = scene;
