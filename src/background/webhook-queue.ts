@@ -9,7 +9,7 @@ import { type Env, type Runtime, readConfig, type WebhookMessage } from '../env'
 import type { PresentFile } from '../files/presentation';
 import { SERVICE_AUTHORITY } from '../ledger/authority';
 import { Ledger } from '../ledger/ledger';
-import { loadEventPermissions } from '../permissions/event-permissions';
+import { loadPermissionSnapshots } from '../permissions/snapshots';
 import { type ClaimedWebhook, claimWebhook } from '../webhooks/dispatch/claim';
 import { deliver } from '../webhooks/dispatch/deliver';
 import { fanOut } from '../webhooks/dispatch/fan-out';
@@ -60,7 +60,7 @@ async function handleMessage(
     runtime: { ...runtime, fetch },
     config: settings.config,
     presenters: PRESENTERS,
-    loadPermissions: loadEventPermissions,
+    loadPermissions: loadPermissionSnapshots,
     planNotifications,
     openChannel: (claimed: ClaimedWebhook) => openChannel(settings.config, claimed),
   };

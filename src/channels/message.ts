@@ -1,19 +1,10 @@
+import type { PermissionEventType } from '../db/schema';
 import type { Permission } from '../permissions/permission';
 import type { DueDelivery } from '../webhooks/dispatch/claim';
 
-/** The events of permissions of which people are notified. */
-export const PERMISSION_EVENTS = [
-  'permission.requested',
-  'permission.escalated',
-  'permission.decided',
-  'permission.expired',
-] as const;
-
-export type PermissionEvent = (typeof PERMISSION_EVENTS)[number];
-
 /** What a message to people says about a permission. */
 export interface PermissionMessage {
-  event: PermissionEvent;
+  event: PermissionEventType;
   /** Whether the recipient was notified before, and has not voted since. */
   isReminder: boolean;
   /** The permission when the message was made, without input and preview. */
@@ -39,7 +30,7 @@ export function readMessage(
 ): PermissionMessage {
   const { data } = JSON.parse(eventPayload ?? '') as { data: Permission };
   return {
-    event: event as PermissionEvent,
+    event: event as PermissionEventType,
     isReminder: reminder !== null,
     permission: data,
     agentName: names?.agent ?? data.agent_id,

@@ -8,10 +8,10 @@ import { MINUTE } from '../lib/time';
 import { type Id, idBytes, smallestIdAt, withPrefix } from '../lib/typeid';
 import { type Concerned, selectConcerned } from '../permissions/reviews/reviewers';
 import type {
-  EventOfPermission,
   FanOutContext,
   NotifiableEvents,
-  PermissionOfEvent,
+  PermissionEvent,
+  PermissionSnapshot,
   PlannedNotifications,
   TargetWebhook,
 } from '../webhooks/dispatch/fan-out-context';
@@ -45,49 +45,75 @@ interface Situation {
 export async function planNotifications(
   context: FanOutContext,
   account: number,
-  { channels, events, disabledWebhooks }: NotifiableEvents,
+  notifiable: NotifiableEvents,
 ): Promise<PlannedNotifications> {
   const now = context.runtime.now();
-  const { people, concerned, posts } = await loadSituation(context, account, { channels, events, disabledWebhooks });
-  const messages: PlannedNotifications['messages'][number][] = [];
-  const held: PlannedNotifications['held'][number][] = [];
-  const disabledNotices: PlannedNotifications['disabledNotices'][number][] = [];
-  const reminders = new Map<Id<'perm'>, number>();
-  for (const channel of channels) {
-    const { number } = channel;
-    for (const about of events) {
-      const { event, permission, reminder } = about;
-      if (channel.kind === 'slack') {
-        for (const slackChannel of slackChannelsOfEvent(channel, about, posts)) {
-          messages.push({ channel: number, about, member: null, slackChannel });
-        }
-        continue;
-      }
-      if (!isWanted(channel, about)) continue;
-      if (event === 'permission.requested' && reminder === 0) {
-        reminders.set(permission.row.id, reminderTime(permission.row, 1));
-      }
-      const notified = concerned.filter((person) => concerns(person, about));
-      for (const member of recipients(people, channel, event, notified, now)) {
-        // A delegate may have decided.
-        if (event === 'permission.decided' && permission.row.decidedBy === member) continue;
-        const dueAt = dueTime(people, member, now);
-        if (dueAt === null) messages.push({ channel: number, about, member, slackChannel: null });
-        else held.push({ channel: number, about, member, dueAt });
-      }
-    }
-    if (!channel.events.includes('webhook.disabled')) continue;
-    for (const webhook of disabledWebhooks) {
-      const administrators = people.administrators.map((member) => ({ member }));
-      const notified =
-        channel.kind === 'email' ? recipients(people, channel, 'webhook.disabled', administrators, now) : [];
-      for (const member of notified) disabledNotices.push({ channel: number, webhook, member, slackChannel: null });
-      for (const slackChannel of channel.kind === 'slack' ? slackChannelsFor(channel, null) : []) {
-        disabledNotices.push({ channel: number, webhook, member: null, slackChannel });
-      }
+  const situation = await loadSituation(context, account, notifiable);
+  const plan: Plan = { messages: [], held: [], disabledNotices: [], reminders: new Map() };
+  for (const channel of notifiable.channels) {
+    if (channel.kind === 'slack') planSlack(plan, channel, notifiable, situation);
+    else planEmail(plan, channel, notifiable, situation, now);
+  }
+  return plan;
+}
+
+/** The plan while it is made. */
+interface Plan {
+  messages: PlannedNotifications['messages'][number][];
+  held: PlannedNotifications['held'][number][];
+  disabledNotices: PlannedNotifications['disabledNotices'][number][];
+  reminders: Map<Id<'perm'>, number>;
+}
+
+function planSlack(
+  plan: Plan,
+  channel: TargetWebhook,
+  { events, disabledWebhooks }: NotifiableEvents,
+  { posts }: Situation,
+): void {
+  const { number } = channel;
+  for (const source of events) {
+    for (const slackChannel of slackChannelsOfEvent(channel, source, posts)) {
+      plan.messages.push({ channel: number, source, member: null, slackChannel });
     }
   }
-  return { messages, held, disabledNotices, reminders };
+  if (!channel.events.includes('webhook.disabled')) return;
+  for (const webhook of disabledWebhooks) {
+    for (const slackChannel of slackChannelsFor(channel, null)) {
+      plan.disabledNotices.push({ channel: number, webhook, member: null, slackChannel });
+    }
+  }
+}
+
+function planEmail(
+  plan: Plan,
+  channel: TargetWebhook,
+  { events, disabledWebhooks }: NotifiableEvents,
+  { people, concerned }: Situation,
+  now: number,
+): void {
+  const { number } = channel;
+  for (const source of events.filter((each) => isWanted(channel, each))) {
+    const { event, permission, reminder } = source;
+    if (event === 'permission.requested' && reminder === 0) {
+      plan.reminders.set(permission.row.id, reminderTime(permission.row, 1));
+    }
+    const notified = concerned.filter((person) => concerns(person, source));
+    for (const member of recipients(people, channel, event, notified, now)) {
+      // A delegate may have decided.
+      if (event === 'permission.decided' && permission.row.decidedBy === member) continue;
+      const dueAt = dueTime(people, member, now);
+      if (dueAt === null) plan.messages.push({ channel: number, source, member, slackChannel: null });
+      else plan.held.push({ channel: number, source, member, dueAt });
+    }
+  }
+  if (!channel.events.includes('webhook.disabled')) return;
+  const administrators = people.administrators.map((member) => ({ member }));
+  for (const webhook of disabledWebhooks) {
+    for (const member of recipients(people, channel, 'webhook.disabled', administrators, now)) {
+      plan.disabledNotices.push({ channel: number, webhook, member, slackChannel: null });
+    }
+  }
 }
 
 /** When a reminder of a request is due: at half and at nine tenths of its life. */
@@ -99,14 +125,14 @@ export function reminderTime(
 }
 
 /** Whether a channel notifies people of an event of a permission. */
-function isWanted({ events, actions, agentIds }: TargetWebhook, { event, permission }: EventOfPermission): boolean {
+function isWanted({ events, actions, agentIds }: TargetWebhook, { event, permission }: PermissionEvent): boolean {
   return events.includes(event) && isInFilter(actions, agentIds, permission);
 }
 
 /** Whether a person is notified of an event of a permission. */
 function concerns(
   { permission, isReviewer, isEscalated, isAgentOwner, hasVoted, member }: Concerned,
-  { event, at, permission: { row } }: EventOfPermission,
+  { event, at, permission: { row } }: PermissionEvent,
 ): boolean {
   if (permission !== row.id) return false;
   switch (event) {
@@ -164,16 +190,16 @@ function dueTime({ settings, counts }: People, member: Id<'member'>, now: number
  */
 function slackChannelsOfEvent(
   channel: TargetWebhook,
-  about: EventOfPermission,
+  source: PermissionEvent,
   posts: Situation['posts'],
 ): ReadonlySet<string> {
-  const { event, permission, reminder } = about;
+  const { event, permission, reminder } = source;
   const isEnd = event === 'permission.decided' || event === 'permission.expired';
   const posted = isEnd
     ? posts.filter((post) => post.channel === channel.number && post.permission === permission.row.id)
     : [];
   // Nobody was asked about a request that a policy decided at once.
-  const isNew = isWanted(channel, about) && reminder === 0 && permission.row.policyId === null;
+  const isNew = isWanted(channel, source) && reminder === 0 && permission.row.policyId === null;
   return new Set([
     ...posted.map(({ slackChannel }) => slackChannel),
     ...(isNew ? slackChannelsFor(channel, permission) : []),
@@ -184,7 +210,7 @@ function slackChannelsOfEvent(
  * The ids of the Slack channels to which a channel posts an event.
  * @param permission the permission of the event; null for another event, which is posted where there is no filter
  */
-function slackChannelsFor(channel: TargetWebhook, permission: PermissionOfEvent | null): string[] {
+function slackChannelsFor(channel: TargetWebhook, permission: PermissionSnapshot | null): string[] {
   return slackChannelsOf(channel)
     .filter(({ filter }) => !filter || (permission && isInFilter(filter.actions, filter.agent_ids, permission)))
     .map(({ id }) => id);
@@ -194,7 +220,7 @@ function slackChannelsFor(channel: TargetWebhook, permission: PermissionOfEvent 
 function isInFilter(
   actions: readonly string[] | null | undefined,
   agentIds: readonly string[] | null | undefined,
-  { row }: PermissionOfEvent,
+  { row }: PermissionSnapshot,
 ): boolean {
   return (
     (agentIds?.includes(row.agentId) ?? true) &&
@@ -215,7 +241,8 @@ async function loadSituation(
   const numbersOf = (kind: ReceiverKind) => channels.filter((each) => each.kind === kind).map(({ number }) => number);
   const emails = numbersOf('email');
   const nobody = { settings: new Map(), roles: new Map(), administrators: [], counts: new Map() };
-  if (events.length + disabledWebhooks.length === 0) return { people: nobody, concerned: [], posts: [] };
+  if (channels.length === 0 || events.length + disabledWebhooks.length === 0)
+    return { people: nobody, concerned: [], posts: [] };
   const ids = [...new Set(events.map(({ permission }) => permission.row.id))];
   const minuteStart = idBytes(smallestIdAt('dlv', now - (now % MINUTE)));
   const [concerned, active, settings, counts, posts] = await reader.load([

@@ -973,7 +973,7 @@ export interface components {
       channels?: string[] | null;
       /** @description The events of which you are notified; null for all. An empty list means none. */
       events?: components['schemas']['ChannelEvent'][] | null;
-      /** @description The hours of every day in which you get no messages; null for none. Messages wait until these hours end. Of a time that the clocks show twice, the first counts as the start and the last as the end; a time that they skip is the moment of the skip. */
+      /** @description The hours of every day in which you get no messages; null for none. Messages wait until these hours end, but for those about a disabled webhook. If the clocks show the start twice, the first one counts; if they show the end twice, the last one. A time that the clocks skip becomes the moment of the skip. */
       quiet_hours?: {
         /** @example 07:00 */
         start: string;
@@ -996,7 +996,7 @@ export interface components {
          */
         member_id: string;
         /**
-         * @description From when on; null for at once.
+         * @description When the delegation starts; null for at once.
          * @default null
          */
         from?: string | null;
@@ -3059,7 +3059,7 @@ export interface components {
       member_name: string | null;
     };
     /**
-     * @description What you chose about messages to you.
+     * @description Your notification settings.
      * @example {
      *       "channels": null,
      *       "events": [
@@ -3084,7 +3084,7 @@ export interface components {
       channels: string[] | null;
       /** @description The events of which you are notified; null for all. An empty list means none. */
       events: components['schemas']['ChannelEvent'][] | null;
-      /** @description The hours of every day in which you get no messages; null for none. Messages wait until these hours end. Of a time that the clocks show twice, the first counts as the start and the last as the end; a time that they skip is the moment of the skip. */
+      /** @description The hours of every day in which you get no messages; null for none. Messages wait until these hours end, but for those about a disabled webhook. If the clocks show the start twice, the first one counts; if they show the end twice, the last one. A time that the clocks skip becomes the moment of the skip. */
       quiet_hours: {
         start: string;
         end: string;
@@ -3094,7 +3094,7 @@ export interface components {
       delegate: {
         /** @example member_01m7x1m1tre75vaz5yvpbmvt6m */
         member_id: string;
-        /** @description From when on; null for at once. */
+        /** @description When the delegation starts; null for at once. */
         from: string | null;
         /** @description The end; null for no end. */
         until: string | null;

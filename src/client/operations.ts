@@ -1033,7 +1033,7 @@ export abstract class Operations {
   /**
    * Get your notification settings.
    *
-   * What you chose about messages to you. A token of the account has no settings.
+   * A token of the account has none.
    *
    * `GET /v1/me/notifications`, by a user token with `account:read`.
    */

@@ -679,6 +679,14 @@ export const PERMISSION_EVENTS = [
   'permission.decided',
   'permission.expired',
 ] as const;
+/** The events that ask people to decide. */
+const ASKING_EVENTS: readonly string[] = ['permission.requested', 'permission.escalated'];
+
+/** Whether an event asks people to decide. */
+export function isAsking(event: DeliveryEvent): boolean {
+  return ASKING_EVENTS.includes(event);
+}
+
 /** What a delivery can be about. The database stores places in this list: append, never reorder. */
 export const DELIVERY_EVENTS = [
   'audit.created',
@@ -694,11 +702,10 @@ export const DELIVERY_STATUSES = ['pending', 'succeeded', 'failed'] as const;
 /** What events are sent to: a URL of the account, or people, by a channel. */
 export const RECEIVER_KINDS = ['webhook', 'email', 'slack'] as const;
 
-export type PermissionEvent = (typeof PERMISSION_EVENTS)[number];
+export type PermissionEventType = (typeof PERMISSION_EVENTS)[number];
 export type DeliveryEvent = (typeof DELIVERY_EVENTS)[number];
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 export type ReceiverKind = (typeof RECEIVER_KINDS)[number];
-export type ChannelKind = Exclude<ReceiverKind, 'webhook'>;
 
 /**
  * Webhooks, which are URLs to which events are sent, and channels, which notify people. Numbers are never reused:
@@ -806,7 +813,7 @@ export const permissionEvents = sqliteTable(
   {
     account: integer().notNull(),
     permission: idColumn('perm')().notNull(),
-    event: codeColumn(DELIVERY_EVENTS)().notNull().$type<PermissionEvent>(),
+    event: codeColumn(DELIVERY_EVENTS)().notNull().$type<PermissionEventType>(),
     /** The message that webhooks get; null until deliveries are created. */
     payload: text(),
     /** The names in messages to people. Null until deliveries are created. */
@@ -896,7 +903,7 @@ export const heldMessages = sqliteTable(
     webhook: integer().notNull(),
     member: idColumn('member')().notNull(),
     permission: idColumn('perm')().notNull(),
-    event: codeColumn(DELIVERY_EVENTS)().notNull().$type<PermissionEvent>(),
+    event: codeColumn(DELIVERY_EVENTS)().notNull().$type<PermissionEventType>(),
     /** As in the delivery; 0 if it is no reminder. */
     reminder: integer().notNull(),
     /** When it becomes a delivery. */

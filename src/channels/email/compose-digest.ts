@@ -52,7 +52,7 @@ export function composeDigest(
       heading: summary,
       blocks,
       link: { label: 'Open the inbox', url: inboxUrl },
-      note: 'When much happens within a minute, one mail has all of it. The links ask you to sign in; without that they show nothing.',
+      note: 'This mail combines messages that were due at the same time. The links ask you to sign in; without that they show nothing.',
     },
     to,
   );

@@ -1,7 +1,7 @@
 import { equalJson, type JsonObject } from '../../lib/json';
 import { limitTexts } from '../../permissions/limit-texts';
 import { isWithdrawn, type Permission } from '../../permissions/permission';
-import type { PermissionMessage } from '../message';
+import type { DisabledWebhook, PermissionMessage } from '../message';
 import type { Block, Fact } from './document';
 import type { Mail, Recipient } from './mail';
 import { renderMail } from './render';
@@ -67,18 +67,18 @@ export function composeTestMail(to: Recipient, { channelName, url }: { channelNa
   );
 }
 
-/** What a mail says about a webhook that the service disabled. */
-interface DisabledWebhook {
-  webhook: { url: string; disabled_reason: string | null };
-  /** The address of the webhook's page in the console. */
-  url: string;
-}
-
-/** Composes the mail that says that the service disabled a webhook. */
-export function composeWebhookDisabledMail(to: Recipient, { webhook, url }: DisabledWebhook): Mail {
-  const { disabled_reason: reason } = webhook;
-  const rows: Fact[] = [{ label: 'URL', value: [writtenLine(webhook.url, MAX_TEXT)] }];
-  if (reason !== null) rows.push({ label: 'Why', value: [writtenLine(reason, MAX_TEXT)] });
+/**
+ * Composes the mail that says that the service disabled a webhook.
+ * @param url the address of the webhook's page in the console
+ */
+export function composeWebhookDisabledMail(
+  to: Recipient,
+  { webhook, url }: { webhook: DisabledWebhook; url: string },
+): Mail {
+  const rows: Fact[] = [
+    { label: 'URL', value: [writtenLine(webhook.url, MAX_TEXT)] },
+    { label: 'Why', value: [writtenLine(webhook.disabled_reason, MAX_TEXT)] },
+  ];
   return renderMail(
     {
       subject: `Webhook disabled: ${quoteForSubject(URL.parse(webhook.url)?.host ?? webhook.url, 60)}`,
@@ -108,8 +108,7 @@ export function endWord(permission: Permission): string | null {
 /** The heading of a mail, and the first words of its subject. */
 function wordsOf({ event, isReminder, permission }: PermissionMessage): { heading: string; label: string } {
   const end = endWord(permission);
-  const reminder = isReminder ? 'Reminder: ' : '';
-  if (end !== null) return { heading: `${reminder}${end}`, label: `${reminder}${end}` };
+  if (end !== null) return { heading: end, label: end };
   if (isReminder) {
     return { heading: 'Reminder: an agent waits for your decision', label: 'Reminder: decision needed' };
   }

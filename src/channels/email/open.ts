@@ -1,3 +1,4 @@
+import { isAsking } from '../../db/schema';
 import type { Config } from '../../env';
 import { toHex } from '../../lib/bytes';
 import { timeOfId, withPrefix } from '../../lib/typeid';
@@ -53,7 +54,7 @@ function dropReason(delivery: DueDelivery): string | null {
   if (member !== null && !recipient?.isActive) return 'The recipient is no longer an active member.';
   if (member !== null && !recipient?.email) return 'The recipient has no e-mail address.';
   if (eventPayload === null && payload === null) return NOT_KEPT;
-  if (event !== 'permission.requested' && event !== 'permission.escalated') return null;
+  if (!isAsking(event)) return null;
   if (!permissionState?.isPending) return 'The request ended before the message was sent.';
   return permissionState.hasVoted ? 'The recipient voted before the message was sent.' : null;
 }

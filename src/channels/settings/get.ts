@@ -6,7 +6,7 @@ import { answer, ok, operation } from '../../http/operation';
 import { NotificationSettings, presentSettings, requirePerson, selectSettings } from './settings';
 
 /**
- * Returns what the member who calls chose about messages.
+ * Returns the notification settings of the calling member.
  * @param rows the row of the member, or none
  * @throws Problem `person_required`
  */
@@ -24,7 +24,7 @@ export const getNotificationSettingsRoute = new Hono().get(
     id: 'getNotificationSettings',
     tag: 'Channels',
     summary: 'Get your notification settings',
-    description: 'What you chose about messages to you. A token of the account has no settings.',
+    description: 'A token of the account has none.',
     success: ok(NotificationSettings),
     problems: ['person_required'],
   }),

@@ -31,7 +31,7 @@ export function isTimeZone(name: string): boolean {
  * Where the clocks of the zone are changed, quiet hours last from the first moment at which a clock shows the start or a
  * later time, until the last moment at which a clock shows a time before the end:
  * - A start or end that the clocks skip is the moment of the skip.
- * - Of a start that the clocks show twice, the first one counts; of such an end, the last one.
+ * - If the clocks show the start twice, the first one counts; if they show the end twice, the last one.
  * - Quiet hours that thereby touch the next ones end with those.
  */
 export function endOfQuietHours(settings: { quiet_hours: QuietHours | null } | null, at: number): number | null {

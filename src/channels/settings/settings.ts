@@ -20,11 +20,11 @@ const MAX_TIME_ZONE_LENGTH = 64;
 const CHANNELS = 'The channels that may send you messages; null for all. With an empty list none may.';
 const EVENTS = 'The events of which you are notified; null for all. An empty list means none.';
 const QUIET_HOURS =
-  'The hours of every day in which you get no messages; null for none. Messages wait until these hours end. Of a time that ' +
-  'the clocks show twice, the first counts as the start and the last as the end; a time that they skip is the moment of ' +
-  'the skip.';
+  'The hours of every day in which you get no messages; null for none. Messages wait until these hours end, but for those ' +
+  'about a disabled webhook. If the clocks show the start twice, the first one counts; if they show the end twice, the ' +
+  'last one. A time that the clocks skip becomes the moment of the skip.';
 const DELEGATE = 'Another member who gets your messages instead of you; null for nobody.';
-const FROM = 'From when on; null for at once.';
+const FROM = 'When the delegation starts; null for at once.';
 const UNTIL = 'The end, which must be after `from`; null for no end.';
 
 const timeOfDay = z
@@ -110,7 +110,7 @@ export const NotificationSettings = lazy(() =>
     })
     .meta({
       id: 'NotificationSettings',
-      description: 'What you chose about messages to you.',
+      description: 'Your notification settings.',
       examples: [exampleSettings],
     }),
 );

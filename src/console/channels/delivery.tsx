@@ -6,6 +6,7 @@ import { channelDeliveryOfPath } from '../../channels/deliveries/delivery';
 import { getChannelDelivery } from '../../channels/deliveries/get';
 import { repeatMessage } from '../../channels/deliveries/redeliver';
 import type { Reader } from '../../db/database';
+import { isAsking } from '../../db/schema';
 import type { RequestContext } from '../../http/context';
 import { isJsonObject, type JsonObject } from '../../lib/json';
 import { requireLoaded } from '../../webhooks/webhook';
@@ -42,13 +43,12 @@ export async function showChannelDelivery(c: DeliveryContext, refusal?: Refusal)
       : { data: [] },
   ]);
   const request = payload && isJsonObject(payload.data) ? payload.data : {};
-  const asksToDecide = delivery.event === 'permission.requested' || delivery.event === 'permission.escalated';
   const isOver =
     entries.some(({ event_type }) => event_type !== 'request') ||
     (typeof request.expires_at === 'string' && Date.parse(request.expires_at) <= context.runtime.now());
   const path = `/console/channels/${channel.id}`;
   const repeat = () => {
-    if (asksToDecide && isOver) {
+    if (isAsking(delivery.event) && isOver) {
       return <p class="hint">The request no longer waits for a decision, so this message is not sent again.</p>;
     }
     if (!channel.is_active) return <p class="hint">To send it again, switch the channel on first.</p>;

@@ -239,7 +239,10 @@ function QuietHours({ start, end, timeZone }: NotificationFields) {
   return (
     <fieldset>
       <legend>Quiet hours</legend>
-      <p class="hint">In these hours you get nothing: the messages wait until they end. Leave both empty for none.</p>
+      <p class="hint">
+        You get no messages in these hours, but for those about a disabled webhook. They are sent when the hours end.
+        Leave both fields empty for no quiet hours.
+      </p>
       <div class="fields">
         <TextField label="From" name="quiet_start" path="quiet_hours.start" type="time" value={start} />
         <TextField label="Until" name="quiet_end" path="quiet_hours.end" type="time" value={end} />

@@ -1,5 +1,5 @@
 import type { Reader } from '../../db/database';
-import type { EventNames, FileKind, PermissionEvent } from '../../db/schema';
+import type { EventNames, FileKind, PermissionEventType } from '../../db/schema';
 import type { Config } from '../../env';
 import type { PresentFile } from '../../files/presentation';
 import type { Id } from '../../lib/typeid';
@@ -17,9 +17,13 @@ export interface FanOutContext extends DispatchContext {
     account: { number: number; id: Id<'user'> },
     ids: readonly Id<'perm'>[],
     now: number,
-  ) => Promise<ReadonlyMap<Id<'perm'>, PermissionOfEvent>>;
+  ) => Promise<ReadonlyMap<Id<'perm'>, PermissionSnapshot>>;
   /** Plans whom channels notify of events. */
-  planNotifications: (context: FanOutContext, account: number, news: NotifiableEvents) => Promise<PlannedNotifications>;
+  planNotifications: (
+    context: FanOutContext,
+    account: number,
+    notifiable: NotifiableEvents,
+  ) => Promise<PlannedNotifications>;
 }
 
 export type TargetWebhook = PendingEvents['activeWebhooks'][number];
@@ -27,7 +31,7 @@ export type TargetWebhook = PendingEvents['activeWebhooks'][number];
 /** Events of which the active channels of an account may notify people. */
 export interface NotifiableEvents {
   channels: readonly TargetWebhook[];
-  events: readonly EventOfPermission[];
+  events: readonly PermissionEvent[];
   /** The numbers of webhooks that the service disabled. */
   disabledWebhooks: readonly number[];
 }
@@ -40,9 +44,9 @@ export interface Recipient {
 
 /** Whom channels notify of which events. */
 export interface PlannedNotifications {
-  messages: readonly (Recipient & { channel: number; about: EventOfPermission })[];
+  messages: readonly (Recipient & { channel: number; source: PermissionEvent })[];
   /** Messages to people that wait until a time, in milliseconds since the epoch. */
-  held: readonly { channel: number; member: Id<'member'>; about: EventOfPermission; dueAt: number }[];
+  held: readonly { channel: number; member: Id<'member'>; source: PermissionEvent; dueAt: number }[];
   /** Messages about disabled webhooks, by the webhook's number. */
   disabledNotices: readonly (Recipient & { channel: number; webhook: number })[];
   /** When to remind those who have not voted, by permission, in milliseconds since the epoch. */
@@ -50,19 +54,19 @@ export interface PlannedNotifications {
 }
 
 /** An event of a permission that gets its deliveries. */
-export interface EventOfPermission {
-  event: PermissionEvent;
+export interface PermissionEvent {
+  event: PermissionEventType;
   /** Which reminder of the request this is, from 1 on; 0 for the event itself. */
   reminder: number;
   /** The position of the audit entry that it comes from; null for an escalation or a reminder. */
   pos: number | null;
   at: number;
-  permission: PermissionOfEvent;
+  permission: PermissionSnapshot;
   payload: string;
 }
 
 /** A permission as its events need it. */
-export interface PermissionOfEvent {
+export interface PermissionSnapshot {
   row: {
     id: Id<'perm'>;
     agent: number;

@@ -2,15 +2,13 @@ import type { DeliveryEvent, FileKind } from '../../db/schema';
 import { enqueueWebhook, enqueueWebhooks } from '../../outbox/enqueue';
 import { writePayload } from '../payload';
 import { presentWebhook } from '../webhook';
-import type { EventOfPermission, FanOutContext, PlannedNotifications, TargetWebhook } from './fan-out-context';
+import type { FanOutContext, PermissionEvent, TargetWebhook } from './fan-out-context';
 import { findPendingEvents, type PendingEvents } from './pending-events';
 import { findPermissionEvents } from './permission-events';
 import { type DeliveryDraft, type SliceDraft, writeSlice } from './write-slice';
 
 /** How many slices the handler of one message creates at most. */
 const MAX_SLICES = 20;
-
-const NO_NOTIFICATIONS: PlannedNotifications = { messages: [], held: [], disabledNotices: [], reminders: new Map() };
 
 /** The events of files that completed and of those that failed. */
 const FILE_EVENTS: Record<FileKind, { completed: DeliveryEvent; failed: DeliveryEvent }> = {
@@ -60,36 +58,28 @@ async function fanOutSlice(
   const pending = await findPendingEvents(context.reader, account);
   if (!pending) return { targets: [], hasMore: false };
   const { events, entries, waiting } = await findPermissionEvents(context, account, pending);
-  const ofEntries = draftFromEntries(pending, entries);
   const ofFiles = await draftFromFiles(context, pending);
   const ofPermissions = await draftFromPermissions(context, account, pending, events);
   const draft: SliceDraft = {
     ...ofPermissions,
     waiting,
-    deliveries: [...ofEntries.drafts, ...ofFiles, ...ofPermissions.deliveries],
-    position: ofEntries.position,
+    deliveries: [...draftFromEntries(pending, entries), ...ofFiles, ...ofPermissions.deliveries],
+    position: entries.at(-1)?.pos ?? pending.position,
   };
   const hasMore = await writeSlice(context, account, pending, draft);
   const numbers = new Set(draft.deliveries.map(({ webhook }) => webhook));
   return { targets: pending.activeWebhooks.filter(({ number }) => numbers.has(number)), hasMore };
 }
 
-/** Drafts the deliveries of entries. `position` is that of the last entry whose deliveries are all drafted. */
-function draftFromEntries({ activeWebhooks, position: start }: PendingEvents, entries: PendingEvents['entries']) {
+/** Drafts the deliveries of entries, but for those whose agent has been deleted. */
+function draftFromEntries({ activeWebhooks }: PendingEvents, entries: PendingEvents['entries']): DeliveryDraft[] {
   const event = 'audit.created';
   const targets = activeWebhooks.filter(({ events }) => events.includes(event));
-  const drafts: DeliveryDraft[] = [];
-  let position = start;
-  for (const { pos, agent, agentId } of entries) {
-    position = pos;
-    // Skips entries whose agent has been deleted.
-    if (agentId === null) continue;
-    for (const { number, agentIds } of targets) {
-      if (agentIds && !agentIds.includes(agentId)) continue;
-      drafts.push({ webhook: number, event, about: 'entry', pos, agent });
-    }
-  }
-  return { drafts, position };
+  return entries.flatMap(({ pos, agent, agentId }) =>
+    targets
+      .filter(({ agentIds }) => agentId !== null && (agentIds?.includes(agentId) ?? true))
+      .map(({ number }) => ({ webhook: number, event, about: 'entry', pos, agent }) as const),
+  );
 }
 
 async function draftFromFiles(
@@ -114,7 +104,7 @@ async function draftFromPermissions(
   context: FanOutContext,
   account: number,
   { activeWebhooks, disabledWebhooks }: PendingEvents,
-  events: readonly EventOfPermission[],
+  events: readonly PermissionEvent[],
 ): Promise<Omit<SliceDraft, 'position' | 'waiting'>> {
   const drafts: DeliveryDraft[] = [];
   for (const source of events) {
@@ -126,11 +116,10 @@ async function draftFromPermissions(
   }
   const channels = activeWebhooks.filter(({ kind }) => kind !== 'webhook');
   const numbers = disabledWebhooks.map(({ number }) => number);
-  const { messages, held, disabledNotices, reminders } =
-    channels.length === 0
-      ? NO_NOTIFICATIONS
-      : await context.planNotifications(context, account, { channels, events, disabledWebhooks: numbers });
-  for (const { channel, about: source, ...recipient } of messages) {
+  const { messages, held, disabledNotices, reminders } = await context.planNotifications(context, account, {
+    ...{ channels, events, disabledWebhooks: numbers },
+  });
+  for (const { channel, source, ...recipient } of messages) {
     drafts.push({ webhook: channel, event: source.event, about: 'permission', source, ...recipient });
   }
   for (const { channel, webhook, ...recipient } of disabledNotices) {
@@ -142,7 +131,7 @@ async function draftFromPermissions(
   }
   const kept = new Set([
     ...drafts.flatMap((draft) => (draft.about === 'permission' ? [draft.source] : [])),
-    ...held.map(({ about }) => about),
+    ...held.map(({ source }) => source),
     ...events.filter(({ event, permission }) => event === 'permission.requested' && reminders.has(permission.row.id)),
   ]);
   return { deliveries: drafts, events: [...kept], held, reminders };

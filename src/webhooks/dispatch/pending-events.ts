@@ -15,12 +15,12 @@ import { LOG_SPAN } from '../../ledger/append';
 import { isPendingEvent } from '../../outbox/feed';
 
 /** Maximum entries, and events of each other kind, that are read at once. */
-const ENTRIES = 500;
+const MAX_ENTRIES = 500;
 /** Fewer entries where webhooks or channels want events of permissions, of which a slice takes few. */
-const ENTRIES_WITH_PERMISSIONS = 60;
-const OUTCOMES = 20;
-const PERMISSION_EVENTS = 20;
-const DISABLED_WEBHOOKS = 10;
+const MAX_ENTRIES_WITH_PERMISSIONS = 60;
+const MAX_OUTCOMES = 20;
+const MAX_WAITING_EVENTS = 20;
+const MAX_DISABLED_WEBHOOKS = 10;
 
 /**
  * Events of an account that have no deliveries yet, the account's active webhooks and channels, and the position of its
@@ -74,7 +74,7 @@ export async function findPendingEvents(reader: Reader, account: number) {
       .where(isPending)
       .orderBy(asc(auditEntries.pos))
       // SQL works, though the type takes numbers only.
-      .limit(sql`iif(${wantsPermissions}, ${ENTRIES_WITH_PERMISSIONS}, ${ENTRIES})` as unknown as number),
+      .limit(sql`iif(${wantsPermissions}, ${MAX_ENTRIES_WITH_PERMISSIONS}, ${MAX_ENTRIES})` as unknown as number),
     reader
       .select({
         ...getTableColumns(files),
@@ -84,7 +84,7 @@ export async function findPendingEvents(reader: Reader, account: number) {
       .from(fileOutcomes)
       .innerJoin(files, isSameFile)
       .where(eq(fileOutcomes.account, account))
-      .limit(OUTCOMES),
+      .limit(MAX_OUTCOMES),
     reader
       .select({
         permission: permissionEvents.permission,
@@ -94,12 +94,12 @@ export async function findPendingEvents(reader: Reader, account: number) {
       })
       .from(permissionEvents)
       .where(isPendingEvent(account))
-      .limit(PERMISSION_EVENTS),
+      .limit(MAX_WAITING_EVENTS),
     reader
       .select()
       .from(webhooks)
       .where(and(eq(webhooks.account, account), eq(webhooks.isNoticeDue, true)))
-      .limit(DISABLED_WEBHOOKS),
+      .limit(MAX_DISABLED_WEBHOOKS),
   ]);
   return feed ? { ...feed, activeWebhooks, entries, outcomes, waitingEvents, disabledWebhooks } : null;
 }

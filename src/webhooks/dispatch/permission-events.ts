@@ -1,9 +1,9 @@
-import type { PermissionEvent } from '../../db/schema';
+import type { PermissionEventType } from '../../db/schema';
 import { writePayload } from '../payload';
-import type { EventOfPermission, FanOutContext, PermissionOfEvent } from './fan-out-context';
+import type { FanOutContext, PermissionEvent, PermissionSnapshot } from './fan-out-context';
 import type { PendingEvents } from './pending-events';
 
-/** The event of a permission that an audit entry can mean. A use or a revocation means none. */
+/** Maps an audit entry to the event of its permission; null for none. */
 const EVENT_OF_ENTRY = {
   request: 'permission.requested',
   approve: 'permission.decided',
@@ -25,7 +25,7 @@ const MAX_EVENTS_WITH_EMAIL = 5;
 
 /** A slice's share of the pending events. */
 interface Slice {
-  events: EventOfPermission[];
+  events: PermissionEvent[];
   /** The entries and the waiting events that the slice handles. */
   entries: PendingEvents['entries'];
   waiting: PendingEvents['waitingEvents'];
@@ -59,7 +59,7 @@ export async function findPermissionEvents(
   if (candidates.length === 0) return { events: [], entries, waiting };
   const ids = [...new Set(candidates.map(({ permission }) => permission))];
   const permissions = await loadPermissions(reader, { number: account, id: accountId }, ids, runtime.now());
-  const events = candidates.flatMap(({ permission: id, ...candidate }): EventOfPermission[] => {
+  const events = candidates.flatMap(({ permission: id, ...candidate }): PermissionEvent[] => {
     const permission = permissions.get(id);
     if (!permission || !isEventOf(candidate.event, permission)) return [];
     return [{ ...candidate, permission, payload: writePayload(candidate.event, candidate.at, permission.shown) }];
@@ -90,8 +90,11 @@ function takeEntries({ activeWebhooks, entries }: PendingEvents, wanted: Readonl
   return end < 0 ? entries : entries.slice(0, end);
 }
 
-/** Whether the event happened: a policy's decision leaves no request to people, and a token may expire too. */
-function isEventOf(event: PermissionEvent, { row }: PermissionOfEvent): boolean {
+/**
+ * Whether the entry is an event of the permission. A `request` entry is none if a policy decided at once; an `expire` entry is
+ * none if the token expired.
+ */
+function isEventOf(event: PermissionEventType, { row }: PermissionSnapshot): boolean {
   if (event === 'permission.requested') return row.policyId === null;
   return event !== 'permission.expired' || row.tokenStatus === null;
 }

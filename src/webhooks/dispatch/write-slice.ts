@@ -20,7 +20,7 @@ import { toHex } from '../../lib/bytes';
 import { type Id, idBytes, makeId } from '../../lib/typeid';
 import { hasPendingEvent } from '../../outbox/feed';
 import { markDue, newDeliveryColumns } from '../deliveries/pending';
-import type { EventOfPermission, FanOutContext, PlannedNotifications, Recipient } from './fan-out-context';
+import type { FanOutContext, PermissionEvent, PlannedNotifications, Recipient } from './fan-out-context';
 import type { PendingEvents } from './pending-events';
 
 /**
@@ -32,7 +32,7 @@ const ROWS_PER_STATEMENT = 4_000;
 export type DeliveryDraft = { webhook: number; event: DeliveryEvent } & (
   | { about: 'entry'; pos: number; agent: number }
   | { about: 'file'; kind: FileKind; file: Id<'export'>; payload: string }
-  | ({ about: 'permission'; source: EventOfPermission } & Partial<Recipient>)
+  | ({ about: 'permission'; source: PermissionEvent } & Partial<Recipient>)
   | ({ about: 'webhook'; disabled: number; payload: string } & Recipient)
 );
 
@@ -40,12 +40,12 @@ export type DeliveryDraft = { webhook: number; event: DeliveryEvent } & (
 export interface SliceDraft {
   deliveries: readonly DeliveryDraft[];
   /** The events of permissions that have deliveries, held messages or reminders. */
-  events: readonly EventOfPermission[];
+  events: readonly PermissionEvent[];
   held: PlannedNotifications['held'];
   reminders: PlannedNotifications['reminders'];
   /** The events among `waitingEvents` that are handled. */
   waiting: PendingEvents['waitingEvents'];
-  /** The position of the last entry whose deliveries are all drafted. */
+  /** The position of the last entry that is handled. */
   position: number;
 }
 
@@ -125,7 +125,7 @@ function isUnhandled(account: number, position: number): SQL {
 }
 
 /** The fields of a JSON row that say of which event of a permission it is. */
-function sourceFields({ event, pos, reminder, permission }: EventOfPermission) {
+function sourceFields({ event, pos, reminder, permission }: PermissionEvent) {
   return {
     event: DELIVERY_EVENTS.indexOf(event),
     permission: toHex(idBytes(permission.row.id)),
@@ -211,8 +211,8 @@ function recipientFields({ member, slackChannel }: Partial<Recipient>) {
 
 /** Selects messages as rows of the table of held messages, in the order of its columns. */
 function selectHeld(account: number, position: number, held: PlannedNotifications['held']): SQL {
-  const rows = held.map(({ channel, member, about, dueAt }) => ({
-    ...sourceFields(about),
+  const rows = held.map(({ channel, member, source, dueAt }) => ({
+    ...sourceFields(source),
     ...{ channel, member: toHex(idBytes(member)), dueAt },
   }));
   return sql`
@@ -225,7 +225,7 @@ function selectHeld(account: number, position: number, held: PlannedNotification
 function selectEvents(
   account: number,
   position: number,
-  events: readonly EventOfPermission[],
+  events: readonly PermissionEvent[],
   reminders: PlannedNotifications['reminders'],
 ): SQL {
   const rows = events
@@ -254,7 +254,7 @@ function completeWaiting(
   write: Pick<InternalWriter, 'update'>,
   account: number,
   waiting: PendingEvents['waitingEvents'],
-  events: readonly EventOfPermission[],
+  events: readonly PermissionEvent[],
 ) {
   const rows = waiting.map(({ permission, event, reminders }) => {
     const found = events.find(

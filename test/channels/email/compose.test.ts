@@ -155,7 +155,8 @@ it('many limits are cut, and the mail says how many more there are', () => {
 
 it('the mails about a webhook and about a test name them, and link to one page', () => {
   const url = 'https://countersign.test/console/webhooks/webhook_01m7x1m1tre75vaz5yvpbmvt6m';
-  const webhook = { url: 'https://hooks.example.com/countersign', disabled_reason: 'The receiver is gone.' };
+  const id = 'webhook_01m7x1m1tre75vaz5yvpbmvt6m';
+  const webhook = { id, url: 'https://hooks.example.com/countersign', disabled_reason: 'The receiver is gone.' };
   const disabled = composeWebhookDisabledMail(TO, { webhook, url });
   expect(disabled.subject).toBe('Webhook disabled: “hooks.example.com”');
   expect(withoutJoiners(disabled.text)).toContain(`URL: ${webhook.url}\nWhy: The receiver is gone.\n`);

@@ -18,7 +18,7 @@ function mailsWith(text: string): Mail[] {
     composePermissionMail(messageWith(text, { status: 'pending', granted_scope: null }), to, NOW),
     composeDigest([messageWith(text)], to, CARD, NOW),
     composeTestMail(to, { channelName: text, url: CARD }),
-    composeWebhookDisabledMail(to, { webhook: { url: text, disabled_reason: text }, url: CARD }),
+    composeWebhookDisabledMail(to, { webhook: { id: '', url: text, disabled_reason: text }, url: CARD }),
   ];
 }
 

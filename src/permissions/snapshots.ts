@@ -7,7 +7,7 @@ import { type Id, idBytes, parseId } from '../lib/typeid';
 import { type Permission, presentPermission, type ReviewedPermission, reviewedColumns } from './permission';
 
 /** A permission as messages about its events need it. */
-export interface EventPermission {
+export interface PermissionSnapshot {
   row: ReviewedPermission;
   /** As the API shows it to people, without input and preview. */
   shown: Permission;
@@ -15,12 +15,12 @@ export interface EventPermission {
 }
 
 /** Reads permissions of an account for messages about their events. Those of deleted agents are left out. */
-export async function loadEventPermissions(
+export async function loadPermissionSnapshots(
   reader: Reader,
   account: { number: number; id: Id<'user'> },
   ids: readonly Id<'perm'>[],
   now: number,
-): Promise<Map<Id<'perm'>, EventPermission>> {
+): Promise<Map<Id<'perm'>, PermissionSnapshot>> {
   const wanted = sql`(select unhex(value) from json_each(${JSON.stringify(ids.map((id) => toHex(idBytes(id))))}))`;
   const [rows] = await reader.load([
     reader
