@@ -107,7 +107,9 @@ it('reports every webhook, if many are disabled at once', async () => {
   for (let i = 0; i < 13; i++) webhooks.push(await makeWebhook(account, { events: ['audit.created'] }));
   for (const { host } of webhooks) world.internet.on(host, () => new Response(null, { status: 410 }));
   const number = await newestAccount();
-  await env.DB.prepare('update webhooks set is_notice_due = 1, is_active = 0, disabled_reason = 'Gone' where account = ? and kind = 0')
+  await env.DB.prepare(
+    `update webhooks set is_notice_due = 1, is_active = 0, disabled_reason = 'Gone' where account = ? and kind = 0`,
+  )
     .bind(number)
     .run();
   await env.DB.prepare('update webhook_feeds set due_at = ? where account = ?').bind(world.now, number).run();
