@@ -7,7 +7,7 @@ import type { Runtime } from '../env';
 import type { Ledger } from '../ledger/ledger';
 import { toHex } from '../lib/bytes';
 import { idBytes, makeId } from '../lib/typeid';
-import { batchByQueue, type WebhookQueues } from '../outbox/enqueue';
+import { enqueueOrThrow, type WebhookQueues } from '../outbox/enqueue';
 import { markDue, newDeliveryColumns } from '../webhooks/deliveries/pending';
 
 /** Maximum number of messages that one call of {@link releaseHeld} releases. */
@@ -63,7 +63,7 @@ export async function releaseHeld({ shard, reader, ledger, runtime, queues }: Re
     ],
   });
   const messages = channels.map(({ account, webhook, isSlow }) => ({ body: { shard, account, webhook }, isSlow }));
-  for (const [queue, batch] of batchByQueue(queues, messages)) await queue.sendBatch(batch);
+  await enqueueOrThrow(queues, messages);
   return due.length === SLICE;
 }
 

@@ -41,8 +41,13 @@ export async function enqueueWebhooks(queues: WebhookQueues, messages: readonly 
   await Promise.all(sends);
 }
 
+/** Sends up to 100 messages. Throws if a queue fails, so that the task that sends them stops and the log says why. */
+export async function enqueueOrThrow(queues: WebhookQueues, messages: readonly OutgoingMessage[]): Promise<void> {
+  for (const [queue, batch] of batchByQueue(queues, messages)) await queue.sendBatch(batch);
+}
+
 /** Sorts messages into batches: pairs of a queue and its messages, for each queue that gets any. */
-export function batchByQueue({ queue, slowQueue }: WebhookQueues, messages: readonly OutgoingMessage[]) {
+function batchByQueue({ queue, slowQueue }: WebhookQueues, messages: readonly OutgoingMessage[]) {
   const batchOf = (areSlow: boolean) =>
     messages
       .filter(({ isSlow }) => isSlow === areSlow)

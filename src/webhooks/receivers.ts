@@ -13,7 +13,8 @@ import type { WebhookRow } from './webhook';
 
 export type ReceiverNoun = 'webhook' | 'channel';
 
-const isOf = { webhook: eq(webhooks.kind, 'webhook'), channel: ne(webhooks.kind, 'webhook') };
+/** The condition that finds the receivers of a noun. */
+export const isOf = { webhook: eq(webhooks.kind, 'webhook'), channel: ne(webhooks.kind, 'webhook') };
 
 /** The columns of a new receiver that do not depend on what it is: it gets the events from now on. */
 export function newReceiverColumns({ principal, runtime }: UserContext) {

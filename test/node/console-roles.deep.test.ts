@@ -428,7 +428,7 @@ describe.skipIf(!CHROMIUM)('the work of each role in Chromium', () => {
       await expectParts(page, 'All actions');
 
       await go(page, '/console/channels');
-      await page.getByRole('link', { name: 'Tell people in Slack' }).click();
+      await page.getByRole('link', { name: 'Notify people in Slack' }).click();
       await page.getByLabel('Name').fill(`Slack ${hasScript}`);
       await page.getByLabel('Bot token').fill('xoxb-1-000000000000-abcdef');
       await page.getByLabel('Signing secret').fill('a1'.repeat(16));

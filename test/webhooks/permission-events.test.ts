@@ -162,7 +162,7 @@ it('a webhook gets no events of permissions unless it names them', async () => {
 it.each([
   ['approve', 'approved'],
   ['deny', 'denied'],
-])('a request that a policy decides (%s) is told as a decision only', async (effect, status) => {
+])('a request that a policy decides (%s) is sent as a decision only', async (effect, status) => {
   const { world, account, agent } = await makeAgent();
   const webhook = await makeWebhook(account, OF_PERMISSIONS);
   const policy = { name: 'Rule', effect, actions: ['*'], resources: ['*'] };
@@ -569,7 +569,7 @@ describe('a worker', () => {
   });
 
   it.each<FaultMode>(['before', 'after'])(
-    'tells of an escalation once if its write fails %s it takes effect',
+    'sends an escalation once if its write fails %s it takes effect',
     async (mode) => {
       const database = new FaultyDatabase(env.DB);
       const { world, account, agent } = await makeEscalating(new World({ DB: database.binding }));

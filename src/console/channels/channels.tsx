@@ -66,7 +66,10 @@ function CreateButtons() {
   );
 }
 
-const CREATE_LABELS: Record<ChannelKind, string> = { email: 'Tell people by e-mail', slack: 'Tell people in Slack' };
+const CREATE_LABELS: Record<ChannelKind, string> = {
+  email: 'Notify people by e-mail',
+  slack: 'Notify people in Slack',
+};
 
 function ChannelRow({ channel, recent }: { channel: Channel; recent: RecentDeliveries | undefined }) {
   const { id, kind, name, events, filter, disabled_reason } = channel;

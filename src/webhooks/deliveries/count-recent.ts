@@ -1,7 +1,8 @@
-import { and, eq, ne, sql } from 'drizzle-orm';
+import { and, eq, sql } from 'drizzle-orm';
 import { webhooks } from '../../db/schema';
 import type { UserContext } from '../../http/context';
 import { withPrefix } from '../../lib/typeid';
+import { isOf, type ReceiverNoun } from '../receivers';
 
 /** How many deliveries of each webhook or channel are counted. */
 const RECENT = 20;
@@ -17,7 +18,7 @@ export interface RecentDeliveries {
 /** Counts the newest 20 deliveries of each of the account's webhooks, or of each of its channels, by its id. */
 export async function countRecentDeliveries(
   { reader, principal }: UserContext,
-  kind: 'webhook' | 'channel',
+  noun: ReceiverNoun,
 ): Promise<ReadonlyMap<string, RecentDeliveries>> {
   // `generation` is the column of `disableCount`: what was pending when the webhook or channel was disabled is canceled.
   const counts = sql<string>`(
@@ -31,13 +32,12 @@ export async function countRecentDeliveries(
       where webhook = webhooks.number order by id desc limit ${RECENT}
     )
   )`.as('counts');
-  const isOfKind = kind === 'webhook' ? eq(webhooks.kind, 'webhook') : ne(webhooks.kind, 'webhook');
   const [rows] = await reader.load([
     reader
       .select({ id: webhooks.id, counts })
       .from(webhooks)
-      .where(and(eq(webhooks.account, principal.account.number), isOfKind)),
+      .where(and(eq(webhooks.account, principal.account.number), isOf[noun])),
   ]);
-  const prefix = kind === 'webhook' ? 'webhook' : 'chan';
+  const prefix = noun === 'webhook' ? 'webhook' : 'chan';
   return new Map(rows.map(({ id, counts }) => [withPrefix(prefix, id), JSON.parse(counts) as RecentDeliveries]));
 }

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import type { Reader } from '../../db/database';
 import { webhookFeeds, webhooks } from '../../db/schema';
 import type { Ledger } from '../../ledger/ledger';
-import { batchByQueue, type OutgoingMessage, type WebhookQueues } from '../../outbox/enqueue';
+import { enqueueOrThrow, type WebhookQueues } from '../../outbox/enqueue';
 import type { Slice } from '../../task';
 import { CLAIM_DURATION } from './limits';
 
@@ -37,7 +37,7 @@ export async function enqueuePendingEvents({ shard, ledger, queues, now }: Enque
         .returning({ account: webhookFeeds.account }),
     ],
   });
-  await enqueue(
+  await enqueueOrThrow(
     queues,
     feeds.map(({ account }) => ({ body: { shard, account }, isSlow: false })),
   );
@@ -63,7 +63,7 @@ export async function enqueueDueDeliveries({ shard, ledger, queues, now }: Enque
         .returning({ account: webhooks.account, webhook: webhooks.number, isSlow: webhooks.isSlow }),
     ],
   });
-  await enqueue(
+  await enqueueOrThrow(
     queues,
     rows.map(({ account, webhook, isSlow }) => ({ body: { shard, account, webhook }, isSlow })),
   );
@@ -114,7 +114,7 @@ export function enqueueUpcoming(open: () => EnqueueContext): Slice {
         .limit(MESSAGES),
     ]);
     last = rows.at(-1) ?? last;
-    await enqueue(
+    await enqueueOrThrow(
       queues,
       rows.map((row) => ({
         body: { shard, account: row.account, ...(row.webhook !== 0 && { webhook: row.webhook }) },
@@ -124,9 +124,4 @@ export function enqueueUpcoming(open: () => EnqueueContext): Slice {
     );
     return rows.length === MESSAGES;
   };
-}
-
-/** Sends up to 100 messages. Throws if a queue fails, so that the task stops and the log says why. */
-async function enqueue(queues: WebhookQueues, messages: readonly OutgoingMessage[]): Promise<void> {
-  for (const [queue, batch] of batchByQueue(queues, messages)) await queue.sendBatch(batch);
 }
