@@ -251,9 +251,11 @@ function refuse(error: string, messages: string[] = []): Json {
   return { ok: false, error, ...(messages.length > 0 && { response_metadata: { messages } }) };
 }
 
-/** A payload as Slack sends it. */
+/** A payload as Slack sends it: a form, with JSON in which slashes and all but ASCII are escaped. */
 export function encodePayload(payload: Json): string {
-  return new URLSearchParams({ payload: JSON.stringify(payload) }).toString();
+  const json = JSON.stringify(payload).replaceAll('/', '\\/');
+  const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return new URLSearchParams({ payload: json.replace(/[\u0080-\uffff]/g, escaped) }).toString();
 }
 
 /** The state of a view's fields after a person changed some of them. */
