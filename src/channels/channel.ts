@@ -18,7 +18,7 @@ import { requireAgents, selectAgents, type WebhookRow } from '../webhooks/webhoo
 import { inboundUrl, openSecrets } from './slack/secrets';
 
 /** Maximum number of channels of an account. */
-export const MAX_CHANNELS = 20;
+export const MAX_CHANNELS = 50;
 const MAX_AGENTS = 100;
 
 /** Maximum number of agents that a body can name: in its filter, and in those of 20 Slack channels. */

@@ -132,10 +132,10 @@ describe('a channel', () => {
     expect(await countRows(env.DB)).toEqual(before);
   });
 
-  it('is one of 20 at most, besides 50 webhooks', async () => {
+  it('is one of 50 at most, besides 50 webhooks', async () => {
     const account = await new World().account();
     await makeWebhook(account);
-    for (let i = 0; i < 20; i++) await account.must(201, 'POST', '/v1/channels', CHANNEL);
+    for (let i = 0; i < 50; i++) await account.must(201, 'POST', '/v1/channels', CHANNEL);
     expect((await account.must(409, 'POST', '/v1/channels', CHANNEL)).body.code).toBe('conflict');
     await makeWebhook(account);
   });

@@ -360,7 +360,7 @@ describe('the channels for Slack of the console', () => {
     const edit = `/console/channels/${id}/edit`;
     const shown = readHiddenFields((await browser.get(edit)).text, edit);
     const wrong = 'must be the id of a Slack channel, such as C024BE91L';
-    const [badToken, badSecret] = ['xoxp-"><img>', '<b>short'];
+    const [badToken, badSecret] = ['xoxp-"><img>', '<b> short'];
     for (const [path, fields] of [
       ['/console/channels', SLACK],
       [edit, { ...SLACK, ...shown }],

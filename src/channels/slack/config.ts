@@ -24,17 +24,17 @@ export const SlackConfig = lazy(() =>
     .strictObject({
       bot_token: z
         .string()
-        .regex(/^xoxb-[A-Za-z0-9-]{10,250}$/, 'must be a bot token of Slack, which starts with xoxb-')
+        .regex(/^xoxb-[!-~]{1,250}$/, 'must be a bot token of Slack, which starts with xoxb-')
         .meta({ description: 'The bot token of the Slack app. No answer shows it.' }),
       signing_secret: z
         .string()
-        .regex(/^[A-Za-z0-9]{16,128}$/, 'must be the signing secret of the Slack app, 32 letters and digits')
+        .regex(/^[!-~]{1,255}$/, 'must be the signing secret of the Slack app, without spaces')
         .meta({ description: 'The signing secret of the Slack app. No answer shows it.' }),
       channels: listOf(
         z.strictObject({
           id: z
             .string()
-            .regex(/^[CGD][A-Z0-9]{7,20}$/, 'must be the id of a Slack channel, such as C024BE91L')
+            .regex(/^[A-Z][A-Z0-9]{0,30}$/, 'must be the id of a Slack channel, such as C024BE91L')
             .meta({ examples: ['C024BE91L'] }),
           filter: SlackFilter().optional(),
         }),

@@ -24,7 +24,7 @@ export type Interaction = { user: SlackUser } & (
   | { kind: 'submission'; privateMetadata: string; values: ViewValues }
 );
 
-const slackId = z.string().regex(/^[A-Z0-9]{2,32}$/);
+const slackId = z.string().regex(/^[A-Z][A-Z0-9]{0,30}$/);
 
 const acting = {
   user: z.object({ id: slackId, team_id: slackId.optional() }),

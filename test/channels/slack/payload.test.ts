@@ -59,6 +59,12 @@ it('reads the submission of the modal', () => {
   });
 });
 
+it.each(['U', 'W'.repeat(31)])('reads the id of a user in any length: %s', (id) => {
+  const { slack, message } = makeScene();
+  const click = change(slack.click(message, REVIEW_ACTION), { user: { id, team_id: 'T' } });
+  expect(readInteraction(click)?.user).toEqual({ id, teamId: 'T' });
+});
+
 it('knows the workspace from the user, else from the team', () => {
   const { slack, message } = makeScene();
   const click = slack.click(message, REVIEW_ACTION);
