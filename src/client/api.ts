@@ -950,7 +950,7 @@ export interface components {
       events?: components['schemas']['ChannelEvent'][];
       filter?: components['schemas']['ChannelFilter'] | null;
       is_active?: boolean;
-      /** @description The settings as at the creation of a channel of this kind; the kind itself never changes. `bot_token` and `signing_secret` stay as they are where they are left out. With new ones, Slack users have to be linked again. */
+      /** @description The settings as at the creation of a channel of this kind; the kind itself never changes. What is left out stays as it is. With a new `bot_token` or `signing_secret`, Slack users have to be linked again. */
       config?: {
         [key: string]: unknown;
       };

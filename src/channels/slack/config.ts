@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { ReceiverKind } from '../../db/schema';
 import { idText, listOf } from '../../http/fields';
+import { atLeastOneField } from '../../http/input';
 import type { JsonObject } from '../../lib/json';
 import { lazy } from '../../lib/lazy';
 import { policyFields } from '../../permissions/policies/policy';
@@ -56,8 +57,8 @@ export const SlackConfig = lazy(() =>
     }),
 );
 
-/** The same when it is changed: secrets that are left out stay as they are. */
-export const SlackConfigUpdate = lazy(() => SlackConfig().partial({ bot_token: true, signing_secret: true }));
+/** The same when it is changed: what is left out stays as it is. */
+export const SlackConfigUpdate = lazy(() => atLeastOneField(SlackConfig().partial()));
 
 export type SlackConfig = z.output<ReturnType<typeof SlackConfig>>;
 

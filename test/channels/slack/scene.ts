@@ -49,7 +49,7 @@ export function buttonsOf(message: KeptMessage): string[] {
 
 /** Sends a body to the address of the channel, signed by Slack unless other headers are given. */
 export async function sendFromSlack(
-  { world, slack, channel }: SlackScene,
+  { world, slack, channel }: Pick<SlackScene, 'world' | 'slack' | 'channel'>,
   body: string,
   headers?: Record<string, string>,
 ) {
