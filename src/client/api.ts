@@ -885,18 +885,15 @@ export interface components {
       | 'permission.expired'
       | 'webhook.disabled';
     /**
-     * @description Limits the notifications to permissions of these agents, for actions that match a pattern.
+     * @description Limits the notifications to permissions of these agents, for actions that match a pattern. A list that is null or left out limits nothing.
      * @example {
      *       "actions": [
      *         "payment.*"
-     *       ],
-     *       "agent_ids": null
+     *       ]
      *     }
      */
     ChannelFilter: {
-      /** @default null */
       actions?: string[] | null;
-      /** @default null */
       agent_ids?: string[] | null;
     };
     /** @example {} */
@@ -925,16 +922,7 @@ export interface components {
       channels: {
         /** @example C024BE91L */
         id: string;
-        filter?: {
-          /**
-           * @description At least one pattern must match. In a pattern, `*` stands for any characters. At most 8192 bytes of JSON together.
-           * @example [
-           *       "email.*"
-           *     ]
-           */
-          actions?: string[];
-          agent_ids?: string[];
-        };
+        filter?: components['schemas']['ChannelFilter'] | null;
       }[];
     };
     /**
@@ -2862,8 +2850,8 @@ export interface components {
       events: components['schemas']['ChannelEvent'][];
       /** @description Limits the notifications to some permissions; null for all. */
       filter: {
-        actions: string[] | null;
-        agent_ids: string[] | null;
+        actions?: string[];
+        agent_ids?: string[];
       } | null;
       /** @description Where Slack sends what people do; null for e-mail. */
       inbound_url: string | null;

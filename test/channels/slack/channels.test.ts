@@ -78,6 +78,21 @@ describe('a channel for Slack', () => {
     expect(slack.calls.at(-1)?.body.channel).toBe(name === 'channels' ? 'C0OTHER00' : 'C0APPROVALS');
   });
 
+  it('shows the limits of its Slack channels that are set, and takes back what it shows', async () => {
+    const { account, path } = await makeScene();
+    const channels = [
+      { id: 'C0', filter: null },
+      { id: 'C1', filter: {} },
+      { id: 'C2', filter: { actions: null, agent_ids: null } },
+      { id: 'C3', filter: { actions: ['a.*'], agent_ids: null } },
+    ];
+    const { body: changed } = await account.must(200, 'PUT', path, { config: { channels } });
+    const shown = [{ id: 'C0' }, { id: 'C1' }, { id: 'C2' }, { id: 'C3', filter: { actions: ['a.*'] } }];
+    expect(changed.config).toEqual({ channels: shown });
+    const { name, config, events, filter, is_active } = changed;
+    expect((await account.must(200, 'PUT', path, { name, config, events, filter, is_active })).body).toEqual(changed);
+  });
+
   it('answers a repeated creation without secrets', async () => {
     const { world, slack, account } = await makeScene();
     const call = {

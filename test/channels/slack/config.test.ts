@@ -10,6 +10,8 @@ const CONFIG = {
     { id: 'C024BE91L' },
     { id: 'G024BE91L', filter: { actions: ['email.*'], agent_ids: ['agent_01m7x1m1tre75vaz5yvpbmvt6m'] } },
     { id: 'D024BE91L', filter: {} },
+    { id: 'C024BE91M', filter: { actions: null, agent_ids: null } },
+    { id: 'C024BE91N', filter: null },
   ],
 };
 
