@@ -37,7 +37,7 @@ export async function handleClick(
   click: Click,
   on: ActedOn,
 ): Promise<void> {
-  const at = { channel: click.message.channel, user: click.user.id };
+  const at = { channel: click.slackChannel, user: click.user.id };
   const url = cardUrl(config.publicUrl, click.permissionId);
   if (!on.member && channel.isActive) {
     const request = { channel: withPrefix('chan', channel.id), user: click.user };

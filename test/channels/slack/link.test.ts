@@ -71,12 +71,23 @@ describe('a Slack user', () => {
   it.each([
     ['has no e-mail address', { email: '' }, /users:read\.email/],
     ['belongs to another workspace', { team_id: 'T0OTHER' }, /another workspace/],
+    ['belongs to another organization', { team_id: 'E0OTHER' }, /another workspace/],
   ])('is not linked if it %s', async (_, fields, reason) => {
     const { scene, slack, ada } = await makeScene();
+    Object.assign(slack, { organizationId: 'E0ORGANIZATION' });
     slack.people.set('U0ADA', { id: 'U0ADA', team_id: slack.teamId, email: 'ada@example.com', name: 'Ada', ...fields });
     const answer = await ada.browser.submit(await linkPath(scene), { decision: 'confirm' });
     expect([answer.status, reason.test(answer.text)]).toEqual([403, true]);
     expect(await isLinked(scene)).toBe(false);
+  });
+
+  it.each([null, 'E0ORGANIZATION'])('is linked although Slack names an organization, %s for the app', async (own) => {
+    const { scene, slack, ada } = await makeScene();
+    Object.assign(slack, { organizationId: own });
+    const person = { id: 'U0ADA', team_id: 'E0ORGANIZATION', email: 'ada@example.com', name: 'Ada' };
+    slack.people.set('U0ADA', person);
+    await linkInSlack(scene, ada);
+    expect(await isLinked(scene)).toBe(true);
   });
 
   it('is not linked while Slack says nothing', async () => {
