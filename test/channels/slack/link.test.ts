@@ -131,6 +131,33 @@ describe('a Slack user', () => {
     expect(await isLinked(scene)).toBe(false);
   });
 
+  it.each(['bot_token', 'signing_secret'])('is linked by no address from before another %s', async (name) => {
+    const { scene, account, path, ada } = await makeScene();
+    const before = await linkPath(scene);
+    const value = name === 'bot_token' ? 'xoxb-another' : '0123456789abcdef0123456789abcdef';
+    await account.must(200, 'PUT', path, { config: { [name]: value } });
+    const { status, text } = await ada.browser.submit(before, { decision: 'confirm' });
+    expect([status, text.includes('Press the button in Slack again')]).toEqual([403, true]);
+    Object.assign(scene.slack, name === 'bot_token' ? { token: value } : { signingSecret: value });
+    await linkInSlack(scene, ada);
+    expect(await isLinked(scene)).toBe(true);
+  });
+
+  it.each([
+    ['\u212aim@example.com', 'kim@example.com', 403],
+    ['KIM@example.com', 'kim@EXAMPLE.com', 303],
+  ])('whose address is %s in Slack, and %s here, is answered %i', async (inSlack, here, expected) => {
+    const { scene, slack, ada } = await makeScene(here);
+    slack.addPerson('U0ADA', inSlack, 'Kim');
+    expect((await ada.browser.submit(await linkPath(scene), { decision: 'confirm' })).status).toBe(expected);
+  });
+
+  it('sees the page after two round trips at most', async () => {
+    const { scene, ada } = await makeScene();
+    const path = await linkPath(scene);
+    expect((await ada.browser.get(path)).cost.trips).toBeLessThanOrEqual(2);
+  });
+
   it('is linked only with the CSRF token, and asks for sign-in first', async () => {
     const { scene, world, ada } = await makeScene();
     const path = await linkPath(scene);
