@@ -6,23 +6,22 @@ import type { Config } from '../env';
 import { notFound } from '../errors';
 import type { RequestContext } from '../http/context';
 import { EXAMPLE, exampleId } from '../http/examples';
-import { choice, idText, listOf, text } from '../http/fields';
+import { choice, listOf, text } from '../http/fields';
 import { readJson, readObject } from '../http/input';
 import { idField, objectField, timeField } from '../http/response-fields';
 import { isJsonObject } from '../lib/json';
 import { lazy } from '../lib/lazy';
 import { formatTime } from '../lib/time';
 import { type Id, parseId, withPrefix } from '../lib/typeid';
-import { policyFields } from '../permissions/policies/policy';
 import { requireAgents, selectAgents, type WebhookRow } from '../webhooks/webhook';
+import { ChannelFilter, MAX_FILTER_AGENTS, presentFilter } from './filter';
 import { inboundUrl, openSecrets } from './slack/secrets';
 
 /** Maximum number of channels of an account. */
-export const MAX_CHANNELS = 20;
-const MAX_AGENTS = 100;
+export const MAX_CHANNELS = 50;
 
 /** Maximum number of agents that a body can name: in its filter, and in those of 20 Slack channels. */
-const MAX_NAMED_AGENTS = 21 * MAX_AGENTS;
+const MAX_NAMED_AGENTS = 21 * MAX_FILTER_AGENTS;
 
 /** The events of which a channel can notify people. */
 export const CHANNEL_EVENTS = [...PERMISSION_EVENTS, 'webhook.disabled'] as const;
@@ -37,20 +36,6 @@ export const ChannelEvent = lazy(() =>
 );
 
 export type ChannelEvent = z.output<ReturnType<typeof ChannelEvent>>;
-
-/** The permissions of whose events a channel notifies people. */
-export const ChannelFilter = lazy(() =>
-  z
-    .strictObject({
-      actions: policyFields().actions.nullable().default(null),
-      agent_ids: listOf(idText('agent', 'must be the id of an agent'), MAX_AGENTS).nullable().default(null),
-    })
-    .meta({
-      id: 'ChannelFilter',
-      description: 'Limits the notifications to permissions of these agents, for actions that match a pattern.',
-      examples: [{ actions: ['payment.*'], agent_ids: null }],
-    }),
-);
 
 /** The fields of a channel that a client can set, whatever its kind. */
 export const channelFields = lazy(() => ({
@@ -94,7 +79,7 @@ export const Channel = lazy(() =>
       config: objectField.meta({ description: 'Its settings, without secrets.' }),
       events: z.array(ChannelEvent()),
       filter: z
-        .object({ actions: z.array(z.string()).nullable(), agent_ids: z.array(z.string()).nullable() })
+        .object({ actions: z.array(z.string()).optional(), agent_ids: z.array(z.string()).optional() })
         .nullable()
         .meta({ description: 'Limits the notifications to some permissions; null for all.' }),
       inbound_url: z.string().nullable().meta({ description: 'Where Slack sends what people do; null for e-mail.' }),
@@ -137,7 +122,7 @@ export function presentChannel(row: ShownRow, inbound: string | null = null): Ch
     name: row.name ?? '',
     config: row.config ?? {},
     events: row.events as ChannelEvent[],
-    filter: row.actions || row.agentIds ? { actions: row.actions, agent_ids: row.agentIds } : null,
+    filter: presentFilter({ actions: row.actions, agent_ids: row.agentIds }),
     inbound_url: inbound,
     is_active: row.isActive,
     disabled_reason: row.disabledReason,
@@ -200,7 +185,7 @@ export async function agentsInFilter(c: RequestContext, reader: Reader, account:
  */
 export function requireAgentsOfFilters(
   filter: { agent_ids?: string[] | null | undefined } | null | undefined,
-  channels: readonly { filter?: { agent_ids?: string[] | undefined } | undefined }[],
+  channels: readonly { filter?: { agent_ids?: string[] | null | undefined } | null | undefined }[],
   agents: { id: string }[],
 ): void {
   requireAgents(filter?.agent_ids, agents, 'body.filter.agent_ids');

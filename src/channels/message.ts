@@ -24,19 +24,22 @@ export interface DisabledWebhook {
 }
 
 /** Reads what a delivery says about a permission. Its event must still be kept. */
-export function readMessage(
-  { event, reminder, eventPayload, names }: DueDelivery,
-  publicUrl: string,
-): PermissionMessage {
-  const { data } = JSON.parse(eventPayload ?? '') as { data: Permission };
+export function readMessage(delivery: DueDelivery, publicUrl: string): PermissionMessage {
+  const { event, reminder, names } = delivery;
+  const permission = readPermission(delivery);
   return {
     event: event as PermissionEventType,
     isReminder: reminder !== null,
-    permission: data,
-    agentName: names?.agent ?? data.agent_id,
+    permission,
+    agentName: names?.agent ?? permission.agent_id,
     decidedBy: names?.decidedBy ?? null,
-    url: cardUrl(publicUrl, data.id),
+    url: cardUrl(publicUrl, permission.id),
   };
+}
+
+/** Reads the permission that a delivery is about, as it was at the event. The event must still be kept. */
+export function readPermission({ eventPayload }: Pick<DueDelivery, 'eventPayload'>): Permission {
+  return (JSON.parse(eventPayload ?? '') as { data: Permission }).data;
 }
 
 /** The address of the decision card of a permission. */

@@ -41,8 +41,8 @@ export const ChannelUpdate = lazy(() =>
           type: 'object',
           additionalProperties: true,
           description:
-            'The settings as at the creation of a channel of this kind; the kind itself never changes. `bot_token` and ' +
-            '`signing_secret` stay as they are where they are left out. With new ones, Slack users have to be linked again.',
+            'The settings as at the creation of a channel of this kind; the kind itself never changes. What is left out ' +
+            'stays as it is. With a new `bot_token` or `signing_secret`, Slack users have to be linked again.',
         }),
       })
       .partial(),
@@ -115,7 +115,7 @@ function dropHeldMessages(write: RecordWriter, account: number, id: Id<'chan'>) 
 /** How a channel's `config` changes. */
 interface ChangedReceiver {
   columns: Partial<Pick<WebhookRow, 'config' | 'secret' | 'inboundHash'>>;
-  /** The Slack channels; none for e-mail. */
+  /** The new Slack channels; none if they stay, and for e-mail. */
   channels: SlackConfig['channels'];
   /** The row whose secrets are replaced; null if they stay. */
   replaced: WebhookRow | null;
@@ -148,14 +148,11 @@ async function changeReceiver(
     const message = 'is required: the stored one can no longer be read';
     throw invalidRequest(missing.map((name) => ({ path: `body.config.${name}`, message })));
   }
-  const columns = { config: shownConfig({ channels }) };
-  if (botToken === old?.botToken && signingSecret === old.signingSecret) return { columns, channels, replaced: null };
+  const changed = { columns: channels ? { config: shownConfig({ channels }) } : {}, channels: channels ?? [] };
+  if (botToken === old?.botToken && signingSecret === old.signingSecret) return { ...changed, replaced: null };
   const secrets = { botToken, signingSecret, inbound: old?.inbound ?? makeInboundSecret(runtime, principal.shard) };
-  return {
-    columns: { ...columns, ...(await sealSecrets({ keyring, runtime }, id, secrets)) },
-    channels,
-    replaced: row,
-  };
+  const columns = { ...changed.columns, ...(await sealSecrets({ keyring, runtime }, id, secrets)) };
+  return { ...changed, columns, replaced: row };
 }
 
 /** Handles the error of a change of secrets that were read before. */

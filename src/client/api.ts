@@ -885,18 +885,15 @@ export interface components {
       | 'permission.expired'
       | 'webhook.disabled';
     /**
-     * @description Limits the notifications to permissions of these agents, for actions that match a pattern.
+     * @description Limits the notifications to permissions of these agents, for actions that match a pattern. A list that is null or left out limits nothing.
      * @example {
      *       "actions": [
      *         "payment.*"
-     *       ],
-     *       "agent_ids": null
+     *       ]
      *     }
      */
     ChannelFilter: {
-      /** @default null */
       actions?: string[] | null;
-      /** @default null */
       agent_ids?: string[] | null;
     };
     /** @example {} */
@@ -925,16 +922,7 @@ export interface components {
       channels: {
         /** @example C024BE91L */
         id: string;
-        filter?: {
-          /**
-           * @description At least one pattern must match. In a pattern, `*` stands for any characters. At most 8192 bytes of JSON together.
-           * @example [
-           *       "email.*"
-           *     ]
-           */
-          actions?: string[];
-          agent_ids?: string[];
-        };
+        filter?: components['schemas']['ChannelFilter'] | null;
       }[];
     };
     /**
@@ -950,7 +938,7 @@ export interface components {
       events?: components['schemas']['ChannelEvent'][];
       filter?: components['schemas']['ChannelFilter'] | null;
       is_active?: boolean;
-      /** @description The settings as at the creation of a channel of this kind; the kind itself never changes. `bot_token` and `signing_secret` stay as they are where they are left out. With new ones, Slack users have to be linked again. */
+      /** @description The settings as at the creation of a channel of this kind; the kind itself never changes. What is left out stays as it is. With a new `bot_token` or `signing_secret`, Slack users have to be linked again. */
       config?: {
         [key: string]: unknown;
       };
@@ -2862,8 +2850,8 @@ export interface components {
       events: components['schemas']['ChannelEvent'][];
       /** @description Limits the notifications to some permissions; null for all. */
       filter: {
-        actions: string[] | null;
-        agent_ids: string[] | null;
+        actions?: string[];
+        agent_ids?: string[];
       } | null;
       /** @description Where Slack sends what people do; null for e-mail. */
       inbound_url: string | null;

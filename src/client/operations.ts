@@ -1055,7 +1055,7 @@ export abstract class Operations {
   /**
    * Receive what a person did in Slack.
    *
-   * The request URL for interactivity of a Slack app, which is the `inbound_url` of the channel. Slack sends a form with the field `payload`, at most 64 KiB, and signs it: `X-Slack-Request-Timestamp` and `X-Slack-Signature`. Clicks on buttons and submitted modals of other apps are answered 200 and ignored.
+   * The request URL for interactivity of a Slack app, which is the `inbound_url` of the channel. Slack sends a form with the field `payload` and signs it: `X-Slack-Request-Timestamp` and `X-Slack-Signature`. Clicks on buttons and submitted modals of other apps are answered 200 and ignored.
    *
    * `POST /v1/inbound/{secret}/slack`.
    */

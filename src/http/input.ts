@@ -192,16 +192,16 @@ function refuseExcess(text: string): void {
 
 /**
  * The text of a request's body. It can be read once.
- * @throws Problem 413 over the maximum, by default 1 MiB, without reading the rest; 400 for bytes that are not UTF-8
+ * @throws Problem 413 over 1 MiB, without reading the rest; 400 for bytes that are not UTF-8
  */
-export async function readText(request: Request, maxBytes = MAX_BODY_BYTES): Promise<string> {
+export async function readText(request: Request): Promise<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false });
   let text = '';
   let size = 0;
   try {
     for await (const chunk of request.body ?? []) {
       size += chunk.byteLength;
-      if (size > maxBytes) throw tooLarge(maxBytes);
+      if (size > MAX_BODY_BYTES) throw tooLarge();
       text += decoder.decode(chunk, { stream: true });
     }
     return text + decoder.decode();
@@ -211,9 +211,8 @@ export async function readText(request: Request, maxBytes = MAX_BODY_BYTES): Pro
   }
 }
 
-function tooLarge(maxBytes: number): Problem {
-  const size = maxBytes === MAX_BODY_BYTES ? '1 MiB' : `${maxBytes / 1024} KiB`;
-  return new Problem('payload_too_large', `Send at most ${size} (${maxBytes.toLocaleString('en')} bytes).`);
+function tooLarge(): Problem {
+  return new Problem('payload_too_large', `Send at most 1 MiB (${MAX_BODY_BYTES.toLocaleString('en')} bytes).`);
 }
 
 const EXPECTED: Record<string, string> = {

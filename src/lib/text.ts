@@ -11,3 +11,11 @@ export function shorten(text: string, max: number): string {
   const start = text.slice(0, 2 * max + 2).toWellFormed();
   return `${[...start].slice(0, max).join('')}…`;
 }
+
+/**
+ * A text with A to Z in lower case, as SQLite compares texts by NOCASE. Other letters stay as they are: those that look alike, or
+ * that Unicode folds into ASCII, may belong to somebody else.
+ */
+export function lowerAscii(text: string): string {
+  return text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
+}

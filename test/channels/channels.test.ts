@@ -132,10 +132,28 @@ describe('a channel', () => {
     expect(await countRows(env.DB)).toEqual(before);
   });
 
-  it('is one of 20 at most, besides 50 webhooks', async () => {
+  it('shows the limits of its filter that are set, and takes back what it shows', async () => {
+    const account = await new World().account();
+    const agent = await account.agent();
+    const { body: channel } = await account.must(201, 'POST', '/v1/channels', CHANNEL);
+    const path = `/v1/channels/${channel.id}`;
+    for (const [given, shown] of [
+      [{ actions: ['a.*'], agent_ids: null }, { actions: ['a.*'] }],
+      [{ agent_ids: [agent.id] }, { agent_ids: [agent.id] }],
+      [{ actions: null, agent_ids: null }, null],
+      [{}, null],
+      [null, null],
+    ]) {
+      const { filter } = (await account.must(200, 'PUT', path, { filter: given })).body;
+      expect(filter).toEqual(shown);
+      expect((await account.must(200, 'PUT', path, { filter })).body.filter).toEqual(shown);
+    }
+  });
+
+  it('is one of 50 at most, besides 50 webhooks', async () => {
     const account = await new World().account();
     await makeWebhook(account);
-    for (let i = 0; i < 20; i++) await account.must(201, 'POST', '/v1/channels', CHANNEL);
+    for (let i = 0; i < 50; i++) await account.must(201, 'POST', '/v1/channels', CHANNEL);
     expect((await account.must(409, 'POST', '/v1/channels', CHANNEL)).body.code).toBe('conflict');
     await makeWebhook(account);
   });

@@ -33,6 +33,8 @@ export class FakeSlack {
   readonly token: string;
   readonly signingSecret: string;
   readonly teamId = 'T0WORKSPACE';
+  /** The organization of the workspace in Enterprise Grid. */
+  organizationId: string | null = null;
   /** The channels of which the app is a member. */
   readonly channels = new Set(['C0APPROVALS']);
   /** Channels that exist, but of which the app is no member. */
@@ -135,9 +137,9 @@ export class FakeSlack {
   }
 
   private acting(userId: string) {
-    const { name } = this.people.get(userId) ?? { name: 'somebody' };
+    const { name, team_id } = this.people.get(userId) ?? { name: 'somebody', team_id: this.teamId };
     return {
-      user: { id: userId, username: name, name, team_id: this.teamId },
+      user: { id: userId, username: name, name, team_id },
       team: { id: this.teamId, domain: 'workspace' },
       api_app_id: 'A0APP',
       token: 'deprecated',
@@ -177,7 +179,10 @@ export class FakeSlack {
       case 'views.open':
         return this.open(body);
       case 'auth.test':
-        return { ok: true, team_id: this.teamId, team: 'Workspace', user_id: 'U0BOT', bot_id: 'B0BOT' };
+        return {
+          ...{ ok: true, team_id: this.teamId, team: 'Workspace', user_id: 'U0BOT', bot_id: 'B0BOT' },
+          ...(this.organizationId !== null && { enterprise_id: this.organizationId }),
+        };
       default:
         return refuse('unknown_method');
     }
@@ -251,9 +256,11 @@ function refuse(error: string, messages: string[] = []): Json {
   return { ok: false, error, ...(messages.length > 0 && { response_metadata: { messages } }) };
 }
 
-/** A payload as Slack sends it. */
+/** A payload as Slack sends it: a form, with JSON in which slashes and all but ASCII are escaped. */
 export function encodePayload(payload: Json): string {
-  return new URLSearchParams({ payload: JSON.stringify(payload) }).toString();
+  const json = JSON.stringify(payload).replaceAll('/', '\\/');
+  const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return new URLSearchParams({ payload: json.replace(/[\u0080-\uffff]/g, escaped) }).toString();
 }
 
 /** The state of a view's fields after a person changed some of them. */

@@ -22,6 +22,8 @@ export interface CalledChannel {
   id: Id<'webhook'>;
   name: string;
   isActive: boolean;
+  /** The encrypted secrets. */
+  secret: Uint8Array;
   /** Null if they can no longer be read. */
   secrets: SlackSecrets | null;
   /**
@@ -77,6 +79,7 @@ export async function findCalledChannel(
   const [content] = contents ?? [];
   const channel = {
     ...{ shard, database, number: row.number, id: row.id, name: row.name ?? '', isActive: row.isActive },
+    secret: row.secret,
     secrets: await openSecrets(config.keyring, row),
     account: () => activeAccount(row),
   };

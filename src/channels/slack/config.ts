@@ -1,22 +1,12 @@
 import * as z from 'zod';
 import type { ReceiverKind } from '../../db/schema';
-import { idText, listOf } from '../../http/fields';
+import { listOf } from '../../http/fields';
+import { atLeastOneField } from '../../http/input';
 import type { JsonObject } from '../../lib/json';
 import { lazy } from '../../lib/lazy';
-import { policyFields } from '../../permissions/policies/policy';
+import { ChannelFilter, presentFilter } from '../filter';
 
 const MAX_CHANNELS = 20;
-const MAX_AGENTS = 100;
-
-/** Limits what is posted to a Slack channel to some permissions. What is left out limits nothing. */
-const SlackFilter = lazy(() =>
-  z
-    .strictObject({
-      actions: policyFields().actions,
-      agent_ids: listOf(idText('agent', 'must be the id of an agent'), MAX_AGENTS),
-    })
-    .partial(),
-);
 
 /** The `config` of a channel of kind `slack`: one Slack app, and the Slack channels to which it posts. */
 export const SlackConfig = lazy(() =>
@@ -24,19 +14,19 @@ export const SlackConfig = lazy(() =>
     .strictObject({
       bot_token: z
         .string()
-        .regex(/^xoxb-[A-Za-z0-9-]{10,250}$/, 'must be a bot token of Slack, which starts with xoxb-')
+        .regex(/^xoxb-[!-~]{1,250}$/, 'must be a bot token of Slack, which starts with xoxb-')
         .meta({ description: 'The bot token of the Slack app. No answer shows it.' }),
       signing_secret: z
         .string()
-        .regex(/^[A-Za-z0-9]{16,128}$/, 'must be the signing secret of the Slack app, 32 letters and digits')
+        .regex(/^[!-~]{1,255}$/, 'must be the signing secret of the Slack app, without spaces')
         .meta({ description: 'The signing secret of the Slack app. No answer shows it.' }),
       channels: listOf(
         z.strictObject({
           id: z
             .string()
-            .regex(/^[CGD][A-Z0-9]{7,20}$/, 'must be the id of a Slack channel, such as C024BE91L')
+            .regex(/^[A-Z][A-Z0-9]{0,30}$/, 'must be the id of a Slack channel, such as C024BE91L')
             .meta({ examples: ['C024BE91L'] }),
-          filter: SlackFilter().optional(),
+          filter: ChannelFilter().nullish(),
         }),
         MAX_CHANNELS,
       ).refine(
@@ -56,14 +46,18 @@ export const SlackConfig = lazy(() =>
     }),
 );
 
-/** The same when it is changed: secrets that are left out stay as they are. */
-export const SlackConfigUpdate = lazy(() => SlackConfig().partial({ bot_token: true, signing_secret: true }));
+/** The same when it is changed: what is left out stays as it is. */
+export const SlackConfigUpdate = lazy(() => atLeastOneField(SlackConfig().partial()));
 
 export type SlackConfig = z.output<ReturnType<typeof SlackConfig>>;
 
 /** The part of the settings that is stored in the clear and shown: all but the secrets. */
 export function shownConfig({ channels }: Pick<SlackConfig, 'channels'>): JsonObject {
-  return { channels } as unknown as JsonObject;
+  const shown = channels.map(({ id, filter }) => {
+    const limits = presentFilter(filter);
+    return limits ? { id, filter: limits } : { id };
+  });
+  return { channels: shown } as unknown as JsonObject;
 }
 
 /** The Slack channels that a stored channel names; none for e-mail. */

@@ -1,7 +1,7 @@
 import type { Runtime } from '../../env';
 import { isJsonObject, type JsonObject } from '../../lib/json';
 import { callSlack, readSlack } from './api';
-import type { SlackUser } from './payload';
+import { isOrganization, type SlackUser } from './payload';
 
 /** A Slack user as Slack describes them at this moment. */
 export interface SlackIdentity {
@@ -33,7 +33,7 @@ export async function describeSlackUser(
   if (!described.ok && described.error === 'missing_scope') return NO_EMAIL;
   if (!app.ok || !described.ok || !isJsonObject(described.user)) return UNREACHABLE;
   const { user } = described;
-  if (app.team_id !== teamId || (user.team_id ?? teamId) !== teamId || user.id !== id) return OTHER_WORKSPACE;
+  if (app.team_id !== teamId || !isMember(user, app) || user.id !== id) return OTHER_WORKSPACE;
   if (user.deleted === true || user.is_bot === true) return NO_PERSON;
   const profile = isJsonObject(user.profile) ? user.profile : {};
   const email = textOf(profile, 'email');
@@ -41,6 +41,16 @@ export async function describeSlackUser(
   if (user.is_email_confirmed === false) return UNCONFIRMED;
   const name = textOf(profile, 'real_name') ?? textOf(user, 'name') ?? id;
   return { workspace: textOf(app, 'team') ?? teamId, name, email };
+}
+
+/**
+ * Whether Slack describes a user as one of the app's workspace. Enterprise Grid may name the organization instead: then it must
+ * be that of the app, if Slack says which one that is.
+ */
+function isMember(user: JsonObject, app: JsonObject): boolean {
+  const teamId = textOf(user, 'team_id');
+  if (teamId === null || !isOrganization(teamId)) return (teamId ?? app.team_id) === app.team_id;
+  return (textOf(app, 'enterprise_id') ?? teamId) === teamId;
 }
 
 function textOf(object: JsonObject, key: string): string | null {

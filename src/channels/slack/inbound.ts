@@ -18,8 +18,6 @@ import { handleClick, SWITCHED_OFF } from './review-click';
 import { isFromSlack } from './signature';
 import { LINK_ENDED, type LinkedContext, readModalState, type Submission, submitDecision } from './submit-decision';
 
-const MAX_BYTES = 64 * 1024;
-
 /** What Slack does next: nothing, after a click; it closes the modal, or shows what is wrong with its fields. */
 const SlackResponse = lazy(() =>
   z
@@ -46,7 +44,7 @@ type InboundContext = RequestContext & {
  */
 export async function receiveFromSlack(c: InboundContext, secret: string): Promise<SlackResponse> {
   const { config, runtime } = c.var;
-  const body = await readText(c.req.raw, MAX_BYTES);
+  const body = await readText(c.req.raw);
   const interaction = readInteraction(body);
   const found = await findCalledChannel(c, secret, interaction && actOf(interaction));
   if (!found) {
@@ -148,8 +146,8 @@ export const receiveFromSlackRoute = new Hono<AppEnv>().post(
     summary: 'Receive what a person did in Slack',
     description:
       'The request URL for interactivity of a Slack app, which is the `inbound_url` of the channel. Slack sends a form with the ' +
-      'field `payload`, at most 64 KiB, and signs it: `X-Slack-Request-Timestamp` and `X-Slack-Signature`. Clicks on buttons ' +
-      'and submitted modals of other apps are answered 200 and ignored.',
+      'field `payload` and signs it: `X-Slack-Request-Timestamp` and `X-Slack-Signature`. Clicks on buttons and submitted ' +
+      'modals of other apps are answered 200 and ignored.',
     success: ok(SlackResponse),
     path: lazy(() => z.object({ secret: z.string().meta({ description: 'Names the channel.' }) })),
     problems: [

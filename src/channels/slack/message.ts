@@ -73,27 +73,38 @@ export function settledMessage(message: PermissionMessage, { via }: { via: VoteC
   });
 }
 
+/** A line of a message. */
+interface Line {
+  text: string;
+  /** Whether a part of what an agent or a person wrote is missing. */
+  isCut: boolean;
+}
+
 interface Parts {
   headline: string;
-  request: string[];
-  outcome: string[];
+  request: Line[];
+  outcome: Line[];
   closing: Block[];
   /** Lines that only the text without blocks has, because the closing blocks say them too. */
   spoken: string[];
 }
 
 function compose({ headline, request, outcome, closing, spoken }: Parts): SlackMessage {
+  const lines = [...request, ...outcome].map(({ text }) => text);
   return {
-    text: escapeText([headline, ...request, ...outcome, ...spoken].join('\n')),
+    text: escapeText([headline, ...lines, ...spoken].join('\n')),
     blocks: [header(headline), ...lineBlocks(request), ...lineBlocks(outcome), ...closing],
   };
 }
 
 /** Lines as a section, with a note if one of them was cut. */
-function lineBlocks(lines: string[]): Block[] {
+function lineBlocks(lines: Line[]): Block[] {
   if (lines.length === 0) return [];
-  const isCut = lines.some((line) => line.endsWith('…'));
-  return [section(lines.join('\n')), ...(isCut ? [context('Open it in Countersign to read what is cut here.')] : [])];
+  const isCut = lines.some((line) => line.isCut);
+  return [
+    section(lines.map(({ text }) => text).join('\n')),
+    ...(isCut ? [context('Open it in Countersign to read what is cut here.')] : []),
+  ];
 }
 
 /**
@@ -103,19 +114,26 @@ function lineBlocks(lines: string[]): Block[] {
 export function requestLines(
   { agentName, permission }: Pick<PermissionMessage, 'agentName' | 'permission'>,
   shorten: (text: string, max: number) => string = cut,
-): string[] {
+): Line[] {
   const { action, resource, title } = permission;
-  const line = (label: string, text: string, max: number) => `${label}: ${shorten(inLine(text), max)}`;
+  const line = (label: string, text: string, max = MAX_WRITTEN) =>
+    writtenLine(label, text, (whole) => shorten(whole, max));
   return [
-    line('Agent', agentName, MAX_WRITTEN),
-    line('Action', action, MAX_WRITTEN),
+    line('Agent', agentName),
+    line('Action', action),
     line('Resource', resource, MAX_RESOURCE),
-    ...(title === null ? [] : [line("In the agent's words", title, MAX_WRITTEN)]),
+    ...(title === null ? [] : [line("In the agent's words", title)]),
   ];
 }
 
-function written(label: string, text: string): string {
-  return `${label}: ${cut(inLine(text), MAX_WRITTEN)}`;
+function writtenLine(label: string, text: string, shorten = (whole: string) => cut(whole, MAX_WRITTEN)): Line {
+  const whole = inLine(text);
+  const shown = shorten(whole);
+  return { text: `${label}: ${shown}`, isCut: shown !== whole };
+}
+
+function ownLine(text: string): Line {
+  return { text, isCut: false };
 }
 
 function headlineOf({ event, isReminder }: PermissionMessage): string {
@@ -129,20 +147,20 @@ function settledHeadline(permission: Permission): string {
   return isWithdrawn(permission) ? 'Request withdrawn' : 'Request expired';
 }
 
-function outcomeLines({ permission, decidedBy }: PermissionMessage, via: VoteChannel | null): string[] {
+function outcomeLines({ permission, decidedBy }: PermissionMessage, via: VoteChannel | null): Line[] {
   const { status, decided_at, decision_reason, expires_at, updated_at } = permission;
   if (status === 'pending') throw new Error(`${permission.id} is not settled`);
   if (status === 'expired') {
     const how = isWithdrawn(permission)
       ? `The agent took its request back on ${utcTime(updated_at)}.`
       : `Nobody decided by ${utcTime(expires_at)}.`;
-    return [`${how} The agent may not do it.`];
+    return [ownLine(`${how} The agent may not do it.`)];
   }
   return [
-    ...(decidedBy === null ? [] : [written(status === 'approved' ? 'Approved by' : 'Denied by', decidedBy)]),
-    ...(decided_at === null ? [] : [`When: ${utcTime(decided_at)}`]),
-    ...(via === null ? [] : [`Through: ${VIA[via]}`]),
-    ...(decision_reason === null ? [] : [written('Reason', decision_reason)]),
+    ...(decidedBy === null ? [] : [writtenLine(status === 'approved' ? 'Approved by' : 'Denied by', decidedBy)]),
+    ...(decided_at === null ? [] : [ownLine(`When: ${utcTime(decided_at)}`)]),
+    ...(via === null ? [] : [ownLine(`Through: ${VIA[via]}`)]),
+    ...(decision_reason === null ? [] : [writtenLine('Reason', decision_reason)]),
   ];
 }
 

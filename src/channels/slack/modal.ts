@@ -62,10 +62,11 @@ export interface ReviewModal {
  */
 export function reviewModal(modal: ReviewModal): ModalView | null {
   const { permission, proposal, cardUrl, privateMetadata } = modal;
+  const asked = requestLines(modal, (whole) => whole).map(({ text }) => text);
   if (privateMetadata.length > MAX_METADATA)
     throw new RangeError(`The metadata is over ${MAX_METADATA} characters long.`);
   const blocks: Block[] = [
-    ...sections(requestLines(modal, (text) => text).join('\n')),
+    ...sections(asked.join('\n')),
     ...(permission.reason ? sections(`Why it asks: ${inLines(permission.reason)}`) : []),
     { type: 'actions', elements: [linkButton(cardUrl)] },
     ...previewBlocks(modal.preview),

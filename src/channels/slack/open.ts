@@ -1,8 +1,9 @@
 import type { Config } from '../../env';
 import { withPrefix } from '../../lib/typeid';
+import { isWithdrawn } from '../../permissions/permission';
 import type { ClaimedWebhook, DueDelivery } from '../../webhooks/dispatch/claim';
 import { NOT_KEPT, type RequestAttempt, type Target } from '../../webhooks/dispatch/prepare';
-import { readDisabledWebhook, readMessage } from '../message';
+import { readDisabledWebhook, readMessage, readPermission } from '../message';
 import { describeError, readDeliveryAnswer, slackHeaders, slackUrl } from './api';
 import type { SlackMessage } from './blocks';
 import { slackChannelsOf } from './config';
@@ -44,9 +45,9 @@ type Call = { method: 'chat.postMessage'; channel: string } | { method: 'chat.up
 /**
  * Decides whether a delivery posts a message or changes those about the same request. Returns in words why it does neither.
  *
- * The end of a request changes the messages that asked. If there is none, people hear only of decisions that people took. A
- * message that is still to be sent counts as none: it would come too late and is dropped. The ends of requests change
- * messages also if the channel does not name these events.
+ * The end of a request changes the messages that asked, even if the channel does not name that event. If there is none, the
+ * end is posted only if the channel names the event and the agent did not withdraw the request. A message that is still to be
+ * sent counts as none: it would come too late and is dropped.
  */
 function decideCalls(
   { events }: ClaimedWebhook['webhook'],
@@ -57,7 +58,7 @@ function decideCalls(
   if (payload === null && eventPayload === null) return NOT_KEPT;
   const isEnd = event === 'permission.decided' || event === 'permission.expired';
   if (isEnd && receipts.length > 0) return receipts.map(updateOf);
-  if (event === 'permission.expired' || (isEnd && !events.includes(event))) return NEVER_POSTED;
+  if (isEnd && (!events.includes(event) || isWithdrawn(readPermission(delivery)))) return NEVER_POSTED;
   const asks = event === 'permission.requested' || event === 'permission.escalated';
   if (asks && !permissionState?.isPending) return ENDED;
   return slackChannel !== null && named.has(slackChannel)

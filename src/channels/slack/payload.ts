@@ -18,16 +18,16 @@ export type Interaction = { user: SlackUser } & (
       permissionId: Id<'perm'>;
       /** Opens a modal, once and within 3 seconds. */
       triggerId: string;
-      /** The message with the button. */
-      message: { channel: string; ts: string };
+      /** The Slack channel of the message with the button. */
+      slackChannel: string;
     }
   | { kind: 'submission'; privateMetadata: string; values: ViewValues }
 );
 
-const slackId = z.string().regex(/^[A-Z0-9]{2,32}$/);
+const slackId = z.string().regex(/^[A-Z][A-Z0-9]{0,30}$/);
 
 const acting = {
-  user: z.object({ id: slackId, team_id: slackId.optional() }),
+  user: z.object({ id: slackId, team_id: slackId.nullish() }),
   // Null for an app that a whole organization installed.
   team: z.object({ id: slackId }).nullish(),
 };
@@ -37,8 +37,10 @@ const Click = lazy(() =>
     ...acting,
     type: z.literal('block_actions'),
     trigger_id: z.string().min(1).max(255),
-    container: z.object({ channel_id: slackId, message_ts: z.string().regex(/^\d{1,12}\.\d{1,9}$/) }),
-    actions: z.array(z.object({ action_id: z.string(), value: z.string().optional() })).min(1),
+    container: z.object({ channel_id: slackId.nullish() }).nullish(),
+    channel: z.object({ id: slackId }).nullish(),
+    // Slack sends one action for each click.
+    actions: z.tuple([z.object({ action_id: z.string(), value: z.string().nullish() })]).rest(z.unknown()),
   }),
 );
 
@@ -87,22 +89,31 @@ export function readInteraction(body: string): Interaction | null {
 function readClick(click: z.output<ReturnType<typeof Click>>): Interaction | null {
   const user = userOf(click);
   const [action] = click.actions;
-  const permissionId = parseId('perm', action?.value ?? '');
-  if (!user || action?.action_id !== REVIEW_ACTION || !permissionId) return null;
-  const message = { channel: click.container.channel_id, ts: click.container.message_ts };
-  return { kind: 'review', user, permissionId, triggerId: click.trigger_id, message };
+  const permissionId = parseId('perm', action.value ?? '');
+  const slackChannel = click.container?.channel_id ?? click.channel?.id;
+  if (!user || action.action_id !== REVIEW_ACTION || !permissionId || slackChannel === undefined) return null;
+  return { kind: 'review', user, permissionId, triggerId: click.trigger_id, slackChannel };
 }
 
-/** The user; null if the payload does not say of which workspace. */
+/** Whether an id names an organization of Slack's Enterprise Grid, which has several workspaces. */
+export function isOrganization(id: string): boolean {
+  return id.startsWith('E');
+}
+
+/**
+ * The user; null if the payload does not say of which workspace. Their own workspace comes first: the team is where the app is
+ * installed, and a guest of a shared channel (Slack Connect) belongs to another one.
+ */
 function userOf({
   user,
   team,
 }: {
-  user: { id: string; team_id?: string | undefined };
+  user: { id: string; team_id?: string | null | undefined };
   team?: { id: string } | null | undefined;
-}) {
-  const teamId = user.team_id ?? team?.id;
-  return teamId === undefined ? null : { id: user.id, teamId };
+}): SlackUser | null {
+  const own = user.team_id ?? team?.id;
+  if (own === undefined) return null;
+  return { id: user.id, teamId: isOrganization(own) ? (team?.id ?? own) : own };
 }
 
 function parsePayload(body: string): unknown {

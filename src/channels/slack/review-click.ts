@@ -1,6 +1,5 @@
 import type { Config, Runtime } from '../../env';
 import { ROLE_SCOPES } from '../../http/roles';
-import { withPrefix } from '../../lib/typeid';
 import { type Permission, presentPermission, type ReviewedPermission, statusAt } from '../../permissions/permission';
 import { standingOf } from '../../permissions/reviews/voter';
 import { cardUrl } from '../message';
@@ -37,11 +36,11 @@ export async function handleClick(
   click: Click,
   on: ActedOn,
 ): Promise<void> {
-  const at = { channel: click.message.channel, user: click.user.id };
+  const at = { channel: click.slackChannel, user: click.user.id };
   const url = cardUrl(config.publicUrl, click.permissionId);
   if (!on.member && channel.isActive) {
-    const request = { channel: withPrefix('chan', channel.id), user: click.user };
-    return whisper(runtime, botToken, at, linkingMessage(await signLinkAddress(config, runtime, request)));
+    const address = await signLinkAddress(config, runtime, channel, click.user);
+    return whisper(runtime, botToken, at, linkingMessage(address));
   }
   const modal = openingOf(channel, on, url, runtime.now());
   if (typeof modal === 'string') return whisper(runtime, botToken, at, notice(modal, url));

@@ -99,17 +99,14 @@ const TEST_ADVICE: Record<Channel['kind'], string> = {
 
 function AboutChannel({ channel }: { channel: Channel }) {
   const { kind, config, events, filter, created_at, updated_at } = channel;
-  const { actions, agent_ids: agents } = filter ?? { actions: null, agent_ids: null };
+  const { actions, agent_ids: agents } = filter ?? {};
   return (
     <Facts
       facts={[
         kind === 'slack' && ['Slack channels', <SlackChannels channels={slackChannelsIn(config)} />],
         ['Events', eventsText(EVENTS, events)],
-        [
-          'Actions',
-          actions === null ? 'All actions' : <PlainList items={actions.map((pattern) => <Code text={pattern} />)} />,
-        ],
-        ['Agents', agents === null ? 'All agents' : <PlainList items={agents.map((id) => <Named id={id} />)} />],
+        ['Actions', actions ? <PlainList items={actions.map((pattern) => <Code text={pattern} />)} /> : 'All actions'],
+        ['Agents', agents ? <PlainList items={agents.map((id) => <Named id={id} />)} /> : 'All agents'],
         ['Created', <Time at={created_at} />],
         ['Changed', <Time at={updated_at} />],
       ]}

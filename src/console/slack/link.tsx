@@ -10,6 +10,7 @@ import type { Reader } from '../../db/database';
 import { invalidRequest, Problem } from '../../errors';
 import type { AppEnv, MemberRef, RequestContext } from '../../http/context';
 import { query } from '../../http/input';
+import { lowerAscii } from '../../lib/text';
 import type { WebhookRow } from '../../webhooks/webhook';
 import { readForm } from '../frame/form';
 import { sendPage } from '../frame/page';
@@ -48,28 +49,27 @@ interface Proposal {
 /**
  * Reads who asks to be linked, and asks Slack who that is.
  * @throws Problem `person_required` for a session of a user token; `invalid_signature` for an address that was changed or has
- *   expired; `not_found` for the channel of another account
+ *   expired, or is older than the channel's secrets; `not_found` for the channel of another account
  */
 async function readProposal(c: LinkContext): Promise<Proposal> {
   const { signedIn, config, runtime, loaded } = c.var;
   const member = requirePerson(signedIn);
   const fields = LinkQuery().parse(c.req.query());
-  const request = await readLinkAddress(config, runtime, fields);
-  if (!request) {
+  const [channel] = loaded.channel ?? [];
+  const user = channel && (await readLinkAddress(config, runtime, fields, channel));
+  if (!user && (channel || !loaded.channel)) {
     throw new Problem(
       'invalid_signature',
       'The link from Slack has expired, or was changed. Press the button in Slack again: then you get a new one.',
     );
   }
-  const [channel] = loaded.channel ?? [];
   const secrets = channel && (await openSecrets(config.keyring, channel));
-  if (!channel || !secrets) {
+  if (!user || !secrets) {
     throw new Problem(
       'not_found',
       'The channel of this link belongs to another account than the one you are signed in to, or was deleted.',
     );
   }
-  const { user } = request;
   const [me, identity] = await Promise.all([
     getOwnAccount(signedIn.context),
     describeSlackUser(runtime, secrets.botToken, user),
@@ -101,8 +101,7 @@ function refusalOf({ identity, email }: Proposal): string | null {
 }
 
 function isSameEmail(a: string, b: string): boolean {
-  const normalize = (email: string) => email.trim().normalize('NFC').toLowerCase();
-  return normalize(a) === normalize(b);
+  return lowerAscii(a.trim()) === lowerAscii(b.trim());
 }
 
 function sendLinkPage(c: LinkContext, proposal: Proposal, status = 200): Response {

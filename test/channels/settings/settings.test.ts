@@ -179,11 +179,11 @@ describe('a change is refused', () => {
     expect((await get()).updated_at).toBeNull();
   });
 
-  it('for more than 20 channels, and for one that is named twice', async () => {
+  it('for more than 50 channels, and for one that is named twice', async () => {
     const { account, put } = await makeCaller();
     const channels: string[] = [];
-    while (channels.length < 21) channels.push(await insertReceiver(account, 'email'));
-    expect(refusal(await put({ channels }))).toEqual([400, 'body.channels: must have at most 20 members']);
+    while (channels.length < 51) channels.push(await insertReceiver(account, 'email'));
+    expect(refusal(await put({ channels }))).toEqual([400, 'body.channels: must have at most 50 members']);
     expect((await put({ channels: channels.slice(1) })).status).toBe(200);
     expect(refusal(await put({ channels: [channels[0], channels[1], channels[0]] }))).toEqual([
       400,

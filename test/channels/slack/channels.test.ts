@@ -3,6 +3,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { FaultyDatabase } from '../../support/faults';
 import { FakeSlack } from '../../support/slack';
 import { type Json, World } from '../../support/world';
+import { sendFromSlack } from './scene';
 
 const MISSING_AGENT = 'agent_01h455vb4pex5vsknk084sn02q';
 
@@ -60,6 +61,38 @@ describe('a channel for Slack', () => {
     expect((await account.must(200, 'PUT', path, { config })).body.inbound_url).toBe(channel.inbound_url);
   });
 
+  it.each<[string, Json]>([
+    ['signing_secret', '0123456789abcdef0123456789abcdef'],
+    ['bot_token', 'xoxb-another-token-0123456789'],
+    ['channels', [{ id: 'C0OTHER00' }]],
+  ])('keeps the rest of its settings when only its %s changes', async (name, value) => {
+    const { world, slack, account, channel, path } = await makeScene();
+    const { body } = await account.must(200, 'PUT', path, { config: { [name]: value } });
+    expect(body).toEqual({ ...channel, config: name === 'channels' ? { channels: value } : channel.config });
+    if (name === 'signing_secret') Object.assign(slack, { signingSecret: value });
+    expect((await sendFromSlack({ world, slack, channel }, 'payload={}')).status).toBe(200);
+    await account.must(202, 'POST', `${path}/test`, {});
+    await world.deliver();
+    const headers = { Authorization: `Bearer ${name === 'bot_token' ? value : slack.token}` };
+    expect(world.internet.requests.at(-1)?.options).toMatchObject({ headers });
+    expect(slack.calls.at(-1)?.body.channel).toBe(name === 'channels' ? 'C0OTHER00' : 'C0APPROVALS');
+  });
+
+  it('shows the limits of its Slack channels that are set, and takes back what it shows', async () => {
+    const { account, path } = await makeScene();
+    const channels = [
+      { id: 'C0', filter: null },
+      { id: 'C1', filter: {} },
+      { id: 'C2', filter: { actions: null, agent_ids: null } },
+      { id: 'C3', filter: { actions: ['a.*'], agent_ids: null } },
+    ];
+    const { body: changed } = await account.must(200, 'PUT', path, { config: { channels } });
+    const shown = [{ id: 'C0' }, { id: 'C1' }, { id: 'C2' }, { id: 'C3', filter: { actions: ['a.*'] } }];
+    expect(changed.config).toEqual({ channels: shown });
+    const { name, config, events, filter, is_active } = changed;
+    expect((await account.must(200, 'PUT', path, { name, config, events, filter, is_active })).body).toEqual(changed);
+  });
+
   it('answers a repeated creation without secrets', async () => {
     const { world, slack, account } = await makeScene();
     const call = {
@@ -95,7 +128,7 @@ describe('a channel for Slack', () => {
     const { account, path } = await makeScene();
     const faults = async (path: string, config: Json) =>
       (await account.must(400, 'PUT', path, { config })).body.errors.map((error: Json) => error.path);
-    expect(await faults(path, {})).toEqual(['body.config.channels']);
+    expect(await faults(path, {})).toEqual(['body.config']);
     expect(await faults(path, 'x')).toEqual(['body.config']);
     expect(await faults(path, { channels: [{ id: 'C0APPROVALS' }], bot_token: 'x' })).toEqual([
       'body.config.bot_token',

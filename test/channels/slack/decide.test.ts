@@ -98,6 +98,26 @@ describe('a decision in Slack', () => {
     expect(ends[0].permission_request_id).toBe(permission.id);
   });
 
+  // DEL is the character that grows most on its way: from one byte to `U%2B007F`.
+  it.each([
+    ['ü', 60, 7_900],
+    ['\x7f', 60, 11_000],
+    ['\x7f', 0, 16_200],
+  ])('is taken by the largest modals: of many %j and %i lists', async (character, lists, length) => {
+    const scene = await makeLinkedScene();
+    const members = Array.from({ length: 10 }, (_, i) => i);
+    const { permission, message } = await requestInSlack(scene, {
+      scope: Object.fromEntries(Array.from({ length: lists }, (_, i) => [`k${i}`, members])),
+      preview: { title: 'x', summary: character.repeat(length) },
+      reason: character.repeat(1_000),
+    });
+    const view = await openModal(scene, message);
+    const body = scene.slack.submit(view, { reason: 'ü'.repeat(1_000), decision: 'approve' });
+    expect(body.length).toBeGreaterThan(128 * 1024);
+    expect(await sendFromSlack(scene, body)).toMatchObject({ status: 200, body: { response_action: 'clear' } });
+    expect((await permissionOf(scene, permission.id)).decision_reason).toBe('ü'.repeat(1_000));
+  });
+
   it('shows what is wrong at its field', async () => {
     const scene = await makeLinkedScene();
     const { permission, message } = await requestInSlack(scene, { max_uses: 5 });
@@ -366,14 +386,14 @@ describe('a request to the address of a channel', () => {
     expect((await sendFromSlack(scene, body, signed)).status).toBe(200);
   });
 
-  it('is not found for another secret, and too large over 64 KiB', async () => {
+  it('is not found for another secret, and too large over 1 MiB', async () => {
     const scene = await makeSlackScene();
     const { world, channel } = scene;
     const path = channel.inbound_url.replace('https://countersign.test', '');
     for (const secret of ['x', 'csh_000', path.split('/')[3].replace(/.$/, '!')]) {
       expect((await world.call('POST', `/v1/inbound/${secret}/slack`, { raw: 'payload={}' })).status).toBe(404);
     }
-    expect((await sendFromSlack(scene, `payload=${'x'.repeat(64 * 1024)}`)).status).toBe(413);
+    expect((await sendFromSlack(scene, `payload=${'x'.repeat(1024 * 1024)}`)).status).toBe(413);
     await scene.account.must(204, 'DELETE', scene.path);
     expect((await sendFromSlack(scene, 'payload={}')).status).toBe(404);
   });

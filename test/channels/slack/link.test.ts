@@ -71,12 +71,23 @@ describe('a Slack user', () => {
   it.each([
     ['has no e-mail address', { email: '' }, /users:read\.email/],
     ['belongs to another workspace', { team_id: 'T0OTHER' }, /another workspace/],
+    ['belongs to another organization', { team_id: 'E0OTHER' }, /another workspace/],
   ])('is not linked if it %s', async (_, fields, reason) => {
     const { scene, slack, ada } = await makeScene();
+    Object.assign(slack, { organizationId: 'E0ORGANIZATION' });
     slack.people.set('U0ADA', { id: 'U0ADA', team_id: slack.teamId, email: 'ada@example.com', name: 'Ada', ...fields });
     const answer = await ada.browser.submit(await linkPath(scene), { decision: 'confirm' });
     expect([answer.status, reason.test(answer.text)]).toEqual([403, true]);
     expect(await isLinked(scene)).toBe(false);
+  });
+
+  it.each([null, 'E0ORGANIZATION'])('is linked although Slack names an organization, %s for the app', async (own) => {
+    const { scene, slack, ada } = await makeScene();
+    Object.assign(slack, { organizationId: own });
+    const person = { id: 'U0ADA', team_id: 'E0ORGANIZATION', email: 'ada@example.com', name: 'Ada' };
+    slack.people.set('U0ADA', person);
+    await linkInSlack(scene, ada);
+    expect(await isLinked(scene)).toBe(true);
   });
 
   it('is not linked while Slack says nothing', async () => {
@@ -118,6 +129,33 @@ describe('a Slack user', () => {
     await ada.browser.signIn();
     expect((await ada.browser.submit(path, { decision: 'confirm' })).status).toBe(403);
     expect(await isLinked(scene)).toBe(false);
+  });
+
+  it.each(['bot_token', 'signing_secret'])('is linked by no address from before another %s', async (name) => {
+    const { scene, account, path, ada } = await makeScene();
+    const before = await linkPath(scene);
+    const value = name === 'bot_token' ? 'xoxb-another' : '0123456789abcdef0123456789abcdef';
+    await account.must(200, 'PUT', path, { config: { [name]: value } });
+    const { status, text } = await ada.browser.submit(before, { decision: 'confirm' });
+    expect([status, text.includes('Press the button in Slack again')]).toEqual([403, true]);
+    Object.assign(scene.slack, name === 'bot_token' ? { token: value } : { signingSecret: value });
+    await linkInSlack(scene, ada);
+    expect(await isLinked(scene)).toBe(true);
+  });
+
+  it.each([
+    ['\u212aim@example.com', 'kim@example.com', 403],
+    ['KIM@example.com', 'kim@EXAMPLE.com', 303],
+  ])('whose address is %s in Slack, and %s here, is answered %i', async (inSlack, here, expected) => {
+    const { scene, slack, ada } = await makeScene(here);
+    slack.addPerson('U0ADA', inSlack, 'Kim');
+    expect((await ada.browser.submit(await linkPath(scene), { decision: 'confirm' })).status).toBe(expected);
+  });
+
+  it('sees the page after two round trips at most', async () => {
+    const { scene, ada } = await makeScene();
+    const path = await linkPath(scene);
+    expect((await ada.browser.get(path)).cost.trips).toBeLessThanOrEqual(2);
   });
 
   it('is linked only with the CSRF token, and asks for sign-in first', async () => {

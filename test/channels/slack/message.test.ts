@@ -212,6 +212,13 @@ describe('texts that people and agents wrote', () => {
     }
   });
 
+  it('are not called cut because they end with an ellipsis', () => {
+    for (const message of everywhere('and so on…')) {
+      expect(message.text).toContain('Agent: and so on…\n');
+      expect(JSON.stringify(message.blocks)).not.toContain('what is cut here');
+    }
+  });
+
   it('are not cut if Slack accepts them', () => {
     const message = permissionMessage(messageWith({ title: 'x'.repeat(500) }), { canDecide: true });
     expect(JSON.stringify(message)).toContain('x'.repeat(500));

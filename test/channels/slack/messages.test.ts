@@ -199,6 +199,38 @@ describe('the message about a request', () => {
   });
 });
 
+describe('the end of a request about which nothing was posted', () => {
+  it.each<[string, string[], string[]]>([
+    ['expires', ['permission.expired'], ['Request expired']],
+    ['expires', ['permission.decided'], []],
+    ['is denied', ['permission.decided'], ['Permission denied']],
+    ['is denied', ['permission.expired'], []],
+    ['is withdrawn', ['permission.expired', 'permission.decided'], []],
+  ])('that %s is posted only if the channel names it: %j', async (end, events, posted) => {
+    const { world, slack, account, agent } = await makeSlackScene({ events });
+    const { id } = await agent.request({ expires_in: 60 });
+    await world.deliver();
+    world.advance(end === 'expires' ? 60_000 : 1);
+    if (end === 'is denied') await account.must(200, 'POST', `/v1/permissions/${id}/deny`, {});
+    if (end === 'is withdrawn') await agent.must(200, 'POST', `/v1/permissions/${id}/withdraw`, {});
+    await world.sweep();
+    await world.deliver();
+    expect(slack.messages.map(({ text }) => text.split('\n')[0])).toEqual(posted);
+    expect(slack.messages.flatMap(buttonsOf)).toEqual(posted.map(() => 'open_in_countersign'));
+  });
+
+  it('is posted if the message that asked could not be posted in time, and it expired', async () => {
+    const { world, slack, agent } = await makeSlackScene();
+    slack.failures.push('internal_error');
+    await agent.request({ expires_in: 60 });
+    await world.deliver();
+    world.advance(60_000);
+    await world.sweep();
+    await world.deliver();
+    expect(slack.messages.map(({ text }) => text.split('\n')[0])).toEqual(['Request expired']);
+  });
+});
+
 describe('sending', () => {
   it.each([
     ['not_in_channel', 'The app is not a member of the channel. Invite it there. (Slack: not_in_channel)'],

@@ -39,7 +39,7 @@ it('reads the click on the button of a message', () => {
     user: USER,
     permissionId: 'perm_01m7x1m1tre75vaz5yvpbmvt6m',
     triggerId: '1.2.a',
-    message: { channel: 'C0APPROVALS', ts: '1503435956.000247' },
+    slackChannel: 'C0APPROVALS',
   });
 });
 
@@ -59,6 +59,12 @@ it('reads the submission of the modal', () => {
   });
 });
 
+it.each(['U', 'W'.repeat(31)])('reads the id of a user in any length: %s', (id) => {
+  const { slack, message } = makeScene();
+  const click = change(slack.click(message, REVIEW_ACTION), { user: { id, team_id: 'T' } });
+  expect(readInteraction(click)?.user).toEqual({ id, teamId: 'T' });
+});
+
 it('knows the workspace from the user, else from the team', () => {
   const { slack, message } = makeScene();
   const click = slack.click(message, REVIEW_ACTION);
@@ -66,6 +72,35 @@ it('knows the workspace from the user, else from the team', () => {
   expect(userOf({ team: null })).toEqual(USER);
   expect(userOf({ user: { id: 'W0ADA' } })).toEqual({ id: 'W0ADA', teamId: 'T0WORKSPACE' });
   expect(userOf({ user: { id: 'U0ADA' }, team: null })).toBeUndefined();
+  expect(userOf({ user: { id: 'U0ADA', team_id: 'T0GUEST' } })).toEqual({ id: 'U0ADA', teamId: 'T0GUEST' });
+  expect(userOf({ user: { id: 'U0ADA', team_id: null } })).toEqual(USER);
+});
+
+it('knows the workspace from the team if the user has an organization instead', () => {
+  const { slack, message, view } = makeScene();
+  const user = { id: 'U0ADA', team_id: 'E0ORGANIZATION' };
+  for (const body of [slack.click(message, REVIEW_ACTION), slack.submit(view, { decision: 'deny' })]) {
+    expect(readInteraction(change(body, { user }))?.user).toEqual(USER);
+    expect(readInteraction(change(body, { user, team: null }))?.user).toEqual({ id: 'U0ADA', teamId: user.team_id });
+  }
+});
+
+it.each<[string, object]>([
+  ['the channel', { container: { type: 'message', is_ephemeral: false } }],
+  ['the channel, without a container', { container: undefined }],
+  ['the container', { channel: undefined }],
+  ['the container, before the channel', { channel: { id: 'C0OTHER' } }],
+])('knows the Slack channel from %s', (_, changes) => {
+  const { slack, message } = makeScene();
+  expect(readInteraction(change(slack.click(message, REVIEW_ACTION), changes))).toMatchObject({
+    slackChannel: 'C0APPROVALS',
+  });
+});
+
+it('reads the first action, whatever the others are', () => {
+  const { slack, message } = makeScene();
+  const actions = [{ action_id: REVIEW_ACTION, value: permissionWith().id }, { type: 'overflow' }, null];
+  expect(readInteraction(change(slack.click(message, REVIEW_ACTION), { actions }))?.kind).toBe('review');
 });
 
 it('ignores the click on a link, which Slack reports too', () => {
@@ -79,7 +114,10 @@ it.each<[string, (click: string, submission: string) => string]>([
   ['a button without a value', (click) => change(click, { actions: [{ action_id: REVIEW_ACTION }] })],
   ['no permission', (click) => change(click, { actions: [{ action_id: REVIEW_ACTION, value: 'perm_1' }] })],
   ['no action', (click) => change(click, { actions: [] })],
-  ['a click in a view', (click) => change(click, { container: { type: 'view', view_id: 'V0VIEW' } })],
+  [
+    'a click in a view',
+    (click) => change(click, { container: { type: 'view', view_id: 'V0VIEW' }, channel: undefined }),
+  ],
   ['no trigger', (click) => change(click, { trigger_id: '' })],
   ['a user with a strange id', (click) => change(click, { user: { id: '../x', team_id: 'T0WORKSPACE' } })],
   [

@@ -1,5 +1,6 @@
 import { signLinkAddress } from '../../../src/channels/slack/link-address';
 import { Keyring } from '../../../src/lib/secrets';
+import { idBytes, parseId, withPrefix } from '../../../src/lib/typeid';
 import type { TestMember } from '../../support/members';
 import { FakeSlack, type KeptMessage } from '../../support/slack';
 import { type Json, type TestAccount, type TestAgent, World } from '../../support/world';
@@ -49,7 +50,7 @@ export function buttonsOf(message: KeptMessage): string[] {
 
 /** Sends a body to the address of the channel, signed by Slack unless other headers are given. */
 export async function sendFromSlack(
-  { world, slack, channel }: SlackScene,
+  { world, slack, channel }: Pick<SlackScene, 'world' | 'slack' | 'channel'>,
   body: string,
   headers?: Record<string, string>,
 ) {
@@ -82,8 +83,11 @@ export async function linkPath(
 ): Promise<string> {
   const keyring = Keyring.parse(world.env.ROOT_SECRET ?? '');
   if (!keyring) throw new Error('there is no root secret');
-  const config = { keyring, publicUrl: '' };
-  return signLinkAddress(config, world.runtime, { channel: channel.id, user: { id: userId, teamId } });
+  const id = parseId('chan', channel.id);
+  if (!id) throw new Error('the channel has no id');
+  const row = await world.env.DB.prepare('select secret from webhooks where id = ?').bind(idBytes(id)).first<Json>();
+  const linked = { id: withPrefix('webhook', id), secret: Uint8Array.from(row.secret) };
+  return signLinkAddress({ keyring, publicUrl: '' }, world.runtime, linked, { id: userId, teamId });
 }
 
 /** Links a Slack user to a member, who just signed in and has the same e-mail address. */

@@ -12,6 +12,7 @@ import { type Identity, type IdentityMember, readIdentity } from '../../../http/
 import type { Claims } from '../../../http/oidc/jwt';
 import { SERVICE_AUTHORITY } from '../../../ledger/authority';
 import { Ledger } from '../../../ledger/ledger';
+import { lowerAscii } from '../../../lib/text';
 import type { Challenge } from '../../session/challenge';
 import { acceptInvitation, type FoundInvitation } from '../invitation';
 
@@ -58,7 +59,8 @@ export async function joinWithIdentity(
 /** @throws Problem `wrong_credential` unless the provider says that the person has the invited e-mail address */
 function requireInvitedEmail({ row }: FoundInvitation, claims: Claims): void {
   const email = readEmail(claims);
-  if (claims.email_verified === true && row.email !== null && email !== '' && lower(email) === lower(row.email)) return;
+  const isInvited = row.email !== null && email !== '' && lowerAscii(email) === lowerAscii(row.email);
+  if (claims.email_verified === true && isInvited) return;
   const unverified = claims.email_verified === true ? '' : ', which it has not verified';
   const isShown = email !== '' && !/\p{C}/u.test(email);
   const named = isShown ? `the address ${email}${unverified}` : 'no e-mail address';
@@ -67,11 +69,6 @@ function requireInvitedEmail({ row }: FoundInvitation, claims: Claims): void {
     `The invitation is for ${row.email}, but the identity provider names ${named}. ` +
       'Open the invitation again, and sign in there with the invited address, or join with a passkey.',
   );
-}
-
-/** Only A to Z, as the database compares addresses: other letters that look alike may belong to somebody else. */
-function lower(text: string): string {
-  return text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
 }
 
 /**
