@@ -25,10 +25,10 @@ export async function openEmailChannel(config: Config, claimed: ClaimedWebhook):
     divide: divideByPerson,
     prepare: async (deliveries) => {
       const reason = deliveries.map(dropReason).find((found) => found !== null);
-      if (reason) return { deliveries, kind: 'dropped', reason };
-      if (!transport) return { deliveries, kind: 'refused', error: NO_MAIL };
+      if (reason) return { kind: 'dropped', reason };
+      if (!transport) return { kind: 'refused', error: NO_MAIL };
       const { mail, key } = await compose(claimed, deliveries, publicUrl);
-      return { deliveries, ...prepareMail(transport, mail, key) };
+      return prepareMail(transport, mail, key);
     },
   };
 }

@@ -2,7 +2,7 @@ import type { MailTransport } from '../../env';
 import type { JsonObject } from '../../lib/json';
 import { parseMailbox } from '../../lib/mailbox';
 import { shorten } from '../../lib/text';
-import type { RequestAttempt } from '../../webhooks/dispatch/prepare';
+import type { PreparedAttempt, RequestAttempt } from '../../webhooks/dispatch/prepare';
 import type { Mail, Recipient } from './mail';
 
 const RESEND_URL = 'https://api.resend.com/emails';
@@ -10,13 +10,6 @@ const RESEND_URL = 'https://api.resend.com/emails';
 const USER_AGENT = 'Countersign-Mail/1.0';
 /** Maximum number of characters of an idempotency key. */
 const MAX_KEY = 256;
-
-/** A mail that is ready to be sent, or that cannot be sent. */
-export type PreparedMail =
-  | { kind: 'requests'; requests: readonly RequestAttempt[] }
-  /** Throws if the mail was not accepted; the message says why in plain words. */
-  | { kind: 'call'; call: () => Promise<void> }
-  | { kind: 'refused'; error: string };
 
 /**
  * Prepares a mail for its transport.
@@ -26,7 +19,7 @@ export type PreparedMail =
  * mail twice.
  * @param idempotencyKey identifies the mail: 1 to 256 characters of ASCII
  */
-export function prepareMail(transport: MailTransport, mail: Mail, idempotencyKey: string): PreparedMail {
+export function prepareMail(transport: MailTransport, mail: Mail, idempotencyKey: string): PreparedAttempt {
   // An identity provider may have given any text as the address, such as a list of two.
   if (parseMailbox(mail.to.address)?.name !== null) {
     return { kind: 'refused', error: 'The address of the recipient is not valid.' };
@@ -41,7 +34,7 @@ function prepareRequest(
   { apiKey, from }: Extract<MailTransport, { kind: 'resend' }>,
   { to, subject, text, html }: Mail,
   idempotencyKey: string,
-): PreparedMail {
+): PreparedAttempt {
   if (!/^[\x21-\x7e]+$/.test(idempotencyKey) || idempotencyKey.length > MAX_KEY) {
     throw new Error('The idempotency key is not of 1 to 256 visible ASCII characters');
   }

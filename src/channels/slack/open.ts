@@ -30,11 +30,11 @@ export async function openSlackChannel(
       const [delivery] = deliveries;
       if (!delivery) throw new Error('There is nothing to send');
       const calls = decideCalls(webhook, delivery, named);
-      if (typeof calls === 'string') return { deliveries, kind: 'dropped', reason: calls };
-      if (!secrets) return { deliveries, kind: 'refused', error: UNREADABLE };
+      if (typeof calls === 'string') return { kind: 'dropped', reason: calls };
+      if (!secrets) return { kind: 'refused', error: UNREADABLE };
       const message = compose(webhook, delivery, publicUrl);
       const requests = calls.map((call) => requestOf(secrets.botToken, call, message));
-      return { deliveries, kind: 'requests', requests };
+      return { kind: 'requests', requests };
     },
   };
 }

@@ -29,15 +29,14 @@ export interface RequestAttempt {
  * An attempt that is ready to be made, or that fails without one. It sends one message, usually for one delivery. Several
  * requests are made at the same time; if one of them fails, the attempt has failed, and the next makes all of them again.
  */
-export type PreparedAttempt = { deliveries: readonly DueDelivery[] } & (
+export type PreparedAttempt =
   | { kind: 'requests'; requests: readonly RequestAttempt[] }
   /** A call of a binding of the Worker, which throws if the message is not sent. */
   | { kind: 'call'; call: () => Promise<void> }
   /** Nothing may be sent: the attempt fails with this error, and is retried later. */
   | { kind: 'refused'; error: string }
   /** There is nothing to send any more: the deliveries fail without an attempt. */
-  | { kind: 'dropped'; reason: string }
-);
+  | { kind: 'dropped'; reason: string };
 
 /** How a worker sends the deliveries of one claim. */
 export interface Target {
@@ -77,12 +76,12 @@ async function openWebhook(
     prepare: async (deliveries) => {
       const [delivery] = deliveries;
       const body = delivery ? readPayload(delivery, account, runtime.now()) : null;
-      if (!delivery || body === null) return { deliveries, kind: 'dropped', reason: NOT_KEPT };
-      if (error !== null) return { deliveries, kind: 'refused', error };
+      if (!delivery || body === null) return { kind: 'dropped', reason: NOT_KEPT };
+      if (error !== null) return { kind: 'refused', error };
       // A redelivery has the same `webhook-id` as the first delivery, by which receivers recognize it.
       const signature = await signMessage(keys ?? [], delivery.original ?? delivery.id, runtime.now(), body);
       const headers = { 'Content-Type': 'application/json', 'User-Agent': USER_AGENT, ...signature };
-      return { deliveries, kind: 'requests', requests: [{ url, headers, body }] };
+      return { kind: 'requests', requests: [{ url, headers, body }] };
     },
   };
 }

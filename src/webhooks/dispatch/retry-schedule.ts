@@ -48,7 +48,7 @@ export function drawJitter(runtime: Pick<Runtime, 'random'>): number {
 export function updateDelivery(
   runtime: Pick<Runtime, 'now'>,
   delivery: DueDelivery,
-  { outcome, reason }: Pick<CompletedAttempt, 'outcome' | 'reason'>,
+  { outcome, reason }: CompletedAttempt,
   jitter: number,
 ): DeliveryUpdate {
   const { id, failures } = delivery;

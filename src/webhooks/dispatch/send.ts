@@ -1,6 +1,5 @@
 import type { Runtime } from '../../env';
 import { SECOND } from '../../lib/time';
-import type { DueDelivery } from './claim';
 import { REQUEST_TIMEOUT } from './limits';
 import type { PreparedAttempt, RequestAttempt } from './prepare';
 
@@ -11,9 +10,8 @@ const NOT_SECURE = 'A secure connection could not be made: check the certificate
 /** Cloudflare's status codes for a receiver whose TLS handshake failed, or whose certificate is not valid. */
 const CLOUDFLARE_NOT_SECURE = [525, 526];
 
-/** A prepared attempt and what came of it. */
+/** What came of an attempt. */
 export interface CompletedAttempt {
-  deliveries: readonly DueDelivery[];
   /** Null if nothing was attempted. */
   outcome: Outcome | null;
   /** Why nothing was attempted, in plain words; null if something was. */
@@ -40,21 +38,20 @@ const NO_ANSWER = { statusCode: null, retryAfter: null, receipt: null };
 
 /** Makes an attempt. Whatever the receiver does is an outcome, and never an exception. */
 export async function sendAttempt(runtime: Runtime, prepared: PreparedAttempt): Promise<CompletedAttempt> {
-  const { deliveries } = prepared;
   switch (prepared.kind) {
     case 'dropped':
-      return { deliveries, outcome: null, reason: prepared.reason };
+      return { outcome: null, reason: prepared.reason };
     case 'refused': {
       const outcome = { ...NO_ANSWER, at: runtime.now(), duration: 0, error: prepared.error };
-      return { deliveries, outcome, reason: null };
+      return { outcome, reason: null };
     }
     case 'requests': {
       const outcomes = await Promise.all(prepared.requests.map((request) => sendRequest(runtime, request)));
       const outcome = outcomes.find(({ error }) => error !== null) ?? outcomes[0] ?? null;
-      return { deliveries, outcome, reason: null };
+      return { outcome, reason: null };
     }
     case 'call':
-      return { deliveries, outcome: await makeCall(runtime, prepared.call), reason: null };
+      return { outcome: await makeCall(runtime, prepared.call), reason: null };
   }
 }
 
