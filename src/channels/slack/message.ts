@@ -152,7 +152,7 @@ function outcomeLines({ permission, decidedBy }: PermissionMessage, via: VoteCha
   if (status === 'pending') throw new Error(`${permission.id} is not settled`);
   if (status === 'expired') {
     const how = isWithdrawn(permission)
-      ? `The agent took its request back on ${utcTime(updated_at)}.`
+      ? `The agent withdrew its request on ${utcTime(updated_at)}.`
       : `Nobody decided by ${utcTime(expires_at)}.`;
     return [ownLine(`${how} The agent may not do it.`)];
   }
