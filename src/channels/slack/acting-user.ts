@@ -20,7 +20,6 @@ export interface CalledChannel {
   database: Database;
   number: number;
   id: Id<'webhook'>;
-  name: string;
   isActive: boolean;
   /** The encrypted secrets. */
   secret: Uint8Array;
@@ -78,7 +77,7 @@ export async function findCalledChannel(
   const [linked] = link ?? [];
   const [content] = contents ?? [];
   const channel = {
-    ...{ shard, database, number: row.number, id: row.id, name: row.name ?? '', isActive: row.isActive },
+    ...{ shard, database, number: row.number, id: row.id, isActive: row.isActive },
     secret: row.secret,
     secrets: await openSecrets(config.keyring, row),
     account: () => activeAccount(row),
@@ -106,7 +105,6 @@ function selectChannel(reader: Reader, hashes: Uint8Array[]) {
       number: webhooks.number,
       id: webhooks.id,
       kind: webhooks.kind,
-      name: aliased(webhooks.name, 'channel_name'),
       isActive: webhooks.isActive,
       secret: webhooks.secret,
     })

@@ -6,10 +6,10 @@ import { cardUrl } from '../message';
 import type { ActedOn, CalledChannel } from './acting-user';
 import { signLinkAddress } from './link-address';
 import { linkingMessage } from './linking-message';
-import { canDecideInSlack } from './message';
+import { canDecideInSlack, notice } from './message';
 import { type ReviewModal, reviewModal } from './modal';
 import type { Interaction } from './payload';
-import { callAndLog, notice, whisper } from './respond';
+import { callAndLog, whisper } from './respond';
 
 export type Click = Extract<Interaction, { kind: 'review' }>;
 

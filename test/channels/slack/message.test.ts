@@ -97,7 +97,6 @@ describe('a message about a pending permission', () => {
 
   it.each<[Partial<PermissionMessage>, string]>([
     [{ event: 'permission.requested' }, 'Permission requested'],
-    [{ event: 'permission.requested', isReminder: true }, 'Reminder: Permission requested'],
     [{ event: 'permission.escalated' }, 'Permission requested, now escalated'],
   ])('says what happened: %o', (fields, headline) => {
     const { text, blocks } = permissionMessage(messageWith({}, fields), { canDecide: true });
