@@ -22,7 +22,7 @@ const MODAL = reviewModal({
   proposal: { scope: { list: ['a', 'b'] }, token_ttl: 900, max_uses: 1 },
   agentName: 'Mailer',
   cardUrl: CARD,
-  privateMetadata: '',
+  votes: 0,
 }) as ModalView;
 
 function inputsIn({ blocks }: ModalView) {
