@@ -14,6 +14,11 @@ export function formatTime(ms: number): string {
   return new Date(ms).toISOString();
 }
 
+/** Says a time of ISO 8601 in UTC to the minute, such as `2026-01-31 12:00 UTC`. */
+export function utcText(time: string): string {
+  return `${time.slice(0, 10)} ${time.slice(11, 16)} UTC`;
+}
+
 export function formatTimeOrNull(ms: number | null): string | null {
   return ms === null ? null : formatTime(ms);
 }

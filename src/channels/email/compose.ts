@@ -124,7 +124,7 @@ function endOf({ permission, decidedBy }: PermissionMessage): Block[] {
   if (status === 'pending') return [];
   if (status === 'expired') {
     const text = isWithdrawn(permission)
-      ? `The agent took its request back on ${utcText(updated_at)}.`
+      ? `The agent withdrew its request on ${utcText(updated_at)}.`
       : `Nobody decided by ${utcText(expires_at)}.`;
     return [{ kind: 'paragraph', text: `${text} The agent may not do it.` }];
   }

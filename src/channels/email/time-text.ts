@@ -1,9 +1,7 @@
-import { DAY, HOUR, MINUTE } from '../../lib/time';
+import { DAY, HOUR, MINUTE, utcText } from '../../lib/time';
 
-/** A time to the minute, in UTC: a mail cannot know the reader's zone. */
-export function utcText(time: string): string {
-  return `${time.slice(0, 10)} ${time.slice(11, 16)} UTC`;
-}
+// A mail cannot know the reader's zone.
+export { utcText };
 
 /** A deadline: its time, and in about how long it is. */
 export function deadlineText(time: string, now: number): string {

@@ -11,7 +11,7 @@ import type { Id } from '../../lib/typeid';
 import type { DecisionState } from '../../permissions/decide';
 import { decisionState, selectDecision } from '../../permissions/decision-in-path';
 import type { Preview } from '../../permissions/preview';
-import type { SlackUser } from './payload';
+import type { Interaction } from './payload';
 import { openSecrets, type SlackSecrets } from './secrets';
 
 /** The channel whose address Slack called. */
@@ -20,7 +20,6 @@ export interface CalledChannel {
   database: Database;
   number: number;
   id: Id<'webhook'>;
-  name: string;
   isActive: boolean;
   /** The encrypted secrets. */
   secret: Uint8Array;
@@ -43,12 +42,6 @@ export interface ActedOn {
   preview: Preview | null;
 }
 
-/** Who acts, and on which permission; null if the request says neither. */
-export interface Act {
-  user: SlackUser;
-  permission: Id<'perm'> | null;
-}
-
 /**
  * Finds the channel at whose address Slack called, and what the person acts on, in one round trip, and one more for each
  * time the account was moved to another shard. Nothing of it may be used before the signature of the request is checked.
@@ -57,13 +50,13 @@ export interface Act {
 export async function findCalledChannel(
   c: RequestContext,
   secret: string,
-  act: Act | null,
+  interaction: Interaction | null,
 ): Promise<{ channel: CalledChannel; on: ActedOn } | null> {
   const { config } = c.var;
   const form = parseCredential(secret, 'inbound');
   if (!form) return null;
   const hashes = await hashCredential(config.keyring, secret);
-  const named = nameQueries(c, actPreload(act, hashes));
+  const named = nameQueries(c, preloadActedOn(interaction, hashes));
   const unused = { account: sql<number>`null`, id: sql`null` };
   const found = await findCaller(
     c,
@@ -78,7 +71,7 @@ export async function findCalledChannel(
   const [linked] = link ?? [];
   const [content] = contents ?? [];
   const channel = {
-    ...{ shard, database, number: row.number, id: row.id, name: row.name ?? '', isActive: row.isActive },
+    ...{ shard, database, number: row.number, id: row.id, isActive: row.isActive },
     secret: row.secret,
     secrets: await openSecrets(config.keyring, row),
     account: () => activeAccount(row),
@@ -106,7 +99,6 @@ function selectChannel(reader: Reader, hashes: Uint8Array[]) {
       number: webhooks.number,
       id: webhooks.id,
       kind: webhooks.kind,
-      name: aliased(webhooks.name, 'channel_name'),
       isActive: webhooks.isActive,
       secret: webhooks.secret,
     })
@@ -115,30 +107,31 @@ function selectChannel(reader: Reader, hashes: Uint8Array[]) {
     .where(inArray(webhooks.inboundHash, hashes));
 }
 
-/** What the channel's account has about the act: the linked member, the permission, and how the member stands to it. */
-const actPreload = (act: Act | null, hashes: Uint8Array[]) => async (c: RequestContext, reader: Reader) => {
-  if (!act) return { link: null, permission: null, voter: null, passkey: null, contents: null };
-  const { user, permission: id } = act;
-  const isCalled = inArray(webhooks.inboundHash, hashes);
-  const account = sql<number>`(select ${webhooks.account} from ${webhooks} where ${isCalled})`;
-  const isLink = and(
-    eq(slackLinks.account, account),
-    sql`${slackLinks.webhook} = (select ${webhooks.number} from ${webhooks} where ${isCalled})`,
-    eq(slackLinks.team, user.teamId),
-    eq(slackLinks.slackUser, user.id),
-  );
-  const callerId = sql`(select ${slackLinks.member} from ${slackLinks} where ${isLink})`;
-  const link = reader
-    .select(memberColumns)
-    .from(slackLinks)
-    .innerJoin(members, and(eq(members.account, slackLinks.account), eq(members.id, slackLinks.member)))
-    .where(isLink);
-  return {
-    link,
-    ...selectDecision(reader, { account, callerId, id, assertion: undefined, now: c.var.runtime.now() }),
-    contents: id && selectContents(reader, account, id),
+/** What the channel's account has about what a person did: the linked member, the permission, and how the member stands to it. */
+const preloadActedOn =
+  (interaction: Interaction | null, hashes: Uint8Array[]) => async (c: RequestContext, reader: Reader) => {
+    if (!interaction) return { link: null, permission: null, voter: null, passkey: null, contents: null };
+    const { user, permissionId: id } = interaction;
+    const isCalled = inArray(webhooks.inboundHash, hashes);
+    const account = sql<number>`(select ${webhooks.account} from ${webhooks} where ${isCalled})`;
+    const isLink = and(
+      eq(slackLinks.account, account),
+      sql`${slackLinks.webhook} = (select ${webhooks.number} from ${webhooks} where ${isCalled})`,
+      eq(slackLinks.team, user.teamId),
+      eq(slackLinks.slackUser, user.id),
+    );
+    const callerId = sql`(select ${slackLinks.member} from ${slackLinks} where ${isLink})`;
+    const link = reader
+      .select(memberColumns)
+      .from(slackLinks)
+      .innerJoin(members, and(eq(members.account, slackLinks.account), eq(members.id, slackLinks.member)))
+      .where(isLink);
+    return {
+      link,
+      ...selectDecision(reader, { account, callerId, id, assertion: undefined, now: c.var.runtime.now() }),
+      contents: selectContents(reader, account, id),
+    };
   };
-};
 
 function selectContents(reader: Reader, account: SQL<number>, id: Id<'perm'>) {
   return reader

@@ -13,8 +13,6 @@ export interface SlackFailure {
   ok: false;
   /** Slack's error code; or `timeout`, `connection_failed`, `invalid_answer` or `http_<status>`. */
   error: string;
-  /** How long Slack asks to wait before the next call, in milliseconds; null if it does not ask. */
-  retryAfter: number | null;
 }
 
 /** The headers of a call of Slack's API. */
@@ -68,17 +66,15 @@ async function send(
 }
 
 async function readAnswer(response: Response): Promise<SlackAnswer> {
-  const seconds = response.headers.get('Retry-After') ?? '';
-  const retryAfter = /^\d{1,9}$/.test(seconds) ? Number(seconds) * SECOND : null;
   const answer = parse(await response.text());
-  if (answer?.ok === false) return failure(codeOf(answer), retryAfter);
-  if (response.status === 429) return failure('ratelimited', retryAfter);
-  if (!response.ok) return failure(`http_${response.status}`, retryAfter);
+  if (answer?.ok === false) return failure(codeOf(answer));
+  if (response.status === 429) return failure('ratelimited');
+  if (!response.ok) return failure(`http_${response.status}`);
   return answer?.ok === true ? { ...answer, ok: true } : failure('invalid_answer');
 }
 
-function failure(error: string, retryAfter: number | null = null): SlackFailure {
-  return { ok: false, error, retryAfter };
+function failure(error: string): SlackFailure {
+  return { ok: false, error };
 }
 
 /** Waits for a promise until the signal is aborted, even if the promise ignores the signal. */

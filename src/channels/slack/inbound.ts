@@ -11,12 +11,12 @@ import { CredentialEnded } from '../../ledger/authority';
 import { Ledger } from '../../ledger/ledger';
 import { lazy } from '../../lib/lazy';
 import { enqueueWebhook } from '../../outbox/enqueue';
-import { type Act, type ActedOn, type CalledChannel, findCalledChannel } from './acting-user';
+import { type ActedOn, type CalledChannel, findCalledChannel } from './acting-user';
 import { refuseSubmission } from './modal';
-import { type Interaction, readInteraction, type SlackUser } from './payload';
+import { readInteraction } from './payload';
 import { handleClick, SWITCHED_OFF } from './review-click';
 import { isFromSlack } from './signature';
-import { LINK_ENDED, type LinkedContext, readModalState, type Submission, submitDecision } from './submit-decision';
+import { LINK_ENDED, type LinkedContext, type Submission, submitDecision } from './submit-decision';
 
 /** What Slack does next: nothing, after a click; it closes the modal, or shows what is wrong with its fields. */
 const SlackResponse = lazy(() =>
@@ -46,7 +46,7 @@ export async function receiveFromSlack(c: InboundContext, secret: string): Promi
   const { config, runtime } = c.var;
   const body = await readText(c.req.raw);
   const interaction = readInteraction(body);
-  const found = await findCalledChannel(c, secret, interaction && actOf(interaction));
+  const found = await findCalledChannel(c, secret, interaction);
   if (!found) {
     await limitNetwork(c);
     throw new Problem('not_found', 'There is no channel with this address.');
@@ -76,13 +76,6 @@ export async function receiveFromSlack(c: InboundContext, secret: string): Promi
   return refusal ? { response_action: 'errors', ...refusal } : { response_action: 'clear' };
 }
 
-/** Who acts, and on which permission. */
-function actOf(interaction: Interaction): Act {
-  const permission =
-    interaction.kind === 'review' ? interaction.permissionId : (readModalState(interaction)?.permission ?? null);
-  return { user: interaction.user, permission };
-}
-
 /** Takes the decision of a submitted modal; returns why it does not, or null. */
 async function submit(
   c: InboundContext,
@@ -101,7 +94,7 @@ async function submit(
     { account, member: member.id, lastSeenAt: memberLastSeenAt },
     context.runtime.now(),
   );
-  return submitDecision(context, submission, state, readModalState(submission)?.votes ?? 0);
+  return submitDecision(context, submission, state);
 }
 
 /** The context in which the linked member acts. Each write checks the link again. */
@@ -109,13 +102,14 @@ function linkedContext(
   c: InboundContext,
   secret: string,
   { shard, database, number, account }: CalledChannel,
-  { user, ...submission }: Submission,
+  submission: Submission,
   member: MemberRef,
 ): LinkedContext {
   const { config, origin } = c.var;
   const runtime = withFixedClock(c.var.runtime);
   const own = account();
-  const link = { kind: 'slack_link', account: own.number, webhook: number, ...namesOf(user), member } as const;
+  const slackUser = { team: submission.user.teamId, slackUser: submission.user.id };
+  const link = { kind: 'slack_link', account: own.number, webhook: number, ...slackUser, member } as const;
   const notifyWebhooks = (account: number) => {
     c.executionCtx.waitUntil(enqueueWebhook(config.webhooks, { shard, account }));
   };
@@ -127,15 +121,11 @@ function linkedContext(
     ...{ config, runtime, origin, reader: database },
     ledger: new Ledger(database, { ...link, now: runtime.now }, null, notifyWebhooks),
     reload: async () => {
-      const again = await findCalledChannel(c, secret, actOf({ ...submission, user }));
+      const again = await findCalledChannel(c, secret, submission);
       if (again?.on.member?.id !== member.id) throw new CredentialEnded();
       return again.on.state;
     },
   };
-}
-
-function namesOf({ id, teamId }: SlackUser) {
-  return { team: teamId, slackUser: id };
 }
 
 export const receiveFromSlackRoute = new Hono<AppEnv>().post(

@@ -1,5 +1,5 @@
-import { type SlackMessage, section } from './blocks';
-import { linkButton } from './message';
+import type { SlackMessage } from './blocks';
+import { notice } from './message';
 
 /**
  * The private message to a Slack user who is not linked to a member yet.
@@ -8,5 +8,5 @@ import { linkButton } from './message';
 export function linkingMessage(url: string): SlackMessage {
   const text =
     'Countersign does not know yet which member you are. Link your Slack account once; then press the button again.';
-  return { text, blocks: [section(text), { type: 'actions', elements: [linkButton(url, 'Link my account')] }] };
+  return notice(text, url, 'Link my account');
 }

@@ -1,8 +1,9 @@
+import { utcText } from '../../lib/time';
 import { isWithdrawn, type Permission } from '../../permissions/permission';
 import type { VoteChannel } from '../../permissions/reviews/review';
 import type { PermissionMessage } from '../message';
 import { type Block, type Button, context, header, localTime, plain, type SlackMessage, section } from './blocks';
-import { cut, escapeText, inLine, utcTime } from './text';
+import { cut, escapeText, inLine } from './text';
 
 /** The `action_id` of the button that opens the modal. Its value is the permission's id. */
 export const REVIEW_ACTION = 'review_permission';
@@ -39,7 +40,7 @@ export function canDecideInSlack({ review }: Pick<Permission, 'review'>): boolea
  */
 export function permissionMessage(message: PermissionMessage, { canDecide }: { canDecide: boolean }): SlackMessage {
   const { permission, url } = message;
-  const deadline = `Waits until ${utcTime(permission.expires_at)}`;
+  const deadline = `Waits until ${utcText(permission.expires_at)}`;
   const elsewhere = 'It needs several approvals or a passkey, so it is decided in Countersign.';
   return compose({
     headline: headlineOf(message),
@@ -48,7 +49,7 @@ export function permissionMessage(message: PermissionMessage, { canDecide }: { c
     closing: [
       context(
         deadline,
-        localTime('In your time zone:', Date.parse(permission.expires_at), utcTime(permission.expires_at)),
+        localTime('In your time zone:', Date.parse(permission.expires_at), utcText(permission.expires_at)),
       ),
       ...(canDecide ? [] : [context(elsewhere)]),
       { type: 'actions', elements: [...(canDecide ? [reviewButton(permission.id)] : []), linkButton(url)] },
@@ -136,9 +137,8 @@ function ownLine(text: string): Line {
   return { text, isCut: false };
 }
 
-function headlineOf({ event, isReminder }: PermissionMessage): string {
-  const what = event === 'permission.escalated' ? 'Permission requested, now escalated' : 'Permission requested';
-  return isReminder ? `Reminder: ${what}` : what;
+function headlineOf({ event }: PermissionMessage): string {
+  return event === 'permission.escalated' ? 'Permission requested, now escalated' : 'Permission requested';
 }
 
 function settledHeadline(permission: Permission): string {
@@ -152,13 +152,13 @@ function outcomeLines({ permission, decidedBy }: PermissionMessage, via: VoteCha
   if (status === 'pending') throw new Error(`${permission.id} is not settled`);
   if (status === 'expired') {
     const how = isWithdrawn(permission)
-      ? `The agent took its request back on ${utcTime(updated_at)}.`
-      : `Nobody decided by ${utcTime(expires_at)}.`;
+      ? `The agent withdrew its request on ${utcText(updated_at)}.`
+      : `Nobody decided by ${utcText(expires_at)}.`;
     return [ownLine(`${how} The agent may not do it.`)];
   }
   return [
     ...(decidedBy === null ? [] : [writtenLine(status === 'approved' ? 'Approved by' : 'Denied by', decidedBy)]),
-    ...(decided_at === null ? [] : [ownLine(`When: ${utcTime(decided_at)}`)]),
+    ...(decided_at === null ? [] : [ownLine(`When: ${utcText(decided_at)}`)]),
     ...(via === null ? [] : [ownLine(`Through: ${VIA[via]}`)]),
     ...(decision_reason === null ? [] : [writtenLine('Reason', decision_reason)]),
   ];
@@ -166,6 +166,11 @@ function outcomeLines({ permission, decidedBy }: PermissionMessage, via: VoteCha
 
 function reviewButton(id: string): Button {
   return { type: 'button', action_id: REVIEW_ACTION, text: plain('Review'), value: id, style: 'primary' };
+}
+
+/** A short message with a link. */
+export function notice(text: string, url: string, label?: string): SlackMessage {
+  return { text: escapeText(text), blocks: [section(text), { type: 'actions', elements: [linkButton(url, label)] }] };
 }
 
 export function linkButton(url: string, text = 'Open in Countersign'): Button {

@@ -1,5 +1,7 @@
+import * as z from 'zod';
 import { duration } from '../../lib/duration';
 import { equalJson } from '../../lib/json';
+import { lazy } from '../../lib/lazy';
 import { SECOND } from '../../lib/time';
 import { valueText } from '../../permissions/limit-texts';
 import type { Narrowing, RequestedLimits } from '../../permissions/limits';
@@ -25,8 +27,16 @@ import { inLine, inLines, MAX_SECTION, split } from './text';
 /** The `callback_id` of the modal. */
 export const REVIEW_MODAL = 'review_permission';
 
-/** Slack's maximum number of characters of a view's `private_metadata`. */
-export const MAX_METADATA = 3_000;
+/** What Slack sends back with a submitted modal, as its `private_metadata`. */
+export const ModalState = lazy(() =>
+  z.object({
+    permission: z.string(),
+    /** How many votes the permission had when the modal was made. */
+    votes: z.number(),
+  }),
+);
+
+type ModalState = z.output<ReturnType<typeof ModalState>>;
 
 /** The `action_id` of every field: fields are told apart by their block. */
 const VALUE = 'value';
@@ -50,21 +60,19 @@ export interface ReviewModal {
   agentName: string;
   /** The address of the decision card. */
   cardUrl: string;
-  /** What Slack sends back with the submission. At most {@link MAX_METADATA} characters. */
-  privateMetadata: string;
+  /** How many votes the permission has. */
+  votes: number;
 }
 
 /**
  * The modal in which a person approves or denies a permission, may narrow its limits and may give a reason. It shows
  * everything that the agent wrote, whole: nobody approves what they cannot see.
  * @returns null if that is too long for Slack
- * @throws RangeError if `privateMetadata` is too long
  */
 export function reviewModal(modal: ReviewModal): ModalView | null {
-  const { permission, proposal, cardUrl, privateMetadata } = modal;
+  const { permission, proposal, cardUrl, votes } = modal;
+  const state: ModalState = { permission: permission.id, votes };
   const asked = requestLines(modal, (whole) => whole).map(({ text }) => text);
-  if (privateMetadata.length > MAX_METADATA)
-    throw new RangeError(`The metadata is over ${MAX_METADATA} characters long.`);
   const blocks: Block[] = [
     ...sections(asked.join('\n')),
     ...(permission.reason ? sections(`Why it asks: ${inLines(permission.reason)}`) : []),
@@ -91,7 +99,7 @@ export function reviewModal(modal: ReviewModal): ModalView | null {
   return {
     type: 'modal',
     callback_id: REVIEW_MODAL,
-    private_metadata: privateMetadata,
+    private_metadata: JSON.stringify(state),
     title: plain('Review a permission'),
     submit: plain('Send decision'),
     close: plain('Cancel'),

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { lazy } from '../../lib/lazy';
 import { type Id, parseId } from '../../lib/typeid';
 import { REVIEW_ACTION } from './message';
-import { MAX_METADATA, REVIEW_MODAL, type ViewValues } from './modal';
+import { ModalState, REVIEW_MODAL, type ViewValues } from './modal';
 
 /** The Slack user who acted. */
 export interface SlackUser {
@@ -21,7 +21,13 @@ export type Interaction = { user: SlackUser } & (
       /** The Slack channel of the message with the button. */
       slackChannel: string;
     }
-  | { kind: 'submission'; privateMetadata: string; values: ViewValues }
+  | {
+      kind: 'submission';
+      permissionId: Id<'perm'>;
+      /** How many votes the permission had when the modal was made. */
+      votes: number;
+      values: ViewValues;
+    }
 );
 
 const slackId = z.string().regex(/^[A-Z][A-Z0-9]{0,30}$/);
@@ -52,7 +58,7 @@ const Submission = lazy(() =>
     type: z.literal('view_submission'),
     view: z.object({
       callback_id: z.literal(REVIEW_MODAL),
-      private_metadata: z.string().max(MAX_METADATA),
+      private_metadata: z.string(),
       state: z.object({
         values: z.record(
           z.string(),
@@ -76,14 +82,19 @@ const Submission = lazy(() =>
  * @returns null for what the service does not handle: other buttons, links and modals, other kinds of payload, malformed ones
  */
 export function readInteraction(body: string): Interaction | null {
-  const payload = parsePayload(body);
+  const payload = parseJson(new URLSearchParams(body).get('payload') ?? '');
   const click = Click().safeParse(payload).data;
   if (click) return readClick(click);
   const submission = Submission().safeParse(payload).data;
-  const user = submission && userOf(submission);
-  if (!submission || !user) return null;
-  const { private_metadata: privateMetadata, state } = submission.view;
-  return { kind: 'submission', user, privateMetadata, values: state.values };
+  return submission ? readView(submission) : null;
+}
+
+function readView({ view, ...acting }: z.output<ReturnType<typeof Submission>>): Interaction | null {
+  const user = userOf(acting);
+  const state = ModalState().safeParse(parseJson(view.private_metadata)).data;
+  const permissionId = parseId('perm', state?.permission ?? '');
+  if (!user || !state || !permissionId) return null;
+  return { kind: 'submission', user, permissionId, votes: state.votes, values: view.state.values };
 }
 
 function readClick(click: z.output<ReturnType<typeof Click>>): Interaction | null {
@@ -116,9 +127,9 @@ function userOf({
   return { id: user.id, teamId: isOrganization(own) ? (team?.id ?? own) : own };
 }
 
-function parsePayload(body: string): unknown {
+function parseJson(text: string): unknown {
   try {
-    return JSON.parse(new URLSearchParams(body).get('payload') ?? '');
+    return JSON.parse(text);
   } catch {
     return null;
   }

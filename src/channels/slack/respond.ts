@@ -1,9 +1,8 @@
 import type { Runtime } from '../../env';
 import { logFailure } from '../../lib/log';
 import { callSlack } from './api';
-import { type SlackMessage, section } from './blocks';
-import { AS_WRITTEN, linkButton } from './message';
-import { escapeText } from './text';
+import type { SlackMessage } from './blocks';
+import { AS_WRITTEN } from './message';
 
 /** Where a person pressed a button. */
 export interface PressedAt {
@@ -26,9 +25,4 @@ export async function callAndLog(runtime: Runtime, botToken: string, method: str
   const answer = await callSlack(runtime, botToken, method, body);
   if (!answer.ok) logFailure('slack_call_failed', answer.error, { method });
   return answer.ok;
-}
-
-/** A short message with a link to the decision card. */
-export function notice(text: string, url: string): SlackMessage {
-  return { text: escapeText(text), blocks: [section(text), { type: 'actions', elements: [linkButton(url)] }] };
 }

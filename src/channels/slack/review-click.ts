@@ -6,10 +6,10 @@ import { cardUrl } from '../message';
 import type { ActedOn, CalledChannel } from './acting-user';
 import { signLinkAddress } from './link-address';
 import { linkingMessage } from './linking-message';
-import { canDecideInSlack } from './message';
+import { canDecideInSlack, notice } from './message';
 import { type ReviewModal, reviewModal } from './modal';
 import type { Interaction } from './payload';
-import { callAndLog, notice, whisper } from './respond';
+import { callAndLog, whisper } from './respond';
 
 export type Click = Extract<Interaction, { kind: 'review' }>;
 
@@ -18,12 +18,6 @@ export const SWITCHED_OFF = 'This channel is switched off in Countersign. Decide
 const TOO_LONG = 'It is too long for Slack, so it is decided in Countersign.';
 export const MAY_NOT_DECIDE = 'Your role in Countersign may not decide requests.';
 export const NO_REQUEST = 'The request no longer exists.';
-
-/** What Slack sends back with the modal: which permission it shows, and how many votes that had. */
-export interface ModalState {
-  permission: string;
-  votes: number;
-}
 
 /**
  * Answers a click on the button of a message, by calls of Slack: opens the modal for a member who may decide; otherwise tells
@@ -60,21 +54,20 @@ function openingOf(
 ): ReviewModal | string {
   if (!channel.isActive) return SWITCHED_OFF;
   const row = state.permission;
+  if (!row) return NO_REQUEST;
   const refusal = refusePermission(row, now);
-  if (!row || refusal !== null) return refusal ?? NO_REQUEST;
+  if (refusal !== null) return refusal;
   if (!member || !ROLE_SCOPES[member.role].includes('permissions:decide')) return MAY_NOT_DECIDE;
   if (standingOf(row.review, state.voter, member.id) === 'others') return 'You are not one of its reviewers.';
-  const modalState: ModalState = { permission: row.id, votes: votesOf(row) };
   return {
     ...{ permission: presentForPeople(row, now), preview, agentName, cardUrl: url },
     proposal: proposalOf(row),
-    privateMetadata: JSON.stringify(modalState),
+    votes: votesOf(row),
   };
 }
 
 /** Why a permission cannot be decided in Slack; null if it can. */
-export function refusePermission(row: ReviewedPermission | undefined, now: number): string | null {
-  if (!row) return NO_REQUEST;
+export function refusePermission(row: ReviewedPermission, now: number): string | null {
   const status = statusAt(row, now);
   if (status !== 'pending') return `The request is ${status} already.`;
   return canDecideInSlack(presentForPeople(row, now)) ? null : DECIDED_ELSEWHERE;

@@ -1,7 +1,7 @@
 import type { DisabledWebhook } from '../message';
-import { type SlackMessage, section } from './blocks';
-import { linkButton } from './message';
-import { cut, escapeText, inLine } from './text';
+import type { SlackMessage } from './blocks';
+import { notice } from './message';
+import { cut, inLine } from './text';
 
 const MAX_NAME = 500;
 const MAX_URL = 1_000;
@@ -9,7 +9,7 @@ const MAX_URL = 1_000;
 /** The message that shows that a channel works. */
 export function testMessage({ channelName, url }: { channelName: string; url: string }): SlackMessage {
   const text = `This is a test of the channel ${cut(inLine(channelName), MAX_NAME)}: it works.`;
-  return { text: escapeText(text), blocks: [section(text), { type: 'actions', elements: [linkButton(url)] }] };
+  return notice(text, url);
 }
 
 /** The message about a webhook that the service disabled. */
@@ -19,6 +19,5 @@ export function webhookDisabledMessage({ webhook, url }: { webhook: DisabledWebh
     `URL: ${cut(inLine(webhook.url), MAX_URL)}`,
     `Reason: ${cut(inLine(webhook.disabled_reason), MAX_URL)}`,
   ];
-  const text = lines.join('\n');
-  return { text: escapeText(text), blocks: [section(text), { type: 'actions', elements: [linkButton(url)] }] };
+  return notice(lines.join('\n'), url);
 }

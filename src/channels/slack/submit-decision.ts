@@ -1,9 +1,6 @@
 import { Problem } from '../../errors';
 import type { UserContext } from '../../http/context';
-import { ROLE_SCOPES } from '../../http/roles';
 import { CredentialEnded } from '../../ledger/authority';
-import { isJsonObject } from '../../lib/json';
-import { type Id, parseId } from '../../lib/typeid';
 import { type Decision, type DecisionState, decidePermission } from '../../permissions/decide';
 import { type Refusal, readSubmission, refuseSubmission } from './modal';
 import type { Interaction } from './payload';
@@ -16,18 +13,6 @@ export const LINK_ENDED =
 const VOTED_MEANWHILE =
   'Somebody voted after you opened this. Close it, and press the button of the message again to see what is left.';
 
-/** Reads which permission a submitted modal shows, and how many votes that had; null if it was not made by the service. */
-export function readModalState({ privateMetadata }: Submission): { permission: Id<'perm'>; votes: number } | null {
-  try {
-    const state: unknown = JSON.parse(privateMetadata);
-    const { permission, votes } = isJsonObject(state) ? state : {};
-    const id = typeof permission === 'string' ? parseId('perm', permission) : null;
-    return id && typeof votes === 'number' ? { permission: id, votes } : null;
-  } catch {
-    return null;
-  }
-}
-
 /** A request of Slack in which a linked member acts. */
 export interface LinkedContext extends UserContext {
   /** Reads the state again; fails if the link has ended. */
@@ -36,23 +21,19 @@ export interface LinkedContext extends UserContext {
 
 /**
  * Decides a permission as a submitted modal says, as the linked member and by the same function as the API.
- * @param votes how many votes the permission had when the modal was made
  * @returns what is wrong, for the person; null if the decision was taken
  */
 export async function submitDecision(
   context: LinkedContext,
-  { values }: Submission,
+  { votes, values }: Submission,
   state: DecisionState,
-  votes: number,
 ): Promise<Refusal | null> {
   const { principal, runtime } = context;
   const row = state.permission;
   if (!row) return refuseSubmission(NO_REQUEST);
   const refusal = refusePermission(row, runtime.now());
   if (refusal !== null) return refuseSubmission(refusal);
-  if (!principal.member || !ROLE_SCOPES[principal.member.role].includes('permissions:decide')) {
-    return refuseSubmission(MAY_NOT_DECIDE);
-  }
+  if (!principal.scopes.includes('permissions:decide')) return refuseSubmission(MAY_NOT_DECIDE);
   if (votesOf(row) !== votes) return refuseSubmission(VOTED_MEANWHILE);
   const submitted = readSubmission(values, proposalOf(row));
   if ('errors' in submitted) return submitted;

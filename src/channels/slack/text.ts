@@ -53,8 +53,3 @@ export function split(text: string, max: number): string[] {
   }
   return part === '' ? parts : [...parts, part];
 }
-
-/** A time to the minute, such as `2026-01-31 12:00 UTC`. */
-export function utcTime(time: string): string {
-  return `${time.slice(0, 10)} ${time.slice(11, 16)} UTC`;
-}

@@ -31,7 +31,7 @@ export function Outcome({ permission, refusal, next }: OutcomeProps) {
       {status === 'expired' && (
         <p>
           {isWithdrawn(permission)
-            ? ['The agent took its request back on ', <Time at={updated_at} />, '.']
+            ? ['The agent withdrew its request on ', <Time at={updated_at} />, '.']
             : ['Nobody decided by ', <Time at={expires_at} />, '.']}{' '}
           The agent may not do it.
         </p>

@@ -97,7 +97,6 @@ describe('a message about a pending permission', () => {
 
   it.each<[Partial<PermissionMessage>, string]>([
     [{ event: 'permission.requested' }, 'Permission requested'],
-    [{ event: 'permission.requested', isReminder: true }, 'Reminder: Permission requested'],
     [{ event: 'permission.escalated' }, 'Permission requested, now escalated'],
   ])('says what happened: %o', (fields, headline) => {
     const { text, blocks } = permissionMessage(messageWith({}, fields), { canDecide: true });
@@ -159,7 +158,7 @@ describe('a message about a settled permission', () => {
       'withdrawn',
       '2026-01-31T12:20:00.000Z',
       'Request withdrawn',
-      'The agent took its request back on 2026-01-31 12:20 UTC.',
+      'The agent withdrew its request on 2026-01-31 12:20 UTC.',
     ],
   ])('says that it ended undecided: %s', (_, updated_at, headline, how) => {
     const { text } = settledMessage(messageWith({ status: 'expired', updated_at }), { via: null });

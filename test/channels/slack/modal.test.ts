@@ -30,7 +30,7 @@ interface Fields {
   permission?: Partial<Permission>;
   preview?: Preview | null;
   agentName?: string;
-  privateMetadata?: string;
+  votes?: number;
 }
 
 function modalOrNull(scope: JsonObject, { permission, ...fields }: Fields = {}): ModalView | null {
@@ -40,7 +40,7 @@ function modalOrNull(scope: JsonObject, { permission, ...fields }: Fields = {}):
     proposal: limitsWith(scope),
     agentName: 'Mailer',
     cardUrl: CARD,
-    privateMetadata: '',
+    votes: 0,
     ...fields,
   });
 }
@@ -157,9 +157,9 @@ describe('the modal', () => {
     expect(textOf(modalWith({}, { permission: { input_digest: 'sha-256:x' } }))).toContain(warning);
   });
 
-  it('carries the metadata, of at most 3,000 characters', () => {
-    expect(modalWith({}, { privateMetadata: 'x'.repeat(3_000) }).private_metadata).toHaveLength(3_000);
-    expect(() => modalWith({}, { privateMetadata: 'x'.repeat(3_001) })).toThrow(RangeError);
+  it('carries the permission and how many votes it has', () => {
+    const metadata = JSON.parse(modalWith({}, { votes: 2 }).private_metadata);
+    expect(metadata).toEqual({ permission: permissionWith().id, votes: 2 });
   });
 
   it('shows 16 KiB of preview whole', () => {

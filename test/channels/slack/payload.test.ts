@@ -22,7 +22,7 @@ function makeScene() {
     proposal: { scope: { amount: 5 }, token_ttl: 900, max_uses: 1 },
     agentName: 'Mailer',
     cardUrl: CARD,
-    privateMetadata: '{"a": "& = + %"}',
+    votes: 2,
   });
   return { slack, message, view };
 }
@@ -30,6 +30,12 @@ function makeScene() {
 /** A payload with some of its parts replaced. */
 function change(body: string, changes: object): string {
   return encodePayload({ ...JSON.parse(new URLSearchParams(body).get('payload') ?? ''), ...changes });
+}
+
+/** A submission of a modal with other metadata. */
+function withMetadata(body: string, metadata: string): string {
+  const { view } = JSON.parse(new URLSearchParams(body).get('payload') ?? '');
+  return change(body, { view: { ...view, private_metadata: metadata } });
 }
 
 it('reads the click on the button of a message', () => {
@@ -48,7 +54,8 @@ it('reads the submission of the modal', () => {
   expect(readInteraction(slack.submit(view, { reason: 'a & b = ü', decision: 'deny' }))).toEqual({
     kind: 'submission',
     user: USER,
-    privateMetadata: '{"a": "& = + %"}',
+    permissionId: 'perm_01m7x1m1tre75vaz5yvpbmvt6m',
+    votes: 2,
     values: {
       'limit-0': { value: { value: '5' } },
       token_ttl: { value: { value: '900' } },
@@ -128,6 +135,12 @@ it.each<[string, (click: string, submission: string) => string]>([
     'a modal without a state',
     (_, submission) => change(submission, { view: { callback_id: 'review_permission', private_metadata: '' } }),
   ],
+  ...['', 'null', '{}', '{"permission":"perm_1","votes":0}', `{"permission":"${permissionWith().id}"}`].map(
+    (metadata): [string, (click: string, submission: string) => string] => [
+      `a modal that the service did not make: ${metadata}`,
+      (_, submission) => withMetadata(submission, metadata),
+    ],
+  ),
   ['a closed modal', (_, submission) => change(submission, { type: 'view_closed' })],
   ['no payload', () => 'a=b'],
   ['an empty body', () => ''],
