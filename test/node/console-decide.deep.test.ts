@@ -317,6 +317,47 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
     });
   });
 
+  describe('the limits', () => {
+    /** What an agent could choose to push the limits of a request out of sight. */
+    const LONG = { [`maximum_amount_${'x'.repeat(54)}`]: 4_800, memo: 'v'.repeat(900), max_recipients: 3 };
+    let paths: string[];
+
+    beforeAll(async () => {
+      const states = [await ask({ scope: LONG }), await ask({ scope: LONG })];
+      await call('POST', `/v1/permissions/${states[1]?.id}/approve`, { scope: { ...LONG, max_recipients: 2 } });
+      paths = states.map(({ id }) => `/console/permissions/${id}`);
+    });
+
+    it.each([1280, 768, 375, 320])(
+      'and other requests are all in sight at %i px, however long they are',
+      async (width) => {
+        const { context, page } = await open({ viewport: { width, height: 800 } });
+        for (const path of paths) {
+          await page.goto(local.origin + path);
+          const tables = await page.evaluate(
+            `[...document.querySelectorAll('.table')].map(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)`,
+          );
+          expect([path, width, tables]).toEqual([path, width, [true, true]]);
+          // No column is so narrow that its values are one character below the other.
+          const narrowest = await page.evaluate(
+            `Math.min(...[...document.querySelectorAll('.decision td')].map(({ offsetWidth }) => offsetWidth))`,
+          );
+          expect(narrowest).toBeGreaterThanOrEqual(72);
+        }
+        await context.close();
+      },
+    );
+
+    it('have names whose words are whole on a phone', async () => {
+      const { context, page } = await open({ viewport: { width: 375, height: 800 } });
+      await page.goto(`${local.origin}${paths[0]}`);
+      const lines = `[...document.querySelectorAll('.decision tbody th bdi')]
+        .find(({ textContent }) => textContent === 'max_recipients')?.getClientRects().length`;
+      expect(await page.evaluate(lines)).toBe(1);
+      await context.close();
+    });
+  });
+
   it('scrolls nothing sideways with text of 200 %', async () => {
     const { context, page } = await open({ viewport: { width: 640, height: 800 } });
     const { id } = await ask();
