@@ -131,7 +131,7 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
     const { id } = await ask();
     await page.goto(`${local.origin}/console/permissions/${id}#approve`);
     await page.keyboard.press('a');
-    expect(await page.locator('#message').textContent()).toContain('You came from another page');
+    expect(await readMessage(page)).toContain('You came from another page');
     await page.keyboard.press('Enter');
     await page.keyboard.press('Tab');
     await page.evaluate(
@@ -204,6 +204,66 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
     await page.getByRole('button', { name: 'Sign with passkey and approve' }).click();
     await page.getByRole('heading', { name: 'Approved' }).waitFor();
     await expect.poll(() => page.textContent('main')).toContain('max53');
+    await context.close();
+  });
+
+  /** Waits for the message below the buttons, and expects that the window shows all of it, beside no button. */
+  async function readMessage(page: Page): Promise<string> {
+    const message = page.locator('#message:not(:empty)');
+    await message.waitFor();
+    expect(await message.getAttribute('role')).toBe('alert');
+    const place = await page.evaluate(`(() => {
+      const box = (element) => element.getBoundingClientRect();
+      const { top, bottom, left, right } = box(document.querySelector('#message'));
+      const buttons = [...document.querySelectorAll('main button')].map(box);
+      return {
+        isInWindow: top >= 0 && bottom <= innerHeight && left >= 0 && right <= innerWidth,
+        coversButton: buttons.some((other) => other.height > 0 && other.top < bottom && other.bottom > top && other.left < right && other.right > left),
+      };
+    })()`);
+    expect(place).toEqual({ isInWindow: true, coversButton: false });
+    return (await message.textContent()) ?? '';
+  }
+
+  it.each([
+    ['at 1280 px', 1280, 100],
+    ['at 320 px', 320, 100],
+    ['with text of 200 %', 640, 200],
+  ])('says below the buttons why nothing was signed, %s', async (_, width, percent) => {
+    const { context, page } = await open({ viewport: { width, height: 700 }, bypassCSP: true });
+    await page.addInitScript(
+      `navigator.credentials.get = () => Promise.reject(new DOMException('Cancelled', 'NotAllowedError'))`,
+    );
+    const { id } = await ask({ scope: Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`limit_${i}`, i])) });
+    await page.goto(`${local.origin}/console/permissions/${id}`);
+    await page.addStyleTag({ content: `:root { font-size: ${percent}%; }` });
+    await page.getByLabel('Reason').fill('Typed');
+    const sign = page.getByRole('button', { name: 'Sign with passkey and deny' });
+    await sign.click();
+    expect(await readMessage(page)).toBe('No passkey was used. Try again when you are ready.');
+
+    await context.clearCookies();
+    await sign.click();
+    await page.locator('#message a').waitFor();
+    expect(await readMessage(page)).toBe(
+      'Your session has ended: sign in again on a new tab. What you typed stays here.',
+    );
+    const link = page.locator('#message a');
+    expect([await link.getAttribute('href'), await link.getAttribute('target')]).toEqual([
+      '/console/sign-in',
+      '_blank',
+    ]);
+    expect(await page.getByLabel('Reason').inputValue()).toBe('Typed');
+
+    const other = await context.newPage();
+    await other.goto(`${local.origin}/console/sign-in`);
+    await other.click('summary');
+    await other.fill('input[name=token]', token);
+    await other.click('button:has-text("Sign in with the token")');
+    await other.waitForURL('**/console');
+    await sign.click();
+    await page.locator('#message:has-text("You have signed in again since you opened the page")').waitFor();
+    expect((await read(id)).status).toBe('pending');
     await context.close();
   });
 
