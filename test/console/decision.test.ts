@@ -166,6 +166,72 @@ describe('the decision card', () => {
     }
   });
 
+  describe('the policies', () => {
+    const POLICY = { name: 'Mails', actions: ['mail.*'], resources: ['*'], priority: 5 };
+    const NOW = 'No active policy applies to a new request like this.';
+    const PERSON = 'so a person decides';
+
+    /** The part of the card about policies, and what stands between it and the other requests. */
+    async function readCard({ browser, path }: Pick<Awaited<ReturnType<typeof open>>, 'browser' | 'path'>) {
+      const text = readText((await browser.get(path)).text);
+      return text.slice(text.indexOf('Policies that apply now'), text.indexOf('Other requests of this agent'));
+    }
+
+    it.each([
+      ['approve', 'would decide a new request like this, priority 5'],
+      ['review', 'would send a new request like this to its reviewers, priority 5'],
+    ])(
+      'made after the request (%s) stand beside the decision as what a new request would meet',
+      async (effect, words) => {
+        const scene = await open();
+        expect(await readCard(scene)).toContain(`No active policy applies, ${PERSON}.`);
+        await scene.account.must(201, 'POST', '/v1/policies', { ...POLICY, effect });
+        const card = await readCard(scene);
+        expect(card).toContain(words);
+        expect(card).toContain('This request was asked before the policies were as they are now: it waits for people.');
+      },
+    );
+
+    it('name the one that decided a request, and say of the next one what it would meet', async () => {
+      const { account, agent, browser } = await open();
+      const { body: policy } = await account.must(201, 'POST', '/v1/policies', { ...POLICY, effect: 'deny' });
+      const { id } = await agent.request({ action: 'mail.send', resource: 'mail:support' });
+      const scene = { browser, path: `/console/permissions/${id}` };
+      const denied = await readCard(scene);
+      expect(denied).toContain('The policy “Mails” decided this request.');
+      expect(denied).toContain('would decide a new request like this');
+      expect(denied).not.toContain('waits for people');
+      await account.must(200, 'PUT', `/v1/policies/${policy.id}`, { ...POLICY, effect: 'deny', is_active: false });
+      expect(await readCard(scene)).toMatch(
+        /The policy “Mails” decided this request\. No active policy applies to a new/,
+      );
+    });
+
+    it('name the one that sent a request to its reviewers', async () => {
+      const { agent, people } = await makeReview({ roles: ['approver'] }, ['approver']);
+      const [{ browser }] = people;
+      const { id } = await agent.request();
+      const scene = { browser, path: `/console/permissions/${id}` };
+      const waiting = await readCard(scene);
+      expect(waiting).toMatch(/The policy “.+” sent this request to its reviewers\./);
+      expect(waiting).not.toContain('asked before');
+      await browser.submit(`${scene.path}/decide`, { decision: 'deny', votes: '0' });
+      expect(await readCard(scene)).toMatch(/The policy “.+” sent this request to its reviewers\./);
+    });
+
+    it.each(['approve', 'deny', 'withdraw'])(
+      'say nothing of a person after the request has ended (%s)',
+      async (way) => {
+        const scene = await open();
+        if (way === 'withdraw') await scene.agent.must(200, 'POST', `/v1/permissions/${scene.id}/withdraw`);
+        else await scene.account.must(200, 'POST', `/v1/permissions/${scene.id}/${way}`, {});
+        const card = await readCard(scene);
+        expect(card).toContain(NOW);
+        expect(card).not.toContain(PERSON);
+      },
+    );
+  });
+
   it('finds no request of another account', async () => {
     const { path } = await open();
     const { browser } = await open();

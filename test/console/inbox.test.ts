@@ -61,6 +61,25 @@ it('lists what waits, the request that expires first at the top, with agent, act
   expect(listed((await browser.get('/console?order=newest')).text)).toEqual([newest.id, urgent.id, slow.id]);
 });
 
+it.each([
+  [4, 'and 1 more limit'],
+  [6, 'and 3 more limits'],
+])('shows the numbers of %i limits first, and how many limits it leaves out', async (count, more) => {
+  const { agent, browser } = await open();
+  const texts = Array.from({ length: count - 2 }, (_, i) => [`memo_${i}`, i === 0 ? '2026-01-01' : 'harmless']);
+  await agent.request({ scope: Object.fromEntries([...texts, ['price', '90 EUR'], ['amount', 4800]]) });
+  const text = readText((await browser.get('/console')).text);
+  expect(text).toContain(`amount 4,800 memo_0 2026-01-01 price 90 EUR ${more}`);
+});
+
+it('says nothing of further limits where all are shown', async () => {
+  const { agent, browser } = await open();
+  await agent.request({ scope: { a: 'x', b: 'y', amount: 1 } });
+  const text = readText((await browser.get('/console')).text);
+  expect(text).toContain('amount 1 a x b y');
+  expect(text).not.toContain('more limit');
+});
+
 it('says why a request is in the inbox, and counts only what the reader may decide', async () => {
   const { agent, people } = await makeReview({ approvals: 2, roles: ['approver'] }, ['approver', 'approver', 'admin']);
   const [ada, grace, admin] = people;

@@ -131,7 +131,7 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
     const { id } = await ask();
     await page.goto(`${local.origin}/console/permissions/${id}#approve`);
     await page.keyboard.press('a');
-    expect(await page.locator('#message').textContent()).toContain('You came from another page');
+    expect(await readMessage(page)).toContain('You came from another page');
     await page.keyboard.press('Enter');
     await page.keyboard.press('Tab');
     await page.evaluate(
@@ -204,6 +204,66 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
     await page.getByRole('button', { name: 'Sign with passkey and approve' }).click();
     await page.getByRole('heading', { name: 'Approved' }).waitFor();
     await expect.poll(() => page.textContent('main')).toContain('max53');
+    await context.close();
+  });
+
+  /** Waits for the message below the buttons, and expects that the window shows all of it, beside no button. */
+  async function readMessage(page: Page): Promise<string> {
+    const message = page.locator('#message:not(:empty)');
+    await message.waitFor();
+    expect(await message.getAttribute('role')).toBe('alert');
+    const place = await page.evaluate(`(() => {
+      const box = (element) => element.getBoundingClientRect();
+      const { top, bottom, left, right } = box(document.querySelector('#message'));
+      const buttons = [...document.querySelectorAll('main button')].map(box);
+      return {
+        isInWindow: top >= 0 && bottom <= innerHeight && left >= 0 && right <= innerWidth,
+        coversButton: buttons.some((other) => other.height > 0 && other.top < bottom && other.bottom > top && other.left < right && other.right > left),
+      };
+    })()`);
+    expect(place).toEqual({ isInWindow: true, coversButton: false });
+    return (await message.textContent()) ?? '';
+  }
+
+  it.each([
+    ['at 1280 px', 1280, 100],
+    ['at 320 px', 320, 100],
+    ['with text of 200 %', 640, 200],
+  ])('says below the buttons why nothing was signed, %s', async (_, width, percent) => {
+    const { context, page } = await open({ viewport: { width, height: 700 }, bypassCSP: true });
+    await page.addInitScript(
+      `navigator.credentials.get = () => Promise.reject(new DOMException('Cancelled', 'NotAllowedError'))`,
+    );
+    const { id } = await ask({ scope: Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`limit_${i}`, i])) });
+    await page.goto(`${local.origin}/console/permissions/${id}`);
+    await page.addStyleTag({ content: `:root { font-size: ${percent}%; }` });
+    await page.getByLabel('Reason').fill('Typed');
+    const sign = page.getByRole('button', { name: 'Sign with passkey and deny' });
+    await sign.click();
+    expect(await readMessage(page)).toBe('No passkey was used. Try again when you are ready.');
+
+    await context.clearCookies();
+    await sign.click();
+    await page.locator('#message a').waitFor();
+    expect(await readMessage(page)).toBe(
+      'Your session has ended: sign in again on a new tab. What you typed stays here.',
+    );
+    const link = page.locator('#message a');
+    expect([await link.getAttribute('href'), await link.getAttribute('target')]).toEqual([
+      '/console/sign-in',
+      '_blank',
+    ]);
+    expect(await page.getByLabel('Reason').inputValue()).toBe('Typed');
+
+    const other = await context.newPage();
+    await other.goto(`${local.origin}/console/sign-in`);
+    await other.click('summary');
+    await other.fill('input[name=token]', token);
+    await other.click('button:has-text("Sign in with the token")');
+    await other.waitForURL('**/console');
+    await sign.click();
+    await page.locator('#message:has-text("You have signed in again since you opened the page")').waitFor();
+    expect((await read(id)).status).toBe('pending');
     await context.close();
   });
 
@@ -313,6 +373,58 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
       for (const path of paths) await expectSound(page, path, width);
       expect(dialogs).toEqual([]);
       expect(faults.filter((fault) => !fault.includes('404'))).toEqual([]);
+      await context.close();
+    });
+  });
+
+  describe('the limits', () => {
+    /** What an agent could choose to push the limits of a request out of sight. */
+    const LONG = { [`maximum_amount_${'x'.repeat(54)}`]: 4_800, memo: 'v'.repeat(900), max_recipients: 3 };
+    let paths: string[];
+
+    beforeAll(async () => {
+      const states = [await ask({ scope: LONG }), await ask({ scope: LONG })];
+      await call('POST', `/v1/permissions/${states[1]?.id}/approve`, { scope: { ...LONG, max_recipients: 2 } });
+      paths = states.map(({ id }) => `/console/permissions/${id}`);
+    });
+
+    it.each([1280, 768, 375, 320])(
+      'and other requests are all in sight at %i px, however long they are',
+      async (width) => {
+        const { context, page } = await open({ viewport: { width, height: 800 } });
+        for (const path of paths) {
+          await page.goto(local.origin + path);
+          const tables = await page.evaluate(
+            `[...document.querySelectorAll('.table')].map(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)`,
+          );
+          expect([path, width, tables]).toEqual([path, width, [true, true]]);
+          // No column is so narrow that its values are one character below the other.
+          const narrowest = await page.evaluate(
+            `Math.min(...[...document.querySelectorAll('.decision td')].map(({ offsetWidth }) => offsetWidth))`,
+          );
+          expect(narrowest).toBeGreaterThanOrEqual(72);
+        }
+        await context.close();
+      },
+    );
+
+    it('and the audit list keep their columns in sight at 1280 px, however long a name is', async () => {
+      const { context, page } = await open();
+      const { api_key: key } = await call('POST', '/v1/agents', { name: 'W'.repeat(255) });
+      const request = { action: 'a'.repeat(100), resource: 'R'.repeat(200), scope: {} };
+      await call('POST', '/v1/permissions', request, key);
+      await page.goto(`${local.origin}/console/audit`);
+      const isInSight = `(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)(document.querySelector('#entries .table'))`;
+      expect(await page.evaluate(isInSight)).toBe(true);
+      await context.close();
+    });
+
+    it('have names whose words are whole on a phone', async () => {
+      const { context, page } = await open({ viewport: { width: 375, height: 800 } });
+      await page.goto(`${local.origin}${paths[0]}`);
+      const lines = `[...document.querySelectorAll('.decision tbody th bdi')]
+        .find(({ textContent }) => textContent === 'max_recipients')?.getClientRects().length`;
+      expect(await page.evaluate(lines)).toBe(1);
       await context.close();
     });
   });

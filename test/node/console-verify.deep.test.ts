@@ -177,6 +177,16 @@ describe.skipIf(!CHROMIUM)('the audit explorer in Chromium', () => {
     expect(await verifyChanged('**/members/*', otherKey)).toEqual(['passed', 'passed', 'passed', 'failed']);
   });
 
+  it('says that the session has ended, with a link to sign in again', async () => {
+    await page.goto(`${origin}/console/audit/${entry.id}`);
+    const cookies = await page.context().cookies();
+    await page.context().clearCookies();
+    await page.click('text=Verify in this browser');
+    await page.locator('#message a[href="/console/sign-in"]').waitFor();
+    expect(await page.textContent('#message')).toContain('Your session has ended');
+    await page.context().addCookies(cookies);
+  });
+
   it('says without JavaScript how to verify with the command line', async () => {
     const context = await browser.newContext({
       javaScriptEnabled: false,

@@ -1,3 +1,5 @@
+import { showMessage } from './message';
+
 /** Lets a list be worked through with the keyboard: see the dialog that `?` opens. */
 export function startKeys(): void {
   if (!document.referrer.startsWith(`${location.origin}/`)) sessionStorage.removeItem(TOUCHED);
@@ -69,8 +71,9 @@ function move(step: number): boolean {
 function decide(name: 'approve' | 'deny'): boolean {
   if (openRow('')) return true;
   if (sessionStorage.getItem(TOUCHED) !== null) return press(name);
-  const message = document.querySelector('#message');
-  if (message) message.textContent = 'You came from another page. Press Tab or click once: then the keys decide.';
+  const button = document.querySelector(`[data-key="${name}"]`);
+  if (!button) return false;
+  showMessage(button, 'You came from another page. Press Tab or click once: then the keys decide.');
   return true;
 }
 

@@ -1,3 +1,4 @@
+import { SessionEnded } from './session-ended';
 import type { Step } from './verify-finding';
 import type { Json, JsonObject } from './verify-json';
 import { describeMissingProof } from './verify-missing';
@@ -57,6 +58,8 @@ interface Answer {
 
 async function loadAnswer(path: string): Promise<Answer> {
   const response = await fetch(path, { headers: { Accept: 'application/json' } });
+  // Pages redirect to the sign-in, also for the script.
+  if (response.redirected) throw new SessionEnded();
   return { status: response.status, body: await response.json() };
 }
 

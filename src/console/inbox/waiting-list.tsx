@@ -51,6 +51,8 @@ function WaitingRow({ request, member }: WaitingRowProps) {
   const { permission, agentName, preview, standing, notifiedNobody } = request;
   const { id, action, resource, title, scope, expires_at } = permission;
   const address = `/console/permissions/${id}`;
+  const limits = limitTexts(scope).toSorted(([, a], [, b]) => amountRank(a) - amountRank(b));
+  const hidden = limits.length - MAX_AMOUNTS;
   const amounts = (preview?.fields ?? [])
     .filter(({ kind }) => kind !== undefined && kind !== 'text')
     .slice(0, MAX_AMOUNTS);
@@ -83,11 +85,14 @@ function WaitingRow({ request, member }: WaitingRowProps) {
           )}
         </p>
         <ul class="amounts">
-          {limitTexts(scope)
-            .slice(0, MAX_AMOUNTS)
-            .map(([name, value]) => (
-              <Amount name={name} value={value} />
-            ))}
+          {limits.slice(0, MAX_AMOUNTS).map(([name, value]) => (
+            <Amount name={name} value={value} />
+          ))}
+          {hidden > 0 && (
+            <li class="soft">
+              and {hidden} more {hidden === 1 ? 'limit' : 'limits'}
+            </li>
+          )}
           {amounts.map(({ label, value }) => (
             <Amount name={label} value={value} isSaid />
           ))}
@@ -102,6 +107,12 @@ function WaitingRow({ request, member }: WaitingRowProps) {
       </div>
     </li>
   );
+}
+
+/** Numbers come first, then texts that begin with one, such as `250 EUR`: the agent chooses the order of its limits. */
+function amountRank(value: string): number {
+  if (/^-?[\d,]+(\.\d+)?(e[+-]\d+)?$/.test(value)) return 0;
+  return /^"?[-+]?\d/.test(value) ? 1 : 2;
 }
 
 interface AmountProps {

@@ -11,7 +11,6 @@ import { listPermissions } from '../../permissions/list';
 import { listWaiting } from '../../permissions/list-waiting';
 import { hasNotifiedNobody } from '../../permissions/notified-nobody';
 import { isWithdrawn, type Permission, presentPermission, requirePermission } from '../../permissions/permission';
-import { evaluatePolicies } from '../../permissions/policies/evaluate';
 import { MAX_POLICIES, selectActivePolicies } from '../../permissions/policies/policy';
 import { selectPasskeys } from '../../permissions/reviews/statement';
 import { standingOf } from '../../permissions/reviews/voter';
@@ -81,7 +80,7 @@ export async function sendCard(
   const row = requirePermission(principal, loaded.permission?.[0]);
   const permission = presentPermission(row, runtime.now(), principal);
   const { input, preview } = presentContents(row);
-  const { action, resource, scope, agent_id } = permission;
+  const { action, resource, agent_id } = permission;
 
   const account = sql<number>`${principal.account.number}`;
   const isPending = permission.status === 'pending';
@@ -187,12 +186,7 @@ export async function sendCard(
             ) : (
               <Outcome {...{ permission, refusal: refused?.refusal, next: mayDecide ? next.data[0] : undefined }} />
             )}
-            {maySeePolicies && (
-              <PolicyWeighing
-                {...evaluatePolicies(policies, { agentId: agent_id, action, resource, scope })}
-                policies={policies}
-              />
-            )}
+            {maySeePolicies && <PolicyWeighing permission={permission} policies={policies} />}
             <WhoWasTold notifications={notifications} />
           </div>
         </div>

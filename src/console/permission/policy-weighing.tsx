@@ -1,33 +1,50 @@
-import type { Evaluation } from '../../permissions/policies/evaluate';
+import type { Permission } from '../../permissions/permission';
+import { evaluatePolicies } from '../../permissions/policies/evaluate';
 import type { ActivePolicy } from '../../permissions/policies/policy';
 import { Section } from '../parts/blocks';
-import { Badge, WrittenLink } from '../parts/inline';
+import { Badge, Named, WrittenLink } from '../parts/inline';
 
-/** Which of the policies apply to a request like this, as they are now: the first one decides. */
-export function PolicyWeighing({
-  matched,
-  policies,
-}: Pick<Evaluation<ActivePolicy>, 'matched'> & { policies: ActivePolicy[] }) {
+interface PolicyWeighingProps {
+  permission: Permission;
+  /** The active policies, as they are now. */
+  policies: ActivePolicy[];
+}
+
+/** Which policy decided a request or sent it to reviewers, and which ones now apply to a new request like it. */
+export function PolicyWeighing({ permission, policies }: PolicyWeighingProps) {
+  const { agent_id, action, resource, scope, status, review } = permission;
+  const { matched } = evaluatePolicies(policies, { agentId: agent_id, action, resource, scope });
   const applying = matched.flatMap((id) => policies.find((policy) => policy.id === id) ?? []);
   const others = policies.length - applying.length;
+  const [first] = applying;
+  const isPending = status === 'pending';
   return (
     <Section name="policies" title="Policies that apply now">
-      {applying.length === 0 ? (
-        <p class="soft">No active policy applies, so a person decides.</p>
-      ) : (
+      <PastPolicy permission={permission} />
+      {first === undefined && (
+        <p class="soft">
+          {isPending && !review
+            ? 'No active policy applies, so a person decides.'
+            : 'No active policy applies to a new request like this.'}
+        </p>
+      )}
+      {first && (
         <ol class="lines">
-          {applying.map(({ id, name, effect, priority }, index) => (
+          {applying.map((policy) => (
             <li>
               <span>
-                <WrittenLink href={`/console/policies/${id}`} text={name} />
+                <WrittenLink href={`/console/policies/${policy.id}`} text={policy.name} />
                 <small>
-                  {index === 0 && 'decides, '}priority {priority}
+                  {policy === first && `${EFFECTS[policy.effect]}, `}priority {policy.priority}
                 </small>
               </span>
-              <Badge state={effect} />
+              <Badge state={policy.effect} />
             </li>
           ))}
         </ol>
+      )}
+      {first && isPending && first.id !== review?.policy_id && (
+        <p class="soft">This request was asked before the policies were as they are now: it waits for people.</p>
       )}
       {others > 0 && (
         <p class="hint">
@@ -35,5 +52,23 @@ export function PolicyWeighing({
         </p>
       )}
     </Section>
+  );
+}
+
+/** What the first of the policies that apply would do. */
+const EFFECTS: Record<ActivePolicy['effect'], string> = {
+  approve: 'would decide a new request like this',
+  deny: 'would decide a new request like this',
+  review: 'would send a new request like this to its reviewers',
+};
+
+/** The policy that decided the request or sent it to its reviewers; nothing if there is none. */
+function PastPolicy({ permission: { policy_id, review } }: { permission: Permission }) {
+  const id = policy_id ?? review?.policy_id;
+  if (!id) return null;
+  return (
+    <p class="soft">
+      The policy “<Named id={id} />” {policy_id ? 'decided this request.' : 'sent this request to its reviewers.'}
+    </p>
   );
 }
