@@ -15,7 +15,7 @@ import { formatTime } from '../lib/time';
 import { type Id, parseId, withPrefix } from '../lib/typeid';
 import { requireAgents, selectAgents, type WebhookRow } from '../webhooks/webhook';
 import { ChannelFilter, MAX_FILTER_AGENTS, presentFilter } from './filter';
-import { inboundUrl, openSecrets } from './slack/secrets';
+import { inboundUrlOf, openSecrets } from './slack/secrets';
 
 /** Maximum number of channels of an account. */
 export const MAX_CHANNELS = 50;
@@ -115,7 +115,7 @@ type ShownRow = Pick<
 >;
 
 /** Shows a channel. Only {@link describeChannel} knows the address of one for Slack. */
-export function presentChannel(row: ShownRow, inbound: string | null = null): Channel {
+export function presentChannel(row: ShownRow, inboundUrl: string | null = null): Channel {
   return {
     id: withPrefix('chan', row.id),
     kind: row.kind as Channel['kind'],
@@ -123,7 +123,7 @@ export function presentChannel(row: ShownRow, inbound: string | null = null): Ch
     config: row.config ?? {},
     events: row.events as ChannelEvent[],
     filter: presentFilter({ actions: row.actions, agent_ids: row.agentIds }),
-    inbound_url: inbound,
+    inbound_url: inboundUrl,
     is_active: row.isActive,
     disabled_reason: row.disabledReason,
     created_at: formatTime(row.createdAt),
@@ -137,7 +137,7 @@ export async function describeChannel(
   row: ShownRow & Pick<WebhookRow, 'secret'>,
 ): Promise<Channel> {
   const secrets = await openSecrets(config.keyring, row);
-  return presentChannel(row, secrets && inboundUrl(config, secrets));
+  return presentChannel(row, secrets && inboundUrlOf(config, secrets));
 }
 
 /** The condition that finds the channel with this identifier, if the account has it. */

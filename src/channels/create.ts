@@ -19,7 +19,7 @@ import {
   requireAgentsOfFilters,
 } from './channel';
 import { SlackConfig, shownConfig } from './slack/config';
-import { inboundUrl, makeInboundSecret, sealSecrets } from './slack/secrets';
+import { inboundUrlOf, makeInboundSecret, sealSecrets } from './slack/secrets';
 
 const shared = lazy(() => ({
   ...channelFields(),
@@ -53,7 +53,7 @@ export async function createChannel(
 ): Promise<Channel> {
   requireAgentsOfFilters(input.filter, input.kind === 'slack' ? input.config.channels : [], agents);
   const id = newId(context.runtime, 'chan');
-  const { inbound, ...kindColumns } = await columnsOfKind(context, id, input);
+  const { inboundUrl, ...kindColumns } = await columnsOfKind(context, id, input);
   const row = {
     ...newReceiverColumns(context),
     id: withPrefix('webhook', id),
@@ -66,7 +66,7 @@ export async function createChannel(
     ...kindColumns,
     isActive: input.is_active,
   };
-  const channel = presentChannel(row, inbound);
+  const channel = presentChannel(row, inboundUrl);
   await insertReceiver(context, { noun: 'channel', id, row, maximum: MAX_CHANNELS, answer: channel });
   return channel;
 }
@@ -77,11 +77,11 @@ async function columnsOfKind(
   id: Id<'chan'>,
   input: z.output<ReturnType<typeof ChannelCreation>>,
 ) {
-  if (input.kind === 'email') return { config: input.config, secret: new Uint8Array(), inbound: null };
+  if (input.kind === 'email') return { config: input.config, secret: new Uint8Array(), inboundUrl: null };
   const { bot_token: botToken, signing_secret: signingSecret } = input.config;
-  const secrets = { botToken, signingSecret, inbound: makeInboundSecret(runtime, principal.shard) };
+  const secrets = { botToken, signingSecret, inboundSecret: makeInboundSecret(runtime, principal.shard) };
   const sealed = await sealSecrets({ keyring: config.keyring, runtime }, id, secrets);
-  return { config: shownConfig(input.config), ...sealed, inbound: inboundUrl(config, secrets) };
+  return { config: shownConfig(input.config), ...sealed, inboundUrl: inboundUrlOf(config, secrets) };
 }
 
 export const createChannelRoute = new Hono().post(

@@ -150,7 +150,8 @@ async function changeReceiver(
   }
   const changed = { columns: channels ? { config: shownConfig({ channels }) } : {}, channels: channels ?? [] };
   if (botToken === old?.botToken && signingSecret === old.signingSecret) return { ...changed, replaced: null };
-  const secrets = { botToken, signingSecret, inbound: old?.inbound ?? makeInboundSecret(runtime, principal.shard) };
+  const inboundSecret = old?.inboundSecret ?? makeInboundSecret(runtime, principal.shard);
+  const secrets = { botToken, signingSecret, inboundSecret };
   const columns = { ...changed.columns, ...(await sealSecrets({ keyring, runtime }, id, secrets)) };
   return { ...changed, columns, replaced: row };
 }

@@ -11,7 +11,7 @@ import { CredentialEnded } from '../../ledger/authority';
 import { Ledger } from '../../ledger/ledger';
 import { lazy } from '../../lib/lazy';
 import { enqueueWebhook } from '../../outbox/enqueue';
-import { type ActedOn, type CalledChannel, findCalledChannel } from './acting-user';
+import { type ActedOn, type CalledChannel, findCalledChannel } from './called-channel';
 import { refuseSubmission } from './modal';
 import { readInteraction } from './payload';
 import { handleClick, SWITCHED_OFF } from './review-click';

@@ -11,7 +11,7 @@ export interface PressedAt {
 }
 
 /** Shows a message to one person alone. A failure is logged: the person then sees nothing, and may press again. */
-export async function whisper(
+export async function postEphemeral(
   runtime: Runtime,
   botToken: string,
   { channel, user }: PressedAt,

@@ -3,13 +3,13 @@ import { ROLE_SCOPES } from '../../http/roles';
 import { type Permission, presentPermission, type ReviewedPermission, statusAt } from '../../permissions/permission';
 import { standingOf } from '../../permissions/reviews/voter';
 import { cardUrl } from '../message';
-import type { ActedOn, CalledChannel } from './acting-user';
+import type { ActedOn, CalledChannel } from './called-channel';
 import { signLinkAddress } from './link-address';
 import { linkingMessage } from './linking-message';
 import { canDecideInSlack, notice } from './message';
 import { type ReviewModal, reviewModal } from './modal';
 import type { Interaction } from './payload';
-import { callAndLog, whisper } from './respond';
+import { callAndLog, postEphemeral } from './respond';
 
 export type Click = Extract<Interaction, { kind: 'review' }>;
 
@@ -34,15 +34,15 @@ export async function handleClick(
   const url = cardUrl(config.publicUrl, click.permissionId);
   if (!on.member && channel.isActive) {
     const address = await signLinkAddress(config, runtime, channel, click.user);
-    return whisper(runtime, botToken, at, linkingMessage(address));
+    return postEphemeral(runtime, botToken, at, linkingMessage(address));
   }
   const modal = openingOf(channel, on, url, runtime.now());
-  if (typeof modal === 'string') return whisper(runtime, botToken, at, notice(modal, url));
+  if (typeof modal === 'string') return postEphemeral(runtime, botToken, at, notice(modal, url));
   const view = reviewModal(modal);
-  if (!view) return whisper(runtime, botToken, at, notice(TOO_LONG, url));
+  if (!view) return postEphemeral(runtime, botToken, at, notice(TOO_LONG, url));
   const body = { trigger_id: click.triggerId, view };
   if (await callAndLog(runtime, botToken, 'views.open', body)) return;
-  await whisper(runtime, botToken, at, notice('Slack could not open the form. Press the button again.', url));
+  await postEphemeral(runtime, botToken, at, notice('Slack could not open the form. Press the button again.', url));
 }
 
 /** The content of the modal; a text says why there is none. */

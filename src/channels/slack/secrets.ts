@@ -10,6 +10,13 @@ export interface SlackSecrets {
   botToken: string;
   signingSecret: string;
   /** The secret in the address at which Slack calls the service. It names the shard, as a credential does. */
+  inboundSecret: string;
+}
+
+/** The secrets as they are encrypted, in JSON. */
+interface StoredSecrets {
+  botToken: string;
+  signingSecret: string;
   inbound: string;
 }
 
@@ -24,8 +31,10 @@ export async function sealSecrets(
   channel: Id<'chan' | 'webhook'>,
   secrets: SlackSecrets,
 ): Promise<{ secret: Uint8Array; inboundHash: Uint8Array }> {
-  const text = JSON.stringify(secrets);
-  const [inboundHash] = await hashCredential(keyring, secrets.inbound);
+  const { botToken, signingSecret, inboundSecret } = secrets;
+  const stored: StoredSecrets = { botToken, signingSecret, inbound: inboundSecret };
+  const text = JSON.stringify(stored);
+  const [inboundHash] = await hashCredential(keyring, inboundSecret);
   return { secret: await keyring.encrypt('channel-secrets', idBytes(channel), runtime.random, text), inboundHash };
 }
 
@@ -35,10 +44,12 @@ export async function openSecrets(
   { id, kind, secret }: Pick<WebhookRow, 'id' | 'kind' | 'secret'>,
 ): Promise<SlackSecrets | null> {
   const text = kind === 'slack' ? await keyring.decrypt('channel-secrets', idBytes(id), secret) : null;
-  return text === null ? null : (JSON.parse(text) as SlackSecrets);
+  if (text === null) return null;
+  const { botToken, signingSecret, inbound } = JSON.parse(text) as StoredSecrets;
+  return { botToken, signingSecret, inboundSecret: inbound };
 }
 
 /** The address at which Slack calls the service. */
-export function inboundUrl({ publicUrl }: Pick<Config, 'publicUrl'>, { inbound }: SlackSecrets): string {
-  return `${publicUrl}/v1/inbound/${inbound}/slack`;
+export function inboundUrlOf({ publicUrl }: Pick<Config, 'publicUrl'>, { inboundSecret }: SlackSecrets): string {
+  return `${publicUrl}/v1/inbound/${inboundSecret}/slack`;
 }

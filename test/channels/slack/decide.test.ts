@@ -29,7 +29,7 @@ const permissionOf = async ({ account }: SlackScene, id: string): Promise<Json> 
   (await account.must(200, 'GET', `/v1/permissions/${id}`)).body;
 
 /** What a person is told in private, in order. */
-const whispers = ({ slack }: SlackScene) => slack.privateMessages.map(textsOf);
+const privateTexts = ({ slack }: SlackScene) => slack.privateMessages.map(textsOf);
 
 describe('a decision in Slack', () => {
   it('narrows and approves a request, as the linked member', async () => {
@@ -134,9 +134,11 @@ describe('a click on the button', () => {
     const scene = await makeSlackScene();
     const { message } = await requestInSlack(scene);
     expect(await openModal(scene, message)).toBeUndefined();
-    const [whisper] = scene.slack.privateMessages;
-    expect(whisper).toMatchObject({ channel: 'C0APPROVALS', user: 'U0ADA' });
-    expect(JSON.stringify(whisper?.blocks)).toContain('https://countersign.test/console/slack/link?channel=chan_');
+    const [privateMessage] = scene.slack.privateMessages;
+    expect(privateMessage).toMatchObject({ channel: 'C0APPROVALS', user: 'U0ADA' });
+    expect(JSON.stringify(privateMessage?.blocks)).toContain(
+      'https://countersign.test/console/slack/link?channel=chan_',
+    );
   });
 
   it.each(['approved', 'denied', 'expired', 'withdrawn'])(
@@ -152,7 +154,7 @@ describe('a click on the button', () => {
       if (end === 'denied') await account.must(200, 'POST', `${path}/deny`, {});
       if (end === 'withdrawn') await agent.must(200, 'POST', `${path}/withdraw`, {});
       expect(await openModal(scene, button)).toBeUndefined();
-      expect(whispers(scene)).toEqual([
+      expect(privateTexts(scene)).toEqual([
         expect.stringMatching(end === 'withdrawn' ? /expired already/ : `${end} already`),
       ]);
     },
@@ -171,7 +173,7 @@ describe('a click on the button', () => {
       const forged = structuredClone(message);
       forged.blocks.at(-1).elements[0].value = permission.id;
       expect(await openModal(scene, forged)).toBeUndefined();
-      expect(whispers(scene)).toEqual([expect.stringMatching(/several approvals or a passkey/)]);
+      expect(privateTexts(scene)).toEqual([expect.stringMatching(/several approvals or a passkey/)]);
       expect(JSON.stringify(scene.slack.privateMessages)).toContain(`/console/permissions/${permission.id}`);
     },
   );
@@ -180,7 +182,7 @@ describe('a click on the button', () => {
     const scene = await makeLinkedScene(role);
     const { message } = await requestInSlack(scene);
     expect(await openModal(scene, message)).toBeUndefined();
-    expect(whispers(scene)).toEqual([expect.stringMatching(/role in Countersign may not decide/)]);
+    expect(privateTexts(scene)).toEqual([expect.stringMatching(/role in Countersign may not decide/)]);
   });
 
   it('of a member who is no reviewer says so', async () => {
@@ -192,7 +194,7 @@ describe('a click on the button', () => {
     scene.world.advance(1);
     const { message } = await requestInSlack(scene);
     expect(await openModal(scene, message)).toBeUndefined();
-    expect(whispers(scene)).toEqual([expect.stringMatching(/not one of its reviewers/)]);
+    expect(privateTexts(scene)).toEqual([expect.stringMatching(/not one of its reviewers/)]);
   });
 
   it('on what Slack cannot show whole leads to the decision card', async () => {
@@ -204,7 +206,7 @@ describe('a click on the button', () => {
       ...{ preview: { title: 'Long', blocks }, reason: '&'.repeat(1_000) },
     });
     expect(await openModal(scene, message)).toBeUndefined();
-    expect(whispers(scene)).toEqual([expect.stringMatching(/too long for Slack/)]);
+    expect(privateTexts(scene)).toEqual([expect.stringMatching(/too long for Slack/)]);
   });
 
   it('does not reach the requests of another account', async () => {
@@ -214,7 +216,7 @@ describe('a click on the button', () => {
     const forged = structuredClone(message);
     forged.blocks.at(-1).elements[0].value = foreign.id;
     expect(await openModal(scene, forged)).toBeUndefined();
-    expect(whispers(scene)).toEqual([expect.stringMatching(/no longer exists/)]);
+    expect(privateTexts(scene)).toEqual([expect.stringMatching(/no longer exists/)]);
   });
 
   it('of a channel that is switched off says so', async () => {
@@ -223,7 +225,7 @@ describe('a click on the button', () => {
     const view = await openModal(scene, message);
     await scene.account.must(200, 'PUT', scene.path, { is_active: false });
     expect(await openModal(scene, message)).toBeUndefined();
-    expect(whispers(scene)).toEqual([expect.stringMatching(/switched off/)]);
+    expect(privateTexts(scene)).toEqual([expect.stringMatching(/switched off/)]);
     expect(await submitModal(scene, view, { decision: 'approve' })).toEqual({
       decision: expect.stringMatching(/switched off/),
     });
@@ -237,7 +239,7 @@ describe('a click on the button', () => {
     expect(await openModal(scene, message)).toBeUndefined();
     expect(logs.mock.calls.join()).toMatch(/slack_call_failed.*expired_trigger_id/);
     logs.mockRestore();
-    expect(whispers(scene)).toEqual([expect.stringMatching(/could not open the form/)]);
+    expect(privateTexts(scene)).toEqual([expect.stringMatching(/could not open the form/)]);
   });
 });
 

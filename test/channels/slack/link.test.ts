@@ -41,9 +41,9 @@ describe('a Slack user', () => {
     const { scene, slack, ada } = await makeScene();
     const { permission, message } = await requestInSlack(scene);
     expect(await openModal(scene, message)).toBeUndefined();
-    const [whisper] = slack.privateMessages;
+    const [privateMessage] = slack.privateMessages;
     const url: string =
-      whisper?.blocks.flatMap(({ elements = [] }) => elements).find(({ url }: Json) => url)?.url ?? '';
+      privateMessage?.blocks.flatMap(({ elements = [] }) => elements).find(({ url }: Json) => url)?.url ?? '';
     const path = url.replace('https://countersign.test', '');
     const { status, text } = await ada.browser.get(path);
     expect(status).toBe(200);
