@@ -1,11 +1,12 @@
 import { equalJson, type JsonObject } from '../../lib/json';
+import { utcText } from '../../lib/time';
 import { limitTexts } from '../../permissions/limit-texts';
 import { isWithdrawn, type Permission } from '../../permissions/permission';
 import type { DisabledWebhook, PermissionMessage } from '../message';
 import type { Block, Fact } from './document';
 import type { Mail, Recipient } from './mail';
 import { renderMail } from './render';
-import { count, deadlineText, utcText } from './time-text';
+import { count, deadlineText } from './time-text';
 import { quoteForSubject, writtenLine, writtenLines } from './written';
 
 /** Maximum number of characters of a text in lines of its own. */

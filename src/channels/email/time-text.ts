@@ -1,8 +1,5 @@
 import { DAY, HOUR, MINUTE, utcText } from '../../lib/time';
 
-// A mail cannot know the reader's zone.
-export { utcText };
-
 /** A deadline: its time, and in about how long it is. */
 export function deadlineText(time: string, now: number): string {
   const left = Date.parse(time) - now;

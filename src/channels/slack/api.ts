@@ -1,6 +1,7 @@
 import type { Runtime } from '../../env';
 import { isJsonObject, type JsonObject } from '../../lib/json';
 import { SECOND } from '../../lib/time';
+import { untilAborted } from '../../lib/until-aborted';
 
 const API = 'https://slack.com/api/';
 
@@ -75,19 +76,6 @@ async function readAnswer(response: Response): Promise<SlackAnswer> {
 
 function failure(error: string): SlackFailure {
   return { ok: false, error };
-}
-
-/** Waits for a promise until the signal is aborted, even if the promise ignores the signal. */
-async function untilAborted<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const abort = () => reject(new Error('timed out'));
-  if (signal.aborted) abort();
-  signal.addEventListener('abort', abort);
-  try {
-    return await Promise.race([promise, aborted]);
-  } finally {
-    signal.removeEventListener('abort', abort);
-  }
 }
 
 function parse(text: string): JsonObject | null {

@@ -37,8 +37,7 @@ type InboundContext = RequestContext & {
 };
 
 /**
- * Handles what a person did in Slack. A click is answered at once, and the calls of Slack that follow are made afterwards: it
- * waits 3 seconds at most.
+ * Handles what a person did in Slack. Answers a click at once and calls Slack afterwards, because Slack waits at most 3 seconds.
  * @throws Problem `not_found` for an unknown address; `invalid_signature` if the signature is missing, wrong or older than
  *   5 minutes; `rate_limited` after too many of both from one network; `payload_too_large`, `account_inactive`, `unavailable`
  */

@@ -1,3 +1,4 @@
+import { isAsking } from '../../db/schema';
 import type { Config } from '../../env';
 import { withPrefix } from '../../lib/typeid';
 import { isWithdrawn } from '../../permissions/permission';
@@ -59,8 +60,7 @@ function decideCalls(
   const isEnd = event === 'permission.decided' || event === 'permission.expired';
   if (isEnd && receipts.length > 0) return receipts.map(updateOf);
   if (isEnd && (!events.includes(event) || isWithdrawn(readPermission(delivery)))) return NEVER_POSTED;
-  const asks = event === 'permission.requested' || event === 'permission.escalated';
-  if (asks && !permissionState?.isPending) return ENDED;
+  if (isAsking(event) && !permissionState?.isPending) return ENDED;
   return slackChannel !== null && named.has(slackChannel)
     ? [{ method: 'chat.postMessage', channel: slackChannel }]
     : NOT_NAMED;
@@ -84,7 +84,7 @@ function compose(channel: ClaimedWebhook['webhook'], delivery: DueDelivery, publ
     default: {
       const message = readMessage(delivery, publicUrl);
       const { event, permission } = message;
-      if (event === 'permission.requested' || event === 'permission.escalated') {
+      if (isAsking(event)) {
         return permissionMessage(message, { canDecide: canDecideInSlack(permission) });
       }
       return settledMessage(message, { via: permission.review?.votes?.at(-1)?.via ?? null });

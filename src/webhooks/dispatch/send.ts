@@ -1,5 +1,6 @@
 import type { Runtime } from '../../env';
 import { SECOND } from '../../lib/time';
+import { untilAborted } from '../../lib/until-aborted';
 import { REQUEST_TIMEOUT } from './limits';
 import type { PreparedAttempt, RequestAttempt } from './prepare';
 
@@ -118,20 +119,6 @@ function discard({ body }: Response): void {
 
 /** For promises whose result is no longer needed. */
 function ignore(): void {}
-
-/** Waits for a promise until the signal is aborted, even if the promise ignores the signal. */
-async function untilAborted<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const abort = () => reject(new Error('timed out'));
-  if (signal.aborted) abort();
-  signal.addEventListener('abort', abort);
-  promise.catch(ignore);
-  try {
-    return await Promise.race([promise, aborted]);
-  } finally {
-    signal.removeEventListener('abort', abort);
-  }
-}
 
 /** Reads a `Retry-After` header (RFC 9110 section 10.2.3) as milliseconds from now; null if absent or malformed. */
 function readRetryAfter(text: string | null, now: number): number | null {
