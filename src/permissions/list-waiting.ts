@@ -1,13 +1,13 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm';
 import { aliased } from '../db/columns';
-import { agents, permissionContents, permissions, reviews } from '../db/schema';
+import { agents, pendingPermissions, permissionContents, permissions, reviews } from '../db/schema';
 import type { UserContext } from '../http/context';
 import { openPage, type Page } from '../http/page';
 import { type Id, idBytes, parseId } from '../lib/typeid';
 import { notifiedNobodySql } from './notified-nobody';
 import { type Permission, presentPermission, type ReviewedPermission, reviewedColumns } from './permission';
 import type { Preview } from './preview';
-import { isEligible, isOwner } from './reviews/reviewers';
+import { awaitsDecisionOf, isEligible, isOwner } from './reviews/reviewers';
 import { type Standing, standingOf, type Voter } from './reviews/voter';
 
 /** A request that waits for a decision, with what a person needs to see how urgent it is. */
@@ -27,11 +27,25 @@ interface WaitingInput {
   agent_id?: string | undefined;
   /** By default the one that expires first is the first one. */
   order?: WaitingOrder;
+  /** Lists only the requests that the caller can approve, or only the others; by default all. */
+  waitsFor?: WaitsFor | undefined;
 }
 
 export type WaitingOrder = 'urgent' | 'newest';
 
-/** Lists the requests of the account that wait for a decision. */
+/** Whether requests wait for the caller, who is then a reviewer who has not approved, or for others. */
+export type WaitsFor = 'caller' | 'others';
+
+/**
+ * Maximum number of waiting requests that one page of a list with `waitsFor` examines, since no index tells who
+ * reviews a request.
+ */
+export const MAX_EXAMINED = 1_000;
+
+/**
+ * Lists the requests of the account that wait for a decision. With `waitsFor`, a page may have fewer requests than the
+ * limit, or none, and still have a next page: see {@link MAX_EXAMINED}.
+ */
 export async function listWaiting(context: UserContext, input: WaitingInput): Promise<Page<WaitingRequest>> {
   const { principal, reader, runtime } = context;
   const { account, member } = principal;
@@ -39,6 +53,7 @@ export async function listWaiting(context: UserContext, input: WaitingInput): Pr
   const page = await openPage<Position>(context, { list: 'waiting', caller: account.id }, { ...input });
   const { order = 'urgent' } = input;
   const waiting = selectWaiting(account.number, input, page.after, now);
+  const listed = selectListed(waiting, input.waitsFor, page.rowLimit, member?.id ?? null, now);
   const [rows] = await reader.load([
     reader
       .select({
@@ -47,8 +62,9 @@ export async function listWaiting(context: UserContext, input: WaitingInput): Pr
         preview: permissionContents.preview,
         voter: voterSql(member?.id ?? null, now),
         notifiedNobody: notifiedNobodySql,
+        isEnd: sql<boolean>`page.is_end`.mapWith(Boolean).as('is_end'),
       })
-      .from(sql`(${waiting} limit ${page.rowLimit}) as page`)
+      .from(sql`(${listed}) as page`)
       // A cross join keeps this order. With a plain join SQLite starts with every permission of the account.
       .crossJoin(permissions)
       .innerJoin(agents, eq(agents.number, permissions.agent))
@@ -61,15 +77,21 @@ export async function listWaiting(context: UserContext, input: WaitingInput): Pr
   ]);
   const found = rows as WaitingRow[];
   const byId = (a: WaitingRow, b: WaitingRow) => (a.id < b.id ? -1 : 1);
-  found.sort((a, b) => (order === 'newest' ? byId(b, a) : a.expiresAt - b.expiresAt || byId(a, b)));
-  const present = ({ agentName, preview, notifiedNobody, ...row }: WaitingRow): WaitingRequest => ({
-    permission: presentPermission(row, now, principal),
-    agentName: principal.scopes.includes('agents:read') ? agentName : row.agentId,
-    preview: preview === null ? null : (JSON.parse(preview) as Preview),
-    standing: standingOf(row.review, row.voter, member?.id),
-    notifiedNobody,
-  });
-  return page.make(found, present, { position: ({ expiresAt, id }): Position => `${expiresAt}.${id}` });
+  const inOrder = (a: WaitingRow, b: WaitingRow) =>
+    order === 'newest' ? byId(b, a) : a.expiresAt - b.expiresAt || byId(a, b);
+  found.sort((a, b) => Number(a.isEnd) - Number(b.isEnd) || inOrder(a, b));
+  const present = ({ agentName, preview, notifiedNobody, isEnd, ...row }: WaitingRow): WaitingRequest | null =>
+    isEnd
+      ? null
+      : {
+          permission: presentPermission(row, now, principal),
+          agentName: principal.scopes.includes('agents:read') ? agentName : row.agentId,
+          preview: preview === null ? null : (JSON.parse(preview) as Preview),
+          standing: standingOf(row.review, row.voter, member?.id),
+          notifiedNobody,
+        };
+  const position = ({ expiresAt, id }: WaitingRow): Position => `${expiresAt}.${id}`;
+  return page.make(found, present, { position, isCut: found.some(({ isEnd }) => isEnd) });
 }
 
 type Position = `${number}.${Id<'perm'>}`;
@@ -79,6 +101,8 @@ type WaitingRow = ReviewedPermission & {
   preview: string | null;
   voter: Pick<Voter, 'isEligible' | 'isOwner'> | null;
   notifiedNobody: boolean;
+  /** Whether it only marks where the examined requests end: it is the last of them, listed or not. */
+  isEnd: boolean;
 };
 
 type VoterState = Record<'isEligible' | 'isOwner', 0 | 1>;
@@ -86,13 +110,56 @@ type VoterState = Record<'isEligible' | 'isOwner', 0 | 1>;
 /** Up to so many waiting requests of an agent are read and sorted; more are found among those of the account. */
 const FEW = 100;
 
-/** Selects the ids of the waiting requests after a position, in their order. */
+/** What tells the order of waiting requests and who reviews them. The index `permissions_waiting` has all of it. */
+const COLUMNS = sql.raw('account, id, agent, created_at, expires_at');
+
+/** Selects the ids of the rows of a page, and of the row that marks where the examined requests end. */
+function selectListed(
+  waiting: Ordered[],
+  waitsFor: WaitsFor | undefined,
+  rowLimit: number,
+  member: Id<'member'> | null,
+  now: number,
+): SQL {
+  const fromEach = (select: (ordered: Ordered) => SQL) => sql.join(waiting.map(select), sql` union all `);
+  if (waitsFor === undefined) {
+    return fromEach(({ query, limit }) => sql`select id, 0 as is_end from (${query} limit ${limit(rowLimit)})`);
+  }
+  const awaitsCaller = sql`(reviews.id is null or exists (
+    select 1 from members cross join agents
+    where members.account = permissions.account and members.id = ${member && idBytes(member)}
+      and agents.number = permissions.agent and ${awaitsDecisionOf(now)}
+  ))`;
+  // SQLite examines the waiting requests one after the other, and stops as soon as the page is full.
+  const matching = ({ query, limit }: Ordered) => sql`select * from (
+    select permissions.id from (${query} limit ${limit(MAX_EXAMINED)}) as permissions
+    left join reviews on reviews.account = permissions.account and reviews.id = permissions.id
+    where ${waitsFor === 'caller' ? awaitsCaller : sql`not ${awaitsCaller}`}
+    limit ${rowLimit}
+  )`;
+  const end = ({ query, limit }: Ordered) => sql`
+    select (select id from (${query} limit ${limit(MAX_EXAMINED)}) limit 1 offset ${MAX_EXAMINED - 1}), 1
+    where (select count(*) from listed) < ${rowLimit}`;
+  return sql`with listed as materialized (${fromEach(matching)})
+    select id, 0 as is_end from listed union all ${fromEach(end)}`;
+}
+
+/** Waiting requests in their order. */
+interface Ordered {
+  query: SQL;
+  /** How many rows to read for up to `count` requests: none if another query finds them. */
+  limit: (count: number) => SQL;
+}
+
+const always = (count: number) => sql`${count}`;
+
+/** Selects the waiting requests after a position, in their order, with one or more queries of which one finds them. */
 function selectWaiting(
   account: number,
   { agent_id, order }: Pick<WaitingInput, 'agent_id' | 'order'>,
   after: Position | undefined,
   now: number,
-): SQL {
+): Ordered[] {
   const [time, id] = after?.split('.') ?? [];
   const last = parseId('perm', id ?? '');
   const agent = agent_id === undefined ? null : parseId('agent', agent_id);
@@ -101,19 +168,21 @@ function selectWaiting(
   const isListed = agent_id === undefined ? isWaiting : sql`${isWaiting} and ${isOfAgent}`;
   if (order === 'newest') {
     const index = sql.raw(agent_id === undefined ? 'permissions_by_status' : 'permissions_by_agent');
-    return sql`select id from permissions indexed by ${index}
-      where ${isListed} ${last ? sql`and id < ${idBytes(last)}` : sql``} order by id desc`;
+    const isAfter = last ? sql`and id < ${idBytes(last)}` : sql``;
+    const requests = sql`permissions indexed by ${index} where ${isListed}`;
+    return [{ query: sql`select ${COLUMNS} from ${requests} ${isAfter} order by id desc`, limit: always }];
   }
   const isAfter = last ? sql`and (expires_at, id) > (${Number(time)}, ${idBytes(last)})` : sql``;
   const ofAccount = sql`permissions indexed by permissions_waiting where ${isListed}`;
-  if (agent_id === undefined) return sql`select id from ${ofAccount} ${isAfter} order by expires_at, id`;
+  const inOrder = (requests: SQL) => sql`select ${COLUMNS} from ${requests} ${isAfter} order by expires_at, id`;
+  if (agent_id === undefined) return [{ query: inOrder(ofAccount), limit: always }];
   const ofAgent = sql`permissions indexed by permissions_by_agent where ${isListed}`;
-  const pending = sql`permissions indexed by permissions_by_agent where status = 0 and ${isOfAgent}`;
-  const count = sql`(select count(*) from (select 1 from ${pending} limit ${FEW + 1}))`;
-  // As the outer loop of a join, a condition is checked once, and not for each row.
-  return sql`select id, expires_at from (select 1 where ${count} <= ${FEW}) cross join ${ofAgent} ${isAfter}
-    union all select id, expires_at from (select 1 where ${count} > ${FEW}) cross join ${ofAccount} ${isAfter}
-    order by expires_at, id`;
+  const count = sql`coalesce((select count from ${pendingPermissions} where account = ${account} and ${isOfAgent}), 0)`;
+  // A limit is computed once; a condition would be checked for each row.
+  return [
+    { query: inOrder(ofAgent), limit: (rows) => sql`iif(${count} <= ${FEW}, ${rows}, 0)` },
+    { query: inOrder(ofAccount), limit: (rows) => sql`iif(${count} > ${FEW}, ${rows}, 0)` },
+  ];
 }
 
 /** How the member stands to the review of the row, as SQL; null without a review. */

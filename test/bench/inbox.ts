@@ -10,19 +10,31 @@ const LARGE = 10_000;
 const SMALL = 100;
 const MAX_TRIPS = 2;
 const MAX_READ = 500;
+/**
+ * The most rows of a page that looks for the few requests that wait for the reader: it examines 1,000, each with its
+ * agent and its review, and the reader's own row.
+ */
+const MAX_EXAMINING = 6_500;
 /** The small inbox has 100 times fewer requests. */
 const MAX_FACTOR = 2;
 
-/** Reads every kind of page of the inbox of an account in which 10,000 requests wait, and of one with a hundred. */
+/**
+ * Reads every kind of page of the inbox of an account in which 10,000 requests wait for the reader, and of one with a
+ * hundred; then of a member who reviews 3 of 10,000.
+ */
 export async function measureInbox(report: Report, state: string): Promise<void> {
   report.heading(`The console's inbox with ${LARGE.toLocaleString('en')} waiting requests, beside one with ${SMALL}`);
   await prepareState(state);
   const first = await startService(state);
   const [large, small] = [await makeRequest(first.origin), await makeRequest(first.origin)];
+  const reviewer = await makeReviewer(first.origin);
   await first.stop();
   const database = new DatabaseSync(databaseFile(state));
   copyRequest(database, large, LARGE);
   copyRequest(database, small, SMALL);
+  copyRequest(database, reviewer, LARGE);
+  addReviews(database);
+  makeTokenOfOwner(database, reviewer);
   database.close();
   const service = await startService(state);
   try {
@@ -31,6 +43,13 @@ export async function measureInbox(report: Report, state: string): Promise<void>
       small: await readPages(service.origin, small.tenant, pagesOf(small)),
     };
     printPages(report, figures);
+    const ofReviewer = await readPages(service.origin, reviewer.tenant, PAGES_OF_REVIEWER);
+    for (const [page, { trips, read, milliseconds }] of ofReviewer) {
+      report.note(`${page.padEnd(28)} ${trips} trips, ${read} rows, ${milliseconds} ms`);
+    }
+    const examining = [...ofReviewer.values()];
+    report.atMost(MAX_TRIPS, Math.max(...examining.map(({ trips }) => trips)), 'the most round trips for a reviewer');
+    report.atMost(MAX_EXAMINING, Math.max(...examining.map(({ read }) => read)), 'the most rows read for a reviewer');
     const all = [...figures.large.values()];
     report.atMost(MAX_TRIPS, Math.max(...all.map(({ trips }) => trips)), 'the most round trips of a page');
     report.atMost(MAX_READ, Math.max(...all.map(({ read }) => read)), 'the most rows that a page reads');
@@ -65,6 +84,49 @@ async function makeRequest(origin: string): Promise<Inbox> {
   return { tenant, request: answer.body.id };
 }
 
+/** Creates an account whose owner reviews three requests; a deploy waits, which will get reviews by admins. */
+async function makeReviewer(origin: string): Promise<Inbox> {
+  const tenant = await createTenant(origin, 'enterprise', 2);
+  const ask = async (agent: Tenant['agents'][number] | undefined, action: string, expires_in: number) => {
+    const body = { action, resource: 'service:web', scope: { replicas: 5 }, expires_in };
+    const client = new Client(origin, agent?.key ?? '');
+    return (await client.expect<{ id: string }>(201, 'POST', '/v1/permissions', body)).body.id;
+  };
+  const [deployer, mailer] = tenant.agents;
+  for (let i = 0; i < 3; i++) await ask(mailer, 'mail.send', 86_400);
+  return { tenant, request: await ask(deployer, 'deploy.start', 3_600) };
+}
+
+/** Lets admins review every deploy. The account has none, so no policy of the API can say this. */
+function addReviews(database: DatabaseSync): void {
+  const rule = { approvals: 1, members: null, roles: [ADMIN], passkey: false, allow_self: false, escalation: null };
+  database
+    .prepare(
+      `insert into reviews (account, id, policy_id, rule, proposed_scope, proposed_token_ttl, proposed_max_uses)
+       select account, id, 'policy_01kg9ys7g0ebg93cq6e5rf4rwc', ?, scope, token_ttl, max_uses
+       from permissions where action = 'deploy.start'`,
+    )
+    .run(JSON.stringify(rule));
+}
+
+/** The code of the role in the database. */
+const ADMIN = 1;
+
+/** Makes the owner of an account active, and the account's token the owner's. */
+function makeTokenOfOwner(database: DatabaseSync, { tenant }: Inbox): void {
+  const id = parseId('user', tenant.id);
+  const account = '(select number from accounts where id = ?)';
+  // The code of `active` is 1.
+  const active = 'status = 1, active_since = created_at, invitation_hash = null';
+  database.prepare(`update members set ${active} where account = ${account}`).run(id && idBytes(id));
+  database
+    .prepare(
+      `update user_tokens set member = (select id from members where members.account = user_tokens.account)
+       where account = ${account}`,
+    )
+    .run(id && idBytes(id));
+}
+
 /** Copies a waiting request within its account, so that `count` wait. */
 function copyRequest(database: DatabaseSync, { request }: Inbox, count: number): void {
   const id = parseId('perm', request);
@@ -78,6 +140,13 @@ function copyRequest(database: DatabaseSync, { request }: Inbox, count: number):
     )
     .run(count - 1, idBytes(id));
 }
+
+/** The inbox of a member who reviews few of the requests that wait. */
+const PAGES_OF_REVIEWER: Page[] = [
+  ['few wait for the reader', '/console'],
+  ['few of the newest do', '/console?order=newest'],
+  ['what waits for others', '/console?for=others'],
+];
 
 function pagesOf({ tenant }: Inbox): Page[] {
   const [agent, other] = tenant.agents;

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { idBytes } from '../../src/lib/typeid';
 import { readLinks, readText } from '../support/html';
 import { makeMember } from '../support/members';
-import { makeReview } from '../support/reviews';
+import { makeReview, type People } from '../support/reviews';
 import { type Json, World } from '../support/world';
 
 const HOUR = 3_600;
@@ -89,12 +89,148 @@ it('says why a request is in the inbox, and counts only what the reader may deci
   );
   await ada.browser.submit(`/console/permissions/${id}/decide`, { decision: 'approve' });
   const after = await ada.browser.get('/console');
-  expect(readText(after.text)).toContain('You approved. Policy “People decide” 1 of 2 approvals');
+  expect(readText(after.text)).toContain('Nothing waits for you.');
   expect(after.text).toContain('<title>Inbox');
+  expect(readText((await ada.browser.get('/console?for=others')).text)).toContain(
+    'You approved. Policy “People decide” 1 of 2 approvals',
+  );
   expect((await grace.browser.get('/console')).text).toContain('<title>(1) Inbox');
-  const others = readText((await admin.browser.get('/console')).text);
-  expect(others).toContain('None of these waits for you.');
+  expect(listed((await admin.browser.get('/console')).text)).toEqual([]);
+  const others = readText((await admin.browser.get('/console?for=others')).text);
+  expect(others).toContain('1 waits for others.');
   expect(others).toContain('Others review. Policy “People decide”');
+});
+
+/** An account with a policy that sends deploys to admins, and an admin and an approver of it. */
+async function openReviewed() {
+  const admins = { actions: ['deploy.*'], review: { roles: ['admin'] } };
+  const scene = await makeReview({}, ['approver', 'admin', 'auditor'], admins);
+  const [approver, admin, auditor] = scene.people;
+  return { ...scene, approver, admin, auditor };
+}
+
+/** Copies a waiting request with its review, so that `count` more wait, each a second longer. */
+async function copy({ id }: Json, count: number): Promise<void> {
+  const ids = `(
+    with recursive n (i) as (values (1) union all select i + 1 from n where i < ?1)
+    select i, cast(substr(?2, 1, 6) || unhex(format('%020x', i)) as blob) as copy from n
+  )`;
+  const bind = (text: string) => env.DB.prepare(text).bind(count, idBytes(id));
+  await env.DB.batch([
+    bind(
+      `insert into permissions (account, id, agent, action, resource, scope, token_ttl, max_uses, status, last_entry,
+         expires_at, created_at, updated_at)
+       select account, copy, agent, action, resource, scope, token_ttl, max_uses, status, last_entry,
+         expires_at + 1000 * i, created_at, updated_at
+       from permissions cross join ${ids} where id = ?2`,
+    ),
+    bind(
+      `insert into reviews (account, id, policy_id, rule, owner, proposed_scope, proposed_token_ttl, proposed_max_uses)
+       select account, copy, policy_id, rule, owner, proposed_scope, proposed_token_ttl, proposed_max_uses
+       from reviews cross join ${ids} where id = ?2`,
+    ),
+  ]);
+}
+
+it('shows what waits for the reader apart from what others review, however much that is', async () => {
+  const { agent, approver, admin, auditor, world } = await openReviewed();
+  await copy(await agent.request({ action: 'deploy.start', expires_in: HOUR }), 60);
+  world.advance(1);
+  const mine = await agent.request({ expires_in: 10 * HOUR });
+  for (const order of ['', '?order=newest']) {
+    const page = await approver.browser.get(`/console${order}`);
+    expect([listed(page.text), page.cost.trips]).toEqual([[mine.id], 2]);
+    expect(page.text).toContain('<title>(1) Inbox');
+    expect(readText(page.text)).toContain('1 waits for you.');
+  }
+  const others = await approver.browser.get('/console?for=others');
+  expect([listed(others.text).length, others.cost.trips]).toEqual([50, 2]);
+  expect(readText(others.text)).toContain('50+ wait for others.');
+  const next = readLinks(others.text).find((address) => address.includes('cursor=')) ?? '';
+  const rest = listed((await approver.browser.get(next)).text);
+  expect([rest.length, [...rest, ...listed(others.text)].includes(mine.id)]).toEqual([11, false]);
+  expect(readLinks(others.text)).toContain('/console?for=others&order=newest');
+  // Who may not decide sees everything; for the admins all of it waits.
+  expect(listed((await admin.browser.get('/console')).text).length).toBe(50);
+  expect(readText((await admin.browser.get('/console?for=others')).text)).toContain('Nothing waits for others.');
+  const all = (await auditor.browser.get('/console?order=newest')).text;
+  expect([listed(all)[0], listed(all).length, all.includes('Waiting for you')]).toEqual([mine.id, 50, false]);
+});
+
+it('examines at most 1,000 requests a page for those of the reader, and never says that there are none', async () => {
+  const { account, agent, approver, world } = await openReviewed();
+  await copy(await agent.request({ action: 'deploy.start', expires_in: HOUR }), 1_099);
+  world.advance(1);
+  const mine = await (await account.agent()).request({ expires_in: 10 * HOUR });
+  const first = await approver.browser.get('/console');
+  expect([listed(first.text), first.cost.trips]).toEqual([[], 2]);
+  expect(first.cost.read).toBeLessThan(8_000);
+  expect(first.text).toContain('<title>Inbox');
+  expect(readText(first.text)).toContain('Of the first 1,000 requests, none waits for you. More follow.');
+  const next = readLinks(first.text).find((address) => address.includes('cursor=')) ?? '';
+  expect(listed((await approver.browser.get(next)).text)).toEqual([mine.id]);
+  expect(listed((await approver.browser.get('/console?order=newest')).text)).toEqual([mine.id]);
+  const all: string[] = [];
+  let page = await approver.browser.get('/console?for=others');
+  for (;;) {
+    all.push(...listed(page.text));
+    const link = readLinks(page.text).find((address) => address.includes('cursor='));
+    if (link === undefined) break;
+    page = await approver.browser.get(link);
+  }
+  expect([all.length, new Set(all).size]).toEqual([1_100, 1_100]);
+});
+
+it('leads after a decision to the next request that waits for the reader', async () => {
+  const { agent, approver } = await openReviewed();
+  const first = await agent.request({ expires_in: 2 * HOUR });
+  const second = await agent.request({ expires_in: 3 * HOUR });
+  const others = await agent.request({ action: 'deploy.start', expires_in: HOUR });
+  for (const [decided, next] of [
+    [first.id, [`/console/permissions/${second.id}`]],
+    [second.id, []],
+  ]) {
+    await approver.browser.submit(`/console/permissions/${decided}/decide`, { decision: 'deny' });
+    const { text } = await approver.browser.get(`/console/permissions/${decided}`);
+    expect([...text.matchAll(/href="([^"]+)" data-next/g)].map(([, link]) => link)).toEqual(next);
+  }
+  expect((await approver.browser.get('/console?for=others')).text).toContain(others.id);
+});
+
+it('lists exactly those as waiting for the reader that the page of the request lets the reader approve', async () => {
+  const { account, agent, people, world } = await makeReview(
+    (people: People) => ({
+      approvals: 2,
+      members: [people[0].id, people[1].id],
+      escalation: { after: 600, roles: ['admin'] },
+    }),
+    ['approver', 'owner', 'admin'],
+    { actions: ['two.*'] },
+  );
+  await account.must(201, 'POST', '/v1/policies', {
+    ...{ name: 'Self', effect: 'review', actions: ['self.*'], resources: ['*'] },
+    review: { roles: ['owner'], allow_self: true },
+  });
+  const [first, owner] = people;
+  await account.must(200, 'PUT', `/v1/agents/${agent.id}`, { owner_id: owner.id });
+  const late = await makeMember(account, 'admin');
+  const asked: string[] = [];
+  for (const action of ['two.a', 'two.b', 'self.a', 'free.a']) asked.push((await agent.request({ action })).id);
+  await first.browser.submit(`/console/permissions/${asked[0]}/decide`, { decision: 'approve', votes: '0' });
+  for (let i = 0; i < 2; i++) {
+    for (const { browser } of [...people, late]) {
+      const mine = listed((await browser.get('/console')).text);
+      const others = listed((await browser.get('/console?for=others')).text);
+      const approvable: string[] = [];
+      for (const id of asked) {
+        const { text } = await browser.get(`/console/permissions/${id}`);
+        if (text.includes('value="approve"')) approvable.push(id);
+      }
+      expect(mine.toSorted()).toEqual(approvable.toSorted());
+      expect([...mine, ...others].toSorted()).toEqual(asked.toSorted());
+    }
+    world.advance(600_000);
+  }
 });
 
 it('shows the ended requests by state, with who decided, and filters by agent', async () => {

@@ -88,9 +88,10 @@ describe('a sign-in with a user token', () => {
     const browser = await enter(world, account.token);
     const inbox = await browser.get('/console');
     expect([inbox.status, inbox.cost.trips]).toEqual([200, 2]);
-    for (const text of ['Members review', 'Anybody who may decide', 'token of the account', '1 waits for you']) {
+    for (const text of ['Anybody who may decide', 'token of the account', '1 waits for you']) {
       expect(inbox.text).toContain(text);
     }
+    expect((await browser.get('/console?for=others')).text).toContain('Members review');
     expect((await browser.get(`/console/permissions/${reviewed.id}`)).text).toContain(
       'a token of the account can neither approve nor deny it',
     );

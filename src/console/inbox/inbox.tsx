@@ -1,7 +1,8 @@
 import type { Child } from 'hono/jsx';
 import { PERMISSION_STATUSES, type PermissionStatus } from '../../db/schema';
+import type { Page } from '../../http/page';
 import { listPermissions } from '../../permissions/list';
-import { listWaiting, type WaitingOrder } from '../../permissions/list-waiting';
+import { listWaiting, MAX_EXAMINED, type WaitingOrder, type WaitsFor } from '../../permissions/list-waiting';
 import { isWithdrawn, type Permission } from '../../permissions/permission';
 import { agentsOf, loadNames, type Names } from '../frame/names';
 import { firstSection } from '../frame/navigation';
@@ -27,16 +28,25 @@ const ENDED: Record<PermissionStatus, string> = {
 /** How often the inbox looks for new requests, in seconds. */
 const INTERVAL = 10;
 
-const VIEWS: readonly [status: PermissionStatus, label: string][] = [
-  ['pending', 'Waiting'],
+/** A tab of the inbox: requests that wait, for the reader or for others, or that have ended. */
+type View = PermissionStatus | 'others';
+
+const WAITING: [view: View, label: string][] = [['pending', 'Waiting']];
+/** What waits, for readers who may decide. */
+const WAITING_TO_DECIDE: typeof WAITING = [
+  ['pending', 'Waiting for you'],
+  ['others', 'Waiting for others'],
+];
+const ENDED_VIEWS: typeof WAITING = [
   ['approved', 'Approved'],
   ['denied', 'Denied'],
   ['expired', 'Expired'],
 ];
 
 /**
- * Shows the requests that wait, the most urgent first; with a `status`, those that have ended, the newest first. Sends
- * those who may not read requests, and who just signed in, to the first page that they may see.
+ * Shows the requests that wait for the reader, the most urgent first; with `for=others` those that wait for others; with
+ * a `status` those that have ended, the newest first. Readers who may not decide see everything that waits. Sends those
+ * who may not read requests, and who just signed in, to the first page that they may see.
  */
 export async function showInbox(c: ConsoleContext): Promise<Response> {
   const { scopes } = c.var.signedIn.context.principal;
@@ -58,37 +68,55 @@ async function showWaiting(c: ConsoleContext): Promise<Response> {
   const { context } = c.var.signedIn;
   const filters = readFilters(c);
   const order = c.req.query('order') === 'newest' ? 'newest' : 'urgent';
+  const mayDecide = context.principal.scopes.includes('permissions:decide');
+  const waitsFor = mayDecide ? (c.req.query('for') === 'others' ? 'others' : 'caller') : undefined;
   const [page, names] = await Promise.all([
-    listWaiting(context, { limit: PAGE_SIZE, ...filters, order }),
+    listWaiting(context, { limit: PAGE_SIZE, ...filters, order, waitsFor }),
     loadNames(context, ['people', 'agents', 'policies']),
   ]);
   const address = new URL(c.req.url);
-  const mayDecide = context.principal.scopes.includes('permissions:decide');
-  const mine = mayDecide ? page.data.filter(({ standing }) => standing === 'decide').length : 0;
-  const count = `${mine}${page.has_more ? '+' : ''}`;
+  const isFirst = filters.cursor === undefined;
+  const title = titleOf(page, waitsFor, isFirst);
+  const isEmpty = page.data.length === 0 && !page.has_more;
   const list = (
-    <LivePart
-      id="waiting"
-      source={withParameters(address, { part: 'list' })}
-      seconds={INTERVAL}
-      title={inboxTitle(count)}
-    >
-      {page.data.length === 0 ? (
-        <Nothing isFiltered={filters.agent_id !== undefined || filters.cursor !== undefined} />
+    <LivePart id="waiting" source={withParameters(address, { part: 'list' })} seconds={INTERVAL} title={title}>
+      {isEmpty ? (
+        <Nothing waitsFor={waitsFor} isFiltered={filters.agent_id !== undefined || !isFirst} />
       ) : (
-        <>
-          <p class="soft">
-            {mine === 0 ? 'None of these waits for you.' : `${count} ${mine === 1 ? 'waits' : 'wait'} for you.`}{' '}
-            <Order order={order} address={address} />
-          </p>
-          <WaitingList requests={page.data} member={context.principal.member?.id ?? null} />
-        </>
+        <p class="soft">
+          {countOf(page, waitsFor, isFirst)} <Order order={order} address={address} />
+        </p>
       )}
+      {page.data.length > 0 && <WaitingList requests={page.data} member={context.principal.member?.id ?? null} />}
+      <NextPage page={page} address={withoutPart(address)} label="Next requests" />
     </LivePart>
   );
   if (c.req.query('part') === 'list') return sendPart(c, list, names);
-  const more = <NextPage page={page} address={address} label="Next requests" />;
-  return sendInbox(c, 'pending', { title: inboxTitle(count), names, list, more });
+  return sendInbox(c, waitsFor === 'others' ? 'others' : 'pending', { title, names, list });
+}
+
+/** The address of the page whose list the script loads again. */
+function withoutPart(address: URL): URL {
+  return new URL(withParameters(address, { part: null }), address);
+}
+
+/** The title of the document. Where the first page shows what waits for the reader, it has the count. */
+function titleOf({ data, has_more }: Page<unknown>, waitsFor: WaitsFor | undefined, isFirst: boolean): string {
+  if (waitsFor === 'others') return 'Inbox: waiting for others';
+  if (waitsFor === undefined || !isFirst || data.length === 0) return 'Inbox';
+  return `(${data.length}${has_more ? '+' : ''}) Inbox`;
+}
+
+/** Says how many requests of the page wait for whom; empty on the next pages. */
+function countOf({ data, has_more }: Page<unknown>, waitsFor: WaitsFor | undefined, isFirst: boolean): string {
+  if (waitsFor === undefined) return '';
+  const whom = waitsFor === 'caller' ? 'you' : 'others';
+  const verb = data.length < 2 ? 'waits' : 'wait';
+  if (has_more && data.length < PAGE_SIZE) {
+    const examined = `${isFirst ? 'the first' : 'the next'} ${MAX_EXAMINED.toLocaleString('en')} requests`;
+    return `Of ${examined}, ${data.length === 0 ? 'none' : data.length} ${verb} for ${whom}. More follow.`;
+  }
+  return isFirst ? `${data.length}${has_more ? '+' : ''} ${verb} for ${whom}.` : '';
 }
 
 /** Says in which order the requests are, with a link to the other one. */
@@ -105,10 +133,6 @@ function Order({ order, address }: { order: WaitingOrder; address: URL }) {
   );
 }
 
-function inboxTitle(count: string): string {
-  return count === '0' ? 'Inbox' : `(${count}) Inbox`;
-}
-
 async function showDecided(c: ConsoleContext, status: PermissionStatus): Promise<Response> {
   const { context } = c.var.signedIn;
   const filters = readFilters(c);
@@ -120,14 +144,16 @@ async function showDecided(c: ConsoleContext, status: PermissionStatus): Promise
     page.data.length === 0 ? (
       <Empty title={`No request ${filters.agent_id ? 'of this agent ' : ''}has ${ENDED[status]} yet.`} />
     ) : (
-      <ul class="requests">
-        {page.data.map((permission) => (
-          <DecidedRow permission={permission} />
-        ))}
-      </ul>
+      <>
+        <ul class="requests">
+          {page.data.map((permission) => (
+            <DecidedRow permission={permission} />
+          ))}
+        </ul>
+        <NextPage page={page} address={new URL(c.req.url)} />
+      </>
     );
-  const more = <NextPage page={page} address={new URL(c.req.url)} />;
-  return sendInbox(c, status, { title: `Inbox: ${status}`, names, list, more });
+  return sendInbox(c, status, { title: `Inbox: ${status}`, names, list });
 }
 
 /** A request that has ended: what it was, who decided, and when. */
@@ -142,13 +168,19 @@ function DecidedRow({ permission }: { permission: Permission }) {
   );
 }
 
-/** Answers with the requests of one status, and the ways to others. */
+/** The parameters of the address that show a view. */
+function parametersOf(view: View) {
+  return { status: view === 'pending' || view === 'others' ? null : view, for: view === 'others' ? view : null };
+}
+
+/** Answers with the requests of one view, and the ways to the others. */
 function sendInbox(
   c: ConsoleContext,
-  status: PermissionStatus,
-  { title, names, list, more }: { title: string; names: Names; list: Child; more: Child },
+  view: View,
+  { title, names, list }: { title: string; names: Names; list: Child },
 ): Response {
   const address = new URL(c.req.url);
+  const mayDecide = c.var.signedIn.context.principal.scopes.includes('permissions:decide');
   return sendPage(c, {
     title,
     names,
@@ -157,13 +189,12 @@ function sendInbox(
       <>
         <Tabs
           label="Requests by state"
-          tabs={VIEWS}
-          current={status}
-          address={(view) => withParameters(address, { status: view === 'pending' ? null : view, cursor: null })}
+          tabs={[...(mayDecide ? WAITING_TO_DECIDE : WAITING), ...ENDED_VIEWS]}
+          current={view}
+          address={(view) => withParameters(address, { ...parametersOf(view), cursor: null })}
         />
         <AgentFilter address={address} current={readFilters(c).agent_id} />
         {list}
-        {more}
         <Keys />
       </>
     ),
@@ -182,24 +213,32 @@ function AgentFilter({ address, current }: { address: URL; current: string | und
       current={current}
       allLabel="All agents"
       options={agents}
-      otherParameters={{ status: address.searchParams.get('status'), order: address.searchParams.get('order') }}
+      otherParameters={Object.fromEntries(
+        ['status', 'for', 'order'].map((name) => [name, address.searchParams.get(name)]),
+      )}
     />
   );
 }
 
-function Nothing({ isFiltered }: { isFiltered: boolean }) {
+interface NothingProps {
+  waitsFor: WaitsFor | undefined;
+  isFiltered: boolean;
+}
+
+function Nothing({ waitsFor, isFiltered }: NothingProps) {
   if (isFiltered) {
     return (
       <Empty title="Nothing waits here.">
         <p>
-          <a href="/console">Show everything that waits</a>
+          <a href={waitsFor === 'others' ? '/console?for=others' : '/console'}>Show the whole list</a>
         </p>
       </Empty>
     );
   }
   if (agentsOf(usePage().names).length === 0) return <FirstSteps />;
+  const whom = waitsFor === 'caller' ? 'you' : waitsFor === 'others' ? 'others' : 'a decision';
   return (
-    <Empty title="Nothing waits for a decision.">
+    <Empty title={`Nothing waits for ${whom}.`}>
       <p>New requests appear here by themselves.</p>
     </Empty>
   );

@@ -84,6 +84,7 @@ export async function sendCard(
 
   const account = sql<number>`${principal.account.number}`;
   const isPending = permission.status === 'pending';
+  const mayDecide = principal.scopes.includes('permissions:decide');
   const maySeePolicies = principal.scopes.includes('policies:read');
   const [names, similar, story, notifications, notifiedNobody, next, [policies]] = await Promise.all([
     loadNames(context, ['people', 'agents', 'policies']),
@@ -93,13 +94,12 @@ export async function sendCard(
       : { data: [] },
     listNotifications(context, { id: row.id, limit: MESSAGES }),
     isPending && hasNotifiedNobody(context, row.id),
-    isPending ? { data: [] } : listWaiting(context, { limit: 1 }),
+    isPending || !mayDecide ? { data: [] } : listWaiting(context, { limit: 1, waitsFor: 'caller' }),
     maySeePolicies
       ? context.reader.load([selectActivePolicies(context.reader, account, sql`${idBytes(row.agentId)}`, MAX_POLICIES)])
       : [[]],
   ]);
   const agentName = names.get(agent_id) ?? agent_id;
-  const mayDecide = principal.scopes.includes('permissions:decide');
   const standing = standingOf(row.review, loaded.voter?.[0], principal.member?.id);
   const title = permission.title ?? `${action} on ${resource}`;
 
@@ -184,7 +184,7 @@ export async function sendCard(
                 hasPasskey={(loaded.passkeys ?? []).length > 0}
               />
             ) : (
-              <Outcome {...{ permission, refusal: refused?.refusal, next: mayDecide ? next.data[0] : undefined }} />
+              <Outcome {...{ permission, refusal: refused?.refusal, next: next.data[0] }} />
             )}
             {maySeePolicies && <PolicyWeighing permission={permission} policies={policies} />}
             <WhoWasTold notifications={notifications} />

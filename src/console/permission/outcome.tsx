@@ -10,7 +10,7 @@ interface OutcomeProps {
   permission: Permission;
   /** Whether the agent took the request back before it was decided. */
   refusal: Refusal | undefined;
-  /** The request that waits most urgently. */
+  /** The request that waits most urgently for the reader. */
   next: WaitingRequest | undefined;
 }
 

@@ -68,6 +68,18 @@ export function mayApprove(now: number): SQL {
   return sql`(${isEligible(now)} and (reviews.rule ->> 'allow_self' or not ${isOwner}))`;
 }
 
+/**
+ * Whether a pending permission with a review waits for the member, who may approve it and has not: what `standingOf`
+ * calls `decide`.
+ */
+export function awaitsDecisionOf(now: number): SQL {
+  return sql`(${mayApprove(now)} and not exists (
+    select 1 from votes
+    where votes.account = permissions.account and votes.permission = permissions.id and votes.member = members.id
+      and votes.decision = ${codeOf(VOTE_DECISIONS, 'approve')}
+  ))`;
+}
+
 /** The rows to which the conditions belong, for one permission. */
 function ofPermission(account: number, id: Id<'perm'>): SQL {
   return sql`permissions
