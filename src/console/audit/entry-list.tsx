@@ -44,13 +44,13 @@ function cellsOf(entry: AuditEntry, filters: Filters): Child[] {
       <Badge state={event_type} label={EVENT_NAMES[event_type]} />
     </a>,
     <a class="filter" href={auditAddress(filters, { agent_id })}>
-      <Named id={agent_id} />
+      <Named id={agent_id} isShort />
     </a>,
     <a class="filter" href={auditAddress(filters, { action })}>
       <Code text={action} />
     </a>,
     <Written text={shorten(resource, MAX_IN_LIST)} />,
-    decided_by ? <Decider id={decided_by} /> : null,
+    decided_by ? <Decider id={decided_by} isShort /> : null,
   ];
 }
 

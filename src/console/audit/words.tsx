@@ -41,8 +41,11 @@ export function EntryInWords({ entry }: { entry: AuditEntry }) {
   return <>{sentences[event_type]}</>;
 }
 
-/** Who decided: a person, a policy, the agent itself, or a token of the account. */
-export function Decider({ id }: { id: string }) {
-  const name = <Named id={id} />;
+/**
+ * Who decided: a person, a policy, the agent itself, or a token of the account.
+ * @param props.isShort whether a long name is shortened
+ */
+export function Decider({ id, isShort = false }: { id: string; isShort?: boolean }) {
+  const name = <Named id={id} isShort={isShort} />;
   return id.startsWith('policy_') ? <>Policy “{name}”</> : name;
 }

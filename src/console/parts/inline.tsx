@@ -1,5 +1,6 @@
 import type { Child } from 'hono/jsx';
 import { duration } from '../../lib/duration';
+import { shorten } from '../../lib/text';
 import { MINUTE } from '../../lib/time';
 import { nameCharacter, UNSEEN, UNSEEN_IN_LINES } from '../../lib/unseen';
 import { usePage } from '../frame/page-context';
@@ -73,10 +74,20 @@ export function JsonText({ value, label }: { value: unknown; label: string }) {
   );
 }
 
-/** A name that people gave, with the id as its tooltip; the id alone if there is no name. */
-export function Named({ id }: { id: string }) {
+/** Maximum number of characters of a name where a long one would push others out of sight. */
+const MAX_SHORT_NAME = 60;
+
+/**
+ * A name that people gave, with the id as its tooltip; the id alone if there is no name.
+ * @param props.isShort whether a long name is shortened, as in a narrow column
+ */
+export function Named({ id, isShort = false }: { id: string; isShort?: boolean }) {
   const name = usePage().names.get(id);
-  return name === undefined ? <Code text={id} /> : <bdi title={id}>{escapeUnseen(name)}</bdi>;
+  return name === undefined ? (
+    <Code text={id} />
+  ) : (
+    <bdi title={id}>{escapeUnseen(isShort ? shorten(name, MAX_SHORT_NAME) : name)}</bdi>
+  );
 }
 
 /** A link with a text that an agent or a person wrote. */

@@ -42,7 +42,7 @@ function cellsOf(permission: Permission): Child[] {
     </a>,
     limits === '' ? null : <Written text={shorten(limits, MAX_IN_LIST)} />,
     <Badge state={status} label={isWithdrawn(permission) ? 'withdrawn' : status} />,
-    by ? <Named id={by} /> : null,
+    by ? <Named id={by} isShort /> : null,
     <Time at={created_at} />,
   ];
 }

@@ -112,7 +112,12 @@ function RequestFields({ values, action, hasNewRow }: PolicyFieldsProps) {
         </div>
         <div class="choices if-some">
           {union(agents, values.agentIds).map((id) => (
-            <CheckBox label={<Named id={id} />} name="agent_ids" value={id} checked={values.agentIds.includes(id)} />
+            <CheckBox
+              label={<Named id={id} isShort />}
+              name="agent_ids"
+              value={id}
+              checked={values.agentIds.includes(id)}
+            />
           ))}
         </div>
       </FieldGroup>
@@ -208,7 +213,12 @@ export function PeopleFields({ legend, name, values, deciders, hint }: PeopleFie
           <CheckBox label={`Every ${role}`} name={`${name}_roles`} value={role} checked={roles.includes(role)} />
         ))}
         {union(deciders, members).map((id) => (
-          <CheckBox label={<Named id={id} />} name={`${name}_members`} value={id} checked={members.includes(id)} />
+          <CheckBox
+            label={<Named id={id} isShort />}
+            name={`${name}_members`}
+            value={id}
+            checked={members.includes(id)}
+          />
         ))}
       </div>
     </fieldset>

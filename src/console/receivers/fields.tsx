@@ -55,7 +55,7 @@ export function AgentFields({ path, agentIds, hint }: AgentFieldsProps) {
       <p class="hint">{hint}</p>
       <div class="choices">
         {[...ids].map((id) => (
-          <CheckBox name="agent_ids" value={id} checked={agentIds.includes(id)} label={<Named id={id} />} />
+          <CheckBox name="agent_ids" value={id} checked={agentIds.includes(id)} label={<Named id={id} isShort />} />
         ))}
       </div>
     </FieldGroup>
