@@ -134,6 +134,9 @@ describe('the explorer', () => {
     const page = await browser.get('/console/audit');
     const found = bars(page);
     expect(found.length).toBeGreaterThan(5);
+    expect(page.text).toMatch(/ from \d{4}-[\d-]+[ \d:]* UTC until now/);
+    expect(page.text).toMatch(/<title>[\d-]+[ \d:]* UTC: \d/);
+    expect(page.text).toContain('>UTC</text>');
     expect(found.reduce((sum, { entries }) => sum + entries, 0)).toBe(log.length);
     const lists: number[] = [];
     for (const { href, entries } of [found[0], found[3], found.at(-1)] as typeof found) {
