@@ -25,7 +25,7 @@ import { showExports } from './files/exports';
 import { showNewExport, startExport } from './files/new-export';
 import { showNewReport, startReport } from './files/new-report';
 import { showReports } from './files/reports';
-import { answerConsoleError } from './frame/error-page';
+import { answerPageError } from './frame/outdated-page';
 import { denySeveral } from './inbox/deny-several';
 import { showInbox } from './inbox/inbox';
 import { saveNotifications, showMe } from './me/me';
@@ -183,4 +183,4 @@ export const pages = new Hono<AppEnv>()
   .get('/console/audit/:id/entry', consoleRoute, consoleAccess('audit:read', entryInPath), sendEntry)
   .get('/console/audit/:id/proof', consoleRoute, consoleAccess('audit:read'), sendProof)
   .get('/console/assets/:file', consoleRoute, (c) => sendAsset(c, new URL(c.req.url), ASSET_HEADERS))
-  .onError(answerConsoleError);
+  .onError(answerPageError);

@@ -268,6 +268,17 @@ async function storedSecret(): Promise<string> {
 }
 
 describe('the channels for Slack of the console', () => {
+  it('are explained to members who may decide and have no linked Slack user, while a channel is on', async () => {
+    const account = await new World().account();
+    const [approver, auditor] = [await makeMember(account, 'approver'), await makeMember(account, 'auditor')];
+    const readMe = async ({ browser }: typeof approver) => readText((await browser.get('/console/me')).text);
+    const words = 'you get a private message with a link. Open it in this browser, and confirm.';
+    expect(await readMe(approver)).not.toContain(words);
+    await makeSlackChannel(account, [{ id: 'C024BE91L' }]);
+    expect(await readMe(approver)).toContain(words);
+    expect(await readMe(auditor)).not.toContain(words);
+  });
+
   it('are created by a form, and no page has their secrets', async () => {
     const { account, browser } = await enter('admin', {});
     const form = await browser.get('/console/channels/new?kind=slack');

@@ -57,6 +57,24 @@ describe('the body of a change', () => {
   });
 });
 
+describe('a page of a list that is not there', () => {
+  it('says so to people, with a link to the first page, in every list', async () => {
+    const account = await new World().account();
+    const { browser } = await makeMember(account, 'owner');
+    const list = { token: account.token, body: { url: 'https://example.com/hook' } };
+    const { body: webhook } = await account.world.must(201, 'POST', '/v1/webhooks', list);
+    const sections = ['activity', 'agents', 'audit', 'exports', 'members', 'reports', `webhooks/${webhook.id}`];
+    for (const path of ['/console', ...sections.map((section) => `/console/${section}`)]) {
+      const headers = { Accept: 'text/html' };
+      const { status, text, cost } = await browser.send('GET', `${path}?status=pending&cursor=abc`, { headers });
+      expect([path, status, cost.trips <= 2]).toEqual([path, 400, true]);
+      expect(readText(text)).toContain('This page of the list is no longer there');
+      expect(text).toContain(`href="${path}?status=pending"`);
+      expect(text).not.toMatch(/next_cursor|without a cursor/);
+    }
+  });
+});
+
 describe('a request of somebody who is not signed in', () => {
   const address = () => ({ 'CF-Connecting-IP': `203.0.113.7-${crypto.randomUUID()}` });
   const makeLimited = () =>

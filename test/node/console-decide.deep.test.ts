@@ -411,9 +411,10 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
     it('and the audit list keep their columns in sight at 1280 px, however long a name is', async () => {
       const { context, page } = await open();
       const { api_key: key } = await call('POST', '/v1/agents', { name: 'W'.repeat(255) });
-      const request = { action: 'a'.repeat(100), resource: 'R'.repeat(200), scope: {} };
+      const request = { action: `mail.${'a'.repeat(100)}`, resource: `mail:${'R'.repeat(200)}`, scope: {} };
       await call('POST', '/v1/permissions', request, key);
       await page.goto(`${local.origin}/console/audit`);
+      await page.locator('#entries td:has-text("WWWW")').first().waitFor();
       const isInSight = `(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)(document.querySelector('#entries .table'))`;
       expect(await page.evaluate(isInSight)).toBe(true);
       await context.close();

@@ -56,11 +56,7 @@ function Filters({ typed, refusal, address }: { typed: Typed; refusal: Refusal |
     <>
       <form method="get" action="/console/activity" class="filters">
         {refusal && (
-          <Alert>
-            {refusal.faults.size > 0 && !refusal.faults.has('cursor')
-              ? 'Nothing was searched. Correct what is marked.'
-              : refusal.detail}
-          </Alert>
+          <Alert>{refusal.faults.size > 0 ? 'Nothing was searched. Correct what is marked.' : refusal.detail}</Alert>
         )}
         {target !== undefined && <input type="hidden" name="target" value={target} />}
         <RefusalProvider value={refusal}>

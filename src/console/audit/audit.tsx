@@ -81,7 +81,6 @@ async function sendAudit(
     isPart ? { data: [] } : getAuditHistogram(context, validate(AuditHistogramQuery(), buckets)),
   ]);
 
-  const isOutdated = refusal?.faults.has('cursor') === true;
   // There is nothing to filter or to export in a log without entries.
   const isEmpty = !refusal && !refused && page.data.length === 0 && !page.has_more && isUnfiltered(filters) && !cursor;
   const address = new URL(auditAddress(filters), c.req.url);
@@ -98,7 +97,7 @@ async function sendAudit(
       {page.data.length > 0 ? (
         <EntryList entries={page.data} filters={filters} />
       ) : (
-        <Nothing filters={filters} isOutdated={isOutdated} hasMore={page.has_more} />
+        <Nothing filters={filters} hasMore={page.has_more} />
       )}
       <NextPage page={page} address={address} label={filters.order === 'asc' ? 'Newer' : 'Older'} />
     </LivePart>
@@ -113,7 +112,7 @@ async function sendAudit(
         {!refusal && !isEmpty && <Timeline {...{ span, histogram, filters, ...limits }} />}
         {!isEmpty && (
           <div class="tools">
-            <FilterForm filters={filters} refusal={isOutdated ? undefined : refusal} />
+            <FilterForm filters={filters} refusal={refusal} />
             {principal.scopes.includes('audit:export') && !refusal && (
               <ExportForm filters={filters} refused={refused} />
             )}
@@ -133,7 +132,7 @@ async function sendAudit(
             </p>
           </div>
           <ActiveFilters filters={filters} />
-          {(!refusal || isOutdated) && list}
+          {!refusal && list}
         </section>
       </>
     ),
@@ -145,23 +144,7 @@ function isUnfiltered({ order: _, ...narrowing }: Filters): boolean {
   return Object.keys(narrowing).length === 0;
 }
 
-interface NothingProps {
-  filters: Filters;
-  /** Whether the page of the list belongs to other filters, or to another account. */
-  isOutdated: boolean;
-  hasMore: boolean;
-}
-
-function Nothing({ filters, isOutdated, hasMore }: NothingProps) {
-  if (isOutdated) {
-    return (
-      <Empty title="This page of the list is no longer there.">
-        <p>
-          <a href={auditAddress(filters)}>Show the first page</a>
-        </p>
-      </Empty>
-    );
-  }
+function Nothing({ filters, hasMore }: { filters: Filters; hasMore: boolean }) {
   if (hasMore) return <Empty title="The entries of this page are being erased: go on to the next one." />;
   if (!isUnfiltered(filters)) {
     return (

@@ -46,7 +46,7 @@ export function Timeline({ span, histogram, filters, now, kept }: TimelineProps)
           {countText(total)}
           <span class="soft">
             {' '}
-            from {formatUtc(from)} until {to > now ? 'now' : formatUtc(to)}
+            from {formatUtc(from)} UTC until {to > now ? 'now' : `${formatUtc(to)} UTC`}
           </span>
         </h2>
         <nav class="actions" aria-label="Time">
@@ -66,7 +66,11 @@ export function Timeline({ span, histogram, filters, now, kept }: TimelineProps)
       </div>
       <Chart span={span} bars={bars} />
       <p class="soft">
-        Each bar is {stepText(step)}; times are in UTC. Click on a bar to see its entries
+        Each bar is {stepText(step)}. The times of the timeline are in UTC
+        <span data-with-script hidden>
+          , those of the list in your time zone
+        </span>
+        . Click on a bar to see its entries
         <span data-with-script hidden>
           , or drag over several
         </span>
@@ -118,7 +122,7 @@ function Chart({ span: { from, to, step }, bars }: { span: Span; bars: Bar[] }) 
         const tall = Math.max(height(entries), MIN_BAR);
         return (
           <a href={address} tabindex={-1}>
-            <title>{`${formatUtc(from)}: ${countText(entries)}`}</title>
+            <title>{`${formatUtc(from)} UTC: ${countText(entries)}`}</title>
             <rect class="area" x={`${index * width}%`} y="0" width={`${width}%`} height={BAR_HEIGHT} />
             <rect
               x={`${(index + 0.1) * width}%`}
@@ -131,10 +135,13 @@ function Chart({ span: { from, to, step }, bars }: { span: Span; bars: Bar[] }) 
         );
       })}
       <line x1="0" x2="100%" y1={BAR_HEIGHT} y2={BAR_HEIGHT} />
+      <text x="0" y={CHART_HEIGHT - 6}>
+        UTC
+      </text>
       {time
         .ticks(4)
         .map((tick) => [tick, time(tick)] as const)
-        .filter(([, x]) => x > 6 && x < 94)
+        .filter(([, x]) => x > 16 && x < 94)
         .map(([tick, x]) => (
           <text x={`${x}%`} y={CHART_HEIGHT - 6} text-anchor="middle">
             {tickText(tick)}

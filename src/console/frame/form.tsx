@@ -84,7 +84,10 @@ export function refusalAt<Name extends string>(refused: RefusedForm<Name> | unde
   return refused?.form === form ? refused.refusal : undefined;
 }
 
-/** Loads a page of a list. If its filters are refused, the page is empty. */
+/**
+ * Loads a page of a list. If its filters are refused, the page is empty.
+ * @throws Problem `invalid_cursor` if the list has no such page
+ */
 export async function listOrRefusal<T>(list: () => Promise<Page<T>>): Promise<{ page: Page<T>; refusal?: Refusal }> {
   try {
     return { page: await list() };
@@ -100,7 +103,7 @@ export async function listOrRefusal<T>(list: () => Promise<Page<T>>): Promise<{ 
 export function refusalOf(error: unknown, form?: Form): Refusal {
   if (!(error instanceof Problem)) throw error;
   const { status } = PROBLEMS[error.code];
-  if (status === 401 || status >= 500) throw error;
+  if (status === 401 || status >= 500 || error.code === 'invalid_cursor') throw error;
   const errors: FieldError[] = error.options.errors ?? [];
   return {
     detail: error.code === 'invalid_request' ? 'Nothing was changed. Correct what is marked.' : error.detail,

@@ -11,7 +11,7 @@ import { Facts, PlainList, Section } from '../parts/blocks';
 import { Code, Time, Written } from '../parts/inline';
 import type { PreloadedContext, SignedIn, SignedInRequest } from '../session/access';
 import { providerName } from '../sign-in/oidc/button';
-import { SlackUsers } from '../slack/links';
+import { mayLinkSlackUser, SlackUsers } from '../slack/links';
 import { isFresh } from './fresh-sign-in';
 import {
   changeNotifications,
@@ -37,13 +37,14 @@ export async function showMe(c: SignedInRequest, refused?: RefusedNotifications)
   }
   const { config } = context;
   const { member } = principal;
-  const [me, passkeys, sessions, tokens, notifications, links] = await Promise.all([
+  const [me, passkeys, sessions, tokens, notifications, links, mayLink] = await Promise.all([
     getOwnAccount(context),
     listPasskeys(context, { limit: MAX_PASSKEYS }),
     listSessions(context, { limit: 100 }),
     listUserTokens(context, { limit: 100 }),
     loadNotifications(context),
     member ? listSlackLinks(context, { member }) : [],
+    member !== null && mayLinkSlackUser(context),
   ]);
   const provider = config.oidc?.client && me.member?.sign_in.includes('oidc') ? providerName(config.oidc) : null;
   const children = (
@@ -68,7 +69,7 @@ export async function showMe(c: SignedInRequest, refused?: RefusedNotifications)
         </Section>
       )}
       {notifications && <Notifications {...notifications} refused={refused} />}
-      <SlackUsers links={links} />
+      <SlackUsers links={links} mayLink={mayLink} />
       <Sessions sessions={sessions.data} currentId={session.id} />
       <Tokens tokens={tokens.data} principal={principal} />
     </>

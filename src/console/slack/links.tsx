@@ -1,9 +1,11 @@
 import { Hono } from 'hono';
+import { MAX_CHANNELS } from '../../channels/channel';
 import { type SlackLink, unlinkSlackUser } from '../../channels/slack/links';
 import { notFound, Problem } from '../../errors';
-import type { AppEnv } from '../../http/context';
+import type { AppEnv, UserContext } from '../../http/context';
 import { noQuery } from '../../http/input';
 import { parseId } from '../../lib/typeid';
+import { listReceivers } from '../../webhooks/receivers';
 import { readForm } from '../frame/form';
 import { Section } from '../parts/blocks';
 import { Action } from '../parts/form';
@@ -12,9 +14,24 @@ import { type ConsoleContext, consoleAccess, consoleRoute } from '../session/acc
 
 const PATH = '/console/me/slack/unlink';
 
-/** The Slack users who act as the member. Nothing without any: the way to link one begins in Slack. */
-export function SlackUsers({ links }: { links: readonly SlackLink[] }) {
-  if (links.length === 0) return null;
+interface SlackUsersProps {
+  links: readonly SlackLink[];
+  mayLink: boolean;
+}
+
+/**
+ * Whether a member can link a Slack user to decide with: whether a Slack channel is on. Approvers may not read channels,
+ * and learn no more of them than that.
+ */
+export async function mayLinkSlackUser(context: UserContext): Promise<boolean> {
+  if (!context.principal.scopes.includes('permissions:decide')) return false;
+  const { data } = await listReceivers(context, 'channel', { limit: MAX_CHANNELS });
+  return data.some(({ kind, isActive }) => kind === 'slack' && isActive);
+}
+
+/** The Slack users who act as the member; without any, how to link one. */
+export function SlackUsers({ links, mayLink }: SlackUsersProps) {
+  if (links.length === 0) return mayLink ? <HowToLink /> : null;
   return (
     <Section name="slack" id="slack" title="Slack">
       <p class="soft">What these Slack users decide in Slack is recorded as decided by you.</p>
@@ -31,6 +48,19 @@ export function SlackUsers({ links }: { links: readonly SlackLink[] }) {
           </li>
         ))}
       </ul>
+    </Section>
+  );
+}
+
+/** The way to link a Slack user begins in Slack, which says who presses a button. */
+function HowToLink() {
+  return (
+    <Section name="slack" id="slack" title="Slack">
+      <p>
+        You can decide requests in Slack once your Slack user is linked to you. Press the button of a request in Slack:
+        you get a private message with a link. Open it in this browser, and confirm.
+      </p>
+      <p class="hint">Your e-mail address in Slack must be the same as here.</p>
     </Section>
   );
 }

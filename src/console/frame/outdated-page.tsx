@@ -1,0 +1,30 @@
+import type { Context as HonoContext } from 'hono';
+import { Problem } from '../../errors';
+import type { AppEnv } from '../../http/context';
+import { LinkButton, withParameters } from '../parts/blocks';
+import type { ConsoleContext } from '../session/access';
+import { answerConsoleError } from './error-page';
+import { sendPage } from './page';
+
+/**
+ * Answers an error of a page as {@link answerConsoleError} does, but a page of a list that is not there with a link to the
+ * first one: what the API says about a cursor is meant for programs.
+ */
+export async function answerPageError(error: Error, c: HonoContext<AppEnv>): Promise<Response> {
+  const isOutdated = error instanceof Problem && error.code === 'invalid_cursor';
+  if (!isOutdated || !c.req.header('Accept')?.includes('text/html')) return answerConsoleError(error, c);
+  const first = withParameters(new URL(c.req.url), { cursor: null });
+  return sendPage(c as unknown as ConsoleContext, {
+    title: 'This page of the list is no longer there',
+    isNarrow: true,
+    status: 400,
+    children: (
+      <>
+        <p>Its address belongs to other filters, to another account, or is not whole.</p>
+        <p class="actions">
+          <LinkButton href={first} label="Show the first page" />
+        </p>
+      </>
+    ),
+  });
+}
