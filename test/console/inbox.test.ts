@@ -307,11 +307,49 @@ it('denies several at once, and names those that were decided meanwhile', async 
   }
   const [newest] = (await account.must(200, 'GET', '/v1/audit?limit=1')).body.data as Json[];
   expect(newest?.details.decided_via).toBe('console');
+});
+
+it('returns after a denial to the list from which it was sent, and to no other address', async () => {
+  const { account, agent, browser } = await open();
+  for (const [from, back] of [
+    [`/console?order=newest&agent_id=${agent.id}`, `/console?order=newest&agent_id=${agent.id}`],
+    ['https://example.com/console', '/console'],
+    ['/console/agents', '/console'],
+    ['', '/console'],
+  ] as const) {
+    const { id } = await agent.request();
+    const all = await browser.submit('/console/deny', { id, from });
+    expect([all.status, all.headers.get('Location')]).toEqual([303, back]);
+  }
+  const decided = await agent.request();
+  await account.must(200, 'POST', `/v1/permissions/${decided.id}/approve`, {});
+  const late = await browser.submit('/console/deny', { id: decided.id, from: '/console?order=newest' });
+  expect(readLinks(late.text)).toContain('/console?order=newest');
+});
+
+it('shows a denial with a fault again in the inbox, with the reason and what was checked', async () => {
+  const { agent, browser } = await open();
   const { id } = await agent.request();
-  const all = await browser.submit('/console/deny', { id });
-  expect([all.status, all.headers.get('Location')]).toEqual([303, '/console']);
-  const none = await browser.submit('/console/deny', {});
-  expect([none.status, readText(none.text)]).toEqual([400, expect.stringContaining('1 to 25 checked requests')]);
+  const from = '/console?order=newest';
+  const none = await browser.submit('/console/deny', { reason: 'Not today', from });
+  expect([none.status, listed(none.text)]).toEqual([400, [id]]);
+  expect(readText(none.text)).toContain('Nothing was denied. Check the requests that you want to deny.');
+  expect(readText(none.text)).toContain('The newest is at the top.');
+  expect(none.text).toContain('name="reason" maxlength="1000" type="text" value="Not today"');
+  const long = await browser.submit('/console/deny', { id, reason: 'x'.repeat(1_001), from });
+  expect([long.status, /value="perm_[0-9a-z]+" form="deny" checked/.test(long.text)]).toEqual([400, true]);
+  expect((await browser.get('/console')).text).not.toContain('form="deny" checked');
+  const many = Array.from({ length: 51 }, () => id);
+  expect(readText((await browser.submit('/console/deny', { id: many })).text)).toContain('at most 50 requests');
+});
+
+it('denies everything on a page at once', async () => {
+  const { agent, browser } = await open();
+  const ids: string[] = [];
+  for (let i = 0; i < 50; i++) ids.push((await agent.request()).id);
+  const all = await browser.submit('/console/deny', { id: ids });
+  expect([all.status, all.cost.trips]).toEqual([303, 52]);
+  expect(readText((await browser.get('/console')).text)).toContain('Nothing waits for you.');
 });
 
 it.each([

@@ -27,3 +27,14 @@ export function pauseLiveParts(): void {
     if (part.matches(':hover') || part.contains(document.activeElement)) event.preventDefault();
   });
 }
+
+/**
+ * Keeps the check boxes of a part that updates itself as they are. Without it, an update unchecks those that the page
+ * was loaded with, as it lacks their attribute: that no longer counts once the state was set.
+ */
+export function keepChecks(): void {
+  for (const box of document.querySelectorAll<HTMLInputElement>('[hx-get] input[type="checkbox"]')) {
+    const { checked } = box;
+    box.checked = checked;
+  }
+}

@@ -1,7 +1,7 @@
 import { startBrush } from './brush';
 import { startCopying } from './copy';
 import { startKeys } from './keys';
-import { pauseLiveParts, watchConnection } from './live';
+import { keepChecks, pauseLiveParts, watchConnection } from './live';
 import { startPasskeys } from './passkeys';
 import { submitOnce } from './submit-once';
 import { fillInTimeZone, localizeTimes } from './times';
@@ -25,4 +25,5 @@ startCopying();
 startBrush();
 startVerify();
 pauseLiveParts();
+keepChecks();
 watchConnection();
