@@ -239,6 +239,15 @@ it('cuts long texts, so that one request does not push the others out of sight',
   expect(Math.max(...[...text.matchAll(/W+/g)].map(([word]) => word.length))).toBe(120);
 });
 
+it('names the keys of the page: in the inbox none decides', async () => {
+  const { agent, browser } = await open();
+  const { id } = await agent.request();
+  const keys = async (path: string) => readText(/<dialog.*<\/dialog>/.exec((await browser.get(path)).text)?.[0] ?? '');
+  expect(await keys('/console')).toContain('Enter, A or D Open the request, to decide it there');
+  expect(await keys('/console')).not.toContain('Approve');
+  expect(await keys(`/console/permissions/${id}`)).toContain('A Approve D Deny');
+});
+
 it('answers the script with the list alone', async () => {
   const { agent, browser } = await open();
   const { id } = await agent.request();

@@ -218,7 +218,7 @@ function sendInbox(
           <AgentFilter address={address} current={readFilters(address).agent_id} />
           {list}
           {more}
-          <Keys />
+          <Keys page="inbox" />
         </>
       ),
     },

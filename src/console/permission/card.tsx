@@ -209,7 +209,7 @@ export async function sendCard(
             ['Expires undecided', <Time at={permission.expires_at} />],
           ]}
         />
-        <Keys />
+        <Keys page="request" />
       </>
     ),
   });
