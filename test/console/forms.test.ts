@@ -174,13 +174,20 @@ describe('the script of the pages', () => {
   it('sends a form once until the page is shown again', () => {
     const page = new EventTarget();
     page.addEventListener('submit', (event) => event.preventDefault(), { once: true });
-    submitOnce(page);
+    let isOffline = false;
+    submitOnce(page, () => isOffline);
     const [form, other] = [makeForm('post'), makeForm('post')];
     // The first is held back, as a decision that has to be signed is, and sent afterwards.
     expect([submit(page, form), submit(page, form), submit(page, form)]).toEqual([false, true, false]);
     expect([submit(page, other), submit(page, other)]).toEqual([true, false]);
     page.dispatchEvent(new Event('pageshow'));
     expect(submit(page, form)).toBe(true);
+    // A form that is held back can be sent once the connection is back.
+    const offline = makeForm('post');
+    isOffline = true;
+    expect(submit(page, offline)).toBe(false);
+    isOffline = false;
+    expect([submit(page, offline), submit(page, offline)]).toEqual([true, false]);
     const filters = makeForm('get');
     expect([submit(page, filters), submit(page, filters)]).toEqual([true, true]);
   });

@@ -225,6 +225,22 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
     await context.close();
   });
 
+  it('holds a decision back while there is no connection, and keeps what was typed', async () => {
+    const { context, page } = await open();
+    const { id } = await ask();
+    await page.goto(`${local.origin}/console/permissions/${id}`);
+    await page.getByLabel('Reason').fill('Typed with care');
+    await context.setOffline(true);
+    await page.getByRole('button', { name: 'Deny', exact: true }).click();
+    await page.getByText('There is no connection, so nothing was sent').waitFor();
+    expect(await page.getByLabel('Reason').inputValue()).toBe('Typed with care');
+    await context.setOffline(false);
+    await page.getByRole('button', { name: 'Deny', exact: true }).click();
+    await page.getByRole('heading', { name: 'Denied', exact: true }).waitFor();
+    expect((await read(id)).decision_reason).toBe('Typed with care');
+    await context.close();
+  });
+
   it('signs an approval with a passkey', async () => {
     const context = await local.browser.newContext();
     const page = await context.newPage();

@@ -19,6 +19,14 @@ export function watchConnection(): void {
   addEventListener('online', () => say(''));
 }
 
+/** Whether there is no connection. Then says that the form of which one asks is not sent. */
+export function isOffline(): boolean {
+  if (navigator.onLine) return false;
+  const status = document.querySelector('#connection');
+  if (status) status.textContent = 'There is no connection, so nothing was sent. What you typed stays here: try again.';
+  return true;
+}
+
 /** Keeps a part that updates itself as it is while somebody points at it or works in it. */
 export function pauseLiveParts(): void {
   document.addEventListener('htmx:config:request', (event) => {
