@@ -352,6 +352,25 @@ it('shows a denial with a fault again in the inbox, with the reason and what was
   expect(readText((await browser.submit('/console/deny', { id: many })).text)).toContain('at most 50 requests');
 });
 
+it('shows a denial again in the inbox after the sign-in, if the session had ended', async () => {
+  const { account, agent, browser } = await open();
+  const { id } = await agent.request();
+  const sender = /name="sender" value="([^"]+)"/.exec((await browser.get('/console')).text)?.[1] ?? '';
+  const typed = { id, reason: 'Typed with care', from: '/console?order=newest', sender, csrf: 'x' };
+  await browser.submit('/console/sign-out');
+  const ended = await browser.submit('/console/deny', typed);
+  expect([ended.status, ended.text.includes('action="/console"')]).toEqual([401, true]);
+  expect(readText(ended.text)).toContain('reason Typed with care Open the inbox and deny again');
+  await browser.signIn();
+  const { text } = await browser.submit('/console', typed);
+  for (const part of ['value="Typed with care"', 'form="deny" checked', 'The newest is at the top.']) {
+    expect(text).toContain(part);
+  }
+  expect((await account.must(200, 'GET', `/v1/permissions/${id}`)).body.status).toBe('pending');
+  const other = await makeMember(account, 'approver');
+  expect((await other.browser.submit('/console', typed)).text).not.toContain('Typed with care');
+});
+
 it('denies everything on a page at once', async () => {
   const { agent, browser } = await open();
   const ids: string[] = [];

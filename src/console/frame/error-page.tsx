@@ -126,21 +126,38 @@ interface SendAgainProps {
   kept: Kept;
 }
 
-/** The page on which a decision can be taken again that was refused; undefined for another form. */
-function pageOfDecision(url: string): string | undefined {
-  const { pathname, search } = new URL(url);
-  return pathname === '/console/pair' ? pathname + search : /^(.+)\/decide$/.exec(pathname)?.[1];
+/** The page on which a decision can be taken again that was refused. */
+interface DecisionPage {
+  path: string;
+  label: string;
+  /** Whether the page shows again what was typed, if that is sent to it. */
+  showsTyped: boolean;
 }
+
+/** The page of the decision that was sent to the address; undefined for another form. */
+function pageOfDecision(url: string): DecisionPage | undefined {
+  const { pathname, search } = new URL(url);
+  const label = 'Open the request and decide again';
+  if (pathname === '/console/pair') return { path: pathname + search, label, showsTyped: false };
+  if (pathname === '/console/deny')
+    return { path: '/console', label: 'Open the inbox and deny again', showsTyped: true };
+  const [, path] = /^(.+)\/decide$/.exec(pathname) ?? [];
+  return path === undefined ? undefined : { path, label, showsTyped: true };
+}
+
+/** Fields of a decision that are not kept: what one presses, and a signature. */
+const NOT_KEPT = ['decision', 'assertion', 'signed_at'];
 
 /**
  * Keeps what somebody typed while their session ended: they sign in on another tab, and send it again. Nobody else can,
- * and nobody can send a decision again, because this page does not show what it is about.
+ * and nobody can send a decision again, because this page does not show what it is about: what was typed is sent to the
+ * page of the decision, which shows it again.
  */
 function SendAgain({ problem, url, kept: { fields, sender, isForeign } }: SendAgainProps) {
   const isSignedOut = problem.code === 'unauthorized';
-  const request = pageOfDecision(url);
+  const decision = pageOfDecision(url);
   const typed = fields.filter(([, value]) => value !== '' && !CHOSEN_ID.test(value));
-  const shown = typed.filter(([name]) => (request === undefined ? !UNTYPED.includes(name) : name === 'reason'));
+  const shown = typed.filter(([name]) => (decision ? name === 'reason' : !UNTYPED.includes(name)));
   return (
     <>
       <p>
@@ -156,7 +173,7 @@ function SendAgain({ problem, url, kept: { fields, sender, isForeign } }: SendAg
           <a href="/console/sign-in" target="_blank" rel="noopener">
             sign in on a new tab
           </a>
-          , then come back {request === undefined ? 'and send it again' : 'to decide again'}.
+          , then come back {decision ? 'to decide again' : 'and send it again'}.
         </p>
       )}
       {shown.length > 0 && (
@@ -171,19 +188,20 @@ function SendAgain({ problem, url, kept: { fields, sender, isForeign } }: SendAg
           ))}
         </dl>
       )}
-      {request !== undefined && (
+      {decision && (isForeign || !decision.showsTyped) && (
         <p class="actions">
-          <LinkButton href={request} label="Open the request and decide again" />
+          <LinkButton href={decision.path} label={decision.label} />
         </p>
       )}
-      {request === undefined && !isForeign && (
-        <form method="post" action={new URL(url).pathname}>
+      {!isForeign && (!decision || decision.showsTyped) && (
+        <form method="post" action={decision?.path ?? new URL(url).pathname}>
           <CsrfField sender={sender} />
-          {fields.map(([name, value]) => (
-            <input type="hidden" name={name} value={value} />
-          ))}
+          {fields.map(
+            ([name, value]) =>
+              !(decision && NOT_KEPT.includes(name)) && <input type="hidden" name={name} value={value} />,
+          )}
           <p class="actions">
-            <button type="submit">Send it again</button>
+            <button type="submit">{decision?.label ?? 'Send it again'}</button>
           </p>
         </form>
       )}

@@ -11,6 +11,7 @@ import { LinkButton, PAGE_SIZE } from '../parts/blocks';
 import { Code } from '../parts/inline';
 import type { ConsoleContext } from '../session/access';
 import { readReturnPath } from '../session/return-path';
+import { isSenderMark } from '../session/session';
 import { showWaiting } from './inbox';
 
 /**
@@ -61,6 +62,22 @@ export async function denySeveral(c: ConsoleContext): Promise<Response> {
       </>
     ),
   });
+}
+
+/**
+ * Shows the inbox again with what somebody typed and checked before their session ended. Denies nothing. What another
+ * person typed is left out.
+ */
+export async function showTypedDenial(c: ConsoleContext): Promise<Response> {
+  const { config, signedIn } = c.var;
+  const form = await readForm(c);
+  const inbox = readInboxAddress(form, new URL(c.req.url));
+  if (!(await isSenderMark(config.keyring, signedIn.context.principal, form.text('sender')))) {
+    return showWaiting(c, inbox);
+  }
+  const detail = 'Your session had ended, so nothing was denied. Check the list, and deny again.';
+  const refusal = { detail, status: 200, faults: new Map(), typed: form.typed };
+  return showWaiting(c, inbox, { refusal, checked: form.list('id') });
 }
 
 /** The address of the inbox from which the form was sent. */
