@@ -26,7 +26,7 @@ import { showNewExport, startExport } from './files/new-export';
 import { showNewReport, startReport } from './files/new-report';
 import { showReports } from './files/reports';
 import { answerPageError } from './frame/outdated-page';
-import { denySeveral } from './inbox/deny-several';
+import { denySeveral, showTypedDenial } from './inbox/deny-several';
 import { showInbox } from './inbox/inbox';
 import { saveNotifications, showMe } from './me/me';
 import { notificationsInForm } from './me/notifications';
@@ -38,7 +38,7 @@ import { invite, inviteAgain, showInvite } from './members/invitation';
 import { showMember } from './members/member';
 import { showMembers } from './members/members';
 import { pairRoutes } from './pair/pair';
-import { cardInPath, showCard } from './permission/card';
+import { cardInPath, showCard, showTypedCard } from './permission/card';
 import { decide, decisionInForm, revoke, sendStatement, statementInForm } from './permission/decide';
 import { makePolicy, showNewPolicy, sourceRequest } from './policies/new';
 import { showPolicies } from './policies/policies';
@@ -58,6 +58,9 @@ import { showWebhooks } from './webhooks/webhooks';
 
 const ASSET_HEADERS = { 'Cache-Control': 'no-cache' };
 
+/** For pages to which a form is sent that was kept when a session ended. */
+const SHOWS_ONLY = { showsOnly: true };
+
 // A change needs the scope to read as well: the answer to a refused change is the page that shows the object.
 const DECIDE: Scope[] = ['permissions:read', 'permissions:decide'];
 const WRITE_AGENTS: Scope[] = ['agents:read', 'agents:write'];
@@ -76,8 +79,10 @@ export const pages = new Hono<AppEnv>()
   .route('/', linkRoutes)
   .route('/', unlinkRoutes)
   .get('/console', consoleRoute, consoleAccess(null), showInbox)
+  .post('/console', consoleRoute, consoleAccess(DECIDE, undefined, SHOWS_ONLY), showTypedDenial)
   .post('/console/deny', consoleRoute, consoleAccess(DECIDE), denySeveral)
   .get('/console/permissions/:id', consoleRoute, consoleAccess('permissions:read', cardInPath), showCard)
+  .post('/console/permissions/:id', consoleRoute, consoleAccess(DECIDE, cardInPath, SHOWS_ONLY), showTypedCard)
   .post('/console/permissions/:id/decide', consoleRoute, consoleAccess(DECIDE, decisionInForm), decide)
   .post('/console/permissions/:id/statement', consoleRoute, consoleAccess(DECIDE, statementInForm), sendStatement)
   .post('/console/permissions/:id/revoke', consoleRoute, consoleAccess(DECIDE, permissionInPath), revoke)

@@ -458,11 +458,53 @@ describe('what was typed', () => {
     expect([ended.status, changed.status]).toEqual([401, 403]);
     for (const { text } of [ended, changed]) {
       expect(readText(text)).toMatch(/What you typed is kept here.*reason Typed with care Open the request and decide/);
-      expect(text).toContain(`href="${path}"`);
+      expect(text).toContain(`action="${path}"`);
       expect(text).not.toContain('Send it again');
       expect(text).not.toContain('/decide"');
     }
     expect((await read()).status).toBe('pending');
+  });
+
+  it('is shown again on the card with its limits after the sign-in, to the person who typed it', async () => {
+    const { account, browser, path, read } = await open();
+    const card = (await browser.get(path)).text;
+    const sender = /name="sender" value="([^"]+)"/.exec(card)?.[1] ?? '';
+    const typed = { reason: 'Typed with care', token_ttl: '77', votes: '0', sender, csrf: await browser.csrf() };
+    browser.cookie = '';
+    const ended = await send(browser, `${path}/decide`, {
+      ...typed,
+      decision: 'approve',
+      assertion: '',
+      signed_at: '',
+    });
+    const form = ended.text.slice(ended.text.indexOf('<main'));
+    const kept = Object.fromEntries(
+      [...form.matchAll(/type="hidden" name="([^"]+)" value="([^"]*)"/g)].map(([, name = '', value = '']) => [
+        name,
+        value,
+      ]),
+    );
+    expect(kept).toEqual({ ...typed, csrf: '' });
+    expect((await send(browser, path, kept)).status).toBe(401);
+    await browser.signIn();
+    const again = await send(browser, path, kept);
+    expect([again.status, again.cost.trips]).toEqual([200, 2]);
+    expect(readText(again.text)).toContain('Your session had ended, so nothing was decided.');
+    for (const part of ['value="Typed with care"', 'value="77"', '<details data-key="edit" id="limits" open']) {
+      expect(again.text).toContain(part);
+    }
+    const other = await makeMember(account, 'approver');
+    const foreign = await send(other.browser, path, kept);
+    expect([foreign.status, foreign.text.includes('Typed with care')]).toEqual([200, false]);
+    const evil = await browser.send('POST', path, {
+      raw: new URLSearchParams(kept).toString(),
+      headers: { Origin: 'https://evil.example.com', 'Content-Type': 'application/x-www-form-urlencoded' },
+    });
+    expect(evil.status).toBe(403);
+    expect((await read()).status).toBe('pending');
+    await account.must(200, 'POST', `${path.replace('/console', '/v1')}/deny`, {});
+    const late = readText((await send(browser, path, kept)).text);
+    expect(late).toContain('Your session had ended, so nothing was decided. Your decision was not taken.');
   });
 
   it('is not taken from a page of another site', async () => {

@@ -180,6 +180,54 @@ describe('a form of a session that has ended', () => {
   });
 });
 
+describe('somebody who is signed in', () => {
+  it('is led back to the console from an address without a page', async () => {
+    const { browser } = await makeMember(await new World().account(), 'owner');
+    const accept = { headers: { Accept: 'text/html' } };
+    const known = await browser.send('GET', '/console/nothing-here', accept);
+    expect([known.status, readText(known.text)]).toEqual([404, expect.stringContaining('Back to the console')]);
+    expect(known.text).not.toContain('href="/console/sign-in"');
+    const unknown = await new Browser(browser.world).send('GET', '/console/nothing-here', accept);
+    expect(unknown.text).toContain('href="/console/sign-in"');
+  });
+
+  it('keeps what was typed if there were too many requests, and can send it later', async () => {
+    const world = new World({ RATE_LIMITS: 'off' });
+    const account = await world.account();
+    const { browser } = await makeMember(account, 'owner');
+    const limited = new World({
+      RATE_LIMITS: 'on',
+      ...{
+        ADDRESS_LIMITER: env.ACCOUNT_LIMITER,
+        CREDENTIAL_LIMITER: env.LIMITER_OF_3,
+        ACCOUNT_LIMITER: env.ACCOUNT_LIMITER,
+      },
+    });
+    const csrf = await browser.csrf();
+    const sender = /name="sender" value="([^"]+)"/.exec((await browser.get('/console/agents/new')).text)?.[1] ?? '';
+    await awaitWindow();
+    const post = async (fields: Record<string, string>, path = '/console/agents') => {
+      const raw = new URLSearchParams(fields).toString();
+      const headers = { Cookie: browser.cookie, Origin: ORIGIN, Accept: 'text/html', 'Content-Type': FORM };
+      for (let i = 0; i < 3; i++) await limited.call('GET', '/console/me', { headers: { Cookie: browser.cookie } });
+      return limited.call('POST', path, { raw, headers });
+    };
+    const kept = await post({ name: 'Typed with care', csrf, sender });
+    expect([kept.status, kept.headers.get('Retry-After')]).toEqual([429, '10']);
+    expect(readText(kept.text)).toMatch(
+      /too many requests, so nothing was changed.*Try again in 10 seconds.*Typed with care/i,
+    );
+    expect(kept.text).toContain(`name="csrf" value="${csrf}"`);
+    expect(kept.text).not.toContain('href="/console/sign-in"');
+    const secret = await post({ token: 'csu_secret', csrf: '' }, '/console/agents');
+    expect([secret.status, secret.text.includes('csu_secret')]).toEqual([429, false]);
+    expect(readText(secret.text)).toContain('Back to the console');
+    expect((await browser.submit('/console/agents', { name: 'Typed with care', csrf, sender })).status).toBeLessThan(
+      400,
+    );
+  });
+});
+
 describe('the script of the pages', () => {
   /** Submits a form; returns whether the browser sends it. */
   function submit(page: EventTarget, form: object): boolean {
@@ -192,13 +240,20 @@ describe('the script of the pages', () => {
   it('sends a form once until the page is shown again', () => {
     const page = new EventTarget();
     page.addEventListener('submit', (event) => event.preventDefault(), { once: true });
-    submitOnce(page);
+    let isOffline = false;
+    submitOnce(page, () => isOffline);
     const [form, other] = [makeForm('post'), makeForm('post')];
     // The first is held back, as a decision that has to be signed is, and sent afterwards.
     expect([submit(page, form), submit(page, form), submit(page, form)]).toEqual([false, true, false]);
     expect([submit(page, other), submit(page, other)]).toEqual([true, false]);
     page.dispatchEvent(new Event('pageshow'));
     expect(submit(page, form)).toBe(true);
+    // A form that is held back can be sent once the connection is back.
+    const offline = makeForm('post');
+    isOffline = true;
+    expect(submit(page, offline)).toBe(false);
+    isOffline = false;
+    expect([submit(page, offline), submit(page, offline)]).toEqual([true, false]);
     const filters = makeForm('get');
     expect([submit(page, filters), submit(page, filters)]).toEqual([true, true]);
   });

@@ -258,6 +258,15 @@ it('cuts long texts, so that one request does not push the others out of sight',
   expect(Math.max(...[...text.matchAll(/W+/g)].map(([word]) => word.length))).toBe(120);
 });
 
+it('names the keys of the page: in the inbox none decides', async () => {
+  const { agent, browser } = await open();
+  const { id } = await agent.request();
+  const keys = async (path: string) => readText(/<dialog.*<\/dialog>/.exec((await browser.get(path)).text)?.[0] ?? '');
+  expect(await keys('/console')).toContain('Enter, A or D Open the request, to decide it there');
+  expect(await keys('/console')).not.toContain('Approve');
+  expect(await keys(`/console/permissions/${id}`)).toContain('A Approve D Deny');
+});
+
 it('answers the script with the list alone', async () => {
   const { agent, browser } = await open();
   const { id } = await agent.request();
@@ -326,11 +335,68 @@ it('denies several at once, and names those that were decided meanwhile', async 
   }
   const [newest] = (await account.must(200, 'GET', '/v1/audit?limit=1')).body.data as Json[];
   expect(newest?.details.decided_via).toBe('console');
+});
+
+it('returns after a denial to the list from which it was sent, and to no other address', async () => {
+  const { account, agent, browser } = await open();
+  for (const [from, back] of [
+    [`/console?order=newest&agent_id=${agent.id}`, `/console?order=newest&agent_id=${agent.id}`],
+    ['https://example.com/console', '/console'],
+    ['/console/agents', '/console'],
+    ['', '/console'],
+  ] as const) {
+    const { id } = await agent.request();
+    const all = await browser.submit('/console/deny', { id, from });
+    expect([all.status, all.headers.get('Location')]).toEqual([303, back]);
+  }
+  const decided = await agent.request();
+  await account.must(200, 'POST', `/v1/permissions/${decided.id}/approve`, {});
+  const late = await browser.submit('/console/deny', { id: decided.id, from: '/console?order=newest' });
+  expect(readLinks(late.text)).toContain('/console?order=newest');
+});
+
+it('shows a denial with a fault again in the inbox, with the reason and what was checked', async () => {
+  const { agent, browser } = await open();
   const { id } = await agent.request();
-  const all = await browser.submit('/console/deny', { id });
-  expect([all.status, all.headers.get('Location')]).toEqual([303, '/console']);
-  const none = await browser.submit('/console/deny', {});
-  expect([none.status, readText(none.text)]).toEqual([400, expect.stringContaining('1 to 25 checked requests')]);
+  const from = '/console?order=newest';
+  const none = await browser.submit('/console/deny', { reason: 'Not today', from });
+  expect([none.status, listed(none.text)]).toEqual([400, [id]]);
+  expect(readText(none.text)).toContain('Nothing was denied. Check the requests that you want to deny.');
+  expect(readText(none.text)).toContain('The newest is at the top.');
+  expect(none.text).toContain('name="reason" maxlength="1000" type="text" value="Not today"');
+  const long = await browser.submit('/console/deny', { id, reason: 'x'.repeat(1_001), from });
+  expect([long.status, /value="perm_[0-9a-z]+" form="deny" checked/.test(long.text)]).toEqual([400, true]);
+  expect((await browser.get('/console')).text).not.toContain('form="deny" checked');
+  const many = Array.from({ length: 51 }, () => id);
+  expect(readText((await browser.submit('/console/deny', { id: many })).text)).toContain('at most 50 requests');
+});
+
+it('shows a denial again in the inbox after the sign-in, if the session had ended', async () => {
+  const { account, agent, browser } = await open();
+  const { id } = await agent.request();
+  const sender = /name="sender" value="([^"]+)"/.exec((await browser.get('/console')).text)?.[1] ?? '';
+  const typed = { id, reason: 'Typed with care', from: '/console?order=newest', sender, csrf: 'x' };
+  await browser.submit('/console/sign-out');
+  const ended = await browser.submit('/console/deny', typed);
+  expect([ended.status, ended.text.includes('action="/console"')]).toEqual([401, true]);
+  expect(readText(ended.text)).toContain('reason Typed with care Open the inbox and deny again');
+  await browser.signIn();
+  const { text } = await browser.submit('/console', typed);
+  for (const part of ['value="Typed with care"', 'form="deny" checked', 'The newest is at the top.']) {
+    expect(text).toContain(part);
+  }
+  expect((await account.must(200, 'GET', `/v1/permissions/${id}`)).body.status).toBe('pending');
+  const other = await makeMember(account, 'approver');
+  expect((await other.browser.submit('/console', typed)).text).not.toContain('Typed with care');
+});
+
+it('denies everything on a page at once', async () => {
+  const { agent, browser } = await open();
+  const ids: string[] = [];
+  for (let i = 0; i < 50; i++) ids.push((await agent.request()).id);
+  const all = await browser.submit('/console/deny', { id: ids });
+  expect([all.status, all.cost.trips]).toEqual([303, 52]);
+  expect(readText((await browser.get('/console')).text)).toContain('Nothing waits for you.');
 });
 
 it.each([

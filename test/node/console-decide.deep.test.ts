@@ -173,6 +173,47 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
     await context.close();
   });
 
+  it('denies several at once with a reason, which stays while the list updates itself', async () => {
+    const { context, page, faults } = await open();
+    const asked = [await ask({ preview: { title: 'Deny one' } }), await ask({ preview: { title: 'Deny two' } })];
+    await page.goto(`${local.origin}/console?order=newest`);
+    const reason = page.getByLabel('Reason for all that are checked');
+    expect(await reason.isVisible()).toBe(false);
+    const boxes = asked.map(({ id }) => page.locator(`#${id} input[type=checkbox]`));
+    await boxes[0]?.check();
+    await reason.fill('Not today');
+    await boxes[1]?.check();
+    await ask({ preview: { title: 'Comes while one types' } });
+    await page.getByRole('link', { name: 'Agent says: Comes while one types' }).waitFor({ timeout: 15_000 });
+    expect(await reason.inputValue()).toBe('Not today');
+    await page.getByRole('button', { name: 'Deny those that are checked' }).click();
+    await page.locator(`#${asked[0]?.id}`).waitFor({ state: 'detached' });
+    expect(page.url()).toBe(`${local.origin}/console?order=newest`);
+    const decided = await Promise.all(asked.map(({ id }) => read(id)));
+    expect(decided.map(({ status, decision_reason }) => [status, decision_reason])).toEqual([
+      ['denied', 'Not today'],
+      ['denied', 'Not today'],
+    ]);
+    expect(faults).toEqual([]);
+    await context.close();
+  });
+
+  it('keeps what was checked in a refused denial while the list updates itself', async () => {
+    const { context, page } = await open();
+    const { id } = await ask();
+    await page.goto(`${local.origin}/console`);
+    await page.locator(`#${id} input[type=checkbox]`).check();
+    await page.evaluate(`document.querySelector('#deny input[name=reason]').maxLength = 2000`);
+    await page.locator('#deny input[name=reason]').fill('x'.repeat(1_001));
+    await page.getByRole('button', { name: 'Deny those that are checked' }).click();
+    await page.getByText('Correct what is marked').waitFor();
+    await ask({ preview: { title: 'Comes after the refusal' } });
+    await page.getByRole('link', { name: 'Agent says: Comes after the refusal' }).waitFor({ timeout: 15_000 });
+    expect(await page.locator(`#${id} input[type=checkbox]`).isChecked()).toBe(true);
+    expect(await page.locator('#deny input[name=reason]').inputValue()).toBe('x'.repeat(1_001));
+    await context.close();
+  });
+
   it('says that the connection is lost, and goes on when it is back', async () => {
     const { context, page } = await open();
     await page.goto(`${local.origin}/console`);
@@ -181,6 +222,22 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
     expect(await page.locator('#connection').textContent()).toContain('no connection');
     await context.setOffline(false);
     await page.locator('#connection:empty').waitFor({ state: 'attached', timeout: 15_000 });
+    await context.close();
+  });
+
+  it('holds a decision back while there is no connection, and keeps what was typed', async () => {
+    const { context, page } = await open();
+    const { id } = await ask();
+    await page.goto(`${local.origin}/console/permissions/${id}`);
+    await page.getByLabel('Reason').fill('Typed with care');
+    await context.setOffline(true);
+    await page.getByRole('button', { name: 'Deny', exact: true }).click();
+    await page.getByText('There is no connection, so nothing was sent').waitFor();
+    expect(await page.getByLabel('Reason').inputValue()).toBe('Typed with care');
+    await context.setOffline(false);
+    await page.getByRole('button', { name: 'Deny', exact: true }).click();
+    await page.getByRole('heading', { name: 'Denied', exact: true }).waitFor();
+    expect((await read(id)).decision_reason).toBe('Typed with care');
     await context.close();
   });
 

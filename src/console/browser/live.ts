@@ -19,6 +19,14 @@ export function watchConnection(): void {
   addEventListener('online', () => say(''));
 }
 
+/** Whether there is no connection. Then says that the form of which one asks is not sent. */
+export function isOffline(): boolean {
+  if (navigator.onLine) return false;
+  const status = document.querySelector('#connection');
+  if (status) status.textContent = 'There is no connection, so nothing was sent. What you typed stays here: try again.';
+  return true;
+}
+
 /** Keeps a part that updates itself as it is while somebody points at it or works in it. */
 export function pauseLiveParts(): void {
   document.addEventListener('htmx:config:request', (event) => {
@@ -26,4 +34,15 @@ export function pauseLiveParts(): void {
     if (!('pauses' in part.dataset)) return;
     if (part.matches(':hover') || part.contains(document.activeElement)) event.preventDefault();
   });
+}
+
+/**
+ * Keeps the check boxes of a part that updates itself as they are. Without it, an update unchecks those that the page
+ * was loaded with, as it lacks their attribute: that no longer counts once the state was set.
+ */
+export function keepChecks(): void {
+  for (const box of document.querySelectorAll<HTMLInputElement>('[hx-get] input[type="checkbox"]')) {
+    const { checked } = box;
+    box.checked = checked;
+  }
 }

@@ -1,7 +1,7 @@
 import { startBrush } from './brush';
 import { startCopying } from './copy';
 import { startKeys } from './keys';
-import { pauseLiveParts, watchConnection } from './live';
+import { isOffline, keepChecks, pauseLiveParts, watchConnection } from './live';
 import { startPasskeys } from './passkeys';
 import { submitOnce } from './submit-once';
 import { fillInTimeZone, localizeTimes } from './times';
@@ -19,10 +19,11 @@ document.addEventListener('htmx:after:swap', () => {
 for (const element of document.querySelectorAll<HTMLElement>('[data-with-script]')) element.hidden = false;
 fillInTimeZone(document);
 startPasskeys();
-submitOnce(window);
+submitOnce(window, isOffline);
 startKeys();
 startCopying();
 startBrush();
 startVerify();
 pauseLiveParts();
+keepChecks();
 watchConnection();

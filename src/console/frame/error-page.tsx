@@ -6,7 +6,7 @@ import { LinkButton } from '../parts/blocks';
 import { Written } from '../parts/inline';
 import type { ConsoleContext } from '../session/access';
 import { ONCE_FIELD } from '../session/once';
-import { isSenderMark } from '../session/session';
+import { isSenderMark, sessionCookie } from '../session/session';
 import { firstSection } from './navigation';
 import { CsrfField, sendPage } from './page';
 
@@ -24,9 +24,9 @@ export async function answerConsoleError(error: Error, c: HonoContext<AppEnv>): 
     isNarrow: true,
     status: answer.status,
     children: kept ? (
-      <SendAgain problem={problem} url={c.req.url} kept={kept} />
+      <SendAgain {...{ problem, kept }} url={c.req.url} retryAfter={answer.headers.get('Retry-After')} />
     ) : (
-      <Explanation {...problem} headers={answer.headers} way={wayOut(c)} />
+      <Explanation {...problem} headers={answer.headers} way={wayOut(c, problem)} />
     ),
   });
   const retryAfter = answer.headers.get('Retry-After');
@@ -48,12 +48,17 @@ interface ProblemDocument {
   errors?: { path: string; message: string }[];
 }
 
-/** A link to where the caller can go on: to the sign-in for people who are not signed in, or of whom that is not known yet. */
-function wayOut(c: HonoContext<AppEnv>): Child {
+/** A link to where the caller can go on. People who are not signed in go to the sign-in. */
+function wayOut(c: HonoContext<AppEnv>, { code }: ProblemDocument): Child {
   const { signedIn } = (c as unknown as ConsoleContext).var;
-  if (!signedIn) return <LinkButton href="/console/sign-in" label="Sign in" />;
-  const { path, name } = firstSection(signedIn.context.principal.scopes);
-  return <LinkButton href={path} label={path === '/console' ? 'Back to the inbox' : `Go to ${name}`} />;
+  if (signedIn) {
+    const { path, name } = firstSection(signedIn.context.principal.scopes);
+    return <LinkButton href={path} label={path === '/console' ? 'Back to the inbox' : `Go to ${name}`} />;
+  }
+  // The session was not looked up, but there may be one: the console sends those without one to the sign-in.
+  const mayBeSignedIn = sessionCookie(c) !== undefined && code !== 'unauthorized';
+  if (mayBeSignedIn) return <LinkButton href="/console" label="Back to the console" />;
+  return <LinkButton href="/console/sign-in" label="Sign in" />;
 }
 
 function Explanation({ code, detail, errors, headers, way }: ProblemDocument & { headers: Headers; way: Child }) {
@@ -78,9 +83,11 @@ function Explanation({ code, detail, errors, headers, way }: ProblemDocument & {
   );
 }
 
-/** A form that was refused because the session had ended or changed. */
+/** A form that was refused because the session had ended or changed, or because of too many requests. */
 interface Kept {
   fields: [string, string][];
+  /** The CSRF token that it was sent with. */
+  csrf: string;
   /** The mark of the person who filled it in. */
   sender: string;
   /** Whether somebody else is signed in now. */
@@ -95,17 +102,21 @@ const CHOSEN_ID = /^[a-z]+_[0-9a-z]{26}$/;
 const MAX_KEPT_FIELDS = 200;
 
 /** Fields whose content no page shows. */
-const SECRET_FIELDS = ['bot_token', 'signing_secret'];
+const SECRET_FIELDS = ['bot_token', 'signing_secret', 'token'];
+
+/** The problems of which a form is kept. */
+const KEEPING = ['unauthorized', 'wrong_credential', 'rate_limited'];
 
 /**
- * The form that was refused because the session had ended or changed; null for any other request, and for a form with a
- * secret, which has to be typed again.
+ * The form that was refused because the session had ended or changed, or because of too many requests; null for any
+ * other request, and for a form with a secret, which has to be typed again.
  */
 async function readKept(c: HonoContext<AppEnv>, { code }: ProblemDocument): Promise<Kept | null> {
   const isForm = c.req.header('Content-Type')?.startsWith('application/x-www-form-urlencoded');
   const isOwn = c.req.header('Origin') === c.var.config.publicUrl;
-  if (!isForm || !isOwn || (code !== 'unauthorized' && code !== 'wrong_credential')) return null;
-  const { csrf: _, sender: mark, ...all } = await c.req.parseBody({ all: true });
+  if (!isForm || !isOwn || !KEEPING.includes(code)) return null;
+  if (code === 'rate_limited' && sessionCookie(c) === undefined) return null;
+  const { csrf, sender: mark, ...all } = await c.req.parseBody({ all: true });
   const fields = Object.entries(all).flatMap(([name, value]) =>
     // Browsers send each line break as CR LF.
     [value].flat().map((one): [string, string] => [name, String(one).replaceAll('\r\n', '\n')]),
@@ -116,39 +127,65 @@ async function readKept(c: HonoContext<AppEnv>, { code }: ProblemDocument): Prom
   const { signedIn } = (c as unknown as ConsoleContext).var;
   const isForeign =
     signedIn !== undefined && !(await isSenderMark(c.var.config.keyring, signedIn.context.principal, sender));
-  return { fields, sender, isForeign };
+  return { fields, csrf: typeof csrf === 'string' ? csrf : '', sender, isForeign };
 }
+
+/** Why a form was not sent that is kept, by the code of the problem. */
+const WHY: Record<string, string> = {
+  unauthorized: 'Your session has ended',
+  wrong_credential: 'You have signed in again since you opened the page',
+  rate_limited: 'There were too many requests',
+};
 
 interface SendAgainProps {
   problem: ProblemDocument;
   /** The address to which the form was sent. */
   url: string;
   kept: Kept;
+  /** After how many seconds it can be sent again. */
+  retryAfter: string | null;
 }
 
-/** The page on which a decision can be taken again that was refused; undefined for another form. */
-function pageOfDecision(url: string): string | undefined {
-  const { pathname, search } = new URL(url);
-  return pathname === '/console/pair' ? pathname + search : /^(.+)\/decide$/.exec(pathname)?.[1];
+/** The page on which a decision can be taken again that was refused. */
+interface DecisionPage {
+  path: string;
+  label: string;
+  /** Whether the page shows again what was typed, if that is sent to it. */
+  showsTyped: boolean;
 }
+
+/** The page of the decision that was sent to the address; undefined for another form. */
+function pageOfDecision(url: string): DecisionPage | undefined {
+  const { pathname, search } = new URL(url);
+  const label = 'Open the request and decide again';
+  if (pathname === '/console/pair') return { path: pathname + search, label, showsTyped: false };
+  if (pathname === '/console/deny')
+    return { path: '/console', label: 'Open the inbox and deny again', showsTyped: true };
+  const [, path] = /^(.+)\/decide$/.exec(pathname) ?? [];
+  return path === undefined ? undefined : { path, label, showsTyped: true };
+}
+
+/** Fields of a decision that are not kept: what one presses, and a signature. */
+const NOT_KEPT = ['decision', 'assertion', 'signed_at'];
 
 /**
  * Keeps what somebody typed while their session ended: they sign in on another tab, and send it again. Nobody else can,
- * and nobody can send a decision again, because this page does not show what it is about.
+ * and nobody can send a decision again, because this page does not show what it is about: what was typed is sent to the
+ * page of the decision, which shows it again.
  */
-function SendAgain({ problem, url, kept: { fields, sender, isForeign } }: SendAgainProps) {
+function SendAgain({ problem, url, kept: { fields, csrf, sender, isForeign }, retryAfter }: SendAgainProps) {
   const isSignedOut = problem.code === 'unauthorized';
-  const request = pageOfDecision(url);
+  const isLimited = problem.code === 'rate_limited';
+  const decision = pageOfDecision(url);
   const typed = fields.filter(([, value]) => value !== '' && !CHOSEN_ID.test(value));
-  const shown = typed.filter(([name]) => (request === undefined ? !UNTYPED.includes(name) : name === 'reason'));
+  const shown = typed.filter(([name]) => (decision ? name === 'reason' : !UNTYPED.includes(name)));
   return (
     <>
       <p>
         {isForeign
           ? 'This was typed by somebody else, before you signed in. Nothing was changed, and it cannot be sent in your name.'
-          : isSignedOut
-            ? 'Your session has ended, so nothing was changed. What you typed is kept here.'
-            : 'You have signed in again since you opened the page, so nothing was changed. What you typed is kept here.'}
+          : `${WHY[problem.code]}, so nothing was changed. What you typed is kept here.`}
+        {isLimited && ` Try again in ${retryAfter} seconds.`}
       </p>
       {isSignedOut && (
         <p>
@@ -156,7 +193,7 @@ function SendAgain({ problem, url, kept: { fields, sender, isForeign } }: SendAg
           <a href="/console/sign-in" target="_blank" rel="noopener">
             sign in on a new tab
           </a>
-          , then come back {request === undefined ? 'and send it again' : 'to decide again'}.
+          , then come back {decision ? 'to decide again' : 'and send it again'}.
         </p>
       )}
       {shown.length > 0 && (
@@ -171,19 +208,20 @@ function SendAgain({ problem, url, kept: { fields, sender, isForeign } }: SendAg
           ))}
         </dl>
       )}
-      {request !== undefined && (
+      {decision && (isForeign || !decision.showsTyped) && (
         <p class="actions">
-          <LinkButton href={request} label="Open the request and decide again" />
+          <LinkButton href={decision.path} label={decision.label} />
         </p>
       )}
-      {request === undefined && !isForeign && (
-        <form method="post" action={new URL(url).pathname}>
-          <CsrfField sender={sender} />
-          {fields.map(([name, value]) => (
-            <input type="hidden" name={name} value={value} />
-          ))}
+      {!isForeign && (!decision || decision.showsTyped) && (
+        <form method="post" action={decision?.path ?? new URL(url).pathname}>
+          <CsrfField sender={sender} csrf={isLimited ? csrf : undefined} />
+          {fields.map(
+            ([name, value]) =>
+              !(decision && NOT_KEPT.includes(name)) && <input type="hidden" name={name} value={value} />,
+          )}
           <p class="actions">
-            <button type="submit">Send it again</button>
+            <button type="submit">{decision?.label ?? 'Send it again'}</button>
           </p>
         </form>
       )}

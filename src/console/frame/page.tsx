@@ -90,12 +90,13 @@ function contentSecurityPolicy(nonce: string, formTarget?: string): string {
 /**
  * The fields that every form needs: the CSRF token of the session, and a mark of the person who fills it in.
  * @param sender the mark of the form that is shown again; by default that of the person who is signed in
+ * @param csrf the token of the form that is shown again; by default that of the session
  */
-export function CsrfField({ sender }: { sender?: string }) {
+export function CsrfField({ sender, csrf }: { sender?: string; csrf?: string | undefined }) {
   const marks = usePage();
   return (
     <>
-      <input type="hidden" name="csrf" value={marks.csrf} />
+      <input type="hidden" name="csrf" value={csrf ?? marks.csrf} />
       <input type="hidden" name="sender" value={sender ?? marks.sender} />
     </>
   );

@@ -1,38 +1,43 @@
 import { sql } from 'drizzle-orm';
 import { loadNonNull } from '../../db/database';
-import { invalidRequest } from '../../errors';
 import { actorOf } from '../../http/activity';
 import { type Id, idBytes, parseId } from '../../lib/typeid';
 import { type Decision, decidePermission } from '../../permissions/decide';
 import { decidingContext, decisionState, selectDecision } from '../../permissions/decision-in-path';
 import { Denial } from '../../permissions/deny';
-import { readForm, refusalOf, validate } from '../frame/form';
+import { type Form, type Refusal, readForm, refusalOf, validate } from '../frame/form';
 import { sendPage } from '../frame/page';
-import { LinkButton } from '../parts/blocks';
+import { LinkButton, PAGE_SIZE } from '../parts/blocks';
 import { Code } from '../parts/inline';
 import type { ConsoleContext } from '../session/access';
-
-/** Maximum number of requests that are denied at once. Each takes two round trips. */
-const MAX_DENIED = 25;
+import { readReturnPath } from '../session/return-path';
+import { isSenderMark } from '../session/session';
+import { showWaiting } from './inbox';
 
 /**
  * Denies the requests that are checked in the inbox, one after the other. One that was decided meanwhile, or that the
- * member may not deny, does not keep the others from being denied; the answer names it.
+ * member may not deny, does not keep the others from being denied; the answer names it. A form with a fault denies
+ * nothing: the inbox shows it again.
  */
 export async function denySeveral(c: ConsoleContext): Promise<Response> {
   const form = await readForm(c);
+  const inbox = readInboxAddress(form, new URL(c.req.url));
   const ids = form.list('id').flatMap((text) => parseId('perm', text) ?? []);
-  if (ids.length === 0 || ids.length > MAX_DENIED) {
-    throw invalidRequest([{ path: 'body.id', message: `must be 1 to ${MAX_DENIED} checked requests` }]);
+  const refuse = (refusal: Refusal) => showWaiting(c, inbox, { refusal, checked: ids });
+  if (ids.length === 0 || ids.length > PAGE_SIZE) {
+    const what = ids.length === 0 ? 'Check the requests that you want to deny' : `Check at most ${PAGE_SIZE} requests`;
+    return refuse({ detail: `Nothing was denied. ${what}.`, status: 400, faults: new Map(), typed: form.typed });
   }
-  const { reason } = validate(Denial(), { reason: form.text('reason') });
-  const decision: Decision = { decision: 'deny', narrowed: {}, reason: reason || null, via: 'console' };
+  const decision = readDenial(form);
+  if ('refusal' in decision) return refuse(decision.refusal);
+  const states = await Promise.all(ids.map((id) => loadState(c, id)));
   const refused: { id: Id<'perm'>; detail: string }[] = [];
-  for (const id of ids) {
-    const detail = await deny(c, id, decision);
+  for (const [index, id] of ids.entries()) {
+    const detail = await deny(c, id, states[index] as LoadedState, decision);
     if (detail !== null) refused.push({ id, detail });
   }
-  if (refused.length === 0) return c.redirect('/console', 303);
+  const address = inbox.pathname + inbox.search;
+  if (refused.length === 0) return c.redirect(address, 303);
   return sendPage(c, {
     title: `${ids.length - refused.length} of ${ids.length} denied`,
     isNarrow: true,
@@ -52,29 +57,65 @@ export async function denySeveral(c: ConsoleContext): Promise<Response> {
           ))}
         </ul>
         <p class="actions">
-          <LinkButton href="/console" label="Back to the inbox" />
+          <LinkButton href={address} label="Back to the inbox" />
         </p>
       </>
     ),
   });
 }
 
+/**
+ * Shows the inbox again with what somebody typed and checked before their session ended. Denies nothing. What another
+ * person typed is left out.
+ */
+export async function showTypedDenial(c: ConsoleContext): Promise<Response> {
+  const { config, signedIn } = c.var;
+  const form = await readForm(c);
+  const inbox = readInboxAddress(form, new URL(c.req.url));
+  if (!(await isSenderMark(config.keyring, signedIn.context.principal, form.text('sender')))) {
+    return showWaiting(c, inbox);
+  }
+  const detail = 'Your session had ended, so nothing was denied. Check the list, and deny again.';
+  const refusal = { detail, status: 200, faults: new Map(), typed: form.typed };
+  return showWaiting(c, inbox, { refusal, checked: form.list('id') });
+}
+
+/** The address of the inbox from which the form was sent. */
+function readInboxAddress(form: Form, { origin }: URL): URL {
+  const address = new URL(readReturnPath(form.text('from')), origin);
+  return address.pathname === '/console' ? address : new URL('/console', origin);
+}
+
+/** Reads the denial with the schema of the API. */
+function readDenial(form: Form): Decision | { refusal: Refusal } {
+  try {
+    const { reason } = validate(Denial(), { reason: form.text('reason') });
+    return { decision: 'deny', narrowed: {}, reason: reason || null, via: 'console' };
+  } catch (error) {
+    return { refusal: refusalOf(error, form) };
+  }
+}
+
+type LoadedState = Awaited<ReturnType<typeof loadState>>;
+
+/** Loads what the denial of a request depends on. All that are loaded at once need one round trip. */
+async function loadState(c: ConsoleContext, id: Id<'perm'>) {
+  const { principal, reader, runtime } = c.var.signedIn.context;
+  const key = { account: sql<number>`${principal.account.number}`, callerId: sql`${idBytes(actorOf(principal))}` };
+  const queries = selectDecision(reader, { ...key, id, assertion: undefined, now: runtime.now() });
+  const [permission, voter] = await loadNonNull(reader, [queries.permission, queries.voter]);
+  return { permission, voter };
+}
+
 /** Denies one request; returns why that was refused, or null. */
-async function deny(c: ConsoleContext, id: Id<'perm'>, decision: Decision): Promise<string | null> {
+async function deny(c: ConsoleContext, id: Id<'perm'>, state: LoadedState, decision: Decision): Promise<string | null> {
   const { context } = c.var.signedIn;
-  const { principal, reader, runtime } = context;
-  const load = async () => {
-    const key = { account: sql<number>`${principal.account.number}`, callerId: sql`${idBytes(actorOf(principal))}` };
-    const queries = selectDecision(reader, { ...key, id, assertion: undefined, now: runtime.now() });
-    const [permission, voter] = await loadNonNull(reader, [queries.permission, queries.voter]);
-    return { permission, voter };
-  };
   const reload = async () => {
     await c.var.authenticateAgain?.();
-    return load();
+    return loadState(c, id);
   };
   try {
-    await decidePermission(decidingContext(context, reload, decision, {}), decisionState(await load()), decision);
+    await decidePermission(decidingContext(context, reload, decision, {}), decisionState(state), decision);
     return null;
   } catch (error) {
     return refusalOf(error).detail;

@@ -4,6 +4,7 @@ import type { Page } from '../../http/page';
 import { listPermissions } from '../../permissions/list';
 import { listWaiting, MAX_EXAMINED, type WaitingOrder, type WaitsFor } from '../../permissions/list-waiting';
 import { isWithdrawn, type Permission } from '../../permissions/permission';
+import type { Refusal } from '../frame/form';
 import { agentsOf, loadNames, type Names } from '../frame/names';
 import { firstSection } from '../frame/navigation';
 import { sendPage, sendPart } from '../frame/page';
@@ -14,8 +15,9 @@ import { Named, Time } from '../parts/inline';
 import { LivePart } from '../parts/live';
 import { RequestRow } from '../parts/request';
 import { type ConsoleContext, requireScopes } from '../session/access';
+import { DenyBar } from './deny-bar';
 import { Keys } from './keys';
-import { WaitingList } from './waiting-list';
+import { mayDeny, WaitingList } from './waiting-list';
 
 /** What a request has done that has the status. */
 const ENDED: Record<PermissionStatus, string> = {
@@ -55,28 +57,41 @@ export async function showInbox(c: ConsoleContext): Promise<Response> {
     requireScopes(c.var.signedIn.context.principal, 'permissions:read');
   }
   const status = PERMISSION_STATUSES.find((status) => status === c.req.query('status')) ?? 'pending';
-  return status === 'pending' ? showWaiting(c) : showDecided(c, status);
+  return status === 'pending' ? showWaiting(c, new URL(c.req.url)) : showDecided(c, status);
 }
 
 /** The filters in the address of the page. Empty ones, which an untouched form sends, count as absent. */
-function readFilters(c: ConsoleContext) {
-  const read = (name: string) => c.req.query(name) || undefined;
+function readFilters({ searchParams }: URL) {
+  const read = (name: string) => searchParams.get(name) || undefined;
   return { agent_id: read('agent_id'), cursor: read('cursor') };
 }
 
-async function showWaiting(c: ConsoleContext): Promise<Response> {
+/** A form that should deny requests and did not. */
+interface RefusedDenial {
+  refusal: Refusal;
+  /** The ids of the requests that were checked. */
+  checked: readonly string[];
+}
+
+/**
+ * Shows the requests that wait.
+ * @param address the address of the inbox, whose parameters say which requests
+ * @param refused why the form in this request did not deny anything
+ */
+export async function showWaiting(c: ConsoleContext, address: URL, refused?: RefusedDenial): Promise<Response> {
   const { context } = c.var.signedIn;
-  const filters = readFilters(c);
-  const order = c.req.query('order') === 'newest' ? 'newest' : 'urgent';
+  const filters = readFilters(address);
+  const order = address.searchParams.get('order') === 'newest' ? 'newest' : 'urgent';
   const mayDecide = context.principal.scopes.includes('permissions:decide');
-  const waitsFor = mayDecide ? (c.req.query('for') === 'others' ? 'others' : 'caller') : undefined;
+  const waitsFor = mayDecide ? (address.searchParams.get('for') === 'others' ? 'others' : 'caller') : undefined;
   const [page, names] = await Promise.all([
     listWaiting(context, { limit: PAGE_SIZE, ...filters, order, waitsFor }),
     loadNames(context, ['people', 'agents', 'policies']),
   ]);
-  const address = new URL(c.req.url);
+  const checked = refused?.checked ?? [];
   const isFirst = filters.cursor === undefined;
   const title = titleOf(page, waitsFor, isFirst);
+  const ofPage = new URL(withParameters(address, { part: null }), address);
   const isEmpty = page.data.length === 0 && !page.has_more;
   const list = (
     <LivePart id="waiting" source={withParameters(address, { part: 'list' })} seconds={INTERVAL} title={title}>
@@ -85,19 +100,23 @@ async function showWaiting(c: ConsoleContext): Promise<Response> {
       ) : (
         <p class="soft">
           {countOf(page, waitsFor, isFirst)} <Order order={order} address={address} />
+          {mayDecide && page.data.some(mayDeny) && ' Check requests to deny several at once.'}
         </p>
       )}
-      {page.data.length > 0 && <WaitingList requests={page.data} member={context.principal.member?.id ?? null} />}
-      <NextPage page={page} address={withoutPart(address)} label="Next requests" />
+      {page.data.length > 0 && (
+        <WaitingList requests={page.data} member={context.principal.member?.id ?? null} checked={checked} />
+      )}
+      <NextPage page={page} address={ofPage} label="Next requests" />
     </LivePart>
   );
-  if (c.req.query('part') === 'list') return sendPart(c, list, names);
-  return sendInbox(c, waitsFor === 'others' ? 'others' : 'pending', { title, names, list });
-}
-
-/** The address of the page whose list the script loads again. */
-function withoutPart(address: URL): URL {
-  return new URL(withParameters(address, { part: null }), address);
+  if (address.searchParams.get('part') === 'list') return sendPart(c, list, names);
+  return sendInbox(c, waitsFor === 'others' ? 'others' : 'pending', address, {
+    title,
+    names,
+    list,
+    status: refused?.refusal.status,
+    more: mayDecide && <DenyBar from={ofPage.pathname + ofPage.search} refusal={refused?.refusal} />,
+  });
 }
 
 /** The title of the document. Where the first page shows what waits for the reader, it has the count. */
@@ -135,7 +154,8 @@ function Order({ order, address }: { order: WaitingOrder; address: URL }) {
 
 async function showDecided(c: ConsoleContext, status: PermissionStatus): Promise<Response> {
   const { context } = c.var.signedIn;
-  const filters = readFilters(c);
+  const address = new URL(c.req.url);
+  const filters = readFilters(address);
   const [page, names] = await Promise.all([
     listPermissions(context, { limit: PAGE_SIZE, status, ...filters }),
     loadNames(context, ['people', 'agents', 'policies']),
@@ -150,10 +170,10 @@ async function showDecided(c: ConsoleContext, status: PermissionStatus): Promise
             <DecidedRow permission={permission} />
           ))}
         </ul>
-        <NextPage page={page} address={new URL(c.req.url)} />
+        <NextPage page={page} address={address} />
       </>
     );
-  return sendInbox(c, status, { title: `Inbox: ${status}`, names, list });
+  return sendInbox(c, status, address, { title: `Inbox: ${status}`, names, list });
 }
 
 /** A request that has ended: what it was, who decided, and when. */
@@ -177,28 +197,32 @@ function parametersOf(view: View) {
 function sendInbox(
   c: ConsoleContext,
   view: View,
-  { title, names, list }: { title: string; names: Names; list: Child },
+  address: URL,
+  { list, more, ...page }: { title: string; names: Names; list: Child; more?: Child; status?: number | undefined },
 ): Response {
-  const address = new URL(c.req.url);
   const mayDecide = c.var.signedIn.context.principal.scopes.includes('permissions:decide');
-  return sendPage(c, {
-    title,
-    names,
-    heading: 'Inbox',
-    children: (
-      <>
-        <Tabs
-          label="Requests by state"
-          tabs={[...(mayDecide ? WAITING_TO_DECIDE : WAITING), ...ENDED_VIEWS]}
-          current={view}
-          address={(view) => withParameters(address, { ...parametersOf(view), cursor: null })}
-        />
-        <AgentFilter address={address} current={readFilters(c).agent_id} />
-        {list}
-        <Keys />
-      </>
-    ),
-  });
+  // Also where the inbox answers a form that was sent to another path.
+  return sendPage(
+    { var: c.var, req: { path: address.pathname } },
+    {
+      ...page,
+      heading: 'Inbox',
+      children: (
+        <>
+          <Tabs
+            label="Requests by state"
+            tabs={[...(mayDecide ? WAITING_TO_DECIDE : WAITING), ...ENDED_VIEWS]}
+            current={view}
+            address={(view) => withParameters(address, { ...parametersOf(view), cursor: null })}
+          />
+          <AgentFilter address={address} current={readFilters(address).agent_id} />
+          {list}
+          {more}
+          <Keys page="inbox" />
+        </>
+      ),
+    },
+  );
 }
 
 /** Limits the list to one agent. */

@@ -1,21 +1,32 @@
-const KEYS: readonly [key: string, meaning: string][] = [
+type Key = readonly [key: string, meaning: string];
+
+const TOGGLE: Key = ['?', 'Show or hide these keys'];
+
+/** In the inbox no key decides: one opens the request first. */
+const IN_INBOX: Key[] = [
   ['J', 'Next request'],
   ['K', 'Previous request'],
-  ['Enter', 'Open the request'],
+  ['Enter, A or D', 'Open the request, to decide it there'],
+  ['E', 'Open the request to edit its limits'],
+  TOGGLE,
+];
+
+const ON_REQUEST: Key[] = [
   ['A', 'Approve'],
   ['D', 'Deny'],
   ['E', 'Edit the limits'],
   ['U', 'Back to the inbox'],
-  ['?', 'Show or hide these keys'],
+  TOGGLE,
 ];
 
-/** The keys of the inbox and of a decision. The script opens the dialog. */
-export function Keys() {
+/** The keys of the inbox, or those of a request. The script opens the dialog. */
+export function Keys({ page }: { page: 'inbox' | 'request' }) {
+  const keys = page === 'inbox' ? IN_INBOX : ON_REQUEST;
   return (
     <dialog id="keys" aria-labelledby="keys-title">
       <h2 id="keys-title">Keys</h2>
       <dl>
-        {KEYS.map(([key, meaning]) => (
+        {keys.map(([key, meaning]) => (
           <>
             <dt>
               <kbd>{key}</kbd>

@@ -3,9 +3,9 @@ import type { Id } from '../../lib/typeid';
 import { limitTexts } from '../../permissions/limit-texts';
 import type { WaitingRequest } from '../../permissions/list-waiting';
 import { usePage } from '../frame/page-context';
-import { Form } from '../parts/form';
 import { Code, Named, TimeLeft, toOneLine, Written } from '../parts/inline';
 import { MAX_IN_LIST, RequestTitle } from '../parts/request';
+import { DENY_FORM } from './deny-bar';
 
 /** How many limits, and how many amounts of the preview, a line shows. */
 const MAX_AMOUNTS = 3;
@@ -14,40 +14,29 @@ interface WaitingListProps {
   requests: WaitingRequest[];
   /** The reader; null for a token of the account. */
   member: Id<'member'> | null;
+  /** The ids of the requests that are checked. */
+  checked: readonly string[];
 }
 
 /** The requests that wait, with what one needs to judge them. Several can be denied at once; approving is one by one. */
-export function WaitingList({ requests, member }: WaitingListProps) {
-  const list = (
+export function WaitingList({ requests, ...reader }: WaitingListProps) {
+  return (
     <ul class="requests">
       {requests.map((request) => (
-        <WaitingRow {...{ request, member }} />
+        <WaitingRow {...{ request, ...reader }} />
       ))}
     </ul>
   );
-  if (!usePage().may('permissions:decide') || requests.every(({ standing }) => standing === 'others')) return list;
-  return (
-    <Form action="/console/deny">
-      {list}
-      <details class="deny-many">
-        <summary>Deny several</summary>
-        <div class="actions">
-          <label class="reason">
-            Reason for all that are checked
-            <input name="reason" maxlength={1000} />
-          </label>
-          <button type="submit" class="danger">
-            Deny those that are checked
-          </button>
-        </div>
-      </details>
-    </Form>
-  );
+}
+
+/** Whether the reader, whose role may decide, can deny the request. */
+export function mayDeny({ standing }: WaitingRequest): boolean {
+  return standing !== 'others';
 }
 
 type WaitingRowProps = Omit<WaitingListProps, 'requests'> & { request: WaitingRequest };
 
-function WaitingRow({ request, member }: WaitingRowProps) {
+function WaitingRow({ request, member, checked }: WaitingRowProps) {
   const { permission, agentName, preview, standing, notifiedNobody } = request;
   const { id, action, resource, title, scope, expires_at } = permission;
   const address = `/console/permissions/${id}`;
@@ -58,11 +47,13 @@ function WaitingRow({ request, member }: WaitingRowProps) {
     .slice(0, MAX_AMOUNTS);
   return (
     <li id={id} class={`request ${standing === 'decide' ? '' : 'aside'}`} data-row>
-      {usePage().may('permissions:decide') && standing !== 'others' && (
+      {usePage().may('permissions:decide') && mayDeny(request) && (
         <input
           type="checkbox"
           name="id"
           value={id}
+          form={DENY_FORM}
+          checked={checked.includes(id)}
           aria-label={toOneLine(
             `Check to deny: ${shorten(title ?? action, MAX_IN_LIST)}, of ${shorten(agentName, MAX_IN_LIST)}`,
           )}

@@ -39,14 +39,16 @@ interface FormProps {
   /** Why the form was refused when it was sent before. */
   refusal?: Refusal | undefined;
   class?: string;
+  /** By this id, fields outside the form belong to it. */
+  id?: string;
   /** Whether it creates something, which happens once even if the form is sent twice: see {@link OnceField}. */
   creates?: boolean;
 }
 
 /** A form that changes something, with the CSRF token. After a refusal its first line says why, and has the focus. */
-export function Form({ action, children, refusal, class: className, creates = false }: FormProps) {
+export function Form({ action, children, refusal, class: className, id, creates = false }: FormProps) {
   return (
-    <form method="post" action={action} class={className}>
+    <form method="post" action={action} class={className} id={id}>
       <CsrfField />
       {creates && <OnceField />}
       {refusal && (

@@ -10,17 +10,24 @@ import { selectDecision } from '../../permissions/decision-in-path';
 import { listPermissions } from '../../permissions/list';
 import { listWaiting } from '../../permissions/list-waiting';
 import { hasNotifiedNobody } from '../../permissions/notified-nobody';
-import { isWithdrawn, type Permission, presentPermission, requirePermission } from '../../permissions/permission';
+import {
+  isWithdrawn,
+  type Permission,
+  presentPermission,
+  requirePermission,
+  statusAt,
+} from '../../permissions/permission';
 import { MAX_POLICIES, selectActivePolicies } from '../../permissions/policies/policy';
 import { selectPasskeys } from '../../permissions/reviews/statement';
 import { standingOf } from '../../permissions/reviews/voter';
-import type { Form, Refusal } from '../frame/form';
+import { type Form, type Refusal, readForm } from '../frame/form';
 import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
 import { Keys } from '../inbox/keys';
 import { ForPrograms, Section } from '../parts/blocks';
 import { Badge, Code, JsonText, Time, TimeLeft, TimeSince, Written, WrittenLink, WrittenText } from '../parts/inline';
 import type { PreloadedContext, SignedInRequest } from '../session/access';
+import { isSenderMark } from '../session/session';
 import { DecisionForm } from './decision-form';
 import { hasNarrowedScope } from './limits-fields';
 import { LimitsTable } from './limits-table';
@@ -64,6 +71,25 @@ const MESSAGES = 100;
 /** Shows a request with everything that one needs to decide it, or how it was decided. */
 export function showCard(c: CardContext): Promise<Response> {
   return sendCard(c, c.var.loaded);
+}
+
+/**
+ * Shows the card again with what somebody typed into its form before their session ended. Decides nothing. What another
+ * person typed is left out.
+ */
+export async function showTypedCard(c: CardContext): Promise<Response> {
+  const { loaded, signedIn, config, runtime } = c.var;
+  const { principal } = signedIn.context;
+  const form = await readForm(c);
+  if (!(await isSenderMark(config.keyring, principal, form.text('sender')))) return sendCard(c, loaded);
+  const row = requirePermission(principal, loaded.permission?.[0]);
+  const isPending = statusAt(row, runtime.now()) === 'pending';
+  const hasNewVotes = Number(form.text('votes')) !== (row.review?.votes.length ?? 0);
+  const next = hasNewVotes
+    ? 'Somebody has voted since: check the limits that are left, and decide again.'
+    : 'What you typed is in the form again: check it, and decide.';
+  const detail = `Your session had ended, so nothing was decided.${isPending ? ` ${next}` : ''}`;
+  return sendCard(c, loaded, { refusal: { detail, status: 200, faults: new Map(), typed: {} }, form });
 }
 
 /**
@@ -203,7 +229,7 @@ export async function sendCard(
             ['Expires undecided', <Time at={permission.expires_at} />],
           ]}
         />
-        <Keys />
+        <Keys page="request" />
       </>
     ),
   });

@@ -70,7 +70,6 @@ export function DecisionForm({ row, standing, principal, hasPasskey, refusal, fo
             hint="Optional. The agent sees it, and the log keeps it."
             maxlength={1000}
             list="reasons"
-            autocomplete="off"
             value={form?.text('reason')}
           />
         </RefusalProvider>

@@ -91,10 +91,12 @@ export const consoleRoute = createMiddleware<AppEnv>(async (c, next) => {
  * without the CSRF token of the session.
  * @param scopes the scopes that the caller needs, all of them; null for pages that need none
  * @param preload makes queries that run in the same round trip as the authentication
+ * @param showsOnly whether the page changes nothing although a form is sent to it, so that it needs no CSRF token
  */
 export function consoleAccess<Q extends NamedQueries>(
   scopes: Scope | readonly Scope[] | null,
   preload?: Preload<Q>,
+  { showsOnly = false } = {},
 ): MiddlewareHandler<ConsoleEnv<Q>> {
   return createMiddleware<ConsoleEnv<Q>>(async (c, next) => {
     const { config, runtime, origin } = c.var;
@@ -140,7 +142,7 @@ export function consoleAccess<Q extends NamedQueries>(
       senderMark(config.keyring, principal),
     ]);
     c.set('signedIn', { context, session, names, csrf, sender });
-    const isSafe = METHODS_THAT_READ.includes(c.req.method);
+    const isSafe = showsOnly || METHODS_THAT_READ.includes(c.req.method);
     if (!isSafe && !(await isCsrfToken(config.keyring, secret, await readCsrfToken(c)))) {
       throw new Problem(
         'wrong_credential',
