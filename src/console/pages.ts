@@ -46,6 +46,7 @@ import { changePolicy, removePolicy, showPolicy, switchPolicy } from './policies
 import { simulationInQuery } from './policies/simulation';
 import { agentsInForm } from './receivers/fields';
 import { consoleAccess, consoleRoute } from './session/access';
+import { sendCsrfToken } from './session/csrf-token';
 import { invitationRoutes } from './sign-in/invitation';
 import { oidcRoutes } from './sign-in/oidc/routes';
 import { signInRoutes } from './sign-in/sign-in';
@@ -168,6 +169,7 @@ export const pages = new Hono<AppEnv>()
   .post('/console/me/tokens', consoleRoute, consoleAccess(null), makeToken)
   .post('/console/me/tokens/:id/delete', consoleRoute, consoleAccess(null), deleteOwnToken)
   .post('/console/me/sessions/:id/end', consoleRoute, consoleAccess(null), endOwnSession)
+  .get('/console/csrf-token', consoleRoute, consoleAccess(null), sendCsrfToken)
   .post('/console/sign-out', consoleRoute, consoleAccess(null), signOut)
   .get('/console/policies', consoleRoute, consoleAccess('policies:read', simulationInQuery), showPolicies)
   .get('/console/policies/new', consoleRoute, consoleAccess(WRITE_POLICIES, sourceRequest), showNewPolicy)

@@ -143,6 +143,29 @@ describe('a form of a session that has ended', () => {
     expect(await count()).toBe(1);
   });
 
+  it('gets the token of the new session by script, if the same person has signed in', async () => {
+    const { account, browser, fields, count } = await leave();
+    const load = (person: Browser, sender = fields.sender) =>
+      person.send('GET', '/console/csrf-token', { headers: { Accept: 'application/json', 'X-Form-Sender': sender } });
+    browser.cookie = '';
+    const ended = await post(browser, fields);
+    expect(ended.text).toContain('data-renew');
+    expect((await load(browser)).status).toBe(302);
+    await browser.signIn();
+    const renewed = await load(browser);
+    expect([renewed.status, renewed.headers.get('Cache-Control')]).toEqual([200, 'no-store']);
+    expect((await post(browser, { ...hidden(ended), csrf: renewed.body.csrf })).status).toBeLessThan(400);
+    expect(await count()).toBe(1);
+    const next = await makeMember(account, 'owner', 'grace@example.com');
+    for (const [person, sender] of [
+      [next.browser, fields.sender],
+      [browser, ''],
+    ] as const) {
+      const refused = await load(person, sender);
+      expect([refused.status, refused.body.code, refused.body.csrf]).toEqual([403, 'wrong_credential', undefined]);
+    }
+  });
+
   it('cannot be sent by the next person who signs in', async () => {
     const { account, browser, fields, count } = await leave();
     const next = await makeMember(account, 'owner', 'grace@example.com');

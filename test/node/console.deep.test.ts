@@ -96,6 +96,25 @@ describe.skipIf(!CHROMIUM)('the console in Chromium', () => {
     await page.context().close();
   });
 
+  it('sends a form that was kept when the session ended, at the first press after the sign-in on another tab', async () => {
+    const page = await openPage();
+    await page.goto(await local.inviteOwner());
+    await page.click('text=Make a passkey and join');
+    await page.waitForURL('**/console');
+    await page.goto(`${origin}/console/agents/new`);
+    await page.fill('input[name=name]', 'Typed with care');
+    const cookies = await page.context().cookies();
+    await page.context().clearCookies();
+    await page.click('button:has-text("Register")');
+    await page.getByRole('button', { name: 'Send it again' }).click();
+    await page.getByText('You are not signed in yet').waitFor();
+    // The same person has signed in on another tab.
+    await page.context().addCookies(cookies);
+    await page.getByRole('button', { name: 'Send it again' }).click();
+    await page.getByRole('heading', { name: /Typed with care/ }).waitFor();
+    await page.context().close();
+  });
+
   it('redirects from the IP address, to which no passkey can belong', async () => {
     const page = await openPage();
     await page.goto(`${origin.replace('localhost', '127.0.0.1')}/console/sign-in`);

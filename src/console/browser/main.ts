@@ -3,6 +3,7 @@ import { startCopying } from './copy';
 import { startKeys } from './keys';
 import { isOffline, keepChecks, pauseLiveParts, watchConnection } from './live';
 import { startPasskeys } from './passkeys';
+import { startRenewing } from './renew';
 import { submitOnce } from './submit-once';
 import { fillInTimeZone, localizeTimes } from './times';
 import { startVerify } from './verify-button';
@@ -19,6 +20,7 @@ document.addEventListener('htmx:after:swap', () => {
 for (const element of document.querySelectorAll<HTMLElement>('[data-with-script]')) element.hidden = false;
 fillInTimeZone(document);
 startPasskeys();
+startRenewing();
 submitOnce(window, isOffline);
 startKeys();
 startCopying();

@@ -214,11 +214,20 @@ function SendAgain({ problem, url, kept: { fields, csrf, sender, isForeign }, re
         </p>
       )}
       {!isForeign && (!decision || decision.showsTyped) && (
-        <form method="post" action={decision?.path ?? new URL(url).pathname}>
+        <form
+          method="post"
+          action={decision?.path ?? new URL(url).pathname}
+          data-renew={isSignedOut && !decision ? '' : undefined}
+        >
           <CsrfField sender={sender} csrf={isLimited ? csrf : undefined} />
           {fields.map(
             ([name, value]) =>
               !(decision && NOT_KEPT.includes(name)) && <input type="hidden" name={name} value={value} />,
+          )}
+          {isSignedOut && !decision && (
+            <noscript>
+              <p class="hint">This page comes back once after you have signed in: then press the button again.</p>
+            </noscript>
           )}
           <p class="actions">
             <button type="submit">{decision?.label ?? 'Send it again'}</button>
