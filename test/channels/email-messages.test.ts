@@ -69,6 +69,11 @@ describe('a request that waits for people', () => {
     expect(mail?.text).toContain(`https://countersign.test/console/permissions/${id}`);
     expect(mail?.text.replaceAll('\u2060', '')).toContain('payment.send');
     expect(await notifications(account, id)).toHaveLength(3);
+    const path = `/v1/permissions/${id}/notifications`;
+    const { body: first } = await account.must(200, 'GET', `${path}?limit=2`);
+    const { body: second } = await account.must(200, 'GET', `${path}?limit=2&cursor=${first.next_cursor}`);
+    expect([first.has_more, second.has_more, second.next_cursor]).toEqual([true, false, null]);
+    expect([...first.data, ...second.data]).toEqual(await notifications(account, id));
     expect((await notifications(account, id))[0]).toMatchObject({
       channel_name: 'Mail',
       kind: 'email',
