@@ -54,7 +54,7 @@ ALTER TABLE `webhooks` ADD `name` text;--> statement-breakpoint
 ALTER TABLE `webhooks` ADD `actions` text;--> statement-breakpoint
 ALTER TABLE `webhooks` ADD `config` text;--> statement-breakpoint
 ALTER TABLE `webhooks` ADD `inbound_hash` blob;--> statement-breakpoint
-ALTER TABLE `webhooks` ADD `is_notice_due` integer DEFAULT false NOT NULL;--> statement-breakpoint
+ALTER TABLE `webhooks` ADD `is_disablement_untold` integer DEFAULT false NOT NULL;--> statement-breakpoint
 CREATE INDEX `webhooks_by_inbound` ON `webhooks` (`inbound_hash`) WHERE inbound_hash is not null;
 --> statement-breakpoint
 CREATE TRIGGER `permission_events_moving_insert` BEFORE INSERT ON `permission_events` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = NEW.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = NEW.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'permission_events', json_array(hex(NEW.`permission`), NEW.`event`) FROM `moves` WHERE `moves`.`account` = NEW.`account`; END;

@@ -15,15 +15,16 @@ import { formatTime } from '../lib/time';
 import { type Id, parseId, withPrefix } from '../lib/typeid';
 import { requireAgents, selectAgents, type WebhookRow } from '../webhooks/webhook';
 import { ChannelFilter, MAX_FILTER_AGENTS, presentFilter } from './filter';
+import { MAX_SLACK_CHANNELS } from './slack/config';
 import { inboundUrlOf, openSecrets } from './slack/secrets';
 
 /** Maximum number of channels of an account. */
 export const MAX_CHANNELS = 50;
 
-/** Maximum number of agents that a body can name: in its filter, and in those of 20 Slack channels. */
-const MAX_NAMED_AGENTS = 21 * MAX_FILTER_AGENTS;
+/** Maximum number of agents that a body can name: in its filter, and in those of its Slack channels. */
+const MAX_NAMED_AGENTS = (1 + MAX_SLACK_CHANNELS) * MAX_FILTER_AGENTS;
 
-/** The events of which a channel can notify people. */
+/** The events that a channel can send to people. */
 export const CHANNEL_EVENTS = [...PERMISSION_EVENTS, 'webhook.disabled'] as const;
 
 export const ChannelEvent = lazy(() =>

@@ -25,7 +25,7 @@ const shared = lazy(() => ({
   ...channelFields(),
   events: channelFields()
     .events.default([...CHANNEL_EVENTS])
-    .meta({ description: 'The events of which people are notified; all of them by default.' }),
+    .meta({ description: 'The events that are sent to people; all of them by default.' }),
   filter: channelFields().filter.default(null),
   is_active: channelFields().is_active.default(true),
 }));

@@ -6,7 +6,7 @@ import { policyFields } from '../permissions/policies/policy';
 /** Maximum number of agents in a filter. */
 export const MAX_FILTER_AGENTS = 100;
 
-/** The permissions of whose events people are notified: by a channel, or in one of its Slack channels. */
+/** Limits a channel, or one of its Slack channels, to the events of some permissions. */
 export const ChannelFilter = lazy(() =>
   z
     .strictObject({

@@ -1,8 +1,7 @@
 import { and, eq, isNotNull, sql } from 'drizzle-orm';
-import { aliased, numberList } from '../db/columns';
-import { deliveries, type MemberRole, members, notificationSettings, type ReceiverKind } from '../db/schema';
+import { aliased, idList, numberList } from '../db/columns';
+import { deliveries, isEnd, type MemberRole, members, notificationSettings, type ReceiverKind } from '../db/schema';
 import { ROLE_SCOPES } from '../http/roles';
-import { toHex } from '../lib/bytes';
 import { matchesPattern } from '../lib/pattern';
 import { MINUTE } from '../lib/time';
 import { type Id, idBytes, smallestIdAt, withPrefix } from '../lib/typeid';
@@ -194,8 +193,7 @@ function slackChannelsOfEvent(
   posts: Situation['posts'],
 ): ReadonlySet<string> {
   const { event, permission, reminder } = source;
-  const isEnd = event === 'permission.decided' || event === 'permission.expired';
-  const posted = isEnd
+  const posted = isEnd(event)
     ? posts.filter((post) => post.channel === channel.number && post.permission === permission.row.id)
     : [];
   // Nobody was asked about a request that a policy decided at once.
@@ -275,7 +273,7 @@ async function loadSituation(
       .from(deliveries)
       .where(
         and(
-          sql`${deliveries.permission} in (select unhex(value) from json_each(${JSON.stringify(ids.map((id) => toHex(idBytes(id))))}))`,
+          sql`${deliveries.permission} in ${idList(ids)}`,
           sql`${deliveries.webhook} in ${numberList(numbersOf('slack'))}`,
           isNotNull(deliveries.slackChannel),
         ),

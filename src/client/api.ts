@@ -836,7 +836,7 @@ export interface components {
           kind: 'email';
           name: string;
           /**
-           * @description The events of which people are notified; all of them by default.
+           * @description The events that are sent to people; all of them by default.
            * @default [
            *       "permission.requested",
            *       "permission.escalated",
@@ -858,7 +858,7 @@ export interface components {
           kind: 'slack';
           name: string;
           /**
-           * @description The events of which people are notified; all of them by default.
+           * @description The events that are sent to people; all of them by default.
            * @default [
            *       "permission.requested",
            *       "permission.escalated",
@@ -959,7 +959,7 @@ export interface components {
     NotificationSettingsUpdate: {
       /** @description The channels that may send you messages; null for all. With an empty list none may. */
       channels?: string[] | null;
-      /** @description The events of which you are notified; null for all. An empty list means none. */
+      /** @description The events that are sent to you; null for all. An empty list means none. */
       events?: components['schemas']['ChannelEvent'][] | null;
       /** @description The hours of every day in which you get no messages; null for none. Messages wait until these hours end, but for those about a disabled webhook. If the clocks show the start twice, the first one counts; if they show the end twice, the last one. A time that the clocks skip becomes the moment of the skip. */
       quiet_hours?: {
@@ -3070,7 +3070,7 @@ export interface components {
     NotificationSettings: {
       /** @description The channels that may send you messages; null for all. With an empty list none may. The list may name channels that were deleted. */
       channels: string[] | null;
-      /** @description The events of which you are notified; null for all. An empty list means none. */
+      /** @description The events that are sent to you; null for all. An empty list means none. */
       events: components['schemas']['ChannelEvent'][] | null;
       /** @description The hours of every day in which you get no messages; null for none. Messages wait until these hours end, but for those about a disabled webhook. If the clocks show the start twice, the first one counts; if they show the end twice, the last one. A time that the clocks skip becomes the moment of the skip. */
       quiet_hours: {

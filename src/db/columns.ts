@@ -1,5 +1,6 @@
 import { type Column, type GetColumnData, type SQL, sql } from 'drizzle-orm';
 import { customType } from 'drizzle-orm/sqlite-core';
+import { toHex } from '../lib/bytes';
 import { formatId, type Id, idBytes, type Prefix } from '../lib/typeid';
 
 /** What the driver takes and returns for a blob: D1 returns an array of numbers. */
@@ -44,6 +45,11 @@ export function aliased<C extends Column>(column: C, name: string): SQL.Aliased<
 /** A list of numbers for `in`, as SQL. It may be of any length, whereas D1 binds at most 100 parameters. */
 export function numberList(numbers: Iterable<number>): SQL {
   return sql`(select value from json_each(${JSON.stringify([...numbers])}))`;
+}
+
+/** A list of ids for `in`, as SQL. It may be of any length, as {@link numberList}. */
+export function idList(ids: readonly Id<Prefix>[]): SQL {
+  return sql`(select unhex(value) from json_each(${JSON.stringify(ids.map((id) => toHex(idBytes(id))))}))`;
 }
 
 /** The code that a {@link codeColumn} stores for a word, as an SQL literal. */

@@ -680,11 +680,18 @@ export const PERMISSION_EVENTS = [
   'permission.expired',
 ] as const;
 /** The events that ask people to decide. */
-const ASKING_EVENTS: readonly string[] = ['permission.requested', 'permission.escalated'];
+const ASKING_EVENTS: readonly DeliveryEvent[] = ['permission.requested', 'permission.escalated'];
+/** The events that end a request. */
+export const END_EVENTS: readonly DeliveryEvent[] = ['permission.decided', 'permission.expired'];
 
 /** Whether an event asks people to decide. */
 export function isAsking(event: DeliveryEvent): boolean {
   return ASKING_EVENTS.includes(event);
+}
+
+/** Whether an event ends a request. */
+export function isEnd(event: DeliveryEvent): boolean {
+  return END_EVENTS.includes(event);
 }
 
 /** What a delivery can be about. The database stores places in this list: append, never reorder. */
@@ -751,7 +758,7 @@ export const webhooks = sqliteTable(
     /** Whether it may have canceled deliveries that are not recorded as failed yet. */
     hasCanceled: integer('has_void', { mode: 'boolean' }).notNull().default(false),
     /** Whether the service disabled it, and channels have to notify people of that. */
-    isNoticeDue: integer('is_notice_due', { mode: 'boolean' }).notNull().default(false),
+    isNoticeDue: integer('is_disablement_untold', { mode: 'boolean' }).notNull().default(false),
     /** Whether it is new, or its last attempt failed or was slow: such webhooks have a queue of their own. */
     isSlow: integer('is_slow', { mode: 'boolean' }).notNull().default(false),
     /** When the first attempt failed since the last success; null if none has failed since then. */

@@ -1,9 +1,8 @@
 import { and, eq, inArray, sql } from 'drizzle-orm';
-import { aliased } from '../db/columns';
+import { aliased, idList } from '../db/columns';
 import type { Reader } from '../db/database';
 import { agents, type EventNames, members, permissions, policies } from '../db/schema';
-import { toHex } from '../lib/bytes';
-import { type Id, idBytes, parseId } from '../lib/typeid';
+import { type Id, parseId } from '../lib/typeid';
 import { type Permission, presentPermission, type ReviewedPermission, reviewedColumns } from './permission';
 
 /** A permission as messages about its events need it. */
@@ -21,7 +20,7 @@ export async function loadPermissionSnapshots(
   ids: readonly Id<'perm'>[],
   now: number,
 ): Promise<Map<Id<'perm'>, PermissionSnapshot>> {
-  const wanted = sql`(select unhex(value) from json_each(${JSON.stringify(ids.map((id) => toHex(idBytes(id))))}))`;
+  const wanted = idList(ids);
   const [rows] = await reader.load([
     reader
       .select({ ...reviewedColumns(now), agentName: aliased(agents.name, 'agent_name') })

@@ -1,5 +1,6 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
+import { idList } from '../db/columns';
 import type { Reader } from '../db/database';
 import { agents, PERMISSION_EVENTS, webhooks } from '../db/schema';
 import type { Config } from '../env';
@@ -9,11 +10,10 @@ import { EXAMPLE, exampleId } from '../http/examples';
 import { choice, idText, listOf, plainText, text } from '../http/fields';
 import { readJson, readObject } from '../http/input';
 import { idField, timeField } from '../http/response-fields';
-import { toHex } from '../lib/bytes';
 import { lazy } from '../lib/lazy';
 import { findTargetFault } from '../lib/target';
 import { formatTime } from '../lib/time';
-import { type Id, idBytes, idPattern, parseId } from '../lib/typeid';
+import { type Id, idPattern, parseId } from '../lib/typeid';
 
 /** The events that a webhook gets unless others are named. */
 export const DEFAULT_EVENTS = [
@@ -179,7 +179,7 @@ export function selectAgents(reader: Reader, account: SQL<number>, named: unknow
   const ids = named.slice(0, max).flatMap((id) => (typeof id === 'string' ? (parseId('agent', id) ?? []) : []));
   if (ids.length === 0) return null;
   // As one parameter, because D1 allows at most 100 per statement.
-  const wanted = sql`(select unhex(value) from json_each(${JSON.stringify(ids.map((id) => toHex(idBytes(id))))}))`;
+  const wanted = idList(ids);
   const isWanted = and(eq(agents.account, account), sql`${agents.id} in ${wanted}`);
   return reader.select({ id: agents.id }).from(agents).where(isWanted);
 }

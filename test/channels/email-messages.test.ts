@@ -544,7 +544,7 @@ describe('the inbox', () => {
     world.advance(1);
     resend.failures.push(...Array(2).fill(410));
     const { id } = await agent.request({ expires_in: 7 * 24 * 3_600 });
-    const marked = async () => (await ada.browser.get('/console')).text.includes('Nobody could be notified of it');
+    const marked = async () => (await ada.browser.get('/console')).text.includes('Nobody has been notified of it');
     expect(await marked()).toBe(false);
     await world.deliver();
     await world.sweep();

@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:test';
 import { expect, it } from 'vitest';
 import { idBytes } from '../../src/lib/typeid';
+import { depth } from '../support/depth';
 import { readLinks, readText } from '../support/html';
 import { makeMember } from '../support/members';
 import { makeReview, type People } from '../support/reviews';
@@ -390,7 +391,7 @@ it('shows a denial again in the inbox after the sign-in, if the session had ende
   expect((await other.browser.submit('/console', typed)).text).not.toContain('Typed with care');
 });
 
-it('denies everything on a page at once', async () => {
+it.runIf(depth.isDeep)('denies everything on a page at once', async () => {
   const { agent, browser } = await open();
   const ids: string[] = [];
   for (let i = 0; i < 50; i++) ids.push((await agent.request()).id);

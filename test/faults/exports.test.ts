@@ -70,7 +70,7 @@ describe.each<[string, Json, number, number, JobSizes, stride: number]>([
     24,
   ],
 ])('an export (%s)', (_, fields, entries, size, sizes, stride) => {
-  it('is the same file for every slice, part and batch size', FAULTS_TIMEOUT, async () => {
+  it.runIf(depth.isDeep)('is the same file for every slice, part and batch size', FAULTS_TIMEOUT, async () => {
     const scene = await makeScene(entries, size);
     const reference = await makeReference(scene, fields);
     const variants: JobSizes[] = [

@@ -1,5 +1,6 @@
 import { and, eq, ne, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
+import { idList } from '../../db/columns';
 import type { Reader } from '../../db/database';
 import { notificationSettings, webhooks } from '../../db/schema';
 import { Problem } from '../../errors';
@@ -7,18 +8,17 @@ import type { MemberRef, UserPrincipal } from '../../http/context';
 import { EXAMPLE, exampleId } from '../../http/examples';
 import { dateTime, idText, listOf, plainText } from '../../http/fields';
 import { idField, timeField } from '../../http/response-fields';
-import { toHex } from '../../lib/bytes';
 import type { JsonObject } from '../../lib/json';
 import { lazy } from '../../lib/lazy';
 import { formatTime } from '../../lib/time';
-import { type Id, idBytes } from '../../lib/typeid';
+import type { Id } from '../../lib/typeid';
 import { CHANNEL_EVENTS, ChannelEvent, MAX_CHANNELS } from '../channel';
 import { isTimeZone } from './quiet-hours';
 
 const MAX_TIME_ZONE_LENGTH = 64;
 
 const CHANNELS = 'The channels that may send you messages; null for all. With an empty list none may.';
-const EVENTS = 'The events of which you are notified; null for all. An empty list means none.';
+const EVENTS = 'The events that are sent to you; null for all. An empty list means none.';
 const QUIET_HOURS =
   'The hours of every day in which you get no messages; null for none. Messages wait until these hours end, but for those ' +
   'about a disabled webhook. If the clocks show the start twice, the first one counts; if they show the end twice, the ' +
@@ -165,7 +165,7 @@ export function selectSettings(reader: Reader, account: number | SQL<number>, me
 /** Selects those of some channels that the account has. A webhook is no channel. */
 export function selectChannels(reader: Reader, account: SQL<number>, ids: Id<'chan'>[]) {
   // As one parameter, because D1 allows at most 100 per statement.
-  const wanted = sql`(select unhex(value) from json_each(${JSON.stringify(ids.map((id) => toHex(idBytes(id))))}))`;
+  const wanted = idList(ids);
   return reader
     .select({ id: webhooks.id })
     .from(webhooks)

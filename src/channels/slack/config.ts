@@ -6,7 +6,8 @@ import type { JsonObject } from '../../lib/json';
 import { lazy } from '../../lib/lazy';
 import { ChannelFilter, presentFilter } from '../filter';
 
-const MAX_CHANNELS = 20;
+/** Maximum number of Slack channels to which one channel posts. */
+export const MAX_SLACK_CHANNELS = 20;
 
 /** The `config` of a channel of kind `slack`: one Slack app, and the Slack channels to which it posts. */
 export const SlackConfig = lazy(() =>
@@ -28,7 +29,7 @@ export const SlackConfig = lazy(() =>
             .meta({ examples: ['C024BE91L'] }),
           filter: ChannelFilter().nullish(),
         }),
-        MAX_CHANNELS,
+        MAX_SLACK_CHANNELS,
       ).refine(
         (channels) => new Set(channels.map(({ id }) => id)).size === channels.length,
         'must name each channel once',

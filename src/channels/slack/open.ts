@@ -1,4 +1,4 @@
-import { isAsking } from '../../db/schema';
+import { isAsking, isEnd } from '../../db/schema';
 import type { Config } from '../../env';
 import { withPrefix } from '../../lib/typeid';
 import { isWithdrawn } from '../../permissions/permission';
@@ -57,9 +57,8 @@ function decideCalls(
 ): Call[] | string {
   const { event, slackChannel, payload, eventPayload, permissionState, receipts } = delivery;
   if (payload === null && eventPayload === null) return NOT_KEPT;
-  const isEnd = event === 'permission.decided' || event === 'permission.expired';
-  if (isEnd && receipts.length > 0) return receipts.map(updateOf);
-  if (isEnd && (!events.includes(event) || isWithdrawn(readPermission(delivery)))) return NEVER_POSTED;
+  if (isEnd(event) && receipts.length > 0) return receipts.map(updateOf);
+  if (isEnd(event) && (!events.includes(event) || isWithdrawn(readPermission(delivery)))) return NEVER_POSTED;
   if (isAsking(event) && !permissionState?.isPending) return ENDED;
   return slackChannel !== null && named.has(slackChannel)
     ? [{ method: 'chat.postMessage', channel: slackChannel }]

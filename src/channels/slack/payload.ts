@@ -112,8 +112,8 @@ export function isOrganization(id: string): boolean {
 }
 
 /**
- * The user; null if the payload does not say of which workspace. Their own workspace comes first: the team is where the app is
- * installed, and a guest of a shared channel (Slack Connect) belongs to another one.
+ * Reads the user and their workspace; null if the payload names no workspace. `user.team_id` is the user's own workspace. `team`
+ * is that of the app, which differs for a guest of a shared channel (Slack Connect).
  */
 function userOf({
   user,

@@ -19,8 +19,8 @@ export function watchConnection(): void {
   addEventListener('online', () => say(''));
 }
 
-/** Whether there is no connection. Then says that the form of which one asks is not sent. */
-export function isOffline(): boolean {
+/** If there is no connection, says that the form was not sent. Returns whether it said so. */
+export function warnIfOffline(): boolean {
   if (navigator.onLine) return false;
   const status = document.querySelector('#connection');
   if (status) status.textContent = 'There is no connection, so nothing was sent. What you typed stays here: try again.';
@@ -37,8 +37,8 @@ export function pauseLiveParts(): void {
 }
 
 /**
- * Keeps the check boxes of a part that updates itself as they are. Without it, an update unchecks those that the page
- * was loaded with, as it lacks their attribute: that no longer counts once the state was set.
+ * Keeps the check boxes of a part that updates itself as they are. An update lacks the attribute `checked`, and would uncheck
+ * the boxes that were checked when the page was loaded. Setting the state once makes a box ignore the attribute.
  */
 export function keepChecks(): void {
   for (const box of document.querySelectorAll<HTMLInputElement>('[hx-get] input[type="checkbox"]')) {

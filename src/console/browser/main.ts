@@ -1,7 +1,7 @@
 import { startBrush } from './brush';
 import { startCopying } from './copy';
 import { startKeys } from './keys';
-import { isOffline, keepChecks, pauseLiveParts, watchConnection } from './live';
+import { keepChecks, pauseLiveParts, warnIfOffline, watchConnection } from './live';
 import { startPasskeys } from './passkeys';
 import { startRenewing } from './renew';
 import { submitOnce } from './submit-once';
@@ -21,7 +21,7 @@ for (const element of document.querySelectorAll<HTMLElement>('[data-with-script]
 fillInTimeZone(document);
 startPasskeys();
 startRenewing();
-submitOnce(window, isOffline);
+submitOnce(window, warnIfOffline);
 startKeys();
 startCopying();
 startBrush();

@@ -1,6 +1,7 @@
 import type { SQL } from 'drizzle-orm';
 import { type Channel, channelOfPath, presentChannel, requireChannel } from '../../channels/channel';
 import { ChannelCreation, createChannel } from '../../channels/create';
+import { slackChannelsOf } from '../../channels/slack/config';
 import { ChannelUpdate, updateChannel } from '../../channels/update';
 import type { Reader } from '../../db/database';
 import type { FieldError } from '../../errors';
@@ -30,7 +31,6 @@ import {
   repeatedLineFaults,
   SlackAppFields,
   type SlackFields,
-  slackChannelsIn,
   slackConfigFaults,
   slackConfigOf,
   slackFieldsOf,
@@ -123,12 +123,13 @@ function readChannelFields(form: SentForm, kind: ChannelKind): ChannelFields {
 }
 
 /** The fields of a channel as it is. */
-function fieldsOf({ kind, name, events, filter, config }: Channel): ChannelFields {
+function fieldsOf(channel: Channel): ChannelFields {
+  const { kind, name, events, filter } = channel;
   return {
     ...{ kind, name, events },
     actions: writePatterns(filter?.actions ?? []),
     agent_ids: filter?.agent_ids ?? [],
-    slack: kind === 'slack' ? slackFieldsOf(slackChannelsIn(config)) : null,
+    slack: kind === 'slack' ? slackFieldsOf(slackChannelsOf(channel)) : null,
   };
 }
 
@@ -139,7 +140,8 @@ function partsOf({ name, events, actions, agent_ids, slack }: ChannelFields) {
 }
 
 /** The parts of a channel as they are now, in words. */
-function inWords({ kind, name, events, filter, config }: Channel): Record<string, string> {
+function inWords(channel: Channel): Record<string, string> {
+  const { kind, name, events, filter } = channel;
   const agents = filter?.agent_ids?.length;
   return {
     name,
@@ -147,7 +149,7 @@ function inWords({ kind, name, events, filter, config }: Channel): Record<string
     'filter.actions': filter?.actions?.join(', ') ?? 'all actions',
     'filter.agent_ids': agents === undefined ? 'all agents' : `limited to ${agents} of the agents`,
     ...(kind === 'slack' && {
-      'config.channels': slackChannelsIn(config)
+      'config.channels': slackChannelsOf(channel)
         .map(({ id }) => id)
         .join(', '),
     }),
@@ -167,7 +169,7 @@ function inputOf(fields: ChannelFields, channel: Channel | null): Record<string,
   };
   return {
     ...{ name, events, filter: filter.actions || filter.agent_ids ? filter : null },
-    ...(slack && { config: slackConfigOf(slack, channel ? slackChannelsIn(channel.config) : []) }),
+    ...(slack && { config: slackConfigOf(slack, channel ? slackChannelsOf(channel) : []) }),
   };
 }
 
@@ -181,9 +183,8 @@ function faultsOf({ slack }: ChannelFields, config?: Json): FieldError[] {
 }
 
 /** The agents in the filters of Slack channels. The form does not change these filters, so they were checked before. */
-function agentsOfSlackFilters({ kind, config }: Channel): { id: string }[] {
-  if (kind !== 'slack') return [];
-  return slackChannelsIn(config).flatMap(({ filter }) => (filter?.agent_ids ?? []).map((id) => ({ id })));
+function agentsOfSlackFilters(channel: Channel): { id: string }[] {
+  return slackChannelsOf(channel).flatMap(({ filter }) => (filter?.agent_ids ?? []).map((id) => ({ id })));
 }
 
 /** Answers with the form that changes a channel, or creates one if there is none yet. */

@@ -8,6 +8,7 @@ import {
 import { deleteChannel } from '../../channels/delete';
 import { listChannelDeliveries } from '../../channels/deliveries/list';
 import { testChannel } from '../../channels/send-test';
+import { slackChannelsOf } from '../../channels/slack/config';
 import { updateChannel } from '../../channels/update';
 import { DELIVERY_STATUSES } from '../../db/schema';
 import { pathId } from '../../http/path-id';
@@ -24,7 +25,6 @@ import type { ConsoleContext, PreloadedContext } from '../session/access';
 import { EVENTS } from './events';
 import { canSendBy, KIND_NAMES, KindNotice, KindSummary, Recipient } from './kinds';
 import { SlackChannels, SlackSetup } from './slack';
-import { slackChannelsIn } from './slack-fields';
 
 export type ChannelContext = PreloadedContext<typeof channelOfPath>;
 
@@ -98,12 +98,12 @@ const TEST_ADVICE: Record<Channel['kind'], string> = {
 };
 
 function AboutChannel({ channel }: { channel: Channel }) {
-  const { kind, config, events, filter, created_at, updated_at } = channel;
+  const { kind, events, filter, created_at, updated_at } = channel;
   const { actions, agent_ids: agents } = filter ?? {};
   return (
     <Facts
       facts={[
-        kind === 'slack' && ['Slack channels', <SlackChannels channels={slackChannelsIn(config)} />],
+        kind === 'slack' && ['Slack channels', <SlackChannels channels={slackChannelsOf(channel)} />],
         ['Events', eventsText(EVENTS, events)],
         ['Actions', actions ? <PlainList items={actions.map((pattern) => <Code text={pattern} />)} /> : 'All actions'],
         ['Agents', agents ? <PlainList items={agents.map((id) => <Named id={id} />)} /> : 'All agents'],

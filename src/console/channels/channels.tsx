@@ -12,7 +12,7 @@ import { EVENTS } from './events';
 import { filterText } from './filter';
 import { type ChannelKind, KIND_NAMES, KINDS, KindNotice, KindSummary } from './kinds';
 
-/** Shows the account's channels: of what each one notifies people, and whether that works. */
+/** Shows the account's channels: which events each one sends, and whether that works. */
 export async function showChannels(c: ConsoleContext): Promise<Response> {
   const { context } = c.var.signedIn;
   const [{ data }, recent] = await Promise.all([

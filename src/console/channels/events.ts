@@ -1,7 +1,7 @@
 import type { ChannelEvent } from '../../channels/channel';
 import type { EventMeanings } from '../receivers/fields';
 
-/** The events of which a channel can notify people, with what each one means. */
+/** The events that a channel can send to people, and what each one means. */
 export const EVENTS: EventMeanings<ChannelEvent> = [
   ['permission.requested', 'A request waits for people'],
   ['permission.escalated', 'More people became reviewers of a request'],

@@ -17,11 +17,6 @@ export interface SlackFields {
   slackChannels: string;
 }
 
-/** The Slack channels of a channel for Slack. */
-export function slackChannelsIn(config: JsonObject): SlackChannel[] {
-  return (config as unknown as Pick<SlackConfig, 'channels'>).channels;
-}
-
 export function readSlackFields(form: Form): SlackFields {
   return {
     botToken: form.text('bot_token').trim(),

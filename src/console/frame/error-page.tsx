@@ -146,7 +146,7 @@ interface SendAgainProps {
   retryAfter: string | null;
 }
 
-/** The page on which a decision can be taken again that was refused. */
+/** The page on which a person can repeat a decision that was refused. */
 interface DecisionPage {
   path: string;
   label: string;

@@ -7,8 +7,8 @@ import { answerConsoleError } from './error-page';
 import { sendPage } from './page';
 
 /**
- * Answers an error of a page as {@link answerConsoleError} does, but a page of a list that is not there with a link to the
- * first one: what the API says about a cursor is meant for programs.
+ * Answers an error of a page as {@link answerConsoleError} does. An invalid cursor gets a page of its own, with a link to the
+ * first page of the list: what the API says about a cursor is meant for programs.
  */
 export async function answerPageError(error: Error, c: HonoContext<AppEnv>): Promise<Response> {
   const isOutdated = error instanceof Problem && error.code === 'invalid_cursor';

@@ -94,7 +94,7 @@ function WaitingRow({ request, member, checked }: WaitingRowProps) {
         <p class="soft">
           <Why request={request} member={member} />
         </p>
-        {notifiedNobody && <p class="fault">Nobody could be notified of it</p>}
+        {notifiedNobody && <p class="fault">Nobody has been notified of it</p>}
       </div>
     </li>
   );

@@ -52,7 +52,7 @@ export function SlackUsers({ links, mayLink }: SlackUsersProps) {
   );
 }
 
-/** The way to link a Slack user begins in Slack, which says who presses a button. */
+/** Says how to link a Slack user. It begins in Slack, whose signed request says who pressed a button. */
 function HowToLink() {
   return (
     <Section name="slack" id="slack" title="Slack">

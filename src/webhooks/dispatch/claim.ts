@@ -9,7 +9,6 @@ import {
   MEMBER_STATUSES,
   PERMISSION_STATUSES,
   permissionEvents,
-  RECEIVER_KINDS,
   webhooks,
 } from '../../db/schema';
 import type { Runtime, WebhookConfig } from '../../env';
@@ -20,7 +19,7 @@ import { MINUTE } from '../../lib/time';
 import { FROM_FIRST_ATTEMPTS, FROM_RETRIES_BY_DUE_TIME, isPendingFor } from '../deliveries/pending';
 import { isEventOfDelivery, payloadColumns } from '../payload';
 import type { WebhookRow } from '../webhook';
-import { CLAIM_DURATION, PAGE_SIZE, SLOW_BATCH_SIZE } from './limits';
+import { CLAIM_DURATION, pageSizeSql } from './limits';
 
 /** How long the webhooks of an inactive account wait before a worker looks at them again, in milliseconds. */
 const INACTIVE_ACCOUNT_DELAY = 5 * MINUTE;
@@ -66,10 +65,7 @@ export async function claimWebhook(
 ): Promise<ClaimedWebhook | null> {
   const now = runtime.now();
   const lease = runtime.random(LEASE_BYTES);
-  const isShort = sql`is_slow and kind <> ${codeOf(RECEIVER_KINDS, 'email')}`;
-  const limit = sql`coalesce((
-    select iif(${isShort}, ${SLOW_BATCH_SIZE}, ${PAGE_SIZE}) from webhooks where number = ${key.number}
-  ), 0)`;
+  const limit = sql`coalesce((select ${pageSizeSql()} from webhooks where number = ${key.number}), 0)`;
   const isThis = and(eq(webhooks.number, key.number), eq(webhooks.account, key.account));
   const activeAccount = sql`
     select 1 from ${accounts} where ${accounts.number} = ${key.account} and ${accounts.isActive} = 1`;

@@ -2,7 +2,7 @@ import { MINUTE } from '../../lib/time';
 import { enqueueWebhook } from '../../outbox/enqueue';
 import { recordCanceled } from './cancel';
 import type { ClaimedWebhook, DispatchContext } from './claim';
-import { BATCH_SIZE, PAGE_SIZE, SLOW_BATCH_SIZE, WORK_TIME } from './limits';
+import { batchSize, pageSize, WORK_TIME } from './limits';
 import { type DeliveryContext, openTarget } from './prepare';
 import { recordAttempts, recordLastBatch } from './record';
 import { sendBatch, type WebhookHealth } from './send-batch';
@@ -59,12 +59,12 @@ export async function deliver(context: DeliveryContext, claimed: ClaimedWebhook)
 async function sendDue(context: DeliveryContext, claimed: ClaimedWebhook, deadline: number): Promise<Finished | null> {
   const { runtime } = context;
   const target = await openTarget(context, claimed);
-  const isEmail = claimed.webhook.kind === 'email';
+  const { kind } = claimed.webhook;
   let messages = target.divide(claimed.due);
   let health: WebhookHealth = claimed.webhook;
   let recording: ReturnType<typeof recordAttempts> = Promise.resolve({ mayContinue: true, unrecorded: [] });
   for (;;) {
-    const next = messages.splice(0, health.isSlow ? SLOW_BATCH_SIZE : BATCH_SIZE);
+    const next = messages.splice(0, batchSize(health));
     const batch = await sendBatch(runtime, target, health, next, deadline);
     const { mayContinue, unrecorded } = await recording;
     const isInOtherQueue = batch.isSlow !== health.isSlow;
@@ -75,7 +75,7 @@ async function sendDue(context: DeliveryContext, claimed: ClaimedWebhook, deadli
       continue;
     }
     const last = { ...batch, updates: [...unrecorded, ...batch.updates] };
-    const limit = batch.isSlow && !isEmail ? SLOW_BATCH_SIZE : PAGE_SIZE;
+    const limit = pageSize({ kind, isSlow: batch.isSlow });
     const remaining = await recordLastBatch(context, claimed, last, isOver, limit);
     if (!remaining) return null;
     if (!remaining.due) return { isSlow: batch.isSlow, dueAt: remaining.dueAt, hasSent: batch.updates.length > 0 };

@@ -3,6 +3,7 @@ import type { EventNames, FileKind, PermissionEventType } from '../../db/schema'
 import type { Config } from '../../env';
 import type { PresentFile } from '../../files/presentation';
 import type { Id } from '../../lib/typeid';
+import type { WebhookRow } from '../webhook';
 import type { DispatchContext } from './claim';
 import type { PendingEvents } from './pending-events';
 
@@ -32,8 +33,8 @@ export type TargetWebhook = PendingEvents['activeWebhooks'][number];
 export interface NotifiableEvents {
   channels: readonly TargetWebhook[];
   events: readonly PermissionEvent[];
-  /** The numbers of webhooks that the service disabled. */
-  disabledWebhooks: readonly number[];
+  /** Webhooks that the service disabled. */
+  disabledWebhooks: readonly WebhookRow[];
 }
 
 /** The recipient of a message by a channel. Exactly one of both is not null. */
@@ -47,8 +48,8 @@ export interface PlannedNotifications {
   messages: readonly (Recipient & { channel: number; source: PermissionEvent })[];
   /** Messages to people that wait until a time, in milliseconds since the epoch. */
   held: readonly { channel: number; member: Id<'member'>; source: PermissionEvent; dueAt: number }[];
-  /** Messages about disabled webhooks, by the webhook's number. */
-  disabledNotices: readonly (Recipient & { channel: number; webhook: number })[];
+  /** Messages about disabled webhooks. */
+  disabledNotices: readonly (Recipient & { channel: number; webhook: WebhookRow })[];
   /** When to remind those who have not voted, by permission, in milliseconds since the epoch. */
   reminders: ReadonlyMap<Id<'perm'>, number>;
 }

@@ -115,19 +115,16 @@ async function draftFromPermissions(
     for (const { number } of targets) drafts.push({ webhook: number, event, about: 'permission', source });
   }
   const channels = activeWebhooks.filter(({ kind }) => kind !== 'webhook');
-  const numbers = disabledWebhooks.map(({ number }) => number);
-  const { messages, held, disabledNotices, reminders } = await context.planNotifications(context, account, {
-    ...{ channels, events, disabledWebhooks: numbers },
-  });
+  const notifiable = { channels, events, disabledWebhooks };
+  const plan = await context.planNotifications(context, account, notifiable);
+  const { messages, held, disabledNotices, reminders } = plan;
   for (const { channel, source, ...recipient } of messages) {
     drafts.push({ webhook: channel, event: source.event, about: 'permission', source, ...recipient });
   }
   for (const { channel, webhook, ...recipient } of disabledNotices) {
-    const row = disabledWebhooks.find(({ number }) => number === webhook);
-    if (!row) continue;
     const event = 'webhook.disabled';
-    const payload = writePayload(event, row.updatedAt, presentWebhook(row));
-    drafts.push({ webhook: channel, event, about: 'webhook', disabled: webhook, payload, ...recipient });
+    const payload = writePayload(event, webhook.updatedAt, presentWebhook(webhook));
+    drafts.push({ webhook: channel, event, about: 'webhook', disabled: webhook.number, payload, ...recipient });
   }
   const kept = new Set([
     ...drafts.flatMap((draft) => (draft.about === 'permission' ? [draft.source] : [])),

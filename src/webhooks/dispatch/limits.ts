@@ -1,17 +1,32 @@
+import { type SQL, sql } from 'drizzle-orm';
+import { codeOf } from '../../db/columns';
+import { RECEIVER_KINDS, type ReceiverKind } from '../../db/schema';
 import { SECOND } from '../../lib/time';
 
 // How much and how long one worker sends to a webhook before it leaves the rest to a new message. Times are in
 // milliseconds.
 
 /** Maximum deliveries that a worker reads from the database at once. */
-export const PAGE_SIZE = 400;
+const PAGE_SIZE = 400;
 /** Maximum messages that are sent before their attempts are recorded, which happens while the next batch is sent. */
-export const BATCH_SIZE = 100;
-/**
- * Both sizes for a slow webhook: one message for each connection, as each may take the whole REQUEST_TIMEOUT. For e-mail, whose
- * messages have several deliveries, only the size of a batch.
- */
-export const SLOW_BATCH_SIZE = 6;
+const BATCH_SIZE = 100;
+/** Both sizes for a slow webhook: one message for each connection, as each may take the whole REQUEST_TIMEOUT. */
+const SLOW_BATCH_SIZE = 6;
+
+/** Maximum messages of one batch. */
+export function batchSize({ isSlow }: { isSlow: boolean }): number {
+  return isSlow ? SLOW_BATCH_SIZE : BATCH_SIZE;
+}
+
+/** Maximum deliveries that are read at once. One mail may need many, so they are as many for a slow channel for e-mail. */
+export function pageSize({ kind, isSlow }: { kind: ReceiverKind; isSlow: boolean }): number {
+  return isSlow && kind !== 'email' ? SLOW_BATCH_SIZE : PAGE_SIZE;
+}
+
+/** The same as SQL, for a row of `webhooks`. */
+export function pageSizeSql(): SQL {
+  return sql`iif(is_slow and kind <> ${codeOf(RECEIVER_KINDS, 'email')}, ${SLOW_BATCH_SIZE}, ${PAGE_SIZE})`;
+}
 
 /** How long after it claimed the webhook a worker may start another batch. Renewals of the claim do not extend it. */
 export const WORK_TIME = 5 * SECOND;

@@ -1,4 +1,4 @@
-import type { PermissionEventType } from '../../db/schema';
+import { END_EVENTS, type PermissionEventType } from '../../db/schema';
 import { writePayload } from '../payload';
 import type { FanOutContext, PermissionEvent, PermissionSnapshot } from './fan-out-context';
 import type { PendingEvents } from './pending-events';
@@ -72,7 +72,7 @@ export async function findPermissionEvents(
  * these change the messages that asked.
  */
 function wantedEvents({ kind, events }: PendingEvents['activeWebhooks'][number]): readonly string[] {
-  return kind === 'slack' ? [...events, 'permission.decided', 'permission.expired'] : events;
+  return kind === 'slack' ? [...events, ...END_EVENTS] : events;
 }
 
 /** Takes entries until they have the maximum number of deliveries or of events of permissions. */

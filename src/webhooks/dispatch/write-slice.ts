@@ -66,7 +66,7 @@ export async function writeSlice(
       select 1 from ${auditEntries} where pos > ${position} and pos < ${(account + 1) * LOG_SPAN}
     ) or exists (select 1 from ${fileOutcomes} where account = ${account})
     or ${hasPendingEvent(account)}
-    or exists (select 1 from ${webhooks} where account = ${account} and is_notice_due)`;
+    or exists (select 1 from ${webhooks} where account = ${account} and is_disablement_untold)`;
   const reported = numberList(disabledWebhooks.map(({ number }) => number));
   const results = await ledger.write({
     changes: (write) => [
@@ -186,7 +186,7 @@ function selectDrafts(account: number, position: number, now: number, rows: Retu
         when 'permission' then ${hasAgent} and ${isUnhandled(account, position)}
           and coalesce(value ->> 'sourcePos' > webhooks.starts_after, 1)
         when 'webhook' then exists (
-          select 1 from webhooks as disabled where number = value ->> 'disabled' and is_notice_due
+          select 1 from webhooks as disabled where number = value ->> 'disabled' and is_disablement_untold
         )
       end`;
 }

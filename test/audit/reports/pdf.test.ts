@@ -4,6 +4,7 @@ import { composePages } from '../../../src/audit/reports/pdf/document';
 import { FontCoverage } from '../../../src/audit/reports/pdf/fonts';
 import { renderPdf } from '../../../src/audit/reports/pdf/render';
 import { splitIntoRuns } from '../../../src/audit/reports/pdf/text-runs';
+import { depth } from '../../support/depth';
 import { plainReport, sampleReport } from '../../support/sample-report';
 
 /** Loads fonts as the service does, and records their names. */
@@ -23,7 +24,7 @@ async function runsOf(text: string) {
   return runs.map(({ text, font }) => [font, text]);
 }
 
-it('a PDF is smaller than 1 MB and loads each font once', { timeout: 120_000 }, async () => {
+it.runIf(depth.isDeep)('a PDF is smaller than 1 MB and loads each font once', { timeout: 120_000 }, async () => {
   const { files, load } = fontLoader();
   const pdf = await renderPdf(sampleReport(), load);
   expect(new TextDecoder('latin1').decode(pdf.subarray(0, 5))).toBe('%PDF-');
