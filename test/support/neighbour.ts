@@ -23,7 +23,7 @@ export function neighbourStatements(database: D1Database): D1PreparedStatement[]
     `insert into user_tokens (hash, id, account, prefix, scopes, created_at)
      values (randomblob(32), x'${id}', ${number}, 'csu_00000000', '["audit:read"]', ${made})`,
     `insert into members (account, id, email, role, status, active_since, created_at, updated_at)
-     values (${number}, x'${id}', 'neighbour@example.com', 0, 1, ${made}, ${made}, ${made})`,
+     values (${number}, x'${id}', 'neighbour@example.com', 0, 2, null, ${made}, ${made})`,
     `insert into policies (account, id, name, effect, actions, resources, conditions, priority, is_active, created_at, updated_at)
      values (${number}, x'${id}', 'Everything', 0, '["*"]', '["*"]', '{}', 1000, 1, ${made}, ${made})`,
     `insert into webhooks (number, account, id, url, events, is_active, secret, starts_after, starts_after_outcome, created_at, updated_at)
