@@ -204,6 +204,7 @@ function agentUnlessQuotaReached(agent: number, account: number) {
 }
 
 const UNDECIDED = {
+  eraseAt: null,
   grantedScope: null,
   decidedBy: null,
   decidedAt: null,
