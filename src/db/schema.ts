@@ -85,6 +85,7 @@ export const members = sqliteTable(
     uniqueIndex('members_by_identity').on(table.identity, table.account).where(sql`status <> 3`),
     uniqueIndex('members_by_invitation').on(table.invitationHash).where(sql`invitation_hash is not null`),
     index('members_by_status').on(table.account, table.status, table.id),
+    index('members_by_role').on(table.account, table.role, table.activeSince).where(sql`status = 1`),
     index('members_to_erase').on(table.eraseAt).where(sql`erase_at is not null`),
   ],
 );
@@ -287,6 +288,8 @@ export const permissions = sqliteTable(
     previewDigest: text('preview_digest'),
     /** The agent's own name for the request. A trigger refuses a second permission of the agent with the same name. */
     externalId: text('external_id'),
+    /** When the token ends whose last audit entry was erased before: then the permission is erased. Null for others. */
+    eraseAt: integer('erase_at'),
   },
   (table) => [
     primaryKey({ columns: [table.account, table.id] }),
@@ -302,6 +305,7 @@ export const permissions = sqliteTable(
     index('permissions_waiting')
       .on(table.account, table.expiresAt, table.id, table.agent, table.createdAt)
       .where(sql`status = 0`),
+    index('permissions_to_erase').on(table.eraseAt).where(sql`erase_at is not null`),
     index('tokens_due').on(table.tokenExpiresAt).where(sql`token_status = 0 and token_uses = 0`),
   ],
 );
@@ -600,8 +604,8 @@ export const storedAnswers = sqliteTable(
     request: bytesColumn().notNull(),
     /** The answer, encrypted. */
     answer: bytesColumn().notNull(),
-    /** Numbers that the transaction itself computed, by the field of the answer's body that they replace. */
-    computed: text('settled', { mode: 'json' }).$type<Record<string, number>>(),
+    /** What the transaction itself computed, by the field of the answer's body that it replaces. */
+    computed: text('settled', { mode: 'json' }).$type<JsonObject>(),
     /**
      * The identifier of the agent that the answer is about, or else of the account. The answer is erased together with
      * it.

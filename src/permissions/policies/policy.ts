@@ -1,4 +1,4 @@
-import { and, eq, getTableColumns, type InferSelectModel, type SQL, sql } from 'drizzle-orm';
+import { and, eq, type InferSelectModel, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { ConstraintError, type Reader } from '../../db/database';
 import { agents, POLICY_EFFECTS, policies, type ReviewRule } from '../../db/schema';
@@ -12,7 +12,7 @@ import { lazy } from '../../lib/lazy';
 import { formatTime } from '../../lib/time';
 import { type Id, idBytes, idPattern } from '../../lib/typeid';
 import { MAX_ACTION_LENGTH, MAX_RESOURCE_LENGTH, permissionFields } from '../permission-fields';
-import { countReviewersByRuleSql, ownerOfAgentSql, ruleSql } from '../reviews/reviewers';
+import { countReviewersByRuleSql, ruleSql } from '../reviews/reviewers';
 import { DEFAULT_RULE, ReviewInput, ReviewRuleField } from '../reviews/rule';
 
 /** Maximum number of policies of an account. Every request evaluates all active ones. */
@@ -258,28 +258,16 @@ export function refuseForeignAgents(error: unknown): never {
   throw invalidRequest([{ path: 'body.agent_ids', message: 'must be agents of this account' }]);
 }
 
-/** An active policy, with the number of its reviewers. */
-export type ActivePolicy = PolicyRow & { reviewers: number };
-
-/**
- * Selects the active policies of an account, each with its number of reviewers: those who may approve requests of the
- * agent, counted up to `limit`. A policy without a review has 0.
- */
-export function selectActivePolicies(reader: Reader, account: SQL<number>, agentId: SQL, limit: number) {
-  const agentOwner = ownerOfAgentSql(account, agentId);
-  const reviewers = countReviewersByRuleSql(account, sql`policies.review`, { agentOwner, limit });
-  const isActive = and(eq(policies.account, account), eq(policies.isActive, true));
+/** Selects the active policies of an account. */
+export function selectActivePolicies(reader: Reader, account: number | SQL<number>) {
   return reader
-    .select({
-      ...getTableColumns(policies),
-      reviewers: sql<number>`iif(policies.review is null, 0, ${reviewers})`.as('reviewers'),
-    })
+    .select()
     .from(policies)
-    .where(isActive);
+    .where(and(eq(policies.account, account), eq(policies.isActive, true)));
 }
 
 /** The policies that were loaded. A request without them must fail: a denial could be among them. */
-export function requireLoaded(policies: ActivePolicy[] | undefined): ActivePolicy[] {
+export function requireLoaded(policies: PolicyRow[] | undefined): PolicyRow[] {
   if (!policies) throw new Error('the policies were not loaded');
   return policies;
 }
