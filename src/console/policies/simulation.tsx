@@ -1,6 +1,7 @@
 import type { SQL } from 'drizzle-orm';
 import type { Reader } from '../../db/database';
 import type { RequestContext } from '../../http/context';
+import { findJsonLosses } from '../../lib/exact-json';
 import type { ActivePolicy } from '../../permissions/policies/policy';
 import {
   PolicySimulation,
@@ -32,13 +33,16 @@ function isAsked(c: Pick<RequestContext, 'req'>): boolean {
 export function simulate(c: Pick<RequestContext, 'req'>, policies: ActivePolicy[] | undefined): Simulated {
   if (!isAsked(c) || !policies) return null;
   const { agent_id: agentId, action, resource, scope = '' } = c.req.query();
+  const parsed = parseJson(scope);
   const request = {
     ...(agentId && { agent_id: agentId }),
     ...{ action, resource },
-    ...(scope.trim() !== '' && { scope: parseJson(scope) ?? scope }),
+    ...(scope.trim() !== '' && { scope: parsed ?? scope }),
   };
+  const [loss] = parsed === undefined ? [] : findJsonLosses(scope);
+  const faults = loss ? [{ path: 'body.scope', message: [...loss.path, loss.message].join(' ') }] : [];
   try {
-    return { answer: simulatePolicies({ policies, ...validate(PolicySimulation(), request) }) };
+    return { answer: simulatePolicies({ policies, ...validate(PolicySimulation(), request, faults) }) };
   } catch (error) {
     return { refusal: refusalOf(error) };
   }
