@@ -9,6 +9,7 @@ import { countField, idField, integerField, jsonField, timeField } from '../../h
 import { toHex } from '../../lib/bytes';
 import { jsonSize } from '../../lib/json';
 import { lazy } from '../../lib/lazy';
+import { canMatchAction, canMatchResource } from '../../lib/pattern-grammar';
 import { formatTime } from '../../lib/time';
 import { type Id, idBytes, idPattern } from '../../lib/typeid';
 import { MAX_ACTION_LENGTH, MAX_RESOURCE_LENGTH, permissionFields } from '../permission-fields';
@@ -66,17 +67,28 @@ const conditions = lazy(() =>
     .meta({ additionalProperties: { $ref: `#/components/schemas/${CONDITION}` } }),
 );
 
-function patterns(max: number, examples: string[]) {
-  const pattern = plainText(max).min(1, 'must not be empty');
-  return listOf(pattern, MAX_LIST_LENGTH)
+interface PatternField {
+  max: number;
+  canMatch: (pattern: string) => boolean;
+  /** Why a pattern is refused that can match nothing. */
+  otherwise: string;
+  /** What the OpenAPI document says about each pattern. */
+  pattern: string;
+  examples: string[];
+}
+
+/** A list of patterns that each match at least one valid text. */
+function patterns({ max, canMatch, otherwise, pattern, examples }: PatternField) {
+  const member = plainText(max).refine(canMatch, { error: otherwise, abort: true }).meta({ minLength: 1, pattern });
+  return listOf(member, MAX_LIST_LENGTH)
     .refine(
       (list) => jsonSize(list) <= MAX_PATTERN_BYTES,
       `must be at most ${MAX_PATTERN_BYTES} bytes of JSON together`,
     )
     .meta({
       description:
-        'At least one pattern must match. In a pattern, `*` stands for any characters. ' +
-        `At most ${MAX_PATTERN_BYTES} bytes of JSON together.`,
+        'At least one pattern must match. In a pattern, `*` stands for any characters; one that can match nothing is ' +
+        `refused. At most ${MAX_PATTERN_BYTES} bytes of JSON together.`,
       examples: [examples],
     });
 }
@@ -87,8 +99,20 @@ const PolicyEffect = lazy(() => choice(POLICY_EFFECTS).meta({ id: 'PolicyEffect'
 export const policyFields = lazy(() => ({
   name: text(1, 255),
   effect: PolicyEffect(),
-  actions: patterns(MAX_ACTION_LENGTH, ['email.*']),
-  resources: patterns(MAX_RESOURCE_LENGTH, ['mailbox:*']),
+  actions: patterns({
+    max: MAX_ACTION_LENGTH,
+    canMatch: canMatchAction,
+    otherwise: 'can match no action: actions are dotted words of a-z, 0-9, _ and -, such as email.send',
+    pattern: '^[a-z0-9_.*-]*[.*][a-z0-9_.*-]*$',
+    examples: ['email.*'],
+  }),
+  resources: patterns({
+    max: MAX_RESOURCE_LENGTH,
+    canMatch: canMatchResource,
+    otherwise: 'can match no resource: resources are <kind>:<identifier>, such as mailbox:support',
+    pattern: '^[^\\u0000]*[:*][^\\u0000]*$',
+    examples: ['mailbox:*'],
+  }),
   agent_ids: listOf(idText('agent', 'must be the id of an agent'), MAX_LIST_LENGTH)
     .nullable()
     .meta({ description: 'The agents that it applies to; null for all.' }),
