@@ -86,7 +86,9 @@ function extend(lengths: Lengths, transitions: Transitions): Lengths {
   const reached = new Map(lengths);
   for (let newest = lengths; newest.size > 0; ) {
     const longer = advance(newest, transitions, () => true);
-    newest = new Map([...longer].filter(([state, length]) => length < (reached.get(state) ?? Number.POSITIVE_INFINITY)));
+    newest = new Map(
+      [...longer].filter(([state, length]) => length < (reached.get(state) ?? Number.POSITIVE_INFINITY)),
+    );
     for (const [state, length] of newest) reached.set(state, length);
   }
   return reached;

@@ -67,12 +67,35 @@ describe('a pattern for resources', () => {
   });
 
   it.each([
-    ...['*', 'database:*', '*:prod', 'data*', '*a b*', 'a: b', 'url:https://x.example/*', 'a:é', 'a:☂\ufe0f', '*\ufe0e'],
+    ...[
+      '*',
+      'database:*',
+      '*:prod',
+      'data*',
+      '*a b*',
+      'a: b',
+      'url:https://x.example/*',
+      'a:é',
+      'a:☂\ufe0f',
+      '*\ufe0e',
+    ],
     ...['*:', 'a:*b ☂', 'a:😀*', `${'a'.repeat(510)}:*`],
   ])('may be %j', (pattern) => expect(canMatchResource(pattern)).toBe(true));
 
   it.each([
-    ...['', 'Database:prod', ' database:*', 'database', 'database:', 'database:prod ', ':*', 'a b:*', '* ', ' *', 'a:x\u00a0'],
+    ...[
+      '',
+      'Database:prod',
+      ' database:*',
+      'database',
+      'database:',
+      'database:prod ',
+      ':*',
+      'a b:*',
+      '* ',
+      ' *',
+      'a:x\u00a0',
+    ],
     ...['a:\u200b*', 'a:x\u2800y', 'a:\ufe0f', 'a:x\ufe0f', 'a:\t', `${'a'.repeat(511)}:*`],
   ])('may not be %j', (pattern) => expect(canMatchResource(pattern)).toBe(false));
 });

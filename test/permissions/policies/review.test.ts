@@ -103,9 +103,7 @@ describe('a review policy', () => {
         [{ ...named, escalation }, 'escalation.members'],
         [{ roles: ['approver'], escalation }, 'escalation.members'],
       ] as const) {
-        const errors = [
-          { path: `body.review.${place}`, message: 'must be active or invited members of this account' },
-        ];
+        const errors = [{ path: `body.review.${place}`, message: 'must be active or invited members of this account' }];
         const created = await account.call('POST', '/v1/policies', { ...RULE, review });
         expect([created.status, created.body.errors]).toEqual([400, errors]);
         const changed = await account.call('PUT', path, { review });
