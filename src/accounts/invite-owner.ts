@@ -10,6 +10,7 @@ import { body, noQuery } from '../http/input';
 import { answer, created, operation } from '../http/operation';
 import { operatorAccess } from '../http/operator-access';
 import type { RecordWriter } from '../ledger/ledger';
+import { isSameEmailAddress } from '../lib/email-address';
 import { lazy } from '../lib/lazy';
 import { parseId } from '../lib/typeid';
 import { type LocatedAccount, requireLocatedAccount } from './account';
@@ -52,7 +53,7 @@ export async function inviteOwner(
     name,
   }: { account: LocatedAccount; expiredOwners: ExpiredOwner[]; email: string; name?: string | undefined },
 ): Promise<InvitedMember> {
-  const invited = expiredOwners.find((owner) => owner.email?.toLowerCase() === email.toLowerCase());
+  const invited = expiredOwners.find((owner) => owner.email !== null && isSameEmailAddress(owner.email, email));
   const { member, store, number } = invited
     ? await renewOwner(context, {
         shard,

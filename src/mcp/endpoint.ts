@@ -1,8 +1,8 @@
 import type { Context as HonoContext } from 'hono';
 import { invalidRequest } from '../errors';
 import { anyAccess, type NamedQueries, type Preload } from '../http/access';
-import { readBodyText, readJson, readObject } from '../http/input';
-import { hasInexactInteger, isJsonObject, type JsonObject } from '../lib/json';
+import { readJson, readObject } from '../http/input';
+import { isJsonObject, type JsonObject } from '../lib/json';
 import { callTool, type McpEnv } from './call-tool';
 import { createServer, serveMessage } from './server';
 import { TOOLS } from './tools';
@@ -23,11 +23,6 @@ export async function answerMessage(c: HonoContext<McpEnv>): Promise<Response> {
   const message = await readJson(c);
   if (Array.isArray(message)) {
     throw invalidRequest([{ path: 'body', message: 'must be one JSON-RPC message, not a list of them' }]);
-  }
-  if (hasInexactInteger(await readBodyText(c), 'params')) {
-    throw invalidRequest([
-      { path: 'body.params', message: 'has a whole number that a double cannot hold: send it as text' },
-    ]);
   }
   const server = createServer(c.var.context.principal, TOOLS, async (name, fields) => {
     const tool = findTool(name);

@@ -3,14 +3,14 @@ import { Hono } from 'hono';
 import * as z from 'zod';
 import { ConstraintError, type Reader } from '../db/database';
 import { agents, pendingPermissions, permissionContents, permissions, reviews } from '../db/schema';
-import { invalidRequest, Problem, unavailable } from '../errors';
+import { Problem, unavailable } from '../errors';
 import { agentAccess } from '../http/access';
 import { type AgentContext, newId, type RequestContext } from '../http/context';
 import { EXAMPLE } from '../http/examples';
-import { body, noQuery, readBodyText, readJson, readObject } from '../http/input';
+import { body, noQuery, readJson, readObject } from '../http/input';
 import { answer, answerExisting, created, operation } from '../http/operation';
 import type { Entry } from '../ledger/entry';
-import { equalJson, hasInexactInteger } from '../lib/json';
+import { equalJson } from '../lib/json';
 import { lazy } from '../lib/lazy';
 import { SECOND } from '../lib/time';
 import { withPrefix } from '../lib/typeid';
@@ -303,11 +303,6 @@ export const requestPermissionRoute = new Hono().post(
     const { loaded, reload } = c.var;
     const context = { ...c.var.context, findExisting: async () => (await reload()).existing?.[0] };
     const input = { policies: requireLoaded(loaded.policies), existing: loaded.existing?.[0], ...c.req.valid('json') };
-    if (input.input !== undefined && hasInexactInteger(await readBodyText(c), 'input')) {
-      throw invalidRequest([
-        { path: 'body.input', message: 'has a whole number that a double cannot hold: send it as text' },
-      ]);
-    }
     const { permission, isNew } = await requestPermission(context, input);
     return isNew ? answer(c, permission) : answerExisting(c, permission);
   },

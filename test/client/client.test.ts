@@ -81,6 +81,15 @@ describe('the client', () => {
     expect(sent).toHaveLength(2);
   });
 
+  it('follows the audit log from a position over several pages', async () => {
+    const { client, agent } = await stage();
+    for (let i = 0; i < 5; i++) await agent.request();
+    const sequences = [];
+    const query = { order: 'asc', after_sequence: 1, limit: 2 } as const;
+    for await (const { sequence } of client.listAuditEntries(query)) sequences.push(sequence);
+    expect(sequences).toEqual([2, 3, 4, 5]);
+  });
+
   it('sends nothing for a list that nobody reads', () => {
     const { client, sent } = scripted();
     client.listAgents();

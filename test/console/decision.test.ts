@@ -287,6 +287,7 @@ describe('a decision', () => {
 
   it.each([
     ['a higher number', { 'limit-0': '251' }, 'max_amount must be a number of at most the requested 250'],
+    ['a number that a double rounds', { 'limit-0': '0.1000000000000000055' }, 'max_amount would be rounded to 0.1'],
     ['a text', { 'limit-0': 'much' }, 'max_amount must be a number'],
     ['an empty list', { 'limit-2-shown': '1' }, 'recipients must be a list of some of the requested members'],
     ['more uses', { max_uses: '4' }, 'max_uses must be at most the requested 3'],

@@ -69,6 +69,12 @@ describe('arguments', () => {
     [['approve', ID, '--scope', '[1]'], '--scope'],
     [['approve', ID, '--scope', '{}', '--limit', 'a=1'], 'not both'],
     [['approve', ID, '--limit', 'a'], 'key=value'],
+    [['approve', ID, '--limit', 'a=9007199254740993'], '--limit a cannot be sent as it is written. The value would be'],
+    [['approve', ID, '--scope', '{"a": 1, "a": 2}'], '--scope cannot be sent as it is written. a is given twice.'],
+    [
+      ['api', 'POST', '/v1/agents', '--data', '{"metadata": {"n": [1e400]}}'],
+      'metadata.n.0 would be rounded to Infinity',
+    ],
     [['deny', ID], '--reason'],
     [['audit', 'list', '--event', 'evil'], 'evil'],
     [['audit', 'list', '--limit', '-1'], 'limit'],

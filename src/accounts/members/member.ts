@@ -23,7 +23,7 @@ import { lazy } from '../../lib/lazy';
 import { retentionDays } from '../../lib/plans';
 import { DAY, formatTime, formatTimeOrNull } from '../../lib/time';
 import { type Id, parseId } from '../../lib/typeid';
-import { accountFields } from '../account';
+import { ADDRESS_FORM, accountFields } from '../account';
 
 /** Maximum number of members of an account that are not removed. */
 export const MAX_MEMBERS = 1_000;
@@ -83,7 +83,7 @@ export type Member = z.output<ReturnType<typeof Member>>;
 /** The fields of a member that clients may set, except the status. */
 export const memberFields = lazy(() => ({
   email: accountFields().email.meta({
-    description: 'At most one member who is not removed has it, in upper or lower case.',
+    description: `${ADDRESS_FORM} At most one member who is not removed has it, in upper or lower case.`,
     examples: [exampleMember.email],
   }),
   name: text(1, 255),

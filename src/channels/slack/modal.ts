@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { duration } from '../../lib/duration';
+import { roundingFault } from '../../lib/exact-json';
 import { equalJson } from '../../lib/json';
 import { lazy } from '../../lib/lazy';
 import { SECOND } from '../../lib/time';
@@ -276,8 +277,7 @@ function readNumber({ value }: FieldState, max: number): number | string {
   const number = Number(typed);
   if (!/^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(typed) || !Number.isFinite(number)) return 'Enter a number.';
   if (number > max) return `Enter at most ${valueText(max)}.`;
-  // A double would hold another whole number than the one that was typed.
-  if (/^[-+]?\d+$/.test(typed) && BigInt(number) !== BigInt(typed.replace('+', ''))) return 'Enter fewer digits.';
+  if (roundingFault(typed) !== null) return 'Enter fewer digits.';
   return number;
 }
 

@@ -1,6 +1,7 @@
 import { type Schema, Validator } from '@cfworker/json-schema';
 import { type FunctionTool, invokeFunctionTool, type RunContext, type Tool } from '@openai/agents';
 import type { Countersign } from '../countersign.ts';
+import { parseExactJson } from '../exact-json.ts';
 import type { Limits } from '../guard/act.ts';
 import { guardsOf, notGuardable } from './guards.ts';
 import type { ToolOptions, ToolRules } from './options.ts';
@@ -87,7 +88,8 @@ function argumentCheck(schema: Schema): (input: unknown) => string | null {
   const draft = String(schema.$schema).includes('draft-07') ? '7' : '2020-12';
   const validator = new Validator(schema, draft);
   return (input) => {
-    if (input === undefined) return 'The arguments are not JSON.';
+    if (input === undefined)
+      return 'The arguments are not JSON, or have a number that a double would round or a name twice.';
     // The last error is that of the innermost value.
     const fault = validator.validate(input).errors.at(-1);
     return fault ? `The arguments break the schema of the tool at ${fault.instanceLocation}: ${fault.error}` : null;
@@ -101,7 +103,7 @@ function invalidArguments(fault: string): Refusal {
 
 function parse(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseExactJson(text);
   } catch {
     return undefined;
   }

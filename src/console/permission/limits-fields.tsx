@@ -1,10 +1,11 @@
+import type { FieldError } from '../../errors';
 import { duration } from '../../lib/duration';
 import { equalJson, type Json, type JsonObject } from '../../lib/json';
 import { SECOND } from '../../lib/time';
 import { valueText } from '../../permissions/limit-texts';
 import type { ReviewedPermission } from '../../permissions/permission';
 import { scopeLeaves, setAt } from '../../permissions/scope-leaves';
-import { type Form, readNumber } from '../frame/form';
+import { type Form, readNumber, typedRoundingFault } from '../frame/form';
 import { CheckBox, TextField, useRefusal } from '../parts/form';
 import { Written } from '../parts/inline';
 
@@ -51,6 +52,14 @@ export function readLimits(form: Form, proposal: { scope: JsonObject; tokenTtl: 
     ...(ttl !== proposal.tokenTtl && { token_ttl: ttl }),
     ...(uses !== proposal.maxUses && { max_uses: uses }),
   };
+}
+
+/** What is wrong with the numbers that a form grants, beyond what the API can see. */
+export function findLimitFaults(form: Form, scope: JsonObject): FieldError[] {
+  return limitFields(scope).flatMap(({ kind, name, path }) => {
+    const message = kind === 'number' ? typedRoundingFault(form.text(name)) : null;
+    return message === null ? [] : [{ path: ['body.scope', ...path].join('.'), message }];
+  });
 }
 
 /** The limits, made from the scope's own values: a number may be lowered, a list may lose members. */

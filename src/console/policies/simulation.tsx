@@ -1,6 +1,7 @@
 import type { SQL } from 'drizzle-orm';
 import type { Reader } from '../../db/database';
 import type { RequestContext, UserContext } from '../../http/context';
+import { findJsonLosses } from '../../lib/exact-json';
 import { type PolicyRow, selectActivePolicies } from '../../permissions/policies/policy';
 import { PolicySimulation, type Simulation, simulatePolicies } from '../../permissions/policies/simulate';
 import { type Refusal, refusalOf, validate } from '../frame/form';
@@ -31,13 +32,16 @@ export async function simulate(
 ): Promise<Simulated> {
   if (!isAsked(c) || !policies) return null;
   const { agent_id: agentId, action, resource, scope = '' } = c.req.query();
+  const parsed = parseJson(scope);
   const request = {
     ...(agentId && { agent_id: agentId }),
     ...{ action, resource },
-    ...(scope.trim() !== '' && { scope: parseJson(scope) ?? scope }),
+    ...(scope.trim() !== '' && { scope: parsed ?? scope }),
   };
+  const [loss] = parsed === undefined ? [] : findJsonLosses(scope);
+  const faults = loss ? [{ path: 'body.scope', message: [...loss.path, loss.message].join(' ') }] : [];
   try {
-    return { answer: await simulatePolicies(context, { policies, ...validate(PolicySimulation(), request) }) };
+    return { answer: await simulatePolicies(context, { policies, ...validate(PolicySimulation(), request, faults) }) };
   } catch (error) {
     return { refusal: refusalOf(error) };
   }

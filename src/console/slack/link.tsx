@@ -10,7 +10,7 @@ import type { Reader } from '../../db/database';
 import { invalidRequest, Problem } from '../../errors';
 import type { AppEnv, MemberRef, RequestContext } from '../../http/context';
 import { query } from '../../http/input';
-import { lowerAscii } from '../../lib/text';
+import { isSameEmailAddress } from '../../lib/email-address';
 import type { WebhookRow } from '../../webhooks/webhook';
 import { readForm } from '../frame/form';
 import { sendPage } from '../frame/page';
@@ -96,12 +96,8 @@ async function confirmLink(c: LinkContext): Promise<Response> {
 function refusalOf({ identity, email }: Proposal): string | null {
   if (typeof identity === 'string') return identity;
   if (email === null) return 'You have no e-mail address here, so it cannot be compared with the one in Slack.';
-  if (isSameEmail(identity.email, email)) return null;
+  if (isSameEmailAddress(identity.email.trim(), email)) return null;
   return 'The e-mail addresses differ. Sign in as the member who has the same address as the Slack user.';
-}
-
-function isSameEmail(a: string, b: string): boolean {
-  return lowerAscii(a.trim()) === lowerAscii(b.trim());
 }
 
 function sendLinkPage(c: LinkContext, proposal: Proposal, status = 200): Response {

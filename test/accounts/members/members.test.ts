@@ -127,6 +127,8 @@ describe('an invitation', () => {
   it.each([
     [{ role: 'auditor' }, 'body.email'],
     [{ email: 'nobody', role: 'auditor' }, 'body.email'],
+    [{ email: 'a@127.0.0.1', role: 'auditor' }, 'body.email'],
+    [{ email: '.a@example.com', role: 'auditor' }, 'body.email'],
     [{ email: 'a@example.com' }, 'body.role'],
     [{ email: 'a@example.com', role: 'king' }, 'body.role'],
     [{ email: 'a@example.com', role: 'auditor', name: ' ' }, 'body.name'],
@@ -142,6 +144,10 @@ describe('the e-mail address of a member', () => {
   it('is unique in the account, in upper or lower case, until the member is removed', async () => {
     const account = await new World().account();
     const { body } = await account.must(201, 'POST', '/v1/members', { email: 'ada@example.com', role: 'auditor' });
+    const written = { email: 'r&d@müller.de', role: 'auditor' };
+    const { body: converted } = await account.must(201, 'POST', '/v1/members', written);
+    expect(converted.email).toBe('r&d@xn--mller-kva.de');
+    await account.must(409, 'POST', '/v1/members', { ...written, email: 'R&D@MÜLLER.de' });
     const again = { email: 'ADA@example.com', role: 'approver' };
     const refused = await account.call('POST', '/v1/members', again);
     expect([...code(refused), refused.body.errors[0].path]).toEqual([409, 'conflict', 'body.email']);

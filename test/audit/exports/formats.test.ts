@@ -94,6 +94,28 @@ describe('a CSV export', () => {
     expect(one.split('\r\n')).toHaveLength(3);
     expect(one.endsWith('\r\n')).toBe(true);
   });
+
+  it('begins with one byte order mark where it is asked for', async () => {
+    const world = new World();
+    await (await (await world.account()).agent()).request();
+    const account = await world.account();
+    expect((await makeExport(account, { format: 'csv', bom: true })).bytes.slice(0, 5)).toEqual(
+      new Uint8Array([0xef, 0xbb, 0xbf, 0x69, 0x64]),
+    );
+    await (await account.agent()).request();
+    const { bytes, shown } = await makeExport(account, { format: 'csv', bom: true });
+    const plain = await makeExport(account, { format: 'csv' });
+    expect(bytes.slice(3)).toEqual(plain.bytes);
+    expect([shown.bom, plain.shown.bom]).toEqual([true, false]);
+  });
+
+  it.each(['json', 'parquet', undefined])('alone has a byte order mark, not the format %s', async (format) => {
+    const account = await new World().account();
+    const fields = { start_date: '2026-01-01', end_date: '2026-01-31', format, bom: true };
+    const { status, body } = await account.call('POST', '/v1/audit/export', fields);
+    expect([status, body.errors]).toEqual([400, [{ path: 'body.bom', message: 'is only for the format csv' }]]);
+    await account.must(202, 'POST', '/v1/audit/export', { ...fields, bom: false });
+  });
 });
 
 it('a CSV export escapes special characters in cells, even those that no client can send', async () => {

@@ -328,6 +328,7 @@ describe('a submission', () => {
     ['minus infinity', { 'limit-0': '-Infinity' }, { 'limit-0': 'Enter a number.' }],
     ['an endless number', { 'limit-0': '-1e999' }, { 'limit-0': 'Enter a number.' }],
     ['too many digits', { 'limit-0': '-9007199254740993' }, { 'limit-0': 'Enter fewer digits.' }],
+    ['a fraction of too many digits', { 'limit-0': '0.1000000000000000055' }, { 'limit-0': 'Enter fewer digits.' }],
     ['an empty list', { 'limit-1': [] }, { 'limit-1': 'Keep at least one, or deny the request.' }],
     ['a long lifetime', { token_ttl: '901' }, { token_ttl: 'Enter a whole number from 30 to 900.' }],
     ['a short lifetime', { token_ttl: '29' }, { token_ttl: 'Enter a whole number from 30 to 900.' }],

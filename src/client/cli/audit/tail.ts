@@ -1,4 +1,4 @@
-import type { AuditEntry, ListAuditEntriesQuery } from '../../api.ts';
+import type { AuditEntry } from '../../api.ts';
 import { isOutage } from '../../errors.ts';
 import type { CliClient } from '../client.ts';
 import { command } from '../command.ts';
@@ -35,7 +35,8 @@ export const tailEntries = command({
     let hasFailed = false;
     for (;;) {
       try {
-        for await (const entry of readAfter(client, filters, last)) {
+        const query = { ...filters, order: 'asc' as const, limit: PAGE, after_sequence: last };
+        for await (const entry of client.listAuditEntries(query)) {
           await write(io.stdout, `${session.isHuman ? formatEntry(entry, session) : printableJson(entry)}\n`);
           last = entry.sequence;
         }
@@ -53,21 +54,6 @@ export const tailEntries = command({
 async function findNewest(client: CliClient): Promise<number> {
   const { data } = await client.listAuditEntries({ limit: 1 });
   return data[0]?.sequence ?? 0;
-}
-
-/** Reads all entries after a position. The next pages are found by their cursor alone. */
-async function* readAfter(
-  client: CliClient,
-  filters: ListAuditEntriesQuery,
-  after: number,
-): AsyncGenerator<AuditEntry, void> {
-  const query = { ...filters, order: 'asc' as const, limit: PAGE };
-  let page = await client.listAuditEntries({ ...query, after_sequence: after });
-  yield* page.data;
-  while (page.has_more && page.next_cursor) {
-    page = await client.listAuditEntries({ ...query, cursor: page.next_cursor });
-    yield* page.data;
-  }
 }
 
 function formatEntry({ sequence, created_at, event_type, details }: AuditEntry, { style }: Session): string {

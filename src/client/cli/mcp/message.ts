@@ -1,3 +1,4 @@
+import { findJsonLoss } from '../../exact-json.ts';
 import { printableJson } from '../terminal/escape.ts';
 
 /** An object of JSON. */
@@ -60,7 +61,8 @@ const MESSAGE_FIELDS = new Set(['jsonrpc', 'id', 'method', 'params', 'result', '
 const CALL_FIELDS = new Set(['name', 'arguments', '_meta', 'task', 'inputResponses', 'requestState']);
 
 const CALL = 'tools/call';
-const MAX_NAME = 256;
+/** Maximum length of a tool's name. */
+export const MAX_NAME = 256;
 const UNSEEN_IN_NAME = /[\p{C}\p{Zl}\p{Zp}\p{DI}]/u;
 const PROTOCOL_VERSION = 'io.modelcontextprotocol/protocolVersion';
 
@@ -80,7 +82,9 @@ export function readClientLine(line: Uint8Array | null): ClientLine {
   } catch {
     return { messages: [refuse(null, PARSE_ERROR, 'The line is not JSON in UTF-8.')], isBatch: false };
   }
-  const fault = changesNumbers(text) ? 'The line holds a number that is too large or too exact to be passed on.' : null;
+  // Otherwise the server would get other arguments than the client sent.
+  const loss = findJsonLoss(text);
+  const fault = loss && `The line cannot be passed on as it is written. ${loss}`;
   if (!Array.isArray(json)) return { messages: [readMessage(json, fault)], isBatch: false };
   if (json.length === 0) return { messages: [refuse(null, INVALID_REQUEST, 'The batch is empty.')], isBatch: false };
   return { messages: json.map((message) => readMessage(message, fault)), isBatch: true };
@@ -151,38 +155,6 @@ export function isRequestId(value: unknown): value is RequestId {
 
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/**
- * Whether a number of a JSON text changes when it is parsed and written again: a whole number beyond 2^53, or one that
- * a double cannot hold at all. Then the server would get other arguments than the client sent.
- */
-function changesNumbers(text: string): boolean {
-  if (!/\d{16}|\d[eE]/.test(text)) return false;
-  return [...withoutStrings(text).matchAll(/-?\d[\d.eE+-]*/g)].some(([source]) => {
-    const value = Number(source);
-    return !Number.isFinite(value) || (/^-?[1-9]\d*$/.test(source) && String(value) !== source);
-  });
-}
-
-/** Removes the strings of a JSON text. (A regular expression for them overflows its stack on a string of many escapes.) */
-function withoutStrings(text: string): string {
-  let rest = '';
-  for (let at = 0; ; ) {
-    const open = text.indexOf('"', at);
-    if (open < 0) return rest + text.slice(at);
-    rest += text.slice(at, open);
-    let close = open;
-    do close = text.indexOf('"', close + 1);
-    while (isEscaped(text, close));
-    at = close + 1;
-  }
-}
-
-function isEscaped(text: string, index: number): boolean {
-  let first = index;
-  while (text[first - 1] === '\\') first--;
-  return (index - first) % 2 === 1;
 }
 
 function quote(name: string): string {

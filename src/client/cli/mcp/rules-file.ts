@@ -1,6 +1,7 @@
+import { findJsonLoss } from '../../exact-json.ts';
 import { present } from '../../present.ts';
 import type { AskRule, Rule } from '../../rules/rules.ts';
-import { isObject, type JsonObject } from './message.ts';
+import { foldName, isObject, type JsonObject, MAX_NAME } from './message.ts';
 import { fillScope, fillText, namesIn } from './template.ts';
 import { McpToolRules } from './tool-rules.ts';
 
@@ -42,7 +43,7 @@ const RULE_FIELDS: Record<string, [Check, string]> = {
   ],
   resource: [
     // The kind is literal, so that no argument can change it.
-    (value) => isTemplate(value) && /^[a-z0-9_-]+:./s.test(value as string),
+    (value) => isTemplate(value) && /^[a-z0-9_-]+:.*[^\p{Z}\p{C}\u2800]$/su.test(value as string),
     'a kind and an identifier, such as "file:{path}"',
   ],
   scope: [isScope, 'an object of limits, such as {"amount": "{amount}"}'],
@@ -68,6 +69,8 @@ export function parseRules(text: string): McpToolRules {
   } catch (error) {
     throw new RulesError(`The rules are not JSON: ${(error as Error).message}`);
   }
+  const loss = findJsonLoss(text);
+  if (loss !== null) throw new RulesError(`The rules cannot be read as they are written. ${loss}`);
   if (!isObject(file)) throw new RulesError('The rules are not a JSON object.');
   checkFields(file, FILE_FIELDS, '');
   const { default: fallback = 'ask', wait = DEFAULT_WAIT, tools = {}, expires_in, token_ttl } = file;
@@ -82,6 +85,7 @@ export function parseRules(text: string): McpToolRules {
 
 function readRule(rule: unknown, tool: string): Rule {
   const place = `tools[${JSON.stringify(tool)}]`;
+  if (!canNameTool(tool)) throw new RulesError(`${place} can match no tool: a name has 1 to ${MAX_NAME} characters.`);
   if (isEffect(rule)) return rule;
   if (!isObject(rule)) throw new RulesError(`${place} must be "allow", "ask", "deny" or an object.`);
   checkFields(rule, RULE_FIELDS, `${place}.`);
@@ -97,6 +101,12 @@ function readRule(rule: unknown, tool: string): Rule {
     scope: scope === undefined ? undefined : (input: JsonObject) => fillScope(scope as JsonObject, input),
     reason: reason === undefined ? undefined : (input: JsonObject) => fillText(reason as string, input),
   }) as AskRule;
+}
+
+/** Whether a name of a rule, in which `*` stands for any characters, matches at least one tool. */
+function canNameTool(name: string): boolean {
+  const length = foldName(name).replaceAll('*', '').length;
+  return name.includes('*') ? length <= MAX_NAME : length > 0 && length <= MAX_NAME;
 }
 
 function checkFields(value: JsonObject, fields: Record<string, [Check, string]>, place: string): void {

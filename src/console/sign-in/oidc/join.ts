@@ -12,7 +12,7 @@ import { type Identity, type IdentityMember, readIdentity } from '../../../http/
 import type { Claims } from '../../../http/oidc/jwt';
 import { SERVICE_AUTHORITY } from '../../../ledger/authority';
 import { Ledger } from '../../../ledger/ledger';
-import { lowerAscii } from '../../../lib/text';
+import { isSameEmailAddress } from '../../../lib/email-address';
 import type { Challenge } from '../../session/challenge';
 import { acceptInvitation, type FoundInvitation } from '../invitation';
 
@@ -59,7 +59,7 @@ export async function joinWithIdentity(
 /** @throws Problem `wrong_credential` unless the provider says that the person has the invited e-mail address */
 function requireInvitedEmail({ row }: FoundInvitation, claims: Claims): void {
   const email = readEmail(claims);
-  const isInvited = row.email !== null && email !== '' && lowerAscii(email) === lowerAscii(row.email);
+  const isInvited = row.email !== null && email !== '' && isSameEmailAddress(email, row.email);
   if (claims.email_verified === true && isInvited) return;
   const unverified = claims.email_verified === true ? '' : ', which it has not verified';
   const isShown = email !== '' && !/\p{C}/u.test(email);
