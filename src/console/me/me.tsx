@@ -5,6 +5,7 @@ import { listSessions } from '../../accounts/sessions/list';
 import { listUserTokens } from '../../accounts/tokens/list';
 import type { UserToken } from '../../accounts/tokens/user-token';
 import { listSlackLinks } from '../../channels/slack/links';
+import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
 import { ROLE_SUMMARIES } from '../members/roles';
 import { Facts, PlainList, Section } from '../parts/blocks';
@@ -37,7 +38,7 @@ export async function showMe(c: SignedInRequest, refused?: RefusedNotifications)
   }
   const { config } = context;
   const { member } = principal;
-  const [me, passkeys, sessions, tokens, notifications, links, mayLink] = await Promise.all([
+  const [me, passkeys, sessions, tokens, notifications, links, mayLink, names] = await Promise.all([
     getOwnAccount(context),
     listPasskeys(context, { limit: MAX_PASSKEYS }),
     listSessions(context, { limit: 100 }),
@@ -45,6 +46,7 @@ export async function showMe(c: SignedInRequest, refused?: RefusedNotifications)
     loadNotifications(context),
     member ? listSlackLinks(context, { member }) : [],
     member !== null && mayLinkSlackUser(context),
+    loadNames(context, []),
   ]);
   const provider = config.oidc?.client && me.member?.sign_in.includes('oidc') ? providerName(config.oidc) : null;
   const children = (
@@ -74,7 +76,7 @@ export async function showMe(c: SignedInRequest, refused?: RefusedNotifications)
       <Tokens tokens={tokens.data} principal={principal} />
     </>
   );
-  return sendPage(c, { title: 'My sign-in', isNarrow: true, status: refused?.refusal.status, children });
+  return sendPage(c, { title: 'My sign-in', isNarrow: true, names, status: refused?.refusal.status, children });
 }
 
 /** Changes what reaches the member. If that is refused, shows the page again and why. */

@@ -10,7 +10,7 @@ import { sendPage } from '../frame/page';
 import { usePage } from '../frame/page-context';
 import { LinkButton, Section, ToCopy } from '../parts/blocks';
 import { Action, CheckBox, FieldGroup, Form, SelectField, Submit, TextField } from '../parts/form';
-import { Badge, Time, TimeSince, Written } from '../parts/inline';
+import { Badge, Creator, Time, TimeSince, Written } from '../parts/inline';
 import { type ConsoleContext, requirePerson, requireScopes } from '../session/access';
 
 /** The user tokens of the member, or of the account for a session of one of its tokens. */
@@ -37,6 +37,7 @@ export function Tokens({ tokens, principal }: { tokens: readonly UserToken[]; pr
                   {token.scopes.length === 1 ? '1 scope' : `${token.scopes.length} scopes`},{' '}
                   {token.last_used_at === null ? 'never used' : ['used ', <TimeSince at={token.last_used_at} />]},{' '}
                   {token.expires_at === null ? 'never expires' : ['until ', <Time at={token.expires_at} />]}
+                  {token.member_id === null && [', created by ', <Creator id={token.created_by} />]}
                 </small>
               </span>
               {mayDelete && <Action action={`/console/me/tokens/${token.id}/delete`} label="Delete" />}

@@ -85,7 +85,7 @@ export async function verifyRegistration(
   const id = fromBase64Url(registrationInfo?.credential.id ?? '');
   if (!registrationInfo || !id) throw invalidPasskey();
   const { publicKey, counter } = registrationInfo.credential;
-  return { challenge, passkey: { id, publicKey: Uint8Array.from(publicKey), counter } };
+  return { challenge, passkey: { id, publicKey: Uint8Array.from(publicKey), counter, firstCounter: counter } };
 }
 
 /**
