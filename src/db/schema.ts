@@ -146,8 +146,8 @@ export const sessions = sqliteTable(
 );
 
 /**
- * WebAuthn challenges and states of OIDC sign-ins that began a session, until they expire: each works once. On the first
- * shard only, because they are made before it is known who signs in.
+ * WebAuthn challenges and states of OIDC sign-ins that began a session, until they expire: each works once. Those of all
+ * accounts are on the first shard, because they are made before it is known who signs in.
  */
 export const signInChallenges = sqliteTable(
   'sign_in_challenges',

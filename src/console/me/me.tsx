@@ -11,9 +11,9 @@ import { ROLE_SUMMARIES } from '../members/roles';
 import { Facts, PlainList, Section } from '../parts/blocks';
 import { Code, Time, Written } from '../parts/inline';
 import type { PreloadedContext, SignedIn, SignedInRequest } from '../session/access';
+import { isRecentSignIn } from '../session/recent-sign-in';
 import { providerName } from '../sign-in/oidc/button';
 import { mayLinkSlackUser, SlackUsers } from '../slack/links';
-import { isFresh } from './fresh-sign-in';
 import {
   changeNotifications,
   loadNotifications,
@@ -61,7 +61,7 @@ export async function showMe(c: SignedInRequest, refused?: RefusedNotifications)
         <Passkeys
           passkeys={passkeys.data}
           isPerson={principal.token === null}
-          isFresh={isFresh(c.var.signedIn)}
+          isRecent={principal.token === null && isRecentSignIn(c.var.signedIn)}
           hasOtherSignIn={provider !== null}
         />
       )}

@@ -11,6 +11,7 @@ import { usePage } from '../frame/page-context';
 import { LinkButton, Section, ToCopy } from '../parts/blocks';
 import { Action, CheckBox, FieldGroup, Form, SelectField, Submit, TextField } from '../parts/form';
 import { Badge, Creator, Time, TimeSince, Written } from '../parts/inline';
+import { SignInAgain } from '../parts/sign-in-again';
 import { type ConsoleContext, requirePerson, requireScopes } from '../session/access';
 
 /** The user tokens of the member, or of the account for a session of one of its tokens. */
@@ -113,33 +114,41 @@ function readToken(form: SentForm, now: number) {
 function sendNewToken(c: ConsoleContext, checked: readonly string[], refusal?: Refusal): Response {
   const offered = SCOPES.filter((scope) => c.var.signedIn.context.principal.scopes.includes(scope));
   const children = (
-    <Form action="/console/me/tokens" class="card" refusal={refusal} creates>
-      <TextField
-        label="Name"
-        name="name"
-        hint="What it is for. You find it by this name later."
-        autocomplete="off"
-        maxlength={255}
-        required
-      />
-      <input type="hidden" name="choose" value="scopes" />
-      <FieldGroup legend="What it may do" path="scopes">
-        <div class="scope-choices">
-          {[true, false].map((isReading) => (
-            <div class="part">
-              {offered
-                .filter((scope) => onlyReads(scope) === isReading)
-                .map((scope) => (
-                  <CheckBox label={SCOPE_WORDS[scope]} name="scopes" value={scope} checked={checked.includes(scope)} />
-                ))}
-            </div>
-          ))}
-        </div>
-        <p class="hint">It can never do more than you.</p>
-      </FieldGroup>
-      <SelectField label="Expires" name="lifetime" path="expires_at" value="90" options={LIFETIMES} />
-      <Submit label="Make a user token" cancel="/console/me" />
-    </Form>
+    <>
+      <SignInAgain page="/console/me/tokens/new" purpose="To make a user token" />
+      <Form action="/console/me/tokens" class="card" refusal={refusal} creates>
+        <TextField
+          label="Name"
+          name="name"
+          hint="What it is for. You find it by this name later."
+          autocomplete="off"
+          maxlength={255}
+          required
+        />
+        <input type="hidden" name="choose" value="scopes" />
+        <FieldGroup legend="What it may do" path="scopes">
+          <div class="scope-choices">
+            {[true, false].map((isReading) => (
+              <div class="part">
+                {offered
+                  .filter((scope) => onlyReads(scope) === isReading)
+                  .map((scope) => (
+                    <CheckBox
+                      label={SCOPE_WORDS[scope]}
+                      name="scopes"
+                      value={scope}
+                      checked={checked.includes(scope)}
+                    />
+                  ))}
+              </div>
+            ))}
+          </div>
+          <p class="hint">It can never do more than you.</p>
+        </FieldGroup>
+        <SelectField label="Expires" name="lifetime" path="expires_at" value="90" options={LIFETIMES} />
+        <Submit label="Make a user token" cancel="/console/me" />
+      </Form>
+    </>
   );
   return sendPage(c, { title: 'New user token', isNarrow: true, status: refusal?.status, children });
 }

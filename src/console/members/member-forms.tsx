@@ -8,6 +8,7 @@ import { usePage } from '../frame/page-context';
 import { Facts, PlainList, Section } from '../parts/blocks';
 import { Form, Submit, TextField } from '../parts/form';
 import { Code, Named, Time, Written } from '../parts/inline';
+import { SignInAgain } from '../parts/sign-in-again';
 import { RoleChoice } from './roles';
 import { memberName } from './words';
 
@@ -53,6 +54,7 @@ export function MemberForms({
   const statusForm = shown.includes('status') && <StatusForm member={member} refusal={refusalAt(refused, 'status')} />;
   return (
     <>
+      <SignInAgain page={path} purpose="To change a member" />
       {shown.includes('invitation') && (
         <Section name="invitation" title="Invitation">
           <InvitationState expiresAt={invitationExpiresAt} isEnded={isInvitationEnded} />

@@ -1,24 +1,22 @@
 import { Problem } from '../../errors';
-import type { MemberRef } from '../../http/context';
 import { MINUTE } from '../../lib/time';
-import { requirePerson, type SignedIn } from '../session/access';
+import type { SignedIn } from './access';
 
-/** Milliseconds after the sign-in in which a member may change their passkeys and pair programs. */
-const FRESH = 10 * MINUTE;
-
-/** Whether a member signed in as a person so recently that passkeys may be changed and programs paired. */
-export function isFresh({ session, context }: SignedIn): boolean {
-  return context.principal.token === null && session.createdAt + FRESH > context.runtime.now();
-}
+/** How long a sign-in counts as recent, in milliseconds. What outlives a session needs a recent one. */
+export const RECENT = 10 * MINUTE;
 
 /**
- * Returns the member who is signed in, if they may change their passkeys now.
- * @throws Problem `person_required` for a session of a user token; `unauthorized` if the sign-in was too long ago
+ * Whether the caller signed in at most 10 minutes ago: with a passkey, at the identity provider, or with the user token to
+ * which the session belongs.
  */
-export function requireFresh(signedIn: SignedIn): MemberRef {
-  const member = requirePerson(signedIn);
-  if (isFresh(signedIn)) return member;
-  throw new Problem('unauthorized', 'Sign in again: passkeys can be changed within 10 minutes of a sign-in.', {
+export function isRecentSignIn({ session, context }: SignedIn): boolean {
+  return session.authenticatedAt + RECENT > context.runtime.now();
+}
+
+/** @throws Problem `unauthorized` unless {@link isRecentSignIn} */
+export function requireRecentSignIn(signedIn: SignedIn): void {
+  if (isRecentSignIn(signedIn)) return;
+  throw new Problem('unauthorized', 'You signed in more than 10 minutes ago. To do this, sign in again.', {
     headers: { 'WWW-Authenticate': 'Cookie' },
   });
 }
