@@ -735,7 +735,8 @@ export interface components {
       | 'channel.deleted'
       | 'slack_user.linked'
       | 'slack_user.unlinked'
-      | 'notifications.updated';
+      | 'notifications.updated'
+      | 'passkey.counter_went_back';
     /**
      * @example {
      *       "shard": "00",
