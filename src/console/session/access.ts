@@ -34,7 +34,7 @@ import { csrfToken, isCsrfToken, senderMark, sessionCookie } from './session';
  */
 export interface SignedIn {
   context: UserContext;
-  /** When the caller proved who they are is in milliseconds since the epoch. */
+  /** The session, and when the caller proved who they are, in milliseconds since the epoch. */
   session: { id: Id<'session'>; authenticatedAt: number };
   /** How the pages name the caller and the account. */
   names: { caller: string; account: string };
