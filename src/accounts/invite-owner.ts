@@ -64,6 +64,7 @@ export async function inviteOwner(
         number: accountNumberSql(row.id),
         ...(await makeInvitedMember(context, {
           shard: shard.name,
+          by: null,
           account: sql`${eq(accounts.id, row.id)}`,
           email,
           name: name ?? null,
@@ -88,7 +89,7 @@ async function renewOwner(
   context: OperatorContext,
   { shard, account, owner }: { shard: Shard; account: number; owner: ExpiredOwner },
 ) {
-  const { invitation, columns } = await makeInvitation(context, shard.name);
+  const { invitation, columns } = await makeInvitation(context, { shard: shard.name, by: null });
   const updatedAt = context.runtime.now();
   const member: InvitedMember = { ...presentMember({ ...INVITED_OWNER, ...owner, ...columns, updatedAt }), invitation };
   const found = and(isMemberWithId(account, owner.id), eq(members.status, 'invited'), eq(members.role, 'owner'));

@@ -735,7 +735,8 @@ export interface components {
       | 'channel.deleted'
       | 'slack_user.linked'
       | 'slack_user.unlinked'
-      | 'notifications.updated';
+      | 'notifications.updated'
+      | 'passkey.counter_went_back';
     /**
      * @example {
      *       "shard": "00",
@@ -1039,6 +1040,7 @@ export interface components {
      *         "member_id": null,
      *         "expires_at": null,
      *         "last_used_at": null,
+     *         "created_by": "operator",
      *         "created_at": "2026-01-31T12:00:00.000Z",
      *         "token": "csu_008tViZ1sMxLgpn3J1RJiuLyktiYJBiA2Y3LJuJ2"
      *       },
@@ -1097,6 +1099,7 @@ export interface components {
      *       "member_id": null,
      *       "expires_at": null,
      *       "last_used_at": null,
+     *       "created_by": "operator",
      *       "created_at": "2026-01-31T12:00:00.000Z",
      *       "token": "csu_008tViZ1sMxLgpn3J1RJiuLyktiYJBiA2Y3LJuJ2"
      *     }
@@ -1114,6 +1117,11 @@ export interface components {
       expires_at: string | null;
       /** @description To the minute; null before its first use. */
       last_used_at: string | null;
+      /**
+       * @description Who made it: the id of a member, the id of the account for a token of the account itself, or `operator`; null if it was made before this was recorded.
+       * @example member_01m7x1m1tre75vaz5yvpbmvt6m
+       */
+      created_by: string | null;
       /**
        * Format: date-time
        * @example 2026-01-31T12:00:00.000Z
@@ -1330,6 +1338,7 @@ export interface components {
      *       "member_id": null,
      *       "expires_at": null,
      *       "last_used_at": null,
+     *       "created_by": "operator",
      *       "created_at": "2026-01-31T12:00:00.000Z"
      *     }
      */
@@ -1346,6 +1355,11 @@ export interface components {
       expires_at: string | null;
       /** @description To the minute; null before its first use. */
       last_used_at: string | null;
+      /**
+       * @description Who made it: the id of a member, the id of the account for a token of the account itself, or `operator`; null if it was made before this was recorded.
+       * @example member_01m7x1m1tre75vaz5yvpbmvt6m
+       */
+      created_by: string | null;
       /**
        * Format: date-time
        * @example 2026-01-31T12:00:00.000Z
@@ -1427,6 +1441,17 @@ export interface components {
      *       "last_seen_at": "2026-01-31T12:00:00.000Z",
      *       "created_at": "2026-01-31T12:00:00.000Z",
      *       "updated_at": "2026-01-31T12:00:00.000Z",
+     *       "leaves": {
+     *         "webhooks": [
+     *           "webhook_01m7x1m1tre75vaz5yvpbmvt6m"
+     *         ],
+     *         "channels": [],
+     *         "connections": [],
+     *         "policies": [
+     *           "policy_01m7x1m1tre75vaz5yvpbmvt6m"
+     *         ],
+     *         "tokens": []
+     *       },
      *       "passkeys": [
      *         {
      *           "id": "mYnWbTgmYbNLRwHKQyTjnw",
@@ -1460,8 +1485,32 @@ export interface components {
        * @example 2026-01-31T12:00:00.000Z
        */
       updated_at: string;
+      leaves: components['schemas']['MemberLeaves'];
       /** @description All passkeys, also removed ones. Only with the scope `audit:read`. */
       passkeys?: components['schemas']['Passkey'][];
+    };
+    /**
+     * @description What the member made that stays when the member goes, by ids.
+     * @example {
+     *       "webhooks": [
+     *         "webhook_01m7x1m1tre75vaz5yvpbmvt6m"
+     *       ],
+     *       "channels": [],
+     *       "connections": [],
+     *       "policies": [
+     *         "policy_01m7x1m1tre75vaz5yvpbmvt6m"
+     *       ],
+     *       "tokens": []
+     *     }
+     */
+    MemberLeaves: {
+      webhooks: string[];
+      channels: string[];
+      /** @description Empty: there are no connections yet. */
+      connections: string[];
+      policies: string[];
+      /** @description Tokens of the account itself. */
+      tokens: string[];
     };
     /**
      * @description A new agent, with its key.
@@ -1937,6 +1986,7 @@ export interface components {
      *       "priority": 0,
      *       "is_active": true,
      *       "review": null,
+     *       "created_by": "member_01m7x1m1tre75vaz5yvpbmvt6m",
      *       "created_at": "2026-01-31T12:00:00.000Z",
      *       "updated_at": "2026-01-31T12:00:00.000Z"
      *     }
@@ -1960,6 +2010,11 @@ export interface components {
       is_active: boolean;
       /** @description Null unless the effect is `review`. */
       review: components['schemas']['ReviewRule'] | null;
+      /**
+       * @description Who made it: the id of a member, the id of the account for a token of the account itself, or `operator`; null if it was made before this was recorded.
+       * @example member_01m7x1m1tre75vaz5yvpbmvt6m
+       */
+      created_by: string | null;
       /**
        * Format: date-time
        * @example 2026-01-31T12:00:00.000Z
@@ -2625,6 +2680,7 @@ export interface components {
      *       "agent_ids": null,
      *       "is_active": true,
      *       "disabled_reason": null,
+     *       "created_by": "member_01m7x1m1tre75vaz5yvpbmvt6m",
      *       "created_at": "2026-01-31T12:00:00.000Z",
      *       "updated_at": "2026-01-31T12:00:00.000Z",
      *       "secret": "whsec_d2ViaG9vayBzZWNyZXQgb2YgdGhlIGV4YW1wbGVzISE="
@@ -2641,6 +2697,11 @@ export interface components {
       is_active: boolean;
       /** @description Why the service disabled it; null if it did not. */
       disabled_reason: string | null;
+      /**
+       * @description Who made it: the id of a member, the id of the account for a token of the account itself, or `operator`; null if it was made before this was recorded.
+       * @example member_01m7x1m1tre75vaz5yvpbmvt6m
+       */
+      created_by: string | null;
       /**
        * Format: date-time
        * @example 2026-01-31T12:00:00.000Z
@@ -2667,6 +2728,7 @@ export interface components {
      *       "agent_ids": null,
      *       "is_active": true,
      *       "disabled_reason": null,
+     *       "created_by": "member_01m7x1m1tre75vaz5yvpbmvt6m",
      *       "created_at": "2026-01-31T12:00:00.000Z",
      *       "updated_at": "2026-01-31T12:00:00.000Z"
      *     }
@@ -2682,6 +2744,11 @@ export interface components {
       is_active: boolean;
       /** @description Why the service disabled it; null if it did not. */
       disabled_reason: string | null;
+      /**
+       * @description Who made it: the id of a member, the id of the account for a token of the account itself, or `operator`; null if it was made before this was recorded.
+       * @example member_01m7x1m1tre75vaz5yvpbmvt6m
+       */
+      created_by: string | null;
       /**
        * Format: date-time
        * @example 2026-01-31T12:00:00.000Z
@@ -2834,6 +2901,7 @@ export interface components {
      *       "inbound_url": null,
      *       "is_active": true,
      *       "disabled_reason": null,
+     *       "created_by": "member_01m7x1m1tre75vaz5yvpbmvt6m",
      *       "created_at": "2026-01-31T12:00:00.000Z",
      *       "updated_at": "2026-01-31T12:00:00.000Z"
      *     }
@@ -2859,6 +2927,11 @@ export interface components {
       is_active: boolean;
       /** @description Why the service disabled it; null if it did not. */
       disabled_reason: string | null;
+      /**
+       * @description Who made it: the id of a member, the id of the account for a token of the account itself, or `operator`; null if it was made before this was recorded.
+       * @example member_01m7x1m1tre75vaz5yvpbmvt6m
+       */
+      created_by: string | null;
       /**
        * Format: date-time
        * @example 2026-01-31T12:00:00.000Z
@@ -3525,6 +3598,7 @@ export type UserToken = components['schemas']['UserToken'];
 export type Session = components['schemas']['Session'];
 export type Passkey = components['schemas']['Passkey'];
 export type MemberDetails = components['schemas']['MemberDetails'];
+export type MemberLeaves = components['schemas']['MemberLeaves'];
 export type CreatedAgent = components['schemas']['CreatedAgent'];
 export type Agent = components['schemas']['Agent'];
 export type RotatedKey = components['schemas']['RotatedKey'];

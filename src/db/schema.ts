@@ -71,6 +71,8 @@ export const members = sqliteTable(
     /** HMAC-SHA-256 of the invitation's secret, and when it expires; null unless the member is invited. */
     invitationHash: bytesColumn('invitation_hash'),
     invitationExpiresAt: integer('invitation_expires_at'),
+    /** The member who made the last invitation; null if no member did. */
+    invitedBy: idColumn('member')('invited_by'),
     lastSeenAt: integer('last_seen_at'),
     /** Since when the member has been active with this role; null unless active. */
     activeSince: integer('active_since'),
@@ -103,6 +105,8 @@ export const passkeys = sqliteTable(
     publicKey: bytesColumn('public_key').notNull(),
     /** The signature counter at its last use; 0 for an authenticator that does not count. */
     counter: integer().notNull(),
+    /** The signature counter when it was added; null if that is not known. */
+    firstCounter: integer('first_counter'),
     addedAt: integer('added_at').notNull(),
     removedAt: integer('removed_at'),
   },
@@ -131,6 +135,8 @@ export const sessions = sqliteTable(
     userAgent: text('user_agent').notNull(),
     lastSeenAt: integer('last_seen_at').notNull(),
     createdAt: integer('created_at').notNull(),
+    /** When the person proved who they are, if that was before the session began: at the identity provider. */
+    authenticatedAt: integer('authenticated_at'),
   },
   (table) => [
     uniqueIndex('sessions_by_account').on(table.account, table.id),
@@ -141,8 +147,21 @@ export const sessions = sqliteTable(
 );
 
 /**
- * WebAuthn challenges and states of OIDC sign-ins that were answered, and hashes of pairing codes that were exchanged, until
- * they expire: each works once.
+ * WebAuthn challenges and states of OIDC sign-ins that began a session, until they expire: each works once. Those of all
+ * accounts are on the first shard, because they are made before it is known who signs in.
+ */
+export const signInChallenges = sqliteTable(
+  'sign_in_challenges',
+  {
+    challenge: bytesColumn().primaryKey(),
+    expiresAt: integer('expires_at').notNull(),
+  },
+  (table) => [index('sign_in_challenges_by_expiry').on(table.expiresAt)],
+);
+
+/**
+ * What works once in one account, until it expires: WebAuthn challenges and states of OIDC sign-ins that a member joined or
+ * added a passkey with, and hashes of pairing codes that were exchanged.
  */
 export const usedChallenges = sqliteTable(
   'used_challenges',
@@ -173,6 +192,8 @@ export const userTokens = sqliteTable(
     expiresAt: integer('expires_at'),
     lastUsedAt: integer('last_used_at'),
     createdAt: integer('created_at').notNull(),
+    /** Who made it: the id of a member or of the account, or `operator`; null if that is not known. */
+    createdBy: text('created_by'),
   },
   (table) => [
     uniqueIndex('user_tokens_by_account').on(table.account, table.id),
@@ -365,6 +386,8 @@ export const policies = sqliteTable(
     updatedAt: integer('updated_at').notNull(),
     /** Null unless the effect is `review`. */
     review: reviewRuleColumn(MEMBER_ROLES)(),
+    /** Who made it, as for a user token. */
+    createdBy: text('created_by'),
   },
   (table) => [primaryKey({ columns: [table.account, table.id] })],
 );
@@ -775,6 +798,8 @@ export const webhooks = sqliteTable(
     eraseAt: integer('erase_at'),
     createdAt: integer('created_at').notNull(),
     updatedAt: integer('updated_at').notNull(),
+    /** Who made it, as for a user token. */
+    createdBy: text('created_by'),
   },
   (table) => [
     uniqueIndex('webhooks_by_account').on(table.account, table.id),

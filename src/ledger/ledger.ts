@@ -29,6 +29,7 @@ type InternalTable = Schema[
   | 'notificationSettings'
   | 'permissionEvents'
   | 'providerKeys'
+  | 'signInChallenges'
   | 'slackLinks'
   | 'trees'
   | 'usedChallenges'

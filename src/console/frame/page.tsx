@@ -4,6 +4,7 @@ import { toBase64Url } from '../../lib/bytes';
 import { toOneLine } from '../parts/inline';
 import type { SignedIn } from '../session/access';
 import { ONCE_FIELD } from '../session/once';
+import { isRecentSignIn } from '../session/recent-sign-in';
 import type { Names } from './names';
 import { Navigation, sectionAbove } from './navigation';
 import { PageProvider, usePage } from './page-context';
@@ -53,9 +54,12 @@ function sendHtml(
   const nonce = toBase64Url(runtime.random(16));
   const once = toBase64Url(runtime.random(16));
   const { csrf = '', sender = '' } = signedIn ?? {};
+  const isRecent = signedIn !== undefined && isRecentSignIn(signedIn);
   const may = (scope: Scope) => signedIn?.context.principal.scopes.includes(scope) ?? false;
   const html = (
-    <PageProvider value={{ nonce, csrf, sender, once, names, now: runtime.now(), may }}>{content}</PageProvider>
+    <PageProvider value={{ nonce, csrf, sender, once, names, now: runtime.now(), isRecentSignIn: isRecent, may }}>
+      {content}
+    </PageProvider>
   ).toString();
   return new Response(start + html, {
     status,
@@ -146,7 +150,7 @@ function Page({
           Skip to the content
         </a>
         <header class="top">
-          <a class="brand" href="/console">
+          <a class="brand" href="/console" rel={signedIn ? undefined : 'noreferrer'}>
             Countersign
           </a>
           {signedIn && (

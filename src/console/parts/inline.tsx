@@ -90,6 +90,11 @@ export function Named({ id, isShort = false }: { id: string; isShort?: boolean }
   );
 }
 
+/** Who made something, by its `created_by`. */
+export function Creator({ id }: { id: string | null }) {
+  return id === null ? 'not recorded' : <Named id={id} />;
+}
+
 /** A link with a text that an agent or a person wrote. */
 export function WrittenLink({ href, text }: { href: string; text: string }) {
   return (

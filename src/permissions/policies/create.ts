@@ -5,7 +5,7 @@ import { ConstraintError } from '../../db/database';
 import { accounts, policies } from '../../db/schema';
 import { Problem } from '../../errors';
 import { userAccess } from '../../http/access';
-import { userActivity } from '../../http/activity';
+import { creatorOf, userActivity } from '../../http/activity';
 import { newId, type UserContext } from '../../http/context';
 import { body, noQuery } from '../../http/input';
 import { answer, created, operation } from '../../http/operation';
@@ -64,6 +64,7 @@ export async function createPolicy(
     isActive,
     review: ruleFor(input.effect, input.review),
     reason: input.reason || null,
+    createdBy: creatorOf(principal),
     createdAt: now,
     updatedAt: now,
   };

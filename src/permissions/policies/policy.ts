@@ -6,7 +6,7 @@ import { MEMBER_STATUSES, POLICY_EFFECTS, policies, type ReviewRule } from '../.
 import { type FieldError, invalidRequest } from '../../errors';
 import { EXAMPLE, exampleId } from '../../http/examples';
 import { choice, idText, jsonObject, listOf, plainText, text, wholeNumber } from '../../http/fields';
-import { countField, idField, integerField, jsonField, timeField } from '../../http/response-fields';
+import { countField, creatorField, idField, integerField, jsonField, timeField } from '../../http/response-fields';
 import { toHex } from '../../lib/bytes';
 import { jsonSize } from '../../lib/json';
 import { lazy } from '../../lib/lazy';
@@ -166,6 +166,7 @@ export const examplePolicy = {
   id: exampleId('policy'),
   ...examplePolicyFields,
   review: null,
+  created_by: exampleId('member'),
   created_at: EXAMPLE.time,
   updated_at: EXAMPLE.time,
 };
@@ -186,6 +187,7 @@ export const Policy = lazy(() =>
       priority: integerField,
       is_active: z.boolean(),
       review: ReviewRuleField().nullable().meta({ description: 'Null unless the effect is `review`.' }),
+      created_by: creatorField,
       created_at: timeField,
       updated_at: timeField,
     })
@@ -217,6 +219,7 @@ export function presentPolicy(row: Omit<PolicyRow, 'account'>): Policy {
     priority: row.priority,
     is_active: row.isActive,
     review: row.review,
+    created_by: row.createdBy,
     created_at: formatTime(row.createdAt),
     updated_at: formatTime(row.updatedAt),
   };

@@ -47,9 +47,10 @@ describe('an invitation', () => {
     });
     expect(headers.get('Location')).toBe(`/v1/members/${member.id}`);
     const shown = await account.must(200, 'GET', `/v1/members/${member.id}`);
-    expect(shown.body).toEqual({ ...member, passkeys: [] });
+    const leaves = { webhooks: [], channels: [], connections: [], policies: [], tokens: [] };
+    expect(shown.body).toEqual({ ...member, leaves, passkeys: [] });
     const lesser = await account.limitedToken('account:read');
-    expect((await by(account, lesser)('GET', `/v1/members/${member.id}`)).body).toEqual(member);
+    expect((await by(account, lesser)('GET', `/v1/members/${member.id}`)).body).toEqual({ ...member, leaves });
     const list = await account.must(200, 'GET', '/v1/members');
     expect(list.body.data.map(({ id, role }: Json) => [id, role])).toEqual([
       [member.id, 'approver'],
