@@ -2,10 +2,10 @@ import { type Schema, Validator } from '@cfworker/json-schema';
 import { type FunctionTool, invokeFunctionTool, type RunContext, type Tool } from '@openai/agents';
 import type { Countersign } from '../countersign.ts';
 import type { Limits } from '../guard/act.ts';
-import { guardsOf, notGuardable } from './guards.ts';
+import { guardOf, guardsOf, notGuardable } from './guards.ts';
 import type { ToolOptions, ToolRules } from './options.ts';
 import { override } from './override.ts';
-import { type Refusal, ToolGuard } from './tool-guard.ts';
+import type { Refusal, ToolGuard } from './tool-guard.ts';
 
 export type { Granted, ToolCallOptions, ToolOptions, ToolRules } from './options.ts';
 export type { Refusal } from './tool-guard.ts';
@@ -29,7 +29,7 @@ export function guardTool<T extends AnyFunctionTool>(
   tool: T,
   options: ToolOptions<AnyRunContext>,
 ): T {
-  return wrapTool(tool, new ToolGuard(countersign, options, options));
+  return wrapTool(tool, guardOf(countersign, options));
 }
 
 /**
