@@ -20,6 +20,13 @@ export function raceSignals<T>(task: Promise<T>, signals: AbortSignal[]): Promis
 export function endWithSignal(response: Response, signal: AbortSignal): Response {
   if (!response.body) return response;
   const { status, statusText, headers } = response;
-  const body = response.body.pipeThrough(new TransformStream(), { signal });
+  const reader = response.body.getReader();
+  const pull = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
+    const { done, value } = await raceSignals(reader.read(), [signal]);
+    if (done) controller.close();
+    else controller.enqueue(value);
+  };
+  const cancel = (reason: unknown) => reader.cancel(reason);
+  const body = new ReadableStream<Uint8Array>({ pull, cancel }, { highWaterMark: 0 });
   return new Response(body, { status, statusText, headers });
 }
