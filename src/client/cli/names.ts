@@ -1,4 +1,4 @@
-import { ApiError } from '../errors.ts';
+import { CountersignError } from '../errors.ts';
 import type { Page } from '../page.ts';
 import type { CliClient } from './client.ts';
 
@@ -53,7 +53,8 @@ async function readList(list: List, client: CliClient): Promise<{ data: { id: st
   try {
     return await list(client);
   } catch (error) {
-    if (error instanceof ApiError) return { data: [] };
+    // Nothing fails for want of a name.
+    if (error instanceof CountersignError) return { data: [] };
     throw error;
   }
 }
