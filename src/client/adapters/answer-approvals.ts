@@ -1,7 +1,8 @@
 import type { Permission } from '../api.ts';
+import { checkOptions } from '../check-options.ts';
 import { Countersign } from '../countersign.ts';
 import { type AiCallOptions, type AiMessage, approvalRequestsOf } from './ai-sdk-messages.ts';
-import type { ToolRules } from './options.ts';
+import { TOOL_RULES, type ToolRules } from './options.ts';
 import { externalIdOf } from './tool-guard.ts';
 
 /** The message that resumes a run. */
@@ -19,8 +20,10 @@ export interface ApprovalMessage {
  */
 export async function answerApprovals(
   messages: readonly AiMessage[],
-  { countersign = new Countersign(), ...rules }: Pick<ToolRules<AiCallOptions>, 'countersign' | 'run'> = {},
+  rules: Pick<ToolRules<AiCallOptions>, 'countersign' | 'run'> = {},
 ): Promise<ApprovalMessage | undefined> {
+  checkOptions(rules, TOOL_RULES, 'answerApprovals()');
+  const { countersign = new Countersign() } = rules;
   const content: ApprovalMessage['content'] = [];
   for (const { approvalId, toolCallId, isAnswered } of approvalRequestsOf(messages)) {
     if (isAnswered) continue;

@@ -5,9 +5,9 @@ import { interrupt, isGraphInterrupt } from '@langchain/langgraph';
 import type { Countersign } from '../countersign.ts';
 import type { Limits } from '../guard/act.ts';
 import { PermissionPending } from '../guard/errors.ts';
-import { guardsOf, notGuardable } from './guards.ts';
+import { guardOf, guardsOf, notGuardable } from './guards.ts';
 import type { ToolOptions, ToolRules } from './options.ts';
-import { ToolGuard } from './tool-guard.ts';
+import type { ToolGuard } from './tool-guard.ts';
 
 export type { Granted, ToolCallOptions, ToolOptions, ToolRules } from './options.ts';
 export type { Refusal } from './tool-guard.ts';
@@ -48,7 +48,7 @@ export function guardTool<T extends LangChainTool>(
   tool: T,
   options: ToolOptions<LangChainConfig>,
 ): T {
-  return wrapTool(tool, new ToolGuard(countersign, options, { run: threadOf, ...options }));
+  return wrapTool(tool, guardOf(countersign, options, { run: threadOf }));
 }
 
 /**

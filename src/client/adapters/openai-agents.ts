@@ -3,10 +3,10 @@ import { type FunctionTool, invokeFunctionTool, type RunContext, type Tool } fro
 import type { Countersign } from '../countersign.ts';
 import { parseExactJson } from '../exact-json.ts';
 import type { Limits } from '../guard/act.ts';
-import { guardsOf, notGuardable } from './guards.ts';
+import { guardOf, guardsOf, notGuardable } from './guards.ts';
 import type { ToolOptions, ToolRules } from './options.ts';
 import { override } from './override.ts';
-import { type Refusal, ToolGuard } from './tool-guard.ts';
+import type { Refusal, ToolGuard } from './tool-guard.ts';
 
 export type { Granted, ToolCallOptions, ToolOptions, ToolRules } from './options.ts';
 export type { Refusal } from './tool-guard.ts';
@@ -30,7 +30,7 @@ export function guardTool<T extends AnyFunctionTool>(
   tool: T,
   options: ToolOptions<AnyRunContext>,
 ): T {
-  return wrapTool(tool, new ToolGuard(countersign, options, options));
+  return wrapTool(tool, guardOf(countersign, options));
 }
 
 /**

@@ -1,7 +1,8 @@
 import { digestOf } from '../canonical-json.ts';
+import { ask } from '../guard/ask.ts';
 import type { GuardClient } from '../guard/client.ts';
 import { GuardError, PermissionDenied, PermissionPending, Unreachable } from '../guard/errors.ts';
-import { ask, describeCall, type GuardedFunction, guard } from '../guard/guard.ts';
+import { describeCall, type GuardedFunction, guard } from '../guard/guard.ts';
 import type { ToolArguments, Treatment } from '../rules/rules.ts';
 import type { ToolCallOptions } from './options.ts';
 

@@ -1,4 +1,5 @@
 import type { Permission, Preview } from '../api.ts';
+import type { Names } from './names.ts';
 import { escapeLines, printableJson } from './terminal/escape.ts';
 import { type Fact, formatFacts } from './terminal/facts.ts';
 import type { Style } from './terminal/style.ts';
@@ -12,6 +13,7 @@ interface CardOptions {
   /** The address of the service, for the link to the console. */
   baseUrl: string;
   now: number;
+  names: Names;
 }
 
 /**
@@ -19,12 +21,12 @@ interface CardOptions {
  * agent wrote about it follows, labelled as its words and behind a bar, so that it cannot look like the rest.
  */
 export function formatPermission(permission: Permission, options: CardOptions): string[] {
-  const { width, style, baseUrl, now } = options;
+  const { width, style, baseUrl, now, names } = options;
   const { status, expires_at, review, token } = permission;
   const left = status === 'pending' ? ` (${formatTimeLeft(expires_at, now)} left)` : '';
   const facts: Fact[] = [
     ['Request', permission.id],
-    ['Agent', permission.agent_id],
+    ['Agent', names.withId(permission.agent_id)],
     ['Action', permission.action],
     ['Resource', permission.resource],
     ['Limits', formatLimits(permission.scope)],
@@ -34,7 +36,7 @@ export function formatPermission(permission: Permission, options: CardOptions): 
     ['Asked at', formatTime(permission.created_at)],
     ['Expires at', `${formatTime(expires_at)}${left}`],
     ['Approvals', review && `${countApprovals(permission)} of ${review.approvals_required}`],
-    ['Decided by', permission.decided_by],
+    ['Decided by', permission.decided_by && names.withId(permission.decided_by)],
     ['Decided at', formatTime(permission.decided_at)],
     ['Reason', permission.decision_reason],
     [

@@ -1,17 +1,15 @@
+import { parseDuration } from '../duration.ts';
 import { findJsonLoss } from '../exact-json.ts';
 import { UsageError } from './failures.ts';
 import { escapeText } from './terminal/escape.ts';
-
-const UNITS: Record<string, number> = { s: 1, m: 60, h: 3600, d: 86_400 };
 
 /**
  * Reads a length of time such as `90`, `90s`, `30m`, `12h` or `7d`, as seconds.
  * @throws UsageError
  */
 export function readDuration(text: string, option: string): number {
-  const [, count, unit = 's'] = /^(\d+)([smhd])?$/.exec(text) ?? [];
-  const seconds = Number(count) * (UNITS[unit] ?? Number.NaN);
-  if (Number.isSafeInteger(seconds)) return seconds;
+  const seconds = parseDuration(/^\d+$/.test(text) ? `${text}s` : text);
+  if (seconds !== null) return seconds;
   throw new UsageError(`--${option} ${escapeText(text)} is not a length of time, such as 90s, 30m, 12h or 7d.`);
 }
 

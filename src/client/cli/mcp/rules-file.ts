@@ -1,3 +1,4 @@
+import { parseDuration } from '../../duration.ts';
 import { findJsonLoss } from '../../exact-json.ts';
 import { present } from '../../present.ts';
 import type { AskRule, Rule } from '../../rules/rules.ts';
@@ -13,10 +14,18 @@ type Effect = 'allow' | 'ask' | 'deny';
 /** Whether the value of a field is valid. */
 type Check = (value: unknown) => boolean;
 
-const isSeconds =
+/** Reads a number of seconds, or a text such as `30m`; null for anything else. */
+function readSeconds(value: unknown): number | null {
+  if (typeof value === 'string') return parseDuration(value);
+  return Number.isInteger(value) ? (value as number) : null;
+}
+
+const isDuration =
   (least: number, most: number): Check =>
-  (value) =>
-    Number.isInteger(value) && (value as number) >= least && (value as number) <= most;
+  (value) => {
+    const seconds = readSeconds(value);
+    return seconds !== null && seconds >= least && seconds <= most;
+  };
 
 const isTemplate: Check = (value) => typeof value === 'string' && value !== '' && !namesIn(value).includes('');
 
@@ -24,13 +33,13 @@ const isScope: Check = (value) => isObject(value) && Object.values(value).every(
 
 const EFFECT: [Check, string] = [isEffect, '"allow", "ask" or "deny"'];
 const LIVES: Record<string, [Check, string]> = {
-  expires_in: [isSeconds(60, 604_800), 'whole seconds from 60 to 604800'],
-  token_ttl: [isSeconds(30, 604_800), 'whole seconds from 30 to 604800'],
+  expires_in: [isDuration(60, 604_800), 'whole seconds from 60 to 604800, or a text such as "30m"'],
+  token_ttl: [isDuration(30, 604_800), 'whole seconds from 30 to 604800, or a text such as "30m"'],
 };
 
 const FILE_FIELDS: Record<string, [Check, string]> = {
   default: EFFECT,
-  wait: [isSeconds(0, 3600), 'whole seconds from 0 to 3600'],
+  wait: [isDuration(0, 3600), 'whole seconds from 0 to 3600, or a text such as "5m"'],
   ...LIVES,
   tools: [isObject, 'an object: a rule by the name of a tool'],
 };
@@ -77,7 +86,7 @@ export function parseRules(text: string): McpToolRules {
   const rules = Object.entries(tools as JsonObject).map(([tool, rule]) => [tool, readRule(rule, tool)] as const);
   return new McpToolRules({
     tools: { '*': fallback as Effect, ...Object.fromEntries(rules) },
-    wait: (wait as number) * 1000,
+    wait: (readSeconds(wait) as number) * 1000,
     tokenTtl: DEFAULT_TOKEN_TTL,
     ...(present({ expiresIn: expires_in, tokenTtl: token_ttl }) as AskRule),
   });
