@@ -18,7 +18,6 @@ import { note } from './print.ts';
 import { Interruption } from './run/interruption.ts';
 import { type CommandInput, checkExecutable, runAct } from './run/run-act.ts';
 import type { Session } from './session.ts';
-import { escapeText } from './terminal/escape.ts';
 import { readDuration, readJsonObject } from './values.ts';
 
 export const run = command({
@@ -161,8 +160,6 @@ function codeOf(error: unknown, otherwise: number): [code: number, outcome: Repo
 }
 
 function adviceFor(error: unknown): string {
-  const reason = error instanceof PermissionDenied ? error.permission?.decision_reason : null;
-  if (reason) return ` The reason: ${escapeText(reason)}`;
   if (error instanceof PermissionPending) return ` To go on, run it again with --external-id ${error.externalId}`;
   if (error instanceof ApiError && error.code === 'wrong_credential')
     return '\nrun asks as an agent: set COUNTERSIGN_API_KEY to the key of an agent.';
