@@ -2238,22 +2238,36 @@ export interface components {
     /**
      * @example {
      *       "issuer": "https://countersign.example.com",
+     *       "authorization_endpoint": "https://countersign.example.com/mcp/oauth/authorize",
+     *       "token_endpoint": "https://countersign.example.com/mcp/oauth/token",
+     *       "registration_endpoint": "https://countersign.example.com/mcp/oauth/register",
      *       "jwks_uri": "https://countersign.example.com/.well-known/jwks.json",
      *       "introspection_endpoint": "https://countersign.example.com/v1/tokens/introspect",
      *       "introspection_endpoint_auth_methods_supported": [
      *         "Bearer"
      *       ],
      *       "revocation_endpoint": "https://countersign.example.com/v1/tokens/revoke",
-     *       "response_types_supported": [],
-     *       "grant_types_supported": [],
+     *       "response_types_supported": [
+     *         "none"
+     *       ],
+     *       "grant_types_supported": [
+     *         "urn:countersign:grant-type:permission"
+     *       ],
      *       "authorization_details_types_supported": [
      *         "countersign"
-     *       ]
+     *       ],
+     *       "service_documentation": "https://countersign.example.com/docs/guides/mcp"
      *     }
      */
     ServerMetadata: {
       /** Format: uri */
       issuer: string;
+      /** Format: uri */
+      authorization_endpoint: string;
+      /** Format: uri */
+      token_endpoint: string;
+      /** Format: uri */
+      registration_endpoint: string;
       /** Format: uri */
       jwks_uri: string;
       /** Format: uri */
@@ -2264,6 +2278,8 @@ export interface components {
       response_types_supported: string[];
       grant_types_supported: string[];
       authorization_details_types_supported: string[];
+      /** Format: uri */
+      service_documentation: string;
     };
     /**
      * @description A step of a permission or of its token. Entries never change.

@@ -623,7 +623,7 @@ export abstract class Operations {
   /**
    * Get the metadata of the authorization server.
    *
-   * The endpoints that standard clients use (RFC 8414).
+   * The endpoints that standard clients use (RFC 8414). There is no OAuth sign-in: `authorization_endpoint`, `token_endpoint` and `registration_endpoint` say how a client gets its key.
    *
    * `GET /.well-known/oauth-authorization-server`.
    */

@@ -6,7 +6,7 @@ import type { ToolOptions, ToolRules } from './options.ts';
 import { override } from './override.ts';
 import type { Refusal, ToolCall, ToolGuard } from './tool-guard.ts';
 
-export type { AiCallOptions, AiMessage } from './ai-sdk-messages.ts';
+export { type AiCallOptions, type AiMessage, responseMessagesOf } from './ai-sdk-messages.ts';
 export { type ApprovalMessage, answerApprovals } from './answer-approvals.ts';
 export type { Granted, ToolCallOptions, ToolOptions, ToolRules } from './options.ts';
 export type { Refusal } from './tool-guard.ts';

@@ -3,7 +3,7 @@ import { checkOptions } from '../check-options.ts';
 import { Countersign } from '../countersign.ts';
 import { type AiCallOptions, type AiMessage, approvalRequestsOf } from './ai-sdk-messages.ts';
 import { TOOL_RULES, type ToolRules } from './options.ts';
-import { externalIdOf } from './tool-guard.ts';
+import { externalIdOf, isForPeople } from './tool-guard.ts';
 
 /** The message that resumes a run. */
 export interface ApprovalMessage {
@@ -16,11 +16,11 @@ export interface ApprovalMessage {
  * decided all of them, and when there are none.
  *
  * The message only says how to go on. A tool runs only if Countersign approved its call.
- * @param rules those of `wrapTools`: their client and their `run`
+ * @param rules those of `wrapTools`; only their client and their `run` count
  */
 export async function answerApprovals(
   messages: readonly AiMessage[],
-  rules: Pick<ToolRules<AiCallOptions>, 'countersign' | 'run'> = {},
+  rules: ToolRules<AiCallOptions> = {},
 ): Promise<ApprovalMessage | undefined> {
   checkOptions(rules, TOOL_RULES, 'answerApprovals()');
   const { countersign = new Countersign() } = rules;
@@ -30,7 +30,7 @@ export async function answerApprovals(
     const external_id = await externalIdOf(toolCallId, { toolCallId, messages }, rules);
     const [permission] = (await countersign.listPermissions({ external_id, limit: 1 })).data;
     // Then no person was asked for the call, so another part of the application asks for this approval.
-    if (!permission || permission.decided_by?.startsWith('policy_')) continue;
+    if (!permission || !isForPeople(permission)) continue;
     if (permission.status === 'pending') return undefined;
     const approved = permission.status === 'approved';
     content.push({ type: 'tool-approval-response', approvalId, approved, reason: reasonOf(permission) });

@@ -12,10 +12,10 @@ import type { ToolGuard } from './tool-guard.ts';
 export type { Granted, ToolCallOptions, ToolOptions, ToolRules } from './options.ts';
 export type { Refusal } from './tool-guard.ts';
 
-/** A tool of LangChain. */
+/** A tool of LangChain. One that has no function `invoke` runs with the model's provider. */
 export interface LangChainTool {
   name?: unknown;
-  invoke?: (input: never, config?: never) => Promise<unknown>;
+  invoke?: unknown;
 }
 
 /** The configuration with which LangChain calls a tool. */
@@ -71,7 +71,7 @@ function threadOf({ configurable }: LangChainConfig): string | undefined {
 function wrapTool<T extends LangChainTool>(tool: T, guard: ToolGuard<LangChainConfig>): T {
   const name = String(tool.name);
   if (typeof tool.invoke !== 'function') throw notGuardable(name);
-  const runTool = tool.invoke.bind(tool) as (input: unknown, config?: object) => Promise<unknown>;
+  const runTool: (input: unknown, config?: object) => Promise<unknown> = tool.invoke.bind(tool);
 
   const invoke = async (input: unknown, config: LangChainConfig = {}) => {
     const toolCall = isToolCall(input) ? input : undefined;

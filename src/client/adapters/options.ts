@@ -19,7 +19,7 @@ export interface ToolCallOptions<Context> {
 export type ToolOptions<Context> = Omit<GuardOptions<ToolArguments>, 'externalId'> & ToolCallOptions<Context>;
 
 /** How `wrapTools` guards many tools. */
-export interface ToolRules<Context> extends Rules, ToolCallOptions<Context> {
+export interface ToolRules<Context = unknown> extends Rules, ToolCallOptions<Context> {
   /** By default a client made from the environment variables `COUNTERSIGN_URL` and `COUNTERSIGN_API_KEY`. */
   countersign?: Countersign;
 }

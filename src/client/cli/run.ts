@@ -15,13 +15,11 @@ import { command } from './command.ts';
 import { EXIT, SIGNAL_BASE } from './exit-codes.ts';
 import { explain, type OptionNames, UsageError } from './failures.ts';
 import { hideKey } from './hide-key.ts';
-import { formatLimits } from './permission-card.ts';
 import { note } from './print.ts';
 import { bindFiles } from './run/bound-files.ts';
 import { Interruption } from './run/interruption.ts';
 import { type CommandInput, findExecutable, requireUnchanged, runAct } from './run/run-act.ts';
 import type { Session } from './session.ts';
-import { escapeText } from './terminal/escape.ts';
 import { readDuration, readJsonObject } from './values.ts';
 
 export const run = command({
@@ -176,12 +174,7 @@ function codeOf(error: unknown, otherwise: number): [code: number, outcome: Repo
 }
 
 function adviceFor(error: unknown): string {
-  const reason = error instanceof PermissionDenied ? error.permission?.decision_reason : null;
-  if (reason) return ` The reason: ${escapeText(reason)}`;
-  if (error instanceof GrantNarrowed) {
-    const limits = formatLimits(error.permission?.granted_scope ?? {});
-    return ` They are now: ${limits}. To run it within them, add --accept-narrowed.`;
-  }
+  if (error instanceof GrantNarrowed) return ' To run it within them, add --accept-narrowed.';
   if (error instanceof PermissionPending) return ` To go on, run it again with --external-id ${error.externalId}`;
   if (error instanceof ApiError && error.code === 'wrong_credential')
     return '\nrun asks as an agent: set COUNTERSIGN_API_KEY to the key of an agent.';
