@@ -1,8 +1,23 @@
 /**
- * Matches characters that act on a terminal or are invisible: control and format characters, such as the bidirectional
- * ones (UAX #9), and those that are ignored in display. Does not match the selectors of emoji.
+ * Characters that act on a terminal or are not seen: blanks, control and format characters, such as the bidirectional ones
+ * (UAX #9), those that are ignored in display, and some without a shape that count as letters, symbols or marks.
  */
-const UNSEEN = /(?!\ufe0e|\ufe0f)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{DI}]/gu;
+const CLASSES =
+  '\\p{Cc}\\p{Cf}\\p{Cs}\\p{Zl}\\p{Zp}\\p{White_Space}\\p{DI}\\p{NChar}\\u2800\\ufffc\\u{13441}\\u{13442}\\u{16fe4}\\u{1d159}';
+
+/**
+ * Matches these characters but U+0020, the selectors of emoji that are behind no pictograph, and combining marks that have
+ * no character to stand on or are beyond the fourth of one.
+ */
+const UNSEEN = new RegExp(
+  [
+    `(?![ \\ufe0e\\ufe0f])[${CLASSES}]`,
+    '(?<!\\p{ExtPict})[\\ufe0e\\ufe0f]',
+    `(?<=(?:^|"|(?! )[${CLASSES}])\\p{M}{0,3})\\p{M}`,
+    '(?<=\\p{M}{4})\\p{M}',
+  ].join('|'),
+  'gu',
+);
 
 /** Turns a text of any origin into one line: each character that a terminal would act on becomes a visible escape. */
 export function escapeText(text: string): string {
