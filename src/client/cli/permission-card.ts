@@ -1,5 +1,5 @@
 import type { Permission, Preview } from '../api.ts';
-import { escapeLines, printableJson } from './terminal/escape.ts';
+import { distinctJson, escapeLines, printableJson } from './terminal/escape.ts';
 import { type Fact, formatFacts } from './terminal/facts.ts';
 import { withScriptsMark } from './terminal/scripts.ts';
 import type { Style } from './terminal/style.ts';
@@ -63,7 +63,7 @@ export function formatPermission(permission: Permission, options: CardOptions): 
 
 /** The limits of a request in one line, for a table. */
 export function formatLimits(scope: object): string {
-  return Object.keys(scope).length === 0 ? 'none' : printableJson(scope);
+  return Object.keys(scope).length === 0 ? 'none' : distinctJson(scope);
 }
 
 /** How many people have approved so far. */

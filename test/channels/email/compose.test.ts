@@ -85,7 +85,7 @@ it('an escalated request shows the limits that the votes have left, and how many
   expect(subject).toMatch(/^Escalated, decision needed: /);
   expect(text).toMatch(/^A request was escalated to you\n/);
   expect(text).toContain('Review: needs 2 approvals');
-  expect(text).toContain('  max_recipients: 10 (requested: 50)\n  domains: blue, green\n');
+  expect(text).toContain('  `max_recipients`: 10 (requested: 50)\n  `domains`: blue, green\n');
 });
 
 it('an approval says who approved, when and why, and the granted limits beside the requested ones', () => {
@@ -172,7 +172,7 @@ it.each([
 it('many limits are cut, and the mail says how many more there are', () => {
   const scope = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`limit_${index}`, index]));
   const { text } = composePermissionMail(message({ scope }), TO, NOW);
-  expect(text.match(/ {2}limit_/g)).toHaveLength(15);
+  expect(text.match(/ {2}`limit_/g)).toHaveLength(15);
   expect(text).toContain('  25 more limits: see the request.');
 });
 

@@ -32,13 +32,20 @@ export function escapeLines(text: string): string[] {
 /** Returns a value as JSON that prints as it is: unseen characters in its texts are escapes of JSON. */
 export function printableJson(value: unknown, indent?: number): string {
   // Line feeds stay: JSON.stringify writes them between values only.
-  return JSON.stringify(value, null, indent).replace(UNSEEN, (character) =>
-    character === '\n'
-      ? character
-      : [...Array(character.length).keys()]
-          .map((index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`)
-          .join(''),
+  return JSON.stringify(value, null, indent).replace(UNSEEN, (characters) =>
+    characters === '\n' ? characters : toJsonEscapes(characters),
   );
+}
+
+/** Returns a value as JSON on one line that looks like the JSON of no other value, however its characters are composed. */
+export function distinctJson(value: unknown): string {
+  const json = printableJson(value);
+  return json === json.normalize() ? json : json.replace(/[^ -~]/g, toJsonEscapes);
+}
+
+function toJsonEscapes(characters: string): string {
+  const units = Array.from({ length: characters.length }, (_, index) => characters.charCodeAt(index));
+  return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('');
 }
 
 function nameOf(character: string): string {
