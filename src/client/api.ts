@@ -235,7 +235,7 @@ export interface components {
        */
       action: string;
       /**
-       * @description The resource it wants to do this to: `<kind>:<identifier>`.
+       * @description The resource it wants to do this to: `<kind>:<identifier>`. The identifier has no blank at an end, and no invisible or blank character but the space.
        * @example mailbox:support
        */
       resource: string;
@@ -592,7 +592,7 @@ export interface components {
        */
       action: string;
       /**
-       * @description The resource it wants to do this to: `<kind>:<identifier>`.
+       * @description The resource it wants to do this to: `<kind>:<identifier>`. The identifier has no blank at an end, and no invisible or blank character but the space.
        * @example mailbox:support
        */
       resource: string;

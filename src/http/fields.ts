@@ -13,6 +13,7 @@ import {
 import { isLongerThan } from '../lib/text';
 import { DAY, parseDate, parseDateTime } from '../lib/time';
 import { type Id, idPattern, type Prefix, parseId } from '../lib/typeid';
+import { unseenFault } from '../lib/unseen';
 import { exampleId } from './examples';
 
 // The fields of requests. A field states what it accepts in its Zod checks; `meta` describes to the OpenAPI document
@@ -44,6 +45,11 @@ export function plainText(max: number) {
     })
     .superRefine((value, refinement) => refuse(refinement, textFault(value)))
     .meta({ maxLength: max, pattern: NO_NUL });
+}
+
+/** A text of at most `max` Unicode code points that people compare by eye: every character of it is seen. */
+export function seenText(max: number) {
+  return plainText(max).superRefine((value, refinement) => refuse(refinement, unseenFault(value)));
 }
 
 export function choice<const W extends readonly [string, ...string[]]>(words: W) {

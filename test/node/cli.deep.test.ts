@@ -458,7 +458,7 @@ describe.runIf(existsSync(SCRIPT))('on a terminal', () => {
   it('the inbox shows, approves and denies', async () => {
     const client = new Client(service.origin, agent().key);
     const make = async (action: string, expires_in: number) => {
-      const body = { action, resource: 'terminal:\u001b[2J', expires_in, reason: 'evil \u009b2J' };
+      const body = { action, resource: 'terminal:main', expires_in, reason: 'evil \u009b2J \u001b[2J' };
       return (await client.expect<{ id: string }>(201, 'POST', '/v1/permissions', body)).body.id;
     };
     const [first, second] = [await make('first.act', 100), await make('second.act', 200)];
@@ -470,8 +470,7 @@ describe.runIf(existsSync(SCRIPT))('on a terminal', () => {
     };
     await until('the list', () => output.stdout.includes('first.act'));
     await press('\r', 'In the words of the agent');
-    expect(output.stdout).toContain('terminal:\\u{1b}[2J');
-    expect(output.stdout).toContain('evil \\u{9b}2J');
+    expect(output.stdout).toContain('evil \\u{9b}2J \\u{1b}[2J');
     await press('a', 'Approve this request? y/n');
     await press('y', `Approved first.act on`);
     expect((await user.get<{ status: string }>(`/v1/permissions/${first}`)).body.status).toBe('approved');

@@ -274,7 +274,7 @@ describe('a token of a permission with a digest', () => {
 
   it('can be used even if action, resource and scope have their largest sizes', async () => {
     const { account, agent } = await makeAgent();
-    const resource = `k:${'\u0001'.repeat(510)}`;
+    const resource = `k:${'😀'.repeat(510)}`;
     const action = `a.${'b'.repeat(126)}`;
     const scope = { a: '\u0001'.repeat(339) };
     const { token, input_digest } = await agent.approved({ action, resource, scope, input: 1 });

@@ -3,6 +3,7 @@ import { duration } from '../../lib/duration';
 import { roundingFault } from '../../lib/exact-json';
 import { equalJson } from '../../lib/json';
 import { lazy } from '../../lib/lazy';
+import { withScriptsMark } from '../../lib/scripts';
 import { SECOND } from '../../lib/time';
 import { valueText } from '../../permissions/limit-texts';
 import type { Narrowing, RequestedLimits } from '../../permissions/limits';
@@ -76,7 +77,7 @@ export function reviewModal(modal: ReviewModal): ModalView | null {
   const asked = requestLines(modal, (whole) => whole).map(({ text }) => text);
   const blocks: Block[] = [
     ...sections(asked.join('\n')),
-    ...(permission.reason ? sections(`Why it asks: ${inLines(permission.reason)}`) : []),
+    ...(permission.reason ? sections(withScriptsMark(`Why it asks: ${inLines(permission.reason)}`)) : []),
     { type: 'actions', elements: [linkButton(cardUrl)] },
     ...previewBlocks(modal.preview),
     ...limitBlocks(permission, proposal),
@@ -112,9 +113,9 @@ function previewBlocks(preview: Preview | null): Block[] {
   // The lines about the request have the title.
   const { summary = '', fields = [], blocks = [] } = preview ?? {};
   const shown = [
-    summary,
-    fields.map(({ label, value }) => `${inLine(label)}: ${value}`).join('\n'),
-    ...blocks.map(({ title, text }) => (title ? `${title}\n${text}` : text)),
+    withScriptsMark(summary),
+    fields.map(({ label, value }) => withScriptsMark(`${inLine(label)}: ${value}`)).join('\n'),
+    ...blocks.map(({ title, text }) => withScriptsMark(title ? `${title}\n${text}` : text)),
   ].flatMap((text) => sections(inLines(text)));
   if (shown.length === 0) return [];
   return [header('What the agent says it will do'), context('In the words of the agent. Nobody checked it.'), ...shown];
@@ -131,14 +132,15 @@ function limitBlocks(permission: Permission, { scope, token_ttl, max_uses }: Req
     ...(permission.input_digest === null
       ? []
       : [context('The arguments stay as they are: if they exceed what you leave, the agent has to ask again.')]),
-    ...fields.flatMap((field) => limitInput(field) ?? []),
-    ...listed('fixed', 'These cannot be narrowed:'),
-    ...listed('card', 'These can be narrowed in Countersign only:'),
     input(TOKEN_TTL, 'Time to act, in seconds', {
       hint: `At most ${token_ttl} (${duration(token_ttl * SECOND)})`,
       element: numberInput(token_ttl, MIN_TOKEN_TTL),
     }),
     input(MAX_USES, 'Times it may act', { hint: `At most ${max_uses}`, element: numberInput(max_uses, 1) }),
+    ...(fields.length === 0 ? [] : [header('Limits that the agent named')]),
+    ...fields.flatMap((field) => limitInput(field) ?? []),
+    ...listed('fixed', 'These cannot be narrowed:'),
+    ...listed('card', 'These can be narrowed in Countersign only:'),
   ];
 }
 
@@ -160,7 +162,7 @@ function limitInput(field: LimitField): InputBlock | null {
 }
 
 function limitLine({ label, value }: LimitField): string {
-  return `${label}: ${inLine(valueText(value))}`;
+  return `${label}: ${withScriptsMark(inLine(valueText(value)))}`;
 }
 
 /** A field for a number. With a minimum it takes whole numbers only. */

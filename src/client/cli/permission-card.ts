@@ -1,7 +1,8 @@
 import type { Permission, Preview } from '../api.ts';
 import type { Names } from './names.ts';
-import { escapeLines, printableJson } from './terminal/escape.ts';
+import { distinctJson, escapeLines, printableJson } from './terminal/escape.ts';
 import { type Fact, formatFacts } from './terminal/facts.ts';
+import { withScriptsMark } from './terminal/scripts.ts';
 import type { Style } from './terminal/style.ts';
 import { formatTime, formatTimeLeft } from './terminal/time.ts';
 import { wrapText } from './terminal/width.ts';
@@ -64,7 +65,7 @@ export function formatPermission(permission: Permission, options: CardOptions): 
 
 /** The limits of a request in one line, for a table. */
 export function formatLimits(scope: object): string {
-  return Object.keys(scope).length === 0 ? 'none' : printableJson(scope);
+  return Object.keys(scope).length === 0 ? 'none' : distinctJson(scope);
 }
 
 /** How many people have approved so far. */
@@ -72,9 +73,10 @@ export function countApprovals({ review }: Permission): number {
   return review?.votes?.filter(({ decision }) => decision === 'approve').length ?? 0;
 }
 
-/** Puts escaped lines behind a bar, which no text of theirs can leave. */
+/** Puts escaped lines behind a bar, which no text of theirs can leave. Marks those in which words mix scripts. */
 function quote(lines: string[], width: number): string[] {
-  return lines.flatMap((line) => wrapText(line, Math.max(20, width - 4)).map((part) => `  │ ${part}`));
+  const room = Math.max(20, width - 4);
+  return lines.flatMap((line) => wrapText(withScriptsMark(line), room).map((part) => `  │ ${part}`));
 }
 
 function inputTitle({ input, input_digest }: Permission): string {

@@ -1,6 +1,7 @@
 import type { Child } from 'hono/jsx';
 import type { AppEnv, Scope, UserPrincipal } from '../../http/context';
 import { toBase64Url } from '../../lib/bytes';
+import { withScriptsMark } from '../../lib/scripts';
 import { toOneLine } from '../parts/inline';
 import type { SignedIn } from '../session/access';
 import { ONCE_FIELD } from '../session/once';
@@ -139,7 +140,7 @@ function Page({
           content='{"extensions":"hx-csp","includeIndicatorCSS":false,"history":false,"noSwap":[204,304,"4xx","5xx"]}'
         />
         {signedIn && <meta name="csrf-token" content={signedIn.csrf} />}
-        <title>{`${toOneLine(title)} · Countersign`}</title>
+        <title>{`${withScriptsMark(toOneLine(title))} · Countersign`}</title>
         <link rel="icon" href="/console/assets/favicon.svg" />
         <link rel="stylesheet" href="/console/assets/console.css" />
         {signedIn && <script nonce={nonce} src="/console/assets/htmx.js" defer></script>}

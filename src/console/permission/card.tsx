@@ -30,7 +30,7 @@ import type { PreloadedContext, SignedInRequest } from '../session/access';
 import { isSenderMark } from '../session/session';
 import { DecisionForm } from './decision-form';
 import { hasNarrowedScope } from './limits-fields';
-import { LimitsTable } from './limits-table';
+import { LimitsTables } from './limits-table';
 import { Outcome } from './outcome';
 import { PolicyWeighing } from './policy-weighing';
 import { hasMoreThanTitle, PreviewCard } from './preview';
@@ -178,7 +178,7 @@ export async function sendCard(
             {preview && hasMoreThanTitle(preview) && <PreviewCard preview={preview} />}
             <Section name="limits" title="Limits">
               <p class="hint">{limitsHint(permission, row.maxUses)}</p>
-              <LimitsTable row={row} />
+              <LimitsTables row={row} />
             </Section>
             <Section name="input" title="Arguments">
               {input !== null ? (

@@ -3,6 +3,7 @@ import { parquetMetadata } from 'hyparquet';
 import { describe, expect, it } from 'vitest';
 import { depth } from '../../support/depth';
 import { expectedRow, fillLog, makeExport, parseFile } from '../../support/exports';
+import { asIdentifier } from '../../support/texts';
 import { type Json, type TestAccount, World } from '../../support/world';
 
 const FORMATS = ['csv', 'json', 'parquet'];
@@ -30,7 +31,12 @@ async function makeOddLog(): Promise<TestAccount> {
   for (const [i, text] of ODD_TEXTS.entries()) {
     account.world.advance(1_000);
     const scope = i === 0 ? deep : { [text]: text, limit: 1.5e-7, list: [text, null, true] };
-    const request = { action: i % 2 ? 'email.send' : '-odd.action', resource: `mailbox:${text}`, scope, reason: text };
+    const request = {
+      action: i % 2 ? 'email.send' : '-odd.action',
+      resource: `mailbox:${asIdentifier(text)}`,
+      scope,
+      reason: text,
+    };
     const { id } = await agent.request(request);
     if (i % 3 === 0) await account.must(200, 'POST', `/v1/permissions/${id}/deny`, { reason: text });
     if (i % 3 === 1) {

@@ -7,6 +7,7 @@ import { write } from '../io.ts';
 import { note } from '../print.ts';
 import type { Session } from '../session.ts';
 import { escapeText, printableJson } from '../terminal/escape.ts';
+import { withScriptsMark } from '../terminal/scripts.ts';
 import { colourStatus } from '../terminal/style.ts';
 import { formatTime } from '../terminal/time.ts';
 import { readDuration, readNumber } from '../values.ts';
@@ -58,6 +59,6 @@ async function findNewest(client: CliClient): Promise<number> {
 
 function formatEntry({ sequence, created_at, event_type, details }: AuditEntry, { style }: Session): string {
   const { action, resource, decision_reason: reason } = details;
-  const what = escapeText(`${action} ${resource}${reason ? ` (${reason})` : ''}`);
+  const what = withScriptsMark(escapeText(`${action} ${resource}${reason ? ` (${reason})` : ''}`));
   return `${style.dim(`${sequence} ${formatTime(created_at)}`)} ${colourStatus(event_type, style)} ${what}`;
 }
