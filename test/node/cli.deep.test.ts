@@ -296,7 +296,9 @@ describe('run', () => {
     const narrowed = { scope: { replicas: 2 } };
     const refused = await decided([...argv, ...command], 'approve', narrowed);
     expect(refused).toMatchObject({ code: 1, stdout: '' });
-    expect(refused.stderr).toContain('The limits were narrowed to {"replicas":2}. To run it within them, add --accept-narrowed.');
+    expect(refused.stderr).toContain(
+      'The limits were narrowed to {"replicas":2}. To run it within them, add --accept-narrowed.',
+    );
     const accepted = await decided([...argv, '--accept-narrowed', ...command], 'approve', narrowed);
     expect(accepted).toMatchObject({ code: 0, stdout: '{"replicas":2}\n' });
   });

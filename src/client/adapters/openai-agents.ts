@@ -14,7 +14,7 @@ import type { Limits } from '../guard/act.ts';
 import { guardOf, guardsOf, notGuardable } from './guards.ts';
 import type { ToolOptions, ToolRules } from './options.ts';
 import { override } from './override.ts';
-import { refuseFinally, ToolGuard } from './tool-guard.ts';
+import { refuseFinally, type ToolGuard } from './tool-guard.ts';
 
 export type { Granted, ToolCallOptions, ToolOptions, ToolRules } from './options.ts';
 export type { Refusal } from './tool-guard.ts';
