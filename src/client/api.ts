@@ -10,8 +10,8 @@ export interface components {
      */
     AccountCreation: {
       /**
-       * Format: email
-       * @description Need not be unique.
+       * Format: idn-email
+       * @description A dot-atom of RFC 5322 before the `@`, a public host name after it, whose U-labels become A-labels. Need not be unique.
        * @example owner@example.com
        */
       email: string;
@@ -88,8 +88,8 @@ export interface components {
      */
     OwnerInvitation: {
       /**
-       * Format: email
-       * @description At most one member who is not removed has it, in upper or lower case.
+       * Format: idn-email
+       * @description A dot-atom of RFC 5322 before the `@`, a public host name after it, whose U-labels become A-labels. At most one member who is not removed has it, in upper or lower case.
        * @example ada@example.com
        */
       email: string;
@@ -119,8 +119,8 @@ export interface components {
      */
     MemberInvitation: {
       /**
-       * Format: email
-       * @description At most one member who is not removed has it, in upper or lower case.
+       * Format: idn-email
+       * @description A dot-atom of RFC 5322 before the `@`, a public host name after it, whose U-labels become A-labels. At most one member who is not removed has it, in upper or lower case.
        * @example ada@example.com
        */
       email: string;
@@ -473,23 +473,20 @@ export interface components {
       name: string;
       effect: components['schemas']['PolicyEffect'];
       /**
-       * @description At least one pattern must match. In a pattern, `*` stands for any characters. At most 8192 bytes of JSON together.
+       * @description At least one pattern must match. In a pattern, `*` stands for any characters; one that can match nothing is refused. At most 8192 bytes of JSON together.
        * @example [
        *       "email.*"
        *     ]
        */
       actions: string[];
       /**
-       * @description At least one pattern must match. In a pattern, `*` stands for any characters. At most 8192 bytes of JSON together.
+       * @description At least one pattern must match. In a pattern, `*` stands for any characters; one that can match nothing is refused. At most 8192 bytes of JSON together.
        * @example [
        *       "mailbox:*"
        *     ]
        */
       resources: string[];
-      /**
-       * @description The agents that it applies to; null for all.
-       * @default null
-       */
+      /** @description The agents that it applies to; null for all. */
       agent_ids?: string[] | null;
       /**
        * @description The conditions on keys of the scope; empty for none. At most 16 KiB of compact JSON and 10 levels, including itself.
@@ -498,20 +495,11 @@ export interface components {
       conditions?: {
         [key: string]: components['schemas']['PolicyCondition'];
       };
-      /**
-       * @description The greatest lifetime, in seconds, of the tokens of requests that it approves or sends to reviewers; null for no limit beyond the request.
-       * @default null
-       */
+      /** @description The greatest lifetime, in seconds, of the tokens of requests that it approves or sends to reviewers; null for no limit beyond the request. */
       token_ttl?: number | null;
-      /**
-       * @description The greatest number of uses of the tokens of requests that it approves or sends to reviewers; null for no limit beyond the request.
-       * @default null
-       */
+      /** @description The greatest number of uses of the tokens of requests that it approves or sends to reviewers; null for no limit beyond the request. */
       max_uses?: number | null;
-      /**
-       * @description The reason given for its decisions. Reviewers give their own.
-       * @default null
-       */
+      /** @description The reason given for its decisions. Reviewers give their own. */
       reason?: string | null;
       /**
        * @description If several approvals and reviews apply, the one of highest priority decides; of equal ones, a review before an approval, and then the oldest. The same holds for several denials.
@@ -520,10 +508,7 @@ export interface components {
       priority?: number;
       /** @default true */
       is_active?: boolean;
-      /**
-       * @description Who reviews the requests, only for the effect `review`; null for one approval by anybody who may decide.
-       * @default null
-       */
+      /** @description Who reviews the requests, only for the effect `review`; null for one approval by anybody who may decide. */
       review?: components['schemas']['ReviewInput'] | null;
     };
     /** @enum {string} */
@@ -543,9 +528,7 @@ export interface components {
        * @default 1
        */
       approvals?: number;
-      /** @default null */
       members?: string[] | null;
-      /** @default null */
       roles?: components['schemas']['MemberRole'][] | null;
       /**
        * @description Whether the agent's owner may approve.
@@ -557,16 +540,11 @@ export interface components {
        * @default false
        */
       passkey?: boolean;
-      /**
-       * @description Who becomes a reviewer too, so many seconds after the request.
-       * @default null
-       */
+      /** @description Who becomes a reviewer too, so many seconds after the request. */
       escalation?: {
         /** @description Seconds. */
         after: number;
-        /** @default null */
         members?: string[] | null;
-        /** @default null */
         roles?: components['schemas']['MemberRole'][] | null;
       } | null;
     };
@@ -647,14 +625,14 @@ export interface components {
       name?: string;
       effect?: components['schemas']['PolicyEffect'];
       /**
-       * @description At least one pattern must match. In a pattern, `*` stands for any characters. At most 8192 bytes of JSON together.
+       * @description At least one pattern must match. In a pattern, `*` stands for any characters; one that can match nothing is refused. At most 8192 bytes of JSON together.
        * @example [
        *       "email.*"
        *     ]
        */
       actions?: string[];
       /**
-       * @description At least one pattern must match. In a pattern, `*` stands for any characters. At most 8192 bytes of JSON together.
+       * @description At least one pattern must match. In a pattern, `*` stands for any characters; one that can match nothing is refused. At most 8192 bytes of JSON together.
        * @example [
        *       "mailbox:*"
        *     ]
@@ -765,7 +743,6 @@ export interface components {
     WebhookCreation: {
       /** @description Where events are sent: `https`, a public host name, no credentials. It is checked again before every delivery. */
       url: string;
-      /** @default null */
       description?: string | null;
       /**
        * @description The events to send; by default all but those of permissions.
@@ -779,10 +756,7 @@ export interface components {
        *     ]
        */
       events?: components['schemas']['WebhookEvent'][];
-      /**
-       * @description The agents whose audit entries and permissions are sent; null for all. Other events have no agent.
-       * @default null
-       */
+      /** @description The agents whose audit entries and permissions are sent; null for all. Other events have no agent. */
       agent_ids?: string[] | null;
       /** @default true */
       is_active?: boolean;
@@ -847,7 +821,6 @@ export interface components {
            *     ]
            */
           events?: components['schemas']['ChannelEvent'][];
-          /** @default null */
           filter?: components['schemas']['ChannelFilter'] | null;
           /** @default true */
           is_active?: boolean;
@@ -869,7 +842,6 @@ export interface components {
            *     ]
            */
           events?: components['schemas']['ChannelEvent'][];
-          /** @default null */
           filter?: components['schemas']['ChannelFilter'] | null;
           /** @default true */
           is_active?: boolean;
@@ -984,15 +956,9 @@ export interface components {
          * @example member_01m7x1m1tre75vaz5yvpbmvt6m
          */
         member_id: string;
-        /**
-         * @description When the delegation starts; null for at once.
-         * @default null
-         */
+        /** @description When the delegation starts; null for at once. */
         from?: string | null;
-        /**
-         * @description The end, which must be after `from`; null for no end.
-         * @default null
-         */
+        /** @description The end, which must be after `from`; null for no end. */
         until?: string | null;
       } | null;
     };
@@ -2446,6 +2412,7 @@ export interface components {
      *         "deny"
      *       ],
      *       "include_details": false,
+     *       "bom": false,
      *       "download_url": null,
      *       "expires_at": null,
      *       "sha256": null,
@@ -2465,6 +2432,7 @@ export interface components {
       agent_id: string | null;
       event_types: ('request' | 'approve' | 'deny' | 'use' | 'expire' | 'revoke')[] | null;
       include_details: boolean;
+      bom: boolean;
       row_count?: number;
       sha256: string | null;
       /** @enum {string} */
@@ -3328,7 +3296,7 @@ export interface components {
        * @enum {string}
        */
       order?: 'desc' | 'asc';
-      /** @description Only entries after this position in the log. Needs `order=asc`, and cannot be combined with `cursor`. */
+      /** @description Only entries after this position in the log. Needs `order=asc`, and is a filter: send it with every `cursor`. */
       after_sequence?: number;
     };
     GetAuditHistogramQuery: {
@@ -3375,6 +3343,11 @@ export interface components {
        * @default false
        */
       include_details?: boolean;
+      /**
+       * @description Whether the file begins with a byte order mark, for Excel. Only for CSV.
+       * @default false
+       */
+      bom?: boolean;
     };
     ListAuditExportsQuery: {
       /**

@@ -612,7 +612,7 @@ export abstract class Operations {
   /**
    * Get the keys that verify tokens and audit logs.
    *
-   * A JWK set (RFC 7517). Keys whose `kid` begins with `log-` sign checkpoints of audit logs; the others sign tokens.
+   * A JWK set (RFC 7517). Keys whose `kid` begins with `log-` sign checkpoints of audit logs; the others sign tokens. Pages of any origin may read it.
    *
    * `GET /.well-known/jwks.json`.
    */
@@ -1121,6 +1121,8 @@ export abstract class Operations {
 
   /**
    * Get this description.
+   *
+   * Pages of any origin may read it.
    *
    * `GET /openapi.json`.
    */
