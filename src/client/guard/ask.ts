@@ -1,13 +1,19 @@
 import type { Permission } from '../api.ts';
-import { toMilliseconds } from '../duration.ts';
+import { type Duration, toMilliseconds } from '../duration.ts';
 import type { Act } from './act.ts';
 import type { GuardClient } from './client.ts';
 import { PermissionPending, Unreachable } from './errors.ts';
-import type { GuardOptions } from './guard.ts';
 import { requestPermission, waitForDecision } from './request-decision.ts';
 
-type AskOptions = Pick<GuardOptions<never>, 'onPending'>;
-type WaitOptions = Pick<GuardOptions<never>, 'onPending' | 'wait' | 'abandoned'>;
+/** The options of a guard that matter here. */
+interface AskOptions {
+  onPending?: (request: { permissionId: string; externalId: string; url: string }) => unknown;
+}
+
+interface WaitOptions extends AskOptions {
+  wait?: Duration;
+  abandoned?: 'withdraw' | 'keep';
+}
 
 /** How long the end of an abandoned call waits for each answer of the service, in milliseconds. */
 const WITHDRAWAL_TIMEOUT = 5_000;
