@@ -85,9 +85,10 @@ describe('a review policy', () => {
     const world = new World();
     const [other, account] = [await world.account(), await world.account()];
     const stranger = await makeMember(other, 'approver');
-    const [approver, owner, gone, suspended] = await Promise.all(
-      ['approver', 'owner', 'approver', 'approver'].map((role) => makeMember(account, role)),
-    );
+    const approver = await makeMember(account, 'approver');
+    const owner = await makeMember(account, 'owner');
+    const gone = await makeMember(account, 'approver');
+    const suspended = await makeMember(account, 'approver');
     const invitation = { email: 'new@example.com', role: 'approver' };
     const { body: invited } = await account.must(201, 'POST', '/v1/members', invitation);
     await account.must(204, 'DELETE', `/v1/members/${gone.id}`);
