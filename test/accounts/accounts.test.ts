@@ -56,6 +56,7 @@ describe('an operator', () => {
         member_id: null,
         expires_at: null,
         last_used_at: null,
+        created_by: 'operator',
         created_at: '2026-01-31T12:00:00.000Z',
       },
       owner: {

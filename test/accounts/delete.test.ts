@@ -103,6 +103,7 @@ it('the sweep erases every row and every file of a deleted account', async () =>
     'identities',
     ...OF_MOVES,
     'provider_keys',
+    'sign_in_challenges',
     // Tested in channels/slack/link.test.ts.
   ]);
   expect((await env.FILES.list({ prefix: 'files/' })).objects).toHaveLength(1);

@@ -24,6 +24,7 @@ describe('a user token', () => {
       member_id: null,
       expires_at: '2026-02-01T12:00:00.000Z',
       last_used_at: null,
+      created_by: account.id,
       created_at: '2026-01-31T12:00:00.000Z',
     });
     const list = await account.must(200, 'GET', '/v1/me/tokens');

@@ -150,7 +150,7 @@ describe('a form of a session that has ended', () => {
     browser.cookie = '';
     const ended = await post(browser, fields);
     expect(ended.text).toContain('data-renew');
-    expect((await load(browser)).status).toBe(302);
+    expect((await load(browser)).status).toBe(401);
     await browser.signIn();
     const renewed = await load(browser);
     expect([renewed.status, renewed.headers.get('Cache-Control')]).toEqual([200, 'no-store']);

@@ -77,7 +77,6 @@ describe('arguments', () => {
       ['api', 'POST', '/v1/agents', '--data', '{"metadata": {"n": [1e400]}}'],
       'metadata.n.0 would be rounded to Infinity',
     ],
-    [['deny', ID], '--reason'],
     [['audit', 'list', '--event', 'evil'], 'evil'],
     [['audit', 'list', '--limit', '-1'], 'limit'],
     [['audit', 'export', '--from', '2026-01-01', '--to', '2026-01-31', '--proof', 'x'], '--details'],

@@ -9,7 +9,7 @@ const REFUSED: [resource: string, fault: string][] = [
   ['account:main\u3164', 'a blank'],
   ['account:main\n', 'a blank'],
   ['account: main', '<kind>:<identifier>'],
-  ['account:\u3000main', '<kind>:<identifier>'],
+  ['account:\u3000main', 'U+3000'],
   [' account:main', 'a blank'],
   ['account:ma\u00a0in', 'U+00A0'],
   ['account:ma\u200bin', 'U+200B'],

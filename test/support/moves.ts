@@ -11,8 +11,11 @@ import type { World } from './world';
 const LOG_SPAN = 2 ** 32;
 /** Tables about moves, and tables that belong to no account. */
 const APART = ['moves', 'move_turns', 'move_changes', 'move_numbers', 'moved_accounts', 'moved_credentials'];
-/** Tables with rows that stay on the old shard: redirects, identities, and stored answers until they expire. */
-const STAYING = ['moved_accounts', 'moved_credentials', 'identities', 'provider_keys', 'stored_answers'];
+/** Tables with rows that stay on the old shard: redirects, identities, and what expires. */
+const STAYING = [
+  ...['moved_accounts', 'moved_credentials', 'identities', 'provider_keys', 'stored_answers'],
+  'sign_in_challenges',
+];
 
 /** Orders a move, as the operator's script does. */
 export async function orderMove(world: World, id: string, shard: string, from = env.DB): Promise<void> {

@@ -1,8 +1,25 @@
 // Each database of the tests begins with an account that no test looks at, the neighbour. So the account under test is never
 // the first of its database, and a query that reads some other account finds one. It has no work that is due.
 
-/** The number of the neighbour's account: no account of a test has it. */
-export const NEIGHBOUR = 1;
+/** The number of the neighbour's account and of its agent: none of a test has it. */
+const NEIGHBOUR = 1;
+
+/** The tables in which the neighbour has rows, and the column that has its number there. */
+const ROWS: Record<string, string> = {
+  accounts: 'number',
+  agents: 'account',
+  agent_keys: 'agent',
+  user_tokens: 'account',
+  members: 'account',
+  policies: 'account',
+  webhooks: 'account',
+};
+
+/** The condition, as SQL, that leaves the neighbour's rows out of a table. */
+export function isNotNeighbour(table: string): string {
+  const column = ROWS[table];
+  return column ? `${column} <> ${NEIGHBOUR}` : 'true';
+}
 
 const MADE_AT = Date.UTC(2026, 0, 1);
 /** Another history than any test makes: from entry 4,000,001 on, which a test would see in its own log at once. */

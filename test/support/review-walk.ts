@@ -457,9 +457,12 @@ export class ReviewWalk {
       escalation: escalation && { ...escalation, members: named(escalation.members) },
     };
     const answer = await this.start.account.call('PUT', `/v1/policies/${this.start.policy}`, { review: rule });
-    const isShort = this.countReviewers(rule) < rule.approvals;
-    this.expectOutcome(answer, isShort ? '400 invalid_request' : '200');
-    if (!isShort) this.rule = rule;
+    const names = [...(draft.members ?? []), ...(escalation?.members ?? [])];
+    const isKnown = ({ status }: Person) => status === 'active' || status === 'invited';
+    const isTaken =
+      names.every((i) => isKnown(this.people[i] as Person)) && this.countReviewers(rule) >= rule.approvals;
+    this.expectOutcome(answer, isTaken ? '200' : '400 invalid_request');
+    if (isTaken) this.rule = rule;
   }
 
   /** How many people are reviewers by a rule, whoever owns an agent. */

@@ -1,19 +1,19 @@
-import { neighbourStatements } from './neighbour';
+import { isNotNeighbour, neighbourStatements } from './neighbour';
 
-/** The number of rows of each table of a database. */
+/** The number of rows of each table of a database, without those of the neighbour. */
 export async function countRows(database: D1Database): Promise<Record<string, number>> {
   const names = await listTables(database);
   const results = await database.batch<{ rows: number }>(
-    names.map((name) => database.prepare(`select count(*) as rows from ${name}`)),
+    names.map((name) => database.prepare(`select count(*) as rows from ${name} where ${isNotNeighbour(name)}`)),
   );
   return Object.fromEntries(names.map((name, i) => [name, results[i]?.results[0]?.rows ?? 0]));
 }
 
-/** The rows of each table of a database. */
+/** The rows of each table of a database, without those of the neighbour. */
 export async function readTables(database: D1Database): Promise<Map<string, Record<string, unknown>[]>> {
   const names = await listTables(database);
   const results = await database.batch<Record<string, unknown>>(
-    names.map((name) => database.prepare(`select * from ${name}`)),
+    names.map((name) => database.prepare(`select * from ${name} where ${isNotNeighbour(name)}`)),
   );
   return new Map(names.map((name, i) => [name, results[i]?.results ?? []]));
 }

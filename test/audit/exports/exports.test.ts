@@ -26,6 +26,7 @@ describe('an export', () => {
     const common = {
       export_id: expect.stringMatching(/^export_[0-9a-z]{26}$/),
       ...asked,
+      bom: false,
       agent_id: null,
       event_types: null,
       error: null,

@@ -135,7 +135,7 @@ it('a proof lists all of 120 erasure records', async () => {
   await addEntries(account, 20);
   await world.sweep();
   const insert = env.DB.prepare(
-    "insert into erased_entries (account, reason, ranges, erased_at) values ((select number from accounts), ?, '[[1,2],[4,4]]', ?)",
+    "insert into erased_entries (account, reason, ranges, erased_at) values ((select max(number) from accounts), ?, '[[1,2],[4,4]]', ?)",
   );
   await env.DB.batch(Array.from({ length: 120 }, (_, i) => insert.bind(i % 2, world.now)));
   const { shown, bytes } = await makeExport(account, { format: 'json', include_details: true }, SMALL);

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Permission } from '../../../src/client/api';
 import { inboxColumns } from '../../../src/client/cli/inbox/columns';
+import { Names } from '../../../src/client/cli/names';
 import { formatPermission } from '../../../src/client/cli/permission-card';
 import { escapeText, printableJson } from '../../../src/client/cli/terminal/escape';
 import { withScriptsMark } from '../../../src/client/cli/terminal/scripts';
@@ -9,6 +10,8 @@ import { formatTable } from '../../../src/client/cli/terminal/table';
 import { MIXED_TEXTS, PATH_LABELS, UNSEEN_TEXTS } from '../../support/texts';
 
 const NOW = Date.UTC(2026, 0, 31, 12);
+/** Knows no name, so that ids stand for themselves. */
+const NAMES = new Names({} as never);
 const STYLE = styleFor({ isTTY: false } as never, { env: {} });
 
 const PERMISSION = {
@@ -19,7 +22,13 @@ const PERMISSION = {
 } as unknown as Permission;
 
 function card(permission: Permission): string[] {
-  return formatPermission(permission, { width: 120, style: STYLE, baseUrl: 'https://countersign.test', now: NOW });
+  return formatPermission(permission, {
+    width: 120,
+    style: STYLE,
+    baseUrl: 'https://countersign.test',
+    now: NOW,
+    names: NAMES,
+  });
 }
 
 it.each(UNSEEN_TEXTS)('%j is printed with its unseen characters as escapes', (text, shown) => {
@@ -64,9 +73,9 @@ it('the card marks words that mix scripts: of the resource, the limits and what 
 
 it('the inbox names the scripts that a request mixes in a column that is never cut', () => {
   const requests = [PERMISSION, { ...PERMISSION, resource: `mail:${'x'.repeat(100)}p\u0430ypal` }];
-  const [head, plain, mixed] = formatTable(requests, inboxColumns(NOW), 80, STYLE);
-  expect(head).toMatch(/^LEFT +MIXED SCRIPTS +ACTION/);
-  expect(plain).toMatch(/^1 h +mail\.send/);
-  expect(mixed).toMatch(/^1 h +Latin, Cyrillic +mail\.send/);
-  expect(formatTable([PERMISSION], inboxColumns(NOW), 80, STYLE)[0]).not.toContain('SCRIPTS');
+  const [head, plain, mixed] = formatTable(requests, inboxColumns(NOW, NAMES), 80, STYLE);
+  expect(head).toMatch(/^LEFT +MIXED SCRIPTS +AGENT/);
+  expect(plain).toMatch(/^1 h +agent_/);
+  expect(mixed).toMatch(/^1 h +Latin, Cyrillic +agent_/);
+  expect(formatTable([PERMISSION], inboxColumns(NOW, NAMES), 80, STYLE)[0]).not.toContain('SCRIPTS');
 });

@@ -37,6 +37,7 @@ describe('a policy', () => {
       priority: 0,
       is_active: true,
       review: null,
+      created_by: account.id,
       created_at: '2026-01-31T12:00:00.000Z',
       updated_at: '2026-01-31T12:00:00.000Z',
     });
