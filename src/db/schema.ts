@@ -104,6 +104,8 @@ export const passkeys = sqliteTable(
     counter: integer().notNull(),
     addedAt: integer('added_at').notNull(),
     removedAt: integer('removed_at'),
+    /** Shows that the service stored the passkey for this member: see `passkeyContent`. Without it nobody can use it. */
+    mac: bytesColumn(),
   },
   (table) => [
     primaryKey({ columns: [table.account, table.id] }),
@@ -287,6 +289,8 @@ export const permissions = sqliteTable(
     previewDigest: text('preview_digest'),
     /** The agent's own name for the request. A trigger refuses a second permission of the agent with the same name. */
     externalId: text('external_id'),
+    /** Shows what was requested and how it is reviewed: see `requestContent`. Without it nobody can approve it. */
+    mac: bytesColumn(),
   },
   (table) => [
     primaryKey({ columns: [table.account, table.id] }),
@@ -425,6 +429,8 @@ export const votes = sqliteTable(
     via: codeColumn(VOTE_CHANNELS)().notNull(),
     signature: text({ mode: 'json' }).$type<VoteSignature>(),
     createdAt: integer('created_at').notNull(),
+    /** Shows that the service took the vote: see `voteContent`. Without it the vote counts only if its signature is valid. */
+    mac: bytesColumn(),
   },
   (table) => [primaryKey({ columns: [table.account, table.permission, table.ordinal] })],
 );

@@ -10,6 +10,8 @@ import { PROBLEMS, Problem } from '../../errors';
 import type { AppEnv, RequestContext } from '../../http/context';
 import { accountColumns, activeAccount, activeMember, failAuthentication, memberColumns } from '../../http/credentials';
 import { body, noQuery, readJsonOrForm, readObject } from '../../http/input';
+import { passkeyContent } from '../../http/passkey-mac';
+import { rowMac } from '../../http/row-mac';
 import { AuthenticationResponse, verifyAuthentication } from '../../http/webauthn';
 import { fromBase64Url } from '../../lib/bytes';
 import { lazy } from '../../lib/lazy';
@@ -46,7 +48,8 @@ export async function signIn(
   const found = await findPasskey(c, handle, id);
   if (!found) return refuse();
   const { database, shard, row } = found;
-  const counter = await verifyAuthentication(config, challenge.bytes, response, row);
+  const passkey = { ...row, member: handle.member };
+  const counter = await verifyAuthentication(config, challenge.bytes, response, passkey);
   if (counter === null) return refuse();
   const account = activeAccount(row);
   const member = activeMember(row);
@@ -58,9 +61,11 @@ export async function signIn(
     where ${members.account} = ${account.number} and ${eq(members.id, member.id)} and ${eq(members.status, 'active')}
       and ${isNull(passkeys.removedAt)}
   )`;
+  // Renews the MAC, so that a passkey in use outlives the root secret with which it was stored.
+  const mac = await rowMac(config.keyring, passkeyContent(passkey));
   return beginSession(c, {
     ...{ database, shard, account: account.number, member: member.id, accountIfAllowed, challenge },
-    changes: (write) => [write.update(passkeys).set({ counter }).where(isPasskey)],
+    changes: (write) => [write.update(passkeys).set({ counter, mac }).where(isPasskey)],
   }).catch((error: unknown) => {
     if (error instanceof ConstraintError) return refuse();
     throw error;
@@ -98,6 +103,8 @@ function selectPasskey(
       id: aliased(passkeys.id, 'passkey_id'),
       publicKey: passkeys.publicKey,
       counter: passkeys.counter,
+      addedAt: passkeys.addedAt,
+      mac: passkeys.mac,
     })
     .from(accounts)
     .innerJoin(members, and(eq(members.account, accounts.number), eq(members.id, member)))

@@ -2,12 +2,13 @@ import canonicalize from 'canonicalize';
 import * as z from 'zod';
 import type { VoteSignature } from '../../db/schema';
 import { invalidRequest, Problem } from '../../errors';
-import type { UserContext } from '../../http/context';
+import type { Context, UserContext } from '../../http/context';
 import { EXAMPLE } from '../../http/examples';
 import { AuthenticationResponse, verifyAuthentication } from '../../http/webauthn';
 import { fromBase64Url, sha256, toBase64Url } from '../../lib/bytes';
 import { lazy } from '../../lib/lazy';
 import { MINUTE, parseDateTime } from '../../lib/time';
+import type { Id } from '../../lib/typeid';
 import type { DecidingContext, Decision } from '../decide';
 import type { ReviewedPermission } from '../permission';
 import type { Limits } from './review';
@@ -35,24 +36,33 @@ export interface Signed {
   signed_at?: string | undefined;
 }
 
+/** A decision that a member signs. */
+interface SignedDecision {
+  row: ReviewedPermission;
+  member: Id<'member'>;
+  decision: Pick<Decision, 'decision' | 'reason'>;
+  limits: Limits;
+  signedAt: string;
+}
+
+/** @throws Problem `person_required` for the account's own token */
+export function requireSigner({ principal: { member } }: UserContext): Id<'member'> {
+  if (!member) throw personRequired('Only a member can sign a decision.');
+  return member.id;
+}
+
 /**
  * What a member signs: the decision with everything that it is about. The challenge of the signature is the SHA-256 of
  * its canonical form (RFC 8785).
  */
-export function decisionStatement(
-  { config, principal }: UserContext,
-  row: ReviewedPermission,
-  { decision, reason }: Pick<Decision, 'decision' | 'reason'>,
-  { scope, tokenTtl, maxUses }: Limits,
-  signedAt: string,
-) {
-  const { account, member } = principal;
-  if (!member) throw personRequired('Only a member can sign a decision.');
+export function decisionStatement({ config, principal }: Context, { row, member, ...signed }: SignedDecision) {
+  const { decision, reason } = signed.decision;
+  const { scope, tokenTtl, maxUses } = signed.limits;
   return {
     type: 'countersign/decision/v1',
     origin: config.publicUrl,
-    account_id: account.id,
-    member_id: member.id,
+    account_id: principal.account.id,
+    member_id: member,
     permission_id: row.id,
     agent_id: row.agentId,
     decision,
@@ -64,7 +74,7 @@ export function decisionStatement(
     input_digest: row.inputDigest,
     preview_digest: row.previewDigest,
     reason,
-    signed_at: signedAt,
+    signed_at: signed.signedAt,
   };
 }
 
@@ -87,12 +97,16 @@ export function makeSignatureVerifier(
     throw invalidRequest([{ path, message: `is needed together with \`${other}\`` }]);
   }
   return async (row, limits, passkey) => {
-    const statement = decisionStatement(context, row, decision, limits, signedAt);
+    const member = requireSigner(context);
+    const statement = decisionStatement(context, { row, member, decision, limits, signedAt });
     const away = Math.abs((parseDateTime(signedAt) ?? 0) - context.runtime.now());
     if (away > SIGNING_TOLERANCE) throw invalidAssertion('body.signed_at', 'must be within 5 minutes of now');
     const isValid =
       passkey &&
-      (await verifyAuthentication(context.config, await statementHash(statement), assertion, passkey)) !== null;
+      (await verifyAuthentication(context.config, await statementHash(statement), assertion, {
+        ...passkey,
+        accountId: context.principal.account.id,
+      })) !== null;
     if (!isValid) {
       throw invalidAssertion('body.assertion', 'is not a signature of this decision by a passkey of yours');
     }

@@ -1,11 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import type { KeySet } from '../../api.ts';
+import { ApiError } from '../../errors.ts';
 import type { CliClient } from '../client.ts';
 import { command } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
 import { Failure } from '../failures.ts';
 import { printRecord } from '../print.ts';
 import { checkProof, ProofFault } from './check-proof.ts';
+import { checkReview } from './check-review.ts';
 
 export const verifyEntry = command({
   name: 'audit verify',
@@ -20,7 +22,8 @@ export const verifyEntry = command({
   },
   notes: [
     'It checks that the sealed bytes hold exactly the entry that the service shows, that their hash leads to the root of the ' +
-      'tree (RFC 9162), that the checkpoint states this root, and that a key of the log signed it (Ed25519).',
+      'tree (RFC 9162), that the checkpoint states this root, and that a key of the log signed it (Ed25519). For an approval it ' +
+      'also checks that there are as many votes as the request asked for.',
     'It does not check other entries, that the log was never rewritten, or the passkeys of voters: `npm run verify` of the ' +
       'project does, offline. Keys that the service itself shows prove nothing against the service: keep ' +
       '/.well-known/jwks.json, and give it with --key.',
@@ -38,7 +41,10 @@ export const verifyEntry = command({
       client.proveInclusion(id),
       args.key === undefined ? client.getKeys() : readKeys(args.key),
     ]);
-    const wrong = findFault(() => checkProof(id, entry, proof, keys));
+    const wrong = await findFault(async () => {
+      checkProof(id, entry, proof, keys);
+      await checkReview(client, entry, keys);
+    });
     const { tree_size, root_hash, origin, timestamp } = proof.checkpoint;
     const result = {
       entry_id: id,
@@ -71,13 +77,15 @@ async function findId(client: CliClient, number: number): Promise<string> {
 }
 
 /** Returns what is wrong in words; null if nothing is. */
-function findFault(check: () => void): string | null {
+async function findFault(check: () => Promise<void>): Promise<string | null> {
   try {
-    check();
+    await check();
     return null;
   } catch (error) {
+    if (error instanceof ProofFault) return error.message;
+    if (error instanceof ApiError) throw error;
     // Anything else is thrown by an answer that has not even the form of a proof.
-    return error instanceof ProofFault ? error.message : 'the proof is malformed';
+    return 'the proof is malformed';
   }
 }
 
