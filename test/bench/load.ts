@@ -112,7 +112,7 @@ function detailsOf(tenant: LoadedTenant, permission: number, event: number): str
 function insertPermissions(database: DatabaseSync, tenant: LoadedTenant): void {
   const { history, number } = tenant;
   const states = replay(history);
-  // Without title, digests and external id.
+  // Without title, digests, external id and MAC.
   const marks = [...Array(25).fill('?'), ...Array(5).fill('null')].join(', ');
   const insert: StatementSync = database.prepare(`insert into permissions values (${marks})`);
   const order = Uint32Array.from(history.agent.keys()).sort(
