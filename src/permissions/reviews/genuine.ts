@@ -9,8 +9,8 @@ import { logFailure } from '../../lib/log';
 import type { Id } from '../../lib/typeid';
 import { findWidenings } from '../find-widenings';
 import type { ReviewedPermission } from '../permission';
+import { decisionStatement, statementHash } from './decision-statement';
 import type { Limits, Vote } from './review';
-import { decisionStatement, statementHash } from './signature';
 
 // Threat model: an attacker can write to the database, but does not have the root secret. A request, with how it is
 // reviewed, and a vote are therefore trusted only with a MAC of the service, and a signed vote only with its signature, by a

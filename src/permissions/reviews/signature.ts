@@ -1,17 +1,15 @@
-import canonicalize from 'canonicalize';
 import * as z from 'zod';
 import type { VoteSignature } from '../../db/schema';
 import { invalidRequest, Problem } from '../../errors';
-import type { Context, UserContext } from '../../http/context';
+import type { UserContext } from '../../http/context';
 import { EXAMPLE } from '../../http/examples';
 import { AuthenticationResponse, verifyAuthentication } from '../../http/webauthn';
-import { fromBase64Url, sha256, toBase64Url } from '../../lib/bytes';
+import { fromBase64Url, toBase64Url } from '../../lib/bytes';
 import { lazy } from '../../lib/lazy';
 import { MINUTE, parseDateTime } from '../../lib/time';
 import type { Id } from '../../lib/typeid';
 import type { DecidingContext, Decision } from '../decide';
-import type { ReviewedPermission } from '../permission';
-import type { Limits } from './review';
+import { decisionStatement, statementHash } from './decision-statement';
 import { personRequired } from './voter';
 
 /** How far the time of a signature may be from the clock of the service, in milliseconds. */
@@ -36,50 +34,10 @@ export interface Signed {
   signed_at?: string | undefined;
 }
 
-/** A decision that a member signs. */
-interface SignedDecision {
-  row: ReviewedPermission;
-  member: Id<'member'>;
-  decision: Pick<Decision, 'decision' | 'reason'>;
-  limits: Limits;
-  signedAt: string;
-}
-
 /** @throws Problem `person_required` for the account's own token */
 export function requireSigner({ principal: { member } }: UserContext): Id<'member'> {
   if (!member) throw personRequired('Only a member can sign a decision.');
   return member.id;
-}
-
-/**
- * What a member signs: the decision with everything that it is about. The challenge of the signature is the SHA-256 of
- * its canonical form (RFC 8785).
- */
-export function decisionStatement({ config, principal }: Context, { row, member, ...signed }: SignedDecision) {
-  const { decision, reason } = signed.decision;
-  const { scope, tokenTtl, maxUses } = signed.limits;
-  return {
-    type: 'countersign/decision/v1',
-    origin: config.publicUrl,
-    account_id: principal.account.id,
-    member_id: member,
-    permission_id: row.id,
-    agent_id: row.agentId,
-    decision,
-    action: row.action,
-    resource: row.resource,
-    scope,
-    token_ttl: tokenTtl,
-    max_uses: maxUses,
-    input_digest: row.inputDigest,
-    preview_digest: row.previewDigest,
-    reason,
-    signed_at: signed.signedAt,
-  };
-}
-
-export function statementHash(statement: object): Promise<Uint8Array> {
-  return sha256(canonicalize(statement) as string);
 }
 
 /**

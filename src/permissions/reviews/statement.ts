@@ -19,7 +19,8 @@ import { type Decision, type DecisionState, readGenuine } from '../decide';
 import { decisionInPath, decisionState } from '../decision-in-path';
 import { limitsOf } from '../limits';
 import { permissionFields } from '../permission-fields';
-import { decisionStatement, requireSigner, SIGNING_TOLERANCE, statementHash } from './signature';
+import { decisionStatement, statementHash } from './decision-statement';
+import { requireSigner, SIGNING_TOLERANCE } from './signature';
 import { refuseVoter } from './voter';
 
 const StatementRequest = lazy(() => {
