@@ -23,8 +23,8 @@ import { formatTime } from '../../lib/time';
 import { sendPage } from '../frame/page';
 import { Time } from '../parts/inline';
 import { consoleRoute } from '../session/access';
-import { type Challenge, useChallenge } from '../session/challenge';
-import { makeSession, setSessionCookie } from '../session/session';
+import { useChallenge } from '../session/challenge';
+import { makeSession, type Proof, setSessionCookie } from '../session/session';
 import { OidcButton, providerName } from './oidc/button';
 import { creationOptions, passkeyName, RegistrationResponse, verifyRegistration } from './passkey';
 import { redirectToOwnHost } from './sign-in';
@@ -79,13 +79,11 @@ function purposeOf({ row: { hash } }: FoundInvitation): string {
 }
 
 /** A way to sign in that an invited member has proven to have. */
-interface WayToSignIn {
-  /** Can be used once. */
-  challenge: Challenge;
+interface WayToSignIn extends Proof {
   /** The member's key in `identities`; null without an identity. */
   identity: Uint8Array | null;
   /** The passkey to store. */
-  passkey?: Pick<typeof passkeys.$inferSelect, 'id' | 'name' | 'publicKey' | 'counter'>;
+  passkey?: Pick<typeof passkeys.$inferSelect, 'id' | 'name' | 'publicKey' | 'counter' | 'firstCounter'>;
 }
 
 /**
@@ -97,14 +95,14 @@ interface WayToSignIn {
 export async function acceptInvitation(
   c: RequestContext,
   { database, shard, row }: FoundInvitation,
-  { challenge, identity, passkey }: WayToSignIn,
+  { challenge, authenticatedAt, identity, passkey }: WayToSignIn,
 ): Promise<string> {
   const { runtime, config } = c.var;
   const now = runtime.now();
   const account = row.accountNumber;
   const stored = passkey && { ...passkey, member: row.id, addedAt: now };
   const mac = stored && (await rowMac(config.keyring, passkeyContent({ ...stored, accountId: row.accountId })));
-  const session = await makeSession(c, shard, { account, member: row.id });
+  const session = await makeSession(c, shard, { account, member: row.id, authenticatedAt });
   const isInvited = and(
     eq(members.account, account),
     eq(members.id, row.id),
@@ -155,7 +153,12 @@ export async function acceptInvitation(
 async function joinWithPasskey(c: RequestContext, { name, response }: z.output<ReturnType<typeof Joining>>) {
   const invitation = await requireInvitation(c);
   const { challenge, passkey } = await verifyRegistration(c.var, purposeOf(invitation), response);
-  return acceptInvitation(c, invitation, { challenge, identity: null, passkey: { name, ...passkey } });
+  return acceptInvitation(c, invitation, {
+    challenge,
+    authenticatedAt: null,
+    identity: null,
+    passkey: { name, ...passkey },
+  });
 }
 
 function JoinWithProvider({ oidc, email, action }: { oidc: OidcConfig | null; email: string | null; action: string }) {

@@ -5,6 +5,7 @@ import { listShards, openShard } from '../../db/shards';
 import { unavailable } from '../../errors';
 import { SERVICE_AUTHORITY } from '../../ledger/authority';
 import { Ledger } from '../../ledger/ledger';
+import { MAX_EMAIL_LENGTH, normalizeEmailAddress } from '../../lib/email-address';
 import { newId, type RequestContext } from '../context';
 import { text } from '../fields';
 import {
@@ -124,7 +125,8 @@ async function chooseShard(c: RequestContext): Promise<string> {
   return (await leastFullShard(shards)).name;
 }
 
-/** The `email` claim if it looks like an e-mail address, else an empty text. */
+/** The `email` claim if it looks like an e-mail address, with A-labels where it is one; else an empty text. */
 export function readEmail({ email }: Claims): string {
-  return typeof email === 'string' && email.length <= 254 && /^[^\s@]+@[^\s@]+$/.test(email) ? email : '';
+  if (typeof email !== 'string' || email.length > MAX_EMAIL_LENGTH || !/^[^\s@]+@[^\s@]+$/.test(email)) return '';
+  return normalizeEmailAddress(email) ?? email;
 }

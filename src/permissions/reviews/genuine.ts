@@ -147,10 +147,10 @@ async function isSignatureGenuine(
     signature: parts.signature,
   };
   const assertion = { id, rawId: id, type: 'public-key' as const, response, clientExtensionResults: {} };
-  // The counter went on since the vote.
-  const owned = passkey && { ...passkey, accountId: principal.account.id, counter: 0 };
-  const isGenuine =
-    owned && (await verifyAuthentication(config, await statementHash(statement), assertion, owned)) !== null;
+  const owned = passkey && { ...passkey, accountId: principal.account.id };
+  // Only the signature counts: the counter of the passkey went on since the vote.
+  const use = owned && (await verifyAuthentication(config, await statementHash(statement), assertion, owned));
+  const isGenuine = Boolean(use);
   if (!isGenuine) logFailure('row_not_genuine', 'a vote is not signed by its member', { table: 'votes', id: row.id });
-  return isGenuine ?? false;
+  return isGenuine;
 }

@@ -247,6 +247,8 @@ describe('a passkey', () => {
     ['with another key', 'public_key = (select public_key from passkeys where member = ?2)'],
     ['with the MAC of another', 'mac = (select mac from passkeys where member = ?2)'],
     ['added at another time', 'added_at = added_at - 1'],
+    ['with another first counter', 'first_counter = first_counter + 1'],
+    ['without its first counter', 'first_counter = null'],
   ])('%s signs nobody in, and signs no decision', async (_, change) => {
     const { scene, owner, auditor } = await makePeople();
     const [, , voter] = scene.people;
