@@ -6,6 +6,7 @@ import type { AccountRef } from '../http/context';
 import { EXAMPLE, exampleId } from '../http/examples';
 import { choice } from '../http/fields';
 import { countField, idField, integerField, jsonField, objectField, timeField } from '../http/response-fields';
+import { ReviewRuleField } from '../http/review-rule';
 import { LOG_SPAN } from '../ledger/append';
 import { lazy } from '../lib/lazy';
 import { retentionDays } from '../lib/plans';
@@ -101,12 +102,15 @@ export const AuditDetails = lazy(() =>
         .enum(['request', 'token', 'withdrawn'])
         .optional()
         .meta({ description: 'What expired, or that the agent withdrew its request; present in entries of expiries.' }),
+      review: ReviewRuleField().optional().meta({
+        description: 'Who has to approve, and how; present in the entry of a request that a review policy routed.',
+      }),
       votes: z.array(EntryVote()).optional().meta({
         description: 'The votes of the review, the oldest first; also the decision itself if it is signed.',
       }),
       review_policy_id: idField('policy')
         .optional()
-        .meta({ description: 'The policy that sent the request to reviewers.' }),
+        .meta({ description: 'The policy that sent the request to reviewers; in its entry and in that of its end.' }),
     })
     .meta({ id: 'AuditDetails' }),
 );

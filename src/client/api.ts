@@ -2330,10 +2330,12 @@ export interface components {
        * @enum {string}
        */
       expired?: 'request' | 'token' | 'withdrawn';
+      /** @description Who has to approve, and how; present in the entry of a request that a review policy routed. */
+      review?: components['schemas']['ReviewRule'];
       /** @description The votes of the review, the oldest first; also the decision itself if it is signed. */
       votes?: components['schemas']['EntryVote'][];
       /**
-       * @description The policy that sent the request to reviewers.
+       * @description The policy that sent the request to reviewers; in its entry and in that of its end.
        * @example policy_01m7x1m1tre75vaz5yvpbmvt6m
        */
       review_policy_id?: string;

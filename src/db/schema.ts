@@ -109,6 +109,8 @@ export const passkeys = sqliteTable(
     firstCounter: integer('first_counter'),
     addedAt: integer('added_at').notNull(),
     removedAt: integer('removed_at'),
+    /** Shows that the service stored the passkey for this member: see `passkeyContent`. Without it nobody can use it. */
+    mac: bytesColumn(),
   },
   (table) => [
     primaryKey({ columns: [table.account, table.id] }),
@@ -311,6 +313,8 @@ export const permissions = sqliteTable(
     externalId: text('external_id'),
     /** When the token ends whose last audit entry was erased before: then the permission is erased. Null for others. */
     eraseAt: integer('erase_at'),
+    /** Shows what was requested and how it is reviewed: see `requestContent`. Without it nobody can approve it. */
+    mac: bytesColumn(),
   },
   (table) => [
     primaryKey({ columns: [table.account, table.id] }),
@@ -452,6 +456,8 @@ export const votes = sqliteTable(
     via: codeColumn(VOTE_CHANNELS)().notNull(),
     signature: text({ mode: 'json' }).$type<VoteSignature>(),
     createdAt: integer('created_at').notNull(),
+    /** Shows that the service took the vote: see `voteContent`. Without it the vote counts only if its signature is valid. */
+    mac: bytesColumn(),
   },
   (table) => [primaryKey({ columns: [table.account, table.permission, table.ordinal] })],
 );

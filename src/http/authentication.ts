@@ -122,7 +122,7 @@ export async function authenticate(
     const isAgent = and(eq(agents.number, row.agentNumber), isOlder);
     database.piggyback(database.build.update(agents).set({ lastActivityAt: now }).where(isAgent));
   }
-  const agent = { number: row.agentNumber, id: row.agentId };
+  const agent = { number: row.agentNumber, id: row.agentId, owner: row.agentOwner };
   return {
     principal: { kind: 'agent', shard, account, agent },
     reference: { kind: 'agent_key', account: account.number, hash: row.hash },

@@ -71,7 +71,12 @@ export interface AgentPrincipal {
   kind: 'agent';
   shard: string;
   account: AccountRef;
-  agent: { number: number; id: Id<'agent'> };
+  agent: {
+    number: number;
+    id: Id<'agent'>;
+    /** The member who is responsible for it; null if nobody is. */
+    owner: Id<'member'> | null;
+  };
 }
 
 export type Principal = UserPrincipal | AgentPrincipal;

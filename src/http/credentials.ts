@@ -101,6 +101,7 @@ export const findAgentKey = prepareByHashes((select, hashes) =>
     agentNumber: aliased(agents.number, 'agent_number'),
     agentId: aliased(agents.id, 'agent_id'),
     agentIsActive: aliased(agents.isActive, 'agent_is_active'),
+    agentOwner: aliased(agents.owner, 'agent_owner'),
     expiresAt: agentKeys.expiresAt,
     lastActivityAt: agents.lastActivityAt,
   })

@@ -4,6 +4,8 @@ import type { passkeys } from '../db/schema';
 import type { Config } from '../env';
 import { fromBase64Url, toBase64Url } from '../lib/bytes';
 import { lazy } from '../lib/lazy';
+import { type OwnedPasskey, passkeyContent } from './passkey-mac';
+import { hasRowMac } from './row-mac';
 
 const MAX_FIELD = 64 * 1024;
 
@@ -69,17 +71,18 @@ interface PasskeyUse {
 
 /**
  * Verifies the response of an authenticator that used a passkey. The caller decides about its counter.
- * @returns null if the signature, the challenge or the origin is wrong, the user was not verified, or the response comes
- *   from a frame of another site
+ * @returns null if the service did not store the passkey like this, the signature, the challenge or the origin is wrong,
+ *   the user was not verified, or the response comes from a frame of another site
  */
 export async function verifyAuthentication(
-  config: Pick<Config, 'publicUrl'>,
+  config: Pick<Config, 'publicUrl' | 'keyring'>,
   challenge: Uint8Array,
   response: AuthenticationResponse,
-  passkey: Pick<typeof passkeys.$inferSelect, 'id' | 'publicKey' | 'counter' | 'firstCounter'>,
+  passkey: OwnedPasskey & Pick<typeof passkeys.$inferSelect, 'counter' | 'mac'>,
 ): Promise<PasskeyUse | null> {
   const expectedChallenge = toBase64Url(challenge);
   if (claimedChallenge(response.response.clientDataJSON) !== expectedChallenge) return null;
+  if (!(await hasRowMac(config.keyring, passkeyContent(passkey), passkey.mac))) return null;
   const { verifyAuthenticationResponse } = await import('./verify-passkey');
   const result = await verifyAuthenticationResponse({
     response: response as unknown as AuthenticationResponseJSON,

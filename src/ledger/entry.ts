@@ -1,4 +1,4 @@
-import type { EventType, VOTE_CHANNELS, VOTE_DECISIONS, VoteSignature } from '../db/schema';
+import type { EventType, ReviewRule, VOTE_CHANNELS, VOTE_DECISIONS, VoteSignature } from '../db/schema';
 import type { Runtime } from '../env';
 import type { JsonObject } from '../lib/json';
 import { type Id, makeId } from '../lib/typeid';
@@ -28,9 +28,11 @@ export interface EntryDetails {
   preview_digest?: string | null;
   token_id?: Id<'token'>;
   expired?: 'request' | 'token' | 'withdrawn';
+  /** In the entry of a request that a review policy routed: who has to approve it, and how. */
+  review?: ReviewRule;
   /** In the entry that ends a request, if a review policy routed it or a decision was signed. */
   votes?: EntryVote[];
-  /** The policy that routed the request to reviewers. */
+  /** The policy that routed the request to reviewers: in the entries of the request and of its end. */
   review_policy_id?: Id<'policy'>;
 }
 

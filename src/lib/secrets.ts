@@ -18,7 +18,10 @@ export type KeyLabel =
   | 'form-sender'
   | 'webauthn-challenge'
   | 'oidc-flow'
-  | 'pairing-code';
+  | 'pairing-code'
+  | 'passkey-mac'
+  | 'request-mac'
+  | 'vote-mac';
 
 const SECRET_LENGTH = 32;
 const AES = 'AES-GCM';

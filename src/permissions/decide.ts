@@ -15,6 +15,7 @@ import {
   requirePermission,
   statusAt,
 } from './permission';
+import { requireGenuineRequest, withGenuineVotes } from './reviews/genuine';
 import { entryVotes, type Limits, type Vote, type VoteChannel, type VoteDecision } from './reviews/review';
 import { hasPasskeySql, isApprovedSql } from './reviews/reviewers';
 import {
@@ -46,6 +47,8 @@ export interface DecisionState {
   voter: Voter | undefined;
   /** The caller's passkey that signed the decision. */
   passkey: typeof passkeys.$inferSelect | undefined;
+  /** The passkeys of those who voted before and signed, removed ones too. */
+  voterPasskeys: (typeof passkeys.$inferSelect)[];
 }
 
 export interface DecidingContext extends UserContext {
@@ -72,8 +75,8 @@ const MAX_TRIES = 20;
  * of people who are still reviewers.
  * @returns the permission, still pending if more approvals are needed
  * @throws Problem `not_found`, `not_pending`, `person_required`, `not_a_reviewer`, `self_approval`, `already_voted`,
- *   `passkey_required`, `scope_widened`, `invalid_assertion`, in this order; `conflict` for too many votes; `unavailable`
- *   if the review keeps changing
+ *   `passkey_required`, `scope_widened`, `invalid_assertion`, in this order; `conflict` for too many votes, or as
+ *   {@link readGenuine}; `unavailable` if the review keeps changing
  */
 export async function decidePermission(
   context: DecidingContext,
@@ -82,11 +85,11 @@ export async function decidePermission(
 ): Promise<Permission> {
   return untilUnchanged(context, state, async (state) => {
     const atReading = withTimeOf(context, state.permission);
-    const row = requirePending(atReading, state.permission);
+    const row = await readGenuine(atReading, state, decision);
     refuseVoter(atReading, row.review, state.voter, decision.decision, context.verifySignature !== null);
     const limits = limitsOf(row, decision.decision, decision.narrowed);
     const signature = (await context.verifySignature?.(row, limits, state.passkey)) ?? null;
-    const vote = makeVote(atReading, state.voter, decision, limits, signature);
+    const vote = await makeVote(atReading, { row, voter: state.voter, decision, limits, signature });
     return row.review && vote && !isLastVote(row.review, vote)
       ? storeVote(atReading, row, row.review, vote)
       : settleByDecision(atReading, row, decision, limits, vote);
@@ -131,6 +134,21 @@ export function requirePending(
   const row = requirePermission(principal, permission);
   const status = statusAt(row, runtime.now());
   if (status !== 'pending') throw notPending(`is ${status} already`);
+  return row;
+}
+
+/**
+ * Returns a loaded permission that waits for a decision, with the votes that people are proven to have cast. An approval
+ * also needs the permission to be stored as the service stored it; a denial grants nothing.
+ * @throws Problem `not_found`, `not_pending`; `conflict` as {@link requireGenuineRequest}
+ */
+export async function readGenuine(
+  context: Context,
+  { permission, voterPasskeys }: Pick<DecisionState, 'permission' | 'voterPasskeys'>,
+  { decision }: Pick<Decision, 'decision'>,
+): Promise<ReviewedPermission> {
+  const row = await withGenuineVotes(context, requirePending(context, permission), voterPasskeys);
+  if (decision === 'approve') await requireGenuineRequest(context, row);
   return row;
 }
 
@@ -191,12 +209,15 @@ export async function settlePermission(
   const permission = presentPermission({ ...(vote ? withVote(row, vote) : row), ...settled }, now, principal);
   const reviewVote = row.review && vote;
   const isApproval = reviewVote?.decision === 'approve';
+  const approvers = [...(row.review?.votes ?? []), ...(reviewVote ? [reviewVote] : [])]
+    .filter(({ decision }) => decision === 'approve')
+    .map(({ by }) => by);
   const isPending = and(
     isPermissionWithId(row.account, row.id),
     eq(permissions.status, 'pending'),
     gt(permissions.expiresAt, now),
     row.review && !vote ? hasVotes(row.review.votes.length) : undefined,
-    isApproval ? isApprovedSql(row, now) : undefined,
+    isApproval ? isApprovedSql(row, approvers, now) : undefined,
     vote?.signature ? hasPasskeySql(row.account, vote.by, vote.signature) : undefined,
   );
   const committed = await ledger

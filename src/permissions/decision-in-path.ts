@@ -1,6 +1,6 @@
-import { and, eq, isNull, type SQL, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, isNotNull, isNull, type SQL, sql } from 'drizzle-orm';
 import type { Reader } from '../db/database';
-import { agents, members, passkeys, permissions, reviews } from '../db/schema';
+import { agents, members, passkeys, permissions, reviews, votes } from '../db/schema';
 import type { RequestContext, UserContext } from '../http/context';
 import { readJson, readObject } from '../http/input';
 import { fromBase64Url } from '../lib/bytes';
@@ -31,7 +31,7 @@ interface DecisionKey {
 
 /** Selects what a decision depends on; nothing without an id. */
 export function selectDecision(reader: Reader, { account, callerId, id, assertion, now }: DecisionKey) {
-  if (!id) return { permission: null, voter: null, passkey: null };
+  if (!id) return { permission: null, voter: null, passkey: null, voterPasskeys: null };
   return {
     permission: findReviewedPermission(reader, account, id, now),
     voter: reader
@@ -42,6 +42,7 @@ export function selectDecision(reader: Reader, { account, callerId, id, assertio
       .innerJoin(members, and(eq(members.account, permissions.account), sql`${members.id} = ${callerId}`))
       .where(and(eq(permissions.account, account), eq(permissions.id, id))),
     passkey: selectPasskey(reader, account, callerId, assertion),
+    voterPasskeys: selectVoterPasskeys(reader, account, id),
   };
 }
 
@@ -62,12 +63,23 @@ function selectPasskey(reader: Reader, account: SQL<number>, member: SQL, assert
     );
 }
 
+/** Selects the passkeys of those who voted on a permission with a signature. */
+function selectVoterPasskeys(reader: Reader, account: SQL<number>, id: Id<'perm'>) {
+  return reader
+    .select(getTableColumns(passkeys))
+    .from(votes)
+    .innerJoin(passkeys, and(eq(passkeys.account, votes.account), eq(passkeys.member, votes.member)))
+    .where(and(eq(votes.account, account), eq(votes.permission, id), isNotNull(votes.signature)));
+}
+
 /** The rows that {@link decisionInPath} found. */
-type LoadedDecision = { [N in keyof DecisionState]?: NonNullable<DecisionState[N]>[] | undefined };
+type LoadedDecision = {
+  [N in 'permission' | 'voter' | 'passkey']?: NonNullable<DecisionState[N]>[] | undefined;
+} & { voterPasskeys?: DecisionState['voterPasskeys'] | undefined };
 
 /** What a decision depends on, from the rows that {@link decisionInPath} found. */
-export function decisionState({ permission, voter, passkey }: LoadedDecision): DecisionState {
-  return { permission: permission?.[0], voter: voter?.[0], passkey: passkey?.[0] };
+export function decisionState({ permission, voter, passkey, voterPasskeys = [] }: LoadedDecision): DecisionState {
+  return { permission: permission?.[0], voter: voter?.[0], passkey: passkey?.[0], voterPasskeys };
 }
 
 /**

@@ -30,6 +30,7 @@ import { Permission, type PermissionRow, presentPermission, type ReviewedPermiss
 import { permissionFields } from './permission-fields';
 import { evaluatePolicies } from './policies/evaluate';
 import { type PolicyRow, requireLoaded, selectActivePolicies } from './policies/policy';
+import { withRequestMac } from './reviews/genuine';
 import type { Review, ReviewState } from './reviews/review';
 import { reviewRow, shortOfReviewersSql, startReview } from './reviews/start-review';
 import { newTokenColumns } from './tokens/new-token-columns';
@@ -101,14 +102,18 @@ export async function requestPermission(
     presentExisting(context, row, { action, resource, scope, inputDigest: columns.inputDigest });
   if (existing) return showExisting(existing);
   const subject = { account: account.number, id: newId(runtime, 'perm'), action, resource };
-  const request = draftPermissionEntry(context, subject, 'request', { scope, ...digestDetails(columns) });
   const { policy } = evaluatePolicies(policies, { agentId: agent.id, action, resource, scope });
-  const review = policy?.effect === 'review' ? startReview(policy, input, now) : null;
+  const review = policy?.effect === 'review' ? startReview(policy, input, { owner: agent.owner, now }) : null;
+  const request = draftPermissionEntry(context, subject, 'request', {
+    scope,
+    ...digestDetails(columns),
+    ...(review && { review: review.rule, review_policy_id: review.policyId }),
+  });
   const decision =
     policy && !review
       ? await decideByPolicy(context, { subject, policy, input, digests: digestDetails(columns) })
       : null;
-  const row: ReviewedPermission = {
+  const row: ReviewedPermission = await withRequestMac(context, {
     ...UNDECIDED,
     review,
     ...subject,
@@ -126,7 +131,7 @@ export async function requestPermission(
     updatedAt: now,
     ...decision?.columns,
     lastEntry: (decision?.entry ?? request).id,
-  };
+  });
   const tokens = await signActiveTokens(context, [row], now);
   const permission = { ...presentPermission(row, now, principal, tokens.get(row.id)), ...presentSent(input) };
   // NULL if the quota of pending requests is reached: the NOT NULL column aborts the transaction.

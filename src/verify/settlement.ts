@@ -28,6 +28,9 @@ export class WrongVote extends Error {
   }
 }
 
+/** An approval with fewer votes than the review of its request asks for. The message is the rest of a sentence about it. */
+export class MissingVotes extends Error {}
+
 /** Whether an event type can end a request. */
 export function isSettling(event: Json | undefined): event is Settlement['event'] {
   return event === 'approve' || event === 'deny' || event === 'expire';
@@ -142,6 +145,25 @@ function checkRequest({ event, entry, details, votes }: Settlement, request: Req
   if (entry.agent_id !== request.agent) {
     throw contradiction(index, 'agent_id', 'request', [entry.agent_id, request.agent]);
   }
+}
+
+/**
+ * Checks that an approval has as many votes as the review of its request asks for, signed ones where it asks for passkeys.
+ * @param votes of different members (see {@link checkVotes})
+ * @returns whether a review policy routed the request
+ * @throws MissingVotes
+ */
+export function checkReview(votes: readonly Vote[], { details: { review } }: RequestedPermission): boolean {
+  if (review === undefined) return false;
+  const { approvals, passkey } = isJsonObject(review) ? review : {};
+  if (typeof approvals !== 'number' || typeof passkey !== 'boolean') {
+    throw new MissingVotes('the review that its request asks for is malformed');
+  }
+  const approved = votes.filter(({ decision }) => decision === 'approve');
+  const found = passkey ? approved.filter(({ signature }) => signature !== null) : approved;
+  if (found.length >= approvals) return true;
+  const kind = passkey ? 'approvals signed with a passkey' : 'approvals';
+  throw new MissingVotes(`its request asked for ${approvals} ${kind}, and it has ${found.length}`);
 }
 
 function contradiction(

@@ -3,8 +3,10 @@ import { entryFault, type Fault, formatCount, type Report } from './findings.ts'
 import { isJsonObject, type JsonObject } from './json.ts';
 import type { PinnedPasskey, PinnedPasskeys } from './passkeys.ts';
 import {
+  checkReview,
   checkVotes,
   isSettling,
+  MissingVotes,
   type RequestedPermission,
   readSettlement,
   resolveScopes,
@@ -33,6 +35,8 @@ export class VoteChecker {
   private readonly requests = new Map<unknown, RequestedPermission>();
   private signed = 0;
   private unsigned = 0;
+  /** How many approvals have the votes that their request asks for, and how many have votes, but no request in the file. */
+  private readonly reviewed = { complete: 0, unknown: 0 };
   /** How many votes of each member were proven, and how many belong to members without pinned passkeys. */
   private readonly proven = new Map<string, number>();
   private readonly unpinned = new Map<string, number>();
@@ -60,14 +64,18 @@ export class VoteChecker {
     try {
       this.checkEntry(entry, details, request);
     } catch (error) {
-      if (!(error instanceof WrongVote)) throw error;
-      this.fault = describeWrongVote(error, { sequence, id, entry });
+      const place = { sequence, id, entry };
+      if (error instanceof WrongVote) this.fault = describeWrongVote(error, place);
+      else if (error instanceof MissingVotes) this.fault = describeMissingVotes(error, place);
+      else throw error;
     }
   }
 
   private checkEntry(entry: JsonObject, details: JsonObject, request: RequestedPermission | null): void {
     const settlement = readSettlement(entry);
+    const isByPeople = entry.event_type === 'approve' && typeof details.policy_id !== 'string';
     if (!settlement) {
+      if (isByPeople) this.checkReview([], request);
       if (entry.event_type !== 'expire' && typeof details.policy_id !== 'string') this.unsigned++;
       return;
     }
@@ -79,6 +87,15 @@ export class VoteChecker {
       else this.unsigned++;
     }
     checkVotes(settlement, scopes, request);
+    if (isByPeople) this.checkReview(settlement.votes, request);
+  }
+
+  private checkReview(votes: readonly Vote[], request: RequestedPermission | null): void {
+    if (request) {
+      if (checkReview(votes, request)) this.reviewed.complete++;
+    } else if (votes.length > 0) {
+      this.reviewed.unknown++;
+    }
   }
 
   private checkSigned(
@@ -147,7 +164,7 @@ export class VoteChecker {
       report.proven.push(
         `Passkeys that you pinned signed ${formatVotes(total)}, each for exactly what its entry says: ${formatMembers(this.proven)}.`,
       );
-      report.limits.push('Whether enough people approved: the log does not have the rule of the policy.');
+      this.addReviews(report);
     }
     if (this.unsigned > 0) {
       report.limits.push(
@@ -163,6 +180,21 @@ export class VoteChecker {
     if (count > 0) {
       report.unchecked.push(
         `What was signed with ${formatVotes(count)}: the entry does not have all of it, and the entry of the request is not in the file. The first is ${first}.`,
+      );
+    }
+  }
+
+  private addReviews(report: Report): void {
+    const { complete, unknown } = this.reviewed;
+    if (complete > 0) {
+      report.proven.push(
+        `${formatCount(complete, 'approval')} by people ${complete === 1 ? 'has' : 'have'} the votes that the request asks for.`,
+      );
+      report.limits.push('Whether the voters were reviewers: the log has the rule, but not the roles of members.');
+    }
+    if (unknown > 0) {
+      report.limits.push(
+        `Whether enough people approved ${formatCount(unknown, 'request')}: the entry that says how many have to is not in the file.`,
       );
     }
   }
@@ -185,6 +217,11 @@ function checkValidity(index: number, { addedAt, removedAt }: PinnedPasskey, sig
       removed_at: new Date(removedAt).toISOString(),
     });
   }
+}
+
+function describeMissingVotes({ message }: MissingVotes, { sequence, id, entry }: PlacedEntry): Fault {
+  const permission = String(entry.permission_request_id);
+  return entryFault('vote', `lacks votes on ${permission}: ${message}`, { sequence, id, evidence: { permission } });
 }
 
 function attempt<T>(index: number, read: () => T): T {

@@ -106,7 +106,7 @@ it('the guide API lists every reason for which a token cannot be used', () => {
 
 it('the guide MCP lists every tool with who may call it', () => {
   const account = { number: 1, id: 'user_x', plan: 'pro', auditRetentionDays: null } as const;
-  const agent = { kind: 'agent', shard: '00', account, agent: { number: 1, id: 'agent_x' } } as const;
+  const agent = { kind: 'agent', shard: '00', account, agent: { number: 1, id: 'agent_x', owner: null } } as const;
   const user = (scope: (typeof SCOPES)[number]) =>
     ({ kind: 'user', shard: '00', account, member: null, token: null, scopes: [scope], expiresAt: null }) as const;
   const admits = (tool: (typeof TOOLS)[number], principal: Principal) => {

@@ -384,6 +384,58 @@ describe('one changed value in an export', () => {
   );
 });
 
+describe('the review that a request asks for', () => {
+  const rule = { members: null, roles: ['approver'], allow_self: false, escalation: null };
+
+  /** A review in which two people voted; Bob did not sign. */
+  function review(approvals: Any, passkey: Any, ballots: Ballot[] = [{ voter: ada }, { voter: bob, signed: false }]) {
+    const [request, end] = makeReview(11, ballots) as [Entry, Entry];
+    const asked = withValue(request, ['review'], { ...rule, approvals, passkey });
+    // Another request, whose votes are complete, comes before.
+    return [...makeReview(9, [{ voter: carol }]), asked, end];
+  }
+
+  it.each([
+    ['one approval too few', 3, false, 'its request asked for 3 approvals, and it has 2'],
+    ['one signature too few', 2, true, 'its request asked for 2 approvals signed with a passkey, and it has 1'],
+    ['a rule without a number', '2', true, 'the review that its request asks for is malformed'],
+    ['a rule that does not say who signs', 2, null, 'the review that its request asks for is malformed'],
+  ])('is a fault with %s, with and without pinned passkeys', async (_, approvals, passkey, message) => {
+    const [, , asked, end] = review(approvals, passkey) as [Entry, Entry, Entry, Entry];
+    const log = [...makeReview(1, [{ voter: carol }]), { ...asked, sequence: 3 }, { ...end, sequence: 4 }];
+    for (const keys of [pinned(), null]) {
+      const { faults } = await judgeLog(log, { keys });
+      expect(faults.map(({ kind, sequence }) => [kind, sequence])).toEqual([['vote', 4]]);
+      expect(faults[0]?.message).toContain(`lacks votes on ${end.permission_request_id}: ${message}`);
+    }
+    expect((await judge(review(approvals, passkey))).faults[0]?.message).toContain(message);
+  });
+
+  it('is a fault where the approval has no votes at all', async () => {
+    const [, , request, end] = review(1, false) as [Entry, Entry, Entry, Entry];
+    const { votes: _, ...details } = end.details as Any;
+    expect((await judge([request, { ...end, details }])).faults[0]?.message).toContain(
+      'asked for 1 approvals, and it has 0',
+    );
+  });
+
+  it('is proven where enough people approved and signed', async () => {
+    const report = await judge(review(2, true, [{ voter: ada }, { voter: bob }]));
+    expect([report.faults, report.unchecked]).toEqual([[], []]);
+    expect(report.proven).toContain('1 approval by people has the votes that the request asks for.');
+    expect(report.limits).toContain(
+      'Whether the voters were reviewers: the log has the rule, but not the roles of members.',
+    );
+  });
+
+  it('is not known without the entry of the request, which the report says', async () => {
+    const [, , , end] = review(2, true, [{ voter: ada }, { voter: bob }]) as [Entry, Entry, Entry, Entry];
+    const { faults, limits } = await judge([end]);
+    expect(faults).toEqual([]);
+    expect(limits.join()).toContain('Whether enough people approved 1 request: the entry that says how many');
+  });
+});
+
 describe('the file of the pinned passkeys', () => {
   const list = makeReview(1, [{ voter: ada }]);
   const passkey = ada.passkey.pin();

@@ -256,6 +256,45 @@ describe('at every delivery', () => {
     expect(world.internet.received).toEqual([]);
   });
 
+  const A = [{ type: 1, data: '93.184.215.14' }];
+  const AAAA = [{ type: 28, data: '2606:2800:21f:cb07:6820:80da:af6b:8b2c' }];
+  const NO_SUCH_NAME = { Status: 3 };
+  it.each<[string, object, object, RegExp | null]>([
+    ['AAAA denies the name', { Status: 0, Answer: A }, NO_SUCH_NAME, null],
+    ['A denies the name', NO_SUCH_NAME, { Status: 0, Answer: AAAA }, null],
+    [
+      'AAAA has an alias of nothing',
+      { Status: 0, Answer: A },
+      { Status: 3, Answer: [{ type: 5, data: 'b.com' }] },
+      null,
+    ],
+    [
+      'A is private and AAAA denies',
+      { Status: 0, Answer: [{ type: 1, data: '10.0.0.1' }] },
+      NO_SUCH_NAME,
+      /not public/,
+    ],
+    [
+      'a denial holds a private address',
+      { Status: 0, Answer: A },
+      { Status: 3, Answer: [{ type: 28, data: '::1' }] },
+      /not/,
+    ],
+    ['A is empty and AAAA denies', { Status: 0 }, NO_SUCH_NAME, /no address/],
+    ['A denies and AAAA is empty', NO_SUCH_NAME, { Status: 0 }, /no address/],
+    ['AAAA fails', { Status: 0, Answer: A }, { Status: 2 }, /could not be looked up/],
+    ['A is refused', { Status: 5 }, { Status: 0, Answer: AAAA }, /could not be looked up/],
+    ['A denies and AAAA is not implemented', NO_SUCH_NAME, { Status: 4 }, /could not be looked up/],
+    ['AAAA has no status', { Status: 0, Answer: A }, {}, /could not be looked up/],
+  ])('a name of which %s is judged by both answers', async (_, a, aaaa, fault) => {
+    const { world, send } = await makeScene();
+    world.internet.resolver = (_name, type) => Response.json(type === 'A' ? a : aaaa);
+    const delivery = await send();
+    if (fault) expect(delivery.last_error).toMatch(fault);
+    expect(delivery.status).toBe(fault ? 'pending' : 'succeeded');
+    expect(world.internet.received).toHaveLength(fault ? 0 : 1);
+  });
+
   it('a host name is looked up once per claim, or never if lookups are off', async () => {
     const { world, account, webhook, send } = await makeScene();
     const agent = await account.agent();

@@ -66,7 +66,9 @@ export class ParquetEncoding implements Encoder {
   end(): Uint8Array[] {
     const last = this.buffered.length > 0 ? [this.writeGroup()] : [];
     this.writer.finish();
-    return [...last, this.takeBytes()];
+    const footer = this.takeBytes();
+    if (this.writer.row_groups.length === 0) typeEmptyRowGroups(footer);
+    return [...last, footer];
   }
 
   save(): Json {
@@ -97,4 +99,17 @@ export class ParquetEncoding implements Encoder {
     this.bytes.index = 0;
     return bytes;
   }
+}
+
+/** Two fields of the footer in Thrift's compact protocol: no rows, and a list of no row groups with elements of no type. */
+const NO_ROW_GROUPS = [0x16, 0x00, 0x19, 0x00];
+const TYPE_STRUCT = 0x0c;
+
+/**
+ * Gives the empty list of row groups in a footer its element type, which strict readers such as arrow-rs demand. The library
+ * takes the type from the first element. Every other list that it writes has elements.
+ */
+function typeEmptyRowGroups(footer: Uint8Array): void {
+  const start = footer.findIndex((_, at) => NO_ROW_GROUPS.every((byte, i) => footer[at + i] === byte));
+  if (start !== -1) footer[start + NO_ROW_GROUPS.length - 1] = TYPE_STRUCT;
 }

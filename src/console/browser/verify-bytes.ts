@@ -1,9 +1,46 @@
-// Conversions of bytes, for the pages that verify proofs and signatures in the browser.
+// Bytes, hashes and signatures, for the page that verifies an entry in the browser.
+
+import { CannotCheck } from './verify-finding';
 
 export type Bytes = Uint8Array<ArrayBuffer>;
 
+/** @throws CannotCheck as {@link webCrypto} */
 export async function sha256(bytes: Bytes): Promise<Bytes> {
-  return new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
+  return new Uint8Array(await webCrypto().digest('SHA-256', bytes));
+}
+
+/** An algorithm with the parameters that it needs to import a key and to verify. */
+export interface SignatureAlgorithm extends Algorithm {
+  namedCurve?: string;
+  hash?: string;
+}
+
+/** A key and what it is said to have signed. */
+interface Signed {
+  key: JsonWebKey;
+  signature: Bytes;
+  data: Bytes;
+}
+
+/**
+ * Whether a key signed some data.
+ * @throws CannotCheck if this browser does not know the algorithm, and as {@link webCrypto}
+ */
+export async function isSignedBy(algorithm: SignatureAlgorithm, { key, signature, data }: Signed): Promise<boolean> {
+  const subtle = webCrypto();
+  try {
+    const imported = await subtle.importKey('jwk', key, algorithm, false, ['verify']);
+    return await subtle.verify(algorithm, imported, signature, data);
+  } catch (error) {
+    if ((error as Error).name !== 'NotSupportedError') throw error;
+    throw new CannotCheck(`This browser cannot check signatures with ${algorithm.name}.`);
+  }
+}
+
+/** @throws CannotCheck if the page has no Web Crypto, because its address is neither https nor this machine's */
+function webCrypto(): SubtleCrypto {
+  if (crypto.subtle) return crypto.subtle;
+  throw new CannotCheck('The browser offers its cryptography to pages at https addresses only.');
 }
 
 export function utf8(text: string): Bytes {

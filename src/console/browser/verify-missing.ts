@@ -10,19 +10,20 @@ export function describeMissingProof(
   now: number,
 ): Step {
   if (problem.code === 'log_refused') {
-    const title = 'The log contradicts what the service signed before';
-    return { state: 'failed', title, text: String(problem.detail) };
+    const title = 'The log agrees with what the service signed before';
+    return { state: 'failed', isOfLog: true, title, text: String(problem.detail) };
   }
   if (problem.code !== 'conflict') {
-    return { state: 'open', title: 'The service gave no proof', text: `${problem.detail} Try again.` };
+    const title = 'The entry is in the signed log';
+    return { state: 'open', isOfLog: true, title, text: `The service gave no proof. ${problem.detail} Try again.` };
   }
   const until = new Date(Date.parse(created_at) + SEALED_WITHIN);
   if (until.getTime() >= now) {
     const when = until.toLocaleTimeString(undefined, { timeStyle: 'medium' });
-    const text = `Entries are sealed within two minutes: this one by ${when}. Verify it then.`;
-    return { state: 'open', title: 'The entry is not sealed yet', text };
+    const text = `It is not sealed yet. Entries are sealed within two minutes: this one by ${when}. Verify it then.`;
+    return { state: 'open', isOfLog: true, title: 'The entry is sealed', text };
   }
   const when = until.toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
   const text = `It should have been sealed by ${when}, and is not. Ask the operator why.`;
-  return { state: 'failed', title: 'The entry is sealed', text };
+  return { state: 'failed', isOfLog: true, title: 'The entry is sealed', text };
 }

@@ -1,5 +1,5 @@
 import { decode } from 'cborg';
-import { type Bytes, joinBytes, toBase64Url } from './verify-bytes';
+import { type Bytes, isSignedBy, joinBytes, toBase64Url } from './verify-bytes';
 
 // Labels of RFC 9052 section 7 and RFC 9053, and the algorithms that the service offers to passkeys.
 const [ALGORITHM, X, Y, MODULUS, EXPONENT] = [3, -2, -3, -1, -2];
@@ -8,36 +8,30 @@ const [ES256, EDDSA, RS256] = [-7, -8, -257];
 /**
  * Whether a passkey signed some data.
  * @param publicKey a COSE_Key (RFC 9052 section 7)
- * @throws Error if the key or the signature is malformed
+ * @throws CannotCheck as {@link isSignedBy}; Error if the key or the signature is malformed
  */
 export async function hasSigned(publicKey: Bytes, data: Bytes, signature: Bytes): Promise<boolean> {
   const key = decode(publicKey, { useMaps: true }) as Map<number, unknown>;
   const field = (label: number) => toBase64Url(key.get(label) as Uint8Array);
-  const verify = async (algorithm: Algorithm, jwk: JsonWebKey, signed: Bytes) => {
-    const verifier = await crypto.subtle.importKey('jwk', jwk, algorithm, false, ['verify']);
-    return crypto.subtle.verify(algorithm, verifier, signed, data);
-  };
   const hash = 'SHA-256';
   switch (key.get(ALGORITHM)) {
     case ES256: {
       const jwk = { kty: 'EC', crv: 'P-256', x: field(X), y: field(Y) };
-      return verify({ name: 'ECDSA', namedCurve: 'P-256', hash }, jwk, fromDer(signature));
+      const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash };
+      return isSignedBy(algorithm, { key: jwk, signature: fromDer(signature), data });
     }
-    case EDDSA:
-      return verify({ name: 'Ed25519' }, { kty: 'OKP', crv: 'Ed25519', x: field(X) }, signature);
-    case RS256:
-      return verify(
-        { name: 'RSASSA-PKCS1-v1_5', hash },
-        { kty: 'RSA', n: field(MODULUS), e: field(EXPONENT) },
-        signature,
-      );
+    case EDDSA: {
+      const jwk = { kty: 'OKP', crv: 'Ed25519', x: field(X) };
+      return isSignedBy({ name: 'Ed25519' }, { key: jwk, signature, data });
+    }
+    case RS256: {
+      const jwk = { kty: 'RSA', n: field(MODULUS), e: field(EXPONENT) };
+      return isSignedBy({ name: 'RSASSA-PKCS1-v1_5', hash }, { key: jwk, signature, data });
+    }
     default:
       throw new Error(`algorithm ${key.get(ALGORITHM)}`);
   }
 }
-
-/** An algorithm with the parameters that it needs to import a key and to verify. */
-type Algorithm = AlgorithmIdentifier & { name: string; namedCurve?: string; hash?: string };
 
 const COORDINATE_LENGTH = 32;
 

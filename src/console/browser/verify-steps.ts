@@ -1,11 +1,18 @@
-import type { Finding, Step } from './verify-finding';
+import { CannotCheck, type Finding, type Step } from './verify-finding';
 
-/** Runs a step. It fails if the data are malformed, so that the check throws. */
-export async function runStep(title: string, check: () => Promise<Finding>): Promise<Step> {
+const ELSEWHERE = 'Use another browser, or the command line: see “Verify with the command line”.';
+
+/** A step that is about to be checked. */
+type Question = Pick<Step, 'title' | 'isOfLog'>;
+
+/** Runs a step. It stays open if this browser cannot check it, and fails if the data are malformed. */
+export async function runStep(question: Question, check: () => Promise<Finding>): Promise<Step> {
   try {
-    return { title, ...(await check()) };
+    return { ...question, ...(await check()) };
   } catch (error) {
-    return { title, state: 'failed', text: `The data are malformed: ${(error as Error).message}` };
+    const { message } = error as Error;
+    if (error instanceof CannotCheck) return { ...question, state: 'open', text: message, instead: ELSEWHERE };
+    return { ...question, state: 'failed', text: `The data are malformed: ${message}` };
   }
 }
 
@@ -16,9 +23,9 @@ const STATES = {
 } as const;
 
 /** Shows a step. A failed one shows at once what differs. */
-export function renderStep({ state, title, text, evidence = [] }: Step): HTMLElement {
+export function renderStep({ state, title, text, instead, evidence = [] }: Step): HTMLElement {
   const [tone, word] = STATES[state];
-  const item = make('li', '', make('p', `${word}: ${title}`), make('p', text));
+  const item = make('li', '', make('p', `${word}: ${title}`), make('p', [text, instead].join(' ').trim()));
   item.className = tone;
   item.dataset.state = state;
   if (evidence.length > 0) {
@@ -42,19 +49,20 @@ export function renderSummary(steps: readonly Step[]): HTMLElement {
   return summary;
 }
 
+/** The verdict says that the entry is proven only if each step of the log has passed, the signature of its head included. */
 function summaryOf(steps: readonly Step[]): [tone: string, text: string] {
-  const has = (state: Step['state']) => steps.some((step) => step.state === state);
-  const proven = 'The entry is in the signed log, unchanged since it was sealed.';
-  if (has('failed')) {
+  if (steps.some(({ state }) => state === 'failed')) {
     const advice = 'keep what you see here, and ask the operator of the service.';
     return ['bad', `This entry is not proven. Do not rely on it: ${advice}`];
   }
-  if (!has('open')) return ['good', proven];
-  const isProven = steps[0]?.state === 'passed';
-  return ['waiting', isProven ? `${proven} Not everything else could be checked.` : NOT_YET];
+  const open = steps.filter(({ state }) => state === 'open');
+  const proven = 'The entry is in the signed log, unchanged since it was sealed.';
+  if (open.length === 0) return ['good', proven];
+  const start = open.some(({ isOfLog }) => isOfLog) ? 'Nothing is wrong, but the entry is not proven.' : proven;
+  const titles = open.map(({ title }) => `“${title}”`).join(', ');
+  const instead = new Set(open.flatMap((step) => step.instead ?? []));
+  return ['waiting', [start, `Not checked: ${titles}.`, ...instead].join(' ')];
 }
-
-const NOT_YET = 'Nothing is wrong, but the entry cannot be proven now.';
 
 function make(name: string, text: string, ...children: Node[]): HTMLElement {
   const element = document.createElement(name);

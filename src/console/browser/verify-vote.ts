@@ -18,6 +18,9 @@ export interface VoteEntry {
     decision_reason: string | null;
     input_digest?: string | null;
     preview_digest?: string | null;
+    policy_id?: string | null;
+    /** In the entry of a request that a review policy routed. */
+    review?: { approvals: number; passkey: boolean };
     votes?: Vote[];
   };
 }

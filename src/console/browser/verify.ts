@@ -1,8 +1,9 @@
 import { SessionEnded } from './session-ended';
-import type { Step } from './verify-finding';
+import type { Finding, Step } from './verify-finding';
 import type { Json, JsonObject } from './verify-json';
 import { describeMissingProof } from './verify-missing';
 import { checkCheckpoint, checkEntry, checkPath, type Proof } from './verify-proof';
+import { checkReview } from './verify-review';
 import { renderStep, renderSummary, runStep } from './verify-steps';
 import { checkVote, type Member, type VoteEntry } from './verify-vote';
 
@@ -29,26 +30,57 @@ export async function verifyEntry(section: HTMLElement): Promise<void> {
   if (proof.status === 200) {
     const sealed = proof.body as unknown as Proof;
     const id = address.slice(address.lastIndexOf('/') + 1);
-    show(await runStep('The entry is the one that was sealed', () => checkEntry(entry, sealed, id)));
-    show(await runStep('What was sealed is in the log', () => checkPath(sealed)));
-    const sign = () => checkCheckpoint(sealed.checkpoint, entry.user_id, keys.keys);
-    show(await runStep('The service signed this state of the log', sign));
+    const ofLog = (title: string) => ({ title, isOfLog: true });
+    show(await runStep(ofLog('The entry is the one that was sealed'), () => checkEntry(entry, sealed, id)));
+    show(await runStep(ofLog('What was sealed is in the log'), () => checkPath(sealed)));
+    const checkSignature = () => checkCheckpoint(sealed.checkpoint, entry.user_id, keys.keys);
+    show(await runStep(ofLog('The service signed this state of the log'), checkSignature));
   } else {
     show(describeMissingProof(proof.body, entry, Date.now()));
   }
   const votes = entry.details.votes ?? [];
+  const isByPeople = entry.event_type === 'approve' && !entry.details.policy_id;
+  const request = requestAddress === undefined ? null : await load<VoteEntry>(`${requestAddress}/entry`);
   if (votes.length > 0) {
-    const request = requestAddress === undefined ? null : await load<VoteEntry>(`${requestAddress}/entry`);
     const voters = [...new Set(votes.map(({ by }) => by))];
     const members = await Promise.all(voters.map((id) => load<Member>(`/console/audit/members/${id}`)));
     for (const [index, { by, decision, signature }] of votes.entries()) {
       const member = members.find(({ id }) => id === by);
-      const title = `${member?.name ?? member?.email ?? by} decided to ${decision}`;
-      const check = () => checkVote({ entry, request, member }, index);
-      show(await runStep(signature ? `${title}, and signed it` : title, check));
+      const decided = `${member?.name ?? member?.email ?? by} decided to ${decision}`;
+      const title = signature ? `${decided}, and signed it` : decided;
+      show(await runStep({ title, isOfLog: false }, () => checkVote({ entry, request, member }, index)));
     }
   }
+  if (isByPeople) {
+    const title = 'As many people approved as the request asked for';
+    show(await runStep({ title, isOfLog: false }, () => checkApproval(entry, request, requestAddress, keys.keys)));
+  }
   list?.before(renderSummary(steps));
+}
+
+/** Proves the entry of the request, and checks that the approval has the votes that it asks for. */
+async function checkApproval(
+  entry: VoteEntry,
+  request: VoteEntry | null,
+  address: string | undefined,
+  keys: JsonObject[],
+): Promise<Finding> {
+  if (!request || address === undefined) {
+    return { state: 'open', text: 'The entry of the request, which says how many have to approve, is gone.' };
+  }
+  const { status, body } = await loadAnswer(`${address}/proof`);
+  if (status !== 200) return { state: 'open', text: `There is no proof of the request’s entry. ${body.detail}` };
+  const proof = body as unknown as Proof;
+  const checks = [
+    () => checkEntry(request, proof, address.slice(address.lastIndexOf('/') + 1)),
+    () => checkPath(proof),
+    () => checkCheckpoint(proof.checkpoint, entry.user_id, keys),
+  ];
+  for (const check of checks) {
+    const finding = await check();
+    if (finding.state !== 'passed') return { ...finding, text: `The entry of the request: ${finding.text}` };
+  }
+  return checkReview(entry, request);
 }
 
 interface Answer {

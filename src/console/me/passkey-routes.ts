@@ -9,6 +9,8 @@ import { notFound, Problem } from '../../errors';
 import { userActivity } from '../../http/activity';
 import type { AppEnv, MemberRef } from '../../http/context';
 import { body, noQuery } from '../../http/input';
+import { passkeyContent } from '../../http/passkey-mac';
+import { rowMac } from '../../http/row-mac';
 import { fromBase64Url, toBase64Url } from '../../lib/bytes';
 import { lazy } from '../../lib/lazy';
 import { consoleAccess, consoleRoute, requirePerson, type SignedIn } from '../session/access';
@@ -56,11 +58,13 @@ async function addPasskey(
 ): Promise<Passkey> {
   const person = requirePerson(signedIn);
   const { context } = signedIn;
-  const { principal, runtime, ledger } = context;
+  const { principal, runtime, ledger, config } = context;
   const account = principal.account.number;
   const member = person.id;
   const { challenge, passkey } = await verifyRegistration(context, purposeOf(person), response);
-  const row = { account, member, name, ...passkey, addedAt: runtime.now(), removedAt: null };
+  const stored = { member, ...passkey, addedAt: runtime.now() };
+  const mac = await rowMac(config.keyring, passkeyContent({ ...stored, accountId: principal.account.id }));
+  const row = { account, name, ...stored, removedAt: null, mac };
   const room = sql<number>`(
     select ${account} where (
       select count(*) from ${passkeys}

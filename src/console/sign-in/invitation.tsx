@@ -11,7 +11,9 @@ import { findCaller } from '../../http/authentication';
 import type { AppEnv, RequestContext } from '../../http/context';
 import { accountColumns, activeAccount, hashCredential } from '../../http/credentials';
 import { body, noQuery } from '../../http/input';
+import { passkeyContent } from '../../http/passkey-mac';
 import { limitNetwork } from '../../http/rate-limit';
+import { rowMac } from '../../http/row-mac';
 import { SERVICE_AUTHORITY } from '../../ledger/authority';
 import { Ledger } from '../../ledger/ledger';
 import { toHex } from '../../lib/bytes';
@@ -81,7 +83,7 @@ interface WayToSignIn extends Proof {
   /** The member's key in `identities`; null without an identity. */
   identity: Uint8Array | null;
   /** The passkey to store. */
-  passkey?: Omit<typeof passkeys.$inferInsert, 'account' | 'member' | 'addedAt'>;
+  passkey?: Pick<typeof passkeys.$inferSelect, 'id' | 'name' | 'publicKey' | 'counter' | 'firstCounter'>;
 }
 
 /**
@@ -95,9 +97,11 @@ export async function acceptInvitation(
   { database, shard, row }: FoundInvitation,
   { challenge, authenticatedAt, identity, passkey }: WayToSignIn,
 ): Promise<string> {
-  const { runtime } = c.var;
+  const { runtime, config } = c.var;
   const now = runtime.now();
   const account = row.accountNumber;
+  const stored = passkey && { ...passkey, member: row.id, addedAt: now };
+  const mac = stored && (await rowMac(config.keyring, passkeyContent({ ...stored, accountId: row.accountId })));
   const session = await makeSession(c, shard, { account, member: row.id, authenticatedAt });
   const isInvited = and(
     eq(members.account, account),
@@ -131,7 +135,7 @@ export async function acceptInvitation(
       changes: (write) => [
         useChallenge(write, account, challenge),
         write.update(members).set(joined).where(isInvited),
-        ...(passkey ? [write.insert(passkeys).values({ ...passkey, account, member: row.id, addedAt: now })] : []),
+        ...(stored ? [write.insert(passkeys).values({ ...stored, account, mac })] : []),
         session.store(write),
       ],
       answer: null,

@@ -14,8 +14,11 @@ import { formatId, type Id, idBytes } from '../../lib/typeid';
 import { canSignDecisions } from '../../permissions/reviews/signature';
 import { type Challenge, makeChallenge, readChallenge } from '../session/challenge';
 
-/** The signature algorithms of passkeys, the preferred first (RFC 9053): EdDSA, ES256 and RS256. */
-const ALGORITHMS = [-8, -7, -257];
+/**
+ * The signature algorithms of passkeys, the preferred first (RFC 9053): ES256, which every browser can verify, EdDSA and
+ * RS256.
+ */
+const ALGORITHMS = [-7, -8, -257];
 
 /** A registration: what `navigator.credentials.create` gave. */
 export const RegistrationResponse = lazy(() =>

@@ -11,6 +11,8 @@ import { makeActivityRecord } from '../../http/activity';
 import type { AppEnv, RequestContext } from '../../http/context';
 import { accountColumns, activeAccount, activeMember, failAuthentication, memberColumns } from '../../http/credentials';
 import { body, noQuery, readJsonOrForm, readObject } from '../../http/input';
+import { passkeyContent } from '../../http/passkey-mac';
+import { rowMac } from '../../http/row-mac';
 import { AuthenticationResponse, verifyAuthentication } from '../../http/webauthn';
 import { fromBase64Url } from '../../lib/bytes';
 import { lazy } from '../../lib/lazy';
@@ -47,7 +49,8 @@ export async function signIn(
   const found = await findPasskey(c, handle, id);
   if (!found) return refuse();
   const { database, shard, row } = found;
-  const use = await verifyAuthentication(config, challenge.bytes, response, row);
+  const passkey = { ...row, member: handle.member };
+  const use = await verifyAuthentication(config, challenge.bytes, response, passkey);
   if (!use) return refuse();
   const account = activeAccount(row);
   const member = activeMember(row);
@@ -72,11 +75,13 @@ export async function signIn(
     }).catch(refuseConstraint);
     return failAuthentication(c, COPIED_PASSKEY);
   }
+  // Renews the MAC, so that a passkey in use outlives the root secret with which it was stored.
+  const mac = await rowMac(config.keyring, passkeyContent(passkey));
   return beginSession(c, {
     ...{ database, shard, account: account.number, member: member.id, accountIfAllowed },
     proof: { challenge, authenticatedAt: null },
     actions,
-    changes: (write) => [write.update(passkeys).set({ counter: use.counter }).where(isPasskey)],
+    changes: (write) => [write.update(passkeys).set({ counter: use.counter, mac }).where(isPasskey)],
   }).catch(refuseConstraint);
 }
 
@@ -116,6 +121,8 @@ function selectPasskey(
       publicKey: passkeys.publicKey,
       counter: passkeys.counter,
       firstCounter: passkeys.firstCounter,
+      addedAt: passkeys.addedAt,
+      mac: passkeys.mac,
     })
     .from(accounts)
     .innerJoin(members, and(eq(members.account, accounts.number), eq(members.id, member)))

@@ -12,6 +12,11 @@ const FONTS = {
   'hangul.otf': '@librescore/fonts/SourceHanSansKR.min.woff2',
   'arabic.ttf': '@embedpdf/fonts-arabic/fonts/NotoNaskhArabic-Regular.ttf',
   'hebrew.ttf': '@embedpdf/fonts-hebrew/fonts/NotoSansHebrew-Regular.ttf',
+  'thai.ttf': '@fontsource/noto-sans-thai/files/noto-sans-thai-thai-400-normal.woff2',
+  'bengali.ttf': '@fontsource/noto-sans-bengali/files/noto-sans-bengali-bengali-400-normal.woff2',
+  'tamil.ttf': '@fontsource/noto-sans-tamil/files/noto-sans-tamil-tamil-400-normal.woff2',
+  'georgian.ttf': '@fontsource/noto-sans-georgian/files/noto-sans-georgian-georgian-400-normal.woff2',
+  'armenian.ttf': '@fontsource/noto-sans-armenian/files/noto-sans-armenian-armenian-400-normal.woff2',
 };
 
 /**

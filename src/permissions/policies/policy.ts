@@ -7,6 +7,7 @@ import { type FieldError, invalidRequest } from '../../errors';
 import { EXAMPLE, exampleId } from '../../http/examples';
 import { choice, idText, jsonObject, listOf, plainText, text, wholeNumber } from '../../http/fields';
 import { countField, creatorField, idField, integerField, jsonField, timeField } from '../../http/response-fields';
+import { ReviewRuleField } from '../../http/review-rule';
 import { toHex } from '../../lib/bytes';
 import { jsonSize } from '../../lib/json';
 import { lazy } from '../../lib/lazy';
@@ -15,7 +16,7 @@ import { formatTime } from '../../lib/time';
 import { type Id, idBytes, idPattern } from '../../lib/typeid';
 import { MAX_ACTION_LENGTH, MAX_RESOURCE_LENGTH, permissionFields } from '../permission-fields';
 import { countReviewersByRuleSql, ruleSql } from '../reviews/reviewers';
-import { DEFAULT_RULE, ReviewInput, ReviewRuleField } from '../reviews/rule';
+import { DEFAULT_RULE, ReviewInput } from '../reviews/rule';
 
 /** Maximum number of policies of an account. Every request evaluates all active ones. */
 export const MAX_POLICIES = 200;

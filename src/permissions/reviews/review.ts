@@ -11,13 +11,13 @@ import {
 } from '../../db/schema';
 import { EXAMPLE, exampleId } from '../../http/examples';
 import { countField, idField, objectField, timeField } from '../../http/response-fields';
+import { ReviewRuleField } from '../../http/review-rule';
 import type { EntryVote } from '../../ledger/entry';
 import { equalJson, type JsonObject } from '../../lib/json';
 import { lazy } from '../../lib/lazy';
 import { formatTime, formatTimeOrNull } from '../../lib/time';
 import { formatId, type Id } from '../../lib/typeid';
 import { countReviewersSql, mayApprove } from './reviewers';
-import { ReviewRuleField } from './rule';
 
 /** What a token may do. The lifetime is in seconds. */
 export interface Limits {
@@ -30,6 +30,8 @@ export type VoteDecision = (typeof VOTE_DECISIONS)[number];
 export type VoteChannel = (typeof VOTE_CHANNELS)[number];
 
 export interface Vote extends Limits {
+  /** Its number in the review, from 1. */
+  ordinal: number;
   by: Id<'member'>;
   /** Null if the member has no name, or was erased. */
   name: string | null;
@@ -41,12 +43,16 @@ export interface Vote extends Limits {
   at: number;
   /** Whether the permission is pending and the voter may still approve it. */
   counts: boolean;
+  /** See `voteContent`. Null for a vote that is not stored as a row. */
+  mac: Uint8Array | null;
 }
 
 /** The review of a permission at one moment. */
 export interface ReviewState {
   policyId: Id<'policy'>;
   rule: ReviewRule;
+  /** The member who owned the agent when it made the request; null if nobody did. */
+  owner: Id<'member'> | null;
   /** What the next approval may narrow, and the last one grants. */
   proposal: Limits;
   escalatesAt: number | null;
@@ -57,6 +63,8 @@ export interface ReviewState {
   reviewers: number;
   /** In the order in which they came. */
   votes: Vote[];
+  /** The number of the next vote. */
+  nextOrdinal: number;
 }
 
 const ReviewVote = lazy(() =>
@@ -208,9 +216,9 @@ export function votesSql(counts: SQL): SQL {
   return sql`(
     select json_group_array(json(vote)) from (
       select json_object(
-        'by', hex(votes.member), 'name', members.name, 'decision', votes.decision, 'scope', json(votes.scope),
+        'ordinal', votes.ordinal, 'by', hex(votes.member), 'name', members.name, 'decision', votes.decision, 'scope', json(votes.scope),
         'tokenTtl', votes.token_ttl, 'maxUses', votes.max_uses, 'reason', votes.reason, 'via', votes.via,
-        'signature', json(votes.signature), 'at', votes.created_at, 'counts', coalesce(${counts}, 0)
+        'signature', json(votes.signature), 'at', votes.created_at, 'counts', coalesce(${counts}, 0), 'mac', hex(votes.mac)
       ) as vote
       from votes left join members on members.account = votes.account and members.id = votes.member
       where votes.account = permissions.account and votes.permission = permissions.id order by votes.ordinal
@@ -218,20 +226,23 @@ export function votesSql(counts: SQL): SQL {
   )`;
 }
 
-interface StoredVote extends Omit<Vote, 'by' | 'decision' | 'via' | 'counts'> {
+interface StoredVote extends Omit<Vote, 'by' | 'decision' | 'via' | 'counts' | 'mac'> {
   by: string;
   decision: number;
   via: number;
   counts: number;
+  /** In hexadecimal; empty without one. */
+  mac: string;
 }
 
 export function readVotes(votes: StoredVote[]): Vote[] {
-  return votes.map(({ by, decision, via, counts, ...vote }) => ({
+  return votes.map(({ by, decision, via, counts, mac, ...vote }) => ({
     ...vote,
     by: formatId('member', Uint8Array.fromHex(by)),
     decision: wordOf(VOTE_DECISIONS, decision),
     via: wordOf(VOTE_CHANNELS, via),
     counts: counts === 1,
+    mac: mac === '' ? null : Uint8Array.fromHex(mac),
   }));
 }
 
@@ -251,7 +262,7 @@ const isPending = sql`permissions.status = ${codeOf(PERMISSION_STATUSES, 'pendin
 export function reviewColumn(now: number) {
   return sql<ReviewState | null>`(
     select json_object(
-      'policyId', reviews.policy_id, 'rule', reviews.rule,
+      'policyId', reviews.policy_id, 'rule', reviews.rule, 'owner', hex(reviews.owner),
       'proposal', json_object(
         'scope', json(reviews.proposed_scope), 'tokenTtl', reviews.proposed_token_ttl, 'maxUses', reviews.proposed_max_uses
       ),
@@ -262,8 +273,15 @@ export function reviewColumn(now: number) {
     from reviews where reviews.account = permissions.account and reviews.id = permissions.id
   )`
     .mapWith((text: string): ReviewState => {
-      const { rule, votes, ...review } = JSON.parse(text);
-      return { ...review, rule: reviews.rule.mapFromDriverValue(rule) as ReviewRule, votes: readVotes(votes) };
+      const { rule, owner, votes: stored, ...review } = JSON.parse(text);
+      const votes = readVotes(stored);
+      return {
+        ...review,
+        rule: reviews.rule.mapFromDriverValue(rule) as ReviewRule,
+        owner: owner === '' ? null : formatId('member', Uint8Array.fromHex(owner)),
+        votes,
+        nextOrdinal: (votes.at(-1)?.ordinal ?? 0) + 1,
+      };
     })
     .as('review');
 }

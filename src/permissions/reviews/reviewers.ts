@@ -135,15 +135,19 @@ export function hasPasskeySql(account: number, member: Id<'member'>, { credentia
   )`;
 }
 
-/** Whether the people who approved and are still reviewers are as many as the review demands, as SQL. */
-export function isApprovedSql({ account, id }: { account: number; id: Id<'perm'> }, now: number): SQL {
+/**
+ * Whether as many people as the review demands have approved and may still approve, as SQL.
+ * @param approvers who approved; a vote in the database is not proven to be one
+ */
+export function isApprovedSql(
+  { account, id }: { account: number; id: Id<'perm'> },
+  approvers: readonly Id<'member'>[],
+  now: number,
+): SQL {
+  const ids = JSON.stringify(approvers.map((member) => toHex(idBytes(member))));
   return sql`(
     select count(*) >= reviews.rule ->> 'approvals' from ${ofPermission(account, id)}
-      and members.id in (
-        select votes.member from votes
-        where votes.account = permissions.account and votes.permission = permissions.id
-          and votes.decision = ${codeOf(VOTE_DECISIONS, 'approve')}
-      ) and ${mayApprove(now)}
+      and members.id in (select unhex(value) from json_each(${ids})) and ${mayApprove(now)}
   )`;
 }
 

@@ -1,7 +1,6 @@
 import * as z from 'zod';
 import type { ReviewRule } from '../../db/schema';
 import { idText, listOf, wholeNumber } from '../../http/fields';
-import { countField, idField } from '../../http/response-fields';
 import { MemberRoleField } from '../../http/roles';
 import { lazy } from '../../lib/lazy';
 
@@ -42,23 +41,6 @@ export const ReviewInput = lazy(() =>
       examples: [exampleReview],
     }),
 );
-
-/** The rule of a review as the API shows it. */
-export const ReviewRuleField = lazy(() => {
-  const shownPeople = {
-    members: z.array(idField('member')).nullable(),
-    roles: z.array(MemberRoleField()).nullable(),
-  };
-  return z
-    .object({
-      approvals: countField,
-      ...shownPeople,
-      allow_self: z.boolean(),
-      passkey: z.boolean(),
-      escalation: z.object({ after: countField, ...shownPeople }).nullable(),
-    })
-    .meta({ id: 'ReviewRule', description: 'Who reviews a request, and how many have to approve.' });
-});
 
 /** The rule of a policy that sends requests to reviewers without saying more: one approval, by anybody who may decide. */
 export const DEFAULT_RULE: ReviewRule = {

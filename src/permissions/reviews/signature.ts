@@ -1,4 +1,3 @@
-import canonicalize from 'canonicalize';
 import * as z from 'zod';
 import type { VoteSignature } from '../../db/schema';
 import type { Config } from '../../env';
@@ -6,12 +5,12 @@ import { invalidRequest, Problem } from '../../errors';
 import type { UserContext } from '../../http/context';
 import { EXAMPLE } from '../../http/examples';
 import { AuthenticationResponse, verifyAuthentication } from '../../http/webauthn';
-import { fromBase64Url, sha256, toBase64Url } from '../../lib/bytes';
+import { fromBase64Url, toBase64Url } from '../../lib/bytes';
 import { lazy } from '../../lib/lazy';
 import { MINUTE, parseDateTime } from '../../lib/time';
+import type { Id } from '../../lib/typeid';
 import type { DecidingContext, Decision } from '../decide';
-import type { ReviewedPermission } from '../permission';
-import type { Limits } from './review';
+import { decisionStatement, statementHash } from './decision-statement';
 import { personRequired } from './voter';
 
 /** How far the time of a signature may be from the clock of the service, in milliseconds. */
@@ -36,41 +35,10 @@ export interface Signed {
   signed_at?: string | undefined;
 }
 
-/**
- * What a member signs: the decision with everything that it is about. The challenge of the signature is the SHA-256 of
- * its canonical form (RFC 8785).
- */
-export function decisionStatement(
-  { config, principal }: UserContext,
-  row: ReviewedPermission,
-  { decision, reason }: Pick<Decision, 'decision' | 'reason'>,
-  { scope, tokenTtl, maxUses }: Limits,
-  signedAt: string,
-) {
-  const { account, member } = principal;
+/** @throws Problem `person_required` for the account's own token */
+export function requireSigner({ principal: { member } }: UserContext): Id<'member'> {
   if (!member) throw personRequired('Only a member can sign a decision.');
-  return {
-    type: 'countersign/decision/v1',
-    origin: config.publicUrl,
-    account_id: account.id,
-    member_id: member.id,
-    permission_id: row.id,
-    agent_id: row.agentId,
-    decision,
-    action: row.action,
-    resource: row.resource,
-    scope,
-    token_ttl: tokenTtl,
-    max_uses: maxUses,
-    input_digest: row.inputDigest,
-    preview_digest: row.previewDigest,
-    reason,
-    signed_at: signedAt,
-  };
-}
-
-export function statementHash(statement: object): Promise<Uint8Array> {
-  return sha256(canonicalize(statement) as string);
+  return member.id;
 }
 
 /**
@@ -88,11 +56,13 @@ export function makeSignatureVerifier(
     throw invalidRequest([{ path, message: `is needed together with \`${other}\`` }]);
   }
   return async (row, limits, passkey) => {
-    const statement = decisionStatement(context, row, decision, limits, signedAt);
+    const member = requireSigner(context);
+    const statement = decisionStatement(context, { row, member, decision, limits, signedAt });
     const away = Math.abs((parseDateTime(signedAt) ?? 0) - context.runtime.now());
     if (away > SIGNING_TOLERANCE) throw invalidAssertion('body.signed_at', 'must be within 5 minutes of now');
     const hash = await statementHash(statement);
-    const use = passkey && (await verifyAuthentication(context.config, hash, assertion, passkey));
+    const owned = passkey && { ...passkey, accountId: context.principal.account.id };
+    const use = owned && (await verifyAuthentication(context.config, hash, assertion, owned));
     if (!use) throw invalidAssertion('body.assertion', 'is not a signature of this decision by a passkey of yours');
     if (use.wentBack) {
       const message = 'is by a passkey whose signature counter went back: sign in with it, and then sign the decision';

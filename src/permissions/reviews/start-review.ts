@@ -12,13 +12,19 @@ import { proposalColumns } from './vote';
 /**
  * The review of a new request, which a review policy routes. The limits of the policy cap what is asked. Its reviewers are
  * counted when it is stored: see {@link shortOfReviewersSql}.
+ * @param owner the member who owns the agent
  */
-export function startReview(policy: PolicyRow, requested: RequestedLimits, now: number): ReviewState {
+export function startReview(
+  policy: PolicyRow,
+  requested: RequestedLimits,
+  { owner, now }: { owner: Id<'member'> | null; now: number },
+): ReviewState {
   const { id: policyId, review } = policy;
   const rule = review ?? DEFAULT_RULE;
   const proposal = capLimits(requested, policy);
   const escalatesAt = rule.escalation && now + rule.escalation.after * SECOND;
-  return { policyId, rule, proposal, escalatesAt, escalatedAt: null, readAt: now, reviewers: 0, votes: [] };
+  const times = { escalatesAt, escalatedAt: null, readAt: now };
+  return { policyId, rule, owner, proposal, ...times, reviewers: 0, votes: [], nextOrdinal: 1 };
 }
 
 /** Whether a new review has fewer reviewers than it needs, as the SQL of a JSON value. */
@@ -28,12 +34,11 @@ export function shortOfReviewersSql({ account, agentId }: PermissionRow, { rule 
   return sql`json(iif(${reviewers} < ${rule.approvals}, 'true', 'false'))`;
 }
 
-/** The row of the review of a new permission. The owner of its agent is read when the row is stored. */
-export function reviewRow({ account, id, agentId }: PermissionRow, review: ReviewState) {
-  const { policyId, rule, proposal, escalatesAt } = review;
+/** The row of the review of a new permission. */
+export function reviewRow({ account, id }: PermissionRow, review: ReviewState) {
+  const { policyId, rule, owner, proposal, escalatesAt } = review;
   return {
-    ...{ account, id, policyId, rule, escalatesAt, escalationDueAt: escalatesAt },
-    owner: sql<Id<'member'>>`${ownerOfAgentSql(account, sql`${idBytes(agentId)}`)}`,
+    ...{ account, id, policyId, rule, owner, escalatesAt, escalationDueAt: escalatesAt },
     ...proposalColumns(proposal),
   };
 }

@@ -15,11 +15,12 @@ import { relyingParty } from '../../http/webauthn';
 import { toBase64Url } from '../../lib/bytes';
 import { lazy } from '../../lib/lazy';
 import { formatTime } from '../../lib/time';
-import { type Decision, type DecisionState, requirePending } from '../decide';
+import { type Decision, type DecisionState, readGenuine } from '../decide';
 import { decisionInPath, decisionState } from '../decision-in-path';
 import { limitsOf } from '../limits';
 import { permissionFields } from '../permission-fields';
-import { decisionStatement, SIGNING_TOLERANCE, statementHash } from './signature';
+import { decisionStatement, statementHash } from './decision-statement';
+import { requireSigner, SIGNING_TOLERANCE } from './signature';
 import { refuseVoter } from './voter';
 
 const StatementRequest = lazy(() => {
@@ -125,15 +126,15 @@ export async function getStatement(
   state: StatementState,
   decision: Decision,
 ): Promise<Statement> {
-  const row = requirePending(context, state.permission);
+  const row = await readGenuine(context, state, decision);
   refuseVoter(context, row.review, state.voter, decision.decision, true);
-  const statement = decisionStatement(
-    context,
+  const statement = decisionStatement(context, {
     row,
+    member: requireSigner(context),
     decision,
-    limitsOf(row, decision.decision, decision.narrowed),
-    formatTime(context.runtime.now()),
-  );
+    limits: limitsOf(row, decision.decision, decision.narrowed),
+    signedAt: formatTime(context.runtime.now()),
+  });
   const challenge = toBase64Url(await statementHash(statement));
   return {
     statement,
@@ -150,8 +151,8 @@ export async function getStatement(
 
 /** The preload of a statement: what a decision depends on, and the ids of the passkeys with which the member may sign it. */
 async function decisionAndPasskeys(c: RequestContext, reader: Reader, account: SQL<number>, callerId: SQL) {
-  const { permission, voter } = await decisionInPath(c, reader, account, callerId);
-  return { permission, voter, passkeys: selectPasskeys(reader, account, callerId) };
+  const { permission, voter, voterPasskeys } = await decisionInPath(c, reader, account, callerId);
+  return { permission, voter, voterPasskeys, passkeys: selectPasskeys(reader, account, callerId) };
 }
 
 /** Selects the ids of a member's passkeys. */
@@ -171,7 +172,15 @@ export const getStatementRoute = new Hono().post(
       'statement and the same fields, to approve or deny. Writes nothing.',
     success: ok(Statement),
     pathId: 'perm',
-    problems: ['not_pending', 'person_required', 'not_a_reviewer', 'self_approval', 'already_voted', 'scope_widened'],
+    problems: [
+      'not_pending',
+      'person_required',
+      'not_a_reviewer',
+      'self_approval',
+      'already_voted',
+      'scope_widened',
+      'conflict',
+    ],
   }),
   userAccess('permissions:decide', decisionAndPasskeys),
   noQuery(),

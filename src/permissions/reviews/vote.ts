@@ -6,6 +6,7 @@ import { userActivity } from '../../http/activity';
 import type { Context, UserContext } from '../../http/context';
 import { equalJson } from '../../lib/json';
 import { type Permission, presentPermission, type ReviewedPermission } from '../permission';
+import { withVoteMac } from './genuine';
 import type { Limits, ReviewState, Vote } from './review';
 import { voterIfEligible } from './reviewers';
 import type { Voter } from './voter';
@@ -14,17 +15,31 @@ import type { Voter } from './voter';
 const MAX_VOTES = 20;
 
 /** The decision of the caller as a vote; null for the account's own token, which belongs to no member. */
-export function makeVote(
-  { principal: { member }, runtime }: UserContext,
-  voter: Voter | undefined,
-  { decision, reason, via }: Pick<Vote, 'decision' | 'reason' | 'via'>,
-  { scope, tokenTtl, maxUses }: Limits,
-  signature: VoteSignature | null,
-): Vote | null {
-  if (!member) return null;
-  const limits = { scope, tokenTtl, maxUses };
-  const name = voter?.name ?? null;
-  return { by: member.id, name, decision, ...limits, reason, via, signature, at: runtime.now(), counts: true };
+export async function makeVote(
+  context: UserContext,
+  { row, voter, decision: { decision, reason, via }, limits, signature }: CastVote,
+): Promise<Vote | null> {
+  const { principal, runtime } = context;
+  if (!principal.member) return null;
+  const { scope, tokenTtl, maxUses } = limits;
+  const vote = {
+    ordinal: row.review?.nextOrdinal ?? 1,
+    by: principal.member.id,
+    name: voter?.name ?? null,
+    ...{ decision, scope, tokenTtl, maxUses, reason, via, signature },
+    at: runtime.now(),
+    counts: true,
+  };
+  return row.review ? withVoteMac(context, row.id, vote) : { ...vote, mac: null };
+}
+
+interface CastVote {
+  row: ReviewedPermission;
+  /** Undefined without a review. */
+  voter: Voter | undefined;
+  decision: Pick<Vote, 'decision' | 'reason' | 'via'>;
+  limits: Limits;
+  signature: VoteSignature | null;
 }
 
 /** Whether a vote ends the review: a denial, or the last approval that the rule demands. */
@@ -41,7 +56,7 @@ export async function storeVote(
   review: ReviewState,
   vote: Vote,
 ): Promise<Permission | null> {
-  if (review.votes.length >= MAX_VOTES) {
+  if (review.nextOrdinal > MAX_VOTES) {
     throw new Problem('conflict', `The request has ${MAX_VOTES} votes, which is the maximum. Deny it.`);
   }
   const permission = presentPermission(withVote(row, vote), context.runtime.now(), context.principal);
@@ -87,7 +102,6 @@ export function voteRow({ runtime }: Context, row: ReviewedPermission, vote: Vot
     ...columns,
     account: row.account,
     permission: row.id,
-    ordinal: (row.review?.votes.length ?? 0) + 1,
     member: voterIfEligible(row, vote, runtime.now()),
     createdAt: at,
   };

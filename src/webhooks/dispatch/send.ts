@@ -4,7 +4,7 @@ import { untilAborted } from '../../lib/until-aborted';
 import { REQUEST_TIMEOUT } from './limits';
 import type { PreparedAttempt, RequestAttempt } from './prepare';
 
-/** How much of an answer is read; the rest is ignored. */
+/** How much of an answer is read if it is read at all; the rest is ignored. */
 export const MAX_ANSWER_BYTES = 16 * 1024;
 
 const NOT_SECURE = 'A secure connection could not be made: check the certificate, the port and the host name.';
@@ -69,7 +69,10 @@ async function makeCall(runtime: Runtime, call: () => Promise<void>): Promise<Ou
   return { ...NO_ANSWER, at, duration: runtime.now() - at, error };
 }
 
-/** Sends a request to a receiver. An answer that is read must be complete, or reach MAX_ANSWER_BYTES, in time. */
+/**
+ * Sends a request to a receiver. Without `judge`, the head of the answer decides, and its body is not read. With it, the
+ * answer must be complete, or reach MAX_ANSWER_BYTES, in time.
+ */
 async function sendRequest(runtime: Runtime, { url, headers, body, judge }: RequestAttempt): Promise<Outcome> {
   const at = runtime.now();
   const signal = runtime.timeout(REQUEST_TIMEOUT);
@@ -80,10 +83,11 @@ async function sendRequest(runtime: Runtime, { url, headers, body, judge }: Requ
     const request = { method: 'POST', headers, body, redirect: 'manual' as const, signal };
     response = await untilAborted(signal, runtime.fetch(url, request));
     error = describeStatus(response.status);
-    if (error !== null && !judge) discard(response);
-    else {
+    if (judge) {
       const text = await readAnswer(signal, response);
-      if (judge) ({ error, receipt } = judge({ status: response.status, error, text }));
+      ({ error, receipt } = judge({ status: response.status, error, text }));
+    } else {
+      discard(response);
     }
   } catch (failure) {
     error = signal.aborted ? describeTimeout(response) : describeFailure(url, failure);

@@ -110,6 +110,35 @@ it('invisible characters of names are shown as code points, except joiners in Ar
   expect(await runsOf('می\u200cخواهم')).toEqual([['arabic', 'می\u200cخواهم']]);
 });
 
+it.each([
+  ['thai', 'ภาษาไทย'],
+  ['bengali', 'বাংলা'],
+  ['tamil', 'தமிழ்'],
+  ['georgian', 'ქართული'],
+  ['armenian', 'Հայերեն'],
+])('text in %s is shown in its own font', async (font, text) => {
+  expect(await runsOf(`A ${text}`)).toEqual([
+    ['latin', 'A '],
+    [font, text],
+  ]);
+});
+
+it('the Thai vowel am is written in two parts, with the tone mark above the ring', async () => {
+  expect(await runsOf('น้ำ กำ')).toEqual([
+    ['thai', 'น\u0e4d้\u0e32'],
+    ['latin', ' '],
+    ['thai', 'ก\u0e4d\u0e32'],
+  ]);
+});
+
+it('a joiner inside a word of Bengali stays', async () => {
+  expect(await runsOf('র\u200d্য')).toEqual([['bengali', 'র\u200d্য']]);
+});
+
+it('text in a script without a font is shown as code points', async () => {
+  expect(await runsOf('తె')).toEqual([['latin', '[U+0C24][U+0C46]']]);
+});
+
 it('a letter keeps at most four combining marks', async () => {
   const [[, text]] = (await runsOf(`Zoë e${'\u0316'.repeat(9)}`)) as [[string, string]];
   expect(text).toBe(`Zoë e${'\u0316'.repeat(4)}${'[U+0316]'.repeat(5)}`);

@@ -11,6 +11,11 @@ const FILES = {
   hangul: { normal: 'hangul.otf', bold: 'hangul.otf' },
   arabic: { normal: 'arabic.ttf', bold: 'arabic.ttf' },
   hebrew: { normal: 'hebrew.ttf', bold: 'hebrew.ttf' },
+  thai: { normal: 'thai.ttf', bold: 'thai.ttf' },
+  bengali: { normal: 'bengali.ttf', bold: 'bengali.ttf' },
+  tamil: { normal: 'tamil.ttf', bold: 'tamil.ttf' },
+  georgian: { normal: 'georgian.ttf', bold: 'georgian.ttf' },
+  armenian: { normal: 'armenian.ttf', bold: 'armenian.ttf' },
 };
 
 export type FontFamily = keyof typeof FILES;

@@ -17,9 +17,15 @@ const RIGHT_TO_LEFT = /[\p{Script=Arabic}\p{Script=Hebrew}]/u;
  * fillers of Hangul and the empty Braille pattern.
  */
 const INVISIBLE = /[\p{C}\p{Default_Ignorable_Code_Point}\u2800]/u;
-/** Zero-width joiner and non-joiner, which Arabic script needs inside words. */
+/** Zero-width joiner and non-joiner, which some scripts need inside words. */
 const JOINER = /[\u200c\u200d]/;
-const ARABIC = /\p{Script=Arabic}/u;
+const JOINED = /[\p{Script=Arabic}\p{Script=Bengali}\p{Script=Tamil}]/u;
+
+/**
+ * The Thai vowel am with the tone mark before it. The PDF library does not shape it: written as the ring and the vowel aa, with
+ * the tone mark above the ring, it looks as it should.
+ */
+const THAI_AM = /([\u0e48-\u0e4b]?)\u0e33/g;
 
 /** How many combining marks one letter keeps; more of them would cover the lines around it. */
 const MAX_MARKS = 4;
@@ -67,10 +73,11 @@ function replaceHidden(text: string, coverage: FontCoverage): string {
   const normal = text
     .replace(/\s+/g, ' ')
     .replace(/\p{Variation_Selector}/gu, '')
-    .normalize('NFC');
+    .normalize('NFC')
+    .replace(THAI_AM, '\u0e4d$1\u0e32');
   let [before, marks] = ['', 0];
   for (const character of normal) {
-    const isAllowed = JOINER.test(character) ? ARABIC.test(before) : !INVISIBLE.test(character);
+    const isAllowed = JOINER.test(character) ? JOINED.test(before) : !INVISIBLE.test(character);
     marks = /\p{M}/u.test(character) ? marks + 1 : 0;
     const isShown = isAllowed && marks <= MAX_MARKS && coverage.familyOf(character.codePointAt(0) ?? 0) !== null;
     visible += isShown ? character : formatCodePoint(character);

@@ -1,11 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import type { KeySet } from '../../api.ts';
+import { ApiError } from '../../errors.ts';
 import type { CliClient } from '../client.ts';
 import { command } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
 import { Failure } from '../failures.ts';
 import { printRecord } from '../print.ts';
 import { checkProof, ProofFault } from './check-proof.ts';
+import { checkReview } from './check-review.ts';
 
 const NOT_PINNED =
   'not pinned: the service showed them just now. Whoever controls the service can show others: keep a copy of ' +
@@ -24,7 +26,8 @@ export const verifyEntry = command({
   },
   notes: [
     'It checks that the sealed bytes hold exactly the entry that the service shows, that their hash leads to the root of the ' +
-      'tree (RFC 9162), that the checkpoint states this root, and that a key of the log signed it (Ed25519).',
+      'tree (RFC 9162), that the checkpoint states this root, and that a key of the log signed it (Ed25519). For an approval it ' +
+      'also checks that there are as many votes as the request asked for.',
     'It does not check other entries, that the log was never rewritten, or the passkeys of voters: `npm run verify` of the ' +
       'project does, offline. Keys that the service itself shows prove nothing against the service: keep ' +
       '/.well-known/jwks.json, and give it with --key.',
@@ -42,7 +45,10 @@ export const verifyEntry = command({
       client.proveInclusion(id),
       args.key === undefined ? client.getKeys() : readKeys(args.key),
     ]);
-    const wrong = findFault(() => checkProof(id, entry, proof, keys));
+    const wrong = await findFault(async () => {
+      checkProof(id, entry, proof, keys);
+      await checkReview(client, entry, keys);
+    });
     const { tree_size, root_hash, origin, timestamp } = proof.checkpoint;
     const arePinned = args.key !== undefined;
     const result = {
@@ -79,13 +85,15 @@ async function findId(client: CliClient, number: number): Promise<string> {
 }
 
 /** Returns what is wrong in words; null if nothing is. */
-function findFault(check: () => void): string | null {
+async function findFault(check: () => Promise<void>): Promise<string | null> {
   try {
-    check();
+    await check();
     return null;
   } catch (error) {
+    if (error instanceof ProofFault) return error.message;
+    if (error instanceof ApiError) throw error;
     // Anything else is thrown by an answer that has not even the form of a proof.
-    return error instanceof ProofFault ? error.message : 'the proof is malformed';
+    return 'the proof is malformed';
   }
 }
 

@@ -1,0 +1,31 @@
+import type { AuditEntry, KeySet } from '../../api.ts';
+import type { CliClient } from '../client.ts';
+import { checkProof, ProofFault } from './check-proof.ts';
+
+/**
+ * Checks that an approval by people has as many votes as its request asked for, signed ones where it asked for passkeys. The
+ * entry of the request is proven first. It says nothing of entries of other events, and of approvals whose request is no
+ * longer kept. The signatures themselves are not verified.
+ * @throws ProofFault
+ */
+export async function checkReview(client: CliClient, entry: AuditEntry, keys: KeySet): Promise<void> {
+  const { event_type, permission_request_id, details } = entry;
+  if (event_type !== 'approve' || details.policy_id !== null) return;
+  const query = { permission_id: permission_request_id, event_type: 'request', limit: 1 } as const;
+  const [request] = (await client.listAuditEntries(query)).data;
+  if (!request?.details.review) return;
+  try {
+    checkProof(request.id, request, await client.proveInclusion(request.id), keys);
+  } catch (error) {
+    throw error instanceof ProofFault
+      ? new ProofFault(`the entry of its request is not proven: ${error.message}`)
+      : error;
+  }
+  const { approvals, passkey } = request.details.review;
+  const approved = (details.votes ?? []).filter(({ decision }) => decision === 'approve');
+  const counted = passkey ? approved.filter(({ signature }) => signature !== undefined) : approved;
+  const voters = new Set(counted.map(({ by }) => by)).size;
+  if (voters >= approvals) return;
+  const kind = passkey ? 'signed approvals' : 'approvals';
+  throw new ProofFault(`its request asked for ${approvals} ${kind}, and it has ${voters}`);
+}
