@@ -29,6 +29,7 @@ type InternalTable = Schema[
   | 'notificationSettings'
   | 'permissionEvents'
   | 'providerKeys'
+  | 'sendCounts'
   | 'slackLinks'
   | 'trees'
   | 'usedChallenges'

@@ -82,6 +82,8 @@ interface WayToSignIn {
   challenge: Challenge;
   /** The member's key in `identities`; null without an identity. */
   identity: Uint8Array | null;
+  /** Whether the identity provider has verified the e-mail address of the member. */
+  provesEmail: boolean;
   /** The passkey to store. */
   passkey?: Omit<typeof passkeys.$inferInsert, 'account' | 'member' | 'addedAt'>;
 }
@@ -95,7 +97,7 @@ interface WayToSignIn {
 export async function acceptInvitation(
   c: RequestContext,
   { database, shard, row }: FoundInvitation,
-  { challenge, identity, passkey }: WayToSignIn,
+  { challenge, identity, provesEmail, passkey }: WayToSignIn,
 ): Promise<string> {
   const { runtime } = c.var;
   const now = runtime.now();
@@ -121,6 +123,7 @@ export async function acceptInvitation(
   const joined = {
     status: 'active' as const,
     identity,
+    emailProvenAt: provesEmail ? now : null,
     invitationHash: null,
     invitationExpiresAt: null,
     activeSince: now,
@@ -151,7 +154,9 @@ export async function acceptInvitation(
 async function joinWithPasskey(c: RequestContext, { name, response }: z.output<ReturnType<typeof Joining>>) {
   const invitation = await requireInvitation(c);
   const { challenge, passkey } = await verifyRegistration(c.var, purposeOf(invitation), response);
-  return acceptInvitation(c, invitation, { challenge, identity: null, passkey: { name, ...passkey } });
+  return acceptInvitation(c, invitation, {
+    ...{ challenge, identity: null, provesEmail: false, passkey: { name, ...passkey } },
+  });
 }
 
 function JoinWithProvider({ oidc, email, action }: { oidc: OidcConfig | null; email: string | null; action: string }) {
