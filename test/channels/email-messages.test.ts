@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
-import { makeReachableMember, type TestMember } from '../support/members';
+import { makeMember, makeReachableMember, type TestMember } from '../support/members';
 import { MAIL_SETTINGS, Resend } from '../support/resend';
 import { makeWebhook } from '../support/webhooks';
 import { type Json, type TestAccount, type TestAgent, World } from '../support/world';

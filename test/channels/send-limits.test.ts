@@ -19,7 +19,7 @@ async function makeScene(accounts: number) {
   const places = [];
   for (let i = 0; i < accounts; i++) {
     const account = await world.account({ name: 'BUY NOW' });
-    const member = await makeMember(account, 'admin', i % 2 === 0 ? email : email.toUpperCase());
+    const member = await makeMember(account, 'admin', i % 2 === 0 ? email : `ADA@${domain}`);
     const { body: channel } = await account.must(201, 'POST', '/v1/channels', { kind: 'email', name: 'BUY NOW' });
     const test = () => world.call('POST', `/v1/channels/${channel.id}/test`, { token: member.token, body: {} });
     places.push({ account, member, channel, test });
@@ -54,7 +54,7 @@ describe('a confirmation mail', () => {
     const { body: me } = await world.must(200, 'GET', '/v1/me', { token: place.member.token });
     expect(me.member.email_proven).toBe(true);
     const { data } = (await place.account.must(200, 'GET', '/v1/members')).body;
-    expect(data.map((each: Json) => each.email_proven)).toEqual([false, true]);
+    expect(data.filter((each: Json) => each.email_proven).map((each: Json) => each.id)).toEqual([id]);
     expect((await browser.send('GET', '/console/me')).text).not.toContain('You get no mail');
   });
 
