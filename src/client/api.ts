@@ -1045,6 +1045,7 @@ export interface components {
      *       "owner": {
      *         "id": "member_01m7x1m1tre75vaz5yvpbmvt6m",
      *         "email": "owner@example.com",
+     *         "email_proven": true,
      *         "name": null,
      *         "role": "owner",
      *         "status": "invited",
@@ -1143,6 +1144,7 @@ export interface components {
      * @example {
      *       "id": "member_01m7x1m1tre75vaz5yvpbmvt6m",
      *       "email": "ada@example.com",
+     *       "email_proven": false,
      *       "name": "Ada Lovelace",
      *       "role": "approver",
      *       "status": "invited",
@@ -1161,6 +1163,8 @@ export interface components {
       id: string;
       /** @description Null if the identity provider gave no address. */
       email: string | null;
+      /** @description Whether mail to the address is known to reach the member: the identity provider verified it, or the member confirmed it. Until then the member gets no mail but the one that asks for the confirmation. */
+      email_proven: boolean;
       name: string | null;
       role: components['schemas']['MemberRole'];
       status: components['schemas']['MemberStatus'];
@@ -1237,6 +1241,7 @@ export interface components {
      *       "member": {
      *         "id": "member_01m7x1m1tre75vaz5yvpbmvt6m",
      *         "email": "ada@example.com",
+     *         "email_proven": true,
      *         "name": "Ada Lovelace",
      *         "role": "approver",
      *         "status": "active",
@@ -1283,6 +1288,7 @@ export interface components {
      * @example {
      *       "id": "member_01m7x1m1tre75vaz5yvpbmvt6m",
      *       "email": "ada@example.com",
+     *       "email_proven": true,
      *       "name": "Ada Lovelace",
      *       "role": "approver",
      *       "status": "active",
@@ -1299,6 +1305,8 @@ export interface components {
       id: string;
       /** @description Null if the identity provider gave no address. */
       email: string | null;
+      /** @description Whether mail to the address is known to reach the member: the identity provider verified it, or the member confirmed it. Until then the member gets no mail but the one that asks for the confirmation. */
+      email_proven: boolean;
       name: string | null;
       role: components['schemas']['MemberRole'];
       status: components['schemas']['MemberStatus'];
@@ -1418,6 +1426,7 @@ export interface components {
      * @example {
      *       "id": "member_01m7x1m1tre75vaz5yvpbmvt6m",
      *       "email": "ada@example.com",
+     *       "email_proven": true,
      *       "name": "Ada Lovelace",
      *       "role": "approver",
      *       "status": "active",
@@ -1443,6 +1452,8 @@ export interface components {
       id: string;
       /** @description Null if the identity provider gave no address. */
       email: string | null;
+      /** @description Whether mail to the address is known to reach the member: the identity provider verified it, or the member confirmed it. Until then the member gets no mail but the one that asks for the confirmation. */
+      email_proven: boolean;
       name: string | null;
       role: components['schemas']['MemberRole'];
       status: components['schemas']['MemberStatus'];
@@ -2853,7 +2864,7 @@ export interface components {
         actions?: string[];
         agent_ids?: string[];
       } | null;
-      /** @description Where Slack sends what people do; null for e-mail. */
+      /** @description Where Slack sends what people do. It is a secret: null without the scope `channels:write`, and for e-mail. */
       inbound_url: string | null;
       /** @description Nothing is sent while this is false, and events of that time are never sent. */
       is_active: boolean;
