@@ -499,7 +499,8 @@ describe('sending', () => {
     const world = new World();
     const account = await world.account();
     const { body: channel } = await account.must(201, 'POST', '/v1/channels', { kind: 'email', name: 'Mail' });
-    await account.must(202, 'POST', `/v1/channels/${channel.id}/test`, {});
+    const { token } = await makeReachableMember(account, 'admin');
+    await world.must(202, 'POST', `/v1/channels/${channel.id}/test`, { token, body: {} });
     await world.deliver();
     const [delivery] = (await account.must(200, 'GET', `/v1/channels/${channel.id}/deliveries`)).body.data;
     expect(delivery).toMatchObject({ status: 'pending', attempts: 1 });
