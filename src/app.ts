@@ -1,4 +1,5 @@
 import { Hono } from 'hono';
+import { cors } from 'hono/cors';
 import { TrieRouter } from 'hono/router/trie-router';
 import { accountRoutes } from './accounts/routes';
 import { agentRoutes } from './agents/routes';
@@ -22,6 +23,10 @@ export function createApp(runtime: Runtime) {
   // Hono's default tries another router first, which cannot tell some of our paths apart.
   const app = new Hono<AppEnv>({ router: new TrieRouter() });
   app.use(prepareRequest(runtime));
+  // Tools in browsers read what is public from pages of any origin.
+  for (const path of ['/openapi.json', '/.well-known/jwks.json']) {
+    app.use(path, cors({ origin: '*', allowMethods: ['GET', 'HEAD'] }));
+  }
   app.use(refuseOtherMethods(app));
   app.route('/', health);
   app.route('/', accountRoutes);

@@ -24,6 +24,7 @@ export interface Env {
   OIDC_AUDIENCE?: string;
   OIDC_CLIENT_ID?: string;
   OIDC_CLIENT_SECRET?: string;
+  OIDC_EMAIL_VERIFIED?: string;
   EMAIL?: SendEmail;
   RESEND_API_KEY?: string;
   EMAIL_FROM?: string;
@@ -98,6 +99,8 @@ export interface OidcConfig {
   audience: string | null;
   /** The client with which people sign in to the console; null if they cannot. */
   client: OidcClient | null;
+  /** Whether an e-mail address is believed about which the provider does not say whether it is verified. */
+  trustsEmails: boolean;
 }
 
 /** A client that is registered at the identity provider. */
@@ -156,12 +159,17 @@ export function readConfig(env: Env): { config: Config } | { faults: string[] } 
 /** Null if no identity provider is configured; undefined, with a fault, if the settings are invalid. */
 function readOidcConfig(env: Env, faults: string[]): OidcConfig | null | undefined {
   const { OIDC_ISSUER: issuer, OIDC_AUDIENCE: audience, OIDC_CLIENT_ID: id, OIDC_CLIENT_SECRET: secret } = env;
-  if (!issuer && !audience && !id && !secret) return null;
+  const { OIDC_EMAIL_VERIFIED: verified } = env;
+  if (!issuer && !audience && !id && !secret && !verified) return null;
   if (!issuer) faults.push('the variable OIDC_ISSUER is not set, but another variable of the identity provider is');
   else if (!isTamperProof(issuer)) faults.push('the variable OIDC_ISSUER is not an https URL');
   else if (!audience && !id) faults.push('neither of the variables OIDC_AUDIENCE and OIDC_CLIENT_ID is set');
   else if (secret && !id) faults.push('the secret OIDC_CLIENT_SECRET is set without the variable OIDC_CLIENT_ID');
-  else return { issuer, audience: audience || null, client: id ? { id, secret: secret || null } : null };
+  else if (verified && verified !== 'trust') faults.push('the variable OIDC_EMAIL_VERIFIED is not "trust"');
+  else {
+    const client = id ? { id, secret: secret || null } : null;
+    return { issuer, audience: audience || null, client, trustsEmails: verified === 'trust' };
+  }
   return undefined;
 }
 

@@ -5,7 +5,7 @@ import { accounts } from '../db/schema';
 import { notFound } from '../errors';
 import type { RequestContext, Shard } from '../http/context';
 import { EXAMPLE, exampleId } from '../http/examples';
-import { choice, text, wholeNumber } from '../http/fields';
+import { choice, emailAddress, text, wholeNumber } from '../http/fields';
 import { countField, idField, timeField } from '../http/response-fields';
 import { lazy } from '../lib/lazy';
 import { MAX_RETENTION_DAYS, PLANS, retentionDays } from '../lib/plans';
@@ -55,14 +55,13 @@ export const Account = lazy(() =>
 
 export type Account = z.output<ReturnType<typeof Account>>;
 
+/** What the OpenAPI document says about an e-mail address. */
+export const ADDRESS_FORM =
+  'A dot-atom of RFC 5322 before the `@`, a public host name after it, whose U-labels become A-labels.';
+
 /** The fields of an account that the operator may set, except `is_active`; `email` only when it is created. */
 export const accountFields = lazy(() => ({
-  email: z
-    .string()
-    .trim()
-    .max(254, { error: 'must be at most 254 characters long', abort: true })
-    .check(z.email('must be an e-mail address'))
-    .meta({ description: 'Need not be unique.', examples: [exampleAccount.email] }),
+  email: emailAddress.meta({ description: `${ADDRESS_FORM} Need not be unique.`, examples: [exampleAccount.email] }),
   name: text(1, 255),
   plan: Plan(),
   audit_retention_days: wholeNumber(1, MAX_RETENTION_DAYS).meta({

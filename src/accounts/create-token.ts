@@ -1,5 +1,5 @@
 import { Hono } from 'hono';
-import { accountNumberSql, operatorActivity } from '../http/activity';
+import { accountNumberSql, OPERATOR, operatorActivity } from '../http/activity';
 import type { OperatorContext } from '../http/context';
 import { body, noQuery } from '../http/input';
 import { answer, created, operation } from '../http/operation';
@@ -23,7 +23,13 @@ export async function createAccountToken(
   context: OperatorContext,
   { account: { shard, row }, ...input }: { account: LocatedAccount } & UserTokenInput,
 ): Promise<CreatedUserToken> {
-  const { token, store } = await makeUserToken(context, { shard: shard.name, account: row.id, member: null, input });
+  const { token, store } = await makeUserToken(context, {
+    shard: shard.name,
+    account: row.id,
+    member: null,
+    createdBy: OPERATOR,
+    input,
+  });
   await shard.ledger
     .change({
       record: operatorActivity(context, 'user_token.created', token.id, accountNumberSql(row.id)),

@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { leastFullShard } from '../db/least-full-shard';
 import { accounts } from '../db/schema';
 import { Problem } from '../errors';
-import { accountNumberSql, operatorActivity } from '../http/activity';
+import { accountNumberSql, OPERATOR, operatorActivity } from '../http/activity';
 import { newId, type OperatorContext, SCOPES, type Shard } from '../http/context';
 import { body, noQuery } from '../http/input';
 import { answer, created, operation } from '../http/operation';
@@ -82,10 +82,12 @@ export async function createAccount(
     shard: shard.name,
     account: row.id,
     member: null,
+    createdBy: OPERATOR,
     input: {},
   });
   const owner = await makeInvitedMember(context, {
     shard: shard.name,
+    by: null,
     account: sql`${eq(accounts.id, row.id)}`,
     email: row.email,
     name: null,

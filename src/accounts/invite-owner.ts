@@ -10,6 +10,7 @@ import { body, noQuery } from '../http/input';
 import { answer, created, operation } from '../http/operation';
 import { operatorAccess } from '../http/operator-access';
 import type { RecordWriter } from '../ledger/ledger';
+import { isSameEmailAddress } from '../lib/email-address';
 import { lazy } from '../lib/lazy';
 import { parseId } from '../lib/typeid';
 import { type LocatedAccount, requireLocatedAccount } from './account';
@@ -53,7 +54,7 @@ export async function inviteOwner(
     name,
   }: { account: LocatedAccount; expiredOwners: ExpiredOwner[]; email: string; name?: string | undefined },
 ): Promise<InvitedMember> {
-  const invited = expiredOwners.find((owner) => owner.email?.toLowerCase() === email.toLowerCase());
+  const invited = expiredOwners.find((owner) => owner.email !== null && isSameEmailAddress(owner.email, email));
   const { member, store, number } = invited
     ? await renewOwner(context, {
         shard,
@@ -64,6 +65,7 @@ export async function inviteOwner(
         number: accountNumberSql(row.id),
         ...(await makeInvitedMember(context, {
           shard: shard.name,
+          by: null,
           account: sql`${eq(accounts.id, row.id)}`,
           email,
           name: name ?? null,
@@ -88,7 +90,7 @@ async function renewOwner(
   context: OperatorContext,
   { shard, account, owner }: { shard: Shard; account: number; owner: ExpiredOwner },
 ) {
-  const { invitation, columns } = await makeInvitation(context, shard.name);
+  const { invitation, columns } = await makeInvitation(context, { shard: shard.name, by: null });
   const updatedAt = context.runtime.now();
   const member: InvitedMember = { ...presentMember({ ...INVITED_OWNER, ...owner, ...columns, updatedAt }), invitation };
   const found = and(isMemberWithId(account, owner.id), eq(members.status, 'invited'), eq(members.role, 'owner'));

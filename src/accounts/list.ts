@@ -9,6 +9,7 @@ import { answer, ok, operation } from '../http/operation';
 import { operatorAccess } from '../http/operator-access';
 import { openPage, type Page, pageParameters } from '../http/page';
 import { pageOf } from '../http/response-fields';
+import { normalizeEmailAddress } from '../lib/email-address';
 import { lazy } from '../lib/lazy';
 import type { Id } from '../lib/typeid';
 import { Account, accountFields, presentAccount } from './account';
@@ -17,7 +18,10 @@ const AccountListQuery = lazy(() =>
   z.strictObject({
     ...pageParameters(20, 100),
     plan: accountFields().plan.optional().meta({ description: 'Only accounts with this plan.' }),
-    email: queryText.optional().meta({ description: 'Only accounts with exactly this address.' }),
+    email: queryText
+      .transform((email) => normalizeEmailAddress(email) ?? email)
+      .optional()
+      .meta({ description: 'Only accounts with exactly this address.' }),
   }),
 );
 

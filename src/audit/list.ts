@@ -46,7 +46,7 @@ export const AuditList = lazy(() =>
       .optional()
       .meta({
         description:
-          'Only entries after this position in the log. Needs `order=asc`, and cannot be combined with `cursor`.',
+          'Only entries after this position in the log. Needs `order=asc`, and is a filter: send it with every `cursor`.',
       }),
   }),
 );
@@ -60,12 +60,13 @@ type Input = z.output<ReturnType<typeof AuditList>>;
  */
 export async function listAuditEntries(context: UserContext, input: Input): Promise<Page<AuditEntry>> {
   requireDateOrder('query', input);
-  refuseContradictions(input);
+  if (input.after_sequence !== undefined && input.order !== 'asc') {
+    throw invalidRequest([{ path: 'query.after_sequence', message: 'needs order=asc' }]);
+  }
   const { reader, principal, runtime } = context;
   const { account } = principal;
-  const { after_sequence, ...listQuery } = input;
-  const page = await openPage<`${number}`>(context, { list: 'audit', caller: account.id }, listQuery);
-  const sequence = page.after === undefined ? after_sequence : Number(page.after);
+  const page = await openPage<`${number}`>(context, { list: 'audit', caller: account.id }, input);
+  const sequence = page.after === undefined ? input.after_sequence : Number(page.after);
   const boundary = sequence === undefined ? undefined : logStart(account) + sequence;
   const kept = oldestKept(account, runtime.now());
   const filter: EntryFilter = {
@@ -133,14 +134,6 @@ async function loadLargeDetails<R extends { pos: number; details: JsonObject | n
     const details = row.details ?? large.get(row.pos);
     return details ? [{ ...row, details }] : [];
   });
-}
-
-function refuseContradictions({ after_sequence, order, cursor }: Input): void {
-  if (after_sequence === undefined) return;
-  if (order !== 'asc') throw invalidRequest([{ path: 'query.after_sequence', message: 'needs order=asc' }]);
-  if (cursor !== undefined) {
-    throw invalidRequest([{ path: 'query.after_sequence', message: 'cannot be combined with cursor' }]);
-  }
 }
 
 export const listAuditEntriesRoute = new Hono().get(

@@ -8,7 +8,7 @@ import type { RequestContext, UserPrincipal } from '../http/context';
 import { EXAMPLE, exampleId } from '../http/examples';
 import { choice, listOf, text } from '../http/fields';
 import { readJson, readObject } from '../http/input';
-import { idField, objectField, timeField } from '../http/response-fields';
+import { creatorField, idField, objectField, timeField } from '../http/response-fields';
 import { isJsonObject } from '../lib/json';
 import { lazy } from '../lib/lazy';
 import { formatTime } from '../lib/time';
@@ -66,6 +66,7 @@ export const exampleChannel = {
   inbound_url: null,
   is_active: true,
   disabled_reason: null,
+  created_by: exampleId('member'),
   created_at: EXAMPLE.time,
   updated_at: EXAMPLE.time,
 };
@@ -91,6 +92,7 @@ export const Channel = lazy(() =>
         .boolean()
         .meta({ description: 'Nothing is sent while this is false, and events of that time are never sent.' }),
       disabled_reason: z.string().nullable().meta({ description: 'Why the service disabled it; null if it did not.' }),
+      created_by: creatorField,
       created_at: timeField,
       updated_at: timeField,
     })
@@ -114,6 +116,7 @@ type ShownRow = Pick<
   | 'agentIds'
   | 'isActive'
   | 'disabledReason'
+  | 'createdBy'
   | 'createdAt'
   | 'updatedAt'
 >;
@@ -130,6 +133,7 @@ export function presentChannel(row: ShownRow, inboundUrl: string | null = null):
     inbound_url: inboundUrl,
     is_active: row.isActive,
     disabled_reason: row.disabledReason,
+    created_by: row.createdBy,
     created_at: formatTime(row.createdAt),
     updated_at: formatTime(row.updatedAt),
   };

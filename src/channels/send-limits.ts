@@ -6,9 +6,9 @@ import type { Env, Runtime } from '../env';
 import { SERVICE_AUTHORITY } from '../ledger/authority';
 import { Ledger } from '../ledger/ledger';
 import { toBase64Url } from '../lib/bytes';
+import { emailAddressKey } from '../lib/email-address';
 import { logFailure } from '../lib/log';
 import type { Keyring } from '../lib/secrets';
-import { lowerAscii } from '../lib/text';
 import { DAY, MINUTE } from '../lib/time';
 
 /** How many mails an address gets within a minute, from the channels of all accounts. */
@@ -39,7 +39,7 @@ export class SendLimits {
 
   /** Counts a mail to an address. Returns null if it may be sent, else until when it has to wait. */
   countMail(address: string): Promise<number | null> {
-    return this.countInMinute(['mail', lowerAscii(address)], MAILS_PER_MINUTE);
+    return this.countInMinute(['mail', emailAddressKey(address)], MAILS_PER_MINUTE);
   }
 
   /**
@@ -125,5 +125,5 @@ export class SendLimits {
 }
 
 function confirmationOf(address: string): string[] {
-  return ['confirmation', lowerAscii(address)];
+  return ['confirmation', emailAddressKey(address)];
 }

@@ -10,8 +10,8 @@ export interface components {
      */
     AccountCreation: {
       /**
-       * Format: email
-       * @description Need not be unique.
+       * Format: idn-email
+       * @description A dot-atom of RFC 5322 before the `@`, a public host name after it, whose U-labels become A-labels. Need not be unique.
        * @example owner@example.com
        */
       email: string;
@@ -88,8 +88,8 @@ export interface components {
      */
     OwnerInvitation: {
       /**
-       * Format: email
-       * @description At most one member who is not removed has it, in upper or lower case.
+       * Format: idn-email
+       * @description A dot-atom of RFC 5322 before the `@`, a public host name after it, whose U-labels become A-labels. At most one member who is not removed has it, in upper or lower case.
        * @example ada@example.com
        */
       email: string;
@@ -119,8 +119,8 @@ export interface components {
      */
     MemberInvitation: {
       /**
-       * Format: email
-       * @description At most one member who is not removed has it, in upper or lower case.
+       * Format: idn-email
+       * @description A dot-atom of RFC 5322 before the `@`, a public host name after it, whose U-labels become A-labels. At most one member who is not removed has it, in upper or lower case.
        * @example ada@example.com
        */
       email: string;
@@ -235,7 +235,7 @@ export interface components {
        */
       action: string;
       /**
-       * @description The resource it wants to do this to: `<kind>:<identifier>`.
+       * @description The resource it wants to do this to: `<kind>:<identifier>`. The identifier has no blank at an end, and no invisible or blank character but the space.
        * @example mailbox:support
        */
       resource: string;
@@ -473,23 +473,20 @@ export interface components {
       name: string;
       effect: components['schemas']['PolicyEffect'];
       /**
-       * @description At least one pattern must match. In a pattern, `*` stands for any characters. At most 8192 bytes of JSON together.
+       * @description At least one pattern must match. In a pattern, `*` stands for any characters; one that can match nothing is refused. At most 8192 bytes of JSON together.
        * @example [
        *       "email.*"
        *     ]
        */
       actions: string[];
       /**
-       * @description At least one pattern must match. In a pattern, `*` stands for any characters. At most 8192 bytes of JSON together.
+       * @description At least one pattern must match. In a pattern, `*` stands for any characters; one that can match nothing is refused. At most 8192 bytes of JSON together.
        * @example [
        *       "mailbox:*"
        *     ]
        */
       resources: string[];
-      /**
-       * @description The agents that it applies to; null for all.
-       * @default null
-       */
+      /** @description The agents that it applies to; null for all. */
       agent_ids?: string[] | null;
       /**
        * @description The conditions on keys of the scope; empty for none. At most 16 KiB of compact JSON and 10 levels, including itself.
@@ -498,20 +495,11 @@ export interface components {
       conditions?: {
         [key: string]: components['schemas']['PolicyCondition'];
       };
-      /**
-       * @description The greatest lifetime, in seconds, of the tokens of requests that it approves or sends to reviewers; null for no limit beyond the request.
-       * @default null
-       */
+      /** @description The greatest lifetime, in seconds, of the tokens of requests that it approves or sends to reviewers; null for no limit beyond the request. */
       token_ttl?: number | null;
-      /**
-       * @description The greatest number of uses of the tokens of requests that it approves or sends to reviewers; null for no limit beyond the request.
-       * @default null
-       */
+      /** @description The greatest number of uses of the tokens of requests that it approves or sends to reviewers; null for no limit beyond the request. */
       max_uses?: number | null;
-      /**
-       * @description The reason given for its decisions. Reviewers give their own.
-       * @default null
-       */
+      /** @description The reason given for its decisions. Reviewers give their own. */
       reason?: string | null;
       /**
        * @description If several approvals and reviews apply, the one of highest priority decides; of equal ones, a review before an approval, and then the oldest. The same holds for several denials.
@@ -520,10 +508,7 @@ export interface components {
       priority?: number;
       /** @default true */
       is_active?: boolean;
-      /**
-       * @description Who reviews the requests, only for the effect `review`; null for one approval by anybody who may decide.
-       * @default null
-       */
+      /** @description Who reviews the requests, only for the effect `review`; null for one approval by anybody who may decide. */
       review?: components['schemas']['ReviewInput'] | null;
     };
     /** @enum {string} */
@@ -543,9 +528,7 @@ export interface components {
        * @default 1
        */
       approvals?: number;
-      /** @default null */
       members?: string[] | null;
-      /** @default null */
       roles?: components['schemas']['MemberRole'][] | null;
       /**
        * @description Whether the agent's owner may approve.
@@ -557,16 +540,11 @@ export interface components {
        * @default false
        */
       passkey?: boolean;
-      /**
-       * @description Who becomes a reviewer too, so many seconds after the request.
-       * @default null
-       */
+      /** @description Who becomes a reviewer too, so many seconds after the request. */
       escalation?: {
         /** @description Seconds. */
         after: number;
-        /** @default null */
         members?: string[] | null;
-        /** @default null */
         roles?: components['schemas']['MemberRole'][] | null;
       } | null;
     };
@@ -592,7 +570,7 @@ export interface components {
        */
       action: string;
       /**
-       * @description The resource it wants to do this to: `<kind>:<identifier>`.
+       * @description The resource it wants to do this to: `<kind>:<identifier>`. The identifier has no blank at an end, and no invisible or blank character but the space.
        * @example mailbox:support
        */
       resource: string;
@@ -647,14 +625,14 @@ export interface components {
       name?: string;
       effect?: components['schemas']['PolicyEffect'];
       /**
-       * @description At least one pattern must match. In a pattern, `*` stands for any characters. At most 8192 bytes of JSON together.
+       * @description At least one pattern must match. In a pattern, `*` stands for any characters; one that can match nothing is refused. At most 8192 bytes of JSON together.
        * @example [
        *       "email.*"
        *     ]
        */
       actions?: string[];
       /**
-       * @description At least one pattern must match. In a pattern, `*` stands for any characters. At most 8192 bytes of JSON together.
+       * @description At least one pattern must match. In a pattern, `*` stands for any characters; one that can match nothing is refused. At most 8192 bytes of JSON together.
        * @example [
        *       "mailbox:*"
        *     ]
@@ -735,7 +713,8 @@ export interface components {
       | 'channel.deleted'
       | 'slack_user.linked'
       | 'slack_user.unlinked'
-      | 'notifications.updated';
+      | 'notifications.updated'
+      | 'passkey.counter_went_back';
     /**
      * @example {
      *       "shard": "00",
@@ -764,7 +743,6 @@ export interface components {
     WebhookCreation: {
       /** @description Where events are sent: `https`, a public host name, no credentials. It is checked again before every delivery. */
       url: string;
-      /** @default null */
       description?: string | null;
       /**
        * @description The events to send; by default all but those of permissions.
@@ -778,10 +756,7 @@ export interface components {
        *     ]
        */
       events?: components['schemas']['WebhookEvent'][];
-      /**
-       * @description The agents whose audit entries and permissions are sent; null for all. Other events have no agent.
-       * @default null
-       */
+      /** @description The agents whose audit entries and permissions are sent; null for all. Other events have no agent. */
       agent_ids?: string[] | null;
       /** @default true */
       is_active?: boolean;
@@ -846,7 +821,6 @@ export interface components {
            *     ]
            */
           events?: components['schemas']['ChannelEvent'][];
-          /** @default null */
           filter?: components['schemas']['ChannelFilter'] | null;
           /** @default true */
           is_active?: boolean;
@@ -868,7 +842,6 @@ export interface components {
            *     ]
            */
           events?: components['schemas']['ChannelEvent'][];
-          /** @default null */
           filter?: components['schemas']['ChannelFilter'] | null;
           /** @default true */
           is_active?: boolean;
@@ -983,15 +956,9 @@ export interface components {
          * @example member_01m7x1m1tre75vaz5yvpbmvt6m
          */
         member_id: string;
-        /**
-         * @description When the delegation starts; null for at once.
-         * @default null
-         */
+        /** @description When the delegation starts; null for at once. */
         from?: string | null;
-        /**
-         * @description The end, which must be after `from`; null for no end.
-         * @default null
-         */
+        /** @description The end, which must be after `from`; null for no end. */
         until?: string | null;
       } | null;
     };
@@ -1039,6 +1006,7 @@ export interface components {
      *         "member_id": null,
      *         "expires_at": null,
      *         "last_used_at": null,
+     *         "created_by": "operator",
      *         "created_at": "2026-01-31T12:00:00.000Z",
      *         "token": "csu_008tViZ1sMxLgpn3J1RJiuLyktiYJBiA2Y3LJuJ2"
      *       },
@@ -1098,6 +1066,7 @@ export interface components {
      *       "member_id": null,
      *       "expires_at": null,
      *       "last_used_at": null,
+     *       "created_by": "operator",
      *       "created_at": "2026-01-31T12:00:00.000Z",
      *       "token": "csu_008tViZ1sMxLgpn3J1RJiuLyktiYJBiA2Y3LJuJ2"
      *     }
@@ -1115,6 +1084,11 @@ export interface components {
       expires_at: string | null;
       /** @description To the minute; null before its first use. */
       last_used_at: string | null;
+      /**
+       * @description Who made it: the id of a member, the id of the account for a token of the account itself, or `operator`; null if it was made before this was recorded.
+       * @example member_01m7x1m1tre75vaz5yvpbmvt6m
+       */
+      created_by: string | null;
       /**
        * Format: date-time
        * @example 2026-01-31T12:00:00.000Z
@@ -1338,6 +1312,7 @@ export interface components {
      *       "member_id": null,
      *       "expires_at": null,
      *       "last_used_at": null,
+     *       "created_by": "operator",
      *       "created_at": "2026-01-31T12:00:00.000Z"
      *     }
      */
@@ -1354,6 +1329,11 @@ export interface components {
       expires_at: string | null;
       /** @description To the minute; null before its first use. */
       last_used_at: string | null;
+      /**
+       * @description Who made it: the id of a member, the id of the account for a token of the account itself, or `operator`; null if it was made before this was recorded.
+       * @example member_01m7x1m1tre75vaz5yvpbmvt6m
+       */
+      created_by: string | null;
       /**
        * Format: date-time
        * @example 2026-01-31T12:00:00.000Z
@@ -1436,6 +1416,17 @@ export interface components {
      *       "last_seen_at": "2026-01-31T12:00:00.000Z",
      *       "created_at": "2026-01-31T12:00:00.000Z",
      *       "updated_at": "2026-01-31T12:00:00.000Z",
+     *       "leaves": {
+     *         "webhooks": [
+     *           "webhook_01m7x1m1tre75vaz5yvpbmvt6m"
+     *         ],
+     *         "channels": [],
+     *         "connections": [],
+     *         "policies": [
+     *           "policy_01m7x1m1tre75vaz5yvpbmvt6m"
+     *         ],
+     *         "tokens": []
+     *       },
      *       "passkeys": [
      *         {
      *           "id": "mYnWbTgmYbNLRwHKQyTjnw",
@@ -1471,8 +1462,32 @@ export interface components {
        * @example 2026-01-31T12:00:00.000Z
        */
       updated_at: string;
+      leaves: components['schemas']['MemberLeaves'];
       /** @description All passkeys, also removed ones. Only with the scope `audit:read`. */
       passkeys?: components['schemas']['Passkey'][];
+    };
+    /**
+     * @description What the member made that stays when the member goes, by ids.
+     * @example {
+     *       "webhooks": [
+     *         "webhook_01m7x1m1tre75vaz5yvpbmvt6m"
+     *       ],
+     *       "channels": [],
+     *       "connections": [],
+     *       "policies": [
+     *         "policy_01m7x1m1tre75vaz5yvpbmvt6m"
+     *       ],
+     *       "tokens": []
+     *     }
+     */
+    MemberLeaves: {
+      webhooks: string[];
+      channels: string[];
+      /** @description Empty: there are no connections yet. */
+      connections: string[];
+      policies: string[];
+      /** @description Tokens of the account itself. */
+      tokens: string[];
     };
     /**
      * @description A new agent, with its key.
@@ -1948,6 +1963,7 @@ export interface components {
      *       "priority": 0,
      *       "is_active": true,
      *       "review": null,
+     *       "created_by": "member_01m7x1m1tre75vaz5yvpbmvt6m",
      *       "created_at": "2026-01-31T12:00:00.000Z",
      *       "updated_at": "2026-01-31T12:00:00.000Z"
      *     }
@@ -1971,6 +1987,11 @@ export interface components {
       is_active: boolean;
       /** @description Null unless the effect is `review`. */
       review: components['schemas']['ReviewRule'] | null;
+      /**
+       * @description Who made it: the id of a member, the id of the account for a token of the account itself, or `operator`; null if it was made before this was recorded.
+       * @example member_01m7x1m1tre75vaz5yvpbmvt6m
+       */
+      created_by: string | null;
       /**
        * Format: date-time
        * @example 2026-01-31T12:00:00.000Z
@@ -2194,22 +2215,36 @@ export interface components {
     /**
      * @example {
      *       "issuer": "https://countersign.example.com",
+     *       "authorization_endpoint": "https://countersign.example.com/mcp/oauth/authorize",
+     *       "token_endpoint": "https://countersign.example.com/mcp/oauth/token",
+     *       "registration_endpoint": "https://countersign.example.com/mcp/oauth/register",
      *       "jwks_uri": "https://countersign.example.com/.well-known/jwks.json",
      *       "introspection_endpoint": "https://countersign.example.com/v1/tokens/introspect",
      *       "introspection_endpoint_auth_methods_supported": [
      *         "Bearer"
      *       ],
      *       "revocation_endpoint": "https://countersign.example.com/v1/tokens/revoke",
-     *       "response_types_supported": [],
-     *       "grant_types_supported": [],
+     *       "response_types_supported": [
+     *         "none"
+     *       ],
+     *       "grant_types_supported": [
+     *         "urn:countersign:grant-type:permission"
+     *       ],
      *       "authorization_details_types_supported": [
      *         "countersign"
-     *       ]
+     *       ],
+     *       "service_documentation": "https://countersign.example.com/docs/guides/mcp"
      *     }
      */
     ServerMetadata: {
       /** Format: uri */
       issuer: string;
+      /** Format: uri */
+      authorization_endpoint: string;
+      /** Format: uri */
+      token_endpoint: string;
+      /** Format: uri */
+      registration_endpoint: string;
       /** Format: uri */
       jwks_uri: string;
       /** Format: uri */
@@ -2220,6 +2255,8 @@ export interface components {
       response_types_supported: string[];
       grant_types_supported: string[];
       authorization_details_types_supported: string[];
+      /** Format: uri */
+      service_documentation: string;
     };
     /**
      * @description A step of a permission or of its token. Entries never change.
@@ -2386,6 +2423,7 @@ export interface components {
      *         "deny"
      *       ],
      *       "include_details": false,
+     *       "bom": false,
      *       "download_url": null,
      *       "expires_at": null,
      *       "sha256": null,
@@ -2405,6 +2443,7 @@ export interface components {
       agent_id: string | null;
       event_types: ('request' | 'approve' | 'deny' | 'use' | 'expire' | 'revoke')[] | null;
       include_details: boolean;
+      bom: boolean;
       row_count?: number;
       sha256: string | null;
       /** @enum {string} */
@@ -2636,6 +2675,7 @@ export interface components {
      *       "agent_ids": null,
      *       "is_active": true,
      *       "disabled_reason": null,
+     *       "created_by": "member_01m7x1m1tre75vaz5yvpbmvt6m",
      *       "created_at": "2026-01-31T12:00:00.000Z",
      *       "updated_at": "2026-01-31T12:00:00.000Z",
      *       "secret": "whsec_d2ViaG9vayBzZWNyZXQgb2YgdGhlIGV4YW1wbGVzISE="
@@ -2652,6 +2692,11 @@ export interface components {
       is_active: boolean;
       /** @description Why the service disabled it; null if it did not. */
       disabled_reason: string | null;
+      /**
+       * @description Who made it: the id of a member, the id of the account for a token of the account itself, or `operator`; null if it was made before this was recorded.
+       * @example member_01m7x1m1tre75vaz5yvpbmvt6m
+       */
+      created_by: string | null;
       /**
        * Format: date-time
        * @example 2026-01-31T12:00:00.000Z
@@ -2678,6 +2723,7 @@ export interface components {
      *       "agent_ids": null,
      *       "is_active": true,
      *       "disabled_reason": null,
+     *       "created_by": "member_01m7x1m1tre75vaz5yvpbmvt6m",
      *       "created_at": "2026-01-31T12:00:00.000Z",
      *       "updated_at": "2026-01-31T12:00:00.000Z"
      *     }
@@ -2693,6 +2739,11 @@ export interface components {
       is_active: boolean;
       /** @description Why the service disabled it; null if it did not. */
       disabled_reason: string | null;
+      /**
+       * @description Who made it: the id of a member, the id of the account for a token of the account itself, or `operator`; null if it was made before this was recorded.
+       * @example member_01m7x1m1tre75vaz5yvpbmvt6m
+       */
+      created_by: string | null;
       /**
        * Format: date-time
        * @example 2026-01-31T12:00:00.000Z
@@ -2845,6 +2896,7 @@ export interface components {
      *       "inbound_url": null,
      *       "is_active": true,
      *       "disabled_reason": null,
+     *       "created_by": "member_01m7x1m1tre75vaz5yvpbmvt6m",
      *       "created_at": "2026-01-31T12:00:00.000Z",
      *       "updated_at": "2026-01-31T12:00:00.000Z"
      *     }
@@ -2870,6 +2922,11 @@ export interface components {
       is_active: boolean;
       /** @description Why the service disabled it; null if it did not. */
       disabled_reason: string | null;
+      /**
+       * @description Who made it: the id of a member, the id of the account for a token of the account itself, or `operator`; null if it was made before this was recorded.
+       * @example member_01m7x1m1tre75vaz5yvpbmvt6m
+       */
+      created_by: string | null;
       /**
        * Format: date-time
        * @example 2026-01-31T12:00:00.000Z
@@ -3250,7 +3307,7 @@ export interface components {
        * @enum {string}
        */
       order?: 'desc' | 'asc';
-      /** @description Only entries after this position in the log. Needs `order=asc`, and cannot be combined with `cursor`. */
+      /** @description Only entries after this position in the log. Needs `order=asc`, and is a filter: send it with every `cursor`. */
       after_sequence?: number;
     };
     GetAuditHistogramQuery: {
@@ -3297,6 +3354,11 @@ export interface components {
        * @default false
        */
       include_details?: boolean;
+      /**
+       * @description Whether the file begins with a byte order mark, for Excel. Only for CSV.
+       * @default false
+       */
+      bom?: boolean;
     };
     ListAuditExportsQuery: {
       /**
@@ -3536,6 +3598,7 @@ export type UserToken = components['schemas']['UserToken'];
 export type Session = components['schemas']['Session'];
 export type Passkey = components['schemas']['Passkey'];
 export type MemberDetails = components['schemas']['MemberDetails'];
+export type MemberLeaves = components['schemas']['MemberLeaves'];
 export type CreatedAgent = components['schemas']['CreatedAgent'];
 export type Agent = components['schemas']['Agent'];
 export type RotatedKey = components['schemas']['RotatedKey'];

@@ -1,11 +1,13 @@
+import type { Duration } from './duration.ts';
+
 /** Settings of one call, which every method takes as its last argument. */
 export interface CallOptions {
   /** Ends the call, its retries included. */
   signal?: AbortSignal;
   /** Names a POST, so that a repetition is answered like the first; random when absent. */
   idempotencyKey?: string;
-  /** Replaces the client's `timeout`, in milliseconds for each attempt. */
-  timeout?: number;
+  /** Replaces the client's `timeout` for each attempt: a text such as `30s`, or milliseconds. */
+  timeout?: Duration;
   /** Replaces the client's `maxRetries`. */
   maxRetries?: number;
 }

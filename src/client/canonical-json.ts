@@ -1,7 +1,16 @@
 import canonicalize from 'canonicalize';
+import type { FieldError } from './errors.ts';
 
 /** A value that JSON can hold. */
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+
+/** What is wrong with a value outside JSON, by the error that says so. */
+const faults = new WeakMap<object, FieldError>();
+
+/** Returns the place and the fault of a value outside JSON, for an error of {@link canonicalJson}. */
+export function outsideJsonFault(error: unknown): FieldError | undefined {
+  return typeof error === 'object' && error !== null ? faults.get(error) : undefined;
+}
 
 /**
  * Returns the canonical form of a value (RFC 8785).
@@ -65,6 +74,9 @@ function checkMembers(value: object, place: string, parents: Set<object>): void 
   parents.delete(value);
 }
 
-function outside(place: string, what: string): TypeError {
-  return new TypeError(`${place} is ${what}, which JSON cannot hold.`);
+function outside(path: string, what: string): TypeError {
+  const message = `is ${what}, which JSON cannot hold`;
+  const error = new TypeError(`${path} ${message}.`);
+  faults.set(error, { path, message });
+  return error;
 }

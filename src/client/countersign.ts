@@ -1,6 +1,10 @@
+import { endWithSignal } from './abort.ts';
+import { findAddressFault } from './address.ts';
 import type { Call } from './call.ts';
+import { checkOptions, type OptionList } from './check-options.ts';
 import type { Clock } from './clock.ts';
 import { systemClock } from './clock.ts';
+import { type Duration, toMilliseconds } from './duration.ts';
 import { ApiError } from './errors.ts';
 import { type Guarded, type GuardedFunction, type GuardOptions, guard } from './guard/guard.ts';
 import { Operations } from './operations.ts';
@@ -15,11 +19,23 @@ export interface CountersignOptions {
   fetch?: typeof fetch;
   /** Retries after no answer, or after one with a status that may pass; 2 by default. */
   maxRetries?: number;
-  /** How long an attempt may take, in milliseconds; 60,000 by default. */
-  timeout?: number;
+  /** How long an attempt may take: a text such as `30s`, or milliseconds. One minute by default. */
+  timeout?: Duration;
   /** Replaces the system's clock, for tests. */
   clock?: Clock;
 }
+
+const OPTIONS: OptionList<CountersignOptions> = {
+  baseUrl: true,
+  apiKey: true,
+  fetch: true,
+  maxRetries: true,
+  timeout: true,
+  clock: true,
+};
+
+/** How long an attempt may take by default, in milliseconds. */
+const DEFAULT_TIMEOUT = 60_000;
 
 /**
  * A client of the service: a method for every operation of its API, and `guard`.
@@ -31,19 +47,25 @@ export interface CountersignOptions {
 export class Countersign extends Operations {
   readonly #transport: Transport;
 
-  /** @throws TypeError when neither `baseUrl` nor `COUNTERSIGN_URL` names the service */
+  /**
+   * @throws TypeError when neither `baseUrl` nor `COUNTERSIGN_URL` is the address of a service, for a key that cannot be
+   *   one, and for an option that does not exist
+   */
   constructor(options: CountersignOptions = {}) {
     super();
+    checkOptions(options, OPTIONS, 'Countersign');
     const baseUrl = options.baseUrl || readEnvironment('COUNTERSIGN_URL');
     if (!baseUrl)
       throw new TypeError('Set baseUrl, or the environment variable COUNTERSIGN_URL, to the address of the service.');
+    const fault = findAddressFault(baseUrl);
+    if (fault) throw new TypeError(`baseUrl ${fault}`);
     this.#transport = new Transport({
       baseUrl: new URL(baseUrl).href.replace(/\/+$/, ''),
-      apiKey: options.apiKey ?? readEnvironment('COUNTERSIGN_API_KEY'),
+      apiKey: checkKey(options.apiKey ?? readEnvironment('COUNTERSIGN_API_KEY')),
       // Called through a closure: a browser's and a Worker's fetch refuse another `this`.
       fetch: options.fetch ?? ((...request) => fetch(...request)),
       maxRetries: options.maxRetries ?? 2,
-      timeout: options.timeout ?? 60_000,
+      timeout: toMilliseconds(options.timeout, 'timeout') ?? DEFAULT_TIMEOUT,
       clock: options.clock ?? systemClock,
     });
   }
@@ -86,7 +108,7 @@ export class Countersign extends Operations {
   }
 
   protected response(call: Call): Promise<Response> {
-    return this.#transport.send(call, async (response) => response);
+    return this.#transport.send(call, async (response, signal) => endWithSignal(response, signal));
   }
 
   protected pages<T>(call: Call): PagePromise<T> {
@@ -100,6 +122,14 @@ export class Countersign extends Operations {
 function expectSuccess(response: Response): Response {
   if (!response.ok) throw new ApiError(response, undefined, null);
   return response;
+}
+
+/** @throws TypeError without the key: the error of fetch for a header that cannot be sent quotes it */
+function checkKey(key: string | undefined): string | undefined {
+  const trimmed = key?.trim();
+  if (trimmed && !/^[\x21-\x7e]+$/.test(trimmed))
+    throw new TypeError('apiKey has characters that no key has, such as a space or a line break.');
+  return trimmed;
 }
 
 function readEnvironment(name: string): string | undefined {

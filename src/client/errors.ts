@@ -34,12 +34,13 @@ export class ApiError extends CountersignError {
     const problem = isObject(body) ? body : {};
     const code = typeof problem.code === 'string' ? problem.code : 'unexpected_answer';
     const detail = typeof problem.detail === 'string' ? problem.detail : `The service answered ${response.status}.`;
-    super(`${code}: ${detail}`);
+    const errors: FieldError[] = Array.isArray(problem.errors) ? problem.errors : [];
+    super(`${code}: ${[detail, ...errors.map(({ path, message }) => `${path} ${message}`)].join('; ')}`);
     this.code = code;
     this.status = response.status;
     this.detail = detail;
     this.requestId = response.headers.get('X-Request-Id');
-    this.errors = Array.isArray(problem.errors) ? problem.errors : [];
+    this.errors = errors;
     this.reason = typeof problem.reason === 'string' ? problem.reason : null;
     this.retryAfter = retryAfter;
   }

@@ -3,6 +3,7 @@ export type { CallOptions } from './call.ts';
 export type { Json } from './canonical-json.ts';
 export type { Clock } from './clock.ts';
 export { Countersign, type CountersignOptions } from './countersign.ts';
+export type { Duration } from './duration.ts';
 export { ApiError, ConnectionError, CountersignError, type FieldError } from './errors.ts';
 export type { Limits } from './guard/act.ts';
 export {

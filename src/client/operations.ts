@@ -310,7 +310,7 @@ export abstract class Operations {
   /**
    * Get a member.
    *
-   * Also a removed one, as long as the audit log may name it. With the scope `audit:read`, shows the passkeys too, so that an auditor can check signed decisions.
+   * Also a removed one, as long as the audit log may name it. `leaves` lists what the member made that stays when the member goes. With the scope `audit:read`, shows the passkeys too, so that an auditor can check signed decisions.
    *
    * `GET /v1/members/{id}`, by a user token with `account:read`.
    */
@@ -321,7 +321,7 @@ export abstract class Operations {
   /**
    * Change a member.
    *
-   * Changes the given fields. A new role holds from then on, for requests in flight too. Suspending a member ends the tokens and sessions of the member for good.
+   * Changes the given fields. A new role holds from then on, for requests in flight too, and ends the open invitations of the member that it could not make. Suspending a member ends the tokens and sessions of the member, and all open invitations that the member made, for good.
    *
    * `PUT /v1/members/{id}`, by a user token with `account:write`.
    */
@@ -332,7 +332,7 @@ export abstract class Operations {
   /**
    * Remove a member.
    *
-   * Ends the access of the member for good. Decisions that the member took stand. The member can be read as long as the audit log may name it.
+   * Ends the access of the member for good, and the open invitations that the member made. Decisions that the member took stand, and so does what `leaves` lists. The member can be read as long as the audit log may name it.
    *
    * `DELETE /v1/members/{id}`, by a user token with `account:write`.
    */
@@ -612,7 +612,7 @@ export abstract class Operations {
   /**
    * Get the keys that verify tokens and audit logs.
    *
-   * A JWK set (RFC 7517). Keys whose `kid` begins with `log-` sign checkpoints of audit logs; the others sign tokens.
+   * A JWK set (RFC 7517). Keys whose `kid` begins with `log-` sign checkpoints of audit logs; the others sign tokens. Pages of any origin may read it.
    *
    * `GET /.well-known/jwks.json`.
    */
@@ -623,7 +623,7 @@ export abstract class Operations {
   /**
    * Get the metadata of the authorization server.
    *
-   * The endpoints that standard clients use (RFC 8414).
+   * The endpoints that standard clients use (RFC 8414). There is no OAuth sign-in: `authorization_endpoint`, `token_endpoint` and `registration_endpoint` say how a client gets its key.
    *
    * `GET /.well-known/oauth-authorization-server`.
    */
@@ -1121,6 +1121,8 @@ export abstract class Operations {
 
   /**
    * Get this description.
+   *
+   * Pages of any origin may read it.
    *
    * `GET /openapi.json`.
    */

@@ -1,5 +1,7 @@
+import { raceSignals } from './abort.ts';
 import type { Call } from './call.ts';
 import type { Clock } from './clock.ts';
+import { toMilliseconds } from './duration.ts';
 import { ApiError, ConnectionError } from './errors.ts';
 
 export interface TransportSettings {
@@ -10,6 +12,12 @@ export interface TransportSettings {
   timeout: number;
   clock: Clock;
 }
+
+/**
+ * Makes something of a successful answer.
+ * @param signal aborted when the call is, or when its time is over
+ */
+type ReadAnswer<T> = (response: Response, signal: AbortSignal) => Promise<T>;
 
 /** The longest pause that the service can ask for before a retry; a longer one fails the call. */
 const MAX_RETRY_AFTER = 60_000;
@@ -36,7 +44,7 @@ export class Transport {
    * @throws ConnectionError when no attempt got an answer that can be read
    * @throws the signal's reason when the call is aborted
    */
-  async send<T>(call: Call, read: (response: Response) => Promise<T>): Promise<T> {
+  async send<T>(call: Call, read: ReadAnswer<T>): Promise<T> {
     const { maxRetries, clock } = this.settings;
     const retries = call.maxRetries ?? maxRetries;
     const request = this.#describe(call);
@@ -51,25 +59,26 @@ export class Transport {
     }
   }
 
-  async #attempt<T>(
-    call: Call,
-    { url, ...request }: { url: URL } & RequestInit,
-    read: (response: Response) => Promise<T>,
-  ): Promise<T> {
+  async #attempt<T>(call: Call, { url, ...request }: { url: URL } & RequestInit, read: ReadAnswer<T>): Promise<T> {
     const { fetch, timeout, clock } = this.settings;
-    const timer = AbortSignal.timeout(call.timeout ?? timeout);
-    const signal = call.signal ? AbortSignal.any([call.signal, timer]) : timer;
+    const timer = AbortSignal.timeout(toMilliseconds(call.timeout, 'timeout') ?? timeout);
+    const signals = call.signal ? [call.signal, timer] : [timer];
+    const signal = AbortSignal.any(signals);
+    const answer = async () => {
+      const response = await fetch(url, { ...request, signal, redirect: 'manual' });
+      if (response.status < 400) return await read(response, signal);
+      throw new ApiError(response, parse(await response.text()), readRetryAfter(response, clock.now()));
+    };
     try {
       signal.throwIfAborted();
-      const response = await fetch(url, { ...request, signal, redirect: 'manual' });
-      if (response.status < 400) return await read(response);
-      throw new ApiError(response, parse(await response.text()), readRetryAfter(response, clock.now()));
+      return await raceSignals(answer(), signals);
     } catch (error) {
       call.signal?.throwIfAborted();
       if (error instanceof ApiError) throw error;
+      // The message of a SyntaxError quotes the answer, which may hold a token.
+      if (error instanceof SyntaxError) throw new ConnectionError(`The answer of ${url.origin} is not JSON.`);
       const reason = error instanceof Error ? error.message : String(error);
-      const what = error instanceof SyntaxError ? 'The answer cannot be read as JSON, from' : 'No answer from';
-      throw new ConnectionError(`${what} ${url.origin}: ${reason}`, { cause: error });
+      throw new ConnectionError(`No answer from ${url.origin}: ${reason}`, { cause: error });
     }
   }
 

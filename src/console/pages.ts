@@ -63,6 +63,9 @@ const ASSET_HEADERS = { 'Cache-Control': 'no-cache' };
 /** For pages to which a form is sent that was kept when a session ended. */
 const SHOWS_ONLY = { showsOnly: true };
 
+/** For changes that outlive the session: credentials, invitations, who may do what, and the secrets of receivers. */
+const RECENT = { needsRecentSignIn: true };
+
 // A change needs the scope to read as well: the answer to a refused change is the page that shows the object.
 const DECIDE: Scope[] = ['permissions:read', 'permissions:decide'];
 const WRITE_AGENTS: Scope[] = ['agents:read', 'agents:write'];
@@ -105,7 +108,7 @@ export const pages = new Hono<AppEnv>()
   .post('/console/reports', consoleRoute, consoleAccess('audit:export'), startReport)
   .get('/console/webhooks', consoleRoute, consoleAccess('webhooks:read'), showWebhooks)
   .get('/console/webhooks/new', consoleRoute, consoleAccess(WRITE_WEBHOOKS), showNewWebhook)
-  .post('/console/webhooks', consoleRoute, consoleAccess(WRITE_WEBHOOKS, agentsInForm), addWebhook)
+  .post('/console/webhooks', consoleRoute, consoleAccess(WRITE_WEBHOOKS, agentsInForm, RECENT), addWebhook)
   .get('/console/webhooks/:id', consoleRoute, consoleAccess('webhooks:read', webhookOfPath), (c) => showWebhook(c))
   .get('/console/webhooks/:id/edit', consoleRoute, consoleAccess(WRITE_WEBHOOKS, webhookOfPath), showWebhookForm)
   .post('/console/webhooks/:id/edit', consoleRoute, consoleAccess(WRITE_WEBHOOKS, webhookInForm), editWebhook)
@@ -113,7 +116,7 @@ export const pages = new Hono<AppEnv>()
   .post(
     '/console/webhooks/:id/rotate-secret',
     consoleRoute,
-    consoleAccess(WRITE_WEBHOOKS, webhookOfPath),
+    consoleAccess(WRITE_WEBHOOKS, webhookOfPath, RECENT),
     rotateWebhookSecret,
   )
   .post('/console/webhooks/:id/delete', consoleRoute, consoleAccess(WRITE_WEBHOOKS), removeWebhook)
@@ -132,10 +135,10 @@ export const pages = new Hono<AppEnv>()
   )
   .get('/console/channels', consoleRoute, consoleAccess('channels:read'), showChannels)
   .get('/console/channels/new', consoleRoute, consoleAccess(WRITE_CHANNELS), showNewChannel)
-  .post('/console/channels', consoleRoute, consoleAccess(WRITE_CHANNELS, agentsInForm), addChannel)
+  .post('/console/channels', consoleRoute, consoleAccess(WRITE_CHANNELS, agentsInForm, RECENT), addChannel)
   .get('/console/channels/:id', consoleRoute, consoleAccess('channels:read', channelOfPath), (c) => showChannel(c))
   .get('/console/channels/:id/edit', consoleRoute, consoleAccess(WRITE_CHANNELS, channelOfPath), showChannelForm)
-  .post('/console/channels/:id/edit', consoleRoute, consoleAccess(WRITE_CHANNELS, channelInForm), editChannel)
+  .post('/console/channels/:id/edit', consoleRoute, consoleAccess(WRITE_CHANNELS, channelInForm, RECENT), editChannel)
   .post('/console/channels/:id/switch', consoleRoute, consoleAccess(WRITE_CHANNELS, channelOfPath), switchChannel)
   .post('/console/channels/:id/delete', consoleRoute, consoleAccess(WRITE_CHANNELS), removeChannel)
   .post('/console/channels/:id/test', consoleRoute, consoleAccess(WRITE_CHANNELS, channelOfPath), sendChannelTest)
@@ -153,12 +156,17 @@ export const pages = new Hono<AppEnv>()
   )
   .get('/console/members', consoleRoute, consoleAccess('account:read'), showMembers)
   .get('/console/members/new', consoleRoute, consoleAccess(WRITE_MEMBERS), showInvite)
-  .post('/console/members', consoleRoute, consoleAccess(WRITE_MEMBERS), invite)
+  .post('/console/members', consoleRoute, consoleAccess(WRITE_MEMBERS, undefined, RECENT), invite)
   .get('/console/members/:id', consoleRoute, consoleAccess('account:read', memberInPath), showMember)
-  .post('/console/members/:id', consoleRoute, consoleAccess(WRITE_MEMBERS, memberInPath), changeMember)
-  .post('/console/members/:id/status', consoleRoute, consoleAccess(WRITE_MEMBERS, memberInPath), changeStatus)
-  .post('/console/members/:id/remove', consoleRoute, consoleAccess(WRITE_MEMBERS, memberInPath), remove)
-  .post('/console/members/:id/invitation', consoleRoute, consoleAccess(WRITE_MEMBERS, memberInPath), inviteAgain)
+  .post('/console/members/:id', consoleRoute, consoleAccess(WRITE_MEMBERS, memberInPath, RECENT), changeMember)
+  .post('/console/members/:id/status', consoleRoute, consoleAccess(WRITE_MEMBERS, memberInPath, RECENT), changeStatus)
+  .post('/console/members/:id/remove', consoleRoute, consoleAccess(WRITE_MEMBERS, memberInPath, RECENT), remove)
+  .post(
+    '/console/members/:id/invitation',
+    consoleRoute,
+    consoleAccess(WRITE_MEMBERS, memberInPath, RECENT),
+    inviteAgain,
+  )
   .get('/console/activity', consoleRoute, consoleAccess('audit:read'), showActivity)
   .get('/console/me', consoleRoute, consoleAccess(null), (c) => showMe(c))
   .post(
@@ -168,7 +176,7 @@ export const pages = new Hono<AppEnv>()
     saveNotifications,
   )
   .get('/console/me/tokens/new', consoleRoute, consoleAccess(null), showNewToken)
-  .post('/console/me/tokens', consoleRoute, consoleAccess(null), makeToken)
+  .post('/console/me/tokens', consoleRoute, consoleAccess(null, undefined, RECENT), makeToken)
   .post('/console/me/tokens/:id/delete', consoleRoute, consoleAccess(null), deleteOwnToken)
   .post('/console/me/sessions/:id/end', consoleRoute, consoleAccess(null), endOwnSession)
   .get('/console/csrf-token', consoleRoute, consoleAccess(null), sendCsrfToken)

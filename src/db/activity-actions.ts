@@ -34,6 +34,7 @@ export const ACTIVITY_ACTIONS = [
   'slack_user.linked',
   'slack_user.unlinked',
   'notifications.updated',
+  'passkey.counter_went_back',
 ] as const;
 
 export type ActivityAction = (typeof ACTIVITY_ACTIONS)[number];

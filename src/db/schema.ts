@@ -73,6 +73,8 @@ export const members = sqliteTable(
     /** HMAC-SHA-256 of the invitation's secret, and when it expires; null unless the member is invited. */
     invitationHash: bytesColumn('invitation_hash'),
     invitationExpiresAt: integer('invitation_expires_at'),
+    /** The member who made the last invitation; null if no member did. */
+    invitedBy: idColumn('member')('invited_by'),
     lastSeenAt: integer('last_seen_at'),
     /** Since when the member has been active with this role; null unless active. */
     activeSince: integer('active_since'),
@@ -87,6 +89,7 @@ export const members = sqliteTable(
     uniqueIndex('members_by_identity').on(table.identity, table.account).where(sql`status <> 3`),
     uniqueIndex('members_by_invitation').on(table.invitationHash).where(sql`invitation_hash is not null`),
     index('members_by_status').on(table.account, table.status, table.id),
+    index('members_by_role').on(table.account, table.role, table.activeSince).where(sql`status = 1`),
     index('members_to_erase').on(table.eraseAt).where(sql`erase_at is not null`),
   ],
 );
@@ -104,6 +107,8 @@ export const passkeys = sqliteTable(
     publicKey: bytesColumn('public_key').notNull(),
     /** The signature counter at its last use; 0 for an authenticator that does not count. */
     counter: integer().notNull(),
+    /** The signature counter when it was added; null if that is not known. */
+    firstCounter: integer('first_counter'),
     addedAt: integer('added_at').notNull(),
     removedAt: integer('removed_at'),
   },
@@ -132,6 +137,8 @@ export const sessions = sqliteTable(
     userAgent: text('user_agent').notNull(),
     lastSeenAt: integer('last_seen_at').notNull(),
     createdAt: integer('created_at').notNull(),
+    /** When the person proved who they are, if that was before the session began: at the identity provider. */
+    authenticatedAt: integer('authenticated_at'),
   },
   (table) => [
     uniqueIndex('sessions_by_account').on(table.account, table.id),
@@ -142,8 +149,21 @@ export const sessions = sqliteTable(
 );
 
 /**
- * WebAuthn challenges and states of OIDC sign-ins that were answered, and hashes of pairing codes that were exchanged, until
- * they expire: each works once.
+ * WebAuthn challenges and states of OIDC sign-ins that began a session, until they expire: each works once. Those of all
+ * accounts are on the first shard, because they are made before it is known who signs in.
+ */
+export const signInChallenges = sqliteTable(
+  'sign_in_challenges',
+  {
+    challenge: bytesColumn().primaryKey(),
+    expiresAt: integer('expires_at').notNull(),
+  },
+  (table) => [index('sign_in_challenges_by_expiry').on(table.expiresAt)],
+);
+
+/**
+ * What works once in one account, until it expires: WebAuthn challenges and states of OIDC sign-ins that a member joined or
+ * added a passkey with, and hashes of pairing codes that were exchanged.
  */
 export const usedChallenges = sqliteTable(
   'used_challenges',
@@ -174,6 +194,8 @@ export const userTokens = sqliteTable(
     expiresAt: integer('expires_at'),
     lastUsedAt: integer('last_used_at'),
     createdAt: integer('created_at').notNull(),
+    /** Who made it: the id of a member or of the account, or `operator`; null if that is not known. */
+    createdBy: text('created_by'),
   },
   (table) => [
     uniqueIndex('user_tokens_by_account').on(table.account, table.id),
@@ -289,6 +311,8 @@ export const permissions = sqliteTable(
     previewDigest: text('preview_digest'),
     /** The agent's own name for the request. A trigger refuses a second permission of the agent with the same name. */
     externalId: text('external_id'),
+    /** When the token ends whose last audit entry was erased before: then the permission is erased. Null for others. */
+    eraseAt: integer('erase_at'),
   },
   (table) => [
     primaryKey({ columns: [table.account, table.id] }),
@@ -304,6 +328,7 @@ export const permissions = sqliteTable(
     index('permissions_waiting')
       .on(table.account, table.expiresAt, table.id, table.agent, table.createdAt)
       .where(sql`status = 0`),
+    index('permissions_to_erase').on(table.eraseAt).where(sql`erase_at is not null`),
     index('tokens_due').on(table.tokenExpiresAt).where(sql`token_status = 0 and token_uses = 0`),
   ],
 );
@@ -363,6 +388,8 @@ export const policies = sqliteTable(
     updatedAt: integer('updated_at').notNull(),
     /** Null unless the effect is `review`. */
     review: reviewRuleColumn(MEMBER_ROLES)(),
+    /** Who made it, as for a user token. */
+    createdBy: text('created_by'),
   },
   (table) => [primaryKey({ columns: [table.account, table.id] })],
 );
@@ -602,8 +629,8 @@ export const storedAnswers = sqliteTable(
     request: bytesColumn().notNull(),
     /** The answer, encrypted. */
     answer: bytesColumn().notNull(),
-    /** Numbers that the transaction itself computed, by the field of the answer's body that they replace. */
-    computed: text('settled', { mode: 'json' }).$type<Record<string, number>>(),
+    /** What the transaction itself computed, by the field of the answer's body that it replaces. */
+    computed: text('settled', { mode: 'json' }).$type<JsonObject>(),
     /**
      * The identifier of the agent that the answer is about, or else of the account. The answer is erased together with
      * it.
@@ -773,6 +800,8 @@ export const webhooks = sqliteTable(
     eraseAt: integer('erase_at'),
     createdAt: integer('created_at').notNull(),
     updatedAt: integer('updated_at').notNull(),
+    /** Who made it, as for a user token. */
+    createdBy: text('created_by'),
   },
   (table) => [
     uniqueIndex('webhooks_by_account').on(table.account, table.id),

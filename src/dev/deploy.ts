@@ -1,9 +1,9 @@
 import { escapeText } from '../client/cli/terminal/escape.ts';
 import { CloudflareError } from './deploy/cloudflare.ts';
 import { readTargetAccount } from './deploy/configuration.ts';
-import { login } from './deploy/login.ts';
+import { hasLogin, login } from './deploy/login.ts';
 import { HELP, type Options, readOptions } from './deploy/options.ts';
-import { prepareDeployment } from './deploy/prepare.ts';
+import { prepareDeployment, prepareForEmptyAccount } from './deploy/prepare.ts';
 import { ask, choose, isInteractive, printStep } from './deploy/report.ts';
 import { runSteps } from './deploy/run-steps.ts';
 import type { Invitation } from './deploy/steps/first-account.ts';
@@ -16,6 +16,7 @@ read Account Settings and Zones.`;
 
 /** Takes a Cloudflare login to a running service of this version. Safe to repeat. */
 async function deploy(given: Options, signal: AbortSignal): Promise<void> {
+  if (given.isDryRun && !(await hasLogin(signal))) return planWithoutLogin(given);
   const asked = isInteractive() ? (question: string, answers: string[]) => choose(question, answers, signal) : null;
   const account = await login(readTargetAccount(), asked, signal).catch(failFirst('Cloudflare', 'login'));
   const prepared = await prepareDeployment(account, given, signal).catch(failFirst('Cloudflare', account.accountName));
@@ -32,6 +33,13 @@ async function deploy(given: Options, signal: AbortSignal): Promise<void> {
       'Cloudflare does not show them, and without the root secret all credentials end.',
   );
   if (email === null) console.log('\nMake the first account: npm run deploy -- --email owner@example.com');
+}
+
+/** Shows what a deployment to an empty account would make. */
+async function planWithoutLogin(options: Options): Promise<void> {
+  printStep('waits', 'Cloudflare', 'no login: the plan for an account in which nothing exists');
+  await runSteps(prepareForEmptyAccount(options), printInvitation);
+  console.log('\nNothing was changed. + is what would be made. Sign in to see what exists: npx wrangler login');
 }
 
 async function askForEmail(signal: AbortSignal): Promise<string | null> {

@@ -38,7 +38,9 @@ export function describeApi(routes: readonly RouterRoute[], origin: string) {
 const restoreDefaultAndExamples: ZodOpenApiOverride = ({ zodSchema, jsonSchema, io }) => {
   if (io !== 'input') return;
   const { def } = zodSchema._zod;
-  if (def.type === 'default') jsonSchema.default = def.defaultValue;
+  // Generators of clients fail at a default of null, which says no more than that the field is optional.
+  if (def.type === 'default' && def.defaultValue === null) delete jsonSchema.default;
+  else if (def.type === 'default') jsonSchema.default = def.defaultValue;
   const examples = z.globalRegistry.get(zodSchema)?.examples;
   if (examples) jsonSchema.examples = examples;
 };

@@ -29,6 +29,7 @@ export function docsRoutes(listRoutes: () => RouterRoute[]) {
       id: 'getApiDescription',
       tag: 'Service',
       summary: 'Get this description',
+      description: 'Pages of any origin may read it.',
       success: ok(ApiDescription),
     }),
     noQuery(),

@@ -36,7 +36,12 @@ export function deleteExpiredCredentials(database: Database, now: number): Promi
       select account, challenge from used_challenges indexed by used_challenges_by_expiry
       where expires_at <= ${now} limit ${SLICE}
     )`;
-  const deletions = [expired('agent_keys'), expired('user_tokens'), oldSessions, oldChallenges];
+  const oldSignIns = sql`
+    delete from sign_in_challenges where challenge in (
+      select challenge from sign_in_challenges indexed by sign_in_challenges_by_expiry
+      where expires_at <= ${now} limit ${SLICE}
+    )`;
+  const deletions = [expired('agent_keys'), expired('user_tokens'), oldSessions, oldChallenges, oldSignIns];
   return runDeletions(database, deletions, SLICE);
 }
 

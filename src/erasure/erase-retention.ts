@@ -43,7 +43,8 @@ interface AccountSlice {
  * Erases audit entries and activity records whose retention period is over, the oldest of each account first.
  *
  * Entries that are not sealed yet (hashed into the log's Merkle tree), or that an export or report in progress needs,
- * are kept until then. A permission that can get no further entry is erased with its last one.
+ * are kept until then. A permission is erased with its last entry, unless it can get further ones: then with the last of these,
+ * or when its token ends without one (see `erase-permissions.ts`).
  */
 export class RetentionErasure {
   /** The number of entries, and of activity records, that one slice erases in all accounts together. */
@@ -87,6 +88,7 @@ export class RetentionErasure {
     const run = (statement: SQL) => database.build.run(statement);
     const entries = [
       run(deletePermissions(slice, now)),
+      run(scheduleErasure(slice, now)),
       run(upsertErasureRecord(slice, now)),
       run(sql`delete from audit_entries where pos in (
         select pos from (${slice}) as slice cross join audit_entries not indexed where pos > start and pos <= last)`),
@@ -171,16 +173,33 @@ function slicesStillDue(parts: AccountSlice[], signed: (string | null)[], now: n
  * token. A token that was used in part and has expired gets no further entry either.
  */
 function deletePermissions(slice: SQL, now: number): SQL {
-  return sql`
-    delete from permissions where (account, id) in (
-      select permissions.account, permissions.id
-      from (${slice}) as slice cross join audit_entries not indexed cross join permissions
-      where pos > start and pos <= last
-        and permissions.account = slice.number and permissions.id = audit_entries.permission
-        and last_entry = audit_entries.id and status <> ${codeOf(PERMISSION_STATUSES, 'pending')}
-        and (token_status is null or token_status <> ${codeOf(TOKEN_STATUSES, 'active')}
-          or (token_uses > 0 and token_expires_at <= ${now}))
-    )`;
+  const hasEnded = sql`(
+    token_status is null or token_status <> ${codeOf(TOKEN_STATUSES, 'active')}
+    or (token_uses > 0 and token_expires_at <= ${now})
+  )`;
+  return sql`delete from permissions
+    where ${losesLastEntry(slice)} and status <> ${codeOf(PERMISSION_STATUSES, 'pending')} and ${hasEnded}`;
+}
+
+/**
+ * Schedules the erasure of permissions whose last entry is erased while their token lives and was used in part: its end
+ * writes no entry. (An unused token gets an entry when it expires, and a pending request when it ends.)
+ */
+function scheduleErasure(slice: SQL, now: number): SQL {
+  return sql`update permissions set erase_at = token_expires_at
+    where ${losesLastEntry(slice)}
+      and token_status = ${codeOf(TOKEN_STATUSES, 'active')} and token_uses > 0 and token_expires_at > ${now}`;
+}
+
+/** Whether the last entry of the row of `permissions` is erased. */
+function losesLastEntry(slice: SQL): SQL {
+  return sql`(account, id) in (
+    select concerned.account, concerned.id
+    from (${slice}) as slice cross join audit_entries not indexed cross join permissions as concerned
+    where pos > start and pos <= last
+      and concerned.account = slice.number and concerned.id = audit_entries.permission
+      and concerned.last_entry = audit_entries.id
+  )`;
 }
 
 /** Records that everything up to the last entry of each account slice is erased, in the account's one such record. */

@@ -10,6 +10,7 @@ import {
 import { eraseAccounts } from './erase-accounts';
 import { AgentErasure } from './erase-agents';
 import { eraseMembers } from './erase-members';
+import { erasePermissions } from './erase-permissions';
 import { BACKLOG_AGE, RetentionErasure } from './erase-retention';
 import { eraseWebhookDeliveries } from './erase-webhooks';
 import type { SignErasure } from './erasure-record';
@@ -46,6 +47,7 @@ export function erasureTasks(createSigner: (env: Env) => SignErasure): readonly 
     { name: 'erase_oldest_agents', schedule: 'every_minute', start: eraseAgents('oldest') },
     { name: 'erase_newest_agents', schedule: 'every_minute', start: eraseAgents('newest') },
     { name: 'erase_retention_backlog', schedule: 'every_minute', start: eraseRetention(BACKLOG_AGE) },
+    { name: 'erase_permissions', schedule: 'every_minute', start: deleteOld(erasePermissions) },
     { name: 'delete_expired_credentials', schedule: 'every_minute', start: deleteOld(deleteExpiredCredentials) },
     { name: 'delete_old_answers', schedule: 'every_minute', start: deleteOld(deleteOldAnswers) },
     { name: 'erase_retention', schedule: 'every_hour', start: eraseRetention(0) },

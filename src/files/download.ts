@@ -119,9 +119,8 @@ function headersOf({ file, document, etag }: Download): Record<string, string> {
     'Content-Disposition': `attachment; filename="${publicFileId(file)}.${isFile ? file.format : 'proof.json'}"`,
     'Accept-Ranges': 'bytes',
     ETag: etag,
-    // Compression on the way would change the length and prevent ranges. `wrangler dev` obeys only the second header.
+    // Compression on the way would change the length and prevent ranges.
     'Cache-Control': 'private, no-store, no-transform',
-    'Content-Encoding': 'identity',
   };
 }
 

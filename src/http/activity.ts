@@ -12,6 +12,14 @@ export function actorOf({ member, token, account }: UserPrincipal) {
   return member?.id ?? token ?? account.id;
 }
 
+/** The id under which a record names who made it: that of the member, or of the account for its own token. */
+export function creatorOf({ member, account }: UserPrincipal): Id<'member' | 'user'> {
+  return member?.id ?? account.id;
+}
+
+/** The name of the operator in activity and in records that the operator made. */
+export const OPERATOR = 'operator';
+
 /**
  * Makes the activity record of a user's change.
  * @param account the number of the account that the target belongs to, or SQL for it: NULL, which aborts the change, if
@@ -39,7 +47,7 @@ export function operatorActivity(
   account: SQL<number>,
   changes: string[] = [],
 ): ActivityRecord {
-  return makeActivityRecord(context, { account, actor: 'operator', action, target, changes });
+  return makeActivityRecord(context, { account, actor: OPERATOR, action, target, changes });
 }
 
 /** Makes an activity record with a new id, the current time, and the client's address and user agent. */

@@ -134,8 +134,8 @@ export async function authenticate(
 /** A session of the console that was authenticated. */
 export interface SessionAuthentication extends Authentication {
   principal: UserPrincipal;
-  /** The id of the session, and when it began, in milliseconds since the epoch. */
-  session: { id: Id<'session'>; createdAt: number };
+  /** The id of the session, and when the caller proved who they are, in milliseconds since the epoch. */
+  session: { id: Id<'session'>; authenticatedAt: number };
   /** How the console names the caller and the account. */
   names: { caller: string; account: string };
 }
@@ -183,7 +183,7 @@ export async function authenticateSession(
   return {
     principal: { kind: 'user', shard, account, member, token: row.token, scopes, expiresAt: row.expiresAt },
     reference: { kind: 'session', account: account.number, hash: row.hash, token: row.token, member },
-    session: { id: row.session, createdAt: row.createdAt },
+    session: { id: row.session, authenticatedAt: row.authenticatedAt ?? row.createdAt },
     names: {
       caller: (mayRead ? ownName : row.tokenName) ?? account.id,
       account: (mayRead ? row.accountName : null) ?? account.id,

@@ -121,6 +121,7 @@ export const findSession = prepareByHashes((select, hashes) =>
     hash: sessions.hash,
     session: aliased(sessions.id, 'session_id'),
     createdAt: sessions.createdAt,
+    authenticatedAt: sessions.authenticatedAt,
     lastSeenAt: sessions.lastSeenAt,
     sessionMember: sql<Id<'member'> | null>`${sessionMember}`.mapWith(members.id).as('session_member'),
     token: sessions.token,

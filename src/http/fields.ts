@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { EMAIL_ADDRESS, MAX_EMAIL_LENGTH, normalizeEmailAddress } from '../lib/email-address';
 import {
   isJsonObject,
   type Json,
@@ -12,6 +13,7 @@ import {
 import { isLongerThan } from '../lib/text';
 import { DAY, parseDate, parseDateTime } from '../lib/time';
 import { type Id, idPattern, type Prefix, parseId } from '../lib/typeid';
+import { unseenFault } from '../lib/unseen';
 import { exampleId } from './examples';
 
 // The fields of requests. A field states what it accepts in its Zod checks; `meta` describes to the OpenAPI document
@@ -43,6 +45,11 @@ export function plainText(max: number) {
     })
     .superRefine((value, refinement) => refuse(refinement, textFault(value)))
     .meta({ maxLength: max, pattern: NO_NUL });
+}
+
+/** A text of at most `max` Unicode code points that people compare by eye: every character of it is seen. */
+export function seenText(max: number) {
+  return plainText(max).superRefine((value, refinement) => refuse(refinement, unseenFault(value)));
 }
 
 export function choice<const W extends readonly [string, ...string[]]>(words: W) {
@@ -92,7 +99,7 @@ export function jsonValue(maxBytes: number) {
 /** A whole number from `min` to `max`. */
 export function wholeNumber(min: number, max: number) {
   const message = `must be a whole number from ${min} to ${max}`;
-  return z.int(message).min(min, message).max(max, message);
+  return z.int({ error: message, abort: true }).min(min, message).max(max, message);
 }
 
 /** A whole number from `min` to `max` in a query string. */
@@ -100,6 +107,21 @@ export function queryNumber(min: number, max: number) {
   const read = (value: unknown) => (typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value);
   return z.preprocess(read, wholeNumber(min, max));
 }
+
+/** An e-mail address, which is trimmed. U-labels of its host name become A-labels. */
+export const emailAddress = z
+  .string()
+  .trim()
+  .transform((value, refinement) => {
+    const address = normalizeEmailAddress(value);
+    if (address === null) refuse(refinement, 'must be an e-mail address, such as ada@example.com');
+    return address ?? '';
+  })
+  .meta({
+    format: 'idn-email',
+    maxLength: MAX_EMAIL_LENGTH,
+    pattern: `^\\s*${EMAIL_ADDRESS.source.slice(1, -1)}\\s*$`,
+  });
 
 /** `true` or `false` in a query string. */
 export const queryBoolean = z.preprocess(

@@ -1,6 +1,7 @@
 import { zValidator } from '@hono/zod-validator';
 import * as z from 'zod';
 import { type FieldError, invalidRequest, Problem } from '../errors';
+import { findJsonLosses } from '../lib/exact-json';
 import { isJsonObject, type JsonObject } from '../lib/json';
 import { findExceededLimit } from '../lib/json-limits';
 import { lazy } from '../lib/lazy';
@@ -96,7 +97,8 @@ export type BodyReader = (c: BodyContext) => Promise<unknown>;
 /**
  * Reads the body as JSON. Later calls return an equal value or fail with the same error.
  * @throws Problem 413 over 1 MiB; 415 for another content type; 400 for bytes that are not UTF-8, text that is not
- *   JSON, or a body that exceeds {@link BODY_LIMITS}
+ *   JSON, a number that a double would round, a name that an object has twice, or a body that exceeds
+ *   {@link BODY_LIMITS}
  */
 export const readJson: BodyReader = (c) => readOnce(c, readJsonText);
 
@@ -159,6 +161,13 @@ function textOnce(c: BodyContext, read: (c: BodyContext) => Promise<string>): Pr
 
 async function readOnce(c: BodyContext, read: (c: BodyContext) => Promise<string>): Promise<unknown> {
   const text = await textOnce(c, read);
+  const value = parseJson(text);
+  const [loss] = findJsonLosses(text);
+  if (loss) throw invalidRequest([{ path: ['body', ...loss.path].join('.'), message: loss.message }]);
+  return value;
+}
+
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

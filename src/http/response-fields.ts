@@ -18,6 +18,17 @@ export const integerField = z.number().meta({ type: 'integer' });
 /** A whole number of at least 0. */
 export const countField = integerField.meta({ minimum: 0 });
 
+/** Who made a record. */
+export const creatorField = z
+  .string()
+  .nullable()
+  .meta({
+    description:
+      'Who made it: the id of a member, the id of the account for a token of the account itself, or `operator`; null if ' +
+      'it was made before this was recorded.',
+    examples: [exampleId('member')],
+  });
+
 /** Free-form data: a JSON object with any members. */
 export const objectField = z.custom<JsonObject>().meta({ type: 'object', additionalProperties: true });
 

@@ -54,17 +54,30 @@ export function claimedChallenge(clientDataJson: string): string | null {
   }
 }
 
+/** A verified use of a passkey. */
+interface PasskeyUse {
+  /** The new value of the signature counter. */
+  counter: number;
+  /** Whether the counter is not higher than before, as when there is a copy of the passkey. */
+  wentBack: boolean;
+  /**
+   * Whether the use is refused because the counter went back. It is not if the counter was 0 when the passkey was added:
+   * passkeys that are synced between devices begin like this, and do not count reliably.
+   */
+  isRefused: boolean;
+}
+
 /**
- * Verifies the response of an authenticator that used a passkey.
- * @returns the new value of the signature counter; null if the signature, the challenge, the origin or the counter is
- *   wrong, the user was not verified, or the response comes from a frame of another site
+ * Verifies the response of an authenticator that used a passkey. The caller decides about its counter.
+ * @returns null if the signature, the challenge or the origin is wrong, the user was not verified, or the response comes
+ *   from a frame of another site
  */
 export async function verifyAuthentication(
   config: Pick<Config, 'publicUrl'>,
   challenge: Uint8Array,
   response: AuthenticationResponse,
-  passkey: Pick<typeof passkeys.$inferSelect, 'id' | 'publicKey' | 'counter'>,
-): Promise<number | null> {
+  passkey: Pick<typeof passkeys.$inferSelect, 'id' | 'publicKey' | 'counter' | 'firstCounter'>,
+): Promise<PasskeyUse | null> {
   const expectedChallenge = toBase64Url(challenge);
   if (claimedChallenge(response.response.clientDataJSON) !== expectedChallenge) return null;
   const { verifyAuthenticationResponse } = await import('./verify-passkey');
@@ -76,9 +89,14 @@ export async function verifyAuthentication(
     credential: {
       id: toBase64Url(passkey.id),
       publicKey: Uint8Array.from(passkey.publicKey),
-      counter: passkey.counter,
+      // Any counter is valid after 0.
+      counter: 0,
     },
     requireUserVerification: true,
   }).catch(() => null);
-  return result?.verified ? result.authenticationInfo.newCounter : null;
+  if (!result?.verified) return null;
+  const counter = result.authenticationInfo.newCounter;
+  const isCounting = counter > 0 || passkey.counter > 0;
+  const wentBack = isCounting && counter <= passkey.counter;
+  return { counter, wentBack, isRefused: wentBack && passkey.firstCounter !== 0 };
 }

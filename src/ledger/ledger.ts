@@ -30,6 +30,7 @@ type InternalTable = Schema[
   | 'permissionEvents'
   | 'providerKeys'
   | 'sendCounts'
+  | 'signInChallenges'
   | 'slackLinks'
   | 'trees'
   | 'usedChallenges'
@@ -81,12 +82,14 @@ export interface StateWriter {
 }
 
 /** A change of the state of permissions or tokens, and its audit entries. */
-interface Transition<C extends Batch> {
+interface Transition<C extends Batch, Q extends readonly Query[]> {
   /**
    * Guarded statements: each matches a permission only in the state before the change, and sets its `last_entry` to the
    * id of the last of `entries` about it. If a permission of `entries` then has another `last_entry`, nothing is written.
    */
   changes: (write: StateWriter) => C;
+  /** Queries that run after the changes, in the same transaction. */
+  reads?: Q;
   entries: readonly [Entry, ...Entry[]];
   /** The answer to store if the request has an idempotency key; null for anything but a POST. */
   answer: Answer | null;
@@ -138,13 +141,18 @@ export class Ledger {
    * Commits a state change with its audit entries and statistics, and marks the accounts for background work.
    *
    * `webhooks/dispatch/deliver.ts` describes the steps from here to a delivered webhook.
-   * @returns the results of the changes; null if nothing was written, because a guarded statement matched no permission, a
+   * @returns the results of the changes and of the reads; null if nothing was written, because a guarded statement matched no permission, a
    *   quota was used up (its statement makes the agent's number NULL), or the agent was deleted
    * @throws AnsweredBefore, CredentialEnded, LogFull, or ConstraintError for another constraint; nothing was written
    */
-  async commit<const C extends Batch>({ changes, entries, answer }: Transition<C>): Promise<BatchResponse<C> | null> {
+  async commit<const C extends Batch, const Q extends readonly Query[] = []>({
+    changes,
+    reads,
+    entries,
+    answer,
+  }: Transition<C, Q>): Promise<BatchResponse<readonly [...C, ...Q]> | null> {
     const { build } = this.database;
-    const statements: readonly Statement[] = changes(build);
+    const statements: readonly Statement[] = [...changes(build), ...(reads ?? [])];
     const drafts = draftRows(entries);
     try {
       const results = await this.run(
@@ -160,7 +168,7 @@ export class Ledger {
       );
       const { meta: feeds } = results.at(-1) as D1Result;
       if (feeds.changes > 0) this.notifyWebhooks?.(entries[0].account);
-      return results.slice(0, statements.length) as unknown as BatchResponse<C>;
+      return results.slice(0, statements.length) as unknown as BatchResponse<readonly [...C, ...Q]>;
     } catch (error) {
       const isLost = error instanceof ConstraintError && error.kind === 'not null' && error.subject.endsWith('.agent');
       if (isLost) return null;

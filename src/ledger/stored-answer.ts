@@ -25,8 +25,8 @@ export interface Answer {
   value: object;
   /** The agent that the answer is about, or else the account. The answer is erased together with it. */
   subject: Id<'agent'> | Id<'user'>;
-  /** Numbers that only the transaction knows, by their field in `value`: SQL that runs before the change. */
-  computed?: Record<string, SQL<number>>;
+  /** Numbers and JSON that only the transaction knows, by their field in `value`: SQL that runs before the change. */
+  computed?: Record<string, SQL>;
 }
 
 /** Stores the answer to one request with an idempotency key. `http/idempotency.ts` implements it. */
@@ -65,16 +65,16 @@ export function storeAnswer(
   build: DrizzleD1Database,
   key: AnswerKey & { principal: Uint8Array },
   answer: Omit<typeof storedAnswers.$inferInsert, 'principal' | 'key' | 'computed'>,
-  computed: Record<string, SQL<number>>,
+  computed: Record<string, SQL>,
 ): Statement[] {
-  const numbers = Object.entries(computed).map(([field, number]) => sql`${field}, ${number}`);
+  const fields = Object.entries(computed).map(([field, value]) => sql`${field}, ${value}`);
   return [
     build.delete(storedAnswers).where(and(isKey(key), not(isHonoured(key, answer.createdAt)))),
     build.insert(storedAnswers).values({
       ...answer,
       principal: key.principal,
       key: key.key,
-      computed: numbers.length > 0 ? sql`json_object(${sql.join(numbers, sql`, `)})` : null,
+      computed: fields.length > 0 ? sql`json_object(${sql.join(fields, sql`, `)})` : null,
     }),
   ];
 }

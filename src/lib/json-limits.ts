@@ -65,7 +65,7 @@ export function findExceededLimit(text: string, limits: JsonLimits): ExceededLim
 }
 
 /** The index after the closing quote of the string that starts at `start`. */
-function endOfString(text: string, start: number): number {
+export function endOfString(text: string, start: number): number {
   let i = start + 1;
   for (let code = text.charCodeAt(i); i < text.length && code !== QUOTE; code = text.charCodeAt(i)) {
     i += code === BACKSLASH ? 2 : 1;

@@ -25,13 +25,13 @@ export function jsonSize(value: unknown): number {
 
 /**
  * Says why a parsed JSON value cannot be stored; null if it can. The database does not preserve NUL and lone
- * surrogates, and parsing turns a number beyond the range of a double (`1e999`) into infinity.
+ * surrogates.
  * @param faultOf says why a text cannot be stored; null if it can
  */
 export function jsonFault(value: unknown, faultOf = textFault): string | null {
   for (let level = [value]; level.length > 0; level = level.flatMap(namesAndMembers)) {
     for (const member of level) {
-      const fault = scalarFault(member, faultOf);
+      const fault = typeof member === 'string' ? faultOf(member) : null;
       if (fault) return fault;
     }
   }
@@ -43,11 +43,6 @@ function namesAndMembers(value: unknown): unknown[] {
   return isJsonObject(value) ? Object.entries(value).flat() : [];
 }
 
-function scalarFault(value: unknown, faultOf: typeof textFault): string | null {
-  if (typeof value === 'string') return faultOf(value);
-  return typeof value === 'number' && !Number.isFinite(value) ? 'a number is out of range' : null;
-}
-
 /** Says why a text cannot be stored; null if it can. */
 export function textFault(text: string): string | null {
   return text.includes('\0') ? 'must not contain NUL' : surrogateFault(text);
@@ -56,30 +51,6 @@ export function textFault(text: string): string | null {
 /** Says why a text cannot be written in UTF-8; null if it can. */
 export function surrogateFault(text: string): string | null {
   return text.isWellFormed() ? null : 'must not contain a lone surrogate';
-}
-
-/** The reviver of `JSON.parse` with the text of each value (https://tc39.es/proposal-json-parse-with-source). */
-type SourceReviver = (key: string, value: unknown, context: { source?: string }) => unknown;
-
-/**
- * Whether a member of a JSON object contains a whole number that a double cannot hold, such as 9007199254740993: parsing
- * changes it without an error. Other numbers are rounded as decimal fractions always are.
- */
-export function hasInexactInteger(text: string, member: string): boolean {
-  const inexact = Symbol();
-  const mark: SourceReviver = (_, value, { source = '' }) => (isInexactInteger(value, source) ? inexact : value);
-  const body: unknown = JSON.parse(text, mark as (key: string, value: unknown) => unknown);
-  const value = isJsonObject(body) ? body[member] : undefined;
-  for (let level: unknown[] = [value]; level.length > 0; level = level.flatMap(namesAndMembers)) {
-    if (level.includes(inexact)) return true;
-  }
-  return false;
-}
-
-/** A number that is written with the digits of its source survives a round trip, although its value may differ. */
-function isInexactInteger(value: unknown, source: string): boolean {
-  if (typeof value !== 'number' || !Number.isFinite(value) || !/^-?\d+$/.test(source)) return false;
-  return BigInt(source) !== BigInt(value) && String(value) !== source;
 }
 
 /** Whether two JSON values are equal in any order of their names. Recurses no deeper than the shallower of the two. */

@@ -1,18 +1,22 @@
 import type { Context as HonoContext } from 'hono';
 import { invalidRequest } from '../errors';
 import { anyAccess, type NamedQueries, type Preload } from '../http/access';
-import { readBodyText, readJson, readObject } from '../http/input';
-import { hasInexactInteger, isJsonObject, type JsonObject } from '../lib/json';
+import { readJson, readObject } from '../http/input';
+import { isJsonObject, type JsonObject } from '../lib/json';
 import { callTool, type McpEnv } from './call-tool';
+import { omitNullParams, omitRefusedNulls } from './nulls';
 import { createServer, serveMessage } from './server';
+import type { Tool } from './tool';
 import { TOOLS } from './tools';
 
 /** Makes the queries of the tool that a message calls, to run with the authentication. */
 const queriesOfTool: Preload<NamedQueries> = async (c, reader, account, callerId) => {
-  const { method, params } = (await readObject(c, readJson)) ?? {};
-  if (method !== 'tools/call' || !isJsonObject(params)) return {};
-  const input = { reader, account, callerId, fields: fieldsOf(params.arguments), now: c.var.runtime.now() };
-  return (await findTool(params.name)?.preload?.(input)) ?? {};
+  const message = await readObject(c, readJson);
+  if (message?.method !== 'tools/call' || !isJsonObject(message.params)) return {};
+  const { name, arguments: fields } = message.params;
+  const tool = findTool(name);
+  if (!tool?.preload) return {};
+  return tool.preload({ reader, account, callerId, fields: argumentsOf(tool, fields), now: c.var.runtime.now() });
 };
 
 /** Admits every agent key and user token. Each tool then says whether it admits the caller. */
@@ -24,16 +28,11 @@ export async function answerMessage(c: HonoContext<McpEnv>): Promise<Response> {
   if (Array.isArray(message)) {
     throw invalidRequest([{ path: 'body', message: 'must be one JSON-RPC message, not a list of them' }]);
   }
-  if (hasInexactInteger(await readBodyText(c), 'params')) {
-    throw invalidRequest([
-      { path: 'body.params', message: 'has a whole number that a double cannot hold: send it as text' },
-    ]);
-  }
   const server = createServer(c.var.context.principal, TOOLS, async (name, fields) => {
     const tool = findTool(name);
-    return tool ? callTool(c, tool, fieldsOf(fields)) : null;
+    return tool ? callTool(c, tool, argumentsOf(tool, fields)) : null;
   });
-  return serveMessage(server, c.req.raw, message);
+  return serveMessage(server, c.req.raw, isJsonObject(message) ? omitNullParams(message) : message);
 }
 
 function findTool(name: unknown) {
@@ -41,6 +40,6 @@ function findTool(name: unknown) {
 }
 
 /** The arguments of a call; none if they are not an object. */
-function fieldsOf(value: unknown): JsonObject {
-  return isJsonObject(value) ? value : {};
+function argumentsOf(tool: Tool, value: unknown): JsonObject {
+  return isJsonObject(value) ? omitRefusedNulls(tool.input(), value) : {};
 }

@@ -4,6 +4,7 @@ import { routePath } from 'hono/route';
 import { invalidRequest, Problem } from '../errors';
 import type { AppEnv } from '../http/context';
 import type { McpEnv } from './call-tool';
+import { mcpOAuthRoutes } from './oauth';
 
 /** The code of the server is loaded with the first request for it, so that it does not lengthen the Worker's start. */
 const endpoint = () => import('./endpoint');
@@ -28,10 +29,12 @@ const prepareMcp = createMiddleware<AppEnv>(async (c, next) => {
   await next();
 });
 
+const authenticate = createMiddleware<McpEnv>(async (c, next) => (await endpoint()).mcpAccess(c, next));
+
+const answer = createMiddleware<McpEnv>(async (c) => (await endpoint()).answerMessage(c));
+
 /** The MCP server for agents and for assistants of people, `/mcp`: Streamable HTTP without sessions. */
-export const mcpRoutes = new Hono<AppEnv>().post(
-  '/mcp',
-  prepareMcp,
-  createMiddleware<McpEnv>(async (c, next) => (await endpoint()).mcpAccess(c, next)),
-  async (c) => (await endpoint()).answerMessage(c),
-);
+export const mcpRoutes = new Hono<AppEnv>()
+  .post('/mcp', prepareMcp, authenticate, answer)
+  .post('/mcp/', prepareMcp, authenticate, answer)
+  .route('/', mcpOAuthRoutes);

@@ -66,8 +66,13 @@ export async function serveMessage(server: Server, request: Request, message: un
   }
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
   await server.connect(transport);
+  const headers = new Headers(request.headers);
+  // The transport refuses whoever does not name both types, although the answer is JSON for everyone.
+  headers.set('Accept', 'application/json, text/event-stream');
   try {
-    return await transport.handleRequest(request, { parsedBody: message });
+    return await transport.handleRequest(new Request(request.url, { method: 'POST', headers }), {
+      parsedBody: message,
+    });
   } finally {
     await server.close();
   }

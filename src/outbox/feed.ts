@@ -105,10 +105,15 @@ function nextOutcomeNumber(account: SQL): SQL {
 export function newestPosition(account: number | Column): SQL<number> {
   const start = sql`${account} * ${LOG_SPAN_SQL}`;
   const end = sql`${start} + ${LOG_SPAN_SQL}`;
-  return sql<number>`(select max(
-    coalesce((select pos from ${auditEntries} where pos > ${start} and pos < ${end} order by pos desc limit 1), 0),
-    ${start} + coalesce((select erased_sequence from ${accounts} where number = ${account}), 0)
-  ))`;
+  // The aliases keep the column \`account\` that of the outer query, which may read the same tables.
+  const newestKept = sql`(
+    select kept.pos from ${auditEntries} as kept where kept.pos > ${start} and kept.pos < ${end}
+    order by kept.pos desc limit 1
+  )`;
+  const erasedSequence = sql`(
+    select owner.erased_sequence from ${accounts} as owner where owner.number = ${account}
+  )`;
+  return sql<number>`max(coalesce(${newestKept}, 0), ${start} + coalesce(${erasedSequence}, 0))`;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { eq, type SQL, sql } from 'drizzle-orm';
+import { and, eq, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
 import type { Reader } from '../db/database';
 import { agents, permissionContents, permissions } from '../db/schema';
@@ -129,8 +129,10 @@ export function findByExternalId(
   { account, agent, externalId }: { account: SQL<number>; agent: SQL<number>; externalId: string },
   now: number,
 ) {
-  return selectWithContents(reader, now).where(
-    sql`${permissions.account} = ${account} and ${permissions.externalId} = ${externalId}
-      and ${permissions.agent} = ${agent}`,
-  );
+  // Without the hint SQLite may take an index of the agent, and read all of its permissions.
+  const id = sql`(
+    select named.id from permissions as named indexed by permissions_by_external_id
+    where named.account = ${account} and named.external_id = ${externalId} and named.agent = ${agent}
+  )`;
+  return selectWithContents(reader, now).where(and(eq(permissions.account, account), sql`${permissions.id} = ${id}`));
 }

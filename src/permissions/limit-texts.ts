@@ -1,19 +1,10 @@
-import { isJsonObject, type Json, type JsonObject } from '../lib/json';
+import type { Json, JsonObject } from '../lib/json';
+import { pathLabel } from './path-label';
+import { scopeLeaves } from './scope-leaves';
 
-/** The limits of a scope as names and texts, such as `max_amount` and `250`. Nested ones have a path as their name. */
-export function limitTexts(scope: JsonObject, path = ''): [name: string, value: string][] {
-  return Object.entries(scope).flatMap(([key, value]): [string, string][] => {
-    const name = path + key;
-    if (isJsonObject(value) && Object.keys(value).length > 0) return limitTexts(value, `${name}.`);
-    return [[name, valueText(value as Json)]];
-  });
-}
-
-/** The limits of a scope in one line. */
-export function limitsText(scope: JsonObject): string {
-  return limitTexts(scope)
-    .map(([name, value]) => `${name} ${value}`)
-    .join(', ');
+/** The limits of a scope as labels and texts, such as `max_amount` and `250`. */
+export function limitTexts(scope: JsonObject): [label: string, value: string][] {
+  return scopeLeaves(scope).map(([path, value]) => [pathLabel(path), valueText(value)]);
 }
 
 /** A value of a scope for people. */

@@ -66,7 +66,8 @@ function hasAgent(row: { [C in keyof ReviewedPermission]: ReviewedPermission[C] 
  * Makes the select of the ids of the matching permissions, newest first.
  *
  * Within an account, agent or action, the indexes order by status, then by id. The select merges one index range for each
- * status, so the cost of a page does not depend on how many permissions match. With an external id it depends on how many
+ * status, so the cost of a page does not depend on how many permissions match. (An overdue request is expired, although its
+ * stored status may still be `pending`: another index finds these.) With an external id it depends on how many
  * agents use that id.
  */
 function selectIds(
@@ -76,27 +77,41 @@ function selectIds(
   now: number,
 ): SQL {
   const account = principal.account.number;
-  const range = chooseRange(account, selectWantedAgent(principal, agent_id, account), action, external_id);
+  const agent = selectWantedAgent(principal, agent_id, account);
   const older = after ? sql`and id < ${idBytes(after)}` : sql``;
-  const statuses = statusRanges(wanted, now);
-  // Few permissions have an external id: one select reads them all, and sorts.
-  const ranges = external_id === undefined ? statuses : [sql`(${sql.join(statuses, sql` or `)})`];
-  const arms = ranges.map((status) => sql`select id from ${range} and ${status} ${older}`);
+  if (external_id !== undefined) {
+    // Few permissions have an external id: one select reads them all, and sorts.
+    const hasStatus = statusCondition(wanted, now);
+    return sql`select id from ${rangeOfExternalId(account, agent, action, external_id)} and ${hasStatus} ${older}
+      order by id desc`;
+  }
+  const range = chooseRange(account, agent, action);
+  const stored = wanted === undefined ? PERMISSION_STATUSES : [wanted];
+  const arms = stored.map((status) => {
+    const isLive = wanted === 'pending' ? sql`and expires_at > ${now}` : sql``;
+    return sql`select id from ${range} and ${isStored(status)} ${isLive} ${older}`;
+  });
+  if (wanted === 'expired') arms.push(sql`select id from ${overdueRange(account, agent, action, now)} ${older}`);
   return mergeSorted(arms, 'id', 'desc');
 }
 
-function chooseRange(
-  account: number,
-  agent: SQL | null,
-  action: string | undefined,
-  externalId: string | undefined,
-): SQL {
-  if (externalId !== undefined) {
-    // At most one permission per agent.
-    return sql`permissions indexed by permissions_by_external_id
-      where account = ${account} and external_id = ${externalId}
-      ${agent ? sql`and agent = ${agent}` : sql``} ${action === undefined ? sql`` : sql`and action = ${action}`}`;
-  }
+function rangeOfExternalId(account: number, agent: SQL | null, action: string | undefined, externalId: string): SQL {
+  // At most one permission per agent.
+  return sql`permissions indexed by permissions_by_external_id
+    where account = ${account} and external_id = ${externalId} ${andMatches(agent, action)}`;
+}
+
+/** The requests that are overdue, but still stored as pending: those since the last sweep. */
+function overdueRange(account: number, agent: SQL | null, action: string | undefined, now: number): SQL {
+  return sql`permissions indexed by permissions_waiting
+    where account = ${account} and ${isStored('pending')} and expires_at <= ${now} ${andMatches(agent, action)}`;
+}
+
+function andMatches(agent: SQL | null, action: string | undefined): SQL {
+  return sql`${agent ? sql`and agent = ${agent}` : sql``} ${action === undefined ? sql`` : sql`and action = ${action}`}`;
+}
+
+function chooseRange(account: number, agent: SQL | null, action: string | undefined): SQL {
   if (agent && action !== undefined) {
     return sql`permissions indexed by permissions_by_agent_action where agent = ${agent} and action = ${action}`;
   }
@@ -122,16 +137,19 @@ function selectWantedAgent(principal: Principal, wanted: string | undefined, acc
   return id ? sql`(select number from agents where account = ${account} and id = ${idBytes(id)})` : sql`null`;
 }
 
+function isStored(status: PermissionStatus): SQL {
+  return sql`status = ${codeOf(PERMISSION_STATUSES, status)}`;
+}
+
 /**
- * The conditions that find permissions with a status at the time `now`, one for each index range; for undefined, those of
- * every status. An overdue request is expired, although its stored status may still be `pending`.
+ * Whether a permission has a status at the time `now`; for undefined, any. An overdue request is expired, although its
+ * stored status may still be `pending`.
  */
-function statusRanges(wanted: PermissionStatus | undefined, now: number): SQL[] {
-  const isStored = (status: PermissionStatus) => sql`status = ${codeOf(PERMISSION_STATUSES, status)}`;
-  if (wanted === undefined) return PERMISSION_STATUSES.map(isStored);
-  if (wanted === 'pending') return [sql`${isStored('pending')} and expires_at > ${now}`];
-  if (wanted === 'expired') return [isStored('expired'), sql`${isStored('pending')} and expires_at <= ${now}`];
-  return [isStored(wanted)];
+function statusCondition(wanted: PermissionStatus | undefined, now: number): SQL {
+  if (wanted === undefined) return sql`true`;
+  if (wanted === 'pending') return sql`${isStored('pending')} and expires_at > ${now}`;
+  if (wanted === 'expired') return sql`(${isStored('expired')} or ${isStored('pending')} and expires_at <= ${now})`;
+  return isStored(wanted);
 }
 
 export const listPermissionsRoute = new Hono().get(

@@ -1,13 +1,13 @@
 import * as z from 'zod';
 import { EXAMPLE } from '../http/examples';
-import { jsonObject, plainText, text, wholeNumber } from '../http/fields';
+import { jsonObject, seenText, text, wholeNumber } from '../http/fields';
 import { lazy } from '../lib/lazy';
 
 export const MAX_ACTION_LENGTH = 128;
 export const MAX_RESOURCE_LENGTH = 512;
 
 const ACTION = /^[a-z0-9_-]+(\.[a-z0-9_-]+)+$/;
-const RESOURCE = '^[a-z0-9_-]+:[^\\u0000]+$';
+const RESOURCE = '^[a-z0-9_-]+:[^\\s\\u0000]([^\\u0000]*[^\\s\\u0000])?$';
 
 /** The fields that clients may set when they request or decide a permission. */
 export const permissionFields = lazy(() => ({
@@ -16,11 +16,13 @@ export const permissionFields = lazy(() => ({
     .max(MAX_ACTION_LENGTH, { error: `must be at most ${MAX_ACTION_LENGTH} characters long`, abort: true })
     .regex(ACTION, 'must be dotted, such as email.send')
     .meta({ description: 'What the agent wants to do: dotted words.', examples: [EXAMPLE.action] }),
-  resource: plainText(MAX_RESOURCE_LENGTH)
+  resource: seenText(MAX_RESOURCE_LENGTH)
     .regex(new RegExp(RESOURCE), 'must be of the form <kind>:<identifier>, such as mailbox:support')
     .meta({
       pattern: RESOURCE,
-      description: 'The resource it wants to do this to: `<kind>:<identifier>`.',
+      description:
+        'The resource it wants to do this to: `<kind>:<identifier>`. The identifier has no blank at an end, and no ' +
+        'invisible or blank character but the space.',
       examples: [EXAMPLE.resource],
     }),
   scope: jsonObject('Upper limits: the largest number allowed, or the list of members allowed.', 2 * 1024),

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { choice, listOf, plainText } from '../http/fields';
 import { jsonSize } from '../lib/json';
 import { lazy } from '../lib/lazy';
+import { hasSeen } from '../lib/unseen';
 
 /** Maximum size of an input, and of a preview, as compact JSON in bytes. */
 export const MAX_CONTENT_BYTES = 16 * 1024;
@@ -10,9 +11,6 @@ const MAX_BLOCKS = 10;
 
 const FIELD_KINDS = ['text', 'money', 'email', 'url', 'count', 'time'] as const;
 const BLOCK_KINDS = ['text', 'code', 'json', 'diff'] as const;
-
-/** Matches a text with a character that is seen: no control or format character, no space, no letter without a shape. */
-const VISIBLE = /[^\p{C}\p{Z}\u2800\u3164\u115f\u1160\uffa0]/u;
 
 const EXAMPLE_PREVIEW = {
   title: 'Reply to ticket 4711',
@@ -25,7 +23,7 @@ export const Preview = lazy(() =>
   z
     .strictObject({
       title: plainText(MAX_CONTENT_BYTES)
-        .regex(VISIBLE, 'must not be blank')
+        .refine(hasSeen, 'must not be blank')
         .meta({ pattern: '^[^\\u0000]*[^\\s\\u0000][^\\u0000]*$' }),
       summary: plainText(MAX_CONTENT_BYTES).optional(),
       fields: listOf(

@@ -3,14 +3,14 @@ import { Hono } from 'hono';
 import * as z from 'zod';
 import { ConstraintError, type Reader } from '../db/database';
 import { agents, pendingPermissions, permissionContents, permissions, reviews } from '../db/schema';
-import { invalidRequest, Problem, unavailable } from '../errors';
+import { Problem, unavailable } from '../errors';
 import { agentAccess } from '../http/access';
 import { type AgentContext, newId, type RequestContext } from '../http/context';
 import { EXAMPLE } from '../http/examples';
-import { body, noQuery, readBodyText, readJson, readObject } from '../http/input';
+import { body, noQuery, readJson, readObject } from '../http/input';
 import { answer, answerExisting, created, operation } from '../http/operation';
 import type { Entry } from '../ledger/entry';
-import { equalJson, hasInexactInteger } from '../lib/json';
+import { equalJson } from '../lib/json';
 import { lazy } from '../lib/lazy';
 import { SECOND } from '../lib/time';
 import { withPrefix } from '../lib/typeid';
@@ -29,9 +29,9 @@ import { capLimits } from './limits';
 import { Permission, type PermissionRow, presentPermission, type ReviewedPermission } from './permission';
 import { permissionFields } from './permission-fields';
 import { evaluatePolicies } from './policies/evaluate';
-import { type ActivePolicy, requireLoaded, selectActivePolicies } from './policies/policy';
-import { MAX_APPROVALS } from './reviews/rule';
-import { reviewRow, startReview } from './reviews/start-review';
+import { type PolicyRow, requireLoaded, selectActivePolicies } from './policies/policy';
+import type { Review, ReviewState } from './reviews/review';
+import { reviewRow, shortOfReviewersSql, startReview } from './reviews/start-review';
 import { newTokenColumns } from './tokens/new-token-columns';
 import { signActiveTokens } from './tokens/sign-active-tokens';
 
@@ -68,7 +68,7 @@ export const MAX_PENDING_REQUESTS_OF_AGENT = 1_000;
 
 /** What is loaded for a request in the round trip of its authentication: see {@link selectForRequest}. */
 interface Loaded {
-  policies: ActivePolicy[];
+  policies: PolicyRow[];
   /** The permission that the agent requested under the same external id before. */
   existing: PermissionWithContents | undefined;
 }
@@ -92,7 +92,7 @@ export async function requestPermission(
   context: RequestPermissionContext,
   { policies, existing, ...input }: Loaded & RequestInput,
 ): Promise<{ permission: Permission; isNew: boolean }> {
-  const { principal, runtime, ledger, findExisting } = context;
+  const { principal, reader, runtime, ledger, findExisting } = context;
   const { account, agent } = principal;
   const now = runtime.now();
   const { action, resource, scope, external_id: externalId } = input;
@@ -131,6 +131,7 @@ export async function requestPermission(
   const permission = { ...presentPermission(row, now, principal, tokens.get(row.id)), ...presentSent(input) };
   // NULL if the quota of pending requests is reached: the NOT NULL column aborts the transaction.
   const requester = row.status === 'pending' ? agentUnlessQuotaReached(agent.number, account.number) : agent.number;
+  const shownReview = review && completeReviewSql(row, review, permission.review);
   const contents = contentsRow(subject, input);
   const { review: _, ...columnsOfRow } = row;
   let committed: readonly unknown[] | null;
@@ -141,8 +142,9 @@ export async function requestPermission(
         ...(contents ? [write.insert(permissionContents).values(contents)] : []),
         ...(review ? [write.insert(reviews).values(reviewRow(row, review))] : []),
       ],
+      reads: shownReview ? [reader.select({ review: shownReview.as('review') }).from(sql`(select 1)`)] : [],
       entries: decision ? [request, decision.entry] : [request],
-      answer: { value: permission, subject: agent.id },
+      answer: { value: permission, subject: agent.id, ...(shownReview && { computed: { review: shownReview } }) },
     });
   } catch (error) {
     if (!(error instanceof ConstraintError) || error.subject !== 'permissions.external_id') throw error;
@@ -162,7 +164,16 @@ export async function requestPermission(
         'wait until they expire.',
     );
   }
-  return { permission, isNew: true };
+  if (!shownReview) return { permission, isNew: true };
+  const [stored] = committed.at(-1) as [{ review: Review }];
+  return { permission: { ...permission, ...stored }, isNew: true };
+}
+
+/** The review of a new permission as the API shows it, with whether it is short of reviewers, as the SQL of JSON. */
+function completeReviewSql(row: PermissionRow, review: ReviewState, shown: Permission['review']) {
+  return sql<Review>`json_set(${JSON.stringify(shown)}, '$.short_of_reviewers', ${shortOfReviewersSql(row, review)})`.mapWith(
+    (text: string) => JSON.parse(text) as Review,
+  );
 }
 
 /**
@@ -204,6 +215,7 @@ function agentUnlessQuotaReached(agent: number, account: number) {
 }
 
 const UNDECIDED = {
+  eraseAt: null,
   grantedScope: null,
   decidedBy: null,
   decidedAt: null,
@@ -225,7 +237,7 @@ async function decideByPolicy(
     policy,
     input,
     digests,
-  }: { subject: EntrySubject; policy: ActivePolicy; input: RequestInput; digests: ReturnType<typeof digestDetails> },
+  }: { subject: EntrySubject; policy: PolicyRow; input: RequestInput; digests: ReturnType<typeof digestDetails> },
 ): Promise<{ entry: Entry; columns: Partial<PermissionRow> & Pick<PermissionRow, 'status'> }> {
   const { scope } = input;
   const decision = {
@@ -266,7 +278,7 @@ export function selectForRequest(
   { account, agentId, externalId }: { account: SQL<number>; agentId: SQL; externalId: unknown },
   now: number,
 ) {
-  const policies = selectActivePolicies(reader, account, agentId, MAX_APPROVALS);
+  const policies = selectActivePolicies(reader, account);
   if (typeof externalId !== 'string' || !EXTERNAL_ID.test(externalId)) return { policies, existing: null };
   const agent = sql<number>`(select number from ${agents} where account = ${account} and id = ${agentId})`;
   return { policies, existing: findByExternalId(reader, { account, agent, externalId }, now) };
@@ -291,11 +303,6 @@ export const requestPermissionRoute = new Hono().post(
     const { loaded, reload } = c.var;
     const context = { ...c.var.context, findExisting: async () => (await reload()).existing?.[0] };
     const input = { policies: requireLoaded(loaded.policies), existing: loaded.existing?.[0], ...c.req.valid('json') };
-    if (input.input !== undefined && hasInexactInteger(await readBodyText(c), 'input')) {
-      throw invalidRequest([
-        { path: 'body.input', message: 'has a whole number that a double cannot hold: send it as text' },
-      ]);
-    }
     const { permission, isNew } = await requestPermission(context, input);
     return isNew ? answer(c, permission) : answerExisting(c, permission);
   },

@@ -10,7 +10,7 @@ const MAX_ROW_LENGTH = 2 ** 26;
  * @throws Error at the first malformed row
  */
 export async function* readCsv(file: string): AsyncGenerator<Json> {
-  const options = { columns: true, record_delimiter: '\r\n', max_record_size: MAX_ROW_LENGTH };
+  const options = { bom: true, columns: true, record_delimiter: '\r\n', max_record_size: MAX_ROW_LENGTH };
   const rows: AsyncIterable<Record<string, string>> = createReadStream(file).pipe(parse(options));
   for await (const row of rows) yield readCells(row);
 }

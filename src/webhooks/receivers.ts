@@ -2,7 +2,7 @@ import { and, desc, eq, lt, ne, sql } from 'drizzle-orm';
 import { ConstraintError } from '../db/database';
 import { accounts, webhooks } from '../db/schema';
 import { Problem } from '../errors';
-import { userActivity } from '../http/activity';
+import { creatorOf, userActivity } from '../http/activity';
 import type { UserContext } from '../http/context';
 import { openPage, type Page } from '../http/page';
 import type { Id } from '../lib/typeid';
@@ -26,6 +26,7 @@ export function newReceiverColumns({ principal, runtime }: UserContext) {
     isSlow: true,
     startsAfter: newestPosition(account),
     startsAfterOutcome: newestOutcome(account),
+    createdBy: creatorOf(principal),
     createdAt: now,
     updatedAt: now,
   };

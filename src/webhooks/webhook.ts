@@ -9,7 +9,7 @@ import type { RequestContext } from '../http/context';
 import { EXAMPLE, exampleId } from '../http/examples';
 import { choice, idText, listOf, plainText, text } from '../http/fields';
 import { readJson, readObject } from '../http/input';
-import { idField, timeField } from '../http/response-fields';
+import { creatorField, idField, timeField } from '../http/response-fields';
 import { lazy } from '../lib/lazy';
 import { findTargetFault } from '../lib/target';
 import { formatTime } from '../lib/time';
@@ -72,6 +72,7 @@ export const exampleWebhook = {
   agent_ids: null,
   is_active: true,
   disabled_reason: null,
+  created_by: exampleId('member'),
   created_at: EXAMPLE.time,
   updated_at: EXAMPLE.time,
 };
@@ -91,6 +92,7 @@ export const Webhook = lazy(() =>
         .boolean()
         .meta({ description: 'Nothing is sent while this is false, and events of that time are never sent.' }),
       disabled_reason: z.string().nullable().meta({ description: 'Why the service disabled it; null if it did not.' }),
+      created_by: creatorField,
       created_at: timeField,
       updated_at: timeField,
     })
@@ -119,7 +121,16 @@ export type WebhookWithSecret = z.output<ReturnType<typeof WebhookWithSecret>>;
 
 type ShownRow = Pick<
   WebhookRow,
-  'id' | 'url' | 'description' | 'events' | 'agentIds' | 'isActive' | 'disabledReason' | 'createdAt' | 'updatedAt'
+  | 'id'
+  | 'url'
+  | 'description'
+  | 'events'
+  | 'agentIds'
+  | 'isActive'
+  | 'disabledReason'
+  | 'createdBy'
+  | 'createdAt'
+  | 'updatedAt'
 >;
 
 export function presentWebhook(row: ShownRow): Webhook {
@@ -131,6 +142,7 @@ export function presentWebhook(row: ShownRow): Webhook {
     agent_ids: row.agentIds,
     is_active: row.isActive,
     disabled_reason: row.disabledReason,
+    created_by: row.createdBy,
     created_at: formatTime(row.createdAt),
     updated_at: formatTime(row.updatedAt),
   };

@@ -145,6 +145,11 @@ describe('an operator', () => {
     expect(await ids(`email=${email}`)).toEqual([second.id, first.id]);
     expect(await ids(`email=${email}&plan=pro`)).toEqual([second.id]);
     expect(await ids('email=twice')).toEqual([]);
+    const third = await create({ email: 'ada@müller.de' });
+    expect(third.email).toBe('ada@xn--mller-kva.de');
+    for (const written of ['ada@müller.de', 'ada@xn--mller-kva.de']) {
+      expect(await ids(`email=${encodeURIComponent(written)}`)).toEqual([third.id]);
+    }
   });
 
   it('pages through accounts, newest first, while more are added', async () => {

@@ -7,6 +7,7 @@ import { expectedRow, makeExport, parseFile } from '../support/exports';
 import { checkIntegrity } from '../support/integrity';
 import { openReport, readReport, startReport } from '../support/reports';
 import { sealLogs } from '../support/seal';
+import { asIdentifier } from '../support/texts';
 import { makeWebhook, verify } from '../support/webhooks';
 import { type Json, type TestAccount, World } from '../support/world';
 
@@ -128,7 +129,7 @@ function texts(max: number): fc.Arbitrary<string> {
 const lives = fc.record({
   action: fc.constantFrom('email.send', '-.-', '0.1', `a.${'b'.repeat(126)}`),
   kind: fc.constantFrom('mailbox', '-', '0', '_', 'constructor'),
-  identifier: texts(500).map((text) => text || ' '),
+  identifier: texts(500).map(asIdentifier),
   scope: fc.oneof(scopes, edges).filter(isAccepted),
   reason: texts(1_000),
   decision: texts(1_000),

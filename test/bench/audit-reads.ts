@@ -83,10 +83,7 @@ async function followPages(
 ): Promise<void> {
   let cursor: string | null = null;
   for (let page = 0; page < MAX_PAGES; page++) {
-    const { after_sequence, ...lasting } = filter;
-    // A sequence is where to start, a cursor where to continue.
-    const start = cursor !== null ? { cursor } : after_sequence !== undefined ? { after_sequence } : {};
-    const parameters: Record<string, string | number> = { ...lasting, limit, ...start };
+    const parameters: Record<string, string | number> = { ...filter, limit, ...(cursor !== null && { cursor }) };
     const { status, body, cost }: Answer<Page> = await client.get('/v1/audit', parameters);
     if (status !== 200) {
       note(page, cost.read, `status ${status}`);

@@ -3,6 +3,7 @@ import { sealAccount } from '../../src/audit/tree/seal';
 import { openSigner } from '../../src/audit/tree/signer';
 import { tileFolder } from '../../src/audit/tree/storage';
 import { consumeFileQueue } from '../../src/background/file-queue';
+import { pages } from '../../src/console/pages';
 import { Cost } from '../../src/db/database';
 import { openShard } from '../../src/db/shards';
 import { type Env, type JobMessage, systemRuntime } from '../../src/env';
@@ -27,6 +28,8 @@ const jobs: StatementCost[] = [];
  * - `POST /bench/evaluate` evaluates policies, as the API shows them, many times.
  * - `GET /bench/jobs` returns how many rows the queue's jobs have read.
  * - `POST /bench/seal` seals a log.
+ * - `GET /bench/routes` lists the routes of the router and the pages of the console.
+ * - `POST /bench/sql` runs an SQL statement, and returns its rows.
  * - `POST /bench/read`, `/bench/tiles` and `/bench/store` do only what D1 and R2 do for an export and its proof.
  */
 export default {
@@ -48,6 +51,8 @@ const ROUTES: Record<string, (metered: Env, request: Request, env: Env) => Promi
   '/bench/evaluate': judge,
   '/bench/jobs': countJobs,
   '/bench/seal': seal,
+  '/bench/routes': listRoutes,
+  '/bench/sql': runSql,
   '/bench/read': read,
   '/bench/tiles': readTiles,
   '/bench/store': store,
@@ -116,6 +121,15 @@ async function store(env: Env, request: Request): Promise<Response> {
   await upload.complete(parts);
   await env.FILES.delete('bench');
   return Response.json({ bytes });
+}
+
+async function listRoutes(): Promise<Response> {
+  const routes = [...app.routes, ...pages.routes].filter(({ method }) => method !== 'ALL');
+  return Response.json([...new Set(routes.map(({ method, path }) => `${method} ${path}`))]);
+}
+
+async function runSql(_metered: Env, request: Request, env: Env): Promise<Response> {
+  return Response.json((await env.DB.prepare(await request.text()).all()).results);
 }
 
 async function countJobs(): Promise<Response> {

@@ -5,6 +5,7 @@ import { measureBundle, measureStartup } from './bundle.ts';
 import { measureConsole } from './console.ts';
 import { measureExplorer } from './explorer.ts';
 import { measureExports } from './exports.ts';
+import { measureGrowth } from './growth.ts';
 import { measureInbox } from './inbox.ts';
 import { measureMigration } from './migration.ts';
 import { measureMoves } from './moves.ts';
@@ -23,6 +24,7 @@ import { measureWebhooks } from './webhooks.ts';
 const MEASUREMENTS: Record<string, (report: Report, state: string) => Promise<void>> = {
   reads: measureReads,
   'round-trips': measureRoundTrips,
+  growth: measureGrowth,
   operations: measureOperations,
   expiry: measureExpiry,
   policies: measurePolicies,

@@ -28,6 +28,7 @@ describe('a channel', () => {
       inbound_url: null,
       is_active: true,
       disabled_reason: null,
+      created_by: account.id,
       created_at: new Date(world.now).toISOString(),
       updated_at: new Date(world.now).toISOString(),
     });

@@ -78,6 +78,8 @@ export interface Traits {
   name: string;
   plan: string;
   losesAgents: boolean;
+  /** Whether all of its agents are deleted at the end. */
+  endsEmpty: boolean;
   changesPlan: boolean;
   /** Whether its log begins with entries that are weeks old, and its retention changes. */
   isOld: boolean;

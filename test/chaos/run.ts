@@ -22,7 +22,7 @@ import { type Downloaded, downloadFiles } from './downloads.ts';
 import { readEntries } from './entries.ts';
 import { Findings } from './findings.ts';
 import type { Actor } from './load/actor.ts';
-import { createAgent } from './load/agents.ts';
+import { createAgent, endLog } from './load/agents.ts';
 import { orderReport } from './load/files.ts';
 import { deleteAccount, moveAccounts, stay } from './load/operator.ts';
 import { People } from './load/people.ts';
@@ -34,14 +34,22 @@ import { settle } from './settling.ts';
 import { SignOn } from './sign-on.ts';
 import { Stored } from './stored.ts';
 
+const LASTING = {
+  plan: 'enterprise',
+  losesAgents: false,
+  endsEmpty: false,
+  changesPlan: false,
+  isOld: false,
+};
 const ACCOUNTS: Traits[] = [
-  { name: 'steady', plan: 'enterprise', losesAgents: false, changesPlan: false, isOld: false },
-  { name: 'moody', plan: 'pro', losesAgents: false, changesPlan: true, isOld: false },
-  { name: 'mortal', plan: 'enterprise', losesAgents: true, changesPlan: false, isOld: false },
-  { name: 'old', plan: 'enterprise', losesAgents: true, changesPlan: false, isOld: true },
+  { ...LASTING, name: 'steady' },
+  { ...LASTING, name: 'moody', plan: 'pro', changesPlan: true },
+  { ...LASTING, name: 'mortal', losesAgents: true },
+  { ...LASTING, name: 'emptied', losesAgents: true, endsEmpty: true },
+  { ...LASTING, name: 'old', losesAgents: true, isOld: true },
 ];
 /** The account of a person who signs in with the identity provider. */
-const EMPLOYEE: Traits = { name: 'employee', plan: 'enterprise', losesAgents: false, changesPlan: false, isOld: false };
+const EMPLOYEE: Traits = { ...LASTING, name: 'employee' };
 const ACTORS_OF_EACH = 3;
 const FIRST_AGENTS = 4;
 /** How many short-lived accounts are under load at the same time. */
@@ -147,7 +155,7 @@ function actorOf(memory: Memory, random: Random): Actor {
 async function hostGuests(actors: Actor[], random: Random, signal: AbortSignal): Promise<void> {
   for (let n = 1; !signal.aborted; n++) {
     const name = `guest-${random.below(2 ** 32)}-${n}`;
-    const traits = { name, plan: 'enterprise', losesAgents: true, changesPlan: false, isOld: false };
+    const traits = { ...LASTING, name, losesAgents: true };
     const memory = await createAccount(traits);
     if (!memory) continue;
     const actor = actorOf(memory, random);
@@ -187,6 +195,7 @@ async function runLoad(actors: Actor[], duration: number): Promise<void> {
   ending.abort();
   await Promise.all([...acting, ...guests, ...signingIn]);
   moves = await moving;
+  for (const memory of new Set(actors.map((actor) => actor.memory))) await endLog(memory);
   // Makes sure that every account has a PDF report to compare.
   for (const actor of actors) if (actor.memory.alive === 'yes') await orderReport(actor, 'pdf');
   tell(

@@ -1,6 +1,14 @@
+import { inspect } from 'node:util';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it, vi } from 'vitest';
-import { ApiError, ConnectionError, Countersign, verifyToken, verifyWebhook } from '../../src/client/index.ts';
+import {
+  ApiError,
+  ConnectionError,
+  Countersign,
+  type CountersignOptions,
+  verifyToken,
+  verifyWebhook,
+} from '../../src/client/index.ts';
 import { describeApi } from '../../src/docs/document';
 import { makeWebhook } from '../support/webhooks';
 import { makeAgent, ORIGIN, World } from '../support/world';
@@ -79,6 +87,15 @@ describe('the client', () => {
     await expect(client.listAgents().finally(() => calls.push('finally'))).rejects.toMatchObject({ code: 'not_found' });
     expect(calls).toEqual(['finally']);
     expect(sent).toHaveLength(2);
+  });
+
+  it('follows the audit log from a position over several pages', async () => {
+    const { client, agent } = await stage();
+    for (let i = 0; i < 5; i++) await agent.request();
+    const sequences = [];
+    const query = { order: 'asc', after_sequence: 1, limit: 2 } as const;
+    for await (const { sequence } of client.listAuditEntries(query)) sequences.push(sequence);
+    expect(sequences).toEqual([2, 3, 4, 5]);
   });
 
   it('sends nothing for a list that nobody reads', () => {
@@ -178,6 +195,30 @@ describe('the client', () => {
     await expect(client.checkHealth()).rejects.toMatchObject({ code: 'connection_failed' });
   });
 
+  it.each<[string, ResponseInit]>([
+    ['an answer', {}],
+    ['a refusal', { status: 400 }],
+  ])('ends with the signal while %s is read that ignores it', async (_, init) => {
+    const endless = () => new Response(new ReadableStream({}), init);
+    const client = new Countersign({ baseUrl: ORIGIN, fetch: async () => endless() });
+    const controller = new AbortController();
+    const reading = client.checkHealth({ signal: controller.signal });
+    await Promise.resolve();
+    controller.abort(new Error('enough'));
+    await expect(reading).rejects.toThrow('enough');
+    const late = client.checkHealth({ timeout: 1, maxRetries: 0 });
+    await expect(late).rejects.toMatchObject({ code: 'connection_failed' });
+  });
+
+  it('ends the body of an answer that is no JSON with the signal', async () => {
+    const client = new Countersign({ baseUrl: ORIGIN, fetch: async () => new Response(new ReadableStream({})) });
+    const controller = new AbortController();
+    const home = await client.showHome({ signal: controller.signal });
+    const reading = home.text();
+    controller.abort(new Error('enough'));
+    await expect(reading).rejects.toThrow('enough');
+  });
+
   it('ends with the signal, without another attempt', async () => {
     const { client, sent } = scripted(problem(503, 'unavailable'));
     await expect(client.checkHealth({ signal: AbortSignal.abort(new Error('enough')) })).rejects.toThrow('enough');
@@ -214,6 +255,31 @@ describe('the client', () => {
     expect(String(url)).toBe('https://env.test/healthz');
     expect(new Headers(request?.headers).get('Authorization')).toBe('Bearer csa_env');
     expect(() => new Countersign()).toThrow('COUNTERSIGN_URL');
+  });
+});
+
+describe('an error', () => {
+  it.each<[string, CountersignOptions, string]>([
+    ['an address without a scheme', { baseUrl: 'localhost:8901' }, 'Write http://localhost:8901.'],
+    ['a host', { baseUrl: 'countersign.example.com' }, 'Write https://countersign.example.com.'],
+    ['another scheme', { baseUrl: 'ftp://x' }, 'Write one such as https://countersign.example.com.'],
+    ['a query', { baseUrl: 'https://x.test/?a=b' }, 'is not the address of a service'],
+    ['a password', { baseUrl: 'https://user:s3cret@x.test' }, 'holds a user name or a password'],
+    ['a password that cannot be read', { baseUrl: 'https://user:s3cret@x y' }, 'baseUrl is not the address'],
+    ['a key that cannot be sent', { baseUrl: ORIGIN, apiKey: 'csa_s3cret\nx' }, 'apiKey has characters'],
+    ['a misspelled option', { baseURL: ORIGIN } as never, 'Countersign has no option "baseURL". Did you mean baseUrl?'],
+    ['a time that is none', { baseUrl: ORIGIN, timeout: '1x' as never }, 'timeout is "1x", not a length of time'],
+  ])('of the constructor names %s', (_, options, message) => {
+    expect(() => new Countersign(options)).toThrow(TypeError);
+    expect(() => new Countersign(options)).toThrow(message);
+    expect(() => new Countersign(options)).not.toThrow('s3cret');
+  });
+
+  it('of a broken answer does not quote it', async () => {
+    const { client } = scripted(new Response('{"api_key": csa_s3cret}'));
+    const error = await client.checkHealth({ maxRetries: 0 }).catch((reason) => reason);
+    expect(error.message).toBe('The answer of https://countersign.test is not JSON.');
+    expect(inspect(error, { depth: 9 })).not.toContain('s3cret');
   });
 });
 

@@ -191,6 +191,111 @@ describe('guard()', () => {
     expect(act).not.toHaveBeenCalled();
   });
 
+  it.each<[string, (stop: () => void) => (request: string) => void]>([
+    ['while it waits', (stop) => (request) => request.startsWith('GET /v1/permissions/') && stop()],
+    ['while the request is on its way', (stop) => (request) => request === 'POST /v1/permissions' && stop()],
+  ])('withdraws its request when the signal ends the call %s', async (_, when) => {
+    const { world, account, agent, act } = await stage();
+    // The account has another request, which stays.
+    const { id: other } = await agent.request({ action: 'other.act' });
+    const controller = new AbortController();
+    const watch = when(() => controller.abort(new Error('The user left.')));
+    const client = makeClient(world, agent.key, {
+      fetch: async (url, request) => {
+        watch(`${request?.method} ${(url as URL).pathname}`);
+        request?.signal?.throwIfAborted();
+        return answerOf(world, url as URL, request ?? {});
+      },
+    });
+    const call = { externalId: 'a', signal: controller.signal };
+    await expect(client.guard(act, PAYMENT)({ amount: 5, to: '1' }, call)).rejects.toThrow('The user left.');
+    const { body } = await account.must(200, 'GET', '/v1/permissions');
+    const statuses = body.data.map(({ action, status }: { action: string; status: string }) => [action, status]);
+    expect(statuses.sort()).toEqual([
+      ['other.act', 'pending'],
+      ['payment.send', 'expired'],
+    ]);
+    await account.must(200, 'POST', `/v1/permissions/${other}/approve`);
+    expect(act).not.toHaveBeenCalled();
+  });
+
+  it('withdraws its request when onPending throws', async () => {
+    const { client, agent, act } = await stage();
+    const onPending = () => Promise.reject(new Error('No chat'));
+    await expect(client.guard(act, { ...PAYMENT, onPending })({ amount: 5, to: '1' })).rejects.toThrow('No chat');
+    const { body } = await agent.must(200, 'GET', '/v1/permissions?status=pending');
+    expect(body.data).toEqual([]);
+  });
+
+  it.each<[string, object]>([
+    ['in suspend mode', { mode: 'suspend' }],
+    ['where a later call goes on with it', { abandoned: 'keep' }],
+    ['when the wait is over', { wait: '30s' }],
+  ])('keeps its request %s', async (_, options) => {
+    const { client, world, agent, act } = await stage();
+    const controller = new AbortController();
+    if ('abandoned' in options) world.whileAsleep = async () => controller.abort(new Error('The user left.'));
+    const guarded = client.guard(act, { ...PAYMENT, ...options });
+    await guarded({ amount: 5, to: '1' }, { signal: controller.signal }).catch(() => {});
+    const { body } = await agent.must(200, 'GET', '/v1/permissions?status=pending');
+    expect(body.data).toHaveLength(1);
+  });
+
+  it('ends soon after the signal although the service does not answer to the withdrawal', async () => {
+    const { world, agent, act } = await stage();
+    const controller = new AbortController();
+    const timeouts: unknown[] = [];
+    world.whileAsleep = async () => controller.abort(new Error('The user left.'));
+    const client = makeClient(world, agent.key);
+    client.withdrawPermission = async (_id, options) => {
+      timeouts.push(options);
+      throw new Error('no answer');
+    };
+    const guarded = client.guard(act, PAYMENT);
+    const call = { signal: controller.signal };
+    await expect(guarded({ amount: 5, to: '1' }, call)).rejects.toThrow('The user left.');
+    expect(timeouts).toEqual([{ timeout: 5_000, maxRetries: 0 }]);
+  });
+
+  it.each<[string, object, string]>([
+    ['an option', { ressource: 'a:b' }, 'guard() has no option "ressource". Did you mean resource? There are: action,'],
+    ['an option in another case', { TokenTTL: 5 }, 'Did you mean tokenTtl?'],
+    ['an option of an adapter', { refusals: 'throw' }, 'guard() has no option "refusals".'],
+    [
+      'a duration',
+      { expiresIn: '5 minutes' },
+      'expiresIn is "5 minutes", not a length of time: give a number of seconds',
+    ],
+    ['a duration without a unit', { wait: '90' }, 'wait is "90", not a length of time: give a number of milliseconds'],
+    ['a negative duration', { tokenTtl: -1 }, 'tokenTtl is -1, not'],
+    ['an end', { abandoned: 'drop' }, 'The abandoned "drop" is not withdraw, keep.'],
+  ])('refuses %s that does not exist before anything is asked', async (_, options, message) => {
+    const { client, act } = await stage();
+    const guard = () => client.guard(act, { ...PAYMENT, ...options } as never);
+    expect(guard).toThrow(TypeError);
+    expect(guard).toThrow(message);
+  });
+
+  it('refuses an option of a call that does not exist', async () => {
+    const { client, act } = await stage();
+    const call = client.guard(act, PAYMENT)({ amount: 5, to: '1' }, { externalID: 'a' } as never);
+    await expect(call).rejects.toThrow('A guarded call has no option "externalID". Did you mean externalId?');
+  });
+
+  it('takes lengths of time as texts', async () => {
+    const { client, world, agent, act } = await stage();
+    const asked = world.now;
+    const times = { wait: '2m', expiresIn: '1h', tokenTtl: '1d' } as const;
+    const error = await client
+      .guard(act, { ...PAYMENT, ...times })({ amount: 5, to: '1' })
+      .catch((reason) => reason);
+    expect(error).toBeInstanceOf(PermissionPending);
+    expect(world.now - asked).toBeGreaterThanOrEqual(120_000);
+    expect(world.now - asked).toBeLessThan(130_000);
+    const { body } = await agent.must(200, 'GET', `/v1/permissions/${error.permissionId}`);
+    expect(Date.parse(body.expires_at) - Date.parse(body.created_at)).toBe(3_600_000);
+  });
+
   it('refuses a mode that does not exist before anything is asked', async () => {
     const { client, act } = await stage();
     expect(() => client.guard(act, { ...PAYMENT, mode: 'supend' as never })).toThrow(

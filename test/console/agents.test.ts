@@ -4,6 +4,7 @@ import type { Browser } from '../support/browser';
 import { readHiddenFields, readText } from '../support/html';
 import { makeMember } from '../support/members';
 import { countRows } from '../support/tables';
+import { asIdentifier } from '../support/texts';
 import { type Answer, type Json, ORIGIN, type TestAccount, type TestAgent, World } from '../support/world';
 
 const DAY = 24 * 60 * 60_000;
@@ -261,7 +262,7 @@ describe('the page of an agent', () => {
       description: HOSTILE,
       metadata: { [HOSTILE]: HOSTILE },
     });
-    await agent.request({ resource: `mailbox:${HOSTILE}`, reason: HOSTILE });
+    await agent.request({ resource: `mailbox:${asIdentifier(HOSTILE)}`, reason: HOSTILE });
     const answers = [
       await load(browser, '/console/agents'),
       await load(browser, path),

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Browser } from '../support/browser';
 import { makeMember } from '../support/members';
 import { approve, makeReview } from '../support/reviews';
+import { asIdentifier } from '../support/texts';
 import { type Answer, type Json, makeAgent, type TestAccount, World } from '../support/world';
 
 const HOUR = 3_600_000;
@@ -268,7 +269,7 @@ describe('an entry', () => {
     expect(page.text.match(/voted to approve/g)).toHaveLength(2);
     expect(page.text).toContain('“<bdi>As agreed</bdi>”');
     expect(page.text).toContain('not signed');
-    expect(page.text).toContain('>Limit <bdi>amount</bdi></th>');
+    expect(page.text).toContain('>Limit <code>amount</code></th>');
     expect(page.text).toContain(`href="/console/permissions/${id}"`);
     expect(linkTo(page, '← Previous')).toBe(`/console/audit/${request.id}`);
     expect(linkTo(page, 'Next →')).toBe(`/console/audit/${use.id}`);
@@ -331,7 +332,7 @@ describe('an entry', () => {
 it('shows hostile texts as nothing but text', async () => {
   const { account, agent } = await makeAgent(new World(), { plan: 'pro' });
   const hostile = await account.agent({ name: HOSTILE });
-  await hostile.request({ resource: `file:${HOSTILE}`, scope: { [HOSTILE]: HOSTILE } });
+  await hostile.request({ resource: `file:${asIdentifier(HOSTILE)}`, scope: { [HOSTILE]: HOSTILE } });
   await agent.request();
   const [{ id }] = await account.log();
   const { browser } = await makeMember(account, 'auditor');

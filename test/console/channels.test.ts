@@ -55,7 +55,7 @@ describe('the channels of the console', () => {
     const typed = { kind: 'email', name: ` ${HOSTILE} `, events: EVENTS, agent_ids: [agent.id] };
     const created = await browser.submit('/console/channels', {
       ...readHiddenFields(form.text, '/console/channels'),
-      ...{ ...typed, actions: ` payment.*\r\n\r\n<b>.\u202e` },
+      ...{ ...typed, actions: ` payment.*\r\n\r\n*send` },
     });
     expect(created.status).toBe(303);
     const path = created.headers.get('Location') ?? '';
@@ -63,18 +63,18 @@ describe('the channels of the console', () => {
     const channel = await readChannel(account, id);
     expect(channel).toMatchObject({
       ...{ kind: 'email', name: HOSTILE.trim(), events: EVENTS, is_active: true },
-      filter: { actions: ['payment.*', '<b>.\u202e'], agent_ids: [agent.id] },
+      filter: { actions: ['payment.*', '*send'], agent_ids: [agent.id] },
     });
 
     const page = await browser.get(path);
-    for (const text of ['permission.requested, webhook.disabled', 'Mailer', 'payment.*', '&lt;b&gt;.', 'U+202E']) {
+    for (const text of ['permission.requested, webhook.disabled', 'Mailer', 'payment.*', '*send', 'U+202E']) {
       expect(page.text).toContain(text);
     }
     for (const text of ['<script>alert', '<img', '<b>', '\u202e']) expect(page.text).not.toContain(text);
     expect(page.cost.trips).toBe(2);
     const list = await browser.get('/console/channels');
     expect(list.cost.trips).toBe(2);
-    expect(readText(list.text)).toContain('Only for payment.*, <b>.U+202E, 1 agent');
+    expect(readText(list.text)).toContain('Only for payment.*, *send, 1 agent');
     for (const text of ['<script>alert', '<img', '<b>', '\u202e']) expect(list.text).not.toContain(text);
 
     world.advance(1);
@@ -317,11 +317,11 @@ describe('the channels for Slack of the console', () => {
 
   it('keep secrets and filters when they are changed', async () => {
     const { world, account, agent, browser } = await enter();
-    const filter = { actions: ['payment.*', '<b>.\u202e'], agent_ids: [agent.id] };
+    const filter = { actions: ['payment.*', '*send'], agent_ids: [agent.id] };
     const { id, inbound_url } = await makeSlackChannel(account, [{ id: 'C024BE91L', filter }, { id: 'C0ELSEWHERE' }]);
     const path = `/console/channels/${id}`;
     const page = await browser.get(path);
-    expect(readText(page.text)).toContain('C024BE91L only for payment.*, <b>.U+202E, 1 agent');
+    expect(readText(page.text)).toContain('C024BE91L only for payment.*, *send, 1 agent');
     for (const text of ['<b>', '\u202e']) expect(page.text).not.toContain(text);
     const form = await browser.get(`${path}/edit`);
     expect(form.text).toContain('C024BE91L\nC0ELSEWHERE</textarea>');

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { readText } from '../support/html';
 import { makeMember } from '../support/members';
 import { makeReview } from '../support/reviews';
+import { asIdentifier } from '../support/texts';
 import { type Json, ORIGIN, World } from '../support/world';
 
 const SCOPE = {
@@ -48,7 +49,7 @@ describe('the decision card', () => {
         'The customer asked for it',
       ],
       ...['Sends it as PDF', 'Amount 240 EUR', 'Letter', 'Dear Ada', '"to": "ada@example.com"'],
-      ...['max_amount 250', 'recipients ada@example.com, grace@example.com, bob@example.com', 'nested › rows 10'],
+      ...['max_amount 250', 'recipients ada@example.com, grace@example.com, bob@example.com', 'nested.rows 10'],
       ...[
         'Time to act, from the approval 15 min',
         'Times it may act 1',
@@ -79,7 +80,12 @@ describe('the decision card', () => {
     const evil = '<script>alert(1)</script>"><img src=x onerror=alert(1)> \u202Egnp.exe\u2066';
     const { agent, browser } = await open();
     const { id } = await agent.request({
-      ...{ action: 'mail.send', resource: `mail:${evil}`, reason: evil, scope: { [evil]: evil, list: [evil, 'b'] } },
+      ...{
+        action: 'mail.send',
+        resource: `mail:${asIdentifier(evil)}`,
+        reason: evil,
+        scope: { [evil]: evil, list: [evil, 'b'] },
+      },
       input: { [evil]: evil },
       preview: {
         ...{ title: evil, summary: `${evil}${'W'.repeat(10_000)}` },
@@ -96,6 +102,62 @@ describe('the decision card', () => {
       expect(text).toContain('&lt;script&gt;alert(1)&lt;/script&gt;');
       expect(text).toContain('U+202E');
       expect(text).not.toMatch(/href="javascript/);
+    }
+  });
+
+  it('shows its own limits first and apart, and those that the agent named as code, each with another label', async () => {
+    const scope = {
+      ...{ 'Times it may act': 1, 'Time to act, from the approval': '1 minute' },
+      ...{ 'payment › max': 5, payment: { max: 500_000 }, 'p\u0430y': 3 },
+    };
+    const { account, browser, path, id } = await open('approver', { scope, max_uses: 1_000, token_ttl: 604_800 });
+    const shown = async (page: string) => {
+      const { text } = await browser.get(page);
+      // The cells of each table of limits, and the labels of the form, with code between grave accents.
+      const own = text.replace(/<code[^>]*>(.*?)<\/code>/gs, '`$1`');
+      const tables = [
+        ...own.matchAll(/<section class="table" aria-label="Table: (?:Time|Limits)[^>]*>.*?<\/section>/gs),
+      ];
+      const fields = /<div class="limits">.*?<\/details>/s.exec(own)?.[0] ?? '';
+      const labels = [...fields.matchAll(/<(label|legend|span(?= class="label"))[^>]*>(.*?)<\/\1>/gs)];
+      const plain = (html: string) => readText(html).trim();
+      return [tables.map(([table]) => plain(table)), labels.map(([, , label = '']) => plain(label))];
+    };
+    expect(await shown(path)).toEqual([
+      [
+        'Time and uses Time and uses Requested Time to act, from the approval 7 days Times it may act 1,000',
+        'Limits that the agent named Limits that the agent named Requested `"Times it may act"` 1 ' +
+          '`"Time to act, from the approval"` 1 minute `"payment › max"` 5 `payment.max` 500,000 ' +
+          '`"p\u0430y (mixed scripts: Latin, Cyrillic)"` 3',
+      ],
+      [
+        ...['Time to act, in seconds', 'Times it may act', 'Limits that the agent named', '`"Times it may act"`'],
+        ...['`"Time to act, from the approval"`', '`"payment › max"`', '`payment.max`'],
+        '`"p\u0430y (mixed scripts: Latin, Cyrillic)"`',
+      ],
+    ]);
+    await account.must(200, 'POST', `/v1/permissions/${id}/approve`, { scope: { ...scope, '"added"': true } });
+    const [[, granted] = []] = await shown(path);
+    expect(granted).toContain('`"\\"added\\""` – true');
+  });
+
+  it('marks each word that mixes scripts, wherever an agent or a person wrote it', async () => {
+    const { account, agent, browser } = await open();
+    const word = 'p\u0430ypal';
+    await account.must(200, 'PUT', `/v1/agents/${agent.id}`, { name: `${word} bot` });
+    const { id } = await agent.request({
+      ...{ action: 'mail.send', resource: `account:${word}/main`, scope: { [word]: word }, reason: word },
+      preview: { title: `Pay ${word}`, summary: word, fields: [{ label: word, value: word, kind: 'money' }] },
+    });
+    const mark = `${word} (mixed scripts: Latin, Cyrillic)`;
+    for (const path of ['/console', `/console/permissions/${id}`]) {
+      const { text } = await browser.get(path);
+      const shown = readText(text);
+      for (const place of [`Pay ${mark}`, `${mark} bot`, `account:${mark}/main`, `"${mark}" ${mark}`]) {
+        expect([path, shown]).toEqual([path, expect.stringContaining(place)]);
+      }
+      // No text of the page has the word without the mark.
+      expect(shown.replaceAll(mark, '')).not.toContain(word);
     }
   });
 
@@ -287,6 +349,7 @@ describe('a decision', () => {
 
   it.each([
     ['a higher number', { 'limit-0': '251' }, 'max_amount must be a number of at most the requested 250'],
+    ['a number that a double rounds', { 'limit-0': '0.1000000000000000055' }, 'max_amount would be rounded to 0.1'],
     ['a text', { 'limit-0': 'much' }, 'max_amount must be a number'],
     ['an empty list', { 'limit-2-shown': '1' }, 'recipients must be a list of some of the requested members'],
     ['more uses', { max_uses: '4' }, 'max_uses must be at most the requested 3'],

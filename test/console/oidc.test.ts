@@ -488,6 +488,21 @@ describe('a sign-in that goes wrong', () => {
     expect(await countChanges()).toEqual(before);
   });
 
+  it('works once, and not once for each account', async () => {
+    const scene = await open();
+    const { provider, browser, world } = scene;
+    const [first, second] = [ada(), newPerson()];
+    for (const person of [first, second]) await mustSignIn(scene, person);
+    const address = await begin(browser);
+    const { flow } = browser;
+    const statuses = [];
+    for (const person of [second, first]) {
+      const visitor = Object.assign(new Browser(world), { flow });
+      statuses.push((await comeBack(visitor, provider.signIn(address, person))).status);
+    }
+    expect(statuses).toEqual([303, 401]);
+  });
+
   it('is never logged with its codes, tokens, secrets or claims', async () => {
     const logs = (['log', 'info', 'warn', 'error', 'debug'] as const).map((level) => vi.spyOn(console, level));
     const scene = await open({ OIDC_CLIENT_SECRET: 'the-client-secret' });
@@ -518,6 +533,78 @@ describe('a sign-in that goes wrong', () => {
     for (const secret of secrets.filter((text) => text !== issuer && text !== '')) {
       expect(lines.filter((line) => line.includes(secret))).toEqual([]);
     }
+  });
+});
+
+describe('a recent sign-in at the identity provider', () => {
+  const seconds = ({ world }: Scene) => Math.floor(world.now / 1_000);
+
+  /** Begins a sign-in that a page asked for which needs a recent one. */
+  async function beginAgain(browser: Browser): Promise<string> {
+    const page = await browser.send('POST', SIGN_IN, {
+      raw: new URLSearchParams({ return: '/console/me/tokens/new', recent: 'true' }).toString(),
+      headers: { Origin: ORIGIN, Accept: 'text/html', 'Content-Type': 'application/x-www-form-urlencoded' },
+    });
+    return page.headers.get('Refresh')?.replace('0; url=', '') ?? '';
+  }
+  const makeToken = (browser: Browser) => browser.submit('/console/me/tokens', { name: 'New', lifetime: '7' });
+
+  it('is offered by the sign-in page to which a page leads that needs one', async () => {
+    const { browser } = await open();
+    expect((await browser.get('/console/sign-in?recent=true')).text).toContain('name="recent" value="true"');
+    expect((await browser.get('/console/sign-in')).text).not.toContain('name="recent"');
+  });
+
+  it('makes the provider authenticate the person now, and leads back to the page', async () => {
+    const scene = await open();
+    const { browser, provider, world } = scene;
+    const person = ada();
+    await mustSignIn(scene, person);
+    expect(new URL(await begin(browser)).searchParams.has('max_age')).toBe(false);
+    world.advance(10 * MINUTE);
+    expect((await makeToken(browser)).status).toBe(401);
+    const address = await beginAgain(browser);
+    expect(new URL(address).searchParams.get('max_age')).toBe('0');
+    provider.claims = { auth_time: seconds(scene) };
+    const answer = await comeBack(browser, provider.signIn(address, person));
+    expect([answer.status, answer.headers.get('Location')]).toEqual([303, '/console/me/tokens/new']);
+    expect((await makeToken(browser)).status).toBe(200);
+  });
+
+  it.each<[string, (now: number) => Json, RegExp]>([
+    ['says nothing about it', () => ({}), /does not say when you signed in there/],
+    ['says that it was 10 minutes ago', (now) => ({ auth_time: now - 600 }), /more than 10 minutes ago/],
+  ])('is refused if the provider %s', async (_, claims, reason) => {
+    const scene = await open();
+    const { browser, provider } = scene;
+    const person = ada();
+    await mustSignIn(scene, person);
+    const { cookie } = browser;
+    provider.claims = claims(seconds(scene));
+    const page = await comeBack(browser, provider.signIn(await beginAgain(browser), person));
+    expect([page.status, browser.cookie]).toEqual([401, cookie]);
+    expect(page.text).toMatch(reason);
+    expect(page.text).toContain('Sign in with a passkey instead');
+  });
+
+  it('counts from when the person signed in at the provider, not from when they came back', async () => {
+    const scene = await open();
+    const { browser, provider, world } = scene;
+    provider.claims = { auth_time: seconds(scene) - 300 };
+    await mustSignIn(scene, ada());
+    expect((await makeToken(browser)).status).toBe(200);
+    world.advance(5 * MINUTE);
+    expect((await makeToken(browser)).status).toBe(401);
+    expect((await browser.get('/console/me')).status).toBe(200);
+  });
+
+  it('asks a provider that takes the parameter `claims` when the person signed in', async () => {
+    const { browser, provider } = await open();
+    expect(new URL(await begin(browser)).searchParams.has('claims')).toBe(false);
+    provider.configuration = { claims_parameter_supported: true };
+    const claims = new URL(await begin(browser)).searchParams.get('claims') ?? '';
+    expect(JSON.parse(claims)).toEqual({ id_token: { auth_time: { essential: true } } });
+    expect(new URL(await beginAgain(browser)).searchParams.has('claims')).toBe(false);
   });
 });
 
@@ -575,6 +662,38 @@ describe('an invitation that is accepted with the identity provider', () => {
       status: 'invited',
       sign_in: [],
     });
+  });
+
+  it('says what is missing and who can help if the provider leaves `email_verified` out', async () => {
+    const scene = await open();
+    const { path } = await invite(await scene.world.account());
+    const page = await signIn(scene, ada({ email_verified: undefined }), path);
+    expect(page.status).toBe(403);
+    for (const part of ['lacks `email_verified`', 'Whoever runs this service can set OIDC_EMAIL_VERIFIED', 'passkey']) {
+      expect(page.text).toContain(part);
+    }
+  });
+
+  it('believes a provider that leaves `email_verified` out only if the operator trusts it', async () => {
+    const scene = await open({ OIDC_EMAIL_VERIFIED: 'trust' });
+    await scene.world.account();
+    const account = await scene.world.account();
+    const { id, path } = await invite(account);
+    for (const fields of [
+      { email_verified: false },
+      { email_verified: 'true' },
+      { email_verified: null },
+      { email_verified: undefined, email: 'eve@example.com' },
+    ]) {
+      expect((await signIn(scene, ada(fields), path)).status).toBe(403);
+    }
+    await mustSignIn(scene, ada({ email_verified: undefined }), path);
+    expect((await account.must(200, 'GET', `/v1/members/${id}`)).body.status).toBe('active');
+  });
+
+  it.each(['true', 'yes'])('is a setting that is not understood as %s', async (value) => {
+    const { world } = await open({ OIDC_EMAIL_VERIFIED: value });
+    expect((await world.call('GET', '/v1/me')).status).toBe(503);
   });
 
   it('reads the address from the UserInfo endpoint, which must be that of the same person', async () => {

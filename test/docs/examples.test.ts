@@ -40,7 +40,7 @@ async function makeScene() {
     email: 'new@example.com',
     role: 'auditor',
   });
-  const policy = { name: 'Never', effect: 'deny', actions: ['never'], resources: ['*'] };
+  const policy = { name: 'Never', effect: 'deny', actions: ['never.*'], resources: ['*'] };
   const { body: made } = await account.must(201, 'POST', '/v1/policies', policy);
   const { body: webhook } = await account.must(201, 'POST', '/v1/webhooks', { url: 'https://hooks.example.com/' });
   const { body: delivery } = await account.must(202, 'POST', `/v1/webhooks/${webhook.id}/test`);

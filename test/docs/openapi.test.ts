@@ -23,6 +23,12 @@ it('the document describes exactly the routes of the service', () => {
   expect(described.toSorted()).toEqual(world.routes.toSorted());
 });
 
+it('the document has no default of null, at which generators of clients fail', () => {
+  const text = JSON.stringify(body);
+  expect(text).not.toContain('"default":null');
+  expect(text).toContain('"default":0');
+});
+
 it('each operation has a unique id', () => {
   const ids = operations.map(({ operation }) => operation.operationId);
   expect(new Set(ids).size).toBe(operations.length);

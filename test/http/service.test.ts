@@ -2,8 +2,9 @@ import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
 import '../support/shards';
 import type { Env } from '../../src/env';
+import { BackgroundWork } from '../support/background-work';
 import { FaultyDatabase } from '../support/faults';
-import { type Answer, World } from '../support/world';
+import { type Answer, ORIGIN, World } from '../support/world';
 
 function expectProblem({ status, headers, body }: Answer, wanted: number, code: string) {
   expect([status, body.code]).toEqual([wanted, code]);
@@ -147,6 +148,36 @@ describe('the router', () => {
       expectProblem(answer, 405, 'method_not_allowed');
       const methods = (answer.headers.get('Allow') ?? '').split(/, */).filter((name) => !/^(HEAD|OPTIONS)$/.test(name));
       expect(methods.toSorted().join()).toBe(allowed);
+    }
+  });
+});
+
+describe.each(['/openapi.json', '/.well-known/jwks.json'])('%s', (path) => {
+  /** Sends a request of a page of another origin. */
+  async function fetchFromPage(target: string, method: string, headers = {}) {
+    const world = new World();
+    const work = new BackgroundWork();
+    const request = new Request(ORIGIN + target, { method, headers: { Origin: 'https://tool.example', ...headers } });
+    const response = await world.app.fetch(request, world.env, work.context);
+    await response.arrayBuffer();
+    await work.finish();
+    return response;
+  }
+
+  it('may be read by pages of any origin', async () => {
+    for (const method of ['GET', 'HEAD']) {
+      const { status, headers } = await fetchFromPage(path, method);
+      expect([status, headers.get('Access-Control-Allow-Origin')]).toEqual([200, '*']);
+    }
+    const preflight = await fetchFromPage(path, 'OPTIONS', { 'Access-Control-Request-Method': 'GET' });
+    expect([preflight.status, preflight.headers.get('Access-Control-Allow-Origin')]).toEqual([204, '*']);
+    expect(preflight.headers.get('Access-Control-Allow-Methods')).toBe('GET,HEAD');
+  });
+
+  it('shares this with no other path', async () => {
+    for (const target of ['/v1/me', '/healthz', `${path}x`]) {
+      const { headers } = await fetchFromPage(target, 'GET');
+      expect(headers.get('Access-Control-Allow-Origin')).toBeNull();
     }
   });
 });

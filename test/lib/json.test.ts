@@ -14,8 +14,6 @@ describe('a fault of a JSON value', () => {
     ['a lone surrogate in a member', '{"a": {"b": "\\udfff"}}'],
     ['a NUL in a key', '{"\\u0000": 1}'],
     ['a lone surrogate in a key', '{"a": [{"x\\ud83d": 1}]}'],
-    ['a number above the range', '1e999'],
-    ['a number below the range', '{"a": [-1e400]}'],
   ])('is %s', (_, text) => {
     expect(jsonFault(JSON.parse(text))).toEqual(expect.any(String));
   });

@@ -6,6 +6,7 @@ import { depth } from '../support/depth';
 import { McpClient } from '../support/mcp';
 import { REVISIONS } from '../support/mcp-revisions';
 import { approve, makeReview } from '../support/reviews';
+import { asIdentifier } from '../support/texts';
 import { type Json, makeAgent } from '../support/world';
 
 /** Marks every text that an agent or a person writes in this file. */
@@ -88,7 +89,7 @@ it('what agents and people wrote reaches every tool as labelled data that cannot
     const reason = text.slice(0, 900);
     const ask = {
       action: 'evil.act',
-      resource: `evil:${text}`,
+      resource: `evil:${asIdentifier(text)}`,
       scope: { [text]: [text], limit: 5, nested: { [text]: text } },
       reason,
       external_id: `evil-${i}`,

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -31,19 +31,25 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
 });
 
-// The packages of the real models are replaced by models that ask for a refund, and then say what its result was.
+// The packages of the real models are replaced by models that ask for two refunds, one after the other, and then say what
+// the result of the second one was.
 const ARGUMENTS = '{ order: "4711", amount: 20 }';
 
 const AI_SDK_MODEL = `
-  import { MockLanguageModelV4 } from 'ai/test';
+  import * as testing from 'ai/test';
+  const Model = testing.MockLanguageModelV4 ?? testing.MockLanguageModelV3;
+  const version = testing.MockLanguageModelV4 ? 7 : 6;
   const usage = { inputTokens: { total: 1 }, outputTokens: { total: 1 } };
-  const call = { type: 'tool-call', toolCallId: 'ai-1', toolName: 'refund', input: JSON.stringify(${ARGUMENTS}) };
-  export const openai = () => new MockLanguageModelV4({
+  export const openai = () => new Model({
     doGenerate: async ({ prompt }) => {
-      const last = prompt.at(-1);
-      return last.role === 'tool'
-        ? { content: [{ type: 'text', text: last.content.at(-1).output.value }], finishReason: { unified: 'stop' }, usage, warnings: [] }
-        : { content: [call], finishReason: { unified: 'tool-calls' }, usage, warnings: [] };
+      const results = prompt.flatMap(({ content }) => content).filter(({ type }) => type === 'tool-result');
+      if (results.length === 2) {
+        const content = [{ type: 'text', text: results[1].output.value }];
+        return { content, finishReason: { unified: 'stop' }, usage, warnings: [] };
+      }
+      const toolCallId = 'ai-' + version + '-' + results.length;
+      const call = { type: 'tool-call', toolCallId, toolName: 'refund', input: JSON.stringify(${ARGUMENTS}) };
+      return { content: [call], finishReason: { unified: 'tool-calls' }, usage, warnings: [] };
     },
   });`;
 
@@ -53,6 +59,7 @@ const LANGCHAIN_MODEL = `
   export function ChatOpenAI() {
     return fakeModel()
       .respondWithTools([{ name: 'refund', args: ${ARGUMENTS}, id: 'chain-1' }])
+      .respondWithTools([{ name: 'refund', args: ${ARGUMENTS}, id: 'chain-2' }])
       .respond((messages) => new AIMessage(messages.at(-1).text));
   }`;
 
@@ -60,21 +67,24 @@ const AGENTS_MODEL = `
   import { setDefaultModelProvider, setTracingDisabled } from '@openai/agents';
   import { assistantMessage, functionCall, modelResponder, ScriptedModel } from '@openai/agents/testing';
   setTracingDisabled(true);
-  const call = functionCall('refund', ${ARGUMENTS}, { callId: 'agents-1' });
   const respond = modelResponder(({ request }) => {
-    const result = request.input.findLast?.(({ type }) => type === 'function_call_result');
-    return [result ? assistantMessage(result.output.text) : call];
+    const results = Array.isArray(request.input) ? request.input.filter(({ type }) => type === 'function_call_result') : [];
+    if (results.length === 2) return [assistantMessage(results[1].output.text)];
+    return [functionCall('refund', ${ARGUMENTS}, { callId: 'agents-' + results.length })];
   });
-  setDefaultModelProvider({ getModel: () => new ScriptedModel([respond, respond]) });`;
+  setDefaultModelProvider({ getModel: () => new ScriptedModel([respond, respond, respond]) });`;
 
-/** Saves the refund that a guide has as an example in a folder of its own. Returns a function that runs it. */
-function saveExample(guide: string): () => Promise<string> {
+/**
+ * Saves the refund that a guide has as an example in a folder of its own. Returns a function that runs it.
+ * @param folder a name for the folder in the project
+ */
+function saveExample(guide: string, folder = guide): () => Promise<string> {
   const text = readFileSync(join(ROOT, `src/docs/guides/${guide}.md`), 'utf8');
   const examples = [...text.matchAll(/^```js\n([\s\S]*?)^```/gm)].map(([, code = '']) => code);
   const example = examples.find((code) => /Refund \$\{amount\} EUR/.test(code)) ?? '';
   expect(example.trimEnd().split('\n').length).toBeLessThanOrEqual(40);
-  const cwd = join(project, guide);
-  mkdirSync(cwd);
+  const cwd = join(project, folder);
+  mkdirSync(cwd, { recursive: true });
   writeFileSync(join(cwd, 'agent.mjs'), example);
   const key = tenant.agents[0]?.key as string;
   const env = { ...process.env, COUNTERSIGN_URL: service.origin, COUNTERSIGN_API_KEY: key };
@@ -99,18 +109,38 @@ async function approve(): Promise<void> {
 
 const DONE = 'Refunded 20 EUR for order 4711\n';
 
-it.each(['ai-sdk', 'openai-agents', 'guard'])(
-  'the example of the guide %s pauses, and goes on when it is run again',
-  async (guide) => {
-    const runExample = saveExample(guide);
+/** Expects that an example waits for each of its decisions, and then is done. */
+async function expectPauses(runExample: () => Promise<string>, decisions: number): Promise<void> {
+  for (let decision = 0; decision < decisions; decision++) {
     expect(await runExample()).toBe('Waiting for a decision.\n');
     await approve();
-    expect(await runExample()).toBe(DONE);
-  },
+  }
+  expect(await runExample()).toBe(DONE);
+}
+
+it.each([
+  ['ai-sdk', 2],
+  ['openai-agents', 2],
+  ['guard', 1],
+])('the example of the guide %s pauses %i times, and goes on when it is run again', (guide, decisions) =>
+  expectPauses(saveExample(guide), decisions),
 );
+
+it('the example of the guide ai-sdk does so with version 6, too', async () => {
+  // The client and the model are resolved from the folder too, so that they come with the same version.
+  const folder = 'version-6';
+  for (const name of ['countersign', '@ai-sdk/openai', 'zod']) {
+    cpSync(join(project, 'node_modules', name), join(project, folder, 'node_modules', name), {
+      recursive: true,
+      dereference: true,
+    });
+  }
+  symlinkSync(join(ROOT, 'node_modules/ai-6'), join(project, folder, 'node_modules/ai'));
+  await expectPauses(saveExample('ai-sdk', folder), 2);
+});
 
 it('the example of the guide langchain is interrupted until there is a decision', async () => {
   const runExample = saveExample('langchain');
-  const [output] = await Promise.all([runExample(), approve()]);
+  const [output] = await Promise.all([runExample(), approve().then(approve)]);
   expect(output).toMatch(/^(Waiting for a decision: perm_\w+\n)+Refunded 20 EUR for order 4711\n$/);
 });

@@ -201,8 +201,57 @@ describe('run', () => {
     expect(stderr).toContain('--help "x\n');
     expect(JSON.parse(readFileSync(report, 'utf8'))).toMatchObject({ outcome: 'ran', permission_id: id, exit_code: 7 });
     const { body } = await user.get<{ input: object }>(`/v1/permissions/${id}`);
-    expect(body.input).toEqual({ command: 'sh', args: ['-c', script, 'sh', '--help "x'], cwd: folder });
+    expect(body.input).toEqual({
+      ...{ command: 'sh', args: ['-c', script, 'sh', '--help "x'], cwd: folder, not_bound: [] },
+      files: [{ path: expect.stringMatching(/\/sh$/), digest: expect.stringMatching(/^sha-256:/) }],
+    });
   });
+
+  it('does not run a program or a file that changed while the request waited', async () => {
+    const [program, settings, ran] = ['deploy.sh', 'deploy.conf', 'ran.txt'].map((name) => join(folder, name));
+    if (!program || !settings || !ran) throw new Error('unreachable');
+    const write = () => {
+      writeFileSync(program, '#!/bin/sh\ncat "$2" >> ran.txt\n', { mode: 0o755 });
+      writeFileSync(settings, 'approved\n');
+    };
+    const argv = [...ASK, '--', './deploy.sh', '--settings=deploy.conf', 'deploy.conf', '.'];
+    for (const change of [
+      () => writeFileSync(program, '#!/bin/sh\necho evil >> ran.txt\n'),
+      () => writeFileSync(settings, 'evil\n'),
+      () => rmSync(settings),
+      () => {},
+    ]) {
+      write();
+      const running = start(argv, agent());
+      const id = await asked(running);
+      change();
+      await user.expect(200, 'POST', `/v1/permissions/${id}/approve`, {});
+      const code = await running.ended;
+      const { body } = await user.get<{ input: object; token: { status: string } }>(`/v1/permissions/${id}`);
+      expect([body.token.status, body.input]).toMatchObject([
+        'used',
+        { files: [{ path: program }, { path: 'deploy.conf' }], not_bound: ['.: it is no file'] },
+      ]);
+      const isChanged = code !== 0;
+      expect([code, /not run: .* has changed .* The approval is used up/.test(running.output.stderr)]).toEqual([
+        isChanged ? 1 : 0,
+        isChanged,
+      ]);
+    }
+    expect(readFileSync(ran, 'utf8')).toBe('approved\n');
+  });
+
+  it.runIf(existsSync('/proc/self/environ')).each([...nodes])(
+    'hides the key from the command, and from what it sees of its parents, with Node %s',
+    async (_, node) => {
+      // Up to the process of the test, which is not of this program.
+      const script = `p=$$; while [ "$p" -gt 1 ] && [ "$p" != ${process.pid} ]; do
+        tr '\\0' '\\n' < /proc/$p/environ; p=$(cut -d' ' -f4 /proc/$p/stat); done`;
+      const { code, stdout } = await decided([...ASK, '--', 'sh', '-c', script], 'approve', {}, { node });
+      expect([code, stdout.includes(`COUNTERSIGN_URL=${service.origin}`)]).toEqual([0, true]);
+      expect(stdout).not.toContain(agent().key);
+    },
+  );
 
   it('reports the request of an act that a policy approved at once', async () => {
     const policy = { name: 'Builds', effect: 'approve', actions: ['site.build'], resources: ['*'] };
@@ -245,7 +294,11 @@ describe('run', () => {
     const argv = [...ASK, '--scope', '{"replicas":5}'];
     const command = ['--', 'sh', '-c', 'echo $COUNTERSIGN_GRANTED_SCOPE'];
     const narrowed = { scope: { replicas: 2 } };
-    expect(await decided([...argv, ...command], 'approve', narrowed)).toMatchObject({ code: 1, stdout: '' });
+    const refused = await decided([...argv, ...command], 'approve', narrowed);
+    expect(refused).toMatchObject({ code: 1, stdout: '' });
+    expect(refused.stderr).toContain(
+      'The limits were narrowed to {"replicas":2}. To run it within them, add --accept-narrowed.',
+    );
     const accepted = await decided([...argv, '--accept-narrowed', ...command], 'approve', narrowed);
     expect(accepted).toMatchObject({ code: 0, stdout: '{"replicas":2}\n' });
   });
@@ -327,7 +380,9 @@ describe('the audit log', () => {
     const verify = async (change: typeof tamper, ...options: string[]) => {
       tamper = change;
       const { code, stdout } = await run(['audit', 'verify', id, ...options], { url });
-      return [code, JSON.parse(stdout).fault];
+      const { fault, keys_pinned } = JSON.parse(stdout);
+      expect(keys_pinned).toBe(options.includes('--key'));
+      return [code, fault];
     };
     const inProof = (fields: object) => (path: string, body: string) => {
       if (!path.endsWith('/proof')) return body;
@@ -405,7 +460,7 @@ describe.runIf(existsSync(SCRIPT))('on a terminal', () => {
   it('the inbox shows, approves and denies', async () => {
     const client = new Client(service.origin, agent().key);
     const make = async (action: string, expires_in: number) => {
-      const body = { action, resource: 'terminal:\u001b[2J', expires_in, reason: 'evil \u009b2J' };
+      const body = { action, resource: 'terminal:main', expires_in, reason: 'evil \u009b2J \u001b[2J' };
       return (await client.expect<{ id: string }>(201, 'POST', '/v1/permissions', body)).body.id;
     };
     const [first, second] = [await make('first.act', 100), await make('second.act', 200)];
@@ -417,13 +472,12 @@ describe.runIf(existsSync(SCRIPT))('on a terminal', () => {
     };
     await until('the list', () => output.stdout.includes('first.act'));
     await press('\r', 'In the words of the agent');
-    expect(output.stdout).toContain('terminal:\\u{1b}[2J');
-    expect(output.stdout).toContain('evil \\u{9b}2J');
+    expect(output.stdout).toContain('evil \\u{9b}2J \\u{1b}[2J');
     await press('a', 'Approve this request? y/n');
     await press('y', `Approved first.act on`);
     expect((await user.get<{ status: string }>(`/v1/permissions/${first}`)).body.status).toBe('approved');
     await until('the second', () => output.stdout.includes('second.act'));
-    await press('d', 'Reason:');
+    await press('d', 'Reason, if you like:');
     await press('too late', 'too late');
     await press('\r', 'Denied second.act');
     const { body } = await user.get<{ status: string; decision_reason: string }>(`/v1/permissions/${second}`);

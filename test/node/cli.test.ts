@@ -16,6 +16,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { COMMANDS } from '../../src/client/cli/commands.ts';
 import { drawInbox } from '../../src/client/cli/inbox/draw-inbox.ts';
 import { type InboxState, takeKey } from '../../src/client/cli/inbox/inbox-state.ts';
+import { Names } from '../../src/client/cli/names.ts';
 import { formatPermission } from '../../src/client/cli/permission-card.ts';
 import { escapeText, printableJson } from '../../src/client/cli/terminal/escape.ts';
 import { styleFor } from '../../src/client/cli/terminal/style.ts';
@@ -50,6 +51,7 @@ const pending: Permission = {
   ...{ title: null, input_digest: null, preview_digest: null, external_id: null, review: null },
 };
 const plain = styleFor({} as never, { env: {} });
+const names = new Names({} as never);
 
 describe('arguments', () => {
   it.each([
@@ -69,6 +71,12 @@ describe('arguments', () => {
     [['approve', ID, '--scope', '[1]'], '--scope'],
     [['approve', ID, '--scope', '{}', '--limit', 'a=1'], 'not both'],
     [['approve', ID, '--limit', 'a'], 'key=value'],
+    [['approve', ID, '--limit', 'a=9007199254740993'], '--limit a cannot be sent as it is written. The value would be'],
+    [['approve', ID, '--scope', '{"a": 1, "a": 2}'], '--scope cannot be sent as it is written. a is given twice.'],
+    [
+      ['api', 'POST', '/v1/agents', '--data', '{"metadata": {"n": [1e400]}}'],
+      'metadata.n.0 would be rounded to Infinity',
+    ],
     [['deny', ID], '--reason'],
     [['audit', 'list', '--event', 'evil'], 'evil'],
     [['audit', 'list', '--limit', '-1'], 'limit'],
@@ -80,6 +88,7 @@ describe('arguments', () => {
     [['run', '--action', 'a.b', '--', 'true'], '--resource'],
     [['completion', 'powershell'], 'powershell'],
     [['login', '--url', 'ftp://x'], 'ftp://x'],
+    [['login', '--url', 'localhost:8901'], 'Write http://localhost:8901.'],
   ])('%j is wrong usage: nothing is sent, and stderr says what and where to read on', async (argv, told) => {
     const { code, stdout, stderr, sent } = await runInProcess(argv);
     expect([code, stdout, sent]).toEqual([2, '', []]);
@@ -170,7 +179,7 @@ describe('texts that agents wrote', () => {
   it('cannot look like what the service says: no line of theirs begins as a fact does', () => {
     const lines = formatPermission(
       { ...pending, reason: 'x\nStatus      approved', resource: `a:${'b '.repeat(100)}Status      approved` },
-      { width: 60, style: plain, baseUrl: 'https://countersign.test', now: Date.parse('2026-01-31T12:00:00Z') },
+      { width: 60, style: plain, baseUrl: 'https://countersign.test', now: Date.parse('2026-01-31T12:00:00Z'), names },
     );
     expect(lines.filter((line) => line.startsWith('Status'))).toEqual(['Status      pending']);
     expect(lines).toContain('  │   Status      approved');
@@ -199,22 +208,38 @@ describe('what people read', () => {
   });
 
   it.each([
-    [80, ['NUMBER', 'TIME', 'EVENT', 'ACTION', 'RESOURCE', 'REASON']],
-    [120, ['NUMBER', 'TIME', 'EVENT', 'ACTION', 'RESOURCE', 'REASON', 'REQUEST']],
+    [80, ['NUMBER', 'TIME', 'EVENT', 'AGENT', 'ACTION', 'RESOURCE']],
+    [120, ['NUMBER', 'TIME', 'EVENT', 'AGENT', 'ACTION', 'RESOURCE', 'BY', 'REASON']],
+    [160, ['NUMBER', 'TIME', 'EVENT', 'AGENT', 'ACTION', 'RESOURCE', 'BY', 'REASON', 'REQUEST']],
   ])(
     'leaves out the last columns on a terminal of %d columns, and cuts neither ids nor times',
     async (columns, titles) => {
       const entry = {
         ...{ sequence: 2, created_at: '2026-01-31T12:00:20.000Z', event_type: 'approve', permission_request_id: ID },
-        details: { action: 'email.send', resource: 'mailbox:support', decision_reason: 'Ten recipients are enough' },
+        details: {
+          ...{ action: 'email.send', resource: 'mailbox:support', decision_reason: 'Ten recipients are enough' },
+          decided_by: 'member_1',
+        },
+        agent_id: 'agent_1',
       };
-      const answers = { 'GET /v1/audit': { data: [entry], has_more: false, next_cursor: null } };
+      const page = (...data: object[]) => ({ data, has_more: false, next_cursor: null });
+      const answers = {
+        'GET /v1/audit': page(entry),
+        'GET /v1/agents': page({ id: 'agent_1', name: 'Mailer' }),
+        'GET /v1/members': problem(403, 'insufficient_scope'),
+      };
       const settings = { columns, env: { NO_COLOR: '1' } };
-      const { stdout } = await runInProcess(['audit', 'list'], answers, settings);
+      const { stdout, sent } = await runInProcess(['audit', 'list'], answers, settings);
+      expect(sent).toHaveLength(3);
       const [head = '', row = ''] = stdout.split('\n');
       expect(head.split(/\s+/)).toEqual(titles);
       for (const line of [head, row]) expect(widthOf(line)).toBeLessThanOrEqual(columns);
-      expect(row).toMatch(/^2 +2026-01-31 12:00:20Z {2}approve {2}email\.send {2}mailbox:supp\S+ {2}Ten recip/);
+      expect(row).toMatch(/^2 +2026-01-31 12:00:20Z {2}approve {2}Mailer {2}email\.send +mailbox:\S+/);
+      // The credential may not read members: the id stands for the name.
+      if (columns > 80) expect(row).toMatch(/member_1 +Ten recip/);
+      // A program reads what the service says, with no further request.
+      const piped = await runInProcess(['audit', 'list'], answers);
+      expect([JSON.parse(piped.stdout), piped.sent.length]).toEqual([entry, 1]);
     },
   );
 
@@ -262,6 +287,31 @@ describe('commands', () => {
     expect(bare.sent.map(({ method, body }) => [method, body])).toEqual([['POST', {}]]);
     const proto = await runInProcess(['approve', ID, '--limit', '__proto__={"a":1}'], answers);
     expect(JSON.stringify(proto.sent[1]?.body)).toContain('"__proto__":{"a":1}');
+  });
+
+  it('the inbox and a request name the agent and who decided', async () => {
+    const page = (...data: object[]) => ({ data, has_more: false, next_cursor: null });
+    const hostile = { id: pending.agent_id, name: `Mail${HOSTILE}` };
+    const answers = {
+      'GET /v1/permissions': page(pending, { ...pending, agent_id: 'agent_gone' }),
+      'GET /v1/agents': page(hostile),
+      'GET /v1/policies': page({ id: 'policy_1', name: 'Small mails' }),
+      [`GET /v1/permissions/${ID}`]: { ...pending, status: 'approved', decided_by: 'policy_1' },
+    };
+    const settings = { columns: 300, env: { NO_COLOR: '1' } };
+    const inbox = await runInProcess(['inbox'], answers, settings);
+    expect(inbox.stdout).toMatch(/AGENT[\s\S]*Mail\\u\{1b\}[\s\S]*agent_gone/);
+    for (const line of inbox.stdout.split('\n')) expect(line).not.toMatch(ACTIVE);
+    const shown = await runInProcess(['show', ID], answers, settings);
+    expect(shown.stdout).toMatch(/Agent +Mail\\u\{1b\}.* \(agent_\w+\)\n[\s\S]*Decided by +Small mails \(policy_1\)\n/);
+    expect(shown.sent).toHaveLength(3);
+  });
+
+  it('deny needs no reason', async () => {
+    const answers = { [`POST /v1/permissions/${ID}/deny`]: { ...pending, status: 'denied' } };
+    const bare = await runInProcess(['deny', ID], answers);
+    const told = await runInProcess(['deny', ID, '--reason', 'no'], answers);
+    expect([bare.code, bare.sent[0]?.body, told.sent[0]?.body]).toEqual([0, {}, { reason: 'no' }]);
   });
 
   it('approve keeps what earlier votes have left', async () => {
@@ -368,6 +418,7 @@ describe('credentials', () => {
   const me = {
     'GET /v1/me': { id: 'user_1', email: 'a@example.com', name: null, plan: 'pro', scopes: [], member: null },
   };
+  const healthy = { 'GET /healthz': { status: 'ok' } };
   const one = { id: 'utok_1', token: 'csu_one', expires_at: '2026-03-01T00:00:00.000Z' };
   const two = { id: 'utok_2', token: 'csu_two', expires_at: '2026-01-01T00:00:00.000Z' };
   const services = { 'https://one.test': one, 'https://two.test': two };
@@ -426,13 +477,14 @@ describe('credentials', () => {
     const token = { ...one, id: 'utok_9', token: 'csu_nine' };
     const paired = await runInProcess(
       ['login', '--url', 'https://one.test'],
-      { ...me, 'POST /v1/pairing': token },
+      { ...me, ...healthy, 'POST /v1/pairing': token },
       { env, openBrowser },
     );
     expect(paired.stderr).toContain('https://one.test/console/pair?');
     expect(paired.code).toBe(0);
     expect((await Promise.all(browser)).map(({ status }) => status)).toEqual([400, 400, 400, 200]);
-    const [exchange, identity] = paired.sent;
+    const [health, exchange, identity] = paired.sent;
+    expect(health).toMatchObject({ path: '/healthz', authorization: null });
     expect(exchange).toMatchObject({ path: '/v1/pairing', authorization: null, body: { code: 'code' } });
     expect(identity?.authorization).toBe('Bearer csu_nine');
     expect(paired.stdout + paired.stderr).not.toContain('csu_nine');
@@ -459,9 +511,25 @@ describe('credentials', () => {
       const query = new URL(address).searchParams;
       void fetch(`${query.get('redirect_uri')}?error=access_denied&state=${query.get('state')}`);
     };
-    const { code, stderr, sent } = await runInProcess(['login', '--url', 'https://one.test'], {}, { env, openBrowser });
-    expect([code, sent, existsSync(join(folder, 'denied'))]).toEqual([3, [], false]);
+    const { code, stderr, sent } = await runInProcess(['login', '--url', 'https://one.test'], healthy, {
+      env,
+      openBrowser,
+    });
+    expect([code, sent.length, existsSync(join(folder, 'denied'))]).toEqual([3, 1, false]);
     expect(stderr).toContain('You denied');
+  });
+
+  it.each<[string, Answers, string]>([
+    ['nothing', {}, 'No answer from https://one.test'],
+    ['a page', { 'GET /healthz': new Response('<html>') }, 'https://one.test is no Countersign'],
+    ['another service', { 'GET /healthz': new Response('x', { status: 404 }) }, 'https://one.test is no Countersign'],
+  ])('are not asked for where %s answers', async (_, answers, told) => {
+    const env = { XDG_CONFIG_HOME: join(folder, 'nowhere'), COUNTERSIGN_URL: '', COUNTERSIGN_API_KEY: '' };
+    const opened: string[] = [];
+    const openBrowser = (address: string) => void opened.push(address);
+    const { code, stderr } = await runInProcess(['login', '--url', 'https://one.test'], answers, { env, openBrowser });
+    expect([code, opened]).toEqual([1, []]);
+    expect(stderr).toContain(told);
   });
 
   it('are not asked for over an open network', async () => {
@@ -484,6 +552,7 @@ describe('the inbox', () => {
       style: plain,
       baseUrl: 'https://countersign.test',
       now: Date.parse('2026-01-31T12:00:00Z'),
+      names,
     });
 
   it('moves with arrows or letters, and stays on its request when the list changes', () => {
@@ -519,9 +588,9 @@ describe('the inbox', () => {
     expect(takeKey(inbox, { name: 'c', ctrl: true })).toEqual({ kind: 'quit' });
   });
 
-  it('denies with a reason', () => {
+  it('denies with a reason, or without one', () => {
     const inbox = { ...state(), card: pending, view: 'reason' as const };
-    expect([press(inbox, 'return'), inbox.message]).toEqual([null, expect.stringContaining('Type a reason')]);
+    expect(press(inbox, 'return')).toEqual({ kind: 'deny', id: ID, reason: '' });
     press(inbox, 'n', 'x', 'backspace', 'o', 'q', 'backspace');
     expect(press(inbox, 'return')).toEqual({ kind: 'deny', id: ID, reason: 'no' });
     expect([press(inbox, 'escape'), inbox.view]).toEqual([null, 'card']);

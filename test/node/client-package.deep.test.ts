@@ -35,7 +35,7 @@ import { tool as agentTool } from '@openai/agents';
 import { generateText, tool } from 'ai';
 import { createAgent, tool as langChainTool } from 'langchain';
 import { Countersign } from 'countersign';
-import { answerApprovals, wrapTools } from 'countersign/ai-sdk';
+import { answerApprovals, responseMessagesOf, type ToolRules, wrapTools } from 'countersign/ai-sdk';
 import { guardTool as guardChainTool, wrapTools as wrapChainTools } from 'countersign/langchain';
 import { wrapTools as wrapAgentTools } from 'countersign/openai-agents';
 import { z } from 'zod';
@@ -47,8 +47,10 @@ export const answer = (messages: Parameters<typeof answerApprovals>[0]) => answe
 export const text = async () => {
   const result = await generateText({ model: 'any', tools, prompt: 'Send' });
   const output: number | undefined = result.staticToolResults[0]?.output;
-  const message = await answerApprovals(result.response.messages);
-  if (message) await generateText({ model: 'any', tools, messages: [...result.response.messages, message] });
+  const messages = [...responseMessagesOf(result)];
+  const rules: ToolRules = { mode: 'suspend', tools: { send: 'ask' } };
+  const message = await answerApprovals(messages, rules);
+  if (message) await generateText({ model: 'any', tools, messages: [...messages, message] });
   return output;
 };
 export const agentTools = wrapAgentTools([

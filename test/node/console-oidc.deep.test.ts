@@ -63,7 +63,7 @@ describe.skipIf(!CHROMIUM)('the console in Chromium, with a real identity provid
     await page.goto(`${local.origin}/console/me`);
     expect(await page.textContent('main')).toContain(`You can sign in with ${host}`);
     const names = (await page.context().cookies(local.origin)).map(({ name }) => name);
-    expect(names).toEqual(['__Host-countersign']);
+    expect(names).toEqual(['countersign']);
     await page.click('text=Sign out');
     await page.click(`button:has-text("Sign in with ${host}")`);
     await page.waitForURL('**/console');

@@ -63,7 +63,7 @@ describe.skipIf(!CHROMIUM)('the console in Chromium', () => {
     await page.click('text=Sign in with a passkey');
     await page.waitForURL('**/console');
     const [cookie] = await page.context().cookies();
-    expect(cookie).toMatchObject({ name: '__Host-countersign', httpOnly: true, secure: true, sameSite: 'Lax' });
+    expect(cookie).toMatchObject({ name: 'countersign', httpOnly: true, secure: false, sameSite: 'Lax' });
     expect(faults).toEqual([]);
 
     await page.goto(invitation);
@@ -93,6 +93,28 @@ describe.skipIf(!CHROMIUM)('the console in Chromium', () => {
     await twin.waitForURL('**/console/sign-out');
     expect(await heading(twin)).toBe('Not sent yet');
     expect(await twin.textContent('main')).toContain('Your session has ended');
+    await page.context().close();
+  });
+
+  it('says in the inbox and in the audit log that the session has ended, after a sign-out on another tab', async () => {
+    const page = await openPage();
+    await page.goto(await local.inviteOwner());
+    await page.click('text=Make a passkey and join');
+    await page.waitForURL('**/console');
+    const log = await page.context().newPage();
+    await log.goto(`${origin}/console/audit`);
+    const other = await page.context().newPage();
+    await other.goto(`${origin}/console/me`);
+    await other.click('text=Sign out');
+    await other.waitForURL('**/console/sign-in');
+    for (const [tab, name] of [
+      [page, 'Inbox'],
+      [log, 'Audit log'],
+    ] as const) {
+      await tab.getByText('Your session has ended: sign in again on a new tab').waitFor({ timeout: 60_000 });
+      expect(await heading(tab)).toContain(name);
+      expect(await tab.getByRole('button', { name: 'Sign in with a passkey' }).count()).toBe(0);
+    }
     await page.context().close();
   });
 

@@ -32,6 +32,17 @@ describe('npm run deploy, from an empty account to updates', { timeout: 600_000 
     ).toEqual([]);
   });
 
+  it('shows the plan for an empty account with --dry-run where there is no login', async () => {
+    const run = await folder.deploy(['--dry-run'], { CLOUDFLARE_API_TOKEN: '' });
+    expect(run).toMatchObject({ code: 0, stderr: '', writes: [] });
+    expect(run.stdout).toMatch(/^· Cloudflare +no login: the plan for an account in which nothing exists\n/);
+    expect(marked(run, '+').join('\n')).toMatch(
+      /database +countersign \(DB\)[\s\S]*(\d+) of \1[\s\S]*code +a new version/,
+    );
+    expect(run.stdout).toMatch(/Sign in to see what exists: npx wrangler login\n$/);
+    expect(existsSync(join(folder.path, '.deploy.vars'))).toBe(false);
+  });
+
   it.each([
     ['the token is wrong', { CLOUDFLARE_API_TOKEN: 'wrong' }, /Sign in again: npx wrangler login/],
     [

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ROOT } from '../../src/dev/project';
 import { Client as Api } from '../support/local/client';
@@ -14,6 +15,7 @@ import { createTenant } from '../support/local/tenant';
 import { REVISIONS } from '../support/mcp-revisions';
 
 const PROGRAM = join(ROOT, 'node_modules/@modelcontextprotocol/conformance/dist/index.js');
+const MCP_REMOTE = join(ROOT, 'node_modules/mcp-remote/dist/proxy.js');
 
 /**
  * The scenarios of the official conformance program that do not apply, each with the reason. The program runs all of its
@@ -72,9 +74,9 @@ let origin: string;
 let token: string;
 
 beforeAll(async () => {
-  // The program sends no credential, so a gateway adds it.
+  // The conformance program sends no credential, so a gateway adds it.
   gateway = createServer((incoming, outgoing) => {
-    const headers = { ...incoming.headers, authorization: `Bearer ${token}` };
+    const headers = { authorization: `Bearer ${token}`, ...incoming.headers };
     const { hostname, port } = new URL(service.origin);
     const forwarded = request({ hostname, port, path: incoming.url, method: incoming.method, headers }, (answer) => {
       outgoing.writeHead(answer.statusCode ?? 500, answer.headers);
@@ -131,5 +133,32 @@ it.each(REVISIONS)('an agent with the official client asks, waits and acts: %s',
   await people.expect(200, 'POST', `/v1/permissions/${permission.id}/approve`, {});
   expect((await waiting).permission.status).toBe('approved');
   expect(await call('use_token', { permission_id: permission.id, input })).toMatchObject({ active: true, uses: 1 });
+  await client.close();
+});
+
+/** Starts mcp-remote with a credential, as a desktop client would. */
+function startMcpRemote(credential: string) {
+  const env = {
+    ...process.env,
+    MCP_REMOTE_CONFIG_DIR: join(folder, 'mcp-remote'),
+    AUTHORIZATION: `Bearer ${credential}`,
+  };
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: mcp-remote itself puts the variable in
+  const args = [MCP_REMOTE, `${origin}/mcp`, '--header', 'Authorization:${AUTHORIZATION}'];
+  return { command: process.execPath, args, env: env as Record<string, string> };
+}
+
+it('mcp-remote says what to do about a key that is refused', async () => {
+  const { command, args, env } = startMcpRemote('csa_wrong');
+  const { code, stderr } = await promisify(execFile)(command, args, { env }).catch((error) => error);
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/no OAuth sign-in.* agent key or a user token.*Authorization: Bearer/);
+});
+
+it('mcp-remote serves the tools of a valid key', async () => {
+  const tenant = await createTenant(service.origin, 'pro', 1);
+  const client = new Client({ name: 'test', version: '1' });
+  await client.connect(new StdioClientTransport(startMcpRemote(tenant.agents[0]?.key ?? '')));
+  expect((await client.listTools()).tools).toHaveLength(5);
   await client.close();
 });

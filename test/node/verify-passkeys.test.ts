@@ -441,7 +441,7 @@ it('an export without details is not checked', async () => {
 });
 
 function writeCsv(list: Entry[]): Buffer {
-  const encoder = new TextFileEncoder(csvFormat(USER as Any, true), null);
+  const encoder = new TextFileEncoder(csvFormat(USER as Any, { withDetails: true, bom: false }), null);
   return Buffer.concat([...encoder.add(list.map(toExported)), ...encoder.end()]);
 }
 

@@ -149,36 +149,6 @@ describe('a request with input and preview', () => {
     await agent.request({ ...ACT, input: big, preview: { title: 'a', fields, blocks } });
   });
 
-  it.each(['9007199254740993', '{"amount": [-9007199254740993]}', '[1, 100000000000000000001]'])(
-    'refuses %s, which a double cannot hold',
-    async (input) => {
-      const { world, agent } = await makeAgent();
-      const raw = `{"action": "a.b", "resource": "c:d", "input": ${input}}`;
-      const headers = { 'Content-Type': 'application/json' };
-      const { status, body } = await world.call('POST', '/v1/permissions', { token: agent.key, raw, headers });
-      expect([status, body.errors?.[0].path]).toEqual([400, 'body.input']);
-    },
-  );
-
-  it.each(['9007199254740992', '9007199254740994', '295147905179352830000', '0.1', '333333333.33333329', '-0', '1e21'])(
-    'takes %s',
-    async (input) => {
-      const { world, agent } = await makeAgent();
-      const raw = `{"action": "a.b", "resource": "c:d", "scope": {"n": 9007199254740993}, "input": [${input}]}`;
-      const headers = { 'Content-Type': 'application/json' };
-      const { status } = await world.call('POST', '/v1/permissions', { token: agent.key, raw, headers });
-      expect(status).toBe(201);
-    },
-  );
-
-  it('refuses a number beyond the range of a double', async () => {
-    const { world, agent } = await makeAgent();
-    const raw = '{"action": "a.b", "resource": "c:d", "input": [1e999]}';
-    const headers = { 'Content-Type': 'application/json' };
-    const { status, body } = await world.call('POST', '/v1/permissions', { token: agent.key, raw, headers });
-    expect([status, body.errors]).toEqual([400, [{ path: 'body.input', message: 'a number is out of range' }]]);
-  });
-
   it.each([
     '{"title":"a","__proto__":{"x":1}}',
     '{"title":"a","fields":[{"label":"a","value":"b","__proto__":"x"}]}',
@@ -304,7 +274,7 @@ describe('a token of a permission with a digest', () => {
 
   it('can be used even if action, resource and scope have their largest sizes', async () => {
     const { account, agent } = await makeAgent();
-    const resource = `k:${'\u0001'.repeat(510)}`;
+    const resource = `k:${'😀'.repeat(510)}`;
     const action = `a.${'b'.repeat(126)}`;
     const scope = { a: '\u0001'.repeat(339) };
     const { token, input_digest } = await agent.approved({ action, resource, scope, input: 1 });

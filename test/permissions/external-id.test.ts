@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
 import { idBytes } from '../../src/lib/typeid';
+import { copyPermission } from '../support/bulk-log';
 import { digestOf } from '../support/canonical-json';
 import { FaultyDatabase } from '../support/faults';
 import { type Json, makeAgent, World } from '../support/world';
@@ -34,6 +35,21 @@ describe('an external id', () => {
     const { body: read } = await agent.must(200, 'GET', `/v1/permissions/${asked.id}`);
     expect(body).toEqual(read);
     expect(body.token.value).toMatch(/^ey/);
+  });
+
+  it('costs the same however many permissions the agent has', async () => {
+    await (await makeAgent()).agent.must(201, 'POST', '/v1/permissions', ASKED);
+    const { agent } = await makeAgent();
+    const readByRequests = async (id: string) => {
+      const asked = { ...ASKED, external_id: id };
+      const { cost: first } = await agent.must(201, 'POST', '/v1/permissions', asked);
+      const { cost: again } = await agent.must(200, 'POST', '/v1/permissions', asked);
+      return [first.read, again.read];
+    };
+    await readByRequests('call-0');
+    const before = await readByRequests('call-1');
+    await copyPermission(env.DB, agent.id, 500);
+    expect(await readByRequests('call-2')).toEqual(before);
   });
 
   it.each<[string, object]>([

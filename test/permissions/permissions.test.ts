@@ -42,7 +42,7 @@ describe('a permission', () => {
   it('shows what was requested', async () => {
     const { account, agent } = await makeAgent();
     const scope = JSON.parse('{"amount": 0.5, "to": ["a", "a"], "__proto__": {"x": null}, "": "😀"}');
-    const asked = { action: 'a-1.b_2.c', resource: 'k-1_x:any: text\n “é😀” ', scope, expires_in: 60 };
+    const asked = { action: 'a-1.b_2.c', resource: 'k-1_x:any: text “é😀”', scope, expires_in: 60 };
     const { id } = await agent.request({ ...asked, reason: '  because  ', token_ttl: 30, max_uses: 1_000 });
     for (const caller of [agent, account]) {
       const { body } = await caller.must(200, 'GET', `/v1/permissions/${id}`);

@@ -71,7 +71,7 @@ function valuesOfType(type: string, schema: JsonSchema, resolve: Resolve): fc.Ar
 function texts({ pattern, format, minLength = 0, maxLength = LONGEST }: JsonSchema): fc.Arbitrary<string> {
   if (format === 'date-time') return DATES.map((date) => date.toISOString());
   if (format === 'date') return DATES.map((date) => date.toISOString().slice(0, 10));
-  if (format === 'email') return fc.stringMatching(/^[a-z0-9]{1,20}@[a-z]{1,9}\.example$/);
+  if (format === 'idn-email') return fc.stringMatching(/^[a-z0-9]{1,20}@[a-z]{1,9}\.example$/);
   if (pattern) return fc.stringMatching(new RegExp(pattern, 'u'), { maxLength });
   const edge = fc.constantFrom(minLength, maxLength).map((length) => 'x'.repeat(length));
   const length = { minLength, maxLength: Math.min(maxLength, Math.max(minLength, LONGEST)) };

@@ -16,6 +16,8 @@ export interface Tampering {
   alterAfterwards?: boolean;
   /** The id of a new passkey. */
   credentialId?: Uint8Array;
+  /** Makes a passkey with an RSA key of this size, which can sign nothing here. By default its key is on P-256. */
+  rsaBits?: number;
 }
 
 const USER_PRESENT = 0x01;
@@ -35,14 +37,9 @@ export class Authenticator {
       'verify',
     ])) as CryptoKeyPair;
     const id = tampering.credentialId ?? crypto.getRandomValues(new Uint8Array(16));
-    const { x = '', y = '' } = (await crypto.subtle.exportKey('jwk', key.publicKey)) as JsonWebKey;
-    const publicKey = concatBytes(
-      Uint8Array.of(0xa5, 0x01, 0x02, 0x03, 0x26, 0x20, 0x01, 0x21),
-      cborBytes(fromBase64Url(x)),
-      Uint8Array.of(0x22),
-      cborBytes(fromBase64Url(y)),
-    );
-    const credential = concatBytes(new Uint8Array(16), Uint8Array.of(0, id.length), id, publicKey);
+    const publicKey = tampering.rsaBits ? rsaKey(tampering.rsaBits) : await curveKey(key.publicKey);
+    const length = Uint8Array.of(id.length >> 8, id.length & 0xff);
+    const credential = concatBytes(new Uint8Array(16), length, id, publicKey);
     const flags = (tampering.flags ?? USER_PRESENT | USER_VERIFIED) | HAS_CREDENTIAL;
     const data = await authenticatorData(tampering.rpId ?? options.rp.id, flags, tampering.counter ?? 0, credential);
     // {fmt: "none", attStmt: {}, authData: bytes}
@@ -110,6 +107,27 @@ export class Authenticator {
     };
     return Uint8Array.from(new TextEncoder().encode(JSON.stringify(data)));
   }
+}
+
+/** A key on P-256 as a COSE_Key (RFC 9053 section 7.1). */
+async function curveKey(key: CryptoKey): Promise<Uint8Array> {
+  const { x = '', y = '' } = (await crypto.subtle.exportKey('jwk', key)) as JsonWebKey;
+  return concatBytes(
+    Uint8Array.of(0xa5, 0x01, 0x02, 0x03, 0x26, 0x20, 0x01, 0x21),
+    cborBytes(fromBase64Url(x)),
+    Uint8Array.of(0x22),
+    cborBytes(fromBase64Url(y)),
+  );
+}
+
+/** A key for RS256 with a modulus of this size and the exponent 65537, as a COSE_Key (RFC 8230 section 4). */
+function rsaKey(bits: number): Uint8Array {
+  return concatBytes(
+    Uint8Array.of(0xa4, 0x01, 0x03, 0x03, 0x39, 0x01, 0x00, 0x20),
+    cborBytes(new Uint8Array(bits / 8).fill(0xff)),
+    Uint8Array.of(0x21),
+    cborBytes(Uint8Array.of(1, 0, 1)),
+  );
 }
 
 async function authenticatorData(

@@ -1,4 +1,5 @@
 import { env } from 'cloudflare:test';
+import { neighbourStatements } from './neighbour';
 import { emptyTables } from './tables';
 
 /** The schema that the migrations make. Unknown until they have run in this runtime. */
@@ -23,7 +24,8 @@ export async function renewTables(database: D1Database): Promise<void> {
   const drops = results.map(({ name }) => `drop table "${name}"`);
   const migrations = env.TEST_MIGRATIONS.flatMap(({ queries }) => queries);
   // One batch: a round trip for each migration would add a tenth of a second.
-  await database.batch([...drops, ...migrations].map((sql) => database.prepare(sql)));
+  const statements = [...drops, ...migrations].map((sql) => database.prepare(sql));
+  await database.batch([...statements, ...neighbourStatements(database)]);
   migrated = await readSchema(database);
 }
 

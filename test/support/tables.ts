@@ -1,3 +1,5 @@
+import { neighbourStatements } from './neighbour';
+
 /** The number of rows of each table of a database. */
 export async function countRows(database: D1Database): Promise<Record<string, number>> {
   const names = await listTables(database);
@@ -24,10 +26,11 @@ export async function dumpTables(database: D1Database): Promise<Record<string, u
   );
 }
 
-/** Empties every table of a database. */
+/** Empties every table of a database but for the neighbour's rows (see `neighbour.ts`). */
 export async function emptyTables(database: D1Database): Promise<void> {
   const tables = await listTables(database);
-  await database.batch(tables.map((name) => database.prepare(`delete from ${name}`)));
+  const deletions = tables.map((name) => database.prepare(`delete from ${name}`));
+  await database.batch([...deletions, ...neighbourStatements(database)]);
 }
 
 /** Tables that triggers of `permissions` change. */

@@ -108,10 +108,16 @@ export const actionField: Field = {
 };
 
 export const resourceField: Field = {
-  good: ['k:x', 'k:a:b', 'k-1_x: ', 'k:“é”\n', `k:${'x'.repeat(510)}`, `k:${'😀'.repeat(510)}`],
+  good: ['k:x', 'k:a:b', 'k-1_x:a b', 'k:“é”', 'k:☺\ufe0f', `k:${'x'.repeat(510)}`, `k:${'😀'.repeat(510)}`],
   bad: [
     ...[...NOT_TEXTS, ...UNKEPT_TEXTS.map((text) => `k:${text}`)],
     ...['', 'k', 'k:', ':x', 'K:x', 'é:x', ' k:x', 'k :x', `k:${'x'.repeat(511)}`, `k:${'😀'.repeat(511)}`],
+    ...[' ', '\u00a0', '\u2003', '\u2800', '\u3164', '\n'].flatMap((blank) => [
+      `k:x${blank}`,
+      `k:${blank}x`,
+      `${blank}k:x`,
+    ]),
+    ...['\u00a0', '\t', '\u200b', '\u00ad', '\u202e', '\u{e0041}', '\ufe0f', '\ufe0e'].map((unseen) => `k:x${unseen}x`),
   ],
 };
 

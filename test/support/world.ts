@@ -6,6 +6,7 @@ import type { Env, JobMessage, Runtime, WebhookMessage } from '../../src/env';
 import type { JobSizes } from '../../src/files/job';
 import { ApiDocument } from './api-document';
 import { BackgroundWork } from './background-work';
+import { checkedDatabases } from './checked-database';
 import { Conformance } from './conformance';
 import { Internet } from './internet';
 import { deliver, deliverMessage, TestQueue } from './queue';
@@ -74,7 +75,8 @@ export class World {
       WEBHOOK_QUEUE: this.webhookQueue.binding,
       SLOW_WEBHOOK_QUEUE: this.slowWebhookQueue.binding,
     };
-    this.env = { ASSETS, DB, FILES, ...queues, ...settings, ...overrides };
+    const given = { ASSETS, DB, FILES, ...queues, ...settings, ...overrides };
+    this.env = { ...given, ...checkedDatabases(given) };
   }
 
   /** Every route of the HTTP API, from the router's own list: "GET /v1/agents". */

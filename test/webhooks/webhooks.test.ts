@@ -30,6 +30,7 @@ describe('a new webhook', () => {
       agent_ids: null,
       is_active: true,
       disabled_reason: null,
+      created_by: account.id,
       created_at: new Date(world.now).toISOString(),
       updated_at: new Date(world.now).toISOString(),
     });

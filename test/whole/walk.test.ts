@@ -81,7 +81,7 @@ async function readPages(
   const sequences: number[] = [];
   const given = Object.entries(parameters).filter(([, value]) => value !== undefined);
   for (let cursor: string | null | undefined; cursor !== null; ) {
-    const position = cursor === undefined ? { ...(after !== undefined && { after_sequence: after }) } : { cursor };
+    const position = { ...(after !== undefined && { after_sequence: after }), ...(cursor && { cursor }) };
     const search = new URLSearchParams(
       [...given, ...Object.entries(position)].map(([key, value]) => [key, String(value)]),
     );

@@ -1,35 +1,100 @@
+import { and, eq, isNull } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
+import type { Reader } from '../../db/database';
+import { policies, userTokens, webhooks } from '../../db/schema';
 import { userAccess } from '../../http/access';
 import type { UserContext } from '../../http/context';
+import { exampleId } from '../../http/examples';
 import { noQuery } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
+import { idField } from '../../http/response-fields';
 import { lazy } from '../../lib/lazy';
+import { type Id, withPrefix } from '../../lib/typeid';
 import { examplePasskey, Passkey, presentPasskey, selectPasskeys } from '../passkeys/passkey';
 import { exampleMember, Member, type MemberRow, memberInPath, presentMember, requireMember } from './member';
+
+const Leaves = lazy(() =>
+  z
+    .object({
+      webhooks: z.array(idField('webhook')),
+      channels: z.array(idField('chan')),
+      connections: z.array(z.string()).meta({ description: 'Empty: there are no connections yet.' }),
+      policies: z.array(idField('policy')),
+      tokens: z.array(idField('utok')).meta({ description: 'Tokens of the account itself.' }),
+    })
+    .meta({
+      id: 'MemberLeaves',
+      description: 'What the member made that stays when the member goes, by ids.',
+      examples: [
+        {
+          webhooks: [exampleId('webhook')],
+          channels: [],
+          connections: [],
+          policies: [exampleId('policy')],
+          tokens: [],
+        },
+      ],
+    }),
+);
 
 export const MemberDetails = lazy(() =>
   Member()
     .extend({
+      leaves: Leaves(),
       passkeys: z
         .array(Passkey())
         .optional()
         .meta({ description: 'All passkeys, also removed ones. Only with the scope `audit:read`.' }),
     })
-    .meta({ id: 'MemberDetails', examples: [{ ...exampleMember, passkeys: [examplePasskey] }] }),
+    .meta({
+      id: 'MemberDetails',
+      examples: [{ ...exampleMember, leaves: Leaves().meta()?.examples?.[0], passkeys: [examplePasskey] }],
+    }),
 );
 
 export type MemberDetails = z.output<ReturnType<typeof MemberDetails>>;
 
-/** Returns a member, with the passkeys for a caller who may read the audit log. */
+/** Returns a member and what the member leaves, with the passkeys for a caller who may read the audit log. */
 export async function getMember(
   { reader, principal }: UserContext,
   { member }: { member: MemberRow },
 ): Promise<MemberDetails> {
-  const shown = presentMember(member);
-  if (!principal.scopes.includes('audit:read')) return shown;
-  const [rows] = await reader.load([selectPasskeys(reader, principal.account.number, member.id)]);
-  return { ...shown, passkeys: rows.map(presentPasskey) };
+  const account = principal.account.number;
+  const [receivers, madePolicies, tokens, keys] = await reader.load([
+    ...selectLeft(reader, account, member.id),
+    selectPasskeys(reader, account, member.id),
+  ]);
+  const leaves = {
+    webhooks: receivers.filter(({ kind }) => kind === 'webhook').map(({ id }) => id),
+    channels: receivers.filter(({ kind }) => kind !== 'webhook').map(({ id }) => withPrefix('chan', id)),
+    connections: [],
+    policies: madePolicies.map(({ id }) => id),
+    tokens: tokens.map(({ id }) => id),
+  };
+  const details = { ...presentMember(member), leaves };
+  return principal.scopes.includes('audit:read') ? { ...details, passkeys: keys.map(presentPasskey) } : details;
+}
+
+/** Selects the webhooks and channels, the policies, and the account's own tokens that a member made. */
+function selectLeft(reader: Reader, account: number, member: Id<'member'>) {
+  return [
+    reader
+      .select({ id: webhooks.id, kind: webhooks.kind })
+      .from(webhooks)
+      .where(and(eq(webhooks.account, account), eq(webhooks.createdBy, member)))
+      .orderBy(webhooks.id),
+    reader
+      .select({ id: policies.id })
+      .from(policies)
+      .where(and(eq(policies.account, account), eq(policies.createdBy, member)))
+      .orderBy(policies.id),
+    reader
+      .select({ id: userTokens.id })
+      .from(userTokens)
+      .where(and(eq(userTokens.account, account), isNull(userTokens.member), eq(userTokens.createdBy, member)))
+      .orderBy(userTokens.id),
+  ] as const;
 }
 
 export const getMemberRoute = new Hono().get(
@@ -39,7 +104,8 @@ export const getMemberRoute = new Hono().get(
     tag: 'Members',
     summary: 'Get a member',
     description:
-      'Also a removed one, as long as the audit log may name it. With the scope `audit:read`, shows the passkeys too, so ' +
+      'Also a removed one, as long as the audit log may name it. `leaves` lists what the member made that stays when the ' +
+      'member goes. With the scope `audit:read`, shows the passkeys too, so ' +
       'that an auditor can check signed decisions.',
     success: ok(MemberDetails),
     pathId: 'member',

@@ -6,6 +6,7 @@ import { timeField } from '../../http/response-fields';
 import { makeCredential } from '../../lib/credential';
 import { lazy } from '../../lib/lazy';
 import { DAY, formatTime } from '../../lib/time';
+import type { Id } from '../../lib/typeid';
 import { exampleMember, Member } from './member';
 
 /** Lifetime of an invitation, in milliseconds. */
@@ -50,12 +51,18 @@ export const InvitedMember = lazy(() =>
 export type Invitation = z.output<ReturnType<typeof Invitation>>;
 export type InvitedMember = z.output<ReturnType<typeof InvitedMember>>;
 
-/** Makes an invitation: the answer that shows it, and the columns of the member that store it. */
-export async function makeInvitation({ config, runtime }: { config: Config; runtime: Runtime }, shard: string) {
+/**
+ * Makes an invitation: the answer that shows it, and the columns of the member that store it.
+ * @param by the member who invites; null for the operator and for a token of the account
+ */
+export async function makeInvitation(
+  { config, runtime }: { config: Config; runtime: Runtime },
+  { shard, by }: { shard: string; by: Id<'member'> | null },
+) {
   const secret = makeCredential('invitation', shard, runtime.random);
   const [invitationHash] = await hashCredential(config.keyring, secret);
   const invitationExpiresAt = runtime.now() + INVITATION_LIFETIME;
   const url = `${config.publicUrl}/console/invitations/${secret}`;
   const invitation: Invitation = { url, expires_at: formatTime(invitationExpiresAt) };
-  return { invitation, columns: { invitationHash, invitationExpiresAt } };
+  return { invitation, columns: { invitationHash, invitationExpiresAt, invitedBy: by } };
 }

@@ -10,6 +10,7 @@ import { body, noQuery } from '../../http/input';
 import { answer, created, operation } from '../../http/operation';
 import type { RecordWriter } from '../../ledger/ledger';
 import { lazy } from '../../lib/lazy';
+import type { Id } from '../../lib/typeid';
 import { InvitedMember, makeInvitation } from './invitation';
 import { accountIfRoomForMember, memberFields, presentMember, refuseMember, requireGrantable } from './member';
 
@@ -24,6 +25,8 @@ export const MemberInvitation = lazy(() =>
 interface NewMember {
   /** The name of the account's shard. */
   shard: string;
+  /** The member who invites; null for the operator and for a token of the account. */
+  by: Id<'member'> | null;
   /** The condition that finds the account. */
   account: SQL;
   email: string;
@@ -34,9 +37,9 @@ interface NewMember {
 /** Makes an invited member: the answer that shows it, and `store`, which makes the statement that stores it. */
 export async function makeInvitedMember(
   context: { config: Config; runtime: Runtime },
-  { shard, account, ...fields }: NewMember,
+  { shard, by, account, ...fields }: NewMember,
 ) {
-  const { invitation, columns } = await makeInvitation(context, shard);
+  const { invitation, columns } = await makeInvitation(context, { shard, by });
   const now = context.runtime.now();
   const row = {
     id: newId(context.runtime, 'member'),
@@ -70,6 +73,7 @@ export async function inviteMember(
   const account = sql`${eq(accounts.number, principal.account.number)}`;
   const { member, store } = await makeInvitedMember(context, {
     shard: principal.shard,
+    by: principal.member?.id ?? null,
     account,
     email,
     name: name ?? null,

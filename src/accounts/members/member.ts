@@ -1,4 +1,4 @@
-import { and, eq, getTableColumns, type InferSelectModel, type SQL, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, gt, type InferSelectModel, notInArray, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { codeOf } from '../../db/columns';
 import { ConstraintError, type Reader } from '../../db/database';
@@ -13,7 +13,7 @@ import {
   userTokens,
 } from '../../db/schema';
 import { notFound, Problem } from '../../errors';
-import type { RequestContext, Scope, UserPrincipal } from '../../http/context';
+import type { MemberRef, RequestContext, Scope, UserPrincipal } from '../../http/context';
 import { EXAMPLE, exampleId } from '../../http/examples';
 import { choice, text } from '../../http/fields';
 import { idField, timeField } from '../../http/response-fields';
@@ -23,7 +23,7 @@ import { lazy } from '../../lib/lazy';
 import { retentionDays } from '../../lib/plans';
 import { DAY, formatTime, formatTimeOrNull } from '../../lib/time';
 import { type Id, parseId } from '../../lib/typeid';
-import { accountFields } from '../account';
+import { ADDRESS_FORM, accountFields } from '../account';
 
 /** Maximum number of members of an account that are not removed. */
 export const MAX_MEMBERS = 1_000;
@@ -89,7 +89,7 @@ export type Member = z.output<ReturnType<typeof Member>>;
 /** The fields of a member that clients may set, except the status. */
 export const memberFields = lazy(() => ({
   email: accountFields().email.meta({
-    description: 'At most one member who is not removed has it, in upper or lower case.',
+    description: `${ADDRESS_FORM} At most one member who is not removed has it, in upper or lower case.`,
     examples: [exampleMember.email],
   }),
   name: text(1, 255),
@@ -143,7 +143,7 @@ export function requireMember([row]: MemberRow[] = []): MemberRow {
 }
 
 /** Whether a caller may invite, change or remove a member with a role. Only an owner may do so with an owner. */
-export function hasRankOver({ member }: UserPrincipal, role: MemberRole): boolean {
+export function hasRankOver({ member }: Pick<UserPrincipal, 'member'>, role: MemberRole): boolean {
   return role !== 'owner' || member?.role === 'owner';
 }
 
@@ -153,13 +153,16 @@ export function requireRankOver(principal: UserPrincipal, role: MemberRole): voi
   throw new Problem('insufficient_role', 'Only an owner may invite, change or remove an owner.');
 }
 
+/** What decides which roles a caller may give. */
+type Granter = Pick<UserPrincipal, 'member' | 'scopes'>;
+
 /** The roles that a caller may give somebody. */
-export function grantableRoles(principal: UserPrincipal): MemberRole[] {
+export function grantableRoles(principal: Granter): MemberRole[] {
   return MEMBER_ROLES.filter((role) => hasRankOver(principal, role) && missingScopes(principal, role).length === 0);
 }
 
 /** The scopes of a role that the caller's credential lacks. */
-function missingScopes({ scopes }: UserPrincipal, role: MemberRole): Scope[] {
+function missingScopes({ scopes }: Granter, role: MemberRole): Scope[] {
   return ROLE_SCOPES[role].filter((scope) => !scopes.includes(scope));
 }
 
@@ -230,6 +233,35 @@ export function refuseMember(error: unknown): never {
     default:
       throw new Problem('conflict', 'The member was changed at the same time. Read it, and send the request again.');
   }
+}
+
+/**
+ * Makes the statement that ends the open invitations of a member that the member could not make with another role.
+ * @param role the new role; null if the member can invite nobody any more
+ */
+export function endInvitations(
+  write: RecordWriter,
+  account: number,
+  { by, role, now }: { by: Id<'member'>; role: MemberRole | null; now: number },
+) {
+  return write
+    .update(members)
+    .set({ invitationHash: null, invitationExpiresAt: now, updatedAt: now })
+    .where(
+      and(
+        eq(members.account, account),
+        eq(members.status, 'invited'),
+        eq(members.invitedBy, by),
+        gt(members.invitationExpiresAt, now),
+        notInArray(members.role, role === null ? [] : invitableRoles({ id: by, role })),
+      ),
+    );
+}
+
+/** The roles to which a member can invite people. */
+function invitableRoles(member: MemberRef): MemberRole[] {
+  const scopes = ROLE_SCOPES[member.role];
+  return scopes.includes('account:write') ? grantableRoles({ member, scopes }) : [];
 }
 
 /** Makes the statements that end every session and token of a member, and the links of Slack users to the member. */

@@ -10,6 +10,7 @@ import type { RecordWriter } from '../../ledger/ledger';
 import type { Id } from '../../lib/typeid';
 import {
   endCredentials,
+  endInvitations,
   isMemberWithId,
   keptAfterRemoval,
   type MemberRow,
@@ -21,8 +22,8 @@ import {
 } from './member';
 
 /**
- * Removes a member for good, and deletes the member's tokens and sessions in the same transaction. Does nothing if the
- * member is already removed.
+ * Removes a member for good. In the same transaction deletes the member's tokens and sessions, and ends the open
+ * invitations that the member made. Does nothing if the member is already removed.
  * @throws Problem `insufficient_role` for an owner if the caller is not one; `last_owner` if the account would be left
  *   without an active owner; `conflict` for a member that was changed at the same time
  */
@@ -51,8 +52,8 @@ export async function removeMember(context: UserContext, { member }: { member: M
 }
 
 /**
- * Makes the statements that remove a member for good, revoke the member's tokens, sessions and passkeys, and delete the
- * member's notification settings.
+ * Makes the statements that remove a member for good, revoke the member's tokens, sessions and passkeys, end the open
+ * invitations that the member made, and delete the member's notification settings.
  * @param found the condition that finds the member
  * @param status the new status; SQL that yields NULL aborts the transaction
  */
@@ -65,6 +66,7 @@ export function removeMemberStatements(
     status,
     invitationHash: null,
     invitationExpiresAt: null,
+    invitedBy: null,
     activeSince: null,
     eraseAt: now + keptAfterRemoval(account),
     updatedAt: now,
@@ -72,6 +74,7 @@ export function removeMemberStatements(
   return [
     write.update(members).set(columns).where(found),
     ...endCredentials(write, account.number, id),
+    endInvitations(write, account.number, { by: id, role: null, now }),
     write
       .update(passkeys)
       .set({ removedAt: now })
@@ -89,8 +92,8 @@ export const removeMemberRoute = new Hono().delete(
     tag: 'Members',
     summary: 'Remove a member',
     description:
-      'Ends the access of the member for good. Decisions that the member took stand. The member can be read as long as ' +
-      'the audit log may name it.',
+      'Ends the access of the member for good, and the open invitations that the member made. Decisions that the member ' +
+      'took stand, and so does what `leaves` lists. The member can be read as long as the audit log may name it.',
     success: noContent(),
     pathId: 'member',
     problems: ['insufficient_role', 'last_owner', 'conflict'],

@@ -21,7 +21,10 @@ export async function renewInvitation(context: UserContext, { member }: { member
   if (member.status !== 'invited') {
     throw new Problem('conflict', `The member is ${member.status}. Only an invited member can be invited again.`);
   }
-  const { invitation, columns } = await makeInvitation(context, principal.shard);
+  const { invitation, columns } = await makeInvitation(context, {
+    shard: principal.shard,
+    by: principal.member?.id ?? null,
+  });
   const found = and(isMemberWithId(account, member.id), eq(members.status, 'invited'), eq(members.role, member.role));
   const number = sql<number>`(select ${members.account} from ${members} where ${found})`;
   await ledger

@@ -12,6 +12,7 @@ import { answer, ok, operation } from '../../http/operation';
 import { lazy } from '../../lib/lazy';
 import {
   endCredentials,
+  endInvitations,
   isMemberWithId,
   Member,
   type MemberRow,
@@ -40,7 +41,7 @@ export const MemberUpdate = lazy(() =>
 
 /**
  * Changes the given fields of a member. Suspending a member deletes the member's tokens and sessions in the same
- * transaction.
+ * transaction, and ends the open invitations that the member made; a new role ends those that it could not make.
  * @throws Problem `insufficient_role` if the member is an owner and the caller is not, or for a role that the caller
  *   cannot give; `last_owner` if the account would be left without an active owner; `conflict` for a removed member, for
  *   the status of an invited one, and for a member that was changed at the same time
@@ -81,6 +82,7 @@ export async function updateMember(
       record: userActivity(context, 'member.updated', member.id, { account: number, changes: Object.keys(fields) }),
       changes: (write) => [
         write.update(members).set(columns).where(found).returning(),
+        endInvitations(write, account, { by: member.id, role: status === 'suspended' ? null : role, now }),
         ...(status === 'suspended' ? endCredentials(write, account, member.id) : []),
       ],
       answer: null,
@@ -96,8 +98,9 @@ export const updateMemberRoute = new Hono().put(
     tag: 'Members',
     summary: 'Change a member',
     description:
-      'Changes the given fields. A new role holds from then on, for requests in flight too. Suspending a member ends the ' +
-      'tokens and sessions of the member for good.',
+      'Changes the given fields. A new role holds from then on, for requests in flight too, and ends the open invitations ' +
+      'of the member that it could not make. Suspending a member ends the tokens and sessions of the member, and all ' +
+      'open invitations that the member made, for good.',
     success: ok(Member),
     pathId: 'member',
     problems: ['insufficient_role', 'last_owner', 'conflict'],

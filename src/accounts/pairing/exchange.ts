@@ -68,7 +68,7 @@ export async function exchangePairingCode(
   const { token, store } = await makeUserToken(
     { config, runtime },
     {
-      ...{ shard, account: accountId, member },
+      ...{ shard, account: accountId, member, createdBy: member },
       input: {
         name: name ?? undefined,
         scopes: pairedScopes(role),

@@ -1,7 +1,7 @@
 import { Hono } from 'hono';
 import { invalidRequest, Problem } from '../../errors';
 import { userAccess } from '../../http/access';
-import { userActivity } from '../../http/activity';
+import { creatorOf, userActivity } from '../../http/activity';
 import type { UserContext } from '../../http/context';
 import { body, noQuery } from '../../http/input';
 import { answer, created, operation } from '../../http/operation';
@@ -37,6 +37,7 @@ export async function createUserToken(context: UserContext, input: UserTokenInpu
     shard,
     account: account.id,
     member: member?.id ?? null,
+    createdBy: creatorOf(context.principal),
     input,
     defaults: { scopes, expiresAt },
   });

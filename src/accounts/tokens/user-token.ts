@@ -8,7 +8,7 @@ import { newId, SCOPES, Scope, type UserPrincipal } from '../../http/context';
 import { hashCredential } from '../../http/credentials';
 import { EXAMPLE, exampleId } from '../../http/examples';
 import { dateTime, listOf, text } from '../../http/fields';
-import { idField, timeField } from '../../http/response-fields';
+import { creatorField, idField, timeField } from '../../http/response-fields';
 import type { RecordWriter } from '../../ledger/ledger';
 import { credentialPattern, displayPrefix, makeCredential } from '../../lib/credential';
 import { lazy } from '../../lib/lazy';
@@ -48,6 +48,7 @@ const exampleUserToken = {
   member_id: null,
   expires_at: null,
   last_used_at: null,
+  created_by: 'operator',
   created_at: EXAMPLE.time,
 };
 
@@ -67,6 +68,7 @@ export const UserToken = lazy(() =>
         .meta({ description: 'Whom it belongs to; null for a token of the account itself.' }),
       expires_at: timeField.nullable().meta({ description: 'When it expires; null if it never does.' }),
       last_used_at: timeField.nullable().meta({ description: 'To the minute; null before its first use.' }),
+      created_by: creatorField,
       created_at: timeField,
     })
     .meta({ id: 'UserToken', description: 'A user token, without its secret.', examples: [exampleUserToken] }),
@@ -104,6 +106,7 @@ export function presentUserToken(row: UserTokenRow): UserToken {
     member_id: row.member,
     expires_at: formatTimeOrNull(row.expiresAt),
     last_used_at: formatTimeOrNull(row.lastUsedAt),
+    created_by: row.createdBy,
     created_at: formatTime(row.createdAt),
   };
 }
@@ -121,6 +124,8 @@ interface TokenIssue {
   account: Id<'user'>;
   /** The member whom the token is for; null for the account itself. */
   member: Id<'member'> | null;
+  /** What `created_by` shows. */
+  createdBy: string;
   input: UserTokenInput;
   /** For an input without scopes or expiry; by default every scope, and no expiry. */
   defaults?: { scopes: readonly Scope[]; expiresAt: number | null };
@@ -133,7 +138,7 @@ interface TokenIssue {
  */
 export async function makeUserToken(
   { config, runtime }: { config: Config; runtime: Runtime },
-  { shard, account, member, input, defaults = { scopes: SCOPES, expiresAt: null } }: TokenIssue,
+  { shard, account, member, createdBy, input, defaults = { scopes: SCOPES, expiresAt: null } }: TokenIssue,
 ) {
   const now = runtime.now();
   if (input.expires_at !== undefined && input.expires_at <= now) {
@@ -150,6 +155,7 @@ export async function makeUserToken(
     scopes: SCOPES.filter((scope) => wanted.includes(scope)),
     expiresAt: input.expires_at ?? defaults.expiresAt,
     lastUsedAt: null,
+    createdBy,
     createdAt: now,
   };
   // NULL if the account is deleted, or it or the member has the maximum number of tokens: the NOT NULL column aborts the

@@ -34,7 +34,12 @@ export const ExportCreation = lazy(() =>
       agent_id: queryText.optional().meta({ description: 'Entries of this agent.' }),
       event_types: eventTypes().optional().meta({ description: 'Entries of these types.' }),
       include_details: z.boolean().default(false).meta({ description: 'Whether each entry comes with its details.' }),
+      bom: z
+        .boolean()
+        .default(false)
+        .meta({ description: 'Whether the file begins with a byte order mark, for Excel. Only for CSV.' }),
     })
+    .refine(({ bom, format }) => !bom || format === 'csv', { path: ['bom'], message: 'is only for the format csv' })
     .meta({ examples: [{ format: 'csv', start_date: '2026-01-01', end_date: '2026-01-31', include_details: true }] }),
 );
 
@@ -44,8 +49,9 @@ export const ExportCreation = lazy(() =>
  */
 export async function createExport(
   context: UserContext,
-  { format, start_date, end_date, agent_id, event_types, include_details }: z.output<ReturnType<typeof ExportCreation>>,
+  input: z.output<ReturnType<typeof ExportCreation>>,
 ): Promise<AuditExport> {
+  const { format, start_date, end_date, agent_id, event_types, include_details, bom } = input;
   requireDateOrder('body', { start_date, end_date });
   const { principal, runtime, config } = context;
   const now = runtime.now();
@@ -55,6 +61,7 @@ export async function createExport(
     agent_id: agent_id ?? null,
     event_types: event_types ?? null,
     include_details,
+    bom,
     from: start_date.bound,
     to: end_date.bound,
   };

@@ -20,6 +20,8 @@ export interface ExportRequest {
   agent_id: string | null;
   event_types: EventType[] | null;
   include_details: boolean;
+  /** Whether the file begins with a byte order mark. Absent in exports that were made before it could be asked for. */
+  bom?: boolean;
   /** The start of the range in milliseconds since the epoch, inclusive. */
   from: number;
   /** The end of the range, exclusive. */
@@ -37,6 +39,7 @@ export const AuditExport = lazy(() =>
       agent_id: z.string().nullable(),
       event_types: z.array(z.enum(EVENT_TYPES)).nullable(),
       include_details: z.boolean(),
+      bom: z.boolean(),
       row_count: countField.optional(),
       sha256: digestField().nullable(),
       ...fileFields(),
@@ -72,6 +75,7 @@ export const AuditExport = lazy(() =>
           agent_id: null,
           event_types: ['approve', 'deny'],
           include_details: false,
+          bom: false,
           download_url: null,
           expires_at: null,
           sha256: null,
@@ -106,7 +110,7 @@ export async function presentExport(
   row: PresentedFile,
   now: number,
 ): Promise<AuditExport> {
-  const { start_date, end_date, agent_id, event_types, include_details } = exportRequest(row);
+  const { start_date, end_date, agent_id, event_types, include_details, bom = false } = exportRequest(row);
   const { fields, proofUrl, sha256 } = await presentFile(config, home, row, now);
   return {
     export_id: publicFileId(row) as Id<'export'>,
@@ -116,6 +120,7 @@ export async function presentExport(
     agent_id,
     event_types,
     include_details,
+    bom,
     ...(row.rowCount !== null && { row_count: row.rowCount }),
     sha256,
     ...fields,

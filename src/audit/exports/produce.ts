@@ -42,15 +42,15 @@ async function initialState({ reader, file }: ProducerInput): Promise<Saved> {
 }
 
 async function openEncoder({ file }: ProducerInput, account: Id<'user'>, saved: Json): Promise<Encoder> {
-  const { include_details: withDetails } = exportRequest(file);
+  const { include_details: withDetails, bom = false } = exportRequest(file);
   const format = file.format as ExportFormat;
   if (format === 'parquet') {
     // Loaded here, so that no request waits for it.
     const { ParquetEncoding } = await import('./parquet');
     return new ParquetEncoding(account, withDetails, saved);
   }
-  const write = format === 'csv' ? csvFormat : jsonFormat;
-  return new TextFileEncoder(write(account, withDetails), saved as number | null);
+  const text = format === 'csv' ? csvFormat(account, { withDetails, bom }) : jsonFormat(account, withDetails);
+  return new TextFileEncoder(text, saved as number | null);
 }
 
 class ExportProducer implements Producer {

@@ -1,13 +1,14 @@
 import { equalJson, type JsonObject } from '../../lib/json';
 import { utcText } from '../../lib/time';
 import { limitTexts } from '../../permissions/limit-texts';
+import { shortPathLabel } from '../../permissions/path-label';
 import { isWithdrawn, type Permission } from '../../permissions/permission';
 import type { DisabledWebhook, PermissionMessage } from '../message';
 import type { Block, Fact } from './document';
 import type { Mail, Recipient } from './mail';
 import { renderMail } from './render';
 import { count, deadlineText } from './time-text';
-import { quoteForSubject, writtenLine, writtenLines } from './written';
+import { quoteForSubject, writtenLabel, writtenLine, writtenLines } from './written';
 
 /** Maximum number of characters of a text in lines of its own. */
 const MAX_TEXT = 1_000;
@@ -190,7 +191,7 @@ function limitsBlock({ status, scope, granted_scope, review }: Permission): Bloc
   const more = rows.length - MAX_LIMITS;
   return {
     kind: 'facts',
-    title: granted_scope ? 'Limits granted' : 'Limits',
+    title: granted_scope ? 'Limits granted' : 'Limits that the agent named',
     hint: limitsHint(status, rows.length > 0, !equalJson(current, scope)),
     rows: rows.slice(0, MAX_LIMITS),
     more: more > 0 ? `${count(more, 'more limit')}: see the request.` : undefined,
@@ -210,10 +211,10 @@ function limitsHint(status: Permission['status'], hasLimits: boolean, isNarrowed
 function limitRows(requested: JsonObject, current: JsonObject): Fact[] {
   const before = new Map(limitTexts(requested));
   const after = new Map(limitTexts(current));
-  return [...new Set([...before.keys(), ...after.keys()])].map((name) => {
-    const [old, value] = [before.get(name) ?? '–', after.get(name) ?? '–'];
+  return [...new Set([...before.keys(), ...after.keys()])].map((label, index) => {
+    const [old, value] = [before.get(label) ?? '–', after.get(label) ?? '–'];
     return {
-      label: writtenLine(name, MAX_LIMIT_NAME),
+      label: writtenLabel(shortPathLabel(label, index + 1, MAX_LIMIT_NAME)),
       value: [writtenLine(value, MAX_LIMIT_VALUE)],
       before: old === value ? undefined : [writtenLine(old, MAX_LIMIT_VALUE)],
     };

@@ -1,12 +1,14 @@
 import type { Child } from 'hono/jsx';
 import type { Block, Fact, ListedRequest, MailDocument, Phrase } from './document';
+import type { Written } from './written';
 
 // Clients differ in what they support: tables and inline styles work everywhere. The classes carry the dark colours, for
 // the clients that read a style sheet; others keep the light ones, or invert them on their own.
 
 const FONT = "font-family:system-ui,-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif;";
-/** Long words wrap, instead of widening the page. */
-const WRAP = 'word-break:break-word;overflow-wrap:anywhere;';
+const CODE = "font-family:ui-monospace,'Cascadia Mono',Menlo,Consolas,monospace;font-size:13px;";
+/** Long words wrap, instead of widening the page; marks above or below a line stay in its box. */
+const WRAP = 'word-break:break-word;overflow-wrap:anywhere;overflow:hidden;';
 
 const DARK = `
 :root { color-scheme: light dark; supported-color-schemes: light dark; }
@@ -133,7 +135,7 @@ function BlockHtml({ block }: { block: Block }) {
           <div
             class="inset"
             dir="auto"
-            style="padding:8px 12px;border-left:3px solid #868e98;background-color:#f0f2f4;border-radius:0 6px 6px 0;"
+            style="padding:8px 12px;border-left:3px solid #868e98;background-color:#f0f2f4;border-radius:0 6px 6px 0;overflow:hidden;"
           >
             {block.lines.map((line, index) => (
               <>
@@ -246,18 +248,18 @@ function Label({ children }: { children: Child }) {
 
 /** Phrases in one line. What was written elsewhere is isolated from the direction of the text around it. */
 function Phrases({ phrases }: { phrases: Phrase[] }) {
-  return (
-    <>
-      {phrases.map((phrase) =>
-        typeof phrase === 'string' ? (
-          phrase
-        ) : (
-          <span dir="auto">
-            <Wrapping text={phrase.written} />
-          </span>
-        ),
-      )}
-    </>
+  return <>{phrases.map((phrase) => (typeof phrase === 'string' ? phrase : <WrittenHtml phrase={phrase} />))}</>;
+}
+
+function WrittenHtml({ phrase: { written, isCode } }: { phrase: Written }) {
+  return isCode ? (
+    <code dir="auto" style={CODE}>
+      <Wrapping text={written} />
+    </code>
+  ) : (
+    <span dir="auto">
+      <Wrapping text={written} />
+    </span>
   );
 }
 

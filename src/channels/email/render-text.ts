@@ -1,4 +1,5 @@
 import type { Block, Fact, ListedRequest, MailDocument, Phrase } from './document';
+import type { Written } from './written';
 
 /** Renders the plain-text part. Nothing that was written elsewhere can start a line, except behind `> `. */
 export function renderText({ heading, blocks, link, note }: MailDocument): string {
@@ -8,7 +9,11 @@ export function renderText({ heading, blocks, link, note }: MailDocument): strin
 
 /** Phrases as plain text. */
 function plain(phrases: Phrase[]): string {
-  return phrases.map((phrase) => (typeof phrase === 'string' ? phrase : phrase.written)).join('');
+  return phrases.map((phrase) => (typeof phrase === 'string' ? phrase : writtenText(phrase))).join('');
+}
+
+function writtenText({ written, isCode }: Written): string {
+  return isCode ? `\`${written}\`` : written;
 }
 
 function blockText(block: Block): string {

@@ -1,5 +1,6 @@
+import { withScriptsMark } from '../../lib/scripts';
 import { shorten } from '../../lib/text';
-import { nameCharacter, UNSEEN_IN_LINES } from '../../lib/unseen';
+import { showUnseen } from '../../lib/unseen';
 import type { Recipient } from './mail';
 
 // Texts that agents and people wrote, in the form in which a mail may show them.
@@ -7,6 +8,8 @@ import type { Recipient } from './mail';
 /** One line that an agent or a person wrote, ready to be shown in a body. */
 export interface Written {
   written: string;
+  /** Whether it is shown as code, as the names are that an agent gives its limits. */
+  isCode?: true;
 }
 
 /** Maximum number of lines of one text, so that it does not push the link out of sight. */
@@ -29,21 +32,27 @@ const QUOTES = /["«»“”„‟″＂]/g;
 /** Characters with a meaning in an address header (RFC 5322 section 3.2.3), and quotation marks. */
 const ADDRESS_SPECIALS = /[()<>[\]:;@\\,."«»“”„‟″＂]/g;
 
-/** One line of a body: a text of at most `max` characters, with unseen characters as code points, which clients do not link. */
+/**
+ * One line of a body: a text of at most `max` characters, with unseen characters as code points and a mark if a word mixes
+ * scripts, which clients do not link.
+ */
 export function writtenLine(text: string, max: number): Written {
-  return { written: preventLinks(toOneLine(text, max)) };
+  return { written: preventLinks(withScriptsMark(toOneLine(text, max))) };
+}
+
+/** The label of a limit, as code. */
+export function writtenLabel(label: string): Written {
+  return { written: preventLinks(withScriptsMark(label)), isCode: true };
 }
 
 /** The lines of a text of at most `max` characters and 20 lines, shown as {@link writtenLine} shows one line. */
 export function writtenLines(text: string, max: number): string[] {
-  const lines = shorten(text, max)
-    .replace(/\r\n?/g, '\n')
-    .replace(UNSEEN_IN_LINES, nameCharacter)
+  const lines = showUnseen(shorten(text, max).replace(/\r\n?/g, '\n'), { hasLines: true })
     .replaceAll('\t', ' ')
     .trim()
     .replace(/\n{3,}/g, '\n\n')
     .split('\n')
-    .map((line) => preventLinks(line.trimEnd()));
+    .map((line) => preventLinks(withScriptsMark(line.trimEnd())));
   return lines.length > MAX_LINES ? [...lines.slice(0, MAX_LINES), '…'] : lines;
 }
 
@@ -69,11 +78,9 @@ function inHeader(line: string): string {
 
 /** Cuts a text before and after unseen characters become code points, which are longer. */
 function toOneLine(text: string, max: number): string {
-  const line = shorten(text, 2 * max)
-    .replace(UNSEEN_IN_LINES, nameCharacter)
+  const line = showUnseen(shorten(text, 2 * max).normalize(), { hasLines: true })
     .replace(/\s+/g, ' ')
-    .trim()
-    .normalize();
+    .trim();
   return shorten(line, max);
 }
 

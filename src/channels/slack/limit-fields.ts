@@ -1,5 +1,7 @@
 import type { Json, JsonObject } from '../../lib/json';
+import { withScriptsMark } from '../../lib/scripts';
 import { valueText } from '../../permissions/limit-texts';
+import { pathLabel } from '../../permissions/path-label';
 import { scopeLeaves } from '../../permissions/scope-leaves';
 import { type Option, plain } from './blocks';
 import { inLine, sizeOf } from './text';
@@ -43,7 +45,10 @@ export function limitFields(scope: JsonObject): LimitField[] {
       left -= 1;
       return { ...field, kind: 'number', value };
     }
-    const options = value.map((member, place) => ({ text: plain(inLine(valueText(member))), value: String(place) }));
+    const options = value.map((member, place) => ({
+      text: plain(withScriptsMark(inLine(valueText(member)))),
+      value: String(place),
+    }));
     if (options.length > MAX_OPTIONS || options.some(({ text }) => sizeOf(text.text) > MAX_OPTION)) {
       return { ...field, kind: 'card', value };
     }
@@ -52,6 +57,7 @@ export function limitFields(scope: JsonObject): LimitField[] {
   });
 }
 
+/** What a limit is called. Slack has no code type in labels, so none of the service's own begins with these words. */
 function labelOf(path: string[]): string {
-  return path.map((key) => (key.trim() === '' ? JSON.stringify(key) : inLine(key))).join(' › ');
+  return withScriptsMark(`Limit \`${pathLabel(path)}\``);
 }

@@ -1,3 +1,4 @@
+import { withScriptsMark } from '../../lib/scripts';
 import { utcText } from '../../lib/time';
 import { isWithdrawn, type Permission } from '../../permissions/permission';
 import type { VoteChannel } from '../../permissions/reviews/review';
@@ -130,7 +131,7 @@ export function requestLines(
 function writtenLine(label: string, text: string, shorten = (whole: string) => cut(whole, MAX_WRITTEN)): Line {
   const whole = inLine(text);
   const shown = shorten(whole);
-  return { text: `${label}: ${shown}`, isCut: shown !== whole };
+  return { text: `${label}: ${withScriptsMark(shown)}`, isCut: shown !== whole };
 }
 
 function ownLine(text: string): Line {

@@ -1,7 +1,9 @@
 import * as z from 'zod';
 import { duration } from '../../lib/duration';
+import { roundingFault } from '../../lib/exact-json';
 import { equalJson } from '../../lib/json';
 import { lazy } from '../../lib/lazy';
+import { withScriptsMark } from '../../lib/scripts';
 import { SECOND } from '../../lib/time';
 import { valueText } from '../../permissions/limit-texts';
 import type { Narrowing, RequestedLimits } from '../../permissions/limits';
@@ -78,7 +80,7 @@ export function reviewModal(modal: ReviewModal): ModalView | null {
   const asked = requestLines(modal, (whole) => whole).map(({ text }) => text);
   const blocks: Block[] = [
     ...sections(asked.join('\n')),
-    ...(permission.reason ? sections(`Why it asks: ${inLines(permission.reason)}`) : []),
+    ...(permission.reason ? sections(withScriptsMark(`Why it asks: ${inLines(permission.reason)}`)) : []),
     { type: 'actions', elements: [linkButton(cardUrl)] },
     ...previewBlocks(modal.preview),
     ...inputBlocks(modal.input),
@@ -115,9 +117,9 @@ function previewBlocks(preview: Preview | null): Block[] {
   // The lines about the request have the title.
   const { summary = '', fields = [], blocks = [] } = preview ?? {};
   const shown = [
-    summary,
-    fields.map(({ label, value }) => `${inLine(label)}: ${value}`).join('\n'),
-    ...blocks.map(({ title, text }) => (title ? `${title}\n${text}` : text)),
+    withScriptsMark(summary),
+    fields.map(({ label, value }) => withScriptsMark(`${inLine(label)}: ${value}`)).join('\n'),
+    ...blocks.map(({ title, text }) => withScriptsMark(title ? `${title}\n${text}` : text)),
   ].flatMap((text) => sections(inLines(text)));
   if (shown.length === 0) return [];
   return [header('What the agent says it will do'), context('In the words of the agent. Nobody checked it.'), ...shown];
@@ -127,7 +129,11 @@ function previewBlocks(preview: Preview | null): Block[] {
 function inputBlocks(input: string | null): Block[] {
   if (input === null) return [];
   const text = JSON.stringify(JSON.parse(input), null, 2);
-  return [header('Arguments'), context('The agent may do it only with exactly these.'), ...sections(inLines(text))];
+  return [
+    header('Arguments'),
+    context('The agent may do it only with exactly these.'),
+    ...sections(withScriptsMark(inLines(text))),
+  ];
 }
 
 function limitBlocks(permission: Permission, { scope, token_ttl, max_uses }: RequestedLimits): Block[] {
@@ -141,14 +147,15 @@ function limitBlocks(permission: Permission, { scope, token_ttl, max_uses }: Req
     ...(permission.input_digest === null
       ? []
       : [context('The arguments stay as they are: if they exceed what you leave, the agent has to ask again.')]),
-    ...fields.flatMap((field) => limitInput(field) ?? []),
-    ...listed('fixed', 'These cannot be narrowed:'),
-    ...listed('card', 'These can be narrowed in Countersign only:'),
     input(TOKEN_TTL, 'Time to act, in seconds', {
       hint: `At most ${token_ttl} (${duration(token_ttl * SECOND)})`,
       element: numberInput(token_ttl, MIN_TOKEN_TTL),
     }),
     input(MAX_USES, 'Times it may act', { hint: `At most ${max_uses}`, element: numberInput(max_uses, 1) }),
+    ...(fields.length === 0 ? [] : [header('Limits that the agent named')]),
+    ...fields.flatMap((field) => limitInput(field) ?? []),
+    ...listed('fixed', 'These cannot be narrowed:'),
+    ...listed('card', 'These can be narrowed in Countersign only:'),
   ];
 }
 
@@ -170,7 +177,7 @@ function limitInput(field: LimitField): InputBlock | null {
 }
 
 function limitLine({ label, value }: LimitField): string {
-  return `${label}: ${inLine(valueText(value))}`;
+  return `${label}: ${withScriptsMark(inLine(valueText(value)))}`;
 }
 
 /** A field for a number. With a minimum it takes whole numbers only. */
@@ -287,8 +294,7 @@ function readNumber({ value }: FieldState, max: number): number | string {
   const number = Number(typed);
   if (!/^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(typed) || !Number.isFinite(number)) return 'Enter a number.';
   if (number > max) return `Enter at most ${valueText(max)}.`;
-  // A double would hold another whole number than the one that was typed.
-  if (/^[-+]?\d+$/.test(typed) && BigInt(number) !== BigInt(typed.replace('+', ''))) return 'Enter fewer digits.';
+  if (roundingFault(typed) !== null) return 'Enter fewer digits.';
   return number;
 }
 

@@ -1,4 +1,4 @@
-import { nameCharacter, UNSEEN, UNSEEN_IN_LINES } from '../../lib/unseen';
+import { showUnseen } from '../../lib/unseen';
 
 /** Maximum size of the text of a section. */
 export const MAX_SECTION = 3_000;
@@ -16,12 +16,12 @@ export function escapeText(text: string): string {
 
 /** A text that an agent or a person wrote, in one line. Each unseen character becomes its code point, such as `U+202E`. */
 export function inLine(text: string): string {
-  return text.replace(UNSEEN, nameCharacter);
+  return showUnseen(text);
 }
 
 /** The same for a text of several lines: line feeds and tabs stay as they are. */
 export function inLines(text: string): string {
-  return text.replace(UNSEEN_IN_LINES, nameCharacter);
+  return showUnseen(text, { hasLines: true });
 }
 
 /** The size of a text in UTF-16 code units, once escaped: Slack's documents do not say what a character is to its limits. */

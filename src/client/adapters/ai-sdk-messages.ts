@@ -4,6 +4,15 @@ export interface AiMessage {
   content: unknown;
 }
 
+/** The result of `generateText`, in version 7 or 6. */
+type GeneratedText<Message> = { responseMessages: readonly Message[] } | { response: { messages: readonly Message[] } };
+
+/** Returns all messages that a run added to the conversation, in version 6 and 7. */
+export function responseMessagesOf<Message>(result: GeneratedText<Message>): readonly Message[] {
+  // In version 7 `response` is that of the last step.
+  return 'responseMessages' in result ? result.responseMessages : result.response.messages;
+}
+
 /** What the AI SDK gives to a tool with a call. */
 export interface AiCallOptions {
   toolCallId: string;

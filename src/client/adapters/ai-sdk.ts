@@ -1,12 +1,12 @@
 import type { Countersign } from '../countersign.ts';
 import type { Limits } from '../guard/act.ts';
 import { type AiCallOptions, approvalRequestsOf } from './ai-sdk-messages.ts';
-import { guardsOf, notGuardable } from './guards.ts';
+import { guardOf, guardsOf, notGuardable } from './guards.ts';
 import type { ToolOptions, ToolRules } from './options.ts';
 import { override } from './override.ts';
-import { type Refusal, type ToolCall, ToolGuard } from './tool-guard.ts';
+import type { Refusal, ToolCall, ToolGuard } from './tool-guard.ts';
 
-export type { AiCallOptions, AiMessage } from './ai-sdk-messages.ts';
+export { type AiCallOptions, type AiMessage, responseMessagesOf } from './ai-sdk-messages.ts';
 export { type ApprovalMessage, answerApprovals } from './answer-approvals.ts';
 export type { Granted, ToolCallOptions, ToolOptions, ToolRules } from './options.ts';
 export type { Refusal } from './tool-guard.ts';
@@ -40,7 +40,7 @@ export class ToolNotRun extends Error {
  * @throws TypeError for a tool without `execute`
  */
 export function guardTool<T extends AiTool>(countersign: Countersign, tool: T, options: ToolOptions<AiCallOptions>): T {
-  return wrapTool('The tool', tool, new ToolGuard(countersign, options, options));
+  return wrapTool('The tool', tool, guardOf(countersign, options));
 }
 
 /**

@@ -1,8 +1,9 @@
 import type { Permission } from '../api.ts';
+import { checkOptions } from '../check-options.ts';
 import { Countersign } from '../countersign.ts';
 import { type AiCallOptions, type AiMessage, approvalRequestsOf } from './ai-sdk-messages.ts';
-import type { ToolRules } from './options.ts';
-import { externalIdOf } from './tool-guard.ts';
+import { TOOL_RULES, type ToolRules } from './options.ts';
+import { externalIdOf, isForPeople } from './tool-guard.ts';
 
 /** The message that resumes a run. */
 export interface ApprovalMessage {
@@ -15,19 +16,21 @@ export interface ApprovalMessage {
  * decided all of them, and when there are none.
  *
  * The message only says how to go on. A tool runs only if Countersign approved its call.
- * @param rules those of `wrapTools`: their client and their `run`
+ * @param rules those of `wrapTools`; only their client and their `run` count
  */
 export async function answerApprovals(
   messages: readonly AiMessage[],
-  { countersign = new Countersign(), ...rules }: Pick<ToolRules<AiCallOptions>, 'countersign' | 'run'> = {},
+  rules: ToolRules<AiCallOptions> = {},
 ): Promise<ApprovalMessage | undefined> {
+  checkOptions(rules, TOOL_RULES, 'answerApprovals()');
+  const { countersign = new Countersign() } = rules;
   const content: ApprovalMessage['content'] = [];
   for (const { approvalId, toolCallId, isAnswered } of approvalRequestsOf(messages)) {
     if (isAnswered) continue;
     const external_id = await externalIdOf(toolCallId, { toolCallId, messages }, rules);
     const [permission] = (await countersign.listPermissions({ external_id, limit: 1 })).data;
     // Then no person was asked for the call, so another part of the application asks for this approval.
-    if (!permission || permission.decided_by?.startsWith('policy_')) continue;
+    if (!permission || !isForPeople(permission)) continue;
     if (permission.status === 'pending') return undefined;
     const approved = permission.status === 'approved';
     content.push({ type: 'tool-approval-response', approvalId, approved, reason: reasonOf(permission) });

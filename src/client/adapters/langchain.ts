@@ -5,17 +5,17 @@ import { interrupt, isGraphInterrupt } from '@langchain/langgraph';
 import type { Countersign } from '../countersign.ts';
 import type { Limits } from '../guard/act.ts';
 import { PermissionPending } from '../guard/errors.ts';
-import { guardsOf, notGuardable } from './guards.ts';
+import { guardOf, guardsOf, notGuardable } from './guards.ts';
 import type { ToolOptions, ToolRules } from './options.ts';
-import { ToolGuard } from './tool-guard.ts';
+import type { ToolGuard } from './tool-guard.ts';
 
 export type { Granted, ToolCallOptions, ToolOptions, ToolRules } from './options.ts';
 export type { Refusal } from './tool-guard.ts';
 
-/** A tool of LangChain. */
+/** A tool of LangChain. One that has no function `invoke` runs with the model's provider. */
 export interface LangChainTool {
   name?: unknown;
-  invoke?: (input: never, config?: never) => Promise<unknown>;
+  invoke?: unknown;
 }
 
 /** The configuration with which LangChain calls a tool. */
@@ -48,7 +48,7 @@ export function guardTool<T extends LangChainTool>(
   tool: T,
   options: ToolOptions<LangChainConfig>,
 ): T {
-  return wrapTool(tool, new ToolGuard(countersign, options, { run: threadOf, ...options }));
+  return wrapTool(tool, guardOf(countersign, options, { run: threadOf }));
 }
 
 /**
@@ -71,7 +71,7 @@ function threadOf({ configurable }: LangChainConfig): string | undefined {
 function wrapTool<T extends LangChainTool>(tool: T, guard: ToolGuard<LangChainConfig>): T {
   const name = String(tool.name);
   if (typeof tool.invoke !== 'function') throw notGuardable(name);
-  const runTool = tool.invoke.bind(tool) as (input: unknown, config?: object) => Promise<unknown>;
+  const runTool: (input: unknown, config?: object) => Promise<unknown> = tool.invoke.bind(tool);
 
   const invoke = async (input: unknown, config: LangChainConfig = {}) => {
     const toolCall = isToolCall(input) ? input : undefined;

@@ -1,11 +1,20 @@
 import { type Schema, Validator } from '@cfworker/json-schema';
-import { type FunctionTool, invokeFunctionTool, type RunContext, type Tool } from '@openai/agents';
+import {
+  type FunctionTool,
+  invokeFunctionTool,
+  type RunContext,
+  type RunState,
+  type RunToolApprovalItem,
+  type Tool,
+} from '@openai/agents';
 import type { Countersign } from '../countersign.ts';
+import type { FieldError } from '../errors.ts';
+import { parseExactJson } from '../exact-json.ts';
 import type { Limits } from '../guard/act.ts';
-import { guardsOf, notGuardable } from './guards.ts';
+import { guardOf, guardsOf, notGuardable } from './guards.ts';
 import type { ToolOptions, ToolRules } from './options.ts';
 import { override } from './override.ts';
-import { type Refusal, ToolGuard } from './tool-guard.ts';
+import { refuseFinally, type ToolGuard } from './tool-guard.ts';
 
 export type { Granted, ToolCallOptions, ToolOptions, ToolRules } from './options.ts';
 export type { Refusal } from './tool-guard.ts';
@@ -17,19 +26,29 @@ type AnyRunContext = RunContext<any>;
 
 type CallDetails = Parameters<AnyFunctionTool['invoke']>[2];
 
+interface GuardedTool {
+  guard: ToolGuard<AnyRunContext>;
+  findFault: ArgumentCheck;
+}
+
+/** Every tool that was wrapped. */
+const guardedTools = new WeakMap<object, GuardedTool>();
+
+/** The ids of the calls that `approveDecided` found undecided, by the context of their run. */
+const undecidedCalls = new WeakMap<AnyRunContext, Set<string>>();
+
 /**
  * Returns the tool with its execution guarded: it runs only after its call was approved, once, with the approved input.
  *
- * In suspend mode a call that people have to decide interrupts the run. Run its state again when they have decided:
- * the run goes on by itself, and stays interrupted as long as they have not. `state.approve` does not replace their
- * decision.
+ * In suspend mode a call that people have to decide interrupts the run. `approveDecided` lets its state go on when they
+ * have decided. Whatever the state says, the tool runs only if Countersign approved the call.
  */
 export function guardTool<T extends AnyFunctionTool>(
   countersign: Countersign,
   tool: T,
   options: ToolOptions<AnyRunContext>,
 ): T {
-  return wrapTool(tool, new ToolGuard(countersign, options, options));
+  return wrapTool(tool, guardOf(countersign, options));
 }
 
 /**
@@ -44,6 +63,43 @@ export function wrapTools<T extends Tool>(tools: readonly T[], rules: ToolRules<
     if (tool.type !== 'function') throw notGuardable(tool.name);
     return wrapTool(tool as T & AnyFunctionTool, guard);
   });
+}
+
+/**
+ * Lets a run go on that was interrupted: calls `state.approve` for each call that people have decided, also one that they
+ * denied, because it is the tool that tells the model so. Returns whether there was one. The calls that still wait, and
+ * the approvals that the application itself asks for, stay interrupted.
+ * @throws Unreachable and ApiError when the service does not say what was decided
+ */
+// biome-ignore lint/suspicious/noExplicitAny: the context and the agent are the application's own
+export async function approveDecided(state: RunState<any, any>): Promise<boolean> {
+  const context: AnyRunContext = state._context;
+  const waiting = new Set<string>();
+  let isAny = false;
+  for (const interruption of state.getInterruptions()) {
+    const guarded = guardedToolOf(interruption);
+    const id = callIdOf(interruption);
+    if (!guarded?.guard.isSuspending || id === undefined) continue;
+    const input = parse(interruption.arguments ?? '');
+    // Nobody is asked for arguments that the tool refuses.
+    if (guarded.findFault(input) || (await guarded.guard.isDecided(input, { id, context }))) {
+      state.approve(interruption);
+      isAny = true;
+    } else {
+      waiting.add(id);
+    }
+  }
+  undecidedCalls.set(context, waiting);
+  return isAny;
+}
+
+function guardedToolOf({ agent, name }: RunToolApprovalItem): GuardedTool | undefined {
+  const tool = (agent.tools as Tool[]).find((tool) => tool.type === 'function' && tool.name === name);
+  return tool && guardedTools.get(tool);
+}
+
+function callIdOf({ rawItem }: RunToolApprovalItem): string | undefined {
+  return rawItem.type === 'function_call' ? rawItem.callId : undefined;
 }
 
 function wrapTool<T extends AnyFunctionTool>(tool: T, guard: ToolGuard<AnyRunContext>): T {
@@ -62,7 +118,7 @@ function wrapTool<T extends AnyFunctionTool>(tool: T, guard: ToolGuard<AnyRunCon
     };
     const parsed = parse(input);
     const fault = findFault(parsed);
-    if (fault) return JSON.stringify(invalidArguments(fault));
+    if (fault) return JSON.stringify(refuseArguments(fault));
     try {
       return await guard.run(parsed, call, act);
     } catch (error) {
@@ -72,6 +128,8 @@ function wrapTool<T extends AnyFunctionTool>(tool: T, guard: ToolGuard<AnyRunCon
 
   // The guard asks also where the tool has a rule of its own: otherwise people would be asked only after the run went on.
   const needsApproval = async (context: AnyRunContext, input: unknown, id?: string) => {
+    // A state cannot be saved again once a call of it that needed approval needs none.
+    if (id !== undefined && undecidedCalls.get(context)?.has(id)) return true;
     // `invoke` refuses such a call. Nobody is asked for it.
     if (findFault(input)) return false;
     const waits = await guard.needsDecision(input, { id, context });
@@ -79,29 +137,37 @@ function wrapTool<T extends AnyFunctionTool>(tool: T, guard: ToolGuard<AnyRunCon
   };
 
   // The time limit is the tool's, not that of the wait for a decision.
-  return override(tool, { invoke, timeoutMs: undefined, ...(guard.isSuspending && { needsApproval }) });
+  const guarded = override(tool, { invoke, timeoutMs: undefined, ...(guard.isSuspending && { needsApproval }) });
+  guardedTools.set(guarded, { guard, findFault });
+  return guarded;
 }
 
-/** Returns a function that says what is wrong with the arguments of a call; null if nothing is. */
-function argumentCheck(schema: Schema): (input: unknown) => string | null {
+/** Finds what is wrong with the arguments of a call; null if nothing is. */
+type ArgumentCheck = (input: unknown) => FieldError | null;
+
+function argumentCheck(schema: Schema): ArgumentCheck {
   const draft = String(schema.$schema).includes('draft-07') ? '7' : '2020-12';
   const validator = new Validator(schema, draft);
   return (input) => {
-    if (input === undefined) return 'The arguments are not JSON.';
+    if (input === undefined) {
+      return { path: 'arguments', message: 'are not JSON, or have a number that a double would round or a name twice' };
+    }
     // The last error is that of the innermost value.
     const fault = validator.validate(input).errors.at(-1);
-    return fault ? `The arguments break the schema of the tool at ${fault.instanceLocation}: ${fault.error}` : null;
+    if (!fault) return null;
+    const path = fault.instanceLocation.replace('#', 'arguments').replaceAll('/', '.');
+    return { path, message: `breaks the schema of the tool: ${fault.error}` };
   };
 }
 
-function invalidArguments(fault: string): Refusal {
-  const message = `${fault} Call the tool again with valid ones.`;
-  return { status: 'not_run', code: 'invalid_request', message, reason: null, permission_id: null };
+function refuseArguments(fault: FieldError) {
+  const detail = 'Call the tool again with valid arguments.';
+  return refuseFinally({ code: 'invalid_request', detail, errors: [fault] });
 }
 
 function parse(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseExactJson(text);
   } catch {
     return undefined;
   }

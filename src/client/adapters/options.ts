@@ -1,7 +1,8 @@
+import type { OptionList } from '../check-options.ts';
 import type { Countersign } from '../countersign.ts';
 import type { Limits } from '../guard/act.ts';
 import type { GuardOptions } from '../guard/guard.ts';
-import type { Rules, ToolArguments } from '../rules/rules.ts';
+import { ASK_RULE_OPTIONS, RULES_OPTIONS, type Rules, type ToolArguments } from '../rules/rules.ts';
 
 /** What an adapter does with the calls of a tool. */
 export interface ToolCallOptions<Context> {
@@ -18,10 +19,22 @@ export interface ToolCallOptions<Context> {
 export type ToolOptions<Context> = Omit<GuardOptions<ToolArguments>, 'externalId'> & ToolCallOptions<Context>;
 
 /** How `wrapTools` guards many tools. */
-export interface ToolRules<Context> extends Rules, ToolCallOptions<Context> {
+export interface ToolRules<Context = unknown> extends Rules, ToolCallOptions<Context> {
   /** By default a client made from the environment variables `COUNTERSIGN_URL` and `COUNTERSIGN_API_KEY`. */
   countersign?: Countersign;
 }
+
+const CALL_OPTIONS: OptionList<ToolCallOptions<unknown>> = { run: true, refusals: true };
+
+/** The options of `guardTool`. */
+export const TOOL_OPTIONS: OptionList<ToolOptions<unknown>> = { ...ASK_RULE_OPTIONS, ...CALL_OPTIONS };
+
+/** The options of `wrapTools`. */
+export const TOOL_RULES: OptionList<ToolRules<unknown>> = {
+  ...RULES_OPTIONS,
+  ...CALL_OPTIONS,
+  countersign: true,
+};
 
 /** What an adapter adds to the last argument of a tool's function. */
 export interface Granted {

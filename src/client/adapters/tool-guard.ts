@@ -1,7 +1,18 @@
-import { digestOf } from '../canonical-json.ts';
+import type { Permission } from '../api.ts';
+import { digestOf, outsideJsonFault } from '../canonical-json.ts';
+import { ApiError, type FieldError } from '../errors.ts';
+import type { Limits } from '../guard/act.ts';
+import { ask } from '../guard/ask.ts';
 import type { GuardClient } from '../guard/client.ts';
-import { GuardError, PermissionDenied, PermissionPending, Unreachable } from '../guard/errors.ts';
-import { ask, describeCall, type GuardedFunction, guard } from '../guard/guard.ts';
+import {
+  GrantNarrowed,
+  GuardError,
+  InputChanged,
+  PermissionDenied,
+  PermissionPending,
+  Unreachable,
+} from '../guard/errors.ts';
+import { describeCall, type GuardedFunction, guard } from '../guard/guard.ts';
 import type { ToolArguments, Treatment } from '../rules/rules.ts';
 import type { ToolCallOptions } from './options.ts';
 
@@ -17,12 +28,31 @@ export interface ToolCall<Context> {
 /** Tells a model that a call did not run, and why. */
 export interface Refusal {
   status: 'not_run';
-  /** The code of the `GuardError`, for example `permission_denied`. */
+  /** The code of the error, for example `permission_denied` or `invalid_request`. */
   code: string;
   message: string;
   /** What the person who decided wrote. */
   reason: string | null;
   permission_id: string | null;
+  /** The granted limits, where the call needs wider ones. */
+  granted?: Limits;
+  /** What to do about a refusal that no decision changes, such as arguments that are too large. */
+  detail?: string;
+  /** The refused fields, where no decision changes the refusal. */
+  errors?: FieldError[];
+}
+
+/** A refusal that no decision changes. */
+interface FinalRefusal {
+  code: string;
+  detail: string;
+  errors: FieldError[];
+}
+
+/** Returns what to tell a model about a call that Countersign did not even ask for. */
+export function refuseFinally({ code, detail, errors }: FinalRefusal): Refusal {
+  const message = [detail, ...errors.map((error) => `${error.path} ${error.message}.`)].join(' ');
+  return { status: 'not_run', code, message, reason: null, permission_id: null, detail, errors };
 }
 
 /** Guards the calls of one tool, whatever framework makes them. */
@@ -47,20 +77,41 @@ export class ToolGuard<Context> {
   }
 
   /**
-   * Asks for a call before it runs, and tells whether people have to decide it. A failure counts as no: the run goes on,
-   * and `run` refuses the call. If the service did not answer, `run` does not ask again, even if it would answer now:
-   * a request that people have to decide would be lost, because the run was not paused for it.
+   * Asks for a call before it runs, and tells whether it is for people to decide. The answer stays the same when they have
+   * decided. A failure counts as no: the run goes on, and `run` refuses the call. If the service did not answer, `run` does
+   * not ask again, even if it would answer now: a request that people have to decide would be lost, because the run was not
+   * paused for it.
    */
   async needsDecision(input: ToolArguments, call: ToolCall<Context>): Promise<boolean> {
-    const treatment = this.#treatment;
-    if (treatment === 'deny') return false;
+    if (this.#treatment === 'deny') return false;
     try {
-      const act = await describeCall(input, treatment, await this.#externalId(call));
-      return (await ask(this.#client, act, treatment, call.signal)).status === 'pending';
+      return isForPeople(await this.#ask(input, call));
     } catch (error) {
       if (error instanceof Unreachable) this.#unasked.set(error.externalId, error);
       return false;
     }
+  }
+
+  /**
+   * Tells whether a call that is for people to decide waits for them no longer. One whose arguments changed meanwhile does
+   * not wait: nobody can approve it.
+   * @throws Unreachable and ApiError when the service does not say
+   */
+  async isDecided(input: ToolArguments, call: ToolCall<Context>): Promise<boolean> {
+    try {
+      const permission = await this.#ask(input, call);
+      return permission.status !== 'pending' && isForPeople(permission);
+    } catch (error) {
+      if (error instanceof InputChanged) return true;
+      throw error;
+    }
+  }
+
+  async #ask(input: ToolArguments, call: ToolCall<Context>): Promise<Permission> {
+    const treatment = this.#treatment;
+    if (treatment === 'deny') throw new TypeError('A tool that a rule denies asks nobody.');
+    const act = await describeCall(input, treatment, await this.#externalId(call));
+    return ask(this.#client, act, treatment, call.signal);
   }
 
   /**
@@ -97,9 +148,10 @@ export class ToolGuard<Context> {
     return guarded(input, { ...(externalId && { externalId }), ...(signal && { signal }) });
   }
 
-  /** Whether the call did not run, for a reason that a guard gives. */
-  isRefusal(error: unknown): error is GuardError {
-    return error instanceof GuardError && !this.#thrown.has(error);
+  /** Whether the call did not run, because of what Countersign or the guard says. */
+  isRefusal(error: unknown): boolean {
+    const isOfGuard = error instanceof GuardError || error instanceof ApiError || outsideJsonFault(error) !== undefined;
+    return isOfGuard && !this.#thrown.has(error as object);
   }
 
   /**
@@ -108,6 +160,10 @@ export class ToolGuard<Context> {
    */
   refuse(error: unknown): Refusal {
     if (!this.isRefusal(error) || this.#options.refusals === 'throw') throw error;
+    if (error instanceof ApiError) return refuseFinally(error);
+    const fault = outsideJsonFault(error);
+    if (fault) return refuseFinally({ code: 'invalid_request', detail: 'Correct the arguments.', errors: [fault] });
+    if (!(error instanceof GuardError)) throw error;
     return {
       status: 'not_run',
       code: error.code,
@@ -115,6 +171,7 @@ export class ToolGuard<Context> {
         error instanceof PermissionPending ? `${error.message} Do not call the tool again for it.` : error.message,
       reason: error.permission?.decision_reason ?? null,
       permission_id: error.permissionId,
+      ...(error instanceof GrantNarrowed && { granted: error.permission?.granted_scope as Limits }),
     };
   }
 
@@ -123,6 +180,11 @@ export class ToolGuard<Context> {
     if (this.isSuspending) throw new TypeError('Only a call with an id can be suspended: its id finds it again.');
     return undefined;
   }
+}
+
+/** Whether no policy decided a request: then people decide or decided it, or it expired before they did. */
+export function isForPeople({ decided_by: decidedBy }: Permission): boolean {
+  return !decidedBy?.startsWith('policy_');
 }
 
 /** Returns the external id of a tool call. It is the same whenever the same call is made again. */

@@ -3,6 +3,7 @@ import { UsageError } from './failures.ts';
 import { readInput } from './input.ts';
 import { write } from './io.ts';
 import { escapeLines, printableJson } from './terminal/escape.ts';
+import { readJson } from './values.ts';
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
@@ -44,11 +45,7 @@ export const api = command({
     async function readBody(data: string): Promise<unknown> {
       const text =
         data === '-' ? await readInput(io, '-') : data.startsWith('@') ? await readInput(io, data.slice(1)) : data;
-      try {
-        return JSON.parse(text);
-      } catch {
-        throw new UsageError('The body is not JSON.');
-      }
+      return readJson(text, 'The body');
     }
   },
 });

@@ -5,7 +5,7 @@ import { command } from './command.ts';
 import { UsageError } from './failures.ts';
 import type { Options, Values } from './options.ts';
 import { printPermission } from './print.ts';
-import { readDuration, readJsonObject, readNumber } from './values.ts';
+import { isJson, readDuration, readJson, readJsonObject, readNumber } from './values.ts';
 
 const OPTIONS = {
   id: { type: 'positional', description: 'The id of the request, perm_…' },
@@ -60,14 +60,5 @@ async function makeApproval(
 function readLimit(limit: string): [key: string, value: unknown] {
   const [, key, text = ''] = /^([^=]+)=(.*)$/s.exec(limit) ?? [];
   if (key === undefined) throw new UsageError(`--limit ${limit} is not of the form key=value.`);
-  return [key, readValue(text)];
-}
-
-/** A value in JSON; what is no JSON is a text. */
-function readValue(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
+  return [key, isJson(text) ? readJson(text, `--limit ${key}`) : text];
 }

@@ -3,6 +3,7 @@ import type { CliClient } from './client.ts';
 import { command } from './command.ts';
 import { inboxColumns } from './inbox/columns.ts';
 import { runInbox } from './inbox/run-inbox.ts';
+import { Names } from './names.ts';
 import { printList } from './print.ts';
 
 export const inbox = command({
@@ -11,14 +12,17 @@ export const inbox = command({
     'Shows the requests that wait for a decision, the most urgent first. On a terminal you decide them here.',
   args: {},
   notes: [
-    'Keys: arrows or j and k move, Enter shows a request, a approves it, d denies it and asks for a reason, Escape goes back, ' +
+    'Keys: arrows or j and k move, Enter shows a request, a approves it, d denies it, with a reason if you type one, Escape goes back, ' +
       'r reads the list again, q ends. An approval is asked for once more after the whole request was shown.',
   ],
   examples: ['countersign inbox', 'countersign inbox --json | jq -r \'.id + " " + .action\''],
   async run({ session, args }) {
     const { io, client } = session;
     if (io.stdin.isTTY && io.stdout.isTTY && !args.json) return await runInbox(session, () => readPending(client));
-    await printList(session, await readPending(client), inboxColumns(client.clock.now()));
+    const names = new Names(client);
+    await printList(session, await readPending(client), inboxColumns(client.clock.now(), names), (waiting) =>
+      names.load(waiting.map(({ agent_id }) => agent_id)),
+    );
     return;
   },
 });

@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import { Countersign } from '../countersign.ts';
+import { ApiError, ConnectionError } from '../errors.ts';
 import { command } from './command.ts';
 import { readCredentials, type StoredToken, writeCredentials } from './credentials.ts';
 import { Failure } from './failures.ts';
@@ -28,6 +29,7 @@ export const login = command({
     // Before the browser opens: a file that cannot be read would waste the confirmation.
     readCredentials(io);
     const client = new Countersign({ baseUrl, apiKey: '', fetch: io.fetch, clock: io.clock });
+    await requireService(client);
     const { id, token, expires_at } = await pair(client, {
       name: `countersign on ${hostname()}`.slice(0, 100),
       onAddress: async (address) => {
@@ -49,6 +51,23 @@ export const login = command({
     await printIdentity(signedIn, await signedIn.client.getOwnAccount());
   },
 });
+
+/**
+ * Checks that the service answers, before the person confirms anything.
+ * @throws Failure if something else answers
+ * @throws ConnectionError if nothing does
+ */
+async function requireService(client: Countersign): Promise<void> {
+  try {
+    const { status } = await client.checkHealth();
+    if (typeof status === 'string') return;
+  } catch (error) {
+    if (error instanceof ConnectionError && error.cause) throw error;
+    // A service that is not well may still let people sign in.
+    if (error instanceof ApiError && error.code !== 'unexpected_answer') return;
+  }
+  throw new Failure(`${client.baseUrl} is no Countersign: GET /healthz is not answered as by one. Check the address.`);
+}
 
 /** @throws Failure for an address at which others on the network could read the token */
 function refuseOpenNetwork(baseUrl: string): void {

@@ -1,6 +1,8 @@
 import type { Permission, Preview } from '../api.ts';
-import { escapeLines, printableJson } from './terminal/escape.ts';
+import type { Names } from './names.ts';
+import { distinctJson, escapeLines, printableJson } from './terminal/escape.ts';
 import { type Fact, formatFacts } from './terminal/facts.ts';
+import { withScriptsMark } from './terminal/scripts.ts';
 import type { Style } from './terminal/style.ts';
 import { formatTime, formatTimeLeft } from './terminal/time.ts';
 import { wrapText } from './terminal/width.ts';
@@ -12,6 +14,7 @@ interface CardOptions {
   /** The address of the service, for the link to the console. */
   baseUrl: string;
   now: number;
+  names: Names;
 }
 
 /**
@@ -19,12 +22,12 @@ interface CardOptions {
  * agent wrote about it follows, labelled as its words and behind a bar, so that it cannot look like the rest.
  */
 export function formatPermission(permission: Permission, options: CardOptions): string[] {
-  const { width, style, baseUrl, now } = options;
+  const { width, style, baseUrl, now, names } = options;
   const { status, expires_at, review, token } = permission;
   const left = status === 'pending' ? ` (${formatTimeLeft(expires_at, now)} left)` : '';
   const facts: Fact[] = [
     ['Request', permission.id],
-    ['Agent', permission.agent_id],
+    ['Agent', names.withId(permission.agent_id)],
     ['Action', permission.action],
     ['Resource', permission.resource],
     ['Limits', formatLimits(permission.scope)],
@@ -34,7 +37,7 @@ export function formatPermission(permission: Permission, options: CardOptions): 
     ['Asked at', formatTime(permission.created_at)],
     ['Expires at', `${formatTime(expires_at)}${left}`],
     ['Approvals', review && `${countApprovals(permission)} of ${review.approvals_required}`],
-    ['Decided by', permission.decided_by],
+    ['Decided by', permission.decided_by && names.withId(permission.decided_by)],
     ['Decided at', formatTime(permission.decided_at)],
     ['Reason', permission.decision_reason],
     [
@@ -62,7 +65,7 @@ export function formatPermission(permission: Permission, options: CardOptions): 
 
 /** The limits of a request in one line, for a table. */
 export function formatLimits(scope: object): string {
-  return Object.keys(scope).length === 0 ? 'none' : printableJson(scope);
+  return Object.keys(scope).length === 0 ? 'none' : distinctJson(scope);
 }
 
 /** How many people have approved so far. */
@@ -70,9 +73,10 @@ export function countApprovals({ review }: Permission): number {
   return review?.votes?.filter(({ decision }) => decision === 'approve').length ?? 0;
 }
 
-/** Puts escaped lines behind a bar, which no text of theirs can leave. */
+/** Puts escaped lines behind a bar, which no text of theirs can leave. Marks those in which words mix scripts. */
 function quote(lines: string[], width: number): string[] {
-  return lines.flatMap((line) => wrapText(line, Math.max(20, width - 4)).map((part) => `  │ ${part}`));
+  const room = Math.max(20, width - 4);
+  return lines.flatMap((line) => wrapText(withScriptsMark(line), room).map((part) => `  │ ${part}`));
 }
 
 function inputTitle({ input, input_digest }: Permission): string {

@@ -1,5 +1,6 @@
 import type { Permission } from '../api.ts';
 import { write } from './io.ts';
+import { Names } from './names.ts';
 import type { Options } from './options.ts';
 import { formatPermission } from './permission-card.ts';
 import type { Session } from './session.ts';
@@ -26,16 +27,22 @@ export async function printSecret(session: Session, record: unknown, facts: Fact
 /** Prints a request: the card for people, or one line of JSON. */
 export async function printPermission(session: Session, permission: Permission): Promise<void> {
   const { client, style, width } = session;
+  const names = new Names(client);
+  if (session.isHuman) await names.load([permission.agent_id, permission.decided_by]);
   await printRecord(session, permission, () =>
-    formatPermission(permission, { style, width, baseUrl: client.baseUrl, now: client.clock.now() }),
+    formatPermission(permission, { style, width, baseUrl: client.baseUrl, now: client.clock.now(), names }),
   );
 }
 
-/** Prints a list: a table for people, or a line of JSON for each entry as soon as it is read. */
+/**
+ * Prints a list: a table for people, or a line of JSON for each entry as soon as it is read.
+ * @param prepare reads what the columns need besides the rows
+ */
 export async function printList<Row>(
   session: Session,
   rows: AsyncIterable<Row> | Iterable<Row>,
   columns: Column<Row>[],
+  prepare?: (rows: Row[]) => Promise<void>,
 ): Promise<void> {
   const { io } = session;
   if (!session.isHuman) {
@@ -44,6 +51,7 @@ export async function printList<Row>(
   }
   const all: Row[] = [];
   for await (const row of rows) all.push(row);
+  await prepare?.(all);
   if (all.length === 0) return await note(session, 'Nothing found.');
   await write(io.stdout, `${session.table(all, columns).join('\n')}\n`);
 }
@@ -62,15 +70,17 @@ export const LIMIT = {
  * Prints the beginning of a list.
  * @param limit the value of {@link LIMIT}
  * @param list reads the list in pages of so many entries
+ * @param prepare reads what the columns need besides the rows
  */
 export async function printFirst<Row>(
   session: Session,
   limit: string,
   list: (page: number) => AsyncIterable<Row>,
   columns: Column<Row>[],
+  prepare?: (rows: Row[]) => Promise<void>,
 ): Promise<void> {
   const count = readNumber(limit, 'limit');
-  await printList(session, takeFirst(session, list(Math.min(count + 1, MAX_PAGE)), count), columns);
+  await printList(session, takeFirst(session, list(Math.min(count + 1, MAX_PAGE)), count), columns, prepare);
 }
 
 /** Yields at most so many entries of a list, and tells when there are more. */

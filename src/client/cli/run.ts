@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
-import type { Permission } from '../api.ts';
 import { ApiError } from '../errors.ts';
 import type { Limits } from '../guard/act.ts';
 import {
+  GrantNarrowed,
   GuardError,
   PermissionDenied,
   PermissionExpired,
@@ -14,11 +14,12 @@ import { present } from '../present.ts';
 import { command } from './command.ts';
 import { EXIT, SIGNAL_BASE } from './exit-codes.ts';
 import { explain, type OptionNames, UsageError } from './failures.ts';
+import { hideKey } from './hide-key.ts';
 import { note } from './print.ts';
+import { bindFiles } from './run/bound-files.ts';
 import { Interruption } from './run/interruption.ts';
-import { type CommandInput, checkExecutable, runAct } from './run/run-act.ts';
+import { type CommandInput, findExecutable, requireUnchanged, runAct } from './run/run-act.ts';
 import type { Session } from './session.ts';
-import { escapeText } from './terminal/escape.ts';
 import { readDuration, readJsonObject } from './values.ts';
 
 export const run = command({
@@ -41,9 +42,14 @@ export const run = command({
   },
   hasRest: true,
   notes: [
-    'The request shows people the command, its arguments and its folder; not the environment, and not what files contain. ' +
-      'COUNTERSIGN_API_KEY is the key of the agent that asks. The command does not get it; it reads the ' +
-      'granted limits from COUNTERSIGN_GRANTED_SCOPE, as JSON. stdin, stdout, stderr and signals are passed to it.',
+    'The request shows people the command, its arguments and its folder, with the digests of the executable and of the ' +
+      'files that are arguments. If one of them changes before the command runs, it does not run. Not bound are the ' +
+      'environment, stdin, folders, and files that the command reads by itself.',
+    'COUNTERSIGN_API_KEY is the key of the agent that asks. The command does not get it, and on Linux it is also ' +
+      'removed from what /proc shows of this program. It stays in the environment of the programs that started this ' +
+      'one, such as the shell or npx, and on other systems in that of this one: a command that runs as the same user ' +
+      'can read it there. The command reads the granted limits from COUNTERSIGN_GRANTED_SCOPE, as JSON. stdin, stdout, ' +
+      'stderr and signals are passed to it.',
     'Exit codes: that of the command once it ran, or 128 and the number of the signal that ended it. Before it ran: 1 failed ' +
       '(not reachable, narrowed, used before, another input), 2 wrong usage, 3 denied, 4 expired, 5 still waiting, ' +
       '126 not executable, 127 not found, 130 or 143 interrupted. --report tells the two apart.',
@@ -68,18 +74,24 @@ export const run = command({
     // Written before anybody is asked: a file that cannot be written must not turn an act that ran into a failure.
     if (args.report !== undefined) writeReport(args.report, report);
     try {
-      checkExecutable(program, session.io);
+      const executable = findExecutable(program, session.io);
+      const cwd = process.cwd();
+      const bound = await bindFiles(executable, programArgs, cwd);
+      const { client } = session;
+      hideKey();
       const interruption = new Interruption();
       const noteRequest = (request?: AskedRequest) =>
         Object.assign(report, { permission_id: request?.permissionId, external_id: request?.externalId });
-      const guarded = session.client.guard(
+      const guarded = client.guard(
         async (act: CommandInput, granted: Limits, request?: AskedRequest) => {
           noteRequest(request);
+          // After the use is taken, so that as little time as possible is left for a change.
+          await requireUnchanged(act);
           // A signal may have come while the use was taken.
           interruption.signal.throwIfAborted();
           report.outcome = 'ran';
           interruption.forward();
-          return await runAct(act, granted, interruption);
+          return await runAct(act, executable, granted, interruption);
         },
         {
           action: args.action,
@@ -87,20 +99,21 @@ export const run = command({
           scope: scope as Limits,
           ...present({ reason: args.reason, wait, expiresIn }),
           ...(args['accept-narrowed'] ? { fits: () => true } : {}),
+          // A later run with the same external id goes on with the request.
+          abandoned: externalId === undefined ? 'withdraw' : 'keep',
           onPending: async (request) => {
             noteRequest(request);
             await note(session, `countersign: waiting for a decision: ${request.url}`);
           },
         },
       );
-      const act = { command: program, args: programArgs, cwd: process.cwd() };
+      const act = { command: program, args: programArgs, cwd, ...bound };
       try {
         report.exit_code = await guarded(act, { ...present({ externalId }), signal: interruption.signal });
       } catch (error) {
         if (!interruption.signal.aborted || report.outcome === 'ran') throw error;
         report.outcome = 'interrupted';
         report.exit_code = SIGNAL_BASE + interruption.number;
-        if (externalId === undefined) await withdraw(session, report);
       } finally {
         interruption.end();
       }
@@ -161,17 +174,9 @@ function codeOf(error: unknown, otherwise: number): [code: number, outcome: Repo
 }
 
 function adviceFor(error: unknown): string {
-  const reason = error instanceof PermissionDenied ? error.permission?.decision_reason : null;
-  if (reason) return ` The reason: ${escapeText(reason)}`;
+  if (error instanceof GrantNarrowed) return ' To run it within them, add --accept-narrowed.';
   if (error instanceof PermissionPending) return ` To go on, run it again with --external-id ${error.externalId}`;
   if (error instanceof ApiError && error.code === 'wrong_credential')
     return '\nrun asks as an agent: set COUNTERSIGN_API_KEY to the key of an agent.';
   return '';
-}
-
-/** Withdraws a request for which nobody waits. If that fails, it expires by itself. */
-async function withdraw({ client }: Session, { permission_id: id }: Report): Promise<void> {
-  if (id === null) return;
-  const answer: Promise<Permission> = client.withdrawPermission(id, { timeout: 5_000, maxRetries: 0 });
-  await answer.catch(() => {});
 }

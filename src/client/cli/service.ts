@@ -1,3 +1,4 @@
+import { findAddressFault } from '../address.ts';
 import { readCredentials } from './credentials.ts';
 import { Failure, UsageError } from './failures.ts';
 import type { Io } from './io.ts';
@@ -17,11 +18,9 @@ export interface ServiceAccess {
  * @throws UsageError for anything but a URL of http or https
  */
 function normalizeAddress(address: string): string {
-  const url = URL.canParse(address) ? new URL(address) : null;
-  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash) {
-    throw new UsageError(`${address} is not the address of a service, such as https://countersign.example.com.`);
-  }
-  return url.href.replace(/\/+$/, '');
+  const fault = findAddressFault(address);
+  if (fault) throw new UsageError(`The address ${fault}`);
+  return new URL(address).href.replace(/\/+$/, '');
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { PermissionRequest, Preview } from '../api.ts';
 import { canonicalJson, digestOf, type Json } from '../canonical-json.ts';
+import { type Duration, toSeconds } from '../duration.ts';
 import { present } from '../present.ts';
 
 /** The limits of a permission: upper bounds and allowed values by name. */
@@ -27,10 +28,10 @@ export interface ActOptions<Input> {
   externalId?: FromInput<Input, string>;
   /** Sends only the digest of the input, because it is private or larger than 16 KiB. People do not see the input then. */
   hideInput?: boolean;
-  /** How long the request waits for a decision, in seconds, up to 604,800. */
-  expiresIn?: number;
-  /** How long an approval can be used, in seconds, up to 604,800. */
-  tokenTtl?: number;
+  /** How long the request waits for a decision: a text such as `1h`, or seconds. At most 7 days. */
+  expiresIn?: Duration;
+  /** How long an approval can be used: a text such as `15m`, or seconds. At most 7 days. */
+  tokenTtl?: Duration;
 }
 
 /** A call of a guarded function: its input, and what is asked for it. */
@@ -63,7 +64,10 @@ export async function describeAct<Input>(
     resource: resolve(options.resource, copy),
     scope,
     ...present({ reason: resolve(options.reason, copy), preview: resolve(options.preview, copy) }),
-    ...present({ expires_in: options.expiresIn, token_ttl: options.tokenTtl }),
+    ...present({
+      expires_in: toSeconds(options.expiresIn, 'expiresIn'),
+      token_ttl: toSeconds(options.tokenTtl, 'tokenTtl'),
+    }),
     ...(options.hideInput ? { input_digest: inputDigest } : { input: JSON.parse(canonical) as Json }),
     external_id: name,
     max_uses: 1,

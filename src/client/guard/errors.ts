@@ -10,15 +10,23 @@ interface GuardState {
   permission: Permission | null;
 }
 
+/** Returns a permission without the value of its token, which would be in whatever prints the error. */
+function withoutSecret(permission: Permission | null): Permission | null {
+  if (!permission?.token) return permission;
+  const { value: _, ...token } = permission.token;
+  return { ...permission, token };
+}
+
 /** A guarded function was not run. */
 export abstract class GuardError extends CountersignError {
   readonly externalId: string;
+  /** The request as it was last read, without the value of its token. */
   readonly permission: Permission | null;
 
   constructor(message: string, state: GuardState, options?: ErrorOptions) {
     super(message, options);
     this.externalId = state.externalId;
-    this.permission = state.permission;
+    this.permission = withoutSecret(state.permission);
   }
 
   get permissionId(): string | null {

@@ -1,7 +1,10 @@
-import type { Permission, PermissionRequest } from '../api.ts';
+import type { PermissionRequest } from '../api.ts';
+import { checkOptions, type OptionList } from '../check-options.ts';
+import { type Duration, toMilliseconds, toSeconds } from '../duration.ts';
 import { type Act, type ActOptions, describeAct, type Limits } from './act.ts';
+import { ask, askAndWait } from './ask.ts';
 import type { GuardClient } from './client.ts';
-import { checkApproval, makePendingError, requestPermission, waitForDecision } from './request-decision.ts';
+import { checkApproval, makePendingError } from './request-decision.ts';
 import { takeUse } from './take-use.ts';
 
 /** The request for a call. */
@@ -40,15 +43,49 @@ export interface GuardOptions<Input> extends ActOptions<Input> {
    * - `shadow` runs the function without asking, and calls `onShadow`. Nothing is sent.
    */
   mode?: 'wait' | 'suspend' | 'shadow';
-  /** The longest wait in milliseconds, then `PermissionPending` is thrown; by default as long as the request lives. */
-  wait?: number;
+  /**
+   * The longest wait: a text such as `30m`, or milliseconds. `PermissionPending` is thrown then. By default as long as
+   * the request lives.
+   */
+  wait?: Duration;
+  /**
+   * What becomes of a request that still waits when the signal or an error ends the call:
+   *
+   * - `withdraw` (default) withdraws it, so that nobody decides in vain.
+   * - `keep` leaves it to a later call with its external id.
+   *
+   * In suspend mode, and when `wait` is over, the request is always kept.
+   */
+  abandoned?: 'withdraw' | 'keep';
   /** Called with the request when people have to decide, for example to show where. Awaited before the wait begins. */
   onPending?: (request: AskedRequest & { url: string }) => unknown;
   /** Called in shadow mode with what would have been asked. */
   onShadow?: (request: PermissionRequest) => unknown;
 }
 
+/** The options of `guard`. */
+export const GUARD_OPTIONS: OptionList<GuardOptions<unknown>> = {
+  action: true,
+  resource: true,
+  scope: true,
+  reason: true,
+  preview: true,
+  externalId: true,
+  hideInput: true,
+  expiresIn: true,
+  tokenTtl: true,
+  fits: true,
+  mode: true,
+  wait: true,
+  abandoned: true,
+  onPending: true,
+  onShadow: true,
+};
+
+const CALL_OPTIONS: OptionList<GuardCall> = { externalId: true, signal: true };
+
 const MODES = ['wait', 'suspend', 'shadow'];
+const ABANDONED = ['withdraw', 'keep'];
 
 /** How long a suspended request and its approval live, in seconds: the most that the service allows. */
 const SUSPENDED_SECONDS = 604_800;
@@ -59,25 +96,41 @@ export function guard<Input, Output>(
   fn: GuardedFunction<Input, Output>,
   options: GuardOptions<Input>,
 ): Guarded<Input, Output> {
-  const { mode = 'wait', fits, wait, onShadow } = options;
-  if (!MODES.includes(mode)) throw new TypeError(`The mode ${JSON.stringify(mode)} is not ${MODES.join(', ')}.`);
-  return async (input, { externalId, signal } = {}) => {
+  checkOptions(options, GUARD_OPTIONS, 'guard()');
+  checkValues(options);
+  const { mode = 'wait', fits, onShadow } = options;
+  return async (input, call = {}) => {
+    checkOptions(call, CALL_OPTIONS, 'A guarded call');
+    const { externalId, signal } = call;
     const act = await describeCall(input, options, externalId);
     if (mode === 'shadow') {
       await onShadow?.(act.request);
       return fn(JSON.parse(act.canonical), act.request.scope);
     }
-    let permission = await ask(client, act, options, signal);
-    if (permission.status === 'pending') {
-      if (mode === 'suspend') throw makePendingError(act, permission);
-      permission = await waitForDecision(client, act, permission, { wait, signal });
-    }
+    const askMode = mode === 'suspend' ? ask : askAndWait;
+    const permission = await askMode(client, act, options, signal);
+    if (permission.status === 'pending') throw makePendingError(act, permission);
     const approval = await checkApproval(act, permission, fits);
     signal?.throwIfAborted();
     const granted = await takeUse(client, act, approval);
     const request = { permissionId: permission.id, externalId: act.externalId };
     return fn(JSON.parse(act.canonical), granted, request);
   };
+}
+
+/** @throws TypeError for a value of an option that is none of those it can have */
+export function checkValues(options: Partial<GuardOptions<never>>): void {
+  const { mode = 'wait', abandoned = 'withdraw', wait, expiresIn, tokenTtl } = options;
+  checkChoice('mode', mode, MODES);
+  checkChoice('abandoned', abandoned, ABANDONED);
+  toMilliseconds(wait, 'wait');
+  toSeconds(expiresIn, 'expiresIn');
+  toSeconds(tokenTtl, 'tokenTtl');
+}
+
+function checkChoice(name: string, value: string, choices: string[]): void {
+  if (choices.includes(value)) return;
+  throw new TypeError(`The ${name} ${JSON.stringify(value)} is not ${choices.join(', ')}.`);
 }
 
 /** Describes a call of a guarded function, in suspend mode with the longest life. */
@@ -88,19 +141,4 @@ export function describeCall<Input>(
 ): Promise<Act> {
   const life = options.mode === 'suspend' ? { expiresIn: SUSPENDED_SECONDS, tokenTtl: SUSPENDED_SECONDS } : {};
   return describeAct(input, { ...life, ...options }, externalId);
-}
-
-/** Asks for permission, or finds the earlier request, and tells `onPending` when people have to decide. */
-export async function ask(
-  client: GuardClient,
-  act: Act,
-  { onPending }: Pick<GuardOptions<never>, 'onPending'>,
-  signal: AbortSignal | undefined,
-): Promise<Permission> {
-  const permission = await requestPermission(client, act, signal);
-  if (permission.status === 'pending') {
-    const url = `${client.baseUrl}/console/permissions/${permission.id}`;
-    await onPending?.({ permissionId: permission.id, externalId: act.externalId, url });
-  }
-  return permission;
 }

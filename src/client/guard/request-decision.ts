@@ -1,5 +1,5 @@
 import type { Permission } from '../api.ts';
-import { isEqualJson } from '../canonical-json.ts';
+import { canonicalJson, isEqualJson } from '../canonical-json.ts';
 import { ApiError, isOutage } from '../errors.ts';
 import type { Act, Limits } from './act.ts';
 import type { GuardClient } from './client.ts';
@@ -118,7 +118,7 @@ export async function checkApproval<Input>(
 ): Promise<Approval> {
   const state = { externalId: act.externalId, permission };
   const { status, token } = permission;
-  if (status === 'denied') throw new PermissionDenied('The request was denied.', state);
+  if (status === 'denied') throw new PermissionDenied(describeDenial(permission), state);
   if (status !== 'approved' || !token)
     throw new PermissionExpired('Nobody decided in time, or the request was withdrawn.', state);
   if (permission.input_digest !== act.inputDigest) throw new InputChanged('Another input was approved.', state);
@@ -128,7 +128,11 @@ export async function checkApproval<Input>(
   const granted = (permission.granted_scope ?? permission.scope) as Limits;
   // Only true counts, so that a function that answers something else by mistake lets nothing pass.
   if (!isEqualJson(granted, act.request.scope) && (await fits?.(JSON.parse(act.canonical), granted)) !== true) {
-    throw new GrantNarrowed('The granted limits are narrower than those that were asked for.', state);
+    throw new GrantNarrowed(`The limits were narrowed to ${canonicalJson(granted)}.`, state);
   }
   return { permission, token: token.value, granted };
+}
+
+function describeDenial({ decision_reason: reason }: Permission): string {
+  return reason ? `The request was denied. The reason: ${reason}` : 'The request was denied.';
 }

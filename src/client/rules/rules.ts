@@ -1,4 +1,5 @@
-import type { GuardOptions } from '../guard/guard.ts';
+import { checkOptions, type OptionList } from '../check-options.ts';
+import { checkValues, GUARD_OPTIONS, type GuardOptions } from '../guard/guard.ts';
 
 /** The arguments of a tool call. What they are is for the tool to say, so a rule may read any field of them. */
 // biome-ignore lint/suspicious/noExplicitAny: see above
@@ -13,7 +14,7 @@ export type Rule = 'allow' | 'ask' | 'deny' | AskRule;
 /** Settings of every rule that asks; a rule replaces them by its own. */
 export type RuleDefaults = Pick<
   AskRule,
-  'mode' | 'wait' | 'expiresIn' | 'tokenTtl' | 'hideInput' | 'onPending' | 'onShadow'
+  'mode' | 'wait' | 'abandoned' | 'expiresIn' | 'tokenTtl' | 'hideInput' | 'onPending' | 'onShadow'
 >;
 
 /** How the calls of many tools are guarded. */
@@ -23,6 +24,42 @@ export interface Rules extends RuleDefaults {
    * longest name with `*`, of equally long ones the strictest. A tool that no name fits is asked for.
    */
   tools?: Record<string, Rule>;
+}
+
+/** The options of `Rules`. */
+export const RULES_OPTIONS: OptionList<Rules> = {
+  tools: true,
+  mode: true,
+  wait: true,
+  abandoned: true,
+  expiresIn: true,
+  tokenTtl: true,
+  hideInput: true,
+  onPending: true,
+  onShadow: true,
+};
+
+const { externalId: _, ...ASK_RULE_OPTIONS } = GUARD_OPTIONS;
+
+/** The options of a rule that asks. A call names itself by its own id. */
+export { ASK_RULE_OPTIONS };
+
+/**
+ * Checks the rules of all tools.
+ * @throws TypeError that names a value or an option which no rule has
+ */
+export function checkRules({ tools = {}, ...defaults }: Rules): void {
+  checkValues(defaults);
+  for (const [tool, rule] of Object.entries(tools)) {
+    if (rule === 'allow' || rule === 'ask' || rule === 'deny') continue;
+    if (typeof rule !== 'object' || rule === null) throw notARule(tool);
+    checkOptions(rule, ASK_RULE_OPTIONS, `The rule of ${tool}`);
+    checkValues(rule);
+  }
+}
+
+function notARule(tool: string): TypeError {
+  return new TypeError(`The rule of ${tool} is not allow, ask, deny or an object.`);
 }
 
 /** What to do with the calls of one tool: run them, refuse them, or guard them with these options. */
@@ -37,9 +74,7 @@ export function treatmentOf(tool: string, rules: Rules): Treatment {
   const { tools = {}, ...defaults } = rules;
   const rule = findRule(tool, tools);
   if (rule === 'allow' || rule === 'deny') return rule;
-  if (rule !== 'ask' && (typeof rule !== 'object' || rule === null)) {
-    throw new TypeError(`The rule of ${tool} is not allow, ask, deny or an object.`);
-  }
+  if (rule !== 'ask' && (typeof rule !== 'object' || rule === null)) throw notARule(tool);
   return {
     action: defaultAction(tool),
     resource: `tool:${tool}`,

@@ -108,6 +108,7 @@ export const ACTIONS: Record<ActivityAction, readonly [did: string, kind?: strin
   'session.ended': ['ended a session'],
   'passkey.added': ['added a passkey'],
   'passkey.removed': ['removed a passkey'],
+  'passkey.counter_went_back': ['used a passkey whose signature counter went back'],
   'permission.voted': ['gave one of the approvals for', 'request'],
   'permission.escalated': ['asked further reviewers about', 'request'],
 };

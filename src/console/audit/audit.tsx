@@ -3,14 +3,14 @@ import { createExport, ExportCreation } from '../../audit/exports/create';
 import { AuditHistogramQuery, getAuditHistogram } from '../../audit/get-histogram';
 import { AuditList, listAuditEntries } from '../../audit/list';
 import { formatTime, MINUTE } from '../../lib/time';
-import { listOrRefusal, type Refusal, readForm, refusalOf, validate } from '../frame/form';
+import { listOrRefusal, readForm, refusalOf, validate } from '../frame/form';
 import { loadNames } from '../frame/names';
 import { sendPage, sendPart } from '../frame/page';
 import { Empty, NextPage, PAGE_SIZE, withParameters } from '../parts/blocks';
 import { LivePart } from '../parts/live';
 import type { ConsoleContext } from '../session/access';
 import { EntryList } from './entry-list';
-import { ExportForm } from './export-form';
+import { ExportForm, type RefusedExport } from './export-form';
 import { ActiveFilters, FilterForm } from './filter-form';
 import { auditAddress, type Filters, readFilters } from './filters';
 import { timelineSpan } from './span';
@@ -44,20 +44,21 @@ export async function exportEntries(c: ConsoleContext): Promise<Response> {
       agent_id,
       event_types: event_type && [event_type],
       include_details: form.has('include_details'),
+      bom: form.has('bom'),
     });
     await c.var.once((context) => createExport(context, input));
   } catch (error) {
-    return sendAudit(c, filters, { refusal: refusalOf(error), format: form.text('format') });
+    return sendAudit(c, filters, {
+      refusal: refusalOf(error),
+      format: form.text('format'),
+      hasBom: form.has('bom'),
+    });
   }
   return c.redirect('/console/exports', 303);
 }
 
-/** @param refused why the export was refused that was just asked for, and its format */
-async function sendAudit(
-  c: ConsoleContext,
-  filters: Filters,
-  refused?: { refusal: Refusal; format: string },
-): Promise<Response> {
+/** @param refused the export that was just asked for, if it was refused */
+async function sendAudit(c: ConsoleContext, filters: Filters, refused?: RefusedExport): Promise<Response> {
   const { context } = c.var.signedIn;
   const { principal, runtime } = context;
   const limits = { now: runtime.now(), kept: oldestKept(principal.account, runtime.now()) };

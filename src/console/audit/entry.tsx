@@ -143,12 +143,6 @@ function DetailsTable({ entry }: { entry: AuditEntry }) {
     ['Agent', <Named id={agent_id} />],
     ['Action', <Code text={details.action} />],
     ['Resource', <Written text={details.resource} />],
-    ...limitTexts((scope ?? {}) as JsonObject).map(([name, value]): [Child, Child] => [
-      <>
-        Limit <Written text={name} />
-      </>,
-      <Written text={value} />,
-    ]),
     decided_by && [event_type === 'revoke' ? 'Revoked by' : 'Decided by', <Decider id={decided_by} />],
     details.decided_via && ['By way of', details.decided_via === 'api' ? 'the API' : `the ${details.decided_via}`],
     decision_reason && ['Reason', <Written text={decision_reason} />],
@@ -158,6 +152,12 @@ function DetailsTable({ entry }: { entry: AuditEntry }) {
     preview_digest && ['Digest of the preview', <Code text={preview_digest} />],
     ['Came from', ip_address === '' ? 'the service itself' : <Code text={ip_address} />],
     ['Program', <Written text={user_agent} />],
+    ...limitTexts((scope ?? {}) as JsonObject).map(([label, value]): [Child, Child] => [
+      <>
+        Limit <Code text={label} />
+      </>,
+      <Written text={value} />,
+    ]),
   ];
   return (
     <section class="table bare" aria-label="Names and values" tabindex={0}>

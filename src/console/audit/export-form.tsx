@@ -1,14 +1,22 @@
 import { EXPORT_FORMATS } from '../../audit/exports/export';
+import { ExcelCheckBox } from '../files/excel-check-box';
 import type { Refusal } from '../frame/form';
 import { CheckBox, Form, HiddenFields, SelectField } from '../parts/form';
 import { auditAddress, type Filters, unexportable } from './filters';
 
 const LABELS: Record<string, string> = { action: 'action', permission_id: 'request' };
 
+/** An export that was refused, and what was chosen for it. */
+export interface RefusedExport {
+  refusal: Refusal;
+  format: string;
+  hasBom: boolean;
+}
+
 interface ExportFormProps {
   filters: Filters;
-  /** Why the export was refused that was just asked for, and its format. */
-  refused: { refusal: Refusal; format: string } | undefined;
+  /** The export that was just asked for, if it was refused. */
+  refused: RefusedExport | undefined;
 }
 
 /** Starts an export of the entries that the filters show. */
@@ -41,6 +49,7 @@ export function ExportForm({ filters, refused }: ExportFormProps) {
               checked
               label="With details, which JSON and Parquet files need to be verified"
             />
+            <ExcelCheckBox checked={refused?.hasBom ?? false} />
             <button type="submit">Export</button>
           </div>
         </Form>

@@ -23,11 +23,10 @@ export function startRenewing(): void {
 /** Loads the CSRF token of the session; throws an Error with what to do if the person has not signed in. */
 async function loadToken(sender: string): Promise<string> {
   const headers = { Accept: 'application/json', 'X-Form-Sender': sender };
-  const answer = await fetch('/console/csrf-token', { headers, redirect: 'manual' }).catch(() => {
+  const answer = await fetch('/console/csrf-token', { headers }).catch(() => {
     throw new Error('There is no connection to the service. Nothing was sent. Try again.');
   });
-  // Who is not signed in is redirected to the sign-in.
-  if (answer.type === 'opaqueredirect') throw new Error('You are not signed in yet. Sign in on a new tab first.');
+  if (answer.status === 401) throw new Error('You are not signed in yet. Sign in on a new tab first.');
   const { csrf, detail } = (await answer.json()) as { csrf?: string; detail?: string };
   if (csrf === undefined) throw new Error(detail ?? 'The service did not answer. Try again.');
   return csrf;

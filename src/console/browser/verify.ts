@@ -58,8 +58,7 @@ interface Answer {
 
 async function loadAnswer(path: string): Promise<Answer> {
   const response = await fetch(path, { headers: { Accept: 'application/json' } });
-  // Pages redirect to the sign-in, also for the script.
-  if (response.redirected) throw new SessionEnded();
+  if (response.status === 401) throw new SessionEnded();
   return { status: response.status, body: await response.json() };
 }
 

@@ -20,6 +20,7 @@ import {
 import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
 import { Form, HiddenFields, Submit, TextArea, TextField } from '../parts/form';
+import { SignInAgain } from '../parts/sign-in-again';
 import { readPatterns, writePatterns } from '../policies/patterns';
 import { AgentFields, agentsInForm, EventFields } from '../receivers/fields';
 import type { ConsoleContext, PreloadedContext, SignedInRequest } from '../session/access';
@@ -206,6 +207,7 @@ async function sendChannelForm(
     children: (
       <>
         <KindNotice kind={kind} config={context.config} />
+        <SignInAgain page={channel ? `${path}/edit` : `${path}/new?kind=${kind}`} purpose="To save a channel" />
         <Form action={channel ? `${path}/edit` : path} refusal={refusal} class="card" creates={!channel}>
           {channel ? <ShownState updatedAt={channel.updated_at} /> : <HiddenFields fields={{ kind }} />}
           <div class="part">

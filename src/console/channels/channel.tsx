@@ -17,7 +17,7 @@ import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
 import { Facts, PAGE_SIZE, PlainList } from '../parts/blocks';
 import { Alert } from '../parts/form';
-import { Code, Named, Time, Written } from '../parts/inline';
+import { Code, Creator, Named, Time, Written } from '../parts/inline';
 import { DeleteBox, ReceiverActions, ReceiverState, readSwitch } from '../receivers/changes';
 import { Deliveries } from '../receivers/deliveries';
 import { eventsText } from '../receivers/fields';
@@ -98,7 +98,7 @@ const TEST_ADVICE: Record<Channel['kind'], string> = {
 };
 
 function AboutChannel({ channel }: { channel: Channel }) {
-  const { kind, events, filter, created_at, updated_at } = channel;
+  const { kind, events, filter, created_by, created_at, updated_at } = channel;
   const { actions, agent_ids: agents } = filter ?? {};
   return (
     <Facts
@@ -108,6 +108,7 @@ function AboutChannel({ channel }: { channel: Channel }) {
         ['Actions', actions ? <PlainList items={actions.map((pattern) => <Code text={pattern} />)} /> : 'All actions'],
         ['Agents', agents ? <PlainList items={agents.map((id) => <Named id={id} />)} /> : 'All agents'],
         ['Created', <Time at={created_at} />],
+        ['Created by', <Creator id={created_by} />],
         ['Changed', <Time at={updated_at} />],
       ]}
     />

@@ -59,12 +59,13 @@ function typesText(types: readonly AuditEntry['event_type'][]): string {
 const NAMES: Record<AuditExport['format'], string> = { csv: 'CSV', json: 'JSON', parquet: 'Parquet' };
 
 function listed(shown: AuditExport): ListedFile {
-  const { format, start_date, end_date, agent_id, event_types, include_details } = shown;
+  const { format, start_date, end_date, agent_id, event_types, include_details, bom } = shown;
   const again = new URLSearchParams([
     ...Object.entries({ format, start_date, end_date }),
     ...(agent_id === null ? [] : [['agent_id', agent_id]]),
     ...(event_types ?? []).map((type) => ['event_types', type]),
     ...(include_details ? [['include_details', 'on']] : []),
+    ...(bom ? [['bom', 'on']] : []),
   ]);
   return {
     ...shown,

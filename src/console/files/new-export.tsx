@@ -6,6 +6,7 @@ import { agentsOf, loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
 import { addMissingOption, CheckBox, DateField, Form, SelectField, Submit } from '../parts/form';
 import type { ConsoleContext } from '../session/access';
+import { ExcelCheckBox } from './excel-check-box';
 import { dayText } from './wording';
 
 const FORMATS: readonly (readonly [format: ExportFormat, label: string])[] = [
@@ -59,12 +60,13 @@ function readFields(c: ConsoleContext, form: Pick<SentForm, 'text' | 'list' | 'h
     event_types: form.list('event_types'),
     // A form that chose a format says so of the details as well. An address may leave both out.
     include_details: form.has('include_details') || !form.has('format'),
+    bom: form.has('bom'),
   };
 }
 
 async function sendForm(
   c: ConsoleContext,
-  { format, start_date, end_date, agent_id, event_types, include_details }: ReturnType<typeof readFields>,
+  { format, start_date, end_date, agent_id, event_types, include_details, bom }: ReturnType<typeof readFields>,
   refusal?: Refusal,
 ): Promise<Response> {
   const names = await loadNames(c.var.signedIn.context, ['agents']);
@@ -103,6 +105,7 @@ async function sendForm(
             </>
           }
         />
+        <ExcelCheckBox checked={bom} />
         <Submit label="Start the export" cancel="/console/exports" />
       </Form>
     ),

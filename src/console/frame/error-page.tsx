@@ -6,6 +6,7 @@ import { LinkButton } from '../parts/blocks';
 import { Written } from '../parts/inline';
 import type { ConsoleContext } from '../session/access';
 import { ONCE_FIELD } from '../session/once';
+import { signInAgainPath } from '../session/return-path';
 import { isSenderMark, sessionCookie } from '../session/session';
 import { firstSection } from './navigation';
 import { CsrfField, sendPage } from './page';
@@ -20,7 +21,7 @@ export async function answerConsoleError(error: Error, c: HonoContext<AppEnv>): 
   const problem = (await answer.json()) as ProblemDocument;
   const kept = await readKept(c, problem);
   const page = sendPage(c as unknown as ConsoleContext, {
-    title: kept ? 'Not sent yet' : (TITLES[problem.code] ?? problem.title),
+    title: kept ? 'Not sent yet' : titleOf(c, problem),
     isNarrow: true,
     status: answer.status,
     children: kept ? (
@@ -39,7 +40,17 @@ const TITLES: Record<string, string> = {
   insufficient_scope: 'You may not do this',
   invalid_request: 'This does not work',
   rate_limited: 'Too many requests',
+  unauthorized: 'You are not signed in',
 };
+
+function titleOf(c: HonoContext<AppEnv>, { code, title }: ProblemDocument): string {
+  return isStaleSignIn(c, code) ? 'Sign in again' : (TITLES[code] ?? title);
+}
+
+/** Whether the request was refused because the caller, who is signed in, did not sign in recently. */
+function isStaleSignIn(c: HonoContext<AppEnv>, code: string): boolean {
+  return code === 'unauthorized' && (c as unknown as ConsoleContext).var.signedIn !== undefined;
+}
 
 interface ProblemDocument {
   title: string;
@@ -51,6 +62,16 @@ interface ProblemDocument {
 /** A link to where the caller can go on. People who are not signed in go to the sign-in. */
 function wayOut(c: HonoContext<AppEnv>, { code }: ProblemDocument): Child {
   const { signedIn } = (c as unknown as ConsoleContext).var;
+  if (isStaleSignIn(c, code)) {
+    const page = c.req.header('Referer') ?? '';
+    const origin = URL.parse(page)?.origin;
+    return (
+      <LinkButton
+        href={signInAgainPath(origin === c.var.config.publicUrl ? page.slice(origin.length) : '')}
+        label="Sign in again"
+      />
+    );
+  }
   if (signedIn) {
     const { path, name } = firstSection(signedIn.context.principal.scopes);
     return <LinkButton href={path} label={path === '/console' ? 'Back to the inbox' : `Go to ${name}`} />;
@@ -92,6 +113,8 @@ interface Kept {
   sender: string;
   /** Whether somebody else is signed in now. */
   isForeign: boolean;
+  /** Whether the person is signed in, but not recently enough. */
+  isStale: boolean;
 }
 
 /** Fields that nobody typed, and values that were chosen from a list. */
@@ -127,7 +150,8 @@ async function readKept(c: HonoContext<AppEnv>, { code }: ProblemDocument): Prom
   const { signedIn } = (c as unknown as ConsoleContext).var;
   const isForeign =
     signedIn !== undefined && !(await isSenderMark(c.var.config.keyring, signedIn.context.principal, sender));
-  return { fields, csrf: typeof csrf === 'string' ? csrf : '', sender, isForeign };
+  const own = typeof csrf === 'string' ? csrf : '';
+  return { fields, csrf: own, sender, isForeign, isStale: isStaleSignIn(c, code) };
 }
 
 /** Why a form was not sent that is kept, by the code of the problem. */
@@ -173,7 +197,8 @@ const NOT_KEPT = ['decision', 'assertion', 'signed_at'];
  * and nobody can send a decision again, because this page does not show what it is about: what was typed is sent to the
  * page of the decision, which shows it again.
  */
-function SendAgain({ problem, url, kept: { fields, csrf, sender, isForeign }, retryAfter }: SendAgainProps) {
+function SendAgain({ problem, url, kept, retryAfter }: SendAgainProps) {
+  const { fields, csrf, sender, isForeign, isStale } = kept;
   const isSignedOut = problem.code === 'unauthorized';
   const isLimited = problem.code === 'rate_limited';
   const decision = pageOfDecision(url);
@@ -184,14 +209,14 @@ function SendAgain({ problem, url, kept: { fields, csrf, sender, isForeign }, re
       <p>
         {isForeign
           ? 'This was typed by somebody else, before you signed in. Nothing was changed, and it cannot be sent in your name.'
-          : `${WHY[problem.code]}, so nothing was changed. What you typed is kept here.`}
+          : `${isStale ? 'You signed in more than 10 minutes ago' : WHY[problem.code]}, so nothing was changed. What you typed is kept here.`}
         {isLimited && ` Try again in ${retryAfter} seconds.`}
       </p>
       {isSignedOut && (
         <p>
           First{' '}
-          <a href="/console/sign-in" target="_blank" rel="noopener">
-            sign in on a new tab
+          <a href={isStale ? signInAgainPath('') : '/console/sign-in'} target="_blank" rel="noopener">
+            sign in {isStale && 'again '}on a new tab
           </a>
           , then come back {decision ? 'to decide again' : 'and send it again'}.
         </p>

@@ -1,6 +1,7 @@
 import type * as z from 'zod';
 import { type FieldError, invalidRequest, PROBLEMS, Problem } from '../../errors';
 import type { Page } from '../../http/page';
+import { roundingFault } from '../../lib/exact-json';
 import { equalJson, type Json } from '../../lib/json';
 import { toOneLine } from '../parts/inline';
 import type { ConsoleContext } from '../session/access';
@@ -57,10 +58,18 @@ export function validate<S extends z.ZodType>(schema: S, value: unknown, faults:
   ]);
 }
 
-/** Reads a typed number. Returns any other text unchanged: the API's schema then refuses it. */
+/**
+ * Reads a typed number. Returns any other text unchanged, and a number that a double would round: the API's schema then
+ * refuses it.
+ */
 export function readNumber(text: string): number | string {
-  const number = Number(text);
-  return text.trim() === '' || Number.isNaN(number) ? text : number;
+  const typed = text.trim();
+  return typed === '' || roundingFault(typed) !== null ? text : Number(typed);
+}
+
+/** Says that a double would round a typed number; null for every other text. */
+export function typedRoundingFault(text: string): string | null {
+  return Number.isNaN(Number(text)) ? null : roundingFault(text.trim());
 }
 
 /** Why a form was refused. */

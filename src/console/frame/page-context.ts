@@ -16,12 +16,14 @@ interface PageValues {
   names: Names;
   /** The time of the request, in milliseconds since the epoch. */
   now: number;
+  /** Whether the reader signed in within the last 10 minutes. */
+  isRecentSignIn: boolean;
   /** Whether the reader has a scope. */
   may: (scope: Scope) => boolean;
 }
 
 const PageContext = createContext<PageValues>({
-  ...{ nonce: '', csrf: '', sender: '', once: '', names: new Map(), now: 0 },
+  ...{ nonce: '', csrf: '', sender: '', once: '', names: new Map(), now: 0, isRecentSignIn: false },
   may: () => false,
 });
 

@@ -1,9 +1,11 @@
 import type { Child } from 'hono/jsx';
 import type { AppEnv, Scope, UserPrincipal } from '../../http/context';
 import { toBase64Url } from '../../lib/bytes';
+import { withScriptsMark } from '../../lib/scripts';
 import { toOneLine } from '../parts/inline';
 import type { SignedIn } from '../session/access';
 import { ONCE_FIELD } from '../session/once';
+import { isRecentSignIn } from '../session/recent-sign-in';
 import type { Names } from './names';
 import { Navigation, sectionAbove } from './navigation';
 import { PageProvider, usePage } from './page-context';
@@ -53,9 +55,12 @@ function sendHtml(
   const nonce = toBase64Url(runtime.random(16));
   const once = toBase64Url(runtime.random(16));
   const { csrf = '', sender = '' } = signedIn ?? {};
+  const isRecent = signedIn !== undefined && isRecentSignIn(signedIn);
   const may = (scope: Scope) => signedIn?.context.principal.scopes.includes(scope) ?? false;
   const html = (
-    <PageProvider value={{ nonce, csrf, sender, once, names, now: runtime.now(), may }}>{content}</PageProvider>
+    <PageProvider value={{ nonce, csrf, sender, once, names, now: runtime.now(), isRecentSignIn: isRecent, may }}>
+      {content}
+    </PageProvider>
   ).toString();
   return new Response(start + html, {
     status,
@@ -135,7 +140,7 @@ function Page({
           content='{"extensions":"hx-csp","includeIndicatorCSS":false,"history":false,"noSwap":[204,304,"4xx","5xx"]}'
         />
         {signedIn && <meta name="csrf-token" content={signedIn.csrf} />}
-        <title>{`${toOneLine(title)} · Countersign`}</title>
+        <title>{`${withScriptsMark(toOneLine(title))} · Countersign`}</title>
         <link rel="icon" href="/console/assets/favicon.svg" />
         <link rel="stylesheet" href="/console/assets/console.css" />
         {signedIn && <script nonce={nonce} src="/console/assets/htmx.js" defer></script>}
@@ -146,7 +151,7 @@ function Page({
           Skip to the content
         </a>
         <header class="top">
-          <a class="brand" href="/console">
+          <a class="brand" href="/console" rel={signedIn ? undefined : 'noreferrer'}>
             Countersign
           </a>
           {signedIn && (

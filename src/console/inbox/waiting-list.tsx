@@ -1,10 +1,11 @@
+import { withScriptsMark } from '../../lib/scripts';
 import { shorten } from '../../lib/text';
 import type { Id } from '../../lib/typeid';
 import { limitTexts } from '../../permissions/limit-texts';
 import type { WaitingRequest } from '../../permissions/list-waiting';
 import { usePage } from '../frame/page-context';
 import { Code, Named, TimeLeft, toOneLine, Written } from '../parts/inline';
-import { MAX_IN_LIST, RequestTitle } from '../parts/request';
+import { Limit, MAX_IN_LIST, RequestTitle } from '../parts/request';
 import { DENY_FORM } from './deny-bar';
 
 /** How many limits, and how many amounts of the preview, a line shows. */
@@ -40,7 +41,9 @@ function WaitingRow({ request, member, checked }: WaitingRowProps) {
   const { permission, agentName, preview, standing, notifiedNobody } = request;
   const { id, action, resource, title, scope, expires_at } = permission;
   const address = `/console/permissions/${id}`;
-  const limits = limitTexts(scope).toSorted(([, a], [, b]) => amountRank(a) - amountRank(b));
+  const limits = limitTexts(scope)
+    .map(([label, value], index) => ({ label, value, number: index + 1 }))
+    .toSorted((a, b) => amountRank(a.value) - amountRank(b.value));
   const hidden = limits.length - MAX_AMOUNTS;
   const amounts = (preview?.fields ?? [])
     .filter(({ kind }) => kind !== undefined && kind !== 'text')
@@ -54,8 +57,8 @@ function WaitingRow({ request, member, checked }: WaitingRowProps) {
           value={id}
           form={DENY_FORM}
           checked={checked.includes(id)}
-          aria-label={toOneLine(
-            `Check to deny: ${shorten(title ?? action, MAX_IN_LIST)}, of ${shorten(agentName, MAX_IN_LIST)}`,
+          aria-label={withScriptsMark(
+            toOneLine(`Check to deny: ${shorten(title ?? action, MAX_IN_LIST)}, of ${shorten(agentName, MAX_IN_LIST)}`),
           )}
         />
       )}
@@ -76,8 +79,10 @@ function WaitingRow({ request, member, checked }: WaitingRowProps) {
           )}
         </p>
         <ul class="amounts">
-          {limits.slice(0, MAX_AMOUNTS).map(([name, value]) => (
-            <Amount name={name} value={value} />
+          {limits.slice(0, MAX_AMOUNTS).map(({ label, value, number }) => (
+            <li>
+              <Limit {...{ label, value, number }} />
+            </li>
           ))}
           {hidden > 0 && (
             <li class="soft">
@@ -85,7 +90,12 @@ function WaitingRow({ request, member, checked }: WaitingRowProps) {
             </li>
           )}
           {amounts.map(({ label, value }) => (
-            <Amount name={label} value={value} isSaid />
+            <li>
+              <span class="soft">
+                agent says: <Written text={shorten(label, MAX_IN_LIST)} />
+              </span>{' '}
+              <Written text={shorten(value, MAX_IN_LIST)} />
+            </li>
           ))}
         </ul>
       </div>
@@ -104,26 +114,6 @@ function WaitingRow({ request, member, checked }: WaitingRowProps) {
 function amountRank(value: string): number {
   if (/^-?[\d,]+(\.\d+)?(e[+-]\d+)?$/.test(value)) return 0;
   return /^"?[-+]?\d/.test(value) ? 1 : 2;
-}
-
-interface AmountProps {
-  name: string;
-  value: string;
-  /** Whether it is only what the agent says, and no limit of the request. */
-  isSaid?: boolean;
-}
-
-/** How much: a limit of the request, or an amount of the preview, which is labelled as the agent's. */
-function Amount({ name, value, isSaid }: AmountProps) {
-  return (
-    <li>
-      <span class="soft">
-        {isSaid && 'agent says: '}
-        <Written text={shorten(name, MAX_IN_LIST)} />
-      </span>{' '}
-      <Written text={shorten(value, MAX_IN_LIST)} />
-    </li>
-  );
 }
 
 /** Why the request is in the reader's inbox, and how far its review is. */

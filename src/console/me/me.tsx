@@ -5,15 +5,16 @@ import { listSessions } from '../../accounts/sessions/list';
 import { listUserTokens } from '../../accounts/tokens/list';
 import type { UserToken } from '../../accounts/tokens/user-token';
 import { listSlackLinks } from '../../channels/slack/links';
+import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
 import { ROLE_SUMMARIES } from '../members/roles';
 import { Facts, PlainList, Section } from '../parts/blocks';
 import { Code, Time, Written } from '../parts/inline';
 import type { PreloadedContext, SignedIn, SignedInRequest } from '../session/access';
+import { isRecentSignIn } from '../session/recent-sign-in';
 import { providerName } from '../sign-in/oidc/button';
 import { mayLinkSlackUser, SlackUsers } from '../slack/links';
 import { UnprovenEmail } from './email';
-import { isFresh } from './fresh-sign-in';
 import {
   changeNotifications,
   loadNotifications,
@@ -38,7 +39,7 @@ export async function showMe(c: SignedInRequest, refused?: RefusedNotifications)
   }
   const { config } = context;
   const { member } = principal;
-  const [me, passkeys, sessions, tokens, notifications, links, mayLink] = await Promise.all([
+  const [me, passkeys, sessions, tokens, notifications, links, mayLink, names] = await Promise.all([
     getOwnAccount(context),
     listPasskeys(context, { limit: MAX_PASSKEYS }),
     listSessions(context, { limit: 100 }),
@@ -46,6 +47,7 @@ export async function showMe(c: SignedInRequest, refused?: RefusedNotifications)
     loadNotifications(context),
     member ? listSlackLinks(context, { member }) : [],
     member !== null && mayLinkSlackUser(context),
+    loadNames(context, []),
   ]);
   const provider = config.oidc?.client && me.member?.sign_in.includes('oidc') ? providerName(config.oidc) : null;
   const children = (
@@ -61,7 +63,7 @@ export async function showMe(c: SignedInRequest, refused?: RefusedNotifications)
         <Passkeys
           passkeys={passkeys.data}
           isPerson={principal.token === null}
-          isFresh={isFresh(c.var.signedIn)}
+          isRecent={principal.token === null && isRecentSignIn(c.var.signedIn)}
           hasOtherSignIn={provider !== null}
         />
       )}
@@ -76,7 +78,7 @@ export async function showMe(c: SignedInRequest, refused?: RefusedNotifications)
       <Tokens tokens={tokens.data} principal={principal} />
     </>
   );
-  return sendPage(c, { title: 'My sign-in', isNarrow: true, status: refused?.refusal.status, children });
+  return sendPage(c, { title: 'My sign-in', isNarrow: true, names, status: refused?.refusal.status, children });
 }
 
 /** Changes what reaches the member. If that is refused, shows the page again and why. */

@@ -11,10 +11,9 @@ import type { AppEnv, MemberRef } from '../../http/context';
 import { body, noQuery } from '../../http/input';
 import { fromBase64Url, toBase64Url } from '../../lib/bytes';
 import { lazy } from '../../lib/lazy';
-import { consoleAccess, consoleRoute, type SignedIn } from '../session/access';
+import { consoleAccess, consoleRoute, requirePerson, type SignedIn } from '../session/access';
 import { useChallenge } from '../session/challenge';
 import { creationOptions, passkeyName, RegistrationResponse, verifyRegistration } from '../sign-in/passkey';
-import { requireFresh } from './fresh-sign-in';
 
 const PasskeyCreation = lazy(() => z.strictObject({ name: passkeyName(), response: RegistrationResponse() }));
 
@@ -26,10 +25,10 @@ function purposeOf(member: MemberRef): string {
 /**
  * Returns the options with which the browser makes a further passkey for the member who is signed in. They exclude the
  * passkeys that the member has: an authenticator whose passkey was removed can make a new one.
- * @throws Problem as {@link requireFresh}
+ * @throws Problem as {@link requirePerson}
  */
 async function getPasskeyOptions(signedIn: SignedIn) {
-  const member = requireFresh(signedIn);
+  const member = requirePerson(signedIn);
   const { context } = signedIn;
   const { principal, reader } = context;
   const [me, [rows]] = await Promise.all([
@@ -47,7 +46,7 @@ async function getPasskeyOptions(signedIn: SignedIn) {
 
 /**
  * Adds a passkey to the member who is signed in.
- * @throws Problem as {@link requireFresh}; `invalid_request` for a passkey that is not accepted; `conflict` if the member
+ * @throws Problem as {@link requirePerson}; `invalid_request` for a passkey that is not accepted; `conflict` if the member
  *   has the maximum number of passkeys, or if the account has stored this passkey before: a removed one cannot be added
  *   again
  */
@@ -55,7 +54,7 @@ async function addPasskey(
   signedIn: SignedIn,
   { name, response }: z.output<ReturnType<typeof PasskeyCreation>>,
 ): Promise<Passkey> {
-  const person = requireFresh(signedIn);
+  const person = requirePerson(signedIn);
   const { context } = signedIn;
   const { principal, runtime, ledger } = context;
   const account = principal.account.number;
@@ -83,10 +82,10 @@ async function addPasskey(
 
 /**
  * Removes a passkey of the member who is signed in: nobody can use it any more, and its row stays, with `removed_at`.
- * @throws Problem as {@link requireFresh}; `not_found`; `conflict` for the last way to sign in
+ * @throws Problem as {@link requirePerson}; `not_found`; `conflict` for the last way to sign in
  */
 async function removePasskey(signedIn: SignedIn, id: Uint8Array): Promise<void> {
-  const { id: member } = requireFresh(signedIn);
+  const { id: member } = requirePerson(signedIn);
   const { context } = signedIn;
   const { principal, runtime, ledger, reader } = context;
   const account = principal.account.number;
@@ -124,15 +123,17 @@ async function removePasskey(signedIn: SignedIn, id: Uint8Array): Promise<void> 
 
 const PATH = '/console/me/passkeys';
 
+const RECENT = { needsRecentSignIn: true };
+
 /** The addresses that the page's script uses: only a script can make a passkey. */
 export const passkeyRoutes = new Hono<AppEnv>()
-  .post(`${PATH}/options`, consoleRoute, consoleAccess(null), noQuery(), async (c) =>
+  .post(`${PATH}/options`, consoleRoute, consoleAccess(null, undefined, RECENT), noQuery(), async (c) =>
     c.json(await getPasskeyOptions(c.var.signedIn)),
   )
-  .post(PATH, consoleRoute, consoleAccess(null), noQuery(), body(PasskeyCreation), async (c) =>
+  .post(PATH, consoleRoute, consoleAccess(null, undefined, RECENT), noQuery(), body(PasskeyCreation), async (c) =>
     c.json(await addPasskey(c.var.signedIn, c.req.valid('json')), 201),
   )
-  .delete(`${PATH}/:id`, consoleRoute, consoleAccess(null), noQuery(), async (c) => {
+  .delete(`${PATH}/:id`, consoleRoute, consoleAccess(null, undefined, RECENT), noQuery(), async (c) => {
     const id = fromBase64Url(c.req.param('id'));
     if (!id || toBase64Url(id) !== c.req.param('id')) throw notFound('passkey');
     await removePasskey(c.var.signedIn, id);

@@ -1,21 +1,22 @@
 import { MAX_PASSKEYS, type Passkey } from '../../accounts/passkeys/passkey';
 import { Section } from '../parts/blocks';
-import { Action, TextField } from '../parts/form';
+import { TextField } from '../parts/form';
 import { Time, Written } from '../parts/inline';
+import { SignInAgain } from '../parts/sign-in-again';
 
 interface PasskeysProps {
   passkeys: readonly Passkey[];
   /** Whether the session is that of a person, and not of a user token. */
   isPerson: boolean;
   /** Whether the member signed in so recently that passkeys may be changed. */
-  isFresh: boolean;
+  isRecent: boolean;
   /** Whether the member can also sign in without a passkey. */
   hasOtherSignIn: boolean;
 }
 
 /** The member's passkeys. Only the script can add and remove them. */
-export function Passkeys({ passkeys, isPerson, isFresh, hasOtherSignIn }: PasskeysProps) {
-  const mayRemove = isFresh && (hasOtherSignIn || passkeys.length > 1);
+export function Passkeys({ passkeys, isPerson, isRecent, hasOtherSignIn }: PasskeysProps) {
+  const mayRemove = isRecent && (hasOtherSignIn || passkeys.length > 1);
   return (
     <Section name="passkeys" title="Passkeys">
       {passkeys.length === 0 && <p class="soft">You have none: decisions that must be signed need one.</p>}
@@ -36,7 +37,7 @@ export function Passkeys({ passkeys, isPerson, isFresh, hasOtherSignIn }: Passke
           </li>
         ))}
       </ul>
-      {isFresh && passkeys.length < MAX_PASSKEYS && (
+      {isRecent && passkeys.length < MAX_PASSKEYS && (
         <div class="inline-form">
           <TextField label="Name of a further passkey" name="name" maxlength={100} autocomplete="off" required />
           <button type="button" class="quiet" data-passkey="make" data-action="/console/me/passkeys">
@@ -44,15 +45,10 @@ export function Passkeys({ passkeys, isPerson, isFresh, hasOtherSignIn }: Passke
           </button>
         </div>
       )}
-      {isFresh && !mayRemove && passkeys.length === 1 && (
+      {isRecent && !mayRemove && passkeys.length === 1 && (
         <p class="hint">This is your only way to sign in. To replace it, first add another one.</p>
       )}
-      {isPerson && !isFresh && (
-        <div class="bar">
-          <p class="soft">You signed in more than 10 minutes ago. To add or remove a passkey, sign in again.</p>
-          <Action action="/console/sign-out" label="Sign out and in again" />
-        </div>
-      )}
+      {isPerson && <SignInAgain page="/console/me" purpose="To add or remove a passkey" />}
     </Section>
   );
 }

@@ -6,7 +6,7 @@ import { Section } from '../parts/blocks';
 import { Action } from '../parts/form';
 import { Badge, Device, Time, TimeSince, Written } from '../parts/inline';
 import { type ConsoleContext, requireScopes } from '../session/access';
-import { signInPath } from '../session/return-path';
+import { signInAgainPath, signInPath } from '../session/return-path';
 import { clearSessionCookie } from '../session/session';
 
 /** Where the member is signed in, this session first. */
@@ -46,5 +46,7 @@ export async function signOut(c: ConsoleContext): Promise<Response> {
   const { context, session } = c.var.signedIn;
   await endSession(context, { id: session.id });
   clearSessionCookie(c);
-  return c.redirect(signInPath((await readForm(c)).text('return')), 303);
+  const form = await readForm(c);
+  const pathOf = form.text('recent') === 'true' ? signInAgainPath : signInPath;
+  return c.redirect(pathOf(form.text('return')), 303);
 }

@@ -10,7 +10,8 @@ import { sendPage } from '../frame/page';
 import { usePage } from '../frame/page-context';
 import { LinkButton, Section, ToCopy } from '../parts/blocks';
 import { Action, CheckBox, FieldGroup, Form, SelectField, Submit, TextField } from '../parts/form';
-import { Badge, Time, TimeSince, Written } from '../parts/inline';
+import { Badge, Creator, Time, TimeSince, Written } from '../parts/inline';
+import { SignInAgain } from '../parts/sign-in-again';
 import { type ConsoleContext, requirePerson, requireScopes } from '../session/access';
 
 /** The user tokens of the member, or of the account for a session of one of its tokens. */
@@ -37,6 +38,7 @@ export function Tokens({ tokens, principal }: { tokens: readonly UserToken[]; pr
                   {token.scopes.length === 1 ? '1 scope' : `${token.scopes.length} scopes`},{' '}
                   {token.last_used_at === null ? 'never used' : ['used ', <TimeSince at={token.last_used_at} />]},{' '}
                   {token.expires_at === null ? 'never expires' : ['until ', <Time at={token.expires_at} />]}
+                  {token.member_id === null && [', created by ', <Creator id={token.created_by} />]}
                 </small>
               </span>
               {mayDelete && <Action action={`/console/me/tokens/${token.id}/delete`} label="Delete" />}
@@ -112,33 +114,41 @@ function readToken(form: SentForm, now: number) {
 function sendNewToken(c: ConsoleContext, checked: readonly string[], refusal?: Refusal): Response {
   const offered = SCOPES.filter((scope) => c.var.signedIn.context.principal.scopes.includes(scope));
   const children = (
-    <Form action="/console/me/tokens" class="card" refusal={refusal} creates>
-      <TextField
-        label="Name"
-        name="name"
-        hint="What it is for. You find it by this name later."
-        autocomplete="off"
-        maxlength={255}
-        required
-      />
-      <input type="hidden" name="choose" value="scopes" />
-      <FieldGroup legend="What it may do" path="scopes">
-        <div class="scope-choices">
-          {[true, false].map((isReading) => (
-            <div class="part">
-              {offered
-                .filter((scope) => onlyReads(scope) === isReading)
-                .map((scope) => (
-                  <CheckBox label={SCOPE_WORDS[scope]} name="scopes" value={scope} checked={checked.includes(scope)} />
-                ))}
-            </div>
-          ))}
-        </div>
-        <p class="hint">It can never do more than you.</p>
-      </FieldGroup>
-      <SelectField label="Expires" name="lifetime" path="expires_at" value="90" options={LIFETIMES} />
-      <Submit label="Make a user token" cancel="/console/me" />
-    </Form>
+    <>
+      <SignInAgain page="/console/me/tokens/new" purpose="To make a user token" />
+      <Form action="/console/me/tokens" class="card" refusal={refusal} creates>
+        <TextField
+          label="Name"
+          name="name"
+          hint="What it is for. You find it by this name later."
+          autocomplete="off"
+          maxlength={255}
+          required
+        />
+        <input type="hidden" name="choose" value="scopes" />
+        <FieldGroup legend="What it may do" path="scopes">
+          <div class="scope-choices">
+            {[true, false].map((isReading) => (
+              <div class="part">
+                {offered
+                  .filter((scope) => onlyReads(scope) === isReading)
+                  .map((scope) => (
+                    <CheckBox
+                      label={SCOPE_WORDS[scope]}
+                      name="scopes"
+                      value={scope}
+                      checked={checked.includes(scope)}
+                    />
+                  ))}
+              </div>
+            ))}
+          </div>
+          <p class="hint">It can never do more than you.</p>
+        </FieldGroup>
+        <SelectField label="Expires" name="lifetime" path="expires_at" value="90" options={LIFETIMES} />
+        <Submit label="Make a user token" cancel="/console/me" />
+      </Form>
+    </>
   );
   return sendPage(c, { title: 'New user token', isNarrow: true, status: refusal?.status, children });
 }

@@ -7,6 +7,7 @@ import { type PageRequest, sendPage } from '../frame/page';
 import { LinkButton, ToCopy } from '../parts/blocks';
 import { Form, Submit, TextField } from '../parts/form';
 import { Time, Written } from '../parts/inline';
+import { SignInAgain } from '../parts/sign-in-again';
 import type { ConsoleContext, PreloadedContext } from '../session/access';
 import { sendMember } from './member';
 import { RoleChoice } from './roles';
@@ -45,19 +46,22 @@ export async function inviteAgain(c: MemberContext): Promise<Response> {
 
 function sendInvite(c: ConsoleContext, refusal?: Refusal): Response {
   const children = (
-    <Form action="/console/members" class="card" refusal={refusal} creates>
-      <TextField label="E-mail" name="email" type="email" autocomplete="off" maxlength={254} required />
-      <TextField
-        label="Name"
-        name="name"
-        autocomplete="off"
-        maxlength={255}
-        hint="Optional. The log and the other members see it."
-      />
-      <RoleChoice roles={grantableRoles(c.var.signedIn.context.principal)} />
-      <Submit label="Make the invitation" cancel="/console/members" />
-      <p class="hint">You then get an address to send to the person. Countersign sends no e-mail.</p>
-    </Form>
+    <>
+      <SignInAgain page="/console/members/new" purpose="To invite somebody" />
+      <Form action="/console/members" class="card" refusal={refusal} creates>
+        <TextField label="E-mail" name="email" type="email" autocomplete="off" maxlength={254} required />
+        <TextField
+          label="Name"
+          name="name"
+          autocomplete="off"
+          maxlength={255}
+          hint="Optional. The log and the other members see it."
+        />
+        <RoleChoice roles={grantableRoles(c.var.signedIn.context.principal)} />
+        <Submit label="Make the invitation" cancel="/console/members" />
+        <p class="hint">You then get an address to send to the person. Countersign sends no e-mail.</p>
+      </Form>
+    </>
   );
   return sendPage(c, { title: 'Invite a member', isNarrow: true, status: refusal?.status, children });
 }

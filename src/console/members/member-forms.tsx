@@ -1,11 +1,14 @@
+import type { Child } from 'hono/jsx';
+import type { MemberDetails } from '../../accounts/members/get';
 import { grantableRoles, hasRankOver, type Member } from '../../accounts/members/member';
 import type { UserPrincipal } from '../../http/context';
 import { formatTime } from '../../lib/time';
 import { type Refusal, type RefusedForm, refusalAt, ShownState } from '../frame/form';
 import { usePage } from '../frame/page-context';
-import { Section } from '../parts/blocks';
+import { Facts, PlainList, Section } from '../parts/blocks';
 import { Form, Submit, TextField } from '../parts/form';
-import { Time, Written } from '../parts/inline';
+import { Code, Named, Time, Written } from '../parts/inline';
+import { SignInAgain } from '../parts/sign-in-again';
 import { RoleChoice } from './roles';
 import { memberName } from './words';
 
@@ -25,26 +28,36 @@ export function shownForms(member: Member, principal: UserPrincipal): RefusedMem
 }
 
 interface MemberFormsProps {
-  member: Member;
+  member: MemberDetails;
   principal: UserPrincipal;
   /** Which forms are shown. */
   shown: RefusedMemberForm['form'][];
   refused: RefusedMemberForm | undefined;
-  /** When the open invitation of the member expires; null if there is none. */
+  /** When the last invitation expires or ended; null if there is none, or the member has joined. */
   invitationExpiresAt: number | null;
+  /** Whether the last invitation ended before it expired, because of who had made it. */
+  isInvitationEnded: boolean;
 }
 
 /** The forms that change a member. */
-export function MemberForms({ member, principal, shown, refused, invitationExpiresAt }: MemberFormsProps) {
+export function MemberForms({
+  member,
+  principal,
+  shown,
+  refused,
+  invitationExpiresAt,
+  isInvitationEnded,
+}: MemberFormsProps) {
   const { id } = member;
   const path = `/console/members/${id}`;
   const isSuspended = member.status === 'suspended';
   const statusForm = shown.includes('status') && <StatusForm member={member} refusal={refusalAt(refused, 'status')} />;
   return (
     <>
+      <SignInAgain page={path} purpose="To change a member" />
       {shown.includes('invitation') && (
         <Section name="invitation" title="Invitation">
-          <InvitationState expiresAt={invitationExpiresAt} />
+          <InvitationState expiresAt={invitationExpiresAt} isEnded={isInvitationEnded} />
           <Form action={`${path}/invitation`} refusal={refusalAt(refused, 'invitation')}>
             <Submit label="Make a new invitation" />
           </Form>
@@ -66,7 +79,7 @@ export function MemberForms({ member, principal, shown, refused, invitationExpir
   );
 }
 
-function InvitationState({ expiresAt }: { expiresAt: number | null }) {
+function InvitationState({ expiresAt, isEnded }: { expiresAt: number | null; isEnded: boolean }) {
   if (expiresAt === null || expiresAt > usePage().now) {
     return (
       <p>
@@ -78,8 +91,8 @@ function InvitationState({ expiresAt }: { expiresAt: number | null }) {
   }
   return (
     <p>
-      The invitation expired on <Time at={formatTime(expiresAt)} />, before this person joined. Make a new one to let
-      them in.
+      The invitation {isEnded ? 'ended' : 'expired'} on <Time at={formatTime(expiresAt)} />, before this person joined.
+      Make a new one to let them in.
     </p>
   );
 }
@@ -96,7 +109,7 @@ function StatusForm({ member, refusal }: MemberFormProps) {
       <p>
         {isSuspended
           ? 'They have no access. Once active again, they sign in as before. Their old user tokens stay deleted.'
-          : 'Takes away their access until somebody gives it back. Their sessions and user tokens end at once, for good.'}
+          : 'Takes away their access until somebody gives it back. Their sessions, their user tokens and the open invitations that they made end at once, for good.'}
       </p>
       <Form action={`/console/members/${member.id}/status`} refusal={refusal}>
         <ShownState updatedAt={member.updated_at} />
@@ -107,7 +120,47 @@ function StatusForm({ member, refusal }: MemberFormProps) {
   );
 }
 
-function RemovalForm({ member, refusal }: MemberFormProps) {
+/** What stays when the member goes, by kind: the words before the list, and the path of each thing's page. */
+const LEFT = [
+  ['webhooks', 'Webhooks', '/console/webhooks'],
+  ['channels', 'Channels', '/console/channels'],
+  ['policies', 'Policies', '/console/policies'],
+] as const;
+
+/** What the member made that stays, with links, so that somebody looks after it. */
+function Left({ leaves }: Pick<MemberDetails, 'leaves'>) {
+  const kinds = LEFT.filter(([kind]) => leaves[kind].length > 0);
+  if (kinds.length === 0 && leaves.tokens.length === 0) return null;
+  return (
+    <>
+      <p>What they made stays, and goes on working. Look after it, or delete it:</p>
+      <Facts
+        facts={[
+          ...kinds.map(([kind, title, path]): [string, Child] => [
+            title,
+            <PlainList
+              items={leaves[kind].map((id) => (
+                <a href={`${path}/${id}`}>
+                  <Named id={id} />
+                </a>
+              ))}
+            />,
+          ]),
+          leaves.tokens.length > 0 && [
+            'Tokens of the account',
+            <PlainList items={leaves.tokens.map((id) => <Code text={id} />)} />,
+          ],
+        ]}
+      />
+    </>
+  );
+}
+
+interface RemovalFormProps extends MemberFormProps {
+  member: MemberDetails;
+}
+
+function RemovalForm({ member, refusal }: RemovalFormProps) {
   return (
     <section class="card">
       <details open={refusal !== undefined}>
@@ -115,9 +168,10 @@ function RemovalForm({ member, refusal }: MemberFormProps) {
         <div class="folded">
           {' '}
           <p>
-            This is for good. Their sessions, user tokens, passkeys and any open invitation end at once. What they
-            decided stands, and the log still names them.
+            This is for good. Their sessions, user tokens, passkeys and any open invitation end at once, and so do the
+            open invitations that they made. What they decided stands, and the log still names them.
           </p>
+          <Left leaves={member.leaves} />
           <Form action={`/console/members/${member.id}/remove`} refusal={refusal}>
             <TextField
               label="To confirm, type their name or e-mail"

@@ -46,7 +46,7 @@ export async function sendMember(
     getMember(context, { member: row }),
     mayReadAgents ? listAgents(context, { limit: MAX_AGENTS }) : null,
     principal.scopes.includes('audit:read') ? listActivity(context, { actor: row.id, limit: LATEST }) : null,
-    loadNames(context, ['people', 'agents', 'policies']),
+    loadNames(context, ['people', 'agents', 'policies', 'webhooks', 'channels']),
   ]);
   const owned = agents?.data.filter(({ owner_id }) => owner_id === member.id) ?? [];
   const shown = shownForms(member, principal);
@@ -73,6 +73,7 @@ export async function sendMember(
           {shown.length > 0 && (
             <MemberForms
               invitationExpiresAt={row.invitationExpiresAt}
+              isInvitationEnded={row.invitationHash === null}
               member={member}
               principal={principal}
               shown={shown}

@@ -8,12 +8,13 @@ import { formatTime } from '../../lib/time';
 import { readForm } from '../frame/form';
 import { sendPage } from '../frame/page';
 import { usePage } from '../frame/page-context';
-import { isFresh } from '../me/fresh-sign-in';
 import { SCOPE_WORDS } from '../me/tokens';
 import { Facts } from '../parts/blocks';
-import { Action, Form } from '../parts/form';
+import { Form } from '../parts/form';
 import { Code, Time, Written } from '../parts/inline';
+import { SignInAgain } from '../parts/sign-in-again';
 import { type ConsoleContext, consoleAccess, consoleRoute, requirePerson, type SignedIn } from '../session/access';
+import { isRecentSignIn } from '../session/recent-sign-in';
 import { formTarget, PairingRequest } from './request';
 
 const PATH = '/console/pair';
@@ -43,7 +44,7 @@ export async function decidePairing(c: ConsoleContext, request: PairingRequest):
   const decision = (await readForm(c)).text('decision');
   if (decision === 'deny') return sendBack(c, request, { error: 'access_denied' });
   if (decision !== 'confirm') throw invalidRequest([{ path: 'body.decision', message: 'must be confirm or deny' }]);
-  if (!isFresh(signedIn)) return sendPairing(c, request, 403);
+  if (!isRecentSignIn(signedIn)) return sendPairing(c, request, 403);
   const { shard, account } = signedIn.context.principal;
   const code = await makePairingCode(config.keyring, runtime, {
     ...{ shard, account: account.number, member, session: signedIn.session.id },
@@ -66,7 +67,7 @@ function sendPairing(c: ConsoleContext, request: PairingRequest, status = 200): 
   const { signedIn } = c.var;
   const { pathname, search } = new URL(c.req.url);
   const page = pathname + search;
-  const canConfirm = isFresh(signedIn);
+  const canConfirm = isRecentSignIn(signedIn);
   const children = (
     <>
       <p class="notice waiting">
@@ -76,14 +77,7 @@ function sendPairing(c: ConsoleContext, request: PairingRequest, status = 200): 
       <section class="card" aria-label="What you confirm">
         <Terms request={request} signedIn={signedIn} />
       </section>
-      {!canConfirm && (
-        <div class="bar">
-          <p class="soft">
-            You signed in more than 10 minutes ago. To confirm, sign in again: then you come back here.
-          </p>
-          <Action action="/console/sign-out" label="Sign out and in again" fields={{ return: page }} />
-        </div>
-      )}
+      <SignInAgain page={page} purpose="To confirm" />
       <Form action={page}>
         <div class="actions">
           {canConfirm && (

@@ -1,4 +1,5 @@
 import { type Child, createContext, useContext } from 'hono/jsx';
+import { withScriptsMark } from '../../lib/scripts';
 import type { Refusal } from '../frame/form';
 import { CsrfField, OnceField } from '../frame/page';
 import { LinkButton } from './blocks';
@@ -217,7 +218,7 @@ export function SelectField({
         <select {...attributes}>
           {options.map(([option, text]) => (
             <option value={option} selected={option === shown}>
-              {toOneLine(text)}
+              {withScriptsMark(toOneLine(text))}
             </option>
           ))}
         </select>

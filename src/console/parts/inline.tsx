@@ -1,16 +1,22 @@
 import type { Child } from 'hono/jsx';
 import { duration } from '../../lib/duration';
+import { describeScripts, findMixedWords } from '../../lib/scripts';
 import { shorten } from '../../lib/text';
 import { MINUTE } from '../../lib/time';
-import { nameCharacter, UNSEEN, UNSEEN_IN_LINES } from '../../lib/unseen';
+import { type Lines, nameCharacter, showUnseen, unseenPattern } from '../../lib/unseen';
 import { usePage } from '../frame/page-context';
 
 /**
  * A text that an agent or a person wrote, isolated from the direction of the text around it. Each unseen character is shown
- * as its code point, with `hasLines` all but line feeds and tabs.
+ * as its code point, with `hasLines` all but line feeds and tabs, and a word that mixes scripts has a mark.
  */
 export function Written({ text, hasLines = false }: { text: string; hasLines?: boolean }) {
-  return <bdi>{escapeUnseen(text, hasLines)}</bdi>;
+  return <bdi class={heightOf(text)}>{showText(text, { hasLines })}</bdi>;
+}
+
+/** The class of a text whose marks are higher than a line; none for others. */
+function heightOf(text: string): 'tall' | undefined {
+  return /\p{M}{3}/u.test(text) ? 'tall' : undefined;
 }
 
 /** Maximum number of characters of a text without a box of its own, in which longer texts scroll. */
@@ -32,13 +38,24 @@ export function WrittenText({ text, label }: { text: string; label: string }) {
 }
 
 /**
- * Splits a text into parts, so that each unseen character is shown as its code point.
- * @param hasLines whether line feeds and tabs stay as they are
+ * Splits a text into parts, so that each unseen character is shown as its code point, and each word that mixes scripts is
+ * followed by a mark.
  */
-export function escapeUnseen(text: string, hasLines = false): Child[] {
+export function showText(text: string, lines?: Lines): Child[] {
+  const parts: Child[] = [];
+  let start = 0;
+  for (const { end, scripts } of findMixedWords(text)) {
+    parts.push(...escapeUnseen(text.slice(start, end), lines));
+    parts.push(<span class="mixed"> {describeScripts(scripts)}</span>);
+    start = end;
+  }
+  return [...parts, ...escapeUnseen(text.slice(start), lines)];
+}
+
+function escapeUnseen(text: string, lines?: Lines): Child[] {
   const parts: Child[] = [];
   let end = 0;
-  for (const { 0: character, index } of text.matchAll(hasLines ? UNSEEN_IN_LINES : UNSEEN)) {
+  for (const { 0: character, index } of text.matchAll(unseenPattern(lines))) {
     if (index > end) parts.push(text.slice(end, index));
     parts.push(<span class="unseen">{nameCharacter(character)}</span>);
     end = index + character.length;
@@ -52,12 +69,12 @@ export function escapeUnseen(text: string, hasLines = false): Child[] {
  * feeds and tabs count as white space: each run of white space becomes one space. The result is trimmed and in NFC.
  */
 export function toOneLine(text: string): string {
-  return text.replace(UNSEEN_IN_LINES, nameCharacter).replace(/\s+/g, ' ').trim().normalize();
+  return showUnseen(text.normalize(), { hasLines: true }).replace(/\s+/g, ' ').trim();
 }
 
 /** An id or another text for programs, in a monospaced font. */
 export function Code({ text }: { text: string }) {
-  return <code>{escapeUnseen(text)}</code>;
+  return <code class={heightOf(text)}>{showText(text)}</code>;
 }
 
 /** Joins elements with commas; `last` is the separator before the last element, such as ` or `. */
@@ -69,7 +86,7 @@ export function joinElements(things: readonly Child[], last = ', '): Child[] {
 export function JsonText({ value, label }: { value: unknown; label: string }) {
   return (
     <section class="scrolls" tabindex={0} aria-label={label}>
-      <pre>{escapeUnseen(JSON.stringify(value, null, 2), true)}</pre>
+      <pre>{showText(JSON.stringify(value, null, 2), { hasLines: true })}</pre>
     </section>
   );
 }
@@ -86,8 +103,15 @@ export function Named({ id, isShort = false }: { id: string; isShort?: boolean }
   return name === undefined ? (
     <Code text={id} />
   ) : (
-    <bdi title={id}>{escapeUnseen(isShort ? shorten(name, MAX_SHORT_NAME) : name)}</bdi>
+    <bdi title={id} class={heightOf(name)}>
+      {showText(isShort ? shorten(name, MAX_SHORT_NAME) : name)}
+    </bdi>
   );
+}
+
+/** Who made something, by its `created_by`. */
+export function Creator({ id }: { id: string | null }) {
+  return id === null ? 'not recorded' : <Named id={id} />;
 }
 
 /** A link with a text that an agent or a person wrote. */

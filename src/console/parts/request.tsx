@@ -1,7 +1,10 @@
 import type { Child } from 'hono/jsx';
+import type { JsonObject } from '../../lib/json';
 import { shorten } from '../../lib/text';
+import { limitTexts } from '../../permissions/limit-texts';
+import { shortPathLabel } from '../../permissions/path-label';
 import { isWithdrawn, type Permission } from '../../permissions/permission';
-import { Badge, Code, Written } from './inline';
+import { Badge, Code, joinElements, Written } from './inline';
 
 /** Maximum number of characters of a text in a list: one request may not push the others out of sight. */
 export const MAX_IN_LIST = 120;
@@ -15,6 +18,33 @@ export function RequestTitle({ title, otherwise }: { title: string | null; other
       <Written text={shorten(title, MAX_IN_LIST)} />
     </>
   );
+}
+
+/** A limit in a list: its label as code, and its value. */
+export function Limit({ label, value, number }: { label: string; value: string; number: number }) {
+  return (
+    <>
+      <span class="soft">
+        <Code text={shortPathLabel(label, number, MAX_IN_LIST)} />
+      </span>{' '}
+      <Written text={shorten(value, MAX_IN_LIST)} />
+    </>
+  );
+}
+
+/** How many limits a line shows. */
+const MAX_LIMITS = 5;
+
+/** The limits of a scope in one line. */
+export function LimitsLine({ scope }: { scope: JsonObject }) {
+  const limits = limitTexts(scope);
+  const shown = limits.slice(0, MAX_LIMITS).map(([label, value], index) => (
+    <span>
+      <Limit {...{ label, value }} number={index + 1} />
+    </span>
+  ));
+  const more = limits.length - shown.length;
+  return <>{joinElements(more > 0 ? [...shown, `${more} more`] : shown)}</>;
 }
 
 interface RequestRowProps {

@@ -17,7 +17,7 @@ import {
   requirePermission,
   statusAt,
 } from '../../permissions/permission';
-import { MAX_POLICIES, selectActivePolicies } from '../../permissions/policies/policy';
+import { selectActivePolicies } from '../../permissions/policies/policy';
 import { selectPasskeys } from '../../permissions/reviews/statement';
 import { standingOf } from '../../permissions/reviews/voter';
 import { type Form, type Refusal, readForm } from '../frame/form';
@@ -30,7 +30,7 @@ import type { PreloadedContext, SignedInRequest } from '../session/access';
 import { isSenderMark } from '../session/session';
 import { DecisionForm } from './decision-form';
 import { hasNarrowedScope } from './limits-fields';
-import { LimitsTable } from './limits-table';
+import { LimitsTables } from './limits-table';
 import { Outcome } from './outcome';
 import { PolicyWeighing } from './policy-weighing';
 import { hasMoreThanTitle, PreviewCard } from './preview';
@@ -102,13 +102,12 @@ export async function sendCard(
   refused?: { refusal: Refusal; form: Form },
 ): Promise<Response> {
   const { context } = c.var.signedIn;
-  const { principal, runtime } = context;
+  const { principal, reader, runtime } = context;
   const row = requirePermission(principal, loaded.permission?.[0]);
   const permission = presentPermission(row, runtime.now(), principal);
   const { input, preview } = presentContents(row);
   const { action, resource, agent_id } = permission;
 
-  const account = sql<number>`${principal.account.number}`;
   const isPending = permission.status === 'pending';
   const mayDecide = principal.scopes.includes('permissions:decide');
   const maySeePolicies = principal.scopes.includes('policies:read');
@@ -121,9 +120,7 @@ export async function sendCard(
     listNotifications(context, { id: row.id, limit: MESSAGES }),
     isPending && hasNotifiedNobody(context, row.id),
     isPending || !mayDecide ? { data: [] } : listWaiting(context, { limit: 1, waitsFor: 'caller' }),
-    maySeePolicies
-      ? context.reader.load([selectActivePolicies(context.reader, account, sql`${idBytes(row.agentId)}`, MAX_POLICIES)])
-      : [[]],
+    maySeePolicies ? reader.load([selectActivePolicies(reader, principal.account.number)]) : [[]],
   ]);
   const agentName = names.get(agent_id) ?? agent_id;
   const standing = standingOf(row.review, loaded.voter?.[0], principal.member?.id);
@@ -181,7 +178,7 @@ export async function sendCard(
             {preview && hasMoreThanTitle(preview) && <PreviewCard preview={preview} />}
             <Section name="limits" title="Limits">
               <p class="hint">{limitsHint(permission, row.maxUses)}</p>
-              <LimitsTable row={row} />
+              <LimitsTables row={row} />
             </Section>
             <Section name="input" title="Arguments">
               {input !== null ? (

@@ -13,7 +13,7 @@ import { revokeToken } from '../../permissions/tokens/revoke';
 import { type Form, readForm, refusalOf, validate } from '../frame/form';
 import type { PreloadedContext } from '../session/access';
 import { loadCard, sendCard } from './card';
-import { readLimits } from './limits-fields';
+import { findLimitFaults, readLimits } from './limits-fields';
 
 /** The preload of a decision that a form sends: as `decisionInPath`, for a form instead of a JSON body. */
 export async function decisionInForm(c: RequestContext, reader: Reader, account: SQL<number>, callerId: SQL) {
@@ -77,11 +77,14 @@ function readDecision(form: Form, row: ReviewedPermission) {
   const shared = { reason: form.text('reason'), ...signature };
   const isApproval = kind === 'approve';
   if (isApproval) requireSameProposal(form, row);
-  const limits = isApproval ? readLimits(form, row.review?.proposal ?? row) : {};
-  const { reason, assertion, signed_at, ...narrowed } = validate(isApproval ? Approval() : Denial(), {
-    ...shared,
-    ...limits,
-  });
+  const proposal = row.review?.proposal ?? row;
+  const limits = isApproval ? readLimits(form, proposal) : {};
+  const faults = isApproval ? findLimitFaults(form, proposal.scope) : [];
+  const { reason, assertion, signed_at, ...narrowed } = validate(
+    isApproval ? Approval() : Denial(),
+    { ...shared, ...limits },
+    faults,
+  );
   const decision: Decision = { decision: kind, narrowed, reason: reason || null, via: 'console' };
   return { decision, signed: { assertion, signed_at } };
 }

@@ -1,12 +1,14 @@
+import type { FieldError } from '../../errors';
 import { duration } from '../../lib/duration';
 import { equalJson, type Json, type JsonObject } from '../../lib/json';
 import { SECOND } from '../../lib/time';
 import { valueText } from '../../permissions/limit-texts';
+import { pathLabel } from '../../permissions/path-label';
 import type { ReviewedPermission } from '../../permissions/permission';
 import { scopeLeaves, setAt } from '../../permissions/scope-leaves';
-import { type Form, readNumber } from '../frame/form';
+import { type Form, readNumber, typedRoundingFault } from '../frame/form';
 import { CheckBox, TextField, useRefusal } from '../parts/form';
-import { Written } from '../parts/inline';
+import { Code, Written } from '../parts/inline';
 
 /** A limit of a scope that a person may narrow, or must leave as it is. */
 export type LimitField = { path: string[]; label: string; name: string } & (
@@ -18,7 +20,7 @@ export type LimitField = { path: string[]; label: string; name: string } & (
 /** The fields for the limits of a scope, in its order. Their names are numbers, because keys may be any text. */
 export function limitFields(scope: JsonObject): LimitField[] {
   return scopeLeaves(scope).map(([path, value], index) => {
-    const field = { path, label: path.join(' › '), name: `limit-${index}` };
+    const field = { path, label: pathLabel(path), name: `limit-${index}` };
     if (typeof value === 'number') return { ...field, kind: 'number', value };
     if (Array.isArray(value) && value.length > 1) return { ...field, kind: 'list', value };
     return { ...field, kind: 'fixed', value };
@@ -53,9 +55,21 @@ export function readLimits(form: Form, proposal: { scope: JsonObject; tokenTtl: 
   };
 }
 
-/** The limits, made from the scope's own values: a number may be lowered, a list may lose members. */
+/** What is wrong with the numbers that a form grants, beyond what the API can see. */
+export function findLimitFaults(form: Form, scope: JsonObject): FieldError[] {
+  return limitFields(scope).flatMap(({ kind, name, path }) => {
+    const message = kind === 'number' ? typedRoundingFault(form.text(name)) : null;
+    return message === null ? [] : [{ path: ['body.scope', ...path].join('.'), message }];
+  });
+}
+
+/**
+ * The limits: first those of the service, then those that the agent named, made from the scope's own values. A number may be
+ * lowered, a list may lose members.
+ */
 export function LimitsFields({ row, typed }: { row: ReviewedPermission; typed: Form | undefined }) {
   const { scope, tokenTtl, maxUses } = row.review?.proposal ?? row;
+  const fields = limitFields(scope);
   return (
     <details data-key="edit" id="limits" open={useRefusal() !== undefined}>
       <summary>Narrow the limits</summary>
@@ -63,9 +77,6 @@ export function LimitsFields({ row, typed }: { row: ReviewedPermission; typed: F
         {row.inputDigest !== null && (
           <p class="hint">The arguments stay as they are: if they exceed what you leave, the agent has to ask again.</p>
         )}
-        {limitFields(scope).map((field) => (
-          <LimitInput field={field} typed={typed} />
-        ))}
         <TextField
           label="Time to act, in seconds"
           name="token_ttl"
@@ -84,6 +95,14 @@ export function LimitsFields({ row, typed }: { row: ReviewedPermission; typed: F
           value={typedText(typed, 'max_uses', maxUses)}
           hint={`At most ${maxUses}`}
         />
+        {fields.length > 0 && (
+          <fieldset class="named-limits">
+            <legend>Limits that the agent named</legend>
+            {fields.map((field) => (
+              <LimitInput field={field} typed={typed} />
+            ))}
+          </fieldset>
+        )}
       </div>
     </details>
   );
@@ -94,7 +113,7 @@ function typedText(typed: Form | undefined, name: string, value: number): string
 }
 
 function LimitInput({ field, typed }: { field: LimitField; typed: Form | undefined }) {
-  const label = <Written text={field.label} />;
+  const label = <Code text={field.label} />;
   if (field.kind === 'number') {
     return (
       <TextField

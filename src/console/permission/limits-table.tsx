@@ -1,28 +1,38 @@
+import type { Child } from 'hono/jsx';
 import { duration } from '../../lib/duration';
 import { equalJson, isJsonObject, type Json, type JsonObject } from '../../lib/json';
 import { SECOND } from '../../lib/time';
 import { valueText } from '../../permissions/limit-texts';
+import { pathLabel } from '../../permissions/path-label';
 import type { ReviewedPermission } from '../../permissions/permission';
 import { Table } from '../parts/blocks';
-import { Written } from '../parts/inline';
+import { Code, Written } from '../parts/inline';
 import { limitFields } from './limits-fields';
 
-/** The limits as requested, as the votes so far have left them, and as granted, with the differences marked. */
-export function LimitsTable({ row }: { row: ReviewedPermission }) {
+/**
+ * The limits as requested, as the votes so far have left them, and as granted, with the differences marked. Those of the
+ * service come first, in a table of their own.
+ */
+export function LimitsTables({ row }: { row: ReviewedPermission }) {
   const stages = stagesOf(row);
   const last = stages.at(-1)?.scope ?? {};
   const added = Object.keys(last).filter((key) => !Object.hasOwn(row.scope, key));
+  const paths = [...limitFields(row.scope).map(({ path }) => path), ...added.map((key) => [key])];
+  const names = stages.map(({ name }) => name);
   return (
-    <Table caption="Limits" columns={['Limit', ...stages.map(({ name }) => name)]}>
-      {limitFields(row.scope).map(({ path, label }) => (
-        <Row name={label} values={stages.map(({ scope }) => at(scope, path))} />
-      ))}
-      {added.map((key) => (
-        <Row name={key} values={stages.map(({ scope }) => at(scope, [key]))} />
-      ))}
-      <Row name="Time to act, from the approval" values={stages.map(({ time }) => time)} />
-      <Row name="Times it may act" values={stages.map(({ uses }) => uses)} />
-    </Table>
+    <>
+      <Table caption="Time and uses" columns={['Time and uses', ...names]}>
+        <Row name="Time to act, from the approval" values={stages.map(({ time }) => time)} />
+        <Row name="Times it may act" values={stages.map(({ uses }) => uses)} />
+      </Table>
+      {paths.length > 0 && (
+        <Table caption="Limits that the agent named" columns={['Limits that the agent named', ...names]}>
+          {paths.map((path) => (
+            <Row name={<Code text={pathLabel(path)} />} values={stages.map(({ scope }) => at(scope, path))} />
+          ))}
+        </Table>
+      )}
+    </>
   );
 }
 
@@ -55,12 +65,10 @@ function at(scope: JsonObject, path: string[]): Json | undefined {
   );
 }
 
-function Row({ name, values: [requested, ...later] }: { name: string; values: (Json | undefined)[] }) {
+function Row({ name, values: [requested, ...later] }: { name: Child; values: (Json | undefined)[] }) {
   return (
     <tr>
-      <th scope="row">
-        <Written text={name} />
-      </th>
+      <th scope="row">{name}</th>
       <td>
         <Written text={valueText(requested)} />
       </td>

@@ -1,13 +1,13 @@
 import type { Permission } from '../../permissions/permission';
 import { evaluatePolicies } from '../../permissions/policies/evaluate';
-import type { ActivePolicy } from '../../permissions/policies/policy';
+import type { PolicyRow } from '../../permissions/policies/policy';
 import { Section } from '../parts/blocks';
 import { Badge, Named, WrittenLink } from '../parts/inline';
 
 interface PolicyWeighingProps {
   permission: Permission;
   /** The active policies, as they are now. */
-  policies: ActivePolicy[];
+  policies: PolicyRow[];
 }
 
 /** Which policy decided a request or sent it to reviewers, and which ones now apply to a new request like it. */
@@ -56,7 +56,7 @@ export function PolicyWeighing({ permission, policies }: PolicyWeighingProps) {
 }
 
 /** What the first of the policies that apply would do. */
-const EFFECTS: Record<ActivePolicy['effect'], string> = {
+const EFFECTS: Record<PolicyRow['effect'], string> = {
   approve: 'would decide a new request like this',
   deny: 'would decide a new request like this',
   review: 'would send a new request like this to its reviewers',

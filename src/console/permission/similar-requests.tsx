@@ -1,10 +1,8 @@
 import type { Child } from 'hono/jsx';
-import { shorten } from '../../lib/text';
-import { limitsText } from '../../permissions/limit-texts';
 import { isWithdrawn, type Permission } from '../../permissions/permission';
 import { Section } from '../parts/blocks';
-import { Badge, Named, Time, Written } from '../parts/inline';
-import { MAX_IN_LIST, RequestTitle } from '../parts/request';
+import { Badge, Named, Time } from '../parts/inline';
+import { LimitsLine, RequestTitle } from '../parts/request';
 import { StackingTable } from '../parts/stacking-table';
 
 const COLUMNS = [
@@ -35,12 +33,12 @@ export function SimilarRequests({ permissions }: { permissions: Permission[] }) 
 function cellsOf(permission: Permission): Child[] {
   const { id, title, resource, scope, granted_scope, status, decided_by, policy_id, created_at } = permission;
   const by = policy_id ?? decided_by;
-  const limits = limitsText(granted_scope ?? scope);
+  const limits = granted_scope ?? scope;
   return [
     <a href={`/console/permissions/${id}`}>
       <RequestTitle title={title} otherwise={resource} />
     </a>,
-    limits === '' ? null : <Written text={shorten(limits, MAX_IN_LIST)} />,
+    Object.keys(limits).length === 0 ? null : <LimitsLine scope={limits} />,
     <Badge state={status} label={isWithdrawn(permission) ? 'withdrawn' : status} />,
     by ? <Named id={by} isShort /> : null,
     <Time at={created_at} />,

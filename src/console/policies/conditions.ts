@@ -1,5 +1,6 @@
 import type { FieldError } from '../../errors';
 import { BODY_LIMITS } from '../../http/input';
+import { findJsonLosses } from '../../lib/exact-json';
 import { equalJson, isJsonObject, type Json, type JsonObject } from '../../lib/json';
 import { findExceededLimit } from '../../lib/json-limits';
 import type { PolicyCondition } from '../../permissions/policies/policy';
@@ -77,6 +78,8 @@ function faultOf(key: string, operator: string, text: string, isKept: boolean, c
   if (key === '') return 'needs the name of a limit';
   if (!OPERATORS.some(([known]) => known === operator)) return 'needs a comparison';
   if (operator !== 'any' && text === '') return 'needs a value';
+  const loss = findLoss(operator, text);
+  if (loss !== null) return loss;
   if (isKept) return 'is about a limit that has a condition below';
   return Object.hasOwn(condition, operator) ? 'says the same about this limit as a row above' : null;
 }
@@ -86,6 +89,16 @@ function readValue(operator: string, text: string): Json {
   if (operator !== 'in') return readScalar(text);
   const list = text.startsWith('[') ? readScalar(text) : null;
   return Array.isArray(list) ? list : splitList(text).map(readScalar);
+}
+
+/** Says what reading a typed value would change; null if nothing. */
+function findLoss(operator: string, text: string): string | null {
+  const members = operator === 'in' && !text.startsWith('[') ? splitList(text) : [text];
+  for (const member of members) {
+    if (parseJson(member) === undefined) continue;
+    for (const { message } of findJsonLosses(member)) return message;
+  }
+  return null;
 }
 
 function splitList(text: string): string[] {

@@ -1,4 +1,4 @@
-import { type SQL, sql } from 'drizzle-orm';
+import type { SQL } from 'drizzle-orm';
 import type { Reader } from '../../db/database';
 import { invalidRequest, notFound, Problem } from '../../errors';
 import type { RequestContext } from '../../http/context';
@@ -8,9 +8,8 @@ import { decidingContext, decisionState, selectDecision } from '../../permission
 import { type ReviewedPermission, requirePermission, statusAt } from '../../permissions/permission';
 import { createPolicy } from '../../permissions/policies/create';
 import { evaluatePolicies } from '../../permissions/policies/evaluate';
-import type { PolicyRow } from '../../permissions/policies/policy';
+import { type PolicyRow, selectActivePolicies } from '../../permissions/policies/policy';
 import { draftPolicy } from '../../permissions/policies/replay';
-import { selectPoliciesForAgent } from '../../permissions/policies/simulate';
 import { standingOf } from '../../permissions/reviews/voter';
 import { readForm, refusalOf } from '../frame/form';
 import { sendPage } from '../frame/page';
@@ -117,12 +116,10 @@ async function sendEditor(
 ): Promise<Response> {
   const { context } = c.var.signedIn;
   const { draft, approves = false, acceptsAnyLimits = false, refusal } = edited;
-  const account = sql<number>`${context.principal.account.number}`;
+  const { principal, reader } = context;
   const [contents, [policies]] = await Promise.all([
     loadEditor(context, edited),
-    request && draft
-      ? context.reader.load([selectPoliciesForAgent(context.reader, account, request.row.agentId)])
-      : [[]],
+    request && draft ? reader.load([selectActivePolicies(reader, principal.account.number)]) : [[]],
   ]);
   const prospect = request && draft ? prospectOf(draftPolicy(context, draft), policies, request.row) : null;
   return sendPage(c, {

@@ -12,16 +12,16 @@ import { SimulationForm, simulate, type simulationInQuery } from './simulation';
 /** Shows the policies in the order in which they are weighed, and what they would decide about a request. */
 export async function showPolicies(c: PreloadedContext<typeof simulationInQuery>): Promise<Response> {
   const { context } = c.var.signedIn;
-  const [{ data }, found] = await Promise.all([
+  const [{ data }, found, simulated] = await Promise.all([
     listPolicies(context, { limit: MAX_POLICIES }),
     loadNames(context, ['people', 'agents']),
+    simulate(c, context, c.var.loaded.active),
   ]);
   const names: Names = new Map([...found, ...data.map(({ id, name }): [string, string] => [id, name])]);
   const policies = data.toSorted((a, b) => byPrecedence(withTime(a), withTime(b)));
   const denials = policies.filter(({ effect }) => effect === 'deny');
   const others = policies.filter(({ effect }) => effect !== 'deny');
   const mayWrite = context.principal.scopes.includes('policies:write');
-  const simulated = simulate(c, c.var.loaded.active);
   const children = (
     <>
       <div class="bar">

@@ -9,7 +9,7 @@ import { readForm, refusalOf, requireUnchanged, requireUnchangedToActivate, Show
 import { sendPage } from '../frame/page';
 import { Facts, PlainList } from '../parts/blocks';
 import { Action } from '../parts/form';
-import { Badge, Code, JsonText, Time, Written } from '../parts/inline';
+import { Badge, Code, Creator, JsonText, Time, Written } from '../parts/inline';
 import type { ConsoleContext, PreloadedContext } from '../session/access';
 import { type Edited, Editor, loadEditor, readDays } from './editor';
 import { PolicySentence } from './sentence';
@@ -116,7 +116,7 @@ async function sendPolicy(c: PolicyContext, edited: Edited & { shown?: string })
             <Badge state={policy.effect} />
             <Badge state={policy.is_active ? 'on' : 'off'} />
             <span class="soft">
-              changed <Time at={policy.updated_at} />
+              created by <Creator id={policy.created_by} />, changed <Time at={policy.updated_at} />
             </span>
           </p>
           {mayWrite && (

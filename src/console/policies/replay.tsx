@@ -1,10 +1,9 @@
 import { formatTime } from '../../lib/time';
-import { limitsText } from '../../permissions/limit-texts';
 import type { PermissionRow } from '../../permissions/permission';
 import { type DetailedReplay, MAX_LISTED } from '../../permissions/policies/replay';
 import { usePage } from '../frame/page-context';
-import { Badge, Code, Named, Time, Written } from '../parts/inline';
-import { RequestTitle } from '../parts/request';
+import { Badge, Code, Named, Time } from '../parts/inline';
+import { LimitsLine, RequestTitle } from '../parts/request';
 
 /** What a draft would have done with past requests, and where that differs from what was decided. */
 export function ReplayResult({ replay, days }: { replay: DetailedReplay; days: number }) {
@@ -72,8 +71,7 @@ function PastRequest({ request }: { request: PermissionRow }) {
         <RequestTitle title={title} otherwise={`${action} on ${resource}`} />
       </a>
       <small>
-        <Named id={agentId} />, <Code text={action} /> <Written text={limitsText(scope)} />,{' '}
-        <Time at={formatTime(createdAt)} />
+        <Named id={agentId} />, <Code text={action} /> <LimitsLine scope={scope} />, <Time at={formatTime(createdAt)} />
       </small>
     </span>
   );

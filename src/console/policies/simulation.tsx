@@ -1,13 +1,9 @@
 import type { SQL } from 'drizzle-orm';
 import type { Reader } from '../../db/database';
-import type { RequestContext } from '../../http/context';
-import type { ActivePolicy } from '../../permissions/policies/policy';
-import {
-  PolicySimulation,
-  type Simulation,
-  selectPoliciesForAgent,
-  simulatePolicies,
-} from '../../permissions/policies/simulate';
+import type { RequestContext, UserContext } from '../../http/context';
+import { findJsonLosses } from '../../lib/exact-json';
+import { type PolicyRow, selectActivePolicies } from '../../permissions/policies/policy';
+import { PolicySimulation, type Simulation, simulatePolicies } from '../../permissions/policies/simulate';
 import { type Refusal, refusalOf, validate } from '../frame/form';
 import { agentsOf } from '../frame/names';
 import { usePage } from '../frame/page-context';
@@ -19,9 +15,9 @@ import { parseJson } from './conditions';
 /** What the address says about a request to simulate. Null if nobody asked. */
 export type Simulated = { answer: Simulation; refusal?: never } | { answer?: never; refusal: Refusal } | null;
 
-/** The preload of a simulation: the active policies, with the number of reviewers for the agent in the address. */
+/** The preload of a simulation: the active policies, if the address asks for one. */
 export async function simulationInQuery(c: RequestContext, reader: Reader, owner: SQL<number>) {
-  return { active: isAsked(c) ? selectPoliciesForAgent(reader, owner, c.req.query('agent_id')) : null };
+  return { active: isAsked(c) ? selectActivePolicies(reader, owner) : null };
 }
 
 function isAsked(c: Pick<RequestContext, 'req'>): boolean {
@@ -29,16 +25,23 @@ function isAsked(c: Pick<RequestContext, 'req'>): boolean {
 }
 
 /** Simulates the request in the address with the active policies. */
-export function simulate(c: Pick<RequestContext, 'req'>, policies: ActivePolicy[] | undefined): Simulated {
+export async function simulate(
+  c: Pick<RequestContext, 'req'>,
+  context: UserContext,
+  policies: PolicyRow[] | undefined,
+): Promise<Simulated> {
   if (!isAsked(c) || !policies) return null;
   const { agent_id: agentId, action, resource, scope = '' } = c.req.query();
+  const parsed = parseJson(scope);
   const request = {
     ...(agentId && { agent_id: agentId }),
     ...{ action, resource },
-    ...(scope.trim() !== '' && { scope: parseJson(scope) ?? scope }),
+    ...(scope.trim() !== '' && { scope: parsed ?? scope }),
   };
+  const [loss] = parsed === undefined ? [] : findJsonLosses(scope);
+  const faults = loss ? [{ path: 'body.scope', message: [...loss.path, loss.message].join(' ') }] : [];
   try {
-    return { answer: simulatePolicies({ policies, ...validate(PolicySimulation(), request) }) };
+    return { answer: await simulatePolicies(context, { policies, ...validate(PolicySimulation(), request, faults) }) };
   } catch (error) {
     return { refusal: refusalOf(error) };
   }

@@ -16,7 +16,7 @@ export interface PeopleValues {
 export type PolicyValues = ReturnType<typeof readValues>;
 
 /** The fields of a policy that the form shows. */
-export type ShownPolicy = Omit<Policy, 'id' | 'created_at' | 'updated_at'>;
+export type ShownPolicy = Omit<Policy, 'id' | 'created_by' | 'created_at' | 'updated_at'>;
 
 /** The policy with which the form for a new one begins. */
 export const EMPTY_POLICY: ShownPolicy = {

@@ -24,6 +24,7 @@ import type { Id } from '../../lib/typeid';
 import { enqueueWebhook } from '../../outbox/enqueue';
 import { batchReads } from './batched-reader';
 import { FormAnswers, isForm, onceKey } from './once';
+import { requireRecentSignIn } from './recent-sign-in';
 import { signInPath } from './return-path';
 import { csrfToken, isCsrfToken, senderMark, sessionCookie } from './session';
 
@@ -33,7 +34,8 @@ import { csrfToken, isCsrfToken, senderMark, sessionCookie } from './session';
  */
 export interface SignedIn {
   context: UserContext;
-  session: { id: Id<'session'>; createdAt: number };
+  /** The session, and when the caller proved who they are, in milliseconds since the epoch. */
+  session: { id: Id<'session'>; authenticatedAt: number };
   /** How the pages name the caller and the account. */
   names: { caller: string; account: string };
   /** The CSRF token that changes of the page have to send back. */
@@ -85,18 +87,25 @@ export const consoleRoute = createMiddleware<AppEnv>(async (c, next) => {
   await next();
 });
 
+/** What else a route of the console asks for, or not. */
+interface ConsoleRule {
+  /** Whether the page changes nothing although a form is sent to it, so that it needs no CSRF token. */
+  showsOnly?: boolean;
+  /** Whether what the request does outlives the session, so that it needs a sign-in within the last 10 minutes. */
+  needsRecentSignIn?: boolean;
+}
+
 /**
  * Admits people who are signed in and have the scopes, by their role and the user token with which they signed in, if it was
  * one. Sets `c.var.signedIn`. A page sends everybody else to the sign-in page, and they come back; a change is refused, also
  * without the CSRF token of the session.
  * @param scopes the scopes that the caller needs, all of them; null for pages that need none
  * @param preload makes queries that run in the same round trip as the authentication
- * @param showsOnly whether the page changes nothing although a form is sent to it, so that it needs no CSRF token
  */
 export function consoleAccess<Q extends NamedQueries>(
   scopes: Scope | readonly Scope[] | null,
   preload?: Preload<Q>,
-  { showsOnly = false } = {},
+  { showsOnly = false, needsRecentSignIn = false }: ConsoleRule = {},
 ): MiddlewareHandler<ConsoleEnv<Q>> {
   return createMiddleware<ConsoleEnv<Q>>(async (c, next) => {
     const { config, runtime, origin } = c.var;
@@ -174,6 +183,7 @@ export function consoleAccess<Q extends NamedQueries>(
       }
     });
     requireScopes(principal, scopes);
+    if (needsRecentSignIn) requireRecentSignIn(c.var.signedIn);
     return next();
   });
 }
@@ -222,9 +232,31 @@ async function readCsrfToken(c: HonoContext): Promise<string> {
 async function refuse<Q extends NamedQueries>(c: ConsoleContext<Q>, secret: string | undefined): Promise<Response> {
   const isSafe = METHODS_THAT_READ.includes(c.req.method);
   if (!isSafe || secret !== undefined) await limitNetwork(c);
+  if (!isSafe || isAskedByScript(c)) throw sessionEnded();
+  if (secret === undefined && comesFromSignIn(c)) {
+    throw new Problem(
+      'unauthorized',
+      'Your browser did not send back the cookie by which the console knows you, so you are not signed in. Allow cookies ' +
+        'for this address, and sign in again.',
+    );
+  }
   const { pathname, search } = new URL(c.req.url);
-  if (isSafe) return c.redirect(signInPath(pathname + search));
-  throw sessionEnded();
+  return c.redirect(signInPath(pathname + search));
+}
+
+/** Whether the script of a page asks, which can do nothing with the page to sign in: for a part of a page, or for JSON. */
+function isAskedByScript({ req }: HonoContext): boolean {
+  const asksForJson = req.header('Accept')?.startsWith('application/json') ?? false;
+  return req.header('HX-Request') === 'true' || req.query('part') !== undefined || asksForJson;
+}
+
+/** Pages that sign somebody in. Their links to other pages send no `Referer`. */
+const SIGN_IN_PAGES = ['/console/sign-in', '/console/invitations/'];
+
+/** Whether the browser comes from a page that has just signed somebody in. */
+function comesFromSignIn({ req, var: { config } }: RequestContext): boolean {
+  const { origin, pathname } = URL.parse(req.header('Referer') ?? '') ?? {};
+  return origin === config.publicUrl && SIGN_IN_PAGES.some((path) => pathname?.startsWith(path));
 }
 
 function sessionEnded(): Problem {

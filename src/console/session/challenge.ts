@@ -1,6 +1,6 @@
-import { usedChallenges } from '../../db/schema';
+import { signInChallenges, usedChallenges } from '../../db/schema';
 import type { Runtime } from '../../env';
-import type { RecordWriter } from '../../ledger/ledger';
+import type { InternalWriter } from '../../ledger/ledger';
 import { concatBytes, equalBytes, fromBase64Url, toBase64Url } from '../../lib/bytes';
 import type { Keyring } from '../../lib/secrets';
 import { MINUTE } from '../../lib/time';
@@ -21,8 +21,8 @@ export interface Challenge {
 /**
  * Makes a WebAuthn challenge: random bytes, the time at which it expires, and an HMAC of both for its purpose.
  *
- * Nothing is stored, so that nobody can fill the database with questions. The answer is stored (`used_challenges`), which
- * makes a challenge single-use.
+ * Nothing is stored, so that nobody can fill the database with questions. The answer is stored (`sign_in_challenges`,
+ * `used_challenges`), which makes a challenge single-use.
  * @param purpose what may be done with the answer, such as to join with one invitation
  */
 export async function makeChallenge(keyring: Keyring, runtime: Runtime, purpose: string): Promise<string> {
@@ -53,7 +53,15 @@ function macOf(keyring: Keyring, purpose: string, content: Uint8Array) {
   return keyring.mac('webauthn-challenge', `${purpose} ${toBase64Url(content)}`);
 }
 
-/** Makes the statement that stores that a challenge was answered. It violates the primary key the second time. */
-export function useChallenge(write: RecordWriter, account: number, { bytes, expiresAt }: Challenge) {
+/**
+ * Makes the statement that stores that a challenge was answered whose purpose is of one account. It violates the primary
+ * key the second time.
+ */
+export function useChallenge(write: Pick<InternalWriter, 'insert'>, account: number, { bytes, expiresAt }: Challenge) {
   return write.insert(usedChallenges).values({ account, challenge: bytes, expiresAt });
+}
+
+/** Makes the statement that stores that somebody signed in with a challenge. It violates the primary key the second time. */
+export function useSignInChallenge(write: Pick<InternalWriter, 'insert'>, { bytes, expiresAt }: Challenge) {
+  return write.insert(signInChallenges).values({ challenge: bytes, expiresAt });
 }

@@ -9,8 +9,21 @@ const BASE = 'https://console.invalid';
 
 /** The path of the sign-in page that leads back to a page of the console. */
 export function signInPath(page: string): string {
+  return pathWith(page, {});
+}
+
+/**
+ * The path of the sign-in page for somebody whose sign-in is not recent, which leads back to a page of the console. The
+ * identity provider is then asked to authenticate the person now.
+ */
+export function signInAgainPath(page: string): string {
+  return pathWith(page, { recent: 'true' });
+}
+
+function pathWith(page: string, parameters: Record<string, string>): string {
   const path = readReturnPath(page);
-  return path === INBOX ? SIGN_IN : `${SIGN_IN}?${new URLSearchParams({ return: path })}`;
+  const query = new URLSearchParams({ ...parameters, ...(path !== INBOX && { return: path }) }).toString();
+  return query === '' ? SIGN_IN : `${SIGN_IN}?${query}`;
 }
 
 /**

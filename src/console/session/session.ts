@@ -1,35 +1,55 @@
 import type { SQL } from 'drizzle-orm';
 import type { Context as HonoContext } from 'hono';
-import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
+import type { ActivityAction } from '../../db/activity-actions';
 import type { Database, Statement } from '../../db/database';
 import { sessions } from '../../db/schema';
+import { openShard } from '../../db/shards';
 import { makeActivityRecord } from '../../http/activity';
 import { newId, type RequestContext, type UserPrincipal } from '../../http/context';
 import { hashCredential } from '../../http/credentials';
 import { SERVICE_AUTHORITY, SESSION_LIFETIME } from '../../ledger/authority';
-import { Ledger, type RecordWriter } from '../../ledger/ledger';
+import { type ActivityRecord, Ledger, type RecordWriter } from '../../ledger/ledger';
 import { equalBytes, fromBase64Url, toBase64Url } from '../../lib/bytes';
 import { makeCredential } from '../../lib/credential';
 import type { Keyring } from '../../lib/secrets';
-import { SECOND } from '../../lib/time';
 import type { Id } from '../../lib/typeid';
-import { type Challenge, useChallenge } from './challenge';
+import { type Challenge, useSignInChallenge } from './challenge';
+import { clearCookie, readCookie, writeCookie } from './cookies';
 
 const COOKIE = 'countersign';
+
+/** The shard with the challenges that were answered to sign in: they are made before the account is known. */
+const CHALLENGE_SHARD = '00';
 
 /** Whom a session belongs to: a member, or the user token with which somebody signed in. */
 type SessionOwner = { member: Id<'member'>; token?: null } | { token: Id<'utok'>; member?: null };
 
-/** A new session: its secret for the cookie, and `store`, which makes the statement that stores it. */
+/**
+ * A new session: its secret for the cookie, and `store`, which makes the statement that stores it.
+ * @param authenticatedAt when the person proved who they are; null if that was now
+ */
 export async function makeSession(
   { var: { config, runtime, origin } }: RequestContext,
   shard: string,
-  { account, member = null, token = null }: { account: number | SQL } & SessionOwner,
+  {
+    account,
+    member = null,
+    token = null,
+    authenticatedAt = null,
+  }: { account: number | SQL; authenticatedAt?: number | null } & SessionOwner,
 ) {
   const secret = makeCredential('session', shard, runtime.random);
   const [hash] = await hashCredential(config.keyring, secret);
   const now = runtime.now();
-  const row = { id: newId(runtime, 'session'), member, token, ...origin, lastSeenAt: now, createdAt: now };
+  const row = {
+    id: newId(runtime, 'session'),
+    member,
+    token,
+    authenticatedAt,
+    ...origin,
+    lastSeenAt: now,
+    createdAt: now,
+  };
   return {
     id: row.id,
     secret,
@@ -37,17 +57,30 @@ export async function makeSession(
   };
 }
 
-/** A sign-in that has been verified. */
-interface SignIn {
+/** How a person proved who they are. */
+export interface Proof {
+  /** Can be used once. */
+  challenge: Challenge;
+  /** When the person proved it, in milliseconds since the epoch; null if that was now. */
+  authenticatedAt: number | null;
+}
+
+/** Where the account of a person who signs in is. */
+interface SignInPlace {
   database: Database;
   shard: string;
+}
+
+/** A sign-in that has been verified. */
+interface SignIn extends SignInPlace {
   /** The number of the account. */
   account: number;
   member: Id<'member'>;
   /** The account's number as SQL: NULL, so that the transaction aborts, if the member can no longer sign in in this way. */
   accountIfAllowed: SQL<number>;
-  /** Can be used for one sign-in. */
-  challenge: Challenge;
+  proof: Proof;
+  /** What else is recorded about the member in the same transaction. */
+  actions?: readonly ActivityAction[];
   /** Makes statements that change something in the same transaction. */
   changes?: (write: RecordWriter) => Statement[];
 }
@@ -58,29 +91,62 @@ interface SignIn {
  * @throws ConstraintError if the challenge was used before, or the member can no longer sign in; nothing was written
  */
 export async function beginSession(c: RequestContext, signIn: SignIn): Promise<string> {
-  const { database, shard, account, member, accountIfAllowed, challenge, changes } = signIn;
-  const session = await makeSession(c, shard, { account, member });
-  const activity = { actor: member, action: 'session.created' as const, target: session.id, changes: [] };
-  await new Ledger(database, SERVICE_AUTHORITY).change({
-    record: makeActivityRecord(c.var, { account: accountIfAllowed, ...activity }),
-    changes: (write) => [useChallenge(write, account, challenge), ...(changes?.(write) ?? []), session.store(write)],
-    answer: null,
+  const { account, member, accountIfAllowed, proof, actions = [], changes } = signIn;
+  const { authenticatedAt } = proof;
+  const session = await makeSession(c, signIn.shard, { account, member, authenticatedAt });
+  const record = (action: ActivityAction, target: string) =>
+    makeActivityRecord(c.var, { account: accountIfAllowed, actor: member, action, target, changes: [] });
+  await commitSignIn(c, signIn, proof.challenge, {
+    record: record('session.created', session.id),
+    furtherRecords: actions.map((action) => record(action, member)),
+    changes: (write) => [...(changes?.(write) ?? []), session.store(write)],
   });
   return session.secret;
 }
 
+/**
+ * Commits what an answered challenge of a sign-in changes. The challenge is stored on the first shard too, whatever the
+ * account's: so it works once, and not once for each shard.
+ * @throws ConstraintError if the challenge was used before; nothing was written
+ */
+export async function commitSignIn(
+  c: RequestContext,
+  { database, shard }: SignInPlace,
+  challenge: Challenge,
+  {
+    record,
+    furtherRecords = [],
+    changes,
+  }: {
+    record: ActivityRecord;
+    furtherRecords?: readonly ActivityRecord[];
+    changes: (write: RecordWriter) => Statement[];
+  },
+): Promise<void> {
+  if (shard !== CHALLENGE_SHARD) {
+    const first = openShard(c.env, CHALLENGE_SHARD, c.var.cost);
+    if (!first) throw new Error('the first shard is not bound');
+    await new Ledger(first, SERVICE_AUTHORITY).write({ changes: (write) => [useSignInChallenge(write, challenge)] });
+  }
+  await new Ledger(database, SERVICE_AUTHORITY).change({
+    record,
+    furtherRecords,
+    changes: (write) => [useSignInChallenge(write, challenge), ...changes(write)],
+    answer: null,
+  });
+}
+
 /** The value of the session cookie; undefined without one. */
 export function sessionCookie(c: HonoContext): string | undefined {
-  return getCookie(c, COOKIE, 'host');
+  return readCookie(c, COOKIE);
 }
 
 export function setSessionCookie(c: HonoContext, secret: string): void {
-  const maxAge = SESSION_LIFETIME / SECOND;
-  setCookie(c, COOKIE, secret, { prefix: 'host', path: '/', httpOnly: true, secure: true, sameSite: 'Lax', maxAge });
+  writeCookie(c, COOKIE, secret, SESSION_LIFETIME);
 }
 
 export function clearSessionCookie(c: HonoContext): void {
-  deleteCookie(c, COOKIE, { prefix: 'host', path: '/', secure: true });
+  clearCookie(c, COOKIE);
 }
 
 /** The CSRF token of a session: forms and scripts send it back, which another site cannot. */

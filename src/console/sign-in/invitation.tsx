@@ -21,8 +21,8 @@ import { formatTime } from '../../lib/time';
 import { sendPage } from '../frame/page';
 import { Time } from '../parts/inline';
 import { consoleRoute } from '../session/access';
-import { type Challenge, useChallenge } from '../session/challenge';
-import { makeSession, setSessionCookie } from '../session/session';
+import { useChallenge } from '../session/challenge';
+import { makeSession, type Proof, setSessionCookie } from '../session/session';
 import { OidcButton, providerName } from './oidc/button';
 import { creationOptions, passkeyName, RegistrationResponse, verifyRegistration } from './passkey';
 import { redirectToOwnHost } from './sign-in';
@@ -77,9 +77,7 @@ function purposeOf({ row: { hash } }: FoundInvitation): string {
 }
 
 /** A way to sign in that an invited member has proven to have. */
-interface WayToSignIn {
-  /** Can be used once. */
-  challenge: Challenge;
+interface WayToSignIn extends Proof {
   /** The member's key in `identities`; null without an identity. */
   identity: Uint8Array | null;
   /** Whether the identity provider has verified the e-mail address of the member. */
@@ -97,12 +95,12 @@ interface WayToSignIn {
 export async function acceptInvitation(
   c: RequestContext,
   { database, shard, row }: FoundInvitation,
-  { challenge, identity, provesEmail, passkey }: WayToSignIn,
+  { challenge, authenticatedAt, identity, provesEmail, passkey }: WayToSignIn,
 ): Promise<string> {
   const { runtime } = c.var;
   const now = runtime.now();
   const account = row.accountNumber;
-  const session = await makeSession(c, shard, { account, member: row.id });
+  const session = await makeSession(c, shard, { account, member: row.id, authenticatedAt });
   const isInvited = and(
     eq(members.account, account),
     eq(members.id, row.id),
@@ -155,7 +153,11 @@ async function joinWithPasskey(c: RequestContext, { name, response }: z.output<R
   const invitation = await requireInvitation(c);
   const { challenge, passkey } = await verifyRegistration(c.var, purposeOf(invitation), response);
   return acceptInvitation(c, invitation, {
-    ...{ challenge, identity: null, provesEmail: false, passkey: { name, ...passkey } },
+    challenge,
+    authenticatedAt: null,
+    identity: null,
+    provesEmail: false,
+    passkey: { name, ...passkey },
   });
 }
 

@@ -11,6 +11,7 @@ import { bytesField, claimedChallenge, credentialFields, relyingParty } from '..
 import { concatBytes, fromBase64Url, toBase64Url } from '../../lib/bytes';
 import { lazy } from '../../lib/lazy';
 import { formatId, type Id, idBytes } from '../../lib/typeid';
+import { canSignDecisions } from '../../permissions/reviews/signature';
 import { type Challenge, makeChallenge, readChallenge } from '../session/challenge';
 
 /** The signature algorithms of passkeys, the preferred first (RFC 9053): EdDSA, ES256 and RS256. */
@@ -64,7 +65,7 @@ export async function requestOptions(
  * Verifies the response of an authenticator that made a passkey.
  * @returns the passkey, and the challenge that it answered
  * @throws Problem `invalid_request` if it does not answer a challenge for this purpose, or comes from another origin, or
- *   the user was not verified
+ *   the user was not verified, or no decision could be signed with the passkey
  */
 export async function verifyRegistration(
   { config, runtime }: { config: Settings; runtime: Runtime },
@@ -73,7 +74,7 @@ export async function verifyRegistration(
 ) {
   const challenge = await findChallenge(config, runtime, purpose, response.response.clientDataJSON);
   if (!challenge) throw invalidPasskey();
-  const { verifyRegistrationResponse } = await import('../../http/verify-passkey');
+  const { cose, decodeCredentialPublicKey, verifyRegistrationResponse } = await import('../../http/verify-passkey');
   const { registrationInfo } = await verifyRegistrationResponse({
     response: response as unknown as RegistrationResponseJSON,
     expectedChallenge: toBase64Url(challenge.bytes),
@@ -85,7 +86,11 @@ export async function verifyRegistration(
   const id = fromBase64Url(registrationInfo?.credential.id ?? '');
   if (!registrationInfo || !id) throw invalidPasskey();
   const { publicKey, counter } = registrationInfo.credential;
-  return { challenge, passkey: { id, publicKey: Uint8Array.from(publicKey), counter } };
+  const key = decodeCredentialPublicKey(publicKey);
+  const modulus = cose.isCOSEPublicKeyRSA(key) ? key.get(cose.COSEKEYS.n) : undefined;
+  const lengths = { idLength: id.length, signatureLength: modulus?.length ?? LONGEST_CURVE_SIGNATURE };
+  if (!canSignDecisions(config, lengths)) throw tooLongPasskey();
+  return { challenge, passkey: { id, publicKey: Uint8Array.from(publicKey), counter, firstCounter: counter } };
 }
 
 /**
@@ -100,6 +105,17 @@ export async function findChallenge(
 ): Promise<Challenge | null> {
   const challenge = claimedChallenge(clientDataJson);
   return challenge === null ? null : readChallenge(keyring, purpose, challenge, now());
+}
+
+/** Bytes of the longest signature by a key on a curve: of ES256, in ASN.1 DER. */
+const LONGEST_CURVE_SIGNATURE = 72;
+
+function tooLongPasskey(): Problem {
+  return new Problem(
+    'invalid_request',
+    'No decision could be signed with this passkey, because its signatures are too long. Use another authenticator.',
+    { errors: [{ path: 'body.response', message: 'has a key or an id that makes its signatures too long' }] },
+  );
 }
 
 function invalidPasskey(): Problem {

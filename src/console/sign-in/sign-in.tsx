@@ -7,6 +7,7 @@ import { ConstraintError, type Database } from '../../db/database';
 import { accounts, members, movedAccounts, passkeys } from '../../db/schema';
 import { listShards, openShard } from '../../db/shards';
 import { PROBLEMS, Problem } from '../../errors';
+import { makeActivityRecord } from '../../http/activity';
 import type { AppEnv, RequestContext } from '../../http/context';
 import { accountColumns, activeAccount, activeMember, failAuthentication, memberColumns } from '../../http/credentials';
 import { body, noQuery, readJsonOrForm, readObject } from '../../http/input';
@@ -15,10 +16,10 @@ import { fromBase64Url } from '../../lib/bytes';
 import { lazy } from '../../lib/lazy';
 import type { Refusal } from '../frame/form';
 import { sendPage } from '../frame/page';
-import { Form, TextField } from '../parts/form';
+import { Form, HiddenFields, TextField } from '../parts/form';
 import { consoleRoute } from '../session/access';
 import { readReturnPath } from '../session/return-path';
-import { beginSession, setSessionCookie } from '../session/session';
+import { beginSession, commitSignIn, setSessionCookie } from '../session/session';
 import { OidcButton } from './oidc/button';
 import { decodeUserHandle, findChallenge, requestOptions, type UserHandle } from './passkey';
 import { signInWithToken } from './user-token';
@@ -29,8 +30,8 @@ const SignIn = lazy(() => z.strictObject({ response: AuthenticationResponse(), r
 
 /**
  * Signs a member in with a passkey: stores a session and returns the secret of its cookie.
- * @throws Problem `unauthorized` for a response that does not come from a passkey of an active member, or that was sent
- *   before; `account_inactive`, also for a suspended member
+ * @throws Problem `unauthorized` for a response that does not come from a passkey of an active member, or whose counter
+ *   went back and may not, or that was sent before; `account_inactive`, also for a suspended member
  */
 export async function signIn(
   c: RequestContext,
@@ -46,8 +47,8 @@ export async function signIn(
   const found = await findPasskey(c, handle, id);
   if (!found) return refuse();
   const { database, shard, row } = found;
-  const counter = await verifyAuthentication(config, challenge.bytes, response, row);
-  if (counter === null) return refuse();
+  const use = await verifyAuthentication(config, challenge.bytes, response, row);
+  if (!use) return refuse();
   const account = activeAccount(row);
   const member = activeMember(row);
   if (!member) return refuse();
@@ -58,14 +59,30 @@ export async function signIn(
     where ${members.account} = ${account.number} and ${eq(members.id, member.id)} and ${eq(members.status, 'active')}
       and ${isNull(passkeys.removedAt)}
   )`;
-  return beginSession(c, {
-    ...{ database, shard, account: account.number, member: member.id, accountIfAllowed, challenge },
-    changes: (write) => [write.update(passkeys).set({ counter }).where(isPasskey)],
-  }).catch((error: unknown) => {
+  const refuseConstraint = (error: unknown) => {
     if (error instanceof ConstraintError) return refuse();
     throw error;
-  });
+  };
+  const actions = use.wentBack ? (['passkey.counter_went_back'] as const) : [];
+  if (use.isRefused) {
+    const record = { account: accountIfAllowed, actor: member.id, target: member.id, changes: [] };
+    await commitSignIn(c, { database, shard }, challenge, {
+      record: makeActivityRecord(c.var, { ...record, action: 'passkey.counter_went_back' }),
+      changes: () => [],
+    }).catch(refuseConstraint);
+    return failAuthentication(c, COPIED_PASSKEY);
+  }
+  return beginSession(c, {
+    ...{ database, shard, account: account.number, member: member.id, accountIfAllowed },
+    proof: { challenge, authenticatedAt: null },
+    actions,
+    changes: (write) => [write.update(passkeys).set({ counter: use.counter }).where(isPasskey)],
+  }).catch(refuseConstraint);
 }
+
+const COPIED_PASSKEY =
+  'The signature counter of this passkey went back, as it does after a passkey was copied, so it cannot sign in. Use ' +
+  'another passkey, or ask an owner or admin to remove you and to invite you again.';
 
 /**
  * Finds a passkey of a member on the shard that its user handle names, or on the shard to which the account was moved;
@@ -98,6 +115,7 @@ function selectPasskey(
       id: aliased(passkeys.id, 'passkey_id'),
       publicKey: passkeys.publicKey,
       counter: passkeys.counter,
+      firstCounter: passkeys.firstCounter,
     })
     .from(accounts)
     .innerJoin(members, and(eq(members.account, accounts.number), eq(members.id, member)))
@@ -123,20 +141,33 @@ export function redirectToOwnHost(c: HonoContext<AppEnv>): Response | null {
 /**
  * Shows the ways to sign in.
  * @param returnPath the page to show after the sign-in
+ * @param isAgain whether a page asks for a recent sign-in
  * @param refusal why the user token in this request was refused
  */
-function sendSignIn(c: HonoContext<AppEnv>, returnPath: string, refusal?: Refusal): Response {
+function sendSignIn(
+  c: HonoContext<AppEnv>,
+  { returnPath, isAgain }: { returnPath: string; isAgain: boolean },
+  refusal?: Refusal,
+): Response {
   const children = (
     <>
-      <p>Sign in with the passkey that you made when you joined.</p>
+      <p>
+        {isAgain && 'What you are about to do needs a sign-in within the last 10 minutes. '}
+        Sign in with the passkey that you made when you joined.
+      </p>
       <button type="button" data-passkey="use" data-action="/console/sign-in" data-return={returnPath}>
         Sign in with a passkey
       </button>
-      <OidcButton oidc={c.var.config.oidc} action="/console/oidc/sign-in" verb="Sign in" returnPath={returnPath} />
+      <OidcButton
+        oidc={c.var.config.oidc}
+        action="/console/oidc/sign-in"
+        verb="Sign in"
+        fields={{ return: returnPath, recent: isAgain ? 'true' : null }}
+      />
       <details open={refusal !== undefined}>
         <summary>Sign in with a user token</summary>
         <Form action="/console/sign-in/token" refusal={refusal}>
-          <input type="hidden" name="return" value={returnPath} />
+          <HiddenFields fields={{ return: returnPath, recent: isAgain ? 'true' : null }} />
           <TextField
             label="User token"
             name="token"
@@ -165,7 +196,8 @@ function tokenRefusal(error: unknown): Refusal {
 
 export const signInRoutes = new Hono<AppEnv>()
   .get('/console/sign-in', consoleRoute, (c) => {
-    return redirectToOwnHost(c) ?? sendSignIn(c, readReturnPath(c.req.query('return')));
+    const returnPath = readReturnPath(c.req.query('return'));
+    return redirectToOwnHost(c) ?? sendSignIn(c, { returnPath, isAgain: c.req.query('recent') === 'true' });
   })
   .post('/console/sign-in/options', consoleRoute, noQuery(), async (c) => c.json(await requestOptions(c.var, PURPOSE)))
   .post('/console/sign-in', consoleRoute, noQuery(), body(SignIn), async (c) => {
@@ -181,7 +213,7 @@ export const signInRoutes = new Hono<AppEnv>()
       setSessionCookie(c, await signInWithToken(c, token));
     } catch (error) {
       if (error instanceof Problem) c.set('problem', error.code);
-      return sendSignIn(c, returnPath, tokenRefusal(error));
+      return sendSignIn(c, { returnPath, isAgain: form?.recent === 'true' }, tokenRefusal(error));
     }
     return c.redirect(returnPath, 303);
   });

@@ -10,15 +10,16 @@ import type { Reader } from '../../db/database';
 import { invalidRequest, Problem } from '../../errors';
 import type { AppEnv, MemberRef, RequestContext } from '../../http/context';
 import { query } from '../../http/input';
-import { lowerAscii } from '../../lib/text';
+import { isSameEmailAddress } from '../../lib/email-address';
 import type { WebhookRow } from '../../webhooks/webhook';
 import { readForm } from '../frame/form';
 import { sendPage } from '../frame/page';
-import { isFresh } from '../me/fresh-sign-in';
 import { Facts } from '../parts/blocks';
-import { Action, Form } from '../parts/form';
+import { Form } from '../parts/form';
 import { Written } from '../parts/inline';
+import { SignInAgain } from '../parts/sign-in-again';
 import { consoleAccess, consoleRoute, type PreloadedContext, requirePerson } from '../session/access';
+import { isRecentSignIn } from '../session/recent-sign-in';
 
 const PATH = '/console/slack/link';
 
@@ -87,7 +88,7 @@ async function confirmLink(c: LinkContext): Promise<Response> {
   const proposal = await readProposal(c);
   const decision = (await readForm(c)).text('decision');
   if (decision !== 'confirm') throw invalidRequest([{ path: 'body.decision', message: 'must be confirm' }]);
-  if (refusalOf(proposal) !== null || !isFresh(signedIn)) return sendLinkPage(c, proposal, 403);
+  if (refusalOf(proposal) !== null || !isRecentSignIn(signedIn)) return sendLinkPage(c, proposal, 403);
   await linkSlackUser(signedIn.context, proposal);
   return c.redirect('/console/me#slack', 303);
 }
@@ -96,12 +97,8 @@ async function confirmLink(c: LinkContext): Promise<Response> {
 function refusalOf({ identity, email }: Proposal): string | null {
   if (typeof identity === 'string') return identity;
   if (email === null) return 'You have no e-mail address here, so it cannot be compared with the one in Slack.';
-  if (isSameEmail(identity.email, email)) return null;
+  if (isSameEmailAddress(identity.email.trim(), email)) return null;
   return 'The e-mail addresses differ. Sign in as the member who has the same address as the Slack user.';
-}
-
-function isSameEmail(a: string, b: string): boolean {
-  return lowerAscii(a.trim()) === lowerAscii(b.trim());
 }
 
 function sendLinkPage(c: LinkContext, proposal: Proposal, status = 200): Response {
@@ -123,15 +120,8 @@ function sendLinkPage(c: LinkContext, proposal: Proposal, status = 200): Respons
           {refusal}
         </p>
       )}
-      {refusal === null && !isFresh(signedIn) && (
-        <div class="bar">
-          <p class="soft">
-            You signed in more than 10 minutes ago. To confirm, sign in again: then you come back here.
-          </p>
-          <Action action="/console/sign-out" label="Sign out and in again" fields={{ return: page }} />
-        </div>
-      )}
-      {refusal === null && isFresh(signedIn) && (
+      {refusal === null && <SignInAgain page={page} purpose="To confirm" />}
+      {refusal === null && isRecentSignIn(signedIn) && (
         <Form action={page}>
           <div class="actions">
             <button type="submit" name="decision" value="confirm">

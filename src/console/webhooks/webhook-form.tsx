@@ -17,6 +17,7 @@ import {
 import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
 import { Form, Submit, TextField } from '../parts/form';
+import { SignInAgain } from '../parts/sign-in-again';
 import { AgentFields, agentsInForm, EventFields } from '../receivers/fields';
 import type { ConsoleContext, PreloadedContext, SignedInRequest } from '../session/access';
 import { EVENTS } from './events';
@@ -127,37 +128,40 @@ export async function sendWebhookFormPage(
     names,
     status: refusal?.status,
     children: (
-      <Form action={webhook ? `${path}/edit` : path} refusal={refusal} class="card" creates={!webhook}>
-        {webhook && <ShownState updatedAt={webhook.updated_at} />}
-        <TextField
-          label="URL"
-          name="url"
-          type="url"
-          value={url}
-          required
-          maxlength={2_048}
-          placeholder="https://hooks.example.com/countersign"
-          hint="Where the messages are sent: https, with a public host name."
-        />
-        <TextField
-          label="Description (optional)"
-          name="description"
-          value={description}
-          maxlength={2_000}
-          hint="What it is for, so that others know."
-        />
-        <EventFields known={EVENTS} events={events} />
-        <AgentFields
-          path="agent_ids"
-          agentIds={agent_ids}
-          hint={[
-            'Limits the messages about agents (',
-            <code>audit.created</code>,
-            ' and permissions) to those that are checked. If none is checked, all agents count.',
-          ]}
-        />
-        <Submit label={webhook ? 'Save the changes' : 'Create the webhook'} cancel={path} />
-      </Form>
+      <>
+        {!webhook && <SignInAgain page="/console/webhooks/new" purpose="To create a webhook" />}
+        <Form action={webhook ? `${path}/edit` : path} refusal={refusal} class="card" creates={!webhook}>
+          {webhook && <ShownState updatedAt={webhook.updated_at} />}
+          <TextField
+            label="URL"
+            name="url"
+            type="url"
+            value={url}
+            required
+            maxlength={2_048}
+            placeholder="https://hooks.example.com/countersign"
+            hint="Where the messages are sent: https, with a public host name."
+          />
+          <TextField
+            label="Description (optional)"
+            name="description"
+            value={description}
+            maxlength={2_000}
+            hint="What it is for, so that others know."
+          />
+          <EventFields known={EVENTS} events={events} />
+          <AgentFields
+            path="agent_ids"
+            agentIds={agent_ids}
+            hint={[
+              'Limits the messages about agents (',
+              <code>audit.created</code>,
+              ' and permissions) to those that are checked. If none is checked, all agents count.',
+            ]}
+          />
+          <Submit label={webhook ? 'Save the changes' : 'Create the webhook'} cancel={path} />
+        </Form>
+      </>
     ),
   });
 }

@@ -11,7 +11,7 @@ import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
 import { Facts, PAGE_SIZE, PlainList } from '../parts/blocks';
 import { Alert, Form, Submit } from '../parts/form';
-import { Named, Time, Written, WrittenText } from '../parts/inline';
+import { Creator, Named, Time, Written, WrittenText } from '../parts/inline';
 import { DeleteBox, ReceiverActions, ReceiverState, readSwitch } from '../receivers/changes';
 import { Deliveries } from '../receivers/deliveries';
 import { eventsText } from '../receivers/fields';
@@ -31,7 +31,7 @@ export async function showWebhook(c: WebhookContext, refusal?: Refusal): Promise
   const status = DELIVERY_STATUSES.find((status) => status === c.req.query('status'));
   const [deliveries, names] = await Promise.all([
     listDeliveries(context, { webhook: row, limit: PAGE_SIZE, status, cursor: c.req.query('cursor') }),
-    loadNames(context, row.agentIds === null ? [] : ['agents']),
+    loadNames(context, row.agentIds === null ? ['people'] : ['people', 'agents']),
   ]);
   const webhook = presentWebhook(row);
   const mayWrite = context.principal.scopes.includes('webhooks:write');
@@ -69,13 +69,14 @@ export async function showWebhook(c: WebhookContext, refusal?: Refusal): Promise
 }
 
 function AboutWebhook({ webhook }: { webhook: Webhook }) {
-  const { events, agent_ids, created_at, updated_at } = webhook;
+  const { events, agent_ids, created_by, created_at, updated_at } = webhook;
   return (
     <Facts
       facts={[
         ['Events', eventsText(EVENTS, events)],
         ['Agents', agent_ids === null ? 'All agents' : <PlainList items={agent_ids.map((id) => <Named id={id} />)} />],
         ['Created', <Time at={created_at} />],
+        ['Created by', <Creator id={created_by} />],
         ['Changed', <Time at={updated_at} />],
       ]}
     />

@@ -49,6 +49,17 @@ export async function login(
   return { cloudflare, account: chosen.id, accountName: `${chosen.name} (${chosen.id})` };
 }
 
+/** Tells whether there is a login; whether it is valid, Cloudflare says. */
+export async function hasLogin(signal: AbortSignal): Promise<boolean> {
+  try {
+    await findCredentials(signal);
+    return true;
+  } catch (error) {
+    if (error instanceof UserError) return false;
+    throw error;
+  }
+}
+
 async function findCredentials(signal: AbortSignal): Promise<Credentials> {
   const { CLOUDFLARE_API_TOKEN: token, CLOUDFLARE_API_KEY: key } = process.env;
   if (token && !key) return { type: 'api_token', token };

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { parseDuration } from '../../client/duration.ts';
 import { UserError } from '../user-error.ts';
 
 /** Databases of a deployment that this program makes; more can be bound by hand. */
@@ -38,7 +39,7 @@ leaves the rest as it is, so it can be run again at any time: after a failure it
   --change-address      allow another address than the deployed one: passkeys end, see the guide
   --replace-dns         allow --domain to replace a DNS record of that host
   --new-root-secret     allow a new root secret although there are accounts: all credentials end
-  --wait SECONDS        how long the service may take until it answers (default 180)
+  --wait TIME           how long the service may take until it answers, such as 90s or 5m (default 180s)
   --help
 
 The login is that of \`npx wrangler login\`, or CLOUDFLARE_API_TOKEN. CLOUDFLARE_ACCOUNT_ID chooses one of its accounts.
@@ -69,7 +70,7 @@ export function readOptions(words: string[]): Options | null {
     changesAddress: values['change-address'],
     replacesDns: values['replace-dns'],
     hasNewRootSecret: values['new-root-secret'],
-    healthTimeoutSeconds: readNumber('wait', values.wait) ?? 180,
+    healthTimeoutSeconds: readSeconds('wait', values.wait) ?? 180,
   };
 }
 
@@ -92,6 +93,12 @@ function readMatch(name: string, value: string | undefined, pattern: RegExp): st
   if (value === undefined) return null;
   if (pattern.test(value)) return value;
   throw new UserError(`--${name} ${value} is not valid. All options: npm run deploy -- --help`);
+}
+
+/** Reads a number of seconds, or a text such as `5m`. */
+function readSeconds(name: string, value: string | undefined): number | null {
+  const text = readMatch(name, value, /^\d{1,4}[smhd]?$/);
+  return text === null ? null : parseDuration(/\d$/.test(text) ? `${text}s` : text);
 }
 
 function readNumber(name: string, value: string | undefined): number | null {

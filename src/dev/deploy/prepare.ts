@@ -2,6 +2,7 @@ import { readMigrations } from '../migrations/migration.ts';
 import { planMigrations } from '../migrations/plan-migrations.ts';
 import { chooseAddress } from './choose-address.ts';
 import { chooseDatabases } from './choose-databases.ts';
+import { Cloudflare } from './cloudflare.ts';
 import { readConfiguration } from './configuration.ts';
 import type { Deployment } from './deployment.ts';
 import { findDeployment, findJurisdiction } from './found.ts';
@@ -40,5 +41,24 @@ export async function prepareDeployment(login: Login, options: Options, signal: 
     ...{ options, configuration, found, address, databases, applied, signal },
     jurisdiction: findJurisdiction(found.worker, options),
     migrations: planMigrations(readMigrations(), all, found.worker?.versions ?? [], Date.now()),
+  };
+}
+
+/** The name under workers.dev of an account that is not known. */
+const UNKNOWN_SUBDOMAIN = '<your-account>';
+
+/** Decides what is wanted in an account that has nothing yet. Asks nobody. */
+export function prepareForEmptyAccount(options: Options): Deployment {
+  const configuration = readConfiguration();
+  const subdomain = options.subdomain ?? UNKNOWN_SUBDOMAIN;
+  const found = { worker: null, queues: new Map(), buckets: new Map(), subdomain };
+  const signal = new AbortController().signal;
+  const databases = chooseDatabases(configuration, null, options.shards).map((database) => ({ ...database, id: null }));
+  return {
+    ...{ cloudflare: new Cloudflare({}, signal), account: '', accountName: '' },
+    ...{ options, configuration, found, databases, signal, applied: new Map() },
+    address: chooseAddress(configuration, found, options),
+    jurisdiction: options.jurisdiction,
+    migrations: planMigrations(readMigrations(), new Set(), [], Date.now()),
   };
 }

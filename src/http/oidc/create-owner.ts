@@ -5,7 +5,7 @@ import { listShards, openShard } from '../../db/shards';
 import { unavailable } from '../../errors';
 import { SERVICE_AUTHORITY } from '../../ledger/authority';
 import { Ledger } from '../../ledger/ledger';
-import { lowerAscii } from '../../lib/text';
+import { isSameEmailAddress, MAX_EMAIL_LENGTH, normalizeEmailAddress } from '../../lib/email-address';
 import { newId, type RequestContext } from '../context';
 import { text } from '../fields';
 import {
@@ -131,10 +131,11 @@ async function chooseShard(c: RequestContext): Promise<string> {
  * lets pass for invitations.
  */
 export function provesEmail(claims: Claims, email: string | null): boolean {
-  return claims.email_verified === true && email !== null && lowerAscii(readEmail(claims)) === lowerAscii(email);
+  return claims.email_verified === true && email !== null && isSameEmailAddress(readEmail(claims), email);
 }
 
-/** The `email` claim if it looks like an e-mail address, else an empty text. */
+/** The `email` claim if it looks like an e-mail address, with A-labels where it is one; else an empty text. */
 export function readEmail({ email }: Claims): string {
-  return typeof email === 'string' && email.length <= 254 && /^[^\s@]+@[^\s@]+$/.test(email) ? email : '';
+  if (typeof email !== 'string' || email.length > MAX_EMAIL_LENGTH || !/^[^\s@]+@[^\s@]+$/.test(email)) return '';
+  return normalizeEmailAddress(email) ?? email;
 }

@@ -1,11 +1,6 @@
 import { requireUser } from '../../http/access';
-import { requireLoaded } from '../../permissions/policies/policy';
-import {
-  PolicySimulation,
-  Simulation,
-  selectPoliciesForAgent,
-  simulatePolicies,
-} from '../../permissions/policies/simulate';
+import { requireLoaded, selectActivePolicies } from '../../permissions/policies/policy';
+import { PolicySimulation, Simulation, simulatePolicies } from '../../permissions/policies/simulate';
 import { defineTool } from '../tool';
 
 export const simulatePolicyTool = defineTool({
@@ -18,11 +13,11 @@ export const simulatePolicyTool = defineTool({
   admit: (principal) => requireUser(principal, 'policies:read'),
   input: PolicySimulation,
   output: Simulation,
-  preload: ({ reader, account, fields }) => ({ policies: selectPoliciesForAgent(reader, account, fields.agent_id) }),
-  async run({ input, loaded }) {
+  preload: ({ reader, account }) => ({ policies: selectActivePolicies(reader, account) }),
+  async run({ context, input, loaded }) {
     return {
       nextStep: 'This is only what would happen. Policies are changed in the console or with the HTTP API.',
-      data: simulatePolicies({ policies: requireLoaded(loaded.policies), ...input }),
+      data: await simulatePolicies(context, { policies: requireLoaded(loaded.policies), ...input }),
     };
   },
 });

@@ -5,21 +5,22 @@ import { ConstraintError } from '../../db/database';
 import { accounts, policies } from '../../db/schema';
 import { Problem } from '../../errors';
 import { userAccess } from '../../http/access';
-import { userActivity } from '../../http/activity';
+import { creatorOf, userActivity } from '../../http/activity';
 import { newId, type UserContext } from '../../http/context';
 import { body, noQuery } from '../../http/input';
 import { answer, created, operation } from '../../http/operation';
 import { lazy } from '../../lib/lazy';
 import {
-  effectIfEnoughReviewers,
+  effectIfOwnReviewers,
   examplePolicyFields,
+  isActiveIfOwnEscalation,
   MAX_POLICIES,
   nameIfOwnAgents,
   Policy,
   policyFields,
   presentPolicy,
-  refuseForeignAgents,
-  refuseTooFewReviewers,
+  priorityIfEnoughReviewers,
+  refuseFailedCheck,
   ruleFor,
 } from './policy';
 
@@ -44,8 +45,8 @@ export const PolicyCreation = lazy(() => {
 
 /**
  * Creates a policy, which applies to later requests only.
- * @throws Problem `invalid_request` if it demands more approvals than it has reviewers, or names an agent of
- *   nobody or of another account; `conflict` if the account has the maximum number of policies
+ * @throws Problem `invalid_request` if it demands more approvals than it has reviewers, or names an agent or a
+ *   member who is none of the account; `conflict` if the account has the maximum number of policies
  */
 export async function createPolicy(
   context: UserContext,
@@ -63,6 +64,7 @@ export async function createPolicy(
     isActive,
     review: ruleFor(input.effect, input.review),
     reason: input.reason || null,
+    createdBy: creatorOf(principal),
     createdAt: now,
     updatedAt: now,
   };
@@ -72,16 +74,21 @@ export async function createPolicy(
       and (select count(*) from ${policies} where account = ${principal.account.number}) < ${MAX_POLICIES}
   )`;
   const created = presentPolicy(row);
-  const effect = effectIfEnoughReviewers(principal.account.number, row.effect, row.review);
-  const name = nameIfOwnAgents(principal.account.number, row.name, agentIds ?? []);
+  const account = principal.account.number;
+  const { review } = row;
+  const checked = {
+    name: nameIfOwnAgents(account, sql`${row.name}`, agentIds ?? []),
+    effect: effectIfOwnReviewers(account, sql`${sql.param(row.effect, policies.effect)}`, review),
+    priority: priorityIfEnoughReviewers(account, sql`${row.priority}`, review),
+    isActive: isActiveIfOwnEscalation(account, sql`${sql.param(isActive, policies.isActive)}`, review),
+  };
   await ledger
     .change({
       record: userActivity(context, 'policy.created', row.id),
-      changes: (write) => [write.insert(policies).values({ ...row, name, effect, account: accountIfRoom })],
+      changes: (write) => [write.insert(policies).values({ ...row, ...checked, account: accountIfRoom })],
       answer: { value: created, subject: principal.account.id },
     })
-    .catch(refuseTooFewReviewers)
-    .catch(refuseForeignAgents)
+    .catch(refuseFailedCheck)
     .catch(refusePolicyOverLimit);
   return created;
 }

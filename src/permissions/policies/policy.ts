@@ -1,18 +1,20 @@
-import { and, eq, getTableColumns, type InferSelectModel, type SQL, sql } from 'drizzle-orm';
+import { and, eq, type InferSelectModel, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
+import { codeOf } from '../../db/columns';
 import { ConstraintError, type Reader } from '../../db/database';
-import { agents, POLICY_EFFECTS, policies, type ReviewRule } from '../../db/schema';
-import { invalidRequest } from '../../errors';
+import { MEMBER_STATUSES, POLICY_EFFECTS, policies, type ReviewRule } from '../../db/schema';
+import { type FieldError, invalidRequest } from '../../errors';
 import { EXAMPLE, exampleId } from '../../http/examples';
 import { choice, idText, jsonObject, listOf, plainText, text, wholeNumber } from '../../http/fields';
-import { countField, idField, integerField, jsonField, timeField } from '../../http/response-fields';
+import { countField, creatorField, idField, integerField, jsonField, timeField } from '../../http/response-fields';
 import { toHex } from '../../lib/bytes';
 import { jsonSize } from '../../lib/json';
 import { lazy } from '../../lib/lazy';
+import { canMatchAction, canMatchResource } from '../../lib/pattern-grammar';
 import { formatTime } from '../../lib/time';
 import { type Id, idBytes, idPattern } from '../../lib/typeid';
 import { MAX_ACTION_LENGTH, MAX_RESOURCE_LENGTH, permissionFields } from '../permission-fields';
-import { countReviewersByRuleSql, ownerOfAgentSql, ruleSql } from '../reviews/reviewers';
+import { countReviewersByRuleSql, ruleSql } from '../reviews/reviewers';
 import { DEFAULT_RULE, ReviewInput, ReviewRuleField } from '../reviews/rule';
 
 /** Maximum number of policies of an account. Every request evaluates all active ones. */
@@ -66,17 +68,28 @@ const conditions = lazy(() =>
     .meta({ additionalProperties: { $ref: `#/components/schemas/${CONDITION}` } }),
 );
 
-function patterns(max: number, examples: string[]) {
-  const pattern = plainText(max).min(1, 'must not be empty');
-  return listOf(pattern, MAX_LIST_LENGTH)
+interface PatternField {
+  max: number;
+  canMatch: (pattern: string) => boolean;
+  /** Why a pattern is refused that can match nothing. */
+  otherwise: string;
+  /** What the OpenAPI document says about each pattern. */
+  pattern: string;
+  examples: string[];
+}
+
+/** A list of patterns that each match at least one valid text. */
+function patterns({ max, canMatch, otherwise, pattern, examples }: PatternField) {
+  const member = plainText(max).refine(canMatch, { error: otherwise, abort: true }).meta({ minLength: 1, pattern });
+  return listOf(member, MAX_LIST_LENGTH)
     .refine(
       (list) => jsonSize(list) <= MAX_PATTERN_BYTES,
       `must be at most ${MAX_PATTERN_BYTES} bytes of JSON together`,
     )
     .meta({
       description:
-        'At least one pattern must match. In a pattern, `*` stands for any characters. ' +
-        `At most ${MAX_PATTERN_BYTES} bytes of JSON together.`,
+        'At least one pattern must match. In a pattern, `*` stands for any characters; one that can match nothing is ' +
+        `refused. At most ${MAX_PATTERN_BYTES} bytes of JSON together.`,
       examples: [examples],
     });
 }
@@ -87,8 +100,20 @@ const PolicyEffect = lazy(() => choice(POLICY_EFFECTS).meta({ id: 'PolicyEffect'
 export const policyFields = lazy(() => ({
   name: text(1, 255),
   effect: PolicyEffect(),
-  actions: patterns(MAX_ACTION_LENGTH, ['email.*']),
-  resources: patterns(MAX_RESOURCE_LENGTH, ['mailbox:*']),
+  actions: patterns({
+    max: MAX_ACTION_LENGTH,
+    canMatch: canMatchAction,
+    otherwise: 'can match no action: actions are dotted words of a-z, 0-9, _ and -, such as email.send',
+    pattern: '^[a-z0-9_.*-]*[.*][a-z0-9_.*-]*$',
+    examples: ['email.*'],
+  }),
+  resources: patterns({
+    max: MAX_RESOURCE_LENGTH,
+    canMatch: canMatchResource,
+    otherwise: 'can match no resource: resources are <kind>:<identifier>, such as mailbox:support',
+    pattern: '^[^\\u0000]*[:*][^\\u0000]*$',
+    examples: ['mailbox:*'],
+  }),
   agent_ids: listOf(idText('agent', 'must be the id of an agent'), MAX_LIST_LENGTH)
     .nullable()
     .meta({ description: 'The agents that it applies to; null for all.' }),
@@ -141,6 +166,7 @@ export const examplePolicy = {
   id: exampleId('policy'),
   ...examplePolicyFields,
   review: null,
+  created_by: exampleId('member'),
   created_at: EXAMPLE.time,
   updated_at: EXAMPLE.time,
 };
@@ -161,6 +187,7 @@ export const Policy = lazy(() =>
       priority: integerField,
       is_active: z.boolean(),
       review: ReviewRuleField().nullable().meta({ description: 'Null unless the effect is `review`.' }),
+      created_by: creatorField,
       created_at: timeField,
       updated_at: timeField,
     })
@@ -192,6 +219,7 @@ export function presentPolicy(row: Omit<PolicyRow, 'account'>): Policy {
     priority: row.priority,
     is_active: row.isActive,
     review: row.review,
+    created_by: row.createdBy,
     created_at: formatTime(row.createdAt),
     updated_at: formatTime(row.updatedAt),
   };
@@ -217,69 +245,84 @@ export function ruleFor(effect: PolicyRow['effect'], review: ReviewRule | null):
   throw invalidRequest([{ path: 'body.review', message: 'is only for the effect review' }]);
 }
 
-/**
- * The effect of a policy with a rule, as SQL: NULL if the rule demands more approvals than it has reviewers. The column is
- * NOT NULL, so that the transaction aborts; {@link refuseTooFewReviewers} handles the error.
- */
-export function effectIfEnoughReviewers(account: number, effect: PolicyRow['effect'], rule: ReviewRule | null) {
-  const stored = sql.param(effect, policies.effect);
-  if (rule === null) return sql`${stored}`;
-  const reviewers = countReviewersByRuleSql(account, ruleSql(rule), { agentOwner: sql`null`, limit: rule.approvals });
-  return sql`iif(${reviewers} >= ${rule.approvals}, ${stored}, null)`;
-}
+// The checks of a policy that other rows decide run in the statement that stores it. Each of them turns the value of one
+// NOT NULL column into NULL, so that the transaction aborts; `refuseFailedCheck` knows which check belongs to the column.
 
-/**
- * Handles the error of a change that stores a policy with {@link effectIfEnoughReviewers}.
- * @throws Problem `invalid_request` if the rule demands more approvals than it has reviewers; otherwise the same error
- */
-export function refuseTooFewReviewers(error: unknown): never {
-  if (!(error instanceof ConstraintError) || error.subject !== 'policies.effect') throw error;
-  throw invalidRequest([{ path: 'body.review.approvals', message: 'must be at most the number of reviewers' }]);
-}
-
-/**
- * The name of a policy that applies to the given agents, as SQL: NULL if the account lacks one of them. The column is NOT
- * NULL, so that the transaction aborts; {@link refuseForeignAgents} handles the error.
- */
-export function nameIfOwnAgents(account: number, name: string | typeof policies.name, agentIds: Id<'agent'>[]) {
-  const ids = JSON.stringify(agentIds.map((id) => toHex(idBytes(id))));
-  return sql<string>`iif(exists (
-    select 1 from json_each(${ids}) where not exists (
-      select 1 from ${agents} where ${agents.id} = unhex(value) and ${agents.account} = ${account})
+/** The name of a policy that applies to the given agents, as SQL: NULL if the account lacks one of them. */
+export function nameIfOwnAgents(account: number, name: SQL, agentIds: Id<'agent'>[]): SQL<string> {
+  return sql`iif(exists (
+    select 1 from json_each(${hexList(agentIds)}) as named where not exists (
+      select 1 from agents where agents.id = unhex(named.value) and agents.account = ${account})
   ), null, ${name})`;
 }
 
-/**
- * Handles the error of a change that stores a policy with {@link nameIfOwnAgents}.
- * @throws Problem `invalid_request` if the account lacks one of the agents; otherwise the same error
- */
-export function refuseForeignAgents(error: unknown): never {
-  if (!(error instanceof ConstraintError) || error.subject !== 'policies.name') throw error;
-  throw invalidRequest([{ path: 'body.agent_ids', message: 'must be agents of this account' }]);
+/** The effect of a policy with a rule, as SQL: NULL if the rule names a reviewer who is no member of the account. */
+export function effectIfOwnReviewers(account: number, effect: SQL, rule: ReviewRule | null): SQL {
+  return valueIfOwnMembers(account, effect, rule?.members);
 }
 
-/** An active policy, with the number of its reviewers. */
-export type ActivePolicy = PolicyRow & { reviewers: number };
+/** Whether a policy with a rule is active, as SQL: NULL if its escalation names somebody who is no member of the account. */
+export function isActiveIfOwnEscalation(account: number, isActive: SQL, rule: ReviewRule | null): SQL {
+  return valueIfOwnMembers(account, isActive, rule?.escalation?.members);
+}
+
+/** Removed members are none. Suspended ones cannot be named: they may never come back. */
+function valueIfOwnMembers(account: number, value: SQL, ids: Id<'member'>[] | null | undefined): SQL {
+  const statuses = sql.join(
+    (['active', 'invited'] as const).map((status) => codeOf(MEMBER_STATUSES, status)),
+    sql`, `,
+  );
+  return sql`iif(exists (
+    select 1 from json_each(${hexList(ids ?? [])}) as named where not exists (
+      select 1 from members
+      where members.account = ${account} and members.id = unhex(named.value) and members.status in (${statuses}))
+  ), null, ${value})`;
+}
+
+function hexList(ids: Id<'agent' | 'member'>[]): string {
+  return JSON.stringify(ids.map((id) => toHex(idBytes(id))));
+}
+
+/** The priority of a policy with a rule, as SQL: NULL if the rule demands more approvals than it has reviewers. */
+export function priorityIfEnoughReviewers(account: number, priority: SQL, rule: ReviewRule | null): SQL {
+  if (rule === null) return priority;
+  const reviewers = countReviewersByRuleSql(account, ruleSql(rule), { agentOwner: sql`null`, limit: rule.approvals });
+  return sql`iif(${reviewers} >= ${rule.approvals}, ${priority}, null)`;
+}
+
+const FAILED_CHECKS: Record<string, FieldError> = {
+  'policies.name': { path: 'body.agent_ids', message: 'must be agents of this account' },
+  'policies.effect': {
+    path: 'body.review.members',
+    message: 'must be active or invited members of this account',
+  },
+  'policies.is_active': {
+    path: 'body.review.escalation.members',
+    message: 'must be active or invited members of this account',
+  },
+  'policies.priority': { path: 'body.review.approvals', message: 'must be at most the number of reviewers' },
+};
 
 /**
- * Selects the active policies of an account, each with its number of reviewers: those who may approve requests of the
- * agent, counted up to `limit`. A policy without a review has 0.
+ * Handles the error of a change that stores a policy.
+ * @throws Problem `invalid_request` if one of its checks failed; otherwise the same error
  */
-export function selectActivePolicies(reader: Reader, account: SQL<number>, agentId: SQL, limit: number) {
-  const agentOwner = ownerOfAgentSql(account, agentId);
-  const reviewers = countReviewersByRuleSql(account, sql`policies.review`, { agentOwner, limit });
-  const isActive = and(eq(policies.account, account), eq(policies.isActive, true));
+export function refuseFailedCheck(error: unknown): never {
+  const failed = error instanceof ConstraintError ? FAILED_CHECKS[error.subject] : undefined;
+  if (failed) throw invalidRequest([failed]);
+  throw error;
+}
+
+/** Selects the active policies of an account. */
+export function selectActivePolicies(reader: Reader, account: number | SQL<number>) {
   return reader
-    .select({
-      ...getTableColumns(policies),
-      reviewers: sql<number>`iif(policies.review is null, 0, ${reviewers})`.as('reviewers'),
-    })
+    .select()
     .from(policies)
-    .where(isActive);
+    .where(and(eq(policies.account, account), eq(policies.isActive, true)));
 }
 
 /** The policies that were loaded. A request without them must fail: a denial could be among them. */
-export function requireLoaded(policies: ActivePolicy[] | undefined): ActivePolicy[] {
+export function requireLoaded(policies: PolicyRow[] | undefined): PolicyRow[] {
   if (!policies) throw new Error('the policies were not loaded');
   return policies;
 }

@@ -3,6 +3,7 @@ import { Hono } from 'hono';
 import * as z from 'zod';
 import { agents, permissions } from '../../db/schema';
 import { userAccess } from '../../http/access';
+import { creatorOf } from '../../http/activity';
 import type { UserContext } from '../../http/context';
 import { exampleId } from '../../http/examples';
 import { wholeNumber } from '../../http/fields';
@@ -91,8 +92,8 @@ export function draftPolicy(
 ): PolicyRow {
   const now = runtime.now();
   const id = makeId('policy', now, runtime.random(10));
-  const times = { createdAt: now, updatedAt: now };
-  return { ...fields, account: principal.account.number, id, agentIds, tokenTtl, maxUses, isActive: true, ...times };
+  const made = { createdBy: creatorOf(principal), createdAt: now, updatedAt: now };
+  return { ...fields, account: principal.account.number, id, agentIds, tokenTtl, maxUses, isActive: true, ...made };
 }
 
 /**

@@ -2,18 +2,20 @@ import { type SQL, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
 import type { Reader } from '../../db/database';
+import type { ReviewRule } from '../../db/schema';
 import { userAccess } from '../../http/access';
-import type { RequestContext } from '../../http/context';
+import type { RequestContext, UserContext } from '../../http/context';
 import { EXAMPLE, exampleId } from '../../http/examples';
-import { body, noQuery, readJson, readObject } from '../../http/input';
+import { body, noQuery } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
 import { countField, idField } from '../../http/response-fields';
 import { lazy } from '../../lib/lazy';
 import { idBytes, parseId } from '../../lib/typeid';
 import { permissionFields } from '../permission-fields';
+import { countReviewersByRuleSql, ownerOfAgentSql, ruleSql } from '../reviews/reviewers';
 import { shortText } from '../tokens/token-input';
 import { evaluatePolicies, OUTCOMES } from './evaluate';
-import { type ActivePolicy, requireLoaded, selectActivePolicies } from './policy';
+import { type PolicyRow, requireLoaded, selectActivePolicies } from './policy';
 
 export const PolicySimulation = lazy(() =>
   z
@@ -59,28 +61,33 @@ export const Simulation = lazy(() =>
 export type Simulation = z.output<ReturnType<typeof Simulation>>;
 
 /** Returns what the account's active policies would decide about a request. Writes nothing. */
-export function simulatePolicies(
-  input: { policies: ActivePolicy[] } & z.output<ReturnType<typeof PolicySimulation>>,
-): Simulation {
+export async function simulatePolicies(
+  { principal, reader }: Pick<UserContext, 'principal' | 'reader'>,
+  input: { policies: PolicyRow[] } & z.output<ReturnType<typeof PolicySimulation>>,
+): Promise<Simulation> {
   const { policies, agent_id: agentId = null, action, resource, scope } = input;
   const { decision, policy, matched } = evaluatePolicies(policies, { agentId, action, resource, scope });
-  const review = policy?.review && { reviewers: policy.reviewers, approvals: policy.review.approvals };
-  return { decision, policy_id: policy?.id ?? null, matched, ...review };
+  const simulation = { decision, policy_id: policy?.id ?? null, matched };
+  if (!policy?.review) return simulation;
+  const reviewers = await countReviewers(reader, principal.account.number, policy.review, agentId);
+  return { ...simulation, reviewers, approvals: policy.review.approvals };
 }
 
 /** A limit that no account's reviewers reach: a simulation counts all of them. */
 const ALL_REVIEWERS = 10_000;
 
-/** Selects the policies of a simulation, whose reviewers depend on who owns the agent. */
-export function selectPoliciesForAgent(reader: Reader, account: SQL<number>, agentId: unknown) {
-  const id = typeof agentId === 'string' ? parseId('agent', agentId) : null;
-  return selectActivePolicies(reader, account, sql`${id && idBytes(id)}`, ALL_REVIEWERS);
+/** Counts the members who may approve requests of an agent by a rule; without an agent, those of any agent. */
+async function countReviewers(reader: Reader, account: number, rule: ReviewRule, agentId: string | null) {
+  const id = parseId('agent', agentId ?? '');
+  const agentOwner = ownerOfAgentSql(account, sql`${id && idBytes(id)}`);
+  const reviewers = countReviewersByRuleSql(account, ruleSql(rule), { agentOwner, limit: ALL_REVIEWERS });
+  const [[row]] = await reader.load([reader.select({ reviewers }).from(sql`(select 1)`)]);
+  return row?.reviewers ?? 0;
 }
 
-/** The preload of a simulation: the active policies, with the number of reviewers for the agent in the body. */
-async function policiesForAgent(c: RequestContext, reader: Reader, account: SQL<number>) {
-  const { agent_id: agentId } = (await readObject(c, readJson)) ?? {};
-  return { policies: selectPoliciesForAgent(reader, account, agentId) };
+/** The preload of a simulation: the active policies. */
+async function activePolicies(_: RequestContext, reader: Reader, account: SQL<number>) {
+  return { policies: selectActivePolicies(reader, account) };
 }
 
 export const simulatePoliciesRoute = new Hono().post(
@@ -92,8 +99,11 @@ export const simulatePoliciesRoute = new Hono().post(
     description: 'Shows what the active policies would decide about a request. Writes nothing.',
     success: ok(Simulation),
   }),
-  userAccess('policies:read', policiesForAgent),
+  userAccess('policies:read', activePolicies),
   noQuery(),
   body(PolicySimulation),
-  (c) => answer(c, simulatePolicies({ policies: requireLoaded(c.var.loaded.policies), ...c.req.valid('json') })),
+  async (c) => {
+    const policies = requireLoaded(c.var.loaded.policies);
+    return answer(c, await simulatePolicies(c.var.context, { policies, ...c.req.valid('json') }));
+  },
 );

@@ -13,15 +13,16 @@ import { lazy } from '../../lib/lazy';
 import { parseId } from '../../lib/typeid';
 import {
   accountOfPolicySql,
-  effectIfEnoughReviewers,
+  effectIfOwnReviewers,
+  isActiveIfOwnEscalation,
   isPolicyWithId,
   nameIfOwnAgents,
   Policy,
   type PolicyRow,
   policyFields,
   presentPolicy,
-  refuseForeignAgents,
-  refuseTooFewReviewers,
+  priorityIfEnoughReviewers,
+  refuseFailedCheck,
   ruleFor,
 } from './policy';
 
@@ -35,8 +36,8 @@ const PolicyUpdate = lazy(() =>
 /**
  * Changes the given fields of a policy. The change applies to later requests only. A policy that gets another effect than
  * `review` loses its rule.
- * @throws Problem `not_found`; `invalid_request` if the changed policy demands more approvals than it has reviewers, or if
- *   the request names an agent of nobody or of another account;
+ * @throws Problem `not_found`; `invalid_request` if the changed policy demands more approvals than it has reviewers, or
+ *   names an agent or a member who is none of the account;
  *   `conflict` if its effect or rule was changed at the same time
  */
 export async function updatePolicy(
@@ -49,12 +50,22 @@ export async function updatePolicy(
   const reason = fields.reason === '' ? null : fields.reason;
   const kept = effect === 'review' ? policy.review : null;
   const review = ruleFor(effect, fields.review === undefined ? kept : fields.review);
-  const changesRule = fields.effect !== undefined || fields.review !== undefined || isActive === true;
+  const namesPeople = fields.review !== undefined || isActive === true;
+  const changesRule = namesPeople || fields.effect !== undefined;
+  const activeSql = isActive === undefined ? sql`${policies.isActive}` : sql`${sql.param(isActive, policies.isActive)}`;
   const columns = {
     ...others,
     ...{ agentIds, tokenTtl, maxUses, isActive, reason, updatedAt: context.runtime.now() },
-    ...(agentIds && { name: nameIfOwnAgents(account, fields.name ?? policies.name, agentIds) }),
-    ...(changesRule && { review, effect: effectIfEnoughReviewers(account, effect, review) }),
+    ...(agentIds && { name: nameIfOwnAgents(account, sql`${fields.name ?? policies.name}`, agentIds) }),
+    ...(changesRule && {
+      review,
+      effect,
+      priority: priorityIfEnoughReviewers(account, sql`${fields.priority ?? policies.priority}`, review),
+    }),
+    ...(namesPeople && {
+      effect: effectIfOwnReviewers(account, sql`${sql.param(effect, policies.effect)}`, review),
+      isActive: isActiveIfOwnEscalation(account, activeSql, review),
+    }),
   };
   const isAsRead = and(
     eq(policies.effect, policy.effect),
@@ -75,8 +86,7 @@ export async function updatePolicy(
       ],
       answer: null,
     })
-    .catch(refuseTooFewReviewers)
-    .catch(refuseForeignAgents)
+    .catch(refuseFailedCheck)
     .catch(asNotFound('policy'));
   if (!row)
     throw new Problem('conflict', 'The policy was changed at the same time. Read it, and send the request again.');

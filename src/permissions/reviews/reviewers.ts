@@ -29,12 +29,21 @@ const roleCodes = sql.join(
   sql`, `,
 );
 
-/** Whether a list of people in a rule has the member, by id or by role. */
+/** The rows of a list of people in a rule. */
+function listOf(rule: SQL, path: '$' | '$.escalation', list: 'members' | 'roles'): SQL {
+  return sql`json_each(${rule}, ${sql.raw(`'${path}.${list}'`)})`;
+}
+
+/** Whether a rule lists nobody: then all who may decide are reviewers. */
+function listsNobody(rule: SQL): SQL {
+  return sql`coalesce(${rule} ->> 'members', ${rule} ->> 'roles') is null`;
+}
+
+/** Whether a list of people in a rule has the member, by role or by id. */
 function isListed(rule: SQL, path: '$' | '$.escalation'): SQL {
-  const list = (name: string) => sql`json_each(${rule}, ${sql.raw(`'${path}.${name}'`)})`;
   return sql`(
-    exists (select 1 from ${list('members')} where unhex(value) = members.id)
-    or exists (select 1 from ${list('roles')} where value = members.role)
+    exists (select 1 from ${listOf(rule, path, 'roles')} where value = members.role)
+    or exists (select 1 from ${listOf(rule, path, 'members')} where unhex(value) = members.id)
   )`;
 }
 
@@ -42,10 +51,15 @@ function isListed(rule: SQL, path: '$' | '$.escalation'): SQL {
 function matchesRule(rule: SQL, isEscalated: SQL): SQL {
   return sql`(
     members.status = ${codeOf(MEMBER_STATUSES, 'active')} and members.role in (${roleCodes}) and (
-      coalesce(${rule} ->> 'members', ${rule} ->> 'roles') is null
+      ${listsNobody(rule)}
       or ${isListed(rule, '$')} or (${isEscalated} and ${isListed(rule, '$.escalation')})
     )
   )`;
+}
+
+/** Whether the escalation of the permission's review has made more members reviewers at a time. */
+function isEscalated(now: number): SQL {
+  return sql`coalesce(reviews.escalates_at <= ${now}, 0)`;
 }
 
 /**
@@ -53,9 +67,8 @@ function matchesRule(rule: SQL, isEscalated: SQL): SQL {
  * have to approve, the member must have been active with the same role since before the request.
  */
 export function isEligible(now: number): SQL {
-  const isEscalated = sql`coalesce(reviews.escalates_at <= ${now}, 0)`;
   return sql`(
-    ${matchesRule(sql`reviews.rule`, isEscalated)}
+    ${matchesRule(sql`reviews.rule`, isEscalated(now))}
     and (reviews.rule ->> 'approvals' = 1 or members.active_since < permissions.created_at)
   )`;
 }
@@ -136,11 +149,15 @@ export function isApprovedSql({ account, id }: { account: number; id: Id<'perm'>
 
 /** How many people may approve the permission at a time, as SQL, counted up to the maximum that a review can demand. */
 export function countReviewersSql(now: number): SQL<number> {
-  return sql<number>`(
-    select count(*) from (
-      select 1 from members where members.account = permissions.account and ${mayApprove(now)} limit ${sql.raw(String(MAX_APPROVALS))}
-    )
-  )`;
+  const rule = sql`reviews.rule`;
+  return countReviewers({
+    account: sql`permissions.account`,
+    rule,
+    isEscalated: isEscalated(now),
+    counts: sql`(${rule} ->> 'allow_self' or not ${isOwner})`,
+    activeBefore: sql`iif(${rule} ->> 'approvals' = 1, ${FOREVER}, permissions.created_at)`,
+    limit: MAX_APPROVALS,
+  });
 }
 
 /**
@@ -154,12 +171,55 @@ export function countReviewersByRuleSql(
   rule: SQL,
   { agentOwner, limit }: { agentOwner: SQL; limit: number },
 ): SQL<number> {
+  return countReviewers({
+    account: sql`${account}`,
+    rule,
+    isEscalated: sql`0`,
+    counts: sql`(${rule} ->> 'allow_self' or members.id is not ${agentOwner})`,
+    activeBefore: FOREVER,
+    limit,
+  });
+}
+
+/** A time after every time, as SQL. */
+const FOREVER = sql.raw(String(Number.MAX_SAFE_INTEGER));
+
+/** Which members {@link countReviewers} counts. */
+interface Counted {
+  account: SQL;
+  rule: SQL;
+  isEscalated: SQL;
+  /** Whether a reviewer, a row of `members`, counts. */
+  counts: SQL;
+  /** Members who became active with their role at this time or later do not count. */
+  activeBefore: SQL;
+  limit: number;
+}
+
+/**
+ * Counts the members to whom {@link matchesRule} applies, as SQL. Starts from the roles and ids in the rule, and reads each
+ * member by an index: what it reads depends on the rule and the limit, and not on how many members the account has.
+ */
+function countReviewers({ account, rule, isEscalated, counts, activeBefore, limit }: Counted): SQL<number> {
+  const most = sql.raw(String(limit));
+  const isCounted = sql`
+    members.account = ${account} and members.status = ${codeOf(MEMBER_STATUSES, 'active')}
+    and members.active_since < ${activeBefore} and ${counts} limit ${most}`;
+  const isRoleListed = (path: '$' | '$.escalation') =>
+    sql`exists (select 1 from ${listOf(rule, path, 'roles')} where value = role.value)`;
+  const byRole = sql`
+    select members.id from json_each('[${roleCodes}]') as role cross join members indexed by members_by_role
+    where (
+      ${listsNobody(rule)} or ${isRoleListed('$')} or (${isEscalated} and ${isRoleListed('$.escalation')})
+    ) and members.role = role.value and ${isCounted}`;
+  const byId = sql`
+    select members.id from (
+      select unhex(value) as id from ${listOf(rule, '$', 'members')}
+      union select unhex(value) from ${listOf(rule, '$.escalation', 'members')} where ${isEscalated}
+    ) as named cross join members indexed by members_by_status
+    where members.id = named.id and members.role in (${roleCodes}) and ${isCounted}`;
   return sql<number>`(
-    select count(*) from (
-      select 1 from members where members.account = ${account} and ${matchesRule(rule, sql`0`)}
-        and (${rule} ->> 'allow_self' or members.id is not ${agentOwner})
-      limit ${sql.raw(String(limit))}
-    )
+    select count(*) from (select id from (${byRole}) union select id from (${byId}) limit ${most})
   )`;
 }
 

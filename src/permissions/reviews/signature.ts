@@ -1,6 +1,7 @@
 import canonicalize from 'canonicalize';
 import * as z from 'zod';
 import type { VoteSignature } from '../../db/schema';
+import type { Config } from '../../env';
 import { invalidRequest, Problem } from '../../errors';
 import type { UserContext } from '../../http/context';
 import { EXAMPLE } from '../../http/examples';
@@ -90,11 +91,12 @@ export function makeSignatureVerifier(
     const statement = decisionStatement(context, row, decision, limits, signedAt);
     const away = Math.abs((parseDateTime(signedAt) ?? 0) - context.runtime.now());
     if (away > SIGNING_TOLERANCE) throw invalidAssertion('body.signed_at', 'must be within 5 minutes of now');
-    const isValid =
-      passkey &&
-      (await verifyAuthentication(context.config, await statementHash(statement), assertion, passkey)) !== null;
-    if (!isValid) {
-      throw invalidAssertion('body.assertion', 'is not a signature of this decision by a passkey of yours');
+    const hash = await statementHash(statement);
+    const use = passkey && (await verifyAuthentication(context.config, hash, assertion, passkey));
+    if (!use) throw invalidAssertion('body.assertion', 'is not a signature of this decision by a passkey of yours');
+    if (use.wentBack) {
+      const message = 'is by a passkey whose signature counter went back: sign in with it, and then sign the decision';
+      throw invalidAssertion('body.assertion', message);
     }
     const { authenticatorData, clientDataJSON, signature } = assertion.response;
     const stored = {
@@ -104,11 +106,37 @@ export function makeSignatureVerifier(
       client_data_json: reencode(clientDataJSON),
       signature: reencode(signature),
     };
-    if (JSON.stringify(stored).length > MAX_SIGNATURE_BYTES) {
+    if (!isWithinLimit(stored)) {
       throw invalidAssertion('body.assertion', `must be at most ${MAX_SIGNATURE_BYTES} bytes`);
     }
     return stored satisfies VoteSignature;
   };
+}
+
+function isWithinLimit(signature: VoteSignature): boolean {
+  return JSON.stringify(signature).length <= MAX_SIGNATURE_BYTES;
+}
+
+/** Bytes of authenticator data without extensions (WebAuthn Level 3 section 6.1). */
+const AUTHENTICATOR_DATA_LENGTH = 37;
+
+/**
+ * Whether decisions can be signed with a passkey: whether its signatures are short enough to be stored with a vote.
+ * @param passkey the bytes of its credential id and of its signatures
+ */
+export function canSignDecisions(
+  { publicUrl }: Pick<Config, 'publicUrl'>,
+  { idLength, signatureLength }: { idLength: number; signatureLength: number },
+): boolean {
+  const zeros = (length: number) => toBase64Url(new Uint8Array(length));
+  const clientData = { type: 'webauthn.get', challenge: zeros(32), origin: publicUrl, crossOrigin: false };
+  return isWithinLimit({
+    credential_id: zeros(idLength),
+    signed_at: EXAMPLE.time,
+    authenticator_data: zeros(AUTHENTICATOR_DATA_LENGTH),
+    client_data_json: toBase64Url(new TextEncoder().encode(JSON.stringify(clientData))),
+    signature: zeros(signatureLength),
+  });
 }
 
 /** Re-encodes base64url so that unused bits are zero, the only form that verifiers accept. */

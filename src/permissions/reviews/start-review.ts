@@ -1,21 +1,31 @@
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import { SECOND } from '../../lib/time';
 import { type Id, idBytes } from '../../lib/typeid';
 import { capLimits, type RequestedLimits } from '../limits';
 import type { PermissionRow } from '../permission';
-import type { ActivePolicy } from '../policies/policy';
+import type { PolicyRow } from '../policies/policy';
 import type { ReviewState } from './review';
-import { ownerOfAgentSql } from './reviewers';
+import { countReviewersByRuleSql, ownerOfAgentSql, ruleSql } from './reviewers';
 import { DEFAULT_RULE } from './rule';
 import { proposalColumns } from './vote';
 
-/** The review of a new request, which a review policy routes. The limits of the policy cap what is asked. */
-export function startReview(policy: ActivePolicy, requested: RequestedLimits, now: number): ReviewState {
-  const { id: policyId, reviewers, review } = policy;
+/**
+ * The review of a new request, which a review policy routes. The limits of the policy cap what is asked. Its reviewers are
+ * counted when it is stored: see {@link shortOfReviewersSql}.
+ */
+export function startReview(policy: PolicyRow, requested: RequestedLimits, now: number): ReviewState {
+  const { id: policyId, review } = policy;
   const rule = review ?? DEFAULT_RULE;
   const proposal = capLimits(requested, policy);
   const escalatesAt = rule.escalation && now + rule.escalation.after * SECOND;
-  return { policyId, rule, proposal, escalatesAt, escalatedAt: null, readAt: now, reviewers, votes: [] };
+  return { policyId, rule, proposal, escalatesAt, escalatedAt: null, readAt: now, reviewers: 0, votes: [] };
+}
+
+/** Whether a new review has fewer reviewers than it needs, as the SQL of a JSON value. */
+export function shortOfReviewersSql({ account, agentId }: PermissionRow, { rule }: ReviewState): SQL {
+  const agentOwner = ownerOfAgentSql(account, sql`${idBytes(agentId)}`);
+  const reviewers = countReviewersByRuleSql(account, ruleSql(rule), { agentOwner, limit: rule.approvals });
+  return sql`json(iif(${reviewers} < ${rule.approvals}, 'true', 'false'))`;
 }
 
 /** The row of the review of a new permission. The owner of its agent is read when the row is stored. */

@@ -51,7 +51,8 @@ export const getKeysRoute = new Hono<AppEnv>().get(
     tag: 'Tokens',
     summary: 'Get the keys that verify tokens and audit logs',
     description:
-      'A JWK set (RFC 7517). Keys whose `kid` begins with `log-` sign checkpoints of audit logs; the others sign tokens.',
+      'A JWK set (RFC 7517). Keys whose `kid` begins with `log-` sign checkpoints of audit logs; the others sign tokens. ' +
+      'Pages of any origin may read it.',
     success: ok(KeySet),
   }),
   noQuery(),

@@ -8,7 +8,7 @@ import { type PROBLEMS, Problem, unavailable } from '../../errors';
 import { sharedAccess } from '../../http/access';
 import type { Context } from '../../http/context';
 import { EXAMPLE, exampleId } from '../../http/examples';
-import { plainText } from '../../http/fields';
+import { seenText } from '../../http/fields';
 import { body, noQuery, readJson } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
 import { countField, idField, objectField, timeField } from '../../http/response-fields';
@@ -31,9 +31,9 @@ export const TokenUse = lazy(() =>
   z
     .strictObject({
       token: tokenText(),
-      // Only compared: a value that no permission can have is a mismatch, not an invalid field.
-      action: plainText(MAX_ACTION_LENGTH).optional().meta({ description: "If given, must be the token's." }),
-      resource: plainText(MAX_RESOURCE_LENGTH).optional().meta({ description: "If given, must be the token's." }),
+      // Only compared, so any other form is a mismatch. What looks like another value is an invalid field.
+      action: seenText(MAX_ACTION_LENGTH).optional().meta({ description: "If given, must be the token's." }),
+      resource: seenText(MAX_RESOURCE_LENGTH).optional().meta({ description: "If given, must be the token's." }),
       input_digest: shortText().optional().meta({
         description: 'The digest of what is about to run. Must be given if the token has one, and only then.',
       }),

@@ -48,9 +48,10 @@ describe('an invitation', () => {
     });
     expect(headers.get('Location')).toBe(`/v1/members/${member.id}`);
     const shown = await account.must(200, 'GET', `/v1/members/${member.id}`);
-    expect(shown.body).toEqual({ ...member, passkeys: [] });
+    const leaves = { webhooks: [], channels: [], connections: [], policies: [], tokens: [] };
+    expect(shown.body).toEqual({ ...member, leaves, passkeys: [] });
     const lesser = await account.limitedToken('account:read');
-    expect((await by(account, lesser)('GET', `/v1/members/${member.id}`)).body).toEqual(member);
+    expect((await by(account, lesser)('GET', `/v1/members/${member.id}`)).body).toEqual({ ...member, leaves });
     const list = await account.must(200, 'GET', '/v1/members');
     expect(list.body.data.map(({ id, role }: Json) => [id, role])).toEqual([
       [member.id, 'approver'],
@@ -128,6 +129,8 @@ describe('an invitation', () => {
   it.each([
     [{ role: 'auditor' }, 'body.email'],
     [{ email: 'nobody', role: 'auditor' }, 'body.email'],
+    [{ email: 'a@127.0.0.1', role: 'auditor' }, 'body.email'],
+    [{ email: '.a@example.com', role: 'auditor' }, 'body.email'],
     [{ email: 'a@example.com' }, 'body.role'],
     [{ email: 'a@example.com', role: 'king' }, 'body.role'],
     [{ email: 'a@example.com', role: 'auditor', name: ' ' }, 'body.name'],
@@ -143,6 +146,10 @@ describe('the e-mail address of a member', () => {
   it('is unique in the account, in upper or lower case, until the member is removed', async () => {
     const account = await new World().account();
     const { body } = await account.must(201, 'POST', '/v1/members', { email: 'ada@example.com', role: 'auditor' });
+    const written = { email: 'r&d@müller.de', role: 'auditor' };
+    const { body: converted } = await account.must(201, 'POST', '/v1/members', written);
+    expect(converted.email).toBe('r&d@xn--mller-kva.de');
+    await account.must(409, 'POST', '/v1/members', { ...written, email: 'R&D@MÜLLER.de' });
     const again = { email: 'ADA@example.com', role: 'approver' };
     const refused = await account.call('POST', '/v1/members', again);
     expect([...code(refused), refused.body.errors[0].path]).toEqual([409, 'conflict', 'body.email']);

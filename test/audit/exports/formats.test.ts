@@ -3,6 +3,7 @@ import { parquetMetadata } from 'hyparquet';
 import { describe, expect, it } from 'vitest';
 import { depth } from '../../support/depth';
 import { expectedRow, fillLog, makeExport, parseFile } from '../../support/exports';
+import { asIdentifier } from '../../support/texts';
 import { type Json, type TestAccount, World } from '../../support/world';
 
 const FORMATS = ['csv', 'json', 'parquet'];
@@ -30,7 +31,12 @@ async function makeOddLog(): Promise<TestAccount> {
   for (const [i, text] of ODD_TEXTS.entries()) {
     account.world.advance(1_000);
     const scope = i === 0 ? deep : { [text]: text, limit: 1.5e-7, list: [text, null, true] };
-    const request = { action: i % 2 ? 'email.send' : '-odd.action', resource: `mailbox:${text}`, scope, reason: text };
+    const request = {
+      action: i % 2 ? 'email.send' : '-odd.action',
+      resource: `mailbox:${asIdentifier(text)}`,
+      scope,
+      reason: text,
+    };
     const { id } = await agent.request(request);
     if (i % 3 === 0) await account.must(200, 'POST', `/v1/permissions/${id}/deny`, { reason: text });
     if (i % 3 === 1) {
@@ -93,6 +99,28 @@ describe('a CSV export', () => {
     const { text: one } = await makeExport(account, { format: 'csv' });
     expect(one.split('\r\n')).toHaveLength(3);
     expect(one.endsWith('\r\n')).toBe(true);
+  });
+
+  it('begins with one byte order mark where it is asked for', async () => {
+    const world = new World();
+    await (await (await world.account()).agent()).request();
+    const account = await world.account();
+    expect((await makeExport(account, { format: 'csv', bom: true })).bytes.slice(0, 5)).toEqual(
+      new Uint8Array([0xef, 0xbb, 0xbf, 0x69, 0x64]),
+    );
+    await (await account.agent()).request();
+    const { bytes, shown } = await makeExport(account, { format: 'csv', bom: true });
+    const plain = await makeExport(account, { format: 'csv' });
+    expect(bytes.slice(3)).toEqual(plain.bytes);
+    expect([shown.bom, plain.shown.bom]).toEqual([true, false]);
+  });
+
+  it.each(['json', 'parquet', undefined])('alone has a byte order mark, not the format %s', async (format) => {
+    const account = await new World().account();
+    const fields = { start_date: '2026-01-01', end_date: '2026-01-31', format, bom: true };
+    const { status, body } = await account.call('POST', '/v1/audit/export', fields);
+    expect([status, body.errors]).toEqual([400, [{ path: 'body.bom', message: 'is only for the format csv' }]]);
+    await account.must(202, 'POST', '/v1/audit/export', { ...fields, bom: false });
   });
 });
 

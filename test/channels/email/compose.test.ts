@@ -5,7 +5,7 @@ import {
   composeWebhookDisabledMail,
 } from '../../../src/channels/email/compose';
 import { readLinks, readText } from '../../support/html';
-import { CARD, message, minutesLater, NOW, parseHtml, REVIEW, TO } from './samples';
+import { CARD, message, messageWith, minutesLater, NOW, parseHtml, REVIEW, TO } from './samples';
 
 /** A text without the word joiners that prevent links. */
 function withoutJoiners(text: string): string {
@@ -30,11 +30,11 @@ Why, in the agent’s own words:
 > The customer asked again.
 > The address was checked.
 
-Limits:
+Limits that the agent named:
 If you approve, the agent may do no more than this.
-  max_recipients: 50
-  domains: blue, green
-  budget.max_amount: 1,840.5
+  \`max_recipients\`: 50
+  \`domains\`: blue, green
+  \`budget.max_amount\`: 1,840.5
 
 Review the request:
 ${CARD}
@@ -85,7 +85,7 @@ it('an escalated request shows the limits that the votes have left, and how many
   expect(subject).toMatch(/^Escalated, decision needed: /);
   expect(text).toMatch(/^A request was escalated to you\n/);
   expect(text).toContain('Review: needs 2 approvals');
-  expect(text).toContain('  max_recipients: 10 (requested: 50)\n  domains: blue, green\n');
+  expect(text).toContain('  `max_recipients`: 10 (requested: 50)\n  `domains`: blue, green\n');
 });
 
 it('an approval says who approved, when and why, and the granted limits beside the requested ones', () => {
@@ -104,11 +104,34 @@ it('an approval says who approved, when and why, and the granted limits beside t
   expect(plain).toContain('Decided by: Grace Hopper\nDecided: 2026-01-31 12:20 UTC\n');
   expect(plain).toContain('Reason of the decision:\n> Ten are enough\n');
   expect(plain).toContain(
-    'Limits granted:\nThe agent may do no more than this.\n  max_recipients: 10 (requested: 50)\n',
+    'Limits granted:\nThe agent may do no more than this.\n  `max_recipients`: 10 (requested: 50)\n',
   );
-  expect(plain).toContain('  domains: – (requested: blue, green)\n');
-  expect(plain).toContain('  added: true (requested: –)\n');
+  expect(plain).toContain('  `domains`: – (requested: blue, green)\n');
+  expect(plain).toContain('  `added`: true (requested: –)\n');
   expect(plain).not.toContain('Decide by');
+});
+
+it('limits look neither like each other nor like facts of the service', () => {
+  const long = 'k'.repeat(80);
+  const scope = {
+    ...{ Agent: 1, 'Decide by': 2, 'payment › max': 5, payment: { max: 500_000 }, [`${long}a`]: 6, [`${long}b`]: 7 },
+  };
+  const { text, html } = composePermissionMail(message({ scope }), TO, NOW);
+  const cut = `\`${'k'.repeat(60)}…`;
+  expect(withoutJoiners(text)).toContain(
+    `  \`Agent\`: 1\n  \`"Decide by"\`: 2\n  \`"payment › max"\`: 5\n  \`payment.max\`: 500,000\n` +
+      `  ${cut} (limit 5)\`: 6\n  ${cut} (limit 6)\`: 7\n`,
+  );
+  expect(html).toMatch(/<code [^>]*>Agent<\/code>/);
+});
+
+it('words that mix scripts are marked', () => {
+  const { text, html } = composePermissionMail(messageWith('p\u0430ypal'), TO, NOW);
+  const marked = 'p\u0430ypal (mixed scripts: Latin, Cyrillic)';
+  for (const line of [`Agent: ${marked}`, `Resource: ${marked}`, `> ${marked}`]) {
+    expect(text).toContain(line);
+  }
+  expect(readText(html)).toContain(marked);
 });
 
 it('a denial grants nothing', () => {
@@ -149,7 +172,7 @@ it.each([
 it('many limits are cut, and the mail says how many more there are', () => {
   const scope = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`limit_${index}`, index]));
   const { text } = composePermissionMail(message({ scope }), TO, NOW);
-  expect(text.match(/ {2}limit_/g)).toHaveLength(15);
+  expect(text.match(/ {2}`limit_/g)).toHaveLength(15);
   expect(text).toContain('  25 more limits: see the request.');
 });
 

@@ -6,7 +6,7 @@ import {
 } from '../../../src/channels/email/compose';
 import { composeDigest } from '../../../src/channels/email/compose-digest';
 import { MAX_PART_BYTES, MAX_SUBJECT, type Mail } from '../../../src/channels/email/mail';
-import { UNSEEN } from '../../../src/lib/unseen';
+import { unseenPattern } from '../../../src/lib/unseen';
 import { readLinks, readText } from '../../support/html';
 import { CARD, findLinks, message, messageWith, NOW, parseHtml, TO } from './samples';
 
@@ -24,7 +24,7 @@ function mailsWith(text: string): Mail[] {
 
 /** The unseen characters of a text, without line feeds. */
 function unseenIn(text: string): string[] {
-  return [...new Set(text.match(UNSEEN))].filter((character) => character !== '\n');
+  return [...new Set(text.match(unseenPattern()))].filter((character) => character !== '\n');
 }
 
 const HARMLESS = mailsWith('harmless');

@@ -49,8 +49,8 @@ describe('a decision in Slack', () => {
       view.blocks.filter(({ label }: Json) => label).map((b: Json) => [b.label.text, b.block_id]),
     );
     const filled = {
-      [fields.max_recipients]: '10',
-      [fields.domains]: ['1'],
+      [fields['Limit `max_recipients`']]: '10',
+      [fields['Limit `domains`']]: ['1'],
       max_uses: '2',
       reason: 'Ten are enough',
       decision: 'approve',

@@ -287,7 +287,7 @@ describe('sending', () => {
 describe('other messages', () => {
   it('of a test go to every Slack channel', async () => {
     const scene = await makeSlackScene({
-      config: { channels: [{ id: 'C0APPROVALS' }, { id: 'C0PAYMENTS', filter: { actions: ['x'] } }] },
+      config: { channels: [{ id: 'C0APPROVALS' }, { id: 'C0PAYMENTS', filter: { actions: ['x.y'] } }] },
     });
     const { world, slack, account, path } = scene;
     slack.channels.add('C0PAYMENTS');

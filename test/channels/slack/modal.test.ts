@@ -7,6 +7,7 @@ import { readInteraction } from '../../../src/channels/slack/payload';
 import type { Json, JsonObject } from '../../../src/lib/json';
 import { findWidenings } from '../../../src/permissions/find-widenings';
 import type { RequestedLimits } from '../../../src/permissions/limits';
+import { pathLabel } from '../../../src/permissions/path-label';
 import type { Permission } from '../../../src/permissions/permission';
 import type { Preview } from '../../../src/permissions/preview';
 import { depth } from '../../support/depth';
@@ -74,19 +75,19 @@ function submit(scope: JsonObject, filled: Record<string, string | string[] | nu
 const UNCHANGED = { decision: 'approve' };
 
 describe('the modal', () => {
-  it('has a field for each limit that can be narrowed, in the order of the scope, and shows the others', () => {
+  it('has the fields of the service first, then one for each limit that can be narrowed, and shows the others', () => {
     const view = modalWith(SCOPE);
     expect(viewFaults(view)).toEqual([]);
     expect(inputsOf(view).map(({ block_id, label }) => [block_id, label.text])).toEqual([
-      ['limit-0', 'amount'],
-      ['limit-1', 'recipients'],
-      ['limit-4', 'window › days'],
       ['token_ttl', 'Time to act, in seconds'],
       ['max_uses', 'Times it may act'],
+      ['limit-0', 'Limit `amount`'],
+      ['limit-1', 'Limit `recipients`'],
+      ['limit-4', 'Limit `window.days`'],
       ['reason', 'Reason'],
       ['decision', 'Decision'],
     ]);
-    const [amount, recipients, , ttl, uses] = inputsOf(view);
+    const [ttl, uses, amount, recipients] = inputsOf(view);
     expect(amount).toMatchObject({
       optional: false,
       hint: { text: 'At most 1,840.5' },
@@ -106,7 +107,9 @@ describe('the modal', () => {
       element: { is_decimal_allowed: false, initial_value: '900', min_value: '30', max_value: '900' },
     });
     expect(uses?.element).toMatchObject({ initial_value: '3', min_value: '1', max_value: '3' });
-    expect(textOf(view)).toContain('These cannot be narrowed:\nis_internal: true\nmode: read\nwindow › unit: day');
+    expect(textOf(view)).toContain(
+      'These cannot be narrowed:\nLimit `is_internal`: true\nLimit `mode`: read\nLimit `window.unit`: day',
+    );
     expect(textOf(view)).not.toContain('in Countersign only');
   });
 
@@ -263,8 +266,9 @@ describe('the modal', () => {
     expect(texts).toEqual(
       expect.arrayContaining([text, `${text}: ${text}`, `${text}\n${text}`, `Why it asks: ${text}`]),
     );
-    // The summary, the label of the number, and the member of the list, also as checked.
-    expect(texts.filter((shown) => shown === text)).toHaveLength(4);
+    // The summary, and the member of the list, also as checked.
+    expect(texts.filter((shown) => shown === text)).toHaveLength(3);
+    expect(texts).toContain(`Limit \`${pathLabel([text])}\``);
     expect(viewFaults(view)).toEqual([]);
   });
 
@@ -274,9 +278,10 @@ describe('the modal', () => {
       { preview: { title: 'x', summary: '\u202e' } },
     );
     expect(textOf(view)).not.toContain(text);
-    // The label of the number, and the member of the list, also as checked.
-    expect(plainTextsIn(view).filter((plain) => plain.text === shown)).toHaveLength(3);
-    expect(textOf(view)).toContain(`fixed: ${shown}`);
+    // The member of the list, also as checked.
+    expect(plainTextsIn(view).filter((plain) => plain.text === shown)).toHaveLength(2);
+    expect(plainTextsIn(view).map((plain) => plain.text)).toContain(`Limit \`${pathLabel([text])}\``);
+    expect(textOf(view)).toContain(`Limit \`fixed\`: ${shown}`);
     expect(textOf(view)).toContain('\nU+202E\n');
   });
 });
@@ -300,7 +305,7 @@ describe('a limit that is only shown', () => {
     ['a list with one member', ['a'], 'a'],
     ['an empty object', {}, '{}'],
   ])('is one that cannot be narrowed: %s', (_, value, text) => {
-    expect(shownOnly({ limit: value })).toContain(`These cannot be narrowed:\nlimit: ${text}`);
+    expect(shownOnly({ limit: value })).toContain(`These cannot be narrowed:\nLimit \`limit\`: ${text}`);
   });
 
   it.each<[string, Json, string]>([
@@ -308,7 +313,9 @@ describe('a limit that is only shown', () => {
     ['a list with a long member', ['x'.repeat(76), 'b'], `${'x'.repeat(76)}, b`],
     ['a number with an exponent', 1e21, '1e+21'],
   ])('is one that Slack has no field for: %s', (_, value, text) => {
-    expect(shownOnly({ limit: value })).toContain(`These can be narrowed in Countersign only:\nlimit: ${text}`);
+    expect(shownOnly({ limit: value })).toContain(
+      `These can be narrowed in Countersign only:\nLimit \`limit\`: ${text}`,
+    );
   });
 
   it('is one of more than 60 fields', () => {
@@ -316,19 +323,34 @@ describe('a limit that is only shown', () => {
     const view = modalWith(scope);
     expect(viewFaults(view)).toEqual([]);
     expect(inputsOf(view)).toHaveLength(64);
-    expect(textOf(view)).toContain('These can be narrowed in Countersign only:\nk60: 60\nk61: 61');
+    expect(textOf(view)).toContain('These can be narrowed in Countersign only:\nLimit `k60`: 60\nLimit `k61`: 61');
   });
 
   it('may have a name without a letter', () => {
-    expect(shownOnly({ '': true, ' ': { '': false } })).toContain('"": true\n" " › "": false');
+    expect(shownOnly({ '': true, ' ': { '': false } })).toContain('Limit `""`: true\nLimit `" ".""`: false');
+  });
+
+  it('cannot look like a field or a heading of the service, or like another limit', () => {
+    const scope = {
+      ...{ 'Times it may act': 1, Reason: 2, 'These cannot be narrowed:': true },
+      ...{ 'payment › max': 5, payment: { max: 500_000 }, 'p\u0430y': 3 },
+    };
+    const view = modalWith(scope);
+    expect(viewFaults(view)).toEqual([]);
+    expect(inputsOf(view).map(({ label }) => label.text)).toEqual([
+      ...['Time to act, in seconds', 'Times it may act'],
+      ...['Limit `"Times it may act"`', 'Limit `Reason`', 'Limit `"payment › max"`', 'Limit `payment.max`'],
+      ...['Limit `"p\u0430y"` (mixed scripts: Latin, Cyrillic)', 'Reason', 'Decision'],
+    ]);
+    expect(textOf(view)).toContain('These cannot be narrowed:\nLimit `"These cannot be narrowed:"`: true');
   });
 
   it('has a field with up to 10 members of up to 75 characters', () => {
     const view = modalWith({ a: members.slice(1), b: ['x'.repeat(75), 'b'] });
     expect(viewFaults(view)).toEqual([]);
     expect(inputsOf(view).map(({ element }) => element.type)).toEqual([
-      ...['checkboxes', 'checkboxes'],
-      ...['number_input', 'number_input', 'plain_text_input', 'radio_buttons'],
+      ...['number_input', 'number_input', 'checkboxes', 'checkboxes'],
+      ...['plain_text_input', 'radio_buttons'],
     ]);
   });
 });
@@ -376,6 +398,7 @@ describe('a submission', () => {
     ['minus infinity', { 'limit-0': '-Infinity' }, { 'limit-0': 'Enter a number.' }],
     ['an endless number', { 'limit-0': '-1e999' }, { 'limit-0': 'Enter a number.' }],
     ['too many digits', { 'limit-0': '-9007199254740993' }, { 'limit-0': 'Enter fewer digits.' }],
+    ['a fraction of too many digits', { 'limit-0': '0.1000000000000000055' }, { 'limit-0': 'Enter fewer digits.' }],
     ['an empty list', { 'limit-1': [] }, { 'limit-1': 'Keep at least one, or deny the request.' }],
     ['a long lifetime', { token_ttl: '901' }, { token_ttl: 'Enter a whole number from 30 to 900.' }],
     ['a short lifetime', { token_ttl: '29' }, { token_ttl: 'Enter a whole number from 30 to 900.' }],

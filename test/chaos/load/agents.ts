@@ -11,7 +11,9 @@ export async function changeAgents(actor: Actor): Promise<void> {
   const alive = memory.agents.filter(({ alive }) => alive === 'yes');
   if (alive.length < FEWEST) return createAgent(memory, actor);
   const agent = random.pick(alive);
-  if (memory.traits.losesAgents && random.chance(0.4)) return deleteAgent(memory, agent);
+  if (memory.traits.losesAgents && random.chance(0.4)) {
+    return deleteAgent(memory, random.chance(0.5) ? newestAgent(memory) : agent);
+  }
   if (alive.length < MOST && random.chance(0.5)) return createAgent(memory, actor);
   if (random.chance(0.6)) return rotateKey(actor, agent);
   await memory.user.ask('PUT', `/v1/agents/${agent.id}`, { description: memory.newMark() });
@@ -36,6 +38,26 @@ export async function createAgent(memory: Memory, { clientOf }: Pick<Actor, 'cli
   if (outcome?.status !== 201) return;
   const { id, api_key } = outcome.body;
   memory.agents.push({ id, client: clientOf(api_key), alive: 'yes', revoked: [], isLockedOut: false });
+}
+
+/**
+ * Deletes the agent that asked last, or every agent, so that the log ends with erased entries or has none left. Does
+ * nothing where an account keeps its agents.
+ */
+export async function endLog(memory: Memory): Promise<void> {
+  const { losesAgents, endsEmpty } = memory.traits;
+  if (!losesAgents || memory.alive !== 'yes') return;
+  const doomed = endsEmpty ? memory.agents.filter(({ alive }) => alive !== 'no') : [newestAgent(memory)];
+  for (const agent of doomed) await deleteAgent(memory, agent);
+}
+
+/** The agent with the newest step that the account knows to be done. */
+function newestAgent({ agents, steps }: Memory): KnownAgent {
+  const alive = agents.filter((agent) => agent.alive === 'yes');
+  const newest = [...steps.values()].findLast(({ certainty, agent }) => certainty === 'done' && agent.alive === 'yes');
+  const agent = newest?.agent ?? alive.at(-1);
+  if (!agent) throw new Error('the account has no agent');
+  return agent;
 }
 
 async function deleteAgent(memory: Memory, agent: KnownAgent): Promise<void> {

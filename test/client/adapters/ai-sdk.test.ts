@@ -4,14 +4,24 @@ import * as ai6 from 'ai-6';
 import { MockLanguageModelV3 } from 'ai-6/test';
 import { describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
-import { answerApprovals, guardTool, type ToolRules, wrapTools } from '../../../src/client/adapters/ai-sdk.ts';
+import {
+  answerApprovals,
+  guardTool,
+  responseMessagesOf,
+  type ToolRules,
+  wrapTools,
+} from '../../../src/client/adapters/ai-sdk.ts';
+import { Countersign } from '../../../src/client/countersign.ts';
 import { PermissionDenied } from '../../../src/client/guard/errors.ts';
 import { PAYMENT } from '../process';
-import { HOUR, makeStage, makeUnluckyClient, PAYMENT_ARGS, refusal } from './stage';
+import { HOUR, LONE_SURROGATE, makeStage, makeUnluckyClient, PAYMENT_ARGS, refusal, TOO_LARGE } from './stage';
 
 const PaymentSchema = z.object({ amount: z.number(), to: z.string() });
 
 type Message = ai7.ModelMessage;
+
+/** A service that knows no key. */
+const refuseKey = async () => Response.json({ code: 'unauthorized', detail: 'Send a valid one.' }, { status: 401 });
 
 /** Both versions of the AI SDK, each with a model that calls `pay` and then says goodbye. */
 const VERSIONS = [
@@ -53,7 +63,7 @@ describe.each(VERSIONS)(
         const result = await generateText({ model, tools, messages, stopWhen: stepCountIs(3) });
         return {
           result,
-          messages: JSON.parse(JSON.stringify([...messages, ...result.response.messages])) as Message[],
+          messages: JSON.parse(JSON.stringify([...messages, ...responseMessagesOf(result)])) as Message[],
           told: toldOf(model),
         };
       };
@@ -172,6 +182,68 @@ describe.each(VERSIONS)(
       expect(pay).not.toHaveBeenCalled();
     });
 
+    it('goes on through several steps that people approve one after the other', async () => {
+      const { run, answer, decide, pay, account } = await makeRun({ mode: 'suspend' });
+      const policy = { name: 'Small', effect: 'approve', actions: ['payment.*'], resources: ['account:known'] };
+      await account.must(201, 'POST', '/v1/policies', policy);
+      // Known accounts need nobody, so a run has several steps before it pauses again.
+      const steps = ['known', '4711', 'known', '4712', '4713'].map((to, index) => ({ amount: index, to }));
+      const countResults = (prompt: Message[]) =>
+        prompt
+          .flatMap(({ content }) => content as never as { type: string }[])
+          .filter(({ type }) => type === 'tool-result');
+      const model = new Model({
+        doGenerate: async ({ prompt }: { prompt: Message[] }) => {
+          const step = countResults(prompt).length;
+          const call = {
+            type: 'tool-call',
+            toolCallId: `call_${step}`,
+            toolName: 'pay',
+            input: JSON.stringify(steps[step]),
+          };
+          const content = steps[step] ? [call] : [{ type: 'text', text: 'Bye' }];
+          return {
+            content,
+            finishReason: { unified: steps[step] ? 'tool-calls' : 'stop' },
+            usage: USAGE,
+            warnings: [],
+          };
+        },
+      } as never);
+      let { result, messages } = await run(undefined, model);
+      for (let approval = 0; approval < 3; approval++) {
+        expect(result.content.at(-1)).toMatchObject({ type: 'tool-approval-request' });
+        await decide('approve');
+        ({ result, messages } = await run([...messages, (await answer(messages)) as Message], model));
+      }
+      expect(result.text).toBe('Bye');
+      expect(pay.mock.calls.map(([input]) => input)).toEqual(steps);
+    });
+
+    it('tells the model of a refusal that no decision changes, with its fields', async () => {
+      for (const mode of ['wait', 'suspend'] as const) {
+        const { run, client, pay } = await makeRun({ mode });
+        const tellOf = async (args: object) => JSON.parse((await run(undefined, makeModel(args))).told?.value ?? '');
+        expect(await tellOf({ amount: 1, to: 'x'.repeat(17_000) })).toMatchObject(TOO_LARGE);
+        expect(await tellOf({ amount: 1, to: '\ud800' })).toMatchObject(LONE_SURROGATE);
+        const wrongKey = new Countersign({ baseUrl: client.baseUrl, apiKey: 'csa_wrong', fetch: refuseKey });
+        const stranger = await makeRun({ mode, countersign: wrongKey });
+        expect(JSON.parse((await stranger.run()).told?.value ?? '')).toMatchObject(
+          refusal('unauthorized', { detail: 'Send a valid one.', errors: [] }),
+        );
+        expect([...pay.mock.calls, ...stranger.pay.mock.calls]).toEqual([]);
+      }
+    });
+
+    it('tells the model the narrowed limits', async () => {
+      const { world, run, decide, pay } = await makeRun();
+      world.whileAsleep = () => decide('approve', { scope: { amount: 100 } });
+      expect(JSON.parse((await run()).told?.value ?? '')).toMatchObject(
+        refusal('grant_narrowed', { message: 'The limits were narrowed to {"amount":100}.', granted: { amount: 100 } }),
+      );
+      expect(pay).not.toHaveBeenCalled();
+    });
+
     it('runs at once in suspend mode when a policy approves', async () => {
       const { run, account, pay } = await makeRun({ mode: 'suspend' });
       const policy = { name: 'Payments', effect: 'approve', actions: ['payment.*'], resources: ['account:*'] };
@@ -227,8 +299,8 @@ describe.each(VERSIONS)(
       await account.must(201, 'POST', '/v1/policies', policy);
       const original = tool({ inputSchema: PaymentSchema, execute: pay, needsApproval: async () => true });
       const tools = { pay: guardTool(client, original, { ...PAYMENT, mode: 'suspend' }) };
-      const { response } = await generateText({ model: makeModel(), tools, prompt: 'Pay' });
-      expect(await answerApprovals(response.messages as Message[], { countersign: client })).toBeUndefined();
+      const result = await generateText({ model: makeModel(), tools, prompt: 'Pay' });
+      expect(await answerApprovals(responseMessagesOf(result), { countersign: client })).toBeUndefined();
       expect(pay).not.toHaveBeenCalled();
     });
 

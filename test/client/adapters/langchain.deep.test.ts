@@ -9,7 +9,7 @@ import { expect, it } from 'vitest';
 import * as z from 'zod';
 import { guardTool, type ToolRules, wrapTools } from '../../../src/client/adapters/langchain.ts';
 import { PAYMENT, type Payment } from '../process';
-import { HOUR, makeStage, PAYMENT_ARGS, refusal } from './stage';
+import { HOUR, LONE_SURROGATE, makeStage, PAYMENT_ARGS, refusal, TOO_LARGE } from './stage';
 
 // What LangGraph does by itself in Node.
 AsyncLocalStorageProviderSingleton.initializeGlobalInstance(new AsyncLocalStorage());
@@ -126,6 +126,46 @@ it('keeps the result of a call that ran while another one waits', async () => {
   await decide('approve');
   expect(await invoke(RESUME)).toEqual({ last: 'Bye', told: ['paid 120.5', 'paid 7', 'paid 8'], interrupts: [] });
   expect(pay).toHaveBeenCalledTimes(3);
+});
+
+it('pauses at each of several steps, one after the other', async () => {
+  const { client, pay, decide } = await makeStage();
+  const original = tool((input: Payment) => pay(input), { name: 'pay', schema });
+  const checkpointer = new MemorySaver();
+  const invoke = async (input: object) => {
+    const answer = (messages: unknown[]) => {
+      const step = messages.filter((message) => ToolMessage.isInstance(message)).length;
+      if (step === 3) return new AIMessage('Bye');
+      const toolCalls = [{ name: 'pay', args: { amount: step, to: '4711' }, id: `call_${step}` }];
+      return new AIMessage({ content: '', tool_calls: toolCalls });
+    };
+    const tools = wrapTools([original], { countersign: client, tools: { pay: PAYMENT }, mode: 'suspend' });
+    const model = fakeModel().respond(answer).respond(answer);
+    const result = await createAgent({ model, tools, checkpointer }).invoke(input as never, THREAD);
+    return result as unknown as { messages: AIMessage[]; __interrupt__?: unknown[] };
+  };
+  let result = await invoke(START);
+  for (let step = 0; step < 3; step++) {
+    expect(result.__interrupt__).toHaveLength(1);
+    await decide('approve');
+    result = await invoke(RESUME);
+  }
+  expect(result.messages.at(-1)?.text).toBe('Bye');
+  expect(pay.mock.calls.map(([{ amount }]) => amount)).toEqual([0, 1, 2]);
+});
+
+it('tells the model of a refusal that no decision changes, with its fields', async () => {
+  const calls = [
+    { amount: 1, to: 'x'.repeat(17_000) },
+    { amount: 2, to: '\ud800' },
+  ];
+  for (const mode of ['wait', 'suspend'] as const) {
+    const { invoke, pay } = await makeRun({ mode, calls });
+    const { last, told } = await invoke(START);
+    expect(last).toBe('Bye');
+    expect(told.map((text) => JSON.parse(text))).toMatchObject([TOO_LARGE, LONE_SURROGATE]);
+    expect(pay).not.toHaveBeenCalled();
+  }
 });
 
 it('tells the model that a call waits where the graph cannot be interrupted', async () => {

@@ -2,9 +2,9 @@ import { Agent, RunContext, RunState, run, setTracingDisabled, type Tool, tool }
 import { assistantMessage, functionCall, ScriptedModel } from '@openai/agents/testing';
 import { expect, it, vi } from 'vitest';
 import * as z from 'zod';
-import { guardTool, type ToolRules, wrapTools } from '../../../src/client/adapters/openai-agents.ts';
+import { approveDecided, guardTool, type ToolRules, wrapTools } from '../../../src/client/adapters/openai-agents.ts';
 import { PAYMENT, type Payment } from '../process';
-import { HOUR, makeStage, makeUnluckyClient, PAYMENT_ARGS, refusal } from './stage';
+import { HOUR, LONE_SURROGATE, makeStage, makeUnluckyClient, PAYMENT_ARGS, refusal, TOO_LARGE } from './stage';
 
 setTracingDisabled(true);
 
@@ -19,16 +19,16 @@ async function makeRun(rules: Omit<ToolRules<unknown>, 'countersign' | 'run'> = 
     execute: (input: Payment) => stage.pay(input),
   });
   /** An agent of a new process, whose model calls `pay`, or is told the result of the call and says goodbye. */
-  const makeAgent = (isResumed = false, args: object = PAYMENT_ARGS) => {
-    const call = [functionCall('pay', JSON.stringify(args), { callId: 'call_1' })];
+  const makeAgent = (isResumed = false, args: object | string = PAYMENT_ARGS) => {
+    const call = [functionCall('pay', typeof args === 'string' ? args : JSON.stringify(args), { callId: 'call_1' })];
     const model = new ScriptedModel([...(isResumed ? [] : [call]), [assistantMessage('Bye')]]);
     const tools = wrapTools([original], { countersign: stage.client, tools: { pay: PAYMENT }, ...rules });
     return { agent: new Agent({ name: 'Payer', model, tools }), told: () => toldOf(model) };
   };
-  const resume = async (saved: string, change: (state: RunState<unknown, Agent>) => unknown = () => {}) => {
+  const resume = async (saved: string, change: (state: RunState<unknown, Agent>) => unknown = approveDecided) => {
     const { agent, told } = makeAgent(true);
     const state = await RunState.fromString(agent, saved);
-    change(state);
+    await change(state);
     return { result: await run(agent, state), told };
   };
   return { ...stage, makeAgent, resume };
@@ -122,6 +122,14 @@ it('interrupts the run, and goes on in another process when the decision comes a
   expect(pay).toHaveBeenCalledTimes(1);
 });
 
+it('stays interrupted in a run whose state nobody approved, also when the call is decided', async () => {
+  const { makeAgent, resume, decide, pay } = await makeRun({ mode: 'suspend' });
+  const saved = (await run(makeAgent().agent, 'Pay')).state.toString();
+  await decide('approve');
+  expect((await resume(saved, () => {})).result.interruptions).toHaveLength(1);
+  expect(pay).not.toHaveBeenCalled();
+});
+
 it('runs a call whose state was approved only when Countersign approved it', async () => {
   const { makeAgent, resume, decide, pay } = await makeRun({ mode: 'suspend' });
   const saved = (await run(makeAgent().agent, 'Pay')).state.toString();
@@ -203,4 +211,125 @@ it('refuses to guard a tool that does not run here', async () => {
   const hosted: Tool = { type: 'hosted_tool', name: 'web_search' };
   expect(() => wrapTools([hosted], { countersign: client })).toThrow('web_search does not run in this program');
   expect(wrapTools([hosted], { countersign: client, tools: { 'web_*': 'allow' } })).toEqual([hosted]);
+});
+
+it('lets a run go on whose model calls the tool with arguments that are not JSON, and asks nobody, in suspend mode', async () => {
+  const { makeAgent, pay, list } = await makeRun({ mode: 'suspend' });
+  for (const args of ['{"amount": 120.5', '[1]', '"pay"']) {
+    const { agent, told } = makeAgent(false, args);
+    const first = await run(agent, 'Pay');
+    expect(first.interruptions).toHaveLength(1);
+    expect(await approveDecided(first.state)).toBe(true);
+    expect((await run(agent, first.state)).finalOutput).toBe('Bye');
+    expect(told()).toMatch(/valid JSON|invalid_request/);
+  }
+  expect([pay.mock.calls, await list('pending')]).toEqual([[], []]);
+});
+
+it('leaves the approval that a tool asks for itself to the application when a policy approved the call', async () => {
+  const { client, account, pay } = await makeStage();
+  const policy = { name: 'Payments', effect: 'approve', actions: ['payment.*'], resources: ['account:*'] };
+  await account.must(201, 'POST', '/v1/policies', policy);
+  const original = tool({
+    name: 'pay',
+    description: 'Pays',
+    parameters,
+    needsApproval: true,
+    execute: (input) => pay(input),
+  });
+  const model = new ScriptedModel([[functionCall('pay', JSON.stringify(PAYMENT_ARGS), { callId: 'call_1' })]]);
+  const tools = [guardTool(client, original, { ...PAYMENT, mode: 'suspend' })];
+  const { state, interruptions } = await run(new Agent({ name: 'Payer', model, tools }), 'Pay');
+  expect(interruptions).toHaveLength(1);
+  expect(await approveDecided(state)).toBe(false);
+  expect(pay).not.toHaveBeenCalled();
+});
+
+it('does not lose an approved call when the service does not answer while the run is resumed', async () => {
+  const { world, agent: owner, client, pay, decide } = await makeStage();
+  const original = tool({ name: 'pay', description: 'Pays', parameters, execute: (input: Payment) => pay(input) });
+  const makeAgent = (used: typeof client) => {
+    const calls = ['4711', '4712'].map((to, index) =>
+      functionCall('pay', JSON.stringify({ amount: 1, to }), { callId: `call_${index + 1}` }),
+    );
+    const model = new ScriptedModel([calls, [assistantMessage('Bye')]]);
+    return new Agent({ name: 'Payer', model, tools: [guardTool(used, original, { ...PAYMENT, mode: 'suspend' })] });
+  };
+  const saved = (await run(makeAgent(client), 'Pay')).state.toString();
+  await decide('approve');
+  const state = await RunState.fromString(makeAgent(makeUnluckyClient(world, owner.key)), saved);
+  await expect(approveDecided(state)).rejects.toMatchObject({ code: 'unreachable' });
+  expect(pay).not.toHaveBeenCalled();
+});
+
+it('goes on call by call when two calls of one message are decided at different times', async () => {
+  const { account, client, pay, list } = await makeStage();
+  const original = tool({ name: 'pay', description: 'Pays', parameters, execute: (input: Payment) => pay(input) });
+  const calls = ['4711', '4712', '4713'].map((to, index) =>
+    functionCall('pay', JSON.stringify({ amount: index, to }), { callId: `call_${index + 1}` }),
+  );
+  const makeAgent = (turn: ReturnType<typeof functionCall | typeof assistantMessage>[]) => {
+    const tools = [guardTool(client, original, { ...PAYMENT, mode: 'suspend' })];
+    return new Agent({ name: 'Payer', model: new ScriptedModel([turn]), tools });
+  };
+  let saved = (await run(makeAgent(calls), 'Pay')).state.toString();
+  const output = [];
+  for (const [to, decision] of [
+    ['4712', 'approve'],
+    ['4711', 'deny'],
+    ['4713', 'approve'],
+  ] as const) {
+    const { id } = (await list('pending')).find(({ resource }) => resource === `account:${to}`);
+    await account.must(200, 'POST', `/v1/permissions/${id}/${decision}`, {});
+    // Every resumption is a new process, which knows the saved state alone.
+    const state = await RunState.fromString(makeAgent([assistantMessage('Bye')]), saved);
+    expect(await approveDecided(state)).toBe(true);
+    const result = await run(makeAgent([assistantMessage('Bye')]), state);
+    saved = result.state.toString();
+    output.push([result.interruptions.length, result.finalOutput]);
+  }
+  expect(output).toEqual([
+    [2, undefined],
+    [1, undefined],
+    [0, 'Bye'],
+  ]);
+  expect(pay.mock.calls.map(([{ to }]) => to)).toEqual(['4712', '4713']);
+});
+
+it('pauses at each of several steps, one after the other', async () => {
+  const { client, pay, decide } = await makeStage();
+  const original = tool({ name: 'pay', description: 'Pays', parameters, execute: (input: Payment) => pay(input) });
+  const steps = [1, 2, 3].map((amount) => [
+    functionCall('pay', JSON.stringify({ amount, to: '4711' }), { callId: `call_${amount}` }),
+  ]);
+  const makeAgent = (step: number) => {
+    const model = new ScriptedModel([...steps.slice(step), [assistantMessage('Bye')]]);
+    return new Agent({ name: 'Payer', model, tools: [guardTool(client, original, { ...PAYMENT, mode: 'suspend' })] });
+  };
+  let saved = (await run(makeAgent(0), 'Pay')).state.toString();
+  const outputs = [];
+  for (const step of [1, 2, 3]) {
+    await decide('approve');
+    const state = await RunState.fromString(makeAgent(step), saved);
+    expect(await approveDecided(state)).toBe(true);
+    const result = await run(makeAgent(step), state);
+    outputs.push(result.finalOutput);
+    saved = result.state.toString();
+  }
+  expect(outputs).toEqual([undefined, undefined, 'Bye']);
+  expect(pay).toHaveBeenCalledTimes(3);
+});
+
+it('tells the model of a refusal that no decision changes, with its fields', async () => {
+  const large = { amount: 1, to: 'x'.repeat(17_000) };
+  for (const mode of ['wait', 'suspend'] as const) {
+    const { makeAgent } = await makeRun({ mode });
+    const { agent, told } = makeAgent(false, large);
+    expect((await run(agent, 'Pay')).finalOutput).toBe('Bye');
+    expect(JSON.parse(told())).toMatchObject(TOO_LARGE);
+
+    const broken = makeAgent(false, '{"amount": 1, "to": "\\ud800"}');
+    expect((await run(broken.agent, 'Pay')).finalOutput).toBe('Bye');
+    expect(JSON.parse(broken.told())).toMatchObject(LONE_SURROGATE);
+  }
 });

@@ -1,4 +1,4 @@
-import { vi } from 'vitest';
+import { expect, vi } from 'vitest';
 import type { Countersign } from '../../../src/client/index.ts';
 import { type Json, makeAgent, type World } from '../../support/world';
 import { answerOf, makeClient, type Payment } from '../process';
@@ -37,3 +37,16 @@ export function makeUnluckyClient(world: World, key: string): Countersign {
 export function refusal(code: string, fields: object = {}) {
   return { status: 'not_run', code, ...fields };
 }
+
+/** What the model is told about arguments that are too large for a request. */
+export const TOO_LARGE = refusal('invalid_request', {
+  message: expect.stringContaining('body.input'),
+  detail: expect.any(String),
+  errors: expect.arrayContaining([{ path: 'body.input', message: 'must be at most 16384 bytes of JSON' }]),
+});
+
+/** What the model is told about arguments with a lone surrogate in the field `to`. */
+export const LONE_SURROGATE = refusal('invalid_request', {
+  detail: expect.any(String),
+  errors: [{ path: 'input.to', message: expect.stringContaining('lone surrogate') }],
+});

@@ -87,10 +87,18 @@ describe('a policy', () => {
     ['actions', { actions: 'email.*' }],
     ['actions.0', { actions: [''] }],
     ['actions.0', { actions: ['x'.repeat(129)] }],
-    ['resources', { resources: Array(17).fill('x'.repeat(500)) }],
+    ['resources', { resources: Array(17).fill(`x:${'x'.repeat(498)}`) }],
     ['resources', { resources: [] }],
     ['resources.1', { resources: ['*', 7] }],
     ['resources.0', { resources: ['\ud800'] }],
+    ...['Email.*', 'email', 'email.send ', ' *'].map((pattern): [string, Record<string, unknown>] => [
+      'actions.1',
+      { actions: ['email.*', pattern] },
+    ]),
+    ...['Database:prod', ' database:*', 'database', '* '].map((pattern): [string, Record<string, unknown>] => [
+      'resources.1',
+      { resources: ['*', pattern] },
+    ]),
     ['agent_ids', { agent_ids: [] }],
     ['agent_ids.0', { agent_ids: ['agent_x'] }],
     ['conditions', { conditions: [] }],
@@ -110,6 +118,8 @@ describe('a policy', () => {
     ['max_uses', { max_uses: 0 }],
     ['reason', { reason: 'x'.repeat(1_001) }],
     ['priority', { priority: 1.5 }],
+    ['priority', { priority: 1e300 }],
+    ['priority', { priority: -1e300 }],
     ['is_active', { is_active: 'true' }],
     ['id', { id: 'policy_01h455vb4pex5vsknk084sn02q' }],
   ])('is refused for an invalid value of %s', async (field, wrong) => {

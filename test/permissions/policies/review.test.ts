@@ -65,7 +65,6 @@ describe('a review policy', () => {
       { approvals: 2 },
       { approvals: 2, members: [approver.id, approver.id] },
       { approvals: 2, members: [approver.id, developer.id] },
-      { members: [UNKNOWN] },
       { roles: ['admin'], escalation },
     ]) {
       const { body } = await account.call('POST', '/v1/policies', { ...RULE, review });
@@ -80,6 +79,64 @@ describe('a review policy', () => {
     await account.must(200, 'PUT', path, { effect: 'approve' });
     await account.must(204, 'DELETE', `/v1/members/${approver.id}`);
     expect((await account.call('PUT', path, { effect: 'review' })).status).toBe(400);
+  });
+
+  it('names active or invited members of the account only', async () => {
+    const world = new World();
+    const [other, account] = [await world.account(), await world.account()];
+    const stranger = await makeMember(other, 'approver');
+    const approver = await makeMember(account, 'approver');
+    const owner = await makeMember(account, 'owner');
+    const gone = await makeMember(account, 'approver');
+    const suspended = await makeMember(account, 'approver');
+    const invitation = { email: 'new@example.com', role: 'approver' };
+    const { body: invited } = await account.must(201, 'POST', '/v1/members', invitation);
+    await account.must(204, 'DELETE', `/v1/members/${gone.id}`);
+    await account.must(200, 'PUT', `/v1/members/${suspended.id}`, { status: 'suspended' });
+    const named = { members: [approver.id, invited.id], escalation: { after: 60, members: [invited.id, owner.id] } };
+    const { body: policy } = await account.must(201, 'POST', '/v1/policies', { ...RULE, review: named });
+    const path = `/v1/policies/${policy.id}`;
+    for (const id of [stranger.id, gone.id, suspended.id, UNKNOWN]) {
+      const escalation = { after: 60, members: [owner.id, id] };
+      for (const [review, place] of [
+        [{ ...named, members: [approver.id, id] }, 'members'],
+        [{ ...named, members: [id] }, 'members'],
+        [{ ...named, escalation }, 'escalation.members'],
+        [{ roles: ['approver'], escalation }, 'escalation.members'],
+      ] as const) {
+        const errors = [{ path: `body.review.${place}`, message: 'must be active or invited members of this account' }];
+        const created = await account.call('POST', '/v1/policies', { ...RULE, review });
+        expect([created.status, created.body.errors]).toEqual([400, errors]);
+        const changed = await account.call('PUT', path, { review });
+        expect([changed.status, changed.body.errors]).toEqual([400, errors]);
+      }
+    }
+    expect((await account.must(200, 'GET', '/v1/policies')).body.data).toEqual([policy]);
+  });
+
+  it('that names somebody who left can be renamed and switched off, but not on', async () => {
+    const world = new World();
+    await makeMember(await world.account(), 'approver');
+    const account = await world.account();
+    const people = await Promise.all(['approver', 'approver', 'owner'].map((role) => makeMember(account, role)));
+    const [first, second, owner] = people.map(({ id }) => id);
+    const make = async (review: Json) => {
+      const { body } = await account.must(201, 'POST', '/v1/policies', { ...RULE, review });
+      return `/v1/policies/${body.id}`;
+    };
+    const paths = [
+      await make({ members: [first, second] }),
+      await make({ members: [first], escalation: { after: 60, members: [owner, second] } }),
+    ];
+    await account.must(204, 'DELETE', `/v1/members/${second}`);
+    for (const path of paths) {
+      await account.must(200, 'PUT', path, { name: 'Renamed', priority: 3, is_active: false });
+      await account.must(200, 'PUT', path, { effect: 'review' });
+      expect((await account.call('PUT', path, { is_active: true })).status).toBe(400);
+      const body = { review: { members: [first] }, is_active: true };
+      const { body: mended } = await account.must(200, 'PUT', path, body);
+      expect([mended.priority, mended.is_active, mended.name]).toEqual([3, true, 'Renamed']);
+    }
   });
 
   it('may be short later, and can still be renamed and switched off, but not on', async () => {

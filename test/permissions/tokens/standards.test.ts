@@ -51,13 +51,17 @@ it('a standard client discovers the service (RFC 8414)', async () => {
   const { server } = await makeScene();
   expect(server).toEqual({
     issuer: ORIGIN,
+    authorization_endpoint: `${ORIGIN}/mcp/oauth/authorize`,
+    token_endpoint: `${ORIGIN}/mcp/oauth/token`,
+    registration_endpoint: `${ORIGIN}/mcp/oauth/register`,
     jwks_uri: `${ORIGIN}/.well-known/jwks.json`,
     introspection_endpoint: `${ORIGIN}/v1/tokens/introspect`,
     introspection_endpoint_auth_methods_supported: ['Bearer'],
     revocation_endpoint: `${ORIGIN}/v1/tokens/revoke`,
-    response_types_supported: [],
-    grant_types_supported: [],
+    response_types_supported: ['none'],
+    grant_types_supported: ['urn:countersign:grant-type:permission'],
     authorization_details_types_supported: ['countersign'],
+    service_documentation: `${ORIGIN}/docs/guides/mcp`,
   });
 });
 

@@ -30,6 +30,7 @@ export const exportEntries = command({
     agent: { type: 'string', description: 'Only entries of this agent', valueHint: 'agent_…' },
     event: { type: 'string', description: 'Only entries of this type', valueHint: 'approve', isRepeated: true },
     details: { type: 'boolean', description: 'With the details of each entry' },
+    bom: { type: 'boolean', description: 'Begin a CSV file with a byte order mark, for Excel' },
     output: {
       type: 'string',
       short: 'o',
@@ -58,6 +59,7 @@ export const exportEntries = command({
     if (proof !== undefined && (!args.details || format === 'csv')) {
       throw new UsageError('--proof needs --details, and the format json or parquet.');
     }
+    if (args.bom && format !== 'csv') throw new UsageError('--bom needs the format csv.');
     const output =
       args.output ?? (io.stdout.isTTY ? `audit-${fileName(args.from)}-${fileName(args.to)}.${format}` : '-');
     // What agents wrote would act on the terminal.
@@ -67,6 +69,8 @@ export const exportEntries = command({
       start_date: args.from,
       end_date: args.to,
       include_details: args.details,
+      // A service of an earlier version does not know the field.
+      ...(args.bom && { bom: true }),
       ...present({ agent_id: args.agent, event_types: args.event.length > 0 ? args.event : undefined }),
     } as Parameters<typeof session.client.createAuditExport>[0]);
     const made = await waitForExport(session, asked);

@@ -1,4 +1,4 @@
-import type { AuditEntry, ListAuditEntriesQuery } from '../../api.ts';
+import type { AuditEntry } from '../../api.ts';
 import { isOutage } from '../../errors.ts';
 import type { CliClient } from '../client.ts';
 import { command } from '../command.ts';
@@ -7,6 +7,7 @@ import { write } from '../io.ts';
 import { note } from '../print.ts';
 import type { Session } from '../session.ts';
 import { escapeText, printableJson } from '../terminal/escape.ts';
+import { withScriptsMark } from '../terminal/scripts.ts';
 import { colourStatus } from '../terminal/style.ts';
 import { formatTime } from '../terminal/time.ts';
 import { readDuration, readNumber } from '../values.ts';
@@ -35,7 +36,8 @@ export const tailEntries = command({
     let hasFailed = false;
     for (;;) {
       try {
-        for await (const entry of readAfter(client, filters, last)) {
+        const query = { ...filters, order: 'asc' as const, limit: PAGE, after_sequence: last };
+        for await (const entry of client.listAuditEntries(query)) {
           await write(io.stdout, `${session.isHuman ? formatEntry(entry, session) : printableJson(entry)}\n`);
           last = entry.sequence;
         }
@@ -55,23 +57,8 @@ async function findNewest(client: CliClient): Promise<number> {
   return data[0]?.sequence ?? 0;
 }
 
-/** Reads all entries after a position. The next pages are found by their cursor alone. */
-async function* readAfter(
-  client: CliClient,
-  filters: ListAuditEntriesQuery,
-  after: number,
-): AsyncGenerator<AuditEntry, void> {
-  const query = { ...filters, order: 'asc' as const, limit: PAGE };
-  let page = await client.listAuditEntries({ ...query, after_sequence: after });
-  yield* page.data;
-  while (page.has_more && page.next_cursor) {
-    page = await client.listAuditEntries({ ...query, cursor: page.next_cursor });
-    yield* page.data;
-  }
-}
-
 function formatEntry({ sequence, created_at, event_type, details }: AuditEntry, { style }: Session): string {
   const { action, resource, decision_reason: reason } = details;
-  const what = escapeText(`${action} ${resource}${reason ? ` (${reason})` : ''}`);
+  const what = withScriptsMark(escapeText(`${action} ${resource}${reason ? ` (${reason})` : ''}`));
   return `${style.dim(`${sequence} ${formatTime(created_at)}`)} ${colourStatus(event_type, style)} ${what}`;
 }

@@ -7,6 +7,10 @@ import { Failure } from '../failures.ts';
 import { printRecord } from '../print.ts';
 import { checkProof, ProofFault } from './check-proof.ts';
 
+const NOT_PINNED =
+  'not pinned: the service showed them just now. Whoever controls the service can show others: keep a copy of ' +
+  '/.well-known/jwks.json and give it with --key.';
+
 export const verifyEntry = command({
   name: 'audit verify',
   description: 'Proves that an entry is in the log, unchanged since it was sealed, under a head that the log signed.',
@@ -24,7 +28,7 @@ export const verifyEntry = command({
     'It does not check other entries, that the log was never rewritten, or the passkeys of voters: `npm run verify` of the ' +
       'project does, offline. Keys that the service itself shows prove nothing against the service: keep ' +
       '/.well-known/jwks.json, and give it with --key.',
-    'Exit codes: 0 proven, 1 not proven. An entry is sealed within two minutes.',
+    'The JSON says `"keys_pinned": false` without --key. Exit codes: 0 proven, 1 not proven. An entry is sealed within two minutes.',
   ],
   examples: [
     'countersign audit verify audit_01m7x1m1tre75vaz5yvpbmvt6m',
@@ -40,21 +44,25 @@ export const verifyEntry = command({
     ]);
     const wrong = findFault(() => checkProof(id, entry, proof, keys));
     const { tree_size, root_hash, origin, timestamp } = proof.checkpoint;
+    const arePinned = args.key !== undefined;
     const result = {
       entry_id: id,
       is_proven: wrong === null,
+      keys_pinned: arePinned,
       fault: wrong,
       sequence: entry.sequence,
       checkpoint: proof.checkpoint,
     };
     await printRecord(session, result, () => [
-      wrong === null ? style.green('Proven.') : style.red('NOT PROVEN.'),
+      wrong === null
+        ? style.green(arePinned ? 'Proven.' : 'Proven, with keys that were not pinned.')
+        : style.red('NOT PROVEN.'),
       ...session.facts([
         ['Why', wrong],
         ['Entry', `${id}, number ${entry.sequence}`],
         ['Log', origin],
         ['Checkpoint', `${tree_size} entries at ${timestamp}, root ${root_hash}`],
-        ['Keys', args.key === undefined ? 'of the service itself; see --help' : args.key],
+        ['Keys', args.key ?? NOT_PINNED],
       ]),
     ]);
     return wrong === null ? EXIT.done : EXIT.failed;

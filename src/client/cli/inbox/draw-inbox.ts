@@ -1,3 +1,4 @@
+import type { Names } from '../names.ts';
 import { formatPermission } from '../permission-card.ts';
 import { escapeText } from '../terminal/escape.ts';
 import type { Style } from '../terminal/style.ts';
@@ -12,6 +13,7 @@ interface Screen {
   style: Style;
   baseUrl: string;
   now: number;
+  names: Names;
 }
 
 /** Returns the lines of the screen, and notes in the state whether the end of the card is shown. */
@@ -20,9 +22,12 @@ export function drawInbox(state: InboxState, screen: Screen): string[] {
   const room = Math.max(3, height - 3);
   const body = state.view === 'list' ? drawList(state, screen, room) : drawCard(state, screen, room);
   const filler = Array<string>(Math.max(0, room - body.length)).fill('');
-  const question = { list: '', card: '', confirm: 'Approve this request? y/n', reason: `Reason: ${state.reason}▏` }[
-    state.view
-  ];
+  const question = {
+    list: '',
+    card: '',
+    confirm: 'Approve this request? y/n',
+    reason: `Reason, if you like: ${state.reason}▏`,
+  }[state.view];
   const message = state.isBusy ? '…' : question || state.message;
   return [
     ...body,
@@ -39,10 +44,10 @@ const KEYS = {
   reason: 'Enter deny   Esc back',
 };
 
-function drawList(state: InboxState, { width, style, now }: Screen, room: number): string[] {
+function drawList(state: InboxState, { width, style, now, names }: Screen, room: number): string[] {
   const { requests, selected } = state;
   if (requests.length === 0) return ['Nothing waits for you.'];
-  const [head = '', ...rows] = formatTable(requests, inboxColumns(now), width, style);
+  const [head = '', ...rows] = formatTable(requests, inboxColumns(now, names), width, style);
   const place = Math.max(
     0,
     requests.findIndex(({ id }) => id === selected),

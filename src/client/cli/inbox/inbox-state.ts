@@ -30,6 +30,7 @@ export type Action =
   | { kind: 'quit' | 'reload' }
   | { kind: 'open'; id: string; view: InboxState['view'] }
   | { kind: 'approve'; id: string }
+  /** The reason may be empty. */
   | { kind: 'deny'; id: string; reason: string };
 
 /** The longest reason that the service takes. */
@@ -85,9 +86,7 @@ function typeReason(state: InboxState, { name, sequence = '', ctrl }: Key): Acti
   if (name === 'escape') {
     state.view = 'card';
   } else if (name === 'return' || name === 'enter') {
-    const reason = state.reason.trim();
-    if (reason && state.card) return { kind: 'deny', id: state.card.id, reason };
-    state.message = 'Type a reason, or go back with Escape.';
+    if (state.card) return { kind: 'deny', id: state.card.id, reason: state.reason.trim() };
   } else if (name === 'backspace') {
     state.reason = [...state.reason].slice(0, -1).join('');
   } else if (!ctrl && /^[^\p{Cc}]+$/u.test(sequence) && state.reason.length + sequence.length <= MAX_REASON) {

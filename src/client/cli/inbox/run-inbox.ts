@@ -1,7 +1,9 @@
 import { emitKeypressEvents } from 'node:readline';
 import type { Permission } from '../../api.ts';
+import { present } from '../../present.ts';
 import { EXIT } from '../exit-codes.ts';
 import { explain } from '../failures.ts';
+import { Names } from '../names.ts';
 import type { Session } from '../session.ts';
 import { drawInbox } from './draw-inbox.ts';
 import { type Action, type InboxState, type Key, takeKey } from './inbox-state.ts';
@@ -22,14 +24,19 @@ export async function runInbox(session: Session, readPending: () => Promise<Perm
   };
   state.selected = state.requests[0]?.id ?? null;
 
+  const names = new Names(client);
+  const loadNames = () => names.load(state.requests.map(({ agent_id }) => agent_id));
+  await loadNames();
+
   const draw = () => {
     const size = { width: stdout.columns || 80, height: stdout.rows || 24 };
-    const lines = drawInbox(state, { ...size, style, baseUrl: client.baseUrl, now: client.clock.now() });
+    const lines = drawInbox(state, { ...size, style, baseUrl: client.baseUrl, now: client.clock.now(), names });
     // Each line is erased before it is written: after one that fills the screen, that would erase its last character.
     stdout.write(`\x1b[H${lines.map((line) => `\x1b[K${line}`).join('\r\n')}\r\n\x1b[J`);
   };
   const reload = async () => {
     state.requests = await readPending();
+    await loadNames();
     if (!state.requests.some(({ id }) => id === state.selected)) state.selected = state.requests[0]?.id ?? null;
   };
   const carryOut = async (action: Action): Promise<void> => {
@@ -41,7 +48,7 @@ export async function runInbox(session: Session, readPending: () => Promise<Perm
       const decided =
         action.kind === 'approve'
           ? await client.approvePermission(id)
-          : await client.denyPermission(id, { reason: action.reason });
+          : await client.denyPermission(id, present({ reason: action.reason || undefined }));
       Object.assign(state, { view: 'list', card: null, message: describe(action.kind, decided) });
       await reload();
     } else {

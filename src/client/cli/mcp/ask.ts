@@ -33,6 +33,8 @@ export async function askFor(call: ToolCall, asking: Asking, run: (input: JsonOb
   const options: GuardOptions<ToolArguments> = {
     preview: () => ({ title: `Call the tool ${call.tool}` }),
     ...asking.options,
+    // A call that was cancelled, or that took too long, is found again by the next one.
+    abandoned: 'keep',
     onPending: ({ url }) => {
       hasWaited = true;
       asking.onPending(url);

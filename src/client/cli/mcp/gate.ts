@@ -1,21 +1,27 @@
-import { canonicalJson, digestOf } from '../../canonical-json.ts';
 import type { Clock } from '../../clock.ts';
 import type { Countersign } from '../../countersign.ts';
+import { toMilliseconds } from '../../duration.ts';
 import type { GuardOptions } from '../../guard/guard.ts';
 import type { ToolArguments } from '../../rules/rules.ts';
 import { escapeText } from '../terminal/escape.ts';
 import { askFor } from './ask.ts';
-import { Continuations } from './continuations.ts';
+import { Continuations, isContinuation } from './continuations.ts';
+import type { Line } from './lines.ts';
 import {
+  type ClientMessage,
+  type ClientRequest,
+  INVALID_PARAMS,
   INVALID_REQUEST,
   type JsonObject,
+  type OtherMessage,
   PARSE_ERROR,
   type RefusedMessage,
   type RequestId,
   readClientLine,
+  requestOf,
   type ToolCall,
 } from './message.ts';
-import { describeDenial, describeLostCall, describeRefusal, Overdue } from './refusal.ts';
+import { describeDenial, describeLostCall, describeRefusal, LOST_REQUEST, Overdue } from './refusal.ts';
 import { RequestNames } from './request-names.ts';
 import type { McpToolRules } from './tool-rules.ts';
 
@@ -62,29 +68,39 @@ export class Gate {
     this.#names = new RequestNames(options.client, options.server);
   }
 
-  /** Takes a line from the client; null for one that is too long to be read. */
-  fromClient(line: Uint8Array | null): void {
-    if (this.#isClosed || line?.every(isSpace)) return;
+  /** Takes a line from the client. */
+  fromClient(line: Line): void {
+    if (this.#isClosed || (line instanceof Uint8Array && line.every(isSpace))) return;
     const { messages, isBatch } = readClientLine(line);
-    const passed: JsonObject[] = [];
+    const passed: string[] = [];
     for (const message of messages) {
-      if (message.kind === 'refused') this.#refuse(message);
-      else if (message.kind === 'other') {
-        if (!this.#cancel(message.cancels)) passed.push(message.json);
-      } else if (this.#admit(message)) passed.push(message.json);
+      const text = this.#read(message);
+      if (text !== null) passed.push(text);
     }
-    if (passed.length > 0) this.#pass(isBatch ? passed : passed[0]);
+    if (passed.length === 0) return;
+    this.#options.toServer(isBatch ? `[${passed.join(',')}]` : (passed[0] as string));
   }
 
-  #pass(json: unknown): void {
-    let line: string | undefined;
-    try {
-      line = JSON.stringify(json);
-    } catch {
-      // Deeper than the stack allows.
-      this.#refuse({ kind: 'refused', id: null, code: PARSE_ERROR, reason: 'The line is nested too deeply.' });
+  /** Returns the text of a message that may pass at once; null for one that is refused, answered or asked for. */
+  #read(message: ClientMessage): string | null {
+    if (message.kind === 'refused') return this.#refuse(message);
+    const request = message.kind === 'call' ? requestOf(message) : message.request;
+    if (request && this.#isInUse(request.id)) {
+      return this.#refuse(refusalOf(request, INVALID_REQUEST, 'A request with this id is not answered yet.'));
     }
-    if (line !== undefined) this.#options.toServer(line);
+    const passes = message.kind === 'call' ? this.#admit(message) : this.#admitOther(message);
+    if (!passes) return null;
+    const text = write(message.json);
+    if (text === null) {
+      return this.#refuse(refusalOf(request, PARSE_ERROR, 'The message is nested too deeply.'));
+    }
+    if (request) this.#continuations.expect(request);
+    return text;
+  }
+
+  /** An id in use stands for one request: until the gate or the server has answered it. */
+  #isInUse(id: RequestId): boolean {
+    return this.#asking.has(keyOf(id)) || this.#continuations.isRunning(id);
   }
 
   /** Takes note of a line from the server, which is passed to the client as it is. */
@@ -102,25 +118,36 @@ export class Gate {
     await Promise.all(this.#tasks);
   }
 
-  /** Tells whether a call may pass at once. Otherwise it is answered, or asked for. */
-  #admit(call: ToolCall): boolean {
-    const key = keyOf(call.id);
-    if (this.#asking.has(key)) {
-      this.#refuse({ kind: 'refused', id: call.id, code: INVALID_REQUEST, reason: 'Another call has this id.' });
+  /** Tells whether a message that runs no tool may pass. */
+  #admitOther({ request, cancels }: OtherMessage): boolean {
+    if (request && isContinuation(request) && !this.#continuations.take(request)) {
+      this.#refuse(refusalOf(request, INVALID_PARAMS, LOST_REQUEST));
       return false;
     }
+    return cancels === undefined || !this.#cancel(cancels);
+  }
+
+  /** Tells whether a call may pass at once. Otherwise it is answered, or asked for. */
+  #admit(call: ToolCall): boolean {
     const treatment = this.#options.rules.treatmentOf(call.tool);
-    if (treatment === 'allow') return true;
     if (treatment === 'deny') {
       this.#notice(`denied ${JSON.stringify(call.tool)} by its rule`);
       this.#answer(call, describeDenial(call.tool));
       return false;
     }
+    const request = requestOf(call);
+    if (isContinuation(request)) {
+      if (this.#continuations.take(request)) return true;
+      this.#answer(call, describeLostCall(call.tool));
+      return false;
+    }
+    if (treatment === 'allow') return true;
+    const key = keyOf(call.id);
     const stop = new AbortController();
     this.#asking.set(key, stop);
     const task = this.#ask(call, treatment, stop).finally(() => {
       stop.abort();
-      this.#asking.delete(key);
+      if (this.#asking.get(key) === stop) this.#asking.delete(key);
       this.#tasks.delete(task);
     });
     this.#tasks.add(task);
@@ -130,23 +157,22 @@ export class Gate {
   async #ask(call: ToolCall, options: AskOptions, stop: AbortController): Promise<void> {
     const { client } = this.#options;
     const { signal } = stop;
-    this.#clock.sleep((options.wait ?? 0) + GRACE, signal).then(
+    const wait = toMilliseconds(options.wait, 'wait') ?? 0;
+    this.#clock.sleep(wait + GRACE, signal).then(
       () => stop.abort(new Overdue()),
       () => {},
     );
     try {
-      const digest = await digestOf(JSON.stringify([call.tool, canonicalJson(call.arguments)]));
       const run = (input: JsonObject) => {
         // The use is taken, but the client has cancelled the call or is gone. One that is only overdue still runs: it has
         // no answer yet.
         if (signal.reason instanceof Cancelled) throw signal.reason;
-        if (call.isModern) this.#continuations.expect(call.id, digest);
-        this.#options.toServer(JSON.stringify({ ...call.json, params: { ...call.params, arguments: input } }));
+        const line = JSON.stringify({ ...call.json, params: { ...call.params, arguments: input } });
+        // From now on the server has the call: it answers it, and a cancellation is for the server.
+        this.#asking.delete(keyOf(call.id));
+        this.#continuations.expect(requestOf(call));
+        this.#options.toServer(line);
       };
-      if (Object.hasOwn(call.params, 'inputResponses') || Object.hasOwn(call.params, 'requestState')) {
-        if (this.#continuations.take(digest, call.params.requestState)) return run(call.arguments);
-        return this.#answer(call, describeLostCall(call.tool));
-      }
       const onPending = (url: string) => {
         this.#notice(`${JSON.stringify(call.tool)} waits for a decision: ${url}`);
         void this.#showProgress(call, url, signal);
@@ -173,16 +199,18 @@ export class Gate {
     }
   }
 
-  /** Tells whether the message cancelled a call that the server does not know. Such a call has no answer. */
-  #cancel(id: RequestId | undefined): boolean {
-    const asking = id === undefined ? undefined : this.#asking.get(keyOf(id));
+  /** Cancels a request. Tells whether it is a call that the server does not know: such a call has no answer. */
+  #cancel(id: RequestId): boolean {
+    const asking = this.#asking.get(keyOf(id));
     asking?.abort(new Cancelled());
+    if (!asking) this.#continuations.cancel(id);
     return asking !== undefined;
   }
 
-  #refuse({ id, code, reason }: RefusedMessage): void {
+  #refuse({ id, code, reason }: RefusedMessage): null {
     this.#notice(`refused a message of the client: ${reason}`);
     if (id !== undefined) this.#options.toClient(errorOf(id, code, reason));
+    return null;
   }
 
   #answer({ id, params, isModern }: ToolCall, text: string): void {
@@ -194,6 +222,20 @@ export class Gate {
 
   #notice(text: string): void {
     this.#options.notice(escapeText(text));
+  }
+}
+
+/** A message of which nothing but a notification has no id to answer. */
+function refusalOf(request: ClientRequest | null, code: number, reason: string): RefusedMessage {
+  return { kind: 'refused', id: request?.id, code, reason };
+}
+
+/** Writes a message as JSON; null for one that is nested deeper than the stack allows. */
+function write(json: JsonObject): string | null {
+  try {
+    return JSON.stringify(json);
+  } catch {
+    return null;
   }
 }
 

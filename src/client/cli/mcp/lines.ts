@@ -1,19 +1,38 @@
 const NEWLINE = 10;
 
+/** How much is kept of each end of a line that is too long, in bytes. */
+const END = 1024;
+
+/** A line over the limit: its first and its last bytes. */
+export class LongLine {
+  readonly start: Uint8Array;
+  readonly end: Uint8Array;
+
+  constructor(start: Uint8Array, end: Uint8Array) {
+    this.start = start;
+    this.end = end;
+  }
+}
+
+/** A line without its newline. */
+export type Line = Uint8Array | LongLine;
+
 /** Puts the lines of a stream of bytes together. */
 export class LineReader {
   readonly #limit: number;
   #parts: Uint8Array[] = [];
   #size = 0;
+  /** Of a line over the limit. */
+  #start = new Uint8Array();
 
-  /** @param limit the most bytes of a line; of a longer one only its length is kept */
+  /** @param limit the most bytes of a line; of a longer one only its ends are kept */
   constructor(limit = Number.POSITIVE_INFINITY) {
     this.#limit = limit;
   }
 
-  /** Returns the lines that these bytes complete, without their newlines; null for one over the limit. */
-  push(bytes: Uint8Array): (Uint8Array | null)[] {
-    const lines: (Uint8Array | null)[] = [];
+  /** Returns the lines that these bytes complete. */
+  push(bytes: Uint8Array): Line[] {
+    const lines: Line[] = [];
     let start = 0;
     for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, start)) {
       this.#add(bytes.subarray(start, end));
@@ -24,24 +43,31 @@ export class LineReader {
     return lines;
   }
 
-  #takeLine(): Uint8Array | null {
-    const [parts, size] = [this.#parts, this.#size];
+  #takeLine(): Line {
+    const [bytes, size] = [join(this.#parts), this.#size];
     [this.#parts, this.#size] = [[], 0];
-    if (size > this.#limit) return null;
-    if (parts.length === 1) return parts[0] as Uint8Array;
-    const line = new Uint8Array(size);
-    let place = 0;
-    for (const part of parts) {
-      line.set(part, place);
-      place += part.length;
-    }
-    return line;
+    return size > this.#limit ? new LongLine(this.#start, bytes) : bytes;
   }
 
   #add(part: Uint8Array): void {
     if (part.length === 0) return;
+    const wasLong = this.#size > this.#limit;
     this.#size += part.length;
-    if (this.#size > this.#limit) this.#parts = [];
-    else this.#parts.push(part);
+    this.#parts.push(part);
+    if (this.#size <= this.#limit) return;
+    const kept = join(this.#parts);
+    if (!wasLong) this.#start = kept.slice(0, END);
+    this.#parts = [kept.slice(-END)];
   }
+}
+
+function join(parts: Uint8Array[]): Uint8Array {
+  if (parts.length === 1) return parts[0] as Uint8Array;
+  const bytes = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let place = 0;
+  for (const part of parts) {
+    bytes.set(part, place);
+    place += part.length;
+  }
+  return bytes;
 }

@@ -1,4 +1,6 @@
+import { findJsonLoss } from '../../exact-json.ts';
 import { printableJson } from '../terminal/escape.ts';
+import { type Line, LongLine } from './lines.ts';
 
 /** An object of JSON. */
 export type JsonObject = { [name: string]: unknown };
@@ -6,10 +8,17 @@ export type JsonObject = { [name: string]: unknown };
 /** What names a request, and its answer. */
 export type RequestId = string | number;
 
+/** A request of the client, as far as it decides what the server does. */
+export interface ClientRequest {
+  id: RequestId;
+  method: string;
+  params: JsonObject;
+}
+
 /** Error codes of JSON-RPC 2.0, section 5.1. */
 export const PARSE_ERROR = -32_700;
 export const INVALID_REQUEST = -32_600;
-const INVALID_PARAMS = -32_602;
+export const INVALID_PARAMS = -32_602;
 
 /** A request to run a tool, checked field by field. */
 export interface ToolCall {
@@ -26,9 +35,11 @@ export interface ToolCall {
 }
 
 /** A message that runs no tool. */
-interface OtherMessage {
+export interface OtherMessage {
   kind: 'other';
   json: JsonObject;
+  /** Null for a notification or a response. */
+  request: ClientRequest | null;
   /** The request that this message cancels. */
   cancels: RequestId | undefined;
 }
@@ -45,7 +56,7 @@ export interface RefusedMessage {
   reason: string;
 }
 
-type ClientMessage = ToolCall | OtherMessage | RefusedMessage;
+export type ClientMessage = ToolCall | OtherMessage | RefusedMessage;
 
 /** What a line from the client says. */
 interface ClientLine {
@@ -60,27 +71,31 @@ const MESSAGE_FIELDS = new Set(['jsonrpc', 'id', 'method', 'params', 'result', '
 const CALL_FIELDS = new Set(['name', 'arguments', '_meta', 'task', 'inputResponses', 'requestState']);
 
 const CALL = 'tools/call';
-const MAX_NAME = 256;
+/** Maximum length of a tool's name. */
+export const MAX_NAME = 256;
 const UNSEEN_IN_NAME = /[\p{C}\p{Zl}\p{Zp}\p{DI}]/u;
 const PROTOCOL_VERSION = 'io.modelcontextprotocol/protocolVersion';
 
-const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+const strictDecoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+const decoder = new TextDecoder();
 
-/**
- * Reads a line from the client: a message, or a batch of messages (revision 2025-03-26).
- * @param line null for one that is too long
- */
-export function readClientLine(line: Uint8Array | null): ClientLine {
-  if (!line) return { messages: [refuse(null, PARSE_ERROR, 'The line is too long.')], isBatch: false };
+/** Reads a line from the client: a message, or a batch of messages (revision 2025-03-26). */
+export function readClientLine(line: Line): ClientLine {
+  if (line instanceof LongLine) {
+    return { messages: [refuse(findId(line), PARSE_ERROR, 'The line is too long.')], isBatch: false };
+  }
   let text: string;
   let json: unknown;
   try {
-    text = decoder.decode(line);
+    text = strictDecoder.decode(line);
     json = JSON.parse(text);
   } catch {
-    return { messages: [refuse(null, PARSE_ERROR, 'The line is not JSON in UTF-8.')], isBatch: false };
+    const refused = refuse(guessId(line), PARSE_ERROR, 'The line is not JSON in UTF-8.');
+    return { messages: [refused], isBatch: false };
   }
-  const fault = changesNumbers(text) ? 'The line holds a number that is too large or too exact to be passed on.' : null;
+  // Otherwise the server would get other arguments than the client sent.
+  const loss = findJsonLoss(text);
+  const fault = loss && `The line cannot be passed on as it is written. ${loss}`;
   if (!Array.isArray(json)) return { messages: [readMessage(json, fault)], isBatch: false };
   if (json.length === 0) return { messages: [refuse(null, INVALID_REQUEST, 'The batch is empty.')], isBatch: false };
   return { messages: json.map((message) => readMessage(message, fault)), isBatch: true };
@@ -90,8 +105,7 @@ function readMessage(json: unknown, fault: string | null): ClientMessage {
   if (!isObject(json)) return refuse(null, INVALID_REQUEST, 'The message is not an object.');
   const { jsonrpc, id, method, params } = json;
   const has = (name: string) => Object.hasOwn(json, name);
-  // An invalid response cannot be answered: its id is one of the server's.
-  const answerTo = has('method') ? (has('id') ? (isRequestId(id) ? id : null) : undefined) : null;
+  const answerTo = idToAnswer(json);
   const invalid = (reason: string) => refuse(answerTo, INVALID_REQUEST, reason);
 
   if (fault) return invalid(fault);
@@ -101,7 +115,7 @@ function readMessage(json: unknown, fault: string | null): ClientMessage {
   if (!has('method')) {
     if (has('params') || has('result') === has('error')) return invalid('The message is neither request nor response.');
     if (!isRequestId(id) && !(id === null && has('error'))) return invalid('id is not a string or a whole number.');
-    return { kind: 'other', json, cancels: undefined };
+    return { kind: 'other', json, request: null, cancels: undefined };
   }
   if (typeof method !== 'string') return invalid('method is not a string.');
   if (has('result') || has('error')) return invalid('The message is both request and response.');
@@ -109,7 +123,9 @@ function readMessage(json: unknown, fault: string | null): ClientMessage {
   if (has('params') && !isObject(params)) return refuse(answerTo, INVALID_PARAMS, 'params is not an object.');
   if (method !== CALL) {
     if (foldName(method) === CALL) return invalid(`The method is spelled ${CALL}.`);
-    return { kind: 'other', json, cancels: method === 'notifications/cancelled' ? readCancelled(params) : undefined };
+    const request = isRequestId(id) ? { id, method, params: (params ?? {}) as JsonObject } : null;
+    const cancels = method === 'notifications/cancelled' ? readCancelled(params) : undefined;
+    return { kind: 'other', json, request, cancels };
   }
   if (!isRequestId(id)) return invalid(`${CALL} without an id is not allowed.`);
   return readCall(id, json);
@@ -129,6 +145,52 @@ function readCall(id: RequestId, json: JsonObject): ClientMessage {
   const progressToken = isRequestId(meta.progressToken) ? meta.progressToken : undefined;
   const isModern = Object.hasOwn(meta, PROTOCOL_VERSION);
   return { kind: 'call', id, tool, arguments: input, json, params, progressToken, isModern };
+}
+
+/** Returns the request of a call. */
+export function requestOf({ id, params, arguments: input }: ToolCall): ClientRequest {
+  return { id, method: CALL, params: { ...params, arguments: input } };
+}
+
+/**
+ * Returns the id with which a message that is refused is answered; undefined for a notification, which has no answer.
+ * Null for an id that cannot be given back, and for an invalid response: its id is one of the server's.
+ */
+function idToAnswer(json: JsonObject): RefusedMessage['id'] {
+  if (!Object.hasOwn(json, 'method')) return null;
+  if (!Object.hasOwn(json, 'id')) return undefined;
+  return isRequestId(json.id) ? json.id : null;
+}
+
+/** Returns the id with which a line that is no text in UTF-8 is answered, if it is otherwise a message. */
+function guessId(line: Uint8Array): RefusedMessage['id'] {
+  try {
+    const json: unknown = JSON.parse(decoder.decode(line));
+    return isObject(json) ? idToAnswer(json) : null;
+  } catch {
+    return null;
+  }
+}
+
+const STRING = /"(?:[^"\\]|\\.)*"/.source;
+const ID = `"id"\\s*:\\s*(${STRING}|-?\\d+)`;
+/** The members of a message before the ones that can be long. */
+const FIRST_MEMBERS = new RegExp(`^\\s*\\{(?:\\s*(?:"(?:jsonrpc|method)"\\s*:\\s*${STRING}|${ID})\\s*,)*`);
+const FIRST_ID = new RegExp(`[,{]\\s*${ID}`);
+/** A text cannot end so: only a brace closes a message, and only a member of the message stands before it. */
+const LAST_ID = new RegExp(`[,{]\\s*${ID}\\s*\\}\\s*$`);
+
+/** Finds the id of a request that is too long: clients write it first or last. */
+function findId({ start, end }: LongLine): RequestId | null {
+  const [members = ''] = FIRST_MEMBERS.exec(decoder.decode(start)) ?? [];
+  // Without a method it may be a response, whose id is one of the server's.
+  if (!members.includes('"method"')) return null;
+  const [, first] = FIRST_ID.exec(members) ?? [];
+  const [, last] = LAST_ID.exec(decoder.decode(end)) ?? [];
+  const source = first ?? last;
+  if (source === undefined) return null;
+  const id: unknown = JSON.parse(source);
+  return isRequestId(id) ? id : null;
 }
 
 function readCancelled(params: unknown): RequestId | undefined {
@@ -151,38 +213,6 @@ export function isRequestId(value: unknown): value is RequestId {
 
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/**
- * Whether a number of a JSON text changes when it is parsed and written again: a whole number beyond 2^53, or one that
- * a double cannot hold at all. Then the server would get other arguments than the client sent.
- */
-function changesNumbers(text: string): boolean {
-  if (!/\d{16}|\d[eE]/.test(text)) return false;
-  return [...withoutStrings(text).matchAll(/-?\d[\d.eE+-]*/g)].some(([source]) => {
-    const value = Number(source);
-    return !Number.isFinite(value) || (/^-?[1-9]\d*$/.test(source) && String(value) !== source);
-  });
-}
-
-/** Removes the strings of a JSON text. (A regular expression for them overflows its stack on a string of many escapes.) */
-function withoutStrings(text: string): string {
-  let rest = '';
-  for (let at = 0; ; ) {
-    const open = text.indexOf('"', at);
-    if (open < 0) return rest + text.slice(at);
-    rest += text.slice(at, open);
-    let close = open;
-    do close = text.indexOf('"', close + 1);
-    while (isEscaped(text, close));
-    at = close + 1;
-  }
-}
-
-function isEscaped(text: string, index: number): boolean {
-  let first = index;
-  while (text[first - 1] === '\\') first--;
-  return (index - first) % 2 === 1;
 }
 
 function quote(name: string): string {

@@ -16,14 +16,19 @@ export class Overdue extends Error {}
 
 const TRY_LATER = 'Countersign did not answer. Tell your user, and call it again with the same arguments later.';
 
+/** The text for a request of another method that goes on with one which this process did not see. */
+export const LOST_REQUEST =
+  'It answers questions of a request that is not known here. Send it again without inputResponses.';
+
 /** The text for a call that the rules deny. */
 export function describeDenial(tool: string): string {
   return begin(tool, 'The rules of this server deny it. Do not try again or in another way, and tell your user.');
 }
 
-/** The text for a call that goes on with one which this process did not see. */
+/** The text for a call that goes on with one which this process did not see, or which was another. */
 export function describeLostCall(tool: string): string {
-  return begin(tool, 'It answers questions of a call that is not known here. Call it again without inputResponses.');
+  const what = 'It answers questions of a call that is not known here, or was for another tool or other arguments.';
+  return begin(tool, `${what} Call it again without inputResponses.`);
 }
 
 /** Tells a model why its call was not run, and what to do next. What people wrote is a line of data. */

@@ -1,6 +1,8 @@
+import { parseDuration } from '../../duration.ts';
+import { findJsonLoss } from '../../exact-json.ts';
 import { present } from '../../present.ts';
 import type { AskRule, Rule } from '../../rules/rules.ts';
-import { isObject, type JsonObject } from './message.ts';
+import { foldName, isObject, type JsonObject, MAX_NAME } from './message.ts';
 import { fillScope, fillText, namesIn } from './template.ts';
 import { McpToolRules } from './tool-rules.ts';
 
@@ -12,10 +14,18 @@ type Effect = 'allow' | 'ask' | 'deny';
 /** Whether the value of a field is valid. */
 type Check = (value: unknown) => boolean;
 
-const isSeconds =
+/** Reads a number of seconds, or a text such as `30m`; null for anything else. */
+function readSeconds(value: unknown): number | null {
+  if (typeof value === 'string') return parseDuration(value);
+  return Number.isInteger(value) ? (value as number) : null;
+}
+
+const isDuration =
   (least: number, most: number): Check =>
-  (value) =>
-    Number.isInteger(value) && (value as number) >= least && (value as number) <= most;
+  (value) => {
+    const seconds = readSeconds(value);
+    return seconds !== null && seconds >= least && seconds <= most;
+  };
 
 const isTemplate: Check = (value) => typeof value === 'string' && value !== '' && !namesIn(value).includes('');
 
@@ -23,13 +33,13 @@ const isScope: Check = (value) => isObject(value) && Object.values(value).every(
 
 const EFFECT: [Check, string] = [isEffect, '"allow", "ask" or "deny"'];
 const LIVES: Record<string, [Check, string]> = {
-  expires_in: [isSeconds(60, 604_800), 'whole seconds from 60 to 604800'],
-  token_ttl: [isSeconds(30, 604_800), 'whole seconds from 30 to 604800'],
+  expires_in: [isDuration(60, 604_800), 'whole seconds from 60 to 604800, or a text such as "30m"'],
+  token_ttl: [isDuration(30, 604_800), 'whole seconds from 30 to 604800, or a text such as "30m"'],
 };
 
 const FILE_FIELDS: Record<string, [Check, string]> = {
   default: EFFECT,
-  wait: [isSeconds(0, 3600), 'whole seconds from 0 to 3600'],
+  wait: [isDuration(0, 3600), 'whole seconds from 0 to 3600, or a text such as "5m"'],
   ...LIVES,
   tools: [isObject, 'an object: a rule by the name of a tool'],
 };
@@ -42,7 +52,7 @@ const RULE_FIELDS: Record<string, [Check, string]> = {
   ],
   resource: [
     // The kind is literal, so that no argument can change it.
-    (value) => isTemplate(value) && /^[a-z0-9_-]+:./s.test(value as string),
+    (value) => isTemplate(value) && /^[a-z0-9_-]+:.*[^\p{Z}\p{C}\u2800]$/su.test(value as string),
     'a kind and an identifier, such as "file:{path}"',
   ],
   scope: [isScope, 'an object of limits, such as {"amount": "{amount}"}'],
@@ -68,13 +78,15 @@ export function parseRules(text: string): McpToolRules {
   } catch (error) {
     throw new RulesError(`The rules are not JSON: ${(error as Error).message}`);
   }
+  const loss = findJsonLoss(text);
+  if (loss !== null) throw new RulesError(`The rules cannot be read as they are written. ${loss}`);
   if (!isObject(file)) throw new RulesError('The rules are not a JSON object.');
   checkFields(file, FILE_FIELDS, '');
   const { default: fallback = 'ask', wait = DEFAULT_WAIT, tools = {}, expires_in, token_ttl } = file;
   const rules = Object.entries(tools as JsonObject).map(([tool, rule]) => [tool, readRule(rule, tool)] as const);
   return new McpToolRules({
     tools: { '*': fallback as Effect, ...Object.fromEntries(rules) },
-    wait: (wait as number) * 1000,
+    wait: (readSeconds(wait) as number) * 1000,
     tokenTtl: DEFAULT_TOKEN_TTL,
     ...(present({ expiresIn: expires_in, tokenTtl: token_ttl }) as AskRule),
   });
@@ -82,6 +94,7 @@ export function parseRules(text: string): McpToolRules {
 
 function readRule(rule: unknown, tool: string): Rule {
   const place = `tools[${JSON.stringify(tool)}]`;
+  if (!canNameTool(tool)) throw new RulesError(`${place} can match no tool: a name has 1 to ${MAX_NAME} characters.`);
   if (isEffect(rule)) return rule;
   if (!isObject(rule)) throw new RulesError(`${place} must be "allow", "ask", "deny" or an object.`);
   checkFields(rule, RULE_FIELDS, `${place}.`);
@@ -97,6 +110,12 @@ function readRule(rule: unknown, tool: string): Rule {
     scope: scope === undefined ? undefined : (input: JsonObject) => fillScope(scope as JsonObject, input),
     reason: reason === undefined ? undefined : (input: JsonObject) => fillText(reason as string, input),
   }) as AskRule;
+}
+
+/** Whether a name of a rule, in which `*` stands for any characters, matches at least one tool. */
+function canNameTool(name: string): boolean {
+  const length = foldName(name).replaceAll('*', '').length;
+  return name.includes('*') ? length <= MAX_NAME : length > 0 && length <= MAX_NAME;
 }
 
 function checkFields(value: JsonObject, fields: Record<string, [Check, string]>, place: string): void {

@@ -7,7 +7,7 @@ import type { Countersign } from '../../countersign.ts';
 import { EXIT, SIGNAL_BASE } from '../exit-codes.ts';
 import { withoutCredentials } from '../without-credentials.ts';
 import { Gate } from './gate.ts';
-import { LineReader } from './lines.ts';
+import { type Line, LineReader, LongLine } from './lines.ts';
 import type { McpToolRules } from './tool-rules.ts';
 
 interface Options {
@@ -60,12 +60,12 @@ export async function runBehindGate({ command, client, rules, notice }: Options)
   // A write to a server that has ended, or to a client that has gone.
   server.stdin.on('error', () => {});
   process.stdout.on('error', disconnect);
-  const fromClient = async (line: Uint8Array | null) => {
+  const fromClient = async (line: Line) => {
     gate.fromClient(line);
     await drained(server.stdin);
   };
-  const fromServer = async (line: Uint8Array | null) => {
-    if (!line) return;
+  const fromServer = async (line: Line) => {
+    if (line instanceof LongLine) return;
     gate.fromServer(line);
     process.stdout.write(Buffer.concat([line, Buffer.from('\n')]));
     await drained(process.stdout);
@@ -85,11 +85,7 @@ export async function runBehindGate({ command, client, rules, notice }: Options)
 }
 
 /** Reads a stream until it ends or fails. What follows the last newline is no line. */
-async function forEachLine(
-  input: Readable,
-  reader: LineReader,
-  use: (line: Uint8Array | null) => Promise<void>,
-): Promise<void> {
+async function forEachLine(input: Readable, reader: LineReader, use: (line: Line) => Promise<void>): Promise<void> {
   try {
     for await (const bytes of input) for (const line of reader.push(bytes)) await use(line);
   } catch (error) {

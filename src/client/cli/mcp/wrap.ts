@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Countersign } from '../../countersign.ts';
 import { command } from '../command.ts';
 import { UsageError } from '../failures.ts';
+import { hideKey } from '../hide-key.ts';
 import { escapeText } from '../terminal/escape.ts';
 import { parseRules } from './rules-file.ts';
 import { runBehindGate } from './run-behind-gate.ts';
@@ -28,6 +29,7 @@ export const wrap = command({
       throw new UsageError('mcp wrap asks as an agent: set COUNTERSIGN_API_KEY to the key of an agent (csa_…).');
     }
     const client = new Countersign({ baseUrl, apiKey: credential, timeout: REQUEST_TIMEOUT });
+    hideKey();
     return await runBehindGate({ command: [file, ...serverArgs], client, rules, notice });
   },
 });

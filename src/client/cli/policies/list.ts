@@ -12,6 +12,7 @@ const COLUMNS: Column<Policy>[] = [
   { title: 'ACTIONS', value: ({ actions }) => actions.join(' ') },
   { title: 'RESOURCES', value: ({ resources }) => resources.join(' ') },
   { title: 'PRIORITY', value: ({ priority }) => priority },
+  { title: 'CREATED BY', value: ({ created_by }) => created_by },
 ];
 
 export const listPolicies = command({

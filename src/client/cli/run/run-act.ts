@@ -7,27 +7,42 @@ import { EXIT, SIGNAL_BASE } from '../exit-codes.ts';
 import { Failure } from '../failures.ts';
 import type { Io } from '../io.ts';
 import { withoutCredentials } from '../without-credentials.ts';
+import { type BoundFiles, findChanged } from './bound-files.ts';
 import type { Interruption } from './interruption.ts';
 
 /** The input of a guarded command: what people see and approve. */
-export interface CommandInput {
+export interface CommandInput extends BoundFiles {
   command: string;
   args: string[];
   cwd: string;
 }
 
 /**
- * Runs an approved command without a shell and without the agent's key, and returns its exit code; for one that a signal ended, 128 and the number of
- * the signal.
+ * Checks that the files of an approved command are those that were approved.
+ * @throws Failure if one has changed
+ */
+export async function requireUnchanged(input: CommandInput): Promise<void> {
+  const changed = await findChanged(input, input.cwd);
+  if (changed === null) return;
+  throw new Failure(
+    `${changed} has changed since the request was made. The approval is used up: run it again to ask again.`,
+  );
+}
+
+/**
+ * Runs an approved command without a shell and without the agent's key, and returns its exit code; for one that a signal
+ * ended, 128 and the number of the signal.
+ * @param executable the file that was found for the command; null lets the system find it
  */
 export function runAct(
   { command, args, cwd }: CommandInput,
+  executable: string | null,
   granted: Limits,
   interruption: Interruption,
 ): Promise<number> {
   const env = { ...withoutCredentials(process.env), COUNTERSIGN_GRANTED_SCOPE: JSON.stringify(granted) };
   return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { cwd, env, stdio: 'inherit' });
+    const child = spawn(executable ?? command, args, { argv0: command, cwd, env, stdio: 'inherit' });
     child.once('spawn', () => interruption.attach(child));
     child.once('error', (error: NodeJS.ErrnoException) => {
       reject(new Failure(`${command} could not be started (${error.code}).`, codeOf(error.code)));
@@ -37,18 +52,20 @@ export function runAct(
 }
 
 /**
- * Checks before anything is asked that a command can be executed.
+ * Finds the file that a command executes, before anything is asked.
+ * @returns null on Windows, whose search has rules of its own
  * @throws Failure with the exit code of a shell
  */
-export function checkExecutable(command: string, { env, platform }: Pick<Io, 'env' | 'platform'>): void {
-  // The search of Windows has rules of its own.
-  if (platform === 'win32') return;
+export function findExecutable(command: string, { env, platform }: Pick<Io, 'env' | 'platform'>): string | null {
+  if (platform === 'win32') return null;
   const places = command.includes('/')
     ? [command]
     : (env.PATH ?? '').split(delimiter).map((folder) => join(folder, command));
   const files = places.filter(isFile);
   if (files.length === 0) throw new Failure(`${command} was not found.`, EXIT.notFound);
-  if (!files.some(isExecutable)) throw new Failure(`${command} is not executable.`, EXIT.notExecutable);
+  const found = files.find(isExecutable);
+  if (found === undefined) throw new Failure(`${command} is not executable.`, EXIT.notExecutable);
+  return found;
 }
 
 /** A place in a folder that cannot be read counts as none, as it does for a shell. */

@@ -1,4 +1,5 @@
 import { escapeText } from './escape.ts';
+import { mixedScripts } from './scripts.ts';
 import type { Style } from './style.ts';
 import { fitWidth, widthOf } from './width.ts';
 
@@ -17,13 +18,20 @@ const MIN_WIDTH = 12;
 
 /**
  * Formats rows as lines of columns that fit the width of the terminal. The columns stand in the order of their importance:
- * the last ones are left out while the others do not fit, and then the widest are shortened. The values are escaped.
+ * the last ones are left out while the others do not fit, and then the widest are shortened. The values are escaped. The
+ * second column names the scripts that words of a row mix, if any row has such words.
  */
 export function formatTable<Row>(rows: Row[], columns: Column<Row>[], width: number, style: Style): string[] {
   const table = columns.map((column) => {
     const cells = rows.map((row) => escapeText(String(column.value(row) ?? '')));
     return { ...column, cells, width: Math.max(column.title.length, ...cells.map(widthOf)) };
   });
+  const mixed = rows.map((_, index) => mixedScripts(table.map(({ cells }) => cells[index] ?? '').join('\n')));
+  if (mixed.some((scripts) => scripts !== '')) {
+    const title = 'MIXED SCRIPTS';
+    const column = { title, cells: mixed, width: Math.max(title.length, ...mixed.map(widthOf)) };
+    table.splice(1, 0, { ...column, isWhole: true, value: () => null });
+  }
   const shown = shrink(table, width);
   const format = (cells: { text: string; width: number; colour: (text: string) => string }[]) =>
     cells

@@ -1,4 +1,5 @@
 import type { OidcConfig } from '../../../env';
+import { HiddenFields } from '../../parts/form';
 
 /** The name of the identity provider for people: its host. */
 export function providerName({ issuer }: Pick<OidcConfig, 'issuer'>): string {
@@ -11,16 +12,16 @@ interface OidcButtonProps {
   action: string;
   /** What it is for, such as `Join`. */
   verb: string;
-  /** The page to show after the sign-in; by default the inbox. */
-  returnPath?: string;
+  /** Hidden fields. */
+  fields?: Record<string, string | null>;
 }
 
 /** A button that opens the identity provider; nothing if the deployment has none. */
-export function OidcButton({ oidc, action, verb, returnPath }: OidcButtonProps) {
+export function OidcButton({ oidc, action, verb, fields = {} }: OidcButtonProps) {
   if (!oidc?.client) return null;
   return (
     <form method="post" action={action}>
-      {returnPath !== undefined && <input type="hidden" name="return" value={returnPath} />}
+      <HiddenFields fields={fields} />
       <button type="submit" class="quiet">
         {verb} with {providerName(oidc)}
       </button>

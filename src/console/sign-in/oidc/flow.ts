@@ -1,9 +1,9 @@
 import type { Context as HonoContext } from 'hono';
-import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
 import type { AppEnv } from '../../../http/context';
 import { fromBase64Url, toBase64Url } from '../../../lib/bytes';
-import { MINUTE, SECOND } from '../../../lib/time';
+import { MINUTE } from '../../../lib/time';
 import type { Challenge } from '../../session/challenge';
+import { clearCookie, readCookie, writeCookie } from '../../session/cookies';
 
 /** Milliseconds that a person may take to sign in at the identity provider. */
 const LIFETIME = 10 * MINUTE;
@@ -21,6 +21,8 @@ export interface Flow {
   invitation: string | null;
   /** The page to which the person comes after a sign-in. */
   returnPath: string;
+  /** Whether the provider has to authenticate the person now, although they may be signed in there. */
+  needsRecent: boolean;
   /** In milliseconds since the epoch. */
   expiresAt: number;
 }
@@ -28,24 +30,21 @@ export interface Flow {
 /** Begins a flow, and keeps it in an encrypted cookie, so that nothing is stored before the person has signed in. */
 export async function beginFlow(
   c: HonoContext<AppEnv>,
-  purpose: Pick<Flow, 'invitation' | 'returnPath'>,
+  purpose: Pick<Flow, 'invitation' | 'returnPath' | 'needsRecent'>,
 ): Promise<Flow> {
   const { config, runtime } = c.var;
   const draw = () => toBase64Url(runtime.random(RANDOM_LENGTH));
   const flow = { state: draw(), nonce: draw(), verifier: draw(), ...purpose, expiresAt: runtime.now() + LIFETIME };
   const text = JSON.stringify(flow);
   const encrypted = await config.keyring.encrypt('oidc-flow', new Uint8Array(), runtime.random, text);
-  const maxAge = LIFETIME / SECOND;
-  // Lax: the provider sends the person back from another site.
-  const attributes = { path: '/', httpOnly: true, secure: true, sameSite: 'Lax', maxAge } as const;
-  setCookie(c, COOKIE, toBase64Url(encrypted), { prefix: 'host', ...attributes });
+  writeCookie(c, COOKIE, toBase64Url(encrypted), LIFETIME);
   return flow;
 }
 
 /** Reads the flow that this browser began; null if there is none, or it has expired. */
 export async function readFlow(c: HonoContext<AppEnv>): Promise<Flow | null> {
   const { config, runtime } = c.var;
-  const encrypted = fromBase64Url(getCookie(c, COOKIE, 'host') ?? '');
+  const encrypted = fromBase64Url(readCookie(c, COOKIE) ?? '');
   const text = encrypted && (await config.keyring.decrypt('oidc-flow', new Uint8Array(), encrypted));
   if (!text) return null;
   const flow: Flow = JSON.parse(text);
@@ -53,7 +52,7 @@ export async function readFlow(c: HonoContext<AppEnv>): Promise<Flow | null> {
 }
 
 export function clearFlow(c: HonoContext<AppEnv>): void {
-  deleteCookie(c, COOKIE, { prefix: 'host', path: '/', secure: true });
+  clearCookie(c, COOKIE);
 }
 
 /** The state of a flow as a single-use challenge, so that a flow signs in once. */

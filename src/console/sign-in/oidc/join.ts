@@ -12,8 +12,8 @@ import { type Identity, type IdentityMember, readIdentity } from '../../../http/
 import type { Claims } from '../../../http/oidc/jwt';
 import { SERVICE_AUTHORITY } from '../../../ledger/authority';
 import { Ledger } from '../../../ledger/ledger';
-import { lowerAscii } from '../../../lib/text';
-import type { Challenge } from '../../session/challenge';
+import { isSameEmailAddress } from '../../../lib/email-address';
+import type { Proof } from '../../session/session';
 import { acceptInvitation, type FoundInvitation } from '../invitation';
 
 /**
@@ -35,9 +35,9 @@ export async function joinWithIdentity(
   c: RequestContext,
   invitation: FoundInvitation,
   claims: Claims,
-  challenge: Challenge,
+  proof: Proof,
 ): Promise<string> {
-  requireInvitedEmail(invitation, claims);
+  requireInvitedEmail(c, invitation, claims);
   const identity = await readIdentity(c, claims);
   const { row, shard } = invitation;
   if (identity.member?.account.id === row.accountId) {
@@ -50,7 +50,9 @@ export async function joinWithIdentity(
   if (c.var.runtime.now() >= entry.createdAt + JOINING_TIME / 2) throw unavailable();
   try {
     return await acceptInvitation(c, invitation, {
-      ...{ challenge, identity: identity.key, provesEmail: provesEmail(claims, row.email) },
+      ...proof,
+      identity: identity.key,
+      provesEmail: provesEmail(claims, row.email),
     });
   } catch (error) {
     if (error instanceof Problem && error.code === 'not_found') await forgetEntry(identity, entry);
@@ -58,18 +60,27 @@ export async function joinWithIdentity(
   }
 }
 
-/** @throws Problem `wrong_credential` unless the provider says that the person has the invited e-mail address */
-function requireInvitedEmail({ row }: FoundInvitation, claims: Claims): void {
+/**
+ * @throws Problem `wrong_credential` unless the provider says that the person has the invited e-mail address: one that it
+ *   has verified, or about which it says nothing, if the operator trusts it
+ */
+function requireInvitedEmail({ var: { config } }: RequestContext, { row }: FoundInvitation, claims: Claims): void {
   const email = readEmail(claims);
-  const isInvited = row.email !== null && email !== '' && lowerAscii(email) === lowerAscii(row.email);
-  if (claims.email_verified === true && isInvited) return;
-  const unverified = claims.email_verified === true ? '' : ', which it has not verified';
+  const isInvited = row.email !== null && email !== '' && isSameEmailAddress(email, row.email);
+  const isLeftOut = claims.email_verified === undefined;
+  const isVerified = claims.email_verified === true || (isLeftOut && config.oidc?.trustsEmails === true);
+  if (isVerified && isInvited) return;
+  const unverified = isLeftOut ? ', which it has not verified as far as it says' : ', which it has not verified';
   const isShown = email !== '' && !/\p{C}/u.test(email);
-  const named = isShown ? `the address ${email}${unverified}` : 'no e-mail address';
+  const named = isShown ? `the address ${email}${isVerified ? '' : unverified}` : 'no e-mail address';
+  const help =
+    isInvited && isLeftOut
+      ? 'Its answer lacks `email_verified`. Whoever runs this service can set OIDC_EMAIL_VERIFIED to "trust", if the ' +
+        'provider gives nobody an address that is not theirs. Until then, open the invitation again and join with a passkey.'
+      : 'Open the invitation again, and sign in there with the invited address, or join with a passkey.';
   throw new Problem(
     'wrong_credential',
-    `The invitation is for ${row.email}, but the identity provider names ${named}. ` +
-      'Open the invitation again, and sign in there with the invited address, or join with a passkey.',
+    `The invitation is for ${row.email}, but the identity provider names ${named}. ${help}`,
   );
 }
 

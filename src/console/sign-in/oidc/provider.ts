@@ -11,6 +11,7 @@ import { fetchConfiguration, fetchFromProvider, readEndpoint } from '../../../ht
 import { sha256, toBase64Url } from '../../../lib/bytes';
 import { logFailure } from '../../../lib/log';
 import { SECOND } from '../../../lib/time';
+import { RECENT } from '../../session/recent-sign-in';
 import { providerName } from './button';
 import type { Flow } from './flow';
 
@@ -21,6 +22,9 @@ export const CALLBACK_PATH = '/console/oidc/callback';
 
 /** Claims about a person that a provider may leave out of the ID token (OpenID Connect Core 1.0 section 5.4). */
 const PROFILE_CLAIMS = ['email', 'email_verified', 'name'];
+
+/** The parameter `claims` of an authorization request (OpenID Connect Core 1.0 section 5.5). */
+const ASK_FOR_AUTH_TIME = JSON.stringify({ id_token: { auth_time: { essential: true } } });
 
 /** The errors of RFC 6749 sections 4.1.2.1 and 5.2. Other texts of the provider are not logged. */
 const OAUTH_ERRORS = [
@@ -44,7 +48,10 @@ export function requireProvider({ var: { config } }: RequestContext): OidcSettin
  * The address at the identity provider where a person signs in (OpenID Connect Core 1.0 section 3.1.2.1).
  * @throws Problem `unavailable` if the provider does not answer
  */
-export async function makeAuthorizationUrl(c: RequestContext, { state, nonce, verifier }: Flow): Promise<string> {
+export async function makeAuthorizationUrl(
+  c: RequestContext,
+  { state, nonce, verifier, needsRecent }: Flow,
+): Promise<string> {
   const { config, runtime } = c.var;
   const { issuer, client } = requireProvider(c);
   const signal = runtime.timeout(TIMEOUT);
@@ -59,6 +66,9 @@ export async function makeAuthorizationUrl(c: RequestContext, { state, nonce, ve
     nonce,
     code_challenge: toBase64Url(await sha256(verifier)),
     code_challenge_method: 'S256',
+    ...(needsRecent && { max_age: '0' }),
+    // Without max_age, providers tell when the person signed in there only if they are asked.
+    ...(!needsRecent && configuration.claims_parameter_supported === true && { claims: ASK_FOR_AUTH_TIME }),
   };
   for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
   return url.href;
@@ -131,6 +141,26 @@ export async function exchangeCode(c: RequestContext, flow: Flow, parameters: UR
   return { ...claims, ...Object.fromEntries(PROFILE_CLAIMS.map((name) => [name, profile[name]])) };
 }
 
+/**
+ * When the person proved to the provider who they are, in milliseconds since the epoch; null if the provider does not say.
+ * @throws Problem `unauthorized` if the flow needs a recent sign-in, and the ID token shows none
+ */
+export async function readAuthenticationTime(
+  c: RequestContext,
+  { needsRecent }: Flow,
+  { auth_time: claim }: Claims,
+): Promise<number | null> {
+  const now = c.var.runtime.now();
+  const at = typeof claim === 'number' ? Math.min(claim * SECOND, now) : null;
+  if (!needsRecent || (at !== null && at + RECENT > now)) return at;
+  const provider = providerName(requireProvider(c));
+  const reason =
+    at === null
+      ? `${provider} does not say when you signed in there (\`auth_time\`), so this is not known to be a recent sign-in.`
+      : `${provider} says that you signed in there more than 10 minutes ago, and did not ask you again.`;
+  return failAuthentication(c, `${reason} Sign in with a passkey instead.`);
+}
+
 /** Whether the token endpoint accepts the client's secret by HTTP Basic: the default, and preferred by RFC 6749. */
 function acceptsBasic({ token_endpoint_auth_methods_supported: methods }: AuthorizationServer): boolean {
   return !Array.isArray(methods) || methods.includes('client_secret_basic') || !methods.includes('client_secret_post');
@@ -146,7 +176,10 @@ function errorField(error: unknown): { oauth_error?: string } {
  * Refuses a sign-in that cannot be completed.
  * @throws Problem as {@link failAuthentication}
  */
-export function failSignIn(c: RequestContext, reason = 'This sign-in is over, or was not begun in this browser.') {
+export function failSignIn(
+  c: RequestContext,
+  reason = 'This sign-in is over, or was not begun in this browser, or the browser did not keep its cookie.',
+) {
   return failAuthentication(c, `${reason} Go back to the console and begin again.`);
 }
 

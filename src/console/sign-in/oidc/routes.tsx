@@ -12,14 +12,20 @@ import type { Claims } from '../../../http/oidc/jwt';
 import { limitNetwork } from '../../../http/rate-limit';
 import { sendPage } from '../../frame/page';
 import { consoleRoute } from '../../session/access';
-import type { Challenge } from '../../session/challenge';
 import { readReturnPath } from '../../session/return-path';
-import { beginSession, setSessionCookie } from '../../session/session';
+import { beginSession, type Proof, setSessionCookie } from '../../session/session';
 import { requireInvitation } from '../invitation';
 import { providerName } from './button';
 import { beginFlow, clearFlow, flowChallenge, readFlow } from './flow';
 import { joinWithIdentity } from './join';
-import { CALLBACK_PATH, exchangeCode, failSignIn, makeAuthorizationUrl, requireProvider } from './provider';
+import {
+  CALLBACK_PATH,
+  exchangeCode,
+  failSignIn,
+  makeAuthorizationUrl,
+  readAuthenticationTime,
+  requireProvider,
+} from './provider';
 
 /**
  * Sends the browser to the identity provider by a page that refreshes at once. A redirect would be blocked: it follows a
@@ -48,23 +54,25 @@ const endFlow = createMiddleware<AppEnv>(async (c, next) => {
 
 export const oidcRoutes = new Hono<AppEnv>()
   .post('/console/oidc/sign-in', consoleRoute, noQuery(), async (c) => {
-    const { return: page } = await c.req.parseBody();
-    return sendToProvider(c, { invitation: null, returnPath: readReturnPath(page) });
+    const { return: page, recent } = await c.req.parseBody();
+    const needsRecent = recent === 'true';
+    return sendToProvider(c, { invitation: null, returnPath: readReturnPath(page), needsRecent });
   })
   .post('/console/invitations/:secret/oidc', consoleRoute, noQuery(), async (c) => {
     await requireInvitation(c);
-    return sendToProvider(c, { invitation: c.req.param('secret'), returnPath: '/console' });
+    return sendToProvider(c, { invitation: c.req.param('secret'), returnPath: '/console', needsRecent: false });
   })
   .get(CALLBACK_PATH, consoleRoute, endFlow, async (c) => {
     requireProvider(c);
     const flow = await readFlow(c);
     if (!flow) return failSignIn(c);
     const claims = await exchangeCode(c, flow, new URL(c.req.url).searchParams);
-    const challenge = flowChallenge(flow);
+    const authenticatedAt = await readAuthenticationTime(c, flow, claims);
+    const proof = { challenge: flowChallenge(flow), authenticatedAt };
     const secret =
       flow.invitation === null
-        ? await signInWithIdentity(c, claims, challenge)
-        : await joinWithIdentity(c, await requireInvitation(c, flow.invitation), claims, challenge);
+        ? await signInWithIdentity(c, claims, proof)
+        : await joinWithIdentity(c, await requireInvitation(c, flow.invitation), claims, proof);
     setSessionCookie(c, secret);
     return c.redirect(flow.returnPath, 303);
   });
@@ -75,7 +83,7 @@ export const oidcRoutes = new Hono<AppEnv>()
  * @throws Problem `account_inactive`, also for a suspended member; `unauthorized` if the challenge was used before, or the
  *   member was suspended or removed meanwhile; `unavailable`
  */
-export async function signInWithIdentity(c: RequestContext, claims: Claims, challenge: Challenge): Promise<string> {
+export async function signInWithIdentity(c: RequestContext, claims: Claims, proof: Proof): Promise<string> {
   const identity = await readIdentity(c, claims);
   const { database, shard, account, member } = identity.member ?? (await createOwner(c, identity, claims));
   const isMember = and(
@@ -87,7 +95,7 @@ export async function signInWithIdentity(c: RequestContext, claims: Claims, chal
   const now = c.var.runtime.now();
   const accountIfAllowed = sql<number>`(select ${members.account} from ${members} where ${isMember})`;
   return beginSession(c, {
-    ...{ database, shard, account: account.number, member: member.id, accountIfAllowed, challenge },
+    ...{ database, shard, account: account.number, member: member.id, accountIfAllowed, proof },
     changes: (write) => (claims.email_verified === true ? [proveEmail(write, isMember, readEmail(claims), now)] : []),
   }).catch((error: unknown) => {
     if (error instanceof ConstraintError) return failSignIn(c);

@@ -225,7 +225,9 @@ describe('a call that waits', () => {
     session.fetch = () => new Promise(() => {});
     const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'write', arguments: WRITE } };
     session.send(call);
-    expect(session.refused(call)).toMatchObject([{ id: 1, error: { message: 'Another call has this id.' } }]);
+    expect(session.refused(call)).toMatchObject([
+      { id: 1, error: { message: 'A request with this id is not answered yet.' } },
+    ]);
     expect(session.refused({ ...call, id: '1' })).toEqual([]);
   });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { LineReader } from '../../../../src/client/cli/mcp/lines';
 import { World } from '../../../support/world';
 import { Session, stage } from './stage';
 
@@ -42,13 +43,13 @@ describe('messages that pass', () => {
 
   it('are read once, and written as they were understood', () => {
     const session = offline();
-    session.send('{"jsonrpc":"2.0","id":1,"method":"tools/call","method":"ping"}\r');
+    session.send('{"jsonrpc":"2.0", "id":0.0, "method":"ping"}\r');
     session.send(' \t\r');
     session.send(
       '{ "jsonrpc":"2.0", "id":1, "method":"ping", "params":\r{"jsonrpc":"2.0","id":2,"method":"tools/call"}\r}',
     );
     expect(session.toServer).toEqual([
-      '{"jsonrpc":"2.0","id":1,"method":"ping"}',
+      '{"jsonrpc":"2.0","id":0,"method":"ping"}',
       '{"jsonrpc":"2.0","id":1,"method":"ping","params":{"jsonrpc":"2.0","id":2,"method":"tools/call"}}',
     ]);
   });
@@ -66,7 +67,7 @@ describe('messages that never reach the server', () => {
   it.each<[string, string | object, unknown, number]>([
     ['no JSON', '{"jsonrpc"', null, -32_700],
     ['two messages in a line', '{"jsonrpc":"2.0","method":"a"} {"jsonrpc":"2.0","method":"b"}', null, -32_700],
-    ['a byte order mark', '\ufeff{"jsonrpc":"2.0","id":1,"method":"ping"}', null, -32_700],
+    ['a byte order mark', '\ufeff{"jsonrpc":"2.0","id":0,"method":"ping"}', 0, -32_700],
     ['a value that is no object', '"tools/call"', null, -32_600],
     ['an empty batch', '[]', null, -32_600],
     ['a batch in a batch', [[call('read_file')]], null, -32_600],
@@ -75,6 +76,7 @@ describe('messages that never reach the server', () => {
     ['a method in upper case', { jsonrpc: '2.0', id: 1, method: 'tools/Call' }, 1, -32_600],
     ['a method with a space', { jsonrpc: '2.0', id: 1, method: 'tools/call ' }, 1, -32_600],
     ['a method in wide letters', { jsonrpc: '2.0', id: 1, method: 'tools／call' }, 1, -32_600],
+    ['two methods', '{"jsonrpc":"2.0","id":1,"method":"tools/call","method":"ping"}', 1, -32_600],
     ['a method that is no text', { jsonrpc: '2.0', id: 1, method: ['tools/call'] }, 1, -32_600],
     ['a request that is a response', { ...call('read_file'), result: {} }, 1, -32_600],
     ['a response with parameters', { jsonrpc: '2.0', id: 1, result: {}, params: {} }, null, -32_600],
@@ -86,6 +88,18 @@ describe('messages that never reach the server', () => {
     [
       'an inexact argument',
       '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read_file","arguments":{"id":9007199254740993}}}',
+      1,
+      -32_600,
+    ],
+    [
+      'an argument with a fraction that a double rounds',
+      '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read_file","arguments":{"id":0.1000000000000000055}}}',
+      1,
+      -32_600,
+    ],
+    [
+      'an argument that is given twice',
+      '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read_file","arguments":{"a":1,"\\u0061":2}}}',
       1,
       -32_600,
     ],
@@ -126,13 +140,40 @@ describe('messages that never reach the server', () => {
     ]);
   });
 
-  it('bytes that are not UTF-8, and a line that is too long', () => {
+  it('bytes that are not UTF-8, answered with the id where there is one', () => {
     const session = offline();
-    session.gate.fromClient(Uint8Array.of(0x22, 0xff, 0x22));
-    session.gate.fromClient(null);
+    const bytes = (text: string) => Uint8Array.from(text, (character) => character.charCodeAt(0));
+    session.gate.fromClient(bytes('"\xff"'));
+    session.gate.fromClient(bytes('{"jsonrpc":"2.0","method":"ping","params":{"a":"\xff"},"id":"a"}'));
+    session.gate.fromClient(bytes('{"jsonrpc":"2.0","method":"note","params":{"a":"\xff"}}'));
+    session.gate.fromClient(bytes('{"jsonrpc":"2.0","result":{"a":"\xff"},"id":5}'));
     expect(session.toClient.map(({ id, error }) => [id, error.code])).toEqual([
       [null, -32_700],
+      ['a', -32_700],
       [null, -32_700],
+    ]);
+    expect(session.toServer).toEqual([]);
+  });
+
+  it.each<[string, string, unknown]>([
+    ['a request with its id at the end', '{"method":"tools/call","params":{"a":"…"},"jsonrpc":"2.0","id":7}', 7],
+    ['a request with its id first', '{"jsonrpc":"2.0","id":"a\\"b","method":"x","params":{"a":"…"}}', 'a"b'],
+    ['a request with an id of 0', '{"id":0,"method":"x","params":{"a":"…","id":9}}', 0],
+    ['an id within the arguments', '{"jsonrpc":"2.0","method":"x","params":{"a":"…","b":{"id":7}}}', null],
+    ['a text that looks like an id', '{"jsonrpc":"2.0","method":",\\"id\\":7,","params":{"a":"…,\\"id\\":8}"}}', null],
+    ['a response, whose id is of the server', '{"jsonrpc":"2.0","id":7,"result":{"a":"…"}}', null],
+    ['a response with its id at the end', '{"result":{"method":"…"},"jsonrpc":"2.0","id":7}', null],
+    ['a notification', '{"jsonrpc":"2.0","method":"x","params":{"a":"…"}}', null],
+  ])('%s that is too long, answered with its id where it can be known', (_, line, id) => {
+    const session = offline();
+    const reader = new LineReader(4_000);
+    const text = `${line.replace('…', 'x'.repeat(9_000))}\n`;
+    const bytes = new TextEncoder().encode(text);
+    for (let place = 0; place < bytes.length; place += 700) {
+      for (const read of reader.push(bytes.subarray(place, place + 700))) session.gate.fromClient(read);
+    }
+    expect(session.toClient).toEqual([
+      { jsonrpc: '2.0', id, error: { code: -32_700, message: 'The line is too long.' } },
     ]);
     expect(session.toServer).toEqual([]);
   });
@@ -204,11 +245,11 @@ describe('tools by the rules', () => {
 });
 
 describe('arguments', () => {
-  it('run as they were approved: one of two fields with the same name, no prototype, in canonical order', async () => {
+  it('run as they were approved: no prototype, in canonical order', async () => {
     const { start, waiting, decide } = await stage({ wait: 0 });
     const session = start();
     const line =
-      '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":{"b":"safe","a":1,"__proto__":{"x":1},"b":"bad"}}}';
+      '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":{"b":"safe","a":1,"__proto__":{"x":1}}}}';
     session.send(line);
     await session.change();
     expect(JSON.stringify((await waiting()).input_digest)).toBeTruthy();
@@ -216,7 +257,7 @@ describe('arguments', () => {
     session.send(line.replace('"id":1', '"id":2'));
     await session.change();
     expect(session.toServer).toEqual([
-      '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"t","arguments":{"__proto__":{"x":1},"a":1,"b":"bad"}}}',
+      '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"t","arguments":{"__proto__":{"x":1},"a":1,"b":"safe"}}}',
     ]);
   });
 
@@ -227,7 +268,9 @@ describe('arguments', () => {
   ])('are refused with %s', async (_, args, message) => {
     const session = offline();
     const line = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":${args}}}`;
-    const [answer] = session.refused(line);
+    session.send(line);
+    await session.change();
+    const [answer] = session.toClient;
     expect(answer.result).toMatchObject({ isError: true, content: [{ text: expect.stringContaining(message) }] });
     expect([session.toServer, session.requests]).toEqual([[], []]);
   });
@@ -247,7 +290,7 @@ it('answers a call that makes a task with an error, and a modern call with the t
 describe('a call that the server answers with a question', () => {
   const modern = { _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' } };
   const answers = { inputResponses: { q: { action: 'accept' } }, requestState: 's1' };
-  const LOST = /It answers questions of a call that is not known here\. Call it again without inputResponses\.$/;
+  const LOST = /It answers questions of a call that is not known here, .* Call it again without inputResponses\.$/;
 
   async function askedBack(state: { requestState?: string } = { requestState: 's1' }) {
     const { start, decide, requests } = await stage({ wait: 0 });
@@ -274,6 +317,65 @@ describe('a call that the server answers with a question', () => {
     const { requestState: _, ...stateless } = answers;
     expect(await session.call('t', { a: 1 }, { ...modern, ...answers })).toMatch(LOST);
     expect(await session.call('t', { a: 1 }, { ...modern, ...stateless })).toEqual({ a: 1 });
+  });
+
+  it('does not pass by the state that the server gave to another call with its id', async () => {
+    const { start, decide } = await stage({ wait: 0, tools: { look: 'allow' } });
+    const session = start();
+    await session.call('pay', { a: 1 }, modern);
+    await decide('approve');
+    const request = (name: string, more: object = {}) => ({
+      ...{ jsonrpc: '2.0', id: 7, method: 'tools/call' },
+      params: { name, arguments: { a: 1 }, ...modern, ...more },
+    });
+    session.send(request('pay'));
+    await session.change();
+    session.toClient.length = 0;
+    expect(session.toServer).toHaveLength(1);
+    // While pay runs as 7, no request of any kind is sent with this id.
+    for (const message of [request('look'), { jsonrpc: '2.0', id: 7, method: 'ping' }]) {
+      expect(session.refused(message)).toMatchObject([
+        { id: 7, error: { code: -32_600, message: 'A request with this id is not answered yet.' } },
+      ]);
+    }
+    expect(session.refused([request('look'), request('look')])).toHaveLength(2);
+    // Not even after the client cancelled it: the server may answer it all the same.
+    session.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 7 } });
+    session.toServer.length = 0;
+    expect(session.refused(request('look'))).toMatchObject([{ id: 7, error: { code: -32_600 } }]);
+    const answer = (result: object) =>
+      session.gate.fromServer(new TextEncoder().encode(JSON.stringify({ jsonrpc: '2.0', id: 7, result })));
+    answer({ resultType: 'complete' });
+
+    session.send(request('look'));
+    expect(session.toServer).toHaveLength(1);
+    answer({ resultType: 'input_required', inputRequests: {}, requestState: 's1' });
+    session.toServer.length = 0;
+    const texts = [request('pay', answers), request('look', { ...answers, arguments: { a: 2 } })].map(
+      (message) => session.refused(message)[0].result.content[0].text,
+    );
+    for (const text of texts) expect(text).toMatch(LOST);
+    const read = { jsonrpc: '2.0', id: 8, method: 'resources/read', params: { uri: 'a:b', ...answers } };
+    expect(session.refused(read)).toMatchObject([{ id: 8, error: { code: -32_602 } }]);
+    session.send(request('look', answers));
+    expect(session.toServer).toHaveLength(1);
+    answer({ resultType: 'complete' });
+    session.toServer.length = 0;
+    expect(session.refused(request('look', answers))[0].result.content[0].text).toMatch(LOST);
+  });
+
+  it('of another method goes on with its own state only', () => {
+    const session = offline();
+    const read = (uri: string, more: object = {}) => ({
+      ...{ jsonrpc: '2.0', id: uri, method: 'resources/read' },
+      params: { uri, ...modern, ...more },
+    });
+    session.send(read('a:b'));
+    const result = { resultType: 'input_required', inputRequests: {}, requestState: 's1' };
+    session.gate.fromServer(new TextEncoder().encode(JSON.stringify({ jsonrpc: '2.0', id: 'a:b', result })));
+    expect(session.refused(read('a:c', answers))).toMatchObject([{ id: 'a:c', error: { code: -32_602 } }]);
+    session.send(read('a:b', answers));
+    expect(session.toServer).toHaveLength(2);
   });
 
   it('does not go on with other arguments, another tool, another state or another process', async () => {

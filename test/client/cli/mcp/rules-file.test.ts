@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { LineReader } from '../../../../src/client/cli/mcp/lines';
+import { LineReader, LongLine } from '../../../../src/client/cli/mcp/lines';
 import { parseRules, RulesError } from '../../../../src/client/cli/mcp/rules-file';
 import type { GuardOptions } from '../../../../src/client/index';
 
@@ -13,8 +13,8 @@ it('asks for every tool without rules', () => {
 it('reads the rule of a tool', () => {
   const file = {
     default: 'deny',
-    wait: 5,
-    expires_in: 600,
+    wait: '5s',
+    expires_in: '10m',
     token_ttl: 60,
     tools: {
       'read_*': 'allow',
@@ -42,11 +42,14 @@ it('reads the rule of a tool', () => {
 it.each<[string | object, string]>([
   ['{', 'The rules are not JSON'],
   [[], 'The rules are not a JSON object.'],
+  ['{"tools": {"pay": "deny", "pay": "allow"}}', 'tools.pay is given twice.'],
+  ['{"tools": {"pay": {"scope": {"max": 9007199254740993}}}}', 'tools.pay.scope.max would be rounded'],
   [{ tool: {} }, 'tool is unknown. Known are: default, wait, expires_in, token_ttl, tools.'],
   ['{"__proto__":{}}', '__proto__ is unknown.'],
   [{ default: 'Allow' }, 'default must be "allow", "ask" or "deny".'],
-  [{ wait: 4000 }, 'wait must be whole seconds from 0 to 3600.'],
+  [{ wait: 4000 }, 'wait must be whole seconds from 0 to 3600, or a text such as "5m".'],
   [{ wait: '5' }, 'wait must be'],
+  [{ wait: '2h' }, 'wait must be'],
   [{ tools: ['a'] }, 'tools must be an object'],
   [{ tools: { a: 'maybe' } }, 'tools["a"] must be "allow", "ask", "deny" or an object.'],
   [{ tools: { a: null } }, 'tools["a"] must be'],
@@ -56,12 +59,20 @@ it.each<[string | object, string]>([
   [{ tools: { a: { action: 'write' } } }, 'tools["a"].action must be two or more parts'],
   [{ tools: { a: { action: 'file.{name}' } } }, 'tools["a"].action must be'],
   [{ tools: { a: { resource: '{kind}:x' } } }, 'tools["a"].resource must be a kind and an identifier'],
+  [{ tools: { '': 'deny' } }, 'tools[""] can match no tool'],
+  [{ tools: { '\u200b ': 'deny' } }, 'can match no tool'],
+  [{ tools: { ['x'.repeat(257)]: 'deny' } }, 'can match no tool'],
+  [{ tools: { a: { resource: 'file:{path} ' } } }, 'tools["a"].resource must be a kind and an identifier'],
+  [{ tools: { a: { resource: 'file:' } } }, 'tools["a"].resource must be'],
   [{ tools: { a: { resource: 'file:{}' } } }, 'tools["a"].resource must be'],
   [{ tools: { a: { scope: 'x' } } }, 'tools["a"].scope must be'],
   [{ tools: { a: { scope: { a: [{ b: '{}' }] } } } }, 'tools["a"].scope must be'],
   [{ tools: { a: { reason: '' } } }, 'tools["a"].reason must be'],
   [{ tools: { a: { hide_input: 1 } } }, 'tools["a"].hide_input must be true or false.'],
-  [{ tools: { a: { token_ttl: 29 } } }, 'tools["a"].token_ttl must be whole seconds from 30 to 604800.'],
+  [
+    { tools: { a: { token_ttl: 29 } } },
+    'tools["a"].token_ttl must be whole seconds from 30 to 604800, or a text such as "30m".',
+  ],
 ])('refuses %j', (file, message) => {
   const text = typeof file === 'string' ? file : JSON.stringify(file);
   expect(() => parseRules(text)).toThrow(RulesError);
@@ -85,17 +96,18 @@ it('asks for a tool in another spelling what the rule with its name says', () =>
   }
 });
 
-it('puts lines together from any pieces, and forgets one that is too long', () => {
+it('puts lines together from any pieces, and keeps the ends of one that is too long', () => {
   const text = 'one\n\ntwo é\r\ntoo long\nlast\nrest';
   const bytes = new TextEncoder().encode(text);
   for (const size of [1, 2, 3, 7, bytes.length]) {
     const reader = new LineReader(7);
-    const lines: (string | null)[] = [];
+    const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+    const lines: (string | string[])[] = [];
     for (let place = 0; place < bytes.length; place += size) {
       for (const line of reader.push(bytes.subarray(place, place + size)))
-        lines.push(line && new TextDecoder().decode(line));
+        lines.push(line instanceof LongLine ? [decode(line.start), decode(line.end)] : decode(line));
     }
-    expect(lines).toEqual(['one', '', 'two é\r', null, 'last']);
-    expect(new TextDecoder().decode(reader.push(Uint8Array.of(10))[0] as Uint8Array)).toBe('rest');
+    expect(lines).toEqual(['one', '', 'two é\r', [expect.stringMatching(/^too lon/), 'too long'], 'last']);
+    expect(decode(reader.push(Uint8Array.of(10))[0] as Uint8Array)).toBe('rest');
   }
 });

@@ -1,0 +1,60 @@
+import { CountersignError } from '../errors.ts';
+import type { Page } from '../page.ts';
+import type { CliClient } from './client.ts';
+
+type List = (client: CliClient) => PromiseLike<Page<{ id: string; name: string | null }>>;
+
+/** The lists in which names are found, by the beginnings of their ids. */
+const LISTS: Record<string, List> = {
+  agent_: (client) => client.listAgents({ limit: 100 }),
+  member_: (client) => client.listMembers({ limit: 100 }),
+  policy_: (client) => client.listPolicies({ limit: 100 }),
+};
+
+/**
+ * The names of agents, members and policies. Reads at most one page of each list: an id that is not on it, or that the
+ * credential may not read, stands for itself.
+ */
+export class Names {
+  readonly #client: CliClient;
+  readonly #names = new Map<string, string>();
+
+  constructor(client: CliClient) {
+    this.#client = client;
+  }
+
+  /** Reads the names that are not known yet. */
+  async load(ids: (string | null)[]): Promise<void> {
+    const unknown = ids.filter((id) => id !== null && !this.#names.has(id));
+    const kinds = Object.entries(LISTS).filter(([kind]) => unknown.some((id) => id?.startsWith(kind)));
+    await Promise.all(
+      kinds.map(async ([, list]) => {
+        const { data } = await readList(list, this.#client);
+        for (const { id, name } of data) if (name) this.#names.set(id, name);
+      }),
+    );
+    // Asked for once: what was not found is not looked for again.
+    for (const id of unknown) if (id !== null && !this.#names.has(id)) this.#names.set(id, id);
+  }
+
+  /** Returns the name of an id, or the id itself. */
+  of(id: string | null): string | null {
+    return id === null ? null : (this.#names.get(id) ?? id);
+  }
+
+  /** Returns the name with its id behind it, or the id alone. */
+  withId(id: string): string {
+    const name = this.of(id);
+    return name === id ? id : `${name} (${id})`;
+  }
+}
+
+async function readList(list: List, client: CliClient): Promise<{ data: { id: string; name: string | null }[] }> {
+  try {
+    return await list(client);
+  } catch (error) {
+    // Nothing fails for want of a name.
+    if (error instanceof CountersignError) return { data: [] };
+    throw error;
+  }
+}

@@ -1,0 +1,65 @@
+import { createHash } from 'node:crypto';
+import { createReadStream, statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+
+/** A file that an approval is bound to. */
+export interface BoundFile {
+  path: string;
+  digest: string;
+}
+
+/** What of a command's files an approval is bound to. */
+export interface BoundFiles {
+  files: BoundFile[];
+  /** What could not be bound, and why, for the person who decides. */
+  not_bound: string[];
+}
+
+/**
+ * Reads the executable of a command, and the files that its arguments name: `deploy.sh`, or `--config=deploy.toml`.
+ * @param executable the path of the executable; null if it is not known
+ */
+export async function bindFiles(executable: string | null, args: string[], cwd: string): Promise<BoundFiles> {
+  const bound: BoundFiles = { files: [], not_bound: [] };
+  if (executable === null) bound.not_bound.push('the executable: it is found only when it is started');
+  else await bind(executable, cwd, bound);
+  const named = args.flatMap((argument) => [argument, /^-[^=]*=(.+)$/s.exec(argument)?.[1] ?? []].flat());
+  for (const path of new Set(named)) if (exists(path, cwd)) await bind(path, cwd, bound);
+  return bound;
+}
+
+/** Returns the first file that is no longer what was bound; null if all are. */
+export async function findChanged({ files }: BoundFiles, cwd: string): Promise<string | null> {
+  for (const { path, digest } of files) {
+    if ((await digestOfFile(resolve(cwd, path)).catch(() => null)) !== digest) return path;
+  }
+  return null;
+}
+
+async function bind(path: string, cwd: string, bound: BoundFiles): Promise<void> {
+  const place = resolve(cwd, path);
+  try {
+    // Of a device or a pipe, reading takes what the command should get.
+    if (!statSync(place).isFile()) bound.not_bound.push(`${path}: it is no file`);
+    else bound.files.push({ path, digest: await digestOfFile(place) });
+  } catch (error) {
+    bound.not_bound.push(`${path}: it cannot be read (${(error as NodeJS.ErrnoException).code})`);
+  }
+}
+
+function exists(path: string, cwd: string): boolean {
+  try {
+    return path !== '' && statSync(resolve(cwd, path), { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    // Too long for a path, or with a part that is no folder.
+    return false;
+  }
+}
+
+/** Returns the digest of a file in the form of an input digest. */
+async function digestOfFile(file: string): Promise<string> {
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(file), hash);
+  return `sha-256:${hash.digest('base64url')}`;
+}

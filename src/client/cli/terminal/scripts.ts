@@ -1,0 +1,62 @@
+// Words that mix scripts, such as `pаypal` with a Cyrillic а. A word is a run of letters and marks.
+
+/** The scripts that are told apart, the most frequent first. Others count as one. */
+const SCRIPTS =
+  'Latin Cyrillic Greek Han Hiragana Katakana Hangul Bopomofo Arabic Hebrew Devanagari Bengali Thai Armenian Georgian ' +
+  'Ethiopic Gujarati Gurmukhi Kannada Khmer Lao Malayalam Myanmar Oriya Sinhala Tamil Telugu Thaana Tibetan Cherokee ' +
+  'Coptic Lisu Canadian_Aboriginal Mongolian Tifinagh Syriac';
+
+/** Scripts that one language writes together, with Latin beside them (UTS #39, "highly restrictive"). */
+const WRITTEN_TOGETHER = ['Latin Han Hiragana Katakana', 'Latin Han Bopomofo', 'Latin Han Hangul'];
+
+const OTHER = 'another script';
+
+/** How many scripts a mark names. */
+const MAX_NAMES = 3;
+
+/** Characters that every script shares. */
+const SHARED = '\\p{sc=Common}\\p{sc=Inherited}';
+
+const NAMES = SCRIPTS.split(' ');
+const EVERY_SCRIPT = NAMES.map((name) => `\\p{sc=${name}}`).join('');
+
+interface Patterns {
+  /** Each matches words that do not mix scripts. */
+  unmixed: RegExp[];
+  scripts: { name: string; letter: RegExp }[];
+}
+
+let patterns: Patterns | undefined;
+
+/** Made when they are first needed: most runs of the command line have only ASCII to print. */
+function makePatterns(): Patterns {
+  const unmixed = [...NAMES, ...WRITTEN_TOGETHER].map((together) => {
+    const scripts = together.split(' ').map((name) => `\\p{scx=${name}}`);
+    return new RegExp(`^[${scripts.join('')}${SHARED}]+$`, 'u');
+  });
+  return {
+    unmixed: [...unmixed, new RegExp(`^[^${EVERY_SCRIPT}]+$`, 'u')],
+    scripts: [
+      ...NAMES.map((name) => ({ name: name.replace('_', ' '), letter: new RegExp(`\\p{sc=${name}}`, 'u') })),
+      { name: OTHER, letter: new RegExp(`[^${EVERY_SCRIPT}${SHARED}]`, 'u') },
+    ],
+  };
+}
+
+/** Names the scripts that words of a text mix, such as `Latin, Cyrillic`; empty if no word mixes any. */
+export function mixedScripts(text: string): string {
+  if (/^\p{ASCII}*$/u.test(text)) return '';
+  patterns ??= makePatterns();
+  const { unmixed, scripts } = patterns;
+  const words = text.match(/[\p{L}\p{M}]{2,}/gu) ?? [];
+  const mixed = words.filter((word) => !unmixed.some((pattern) => pattern.test(word))).join('');
+  const names = scripts.filter(({ letter }) => letter.test(mixed)).map(({ name }) => name);
+  const more = names.length > MAX_NAMES ? ' and others' : '';
+  return names.slice(0, MAX_NAMES).join(', ') + more;
+}
+
+/** A line with a mark behind it if one of its words mixes scripts. */
+export function withScriptsMark(line: string): string {
+  const scripts = mixedScripts(line);
+  return scripts === '' ? line : `${line} (mixed scripts: ${scripts})`;
+}

@@ -1,0 +1,68 @@
+const DECIMAL = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i;
+const NUMBER = /-?\d[\d.eE+-]*/y;
+
+/**
+ * Parses JSON that parsing does not change, as the service does with what it is sent.
+ * @throws SyntaxError for a text that is not JSON, a number that a double would round, and a name that an object has
+ *   twice; it names the place
+ */
+export function parseExactJson(text: string): unknown {
+  const value: unknown = JSON.parse(text);
+  const loss = findJsonLoss(text);
+  if (loss !== null) throw new SyntaxError(loss);
+  return value;
+}
+
+/**
+ * Says what parsing a JSON text changes without an error, and where; null if nothing.
+ * @param text valid JSON
+ */
+export function findJsonLoss(text: string): string | null {
+  const open: { member: string | number; names: Set<string> }[] = [];
+  const at = (fault: string) => `${open.map(({ member }) => member).join('.') || 'The value'} ${fault}`;
+  let string = '';
+  for (let i = 0; i < text.length; i++) {
+    const container = open.at(-1);
+    const character = text[i] as string;
+    if (character === '"') {
+      const end = endOfString(text, i);
+      string = text.slice(i, end);
+      i = end - 1;
+    } else if (character === ':' && container) {
+      const name = JSON.parse(string) as string;
+      container.member = name;
+      if (container.names.has(name)) return at('is given twice.');
+      container.names.add(name);
+    } else if (character === ',' && typeof container?.member === 'number') container.member += 1;
+    else if (character === '{') open.push({ member: '', names: new Set() });
+    else if (character === '[') open.push({ member: 0, names: new Set() });
+    else if (character === '}' || character === ']') open.pop();
+    else {
+      NUMBER.lastIndex = i;
+      const [number] = NUMBER.exec(text) ?? [];
+      if (number === undefined) continue;
+      const double = Number(number);
+      if (normalForm(number) !== normalForm(String(double))) return at(`would be rounded to ${double}.`);
+      i += number.length - 1;
+    }
+  }
+  return null;
+}
+
+/** The index after the closing quote. (A regular expression overflows its stack on a string of many escapes.) */
+function endOfString(text: string, start: number): number {
+  let i = start + 1;
+  while (i < text.length && text[i] !== '"') i += text[i] === '\\' ? 2 : 1;
+  return i + 1;
+}
+
+/** A decimal number in one spelling: its digits without zeros at either end, and a power of ten. */
+function normalForm(number: string): string | null {
+  const [match, sign, whole = '', fraction = '', exponent = '0'] = DECIMAL.exec(number) ?? [];
+  if (match === undefined) return null;
+  const digits = `${whole}${fraction}`.replace(/^0+/, '');
+  let end = digits.length;
+  while (digits[end - 1] === '0') end -= 1;
+  if (end === 0) return '0';
+  return `${sign}${digits.slice(0, end)}e${Number(exponent) - fraction.length + digits.length - end}`;
+}

@@ -1,0 +1,33 @@
+import { sql } from 'drizzle-orm';
+import { isAtHome } from '../db/at-home';
+import type { Database } from '../db/database';
+import { permissions } from '../db/schema';
+import { toHex } from '../lib/bytes';
+import { idBytes } from '../lib/typeid';
+import { DELETE_LIMIT } from './erase-agents';
+
+/**
+ * Erases a slice of the permissions whose last audit entry was erased while their token lived, and whose token has ended
+ * since. A token that was used or revoked after that has an entry again, with which retention erases its permission. Safe
+ * to stop at any point and to repeat.
+ * @returns whether there may be more to erase
+ */
+export async function erasePermissions(database: Database, now: number): Promise<boolean> {
+  const [due] = await database.load([
+    database
+      .select({ account: permissions.account, id: permissions.id })
+      .from(permissions)
+      .where(sql`${permissions.eraseAt} is not null and ${permissions.eraseAt} <= ${now} and ${isAtHome}`)
+      .orderBy(permissions.eraseAt)
+      .limit(DELETE_LIMIT),
+  ]);
+  if (due.length === 0) return false;
+  const keys = JSON.stringify(due.map(({ account, id }) => [account, toHex(idBytes(id))]));
+  const isDue = sql`(account, id) in (select value ->> 0, unhex(value ->> 1) from json_each(${keys}))`;
+  const hasEntry = sql`exists (select 1 from audit_entries where audit_entries.id = permissions.last_entry)`;
+  await database.run([
+    database.build.run(sql`delete from permissions where ${isDue} and not ${hasEntry}`),
+    database.build.run(sql`update permissions set erase_at = null where ${isDue}`),
+  ]);
+  return due.length === DELETE_LIMIT;
+}
