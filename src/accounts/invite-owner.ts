@@ -32,6 +32,7 @@ const INVITED_OWNER = {
   role: 'owner',
   status: 'invited',
   identity: null,
+  emailProvenAt: null,
   lastSeenAt: null,
   activeSince: null,
   eraseAt: null,

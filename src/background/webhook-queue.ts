@@ -2,6 +2,7 @@ import { presentExport } from '../audit/exports/export';
 import { presentReport } from '../audit/reports/report';
 import { openChannel } from '../channels/open';
 import { planNotifications } from '../channels/plan-notifications';
+import { SendLimits } from '../channels/send-limits';
 import type { Cost } from '../db/database';
 import type { FileKind } from '../db/schema';
 import { openShard } from '../db/shards';
@@ -53,6 +54,7 @@ async function handleMessage(
   if (!database) return undefined;
   let answers = 0;
   const fetch: Runtime['fetch'] = (url, options) => runtime.fetch(url, options).finally(() => (answers += 1));
+  const limits = new SendLimits({ env, cost, keyring: settings.config.keyring, runtime });
   const context = {
     shard,
     reader: database,
@@ -62,7 +64,7 @@ async function handleMessage(
     presenters: PRESENTERS,
     loadPermissions: loadPermissionSnapshots,
     planNotifications,
-    openChannel: (claimed: ClaimedWebhook) => openChannel(settings.config, claimed),
+    openChannel: (claimed: ClaimedWebhook) => openChannel({ shard, config: settings.config, limits }, claimed),
   };
   const number = webhook ?? (await fanOut(context, account));
   const claimed = number === null ? null : await claimWebhook(context, { account, number });

@@ -4,7 +4,7 @@ import type { Reader } from '../db/database';
 import { PERMISSION_EVENTS, RECEIVER_KINDS, webhooks } from '../db/schema';
 import type { Config } from '../env';
 import { notFound } from '../errors';
-import type { RequestContext } from '../http/context';
+import type { RequestContext, UserPrincipal } from '../http/context';
 import { EXAMPLE, exampleId } from '../http/examples';
 import { choice, listOf, text } from '../http/fields';
 import { readJson, readObject } from '../http/input';
@@ -84,7 +84,10 @@ export const Channel = lazy(() =>
         .object({ actions: z.array(z.string()).optional(), agent_ids: z.array(z.string()).optional() })
         .nullable()
         .meta({ description: 'Limits the notifications to some permissions; null for all.' }),
-      inbound_url: z.string().nullable().meta({ description: 'Where Slack sends what people do; null for e-mail.' }),
+      inbound_url: z.string().nullable().meta({
+        description:
+          'Where Slack sends what people do. It is a secret: null without the scope `channels:write`, and for e-mail.',
+      }),
       is_active: z
         .boolean()
         .meta({ description: 'Nothing is sent while this is false, and events of that time are never sent.' }),
@@ -136,11 +139,15 @@ export function presentChannel(row: ShownRow, inboundUrl: string | null = null):
   };
 }
 
-/** Shows a channel with the address at which Slack calls it. This is null if the channel's secrets can no longer be read. */
+/**
+ * Shows a channel to a caller, with the address at which Slack calls it. The address is null for a caller who may not change
+ * channels, and if the channel's secrets can no longer be read.
+ */
 export async function describeChannel(
-  config: Pick<Config, 'keyring' | 'publicUrl'>,
+  { config, principal }: { config: Pick<Config, 'keyring' | 'publicUrl'>; principal: Pick<UserPrincipal, 'scopes'> },
   row: ShownRow & Pick<WebhookRow, 'secret'>,
 ): Promise<Channel> {
+  if (!principal.scopes.includes('channels:write')) return presentChannel(row);
   const secrets = await openSecrets(config.keyring, row);
   return presentChannel(row, secrets && inboundUrlOf(config, secrets));
 }

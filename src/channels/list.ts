@@ -18,7 +18,7 @@ export async function listChannels(
   input: z.output<ReturnType<typeof ChannelListQuery>>,
 ): Promise<Page<Channel>> {
   const { data, ...rest } = await listReceivers(context, 'channel', input);
-  return { data: await Promise.all(data.map((row) => describeChannel(context.config, row))), ...rest };
+  return { data: await Promise.all(data.map((row) => describeChannel(context, row))), ...rest };
 }
 
 export const listChannelsRoute = new Hono().get(

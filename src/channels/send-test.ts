@@ -13,8 +13,8 @@ import { ChannelDelivery, presentChannelDelivery } from './deliveries/delivery';
 import { slackChannelsOf } from './slack/config';
 
 /**
- * Sends a test message by a channel, whatever its events and filter: an e-mail to the member who asks, or to the account's
- * own address if no member does; or a message to each of its Slack channels.
+ * Sends a test message by a channel, whatever its events and filter: an e-mail to the member who asks, or a message to each of
+ * its Slack channels. The delivery of the e-mail fails if no member asks, or one whose address is not proven.
  * @returns the delivery, which for Slack is that to the first Slack channel
  * @throws Problem `conflict` if it is disabled
  */
@@ -52,8 +52,9 @@ export const testChannelRoute = new Hono().post(
     tag: 'Channels',
     summary: 'Send a test message by a channel',
     description:
-      'By e-mail to the member who asks, or to the address of the account if no member does; or to each of its Slack ' +
-      'channels: then the answer is the delivery to the first of them.',
+      'By e-mail to the member who asks, or to each of its Slack channels: then the answer is the delivery to the first of ' +
+      'them. A test by e-mail fails, and `last_error` of its delivery says why, if a token of the account asks, or a member ' +
+      'who has not confirmed the e-mail address.',
     success: accepted(ChannelDelivery),
     pathId: 'chan',
     problems: ['conflict'],

@@ -103,7 +103,7 @@ export async function updateChannel(
   if (row.dueAt !== null && row.dueAt <= now) {
     await enqueueWebhook(config.webhooks, { shard: principal.shard, account, webhook: row.number }, row);
   }
-  return describeChannel(config, row);
+  return describeChannel(context, row);
 }
 
 /** Makes the statement that drops the messages of a channel that wait. */

@@ -1013,6 +1013,7 @@ export interface components {
      *       "owner": {
      *         "id": "member_01m7x1m1tre75vaz5yvpbmvt6m",
      *         "email": "owner@example.com",
+     *         "email_proven": true,
      *         "name": null,
      *         "role": "owner",
      *         "status": "invited",
@@ -1117,6 +1118,7 @@ export interface components {
      * @example {
      *       "id": "member_01m7x1m1tre75vaz5yvpbmvt6m",
      *       "email": "ada@example.com",
+     *       "email_proven": false,
      *       "name": "Ada Lovelace",
      *       "role": "approver",
      *       "status": "invited",
@@ -1135,6 +1137,8 @@ export interface components {
       id: string;
       /** @description Null if the identity provider gave no address. */
       email: string | null;
+      /** @description Whether mail to the address is known to reach the member: the identity provider verified it, or the member confirmed it. Until then the member gets no mail but the one that asks for the confirmation. */
+      email_proven: boolean;
       name: string | null;
       role: components['schemas']['MemberRole'];
       status: components['schemas']['MemberStatus'];
@@ -1211,6 +1215,7 @@ export interface components {
      *       "member": {
      *         "id": "member_01m7x1m1tre75vaz5yvpbmvt6m",
      *         "email": "ada@example.com",
+     *         "email_proven": true,
      *         "name": "Ada Lovelace",
      *         "role": "approver",
      *         "status": "active",
@@ -1257,6 +1262,7 @@ export interface components {
      * @example {
      *       "id": "member_01m7x1m1tre75vaz5yvpbmvt6m",
      *       "email": "ada@example.com",
+     *       "email_proven": true,
      *       "name": "Ada Lovelace",
      *       "role": "approver",
      *       "status": "active",
@@ -1273,6 +1279,8 @@ export interface components {
       id: string;
       /** @description Null if the identity provider gave no address. */
       email: string | null;
+      /** @description Whether mail to the address is known to reach the member: the identity provider verified it, or the member confirmed it. Until then the member gets no mail but the one that asks for the confirmation. */
+      email_proven: boolean;
       name: string | null;
       role: components['schemas']['MemberRole'];
       status: components['schemas']['MemberStatus'];
@@ -1398,6 +1406,7 @@ export interface components {
      * @example {
      *       "id": "member_01m7x1m1tre75vaz5yvpbmvt6m",
      *       "email": "ada@example.com",
+     *       "email_proven": true,
      *       "name": "Ada Lovelace",
      *       "role": "approver",
      *       "status": "active",
@@ -1434,6 +1443,8 @@ export interface components {
       id: string;
       /** @description Null if the identity provider gave no address. */
       email: string | null;
+      /** @description Whether mail to the address is known to reach the member: the identity provider verified it, or the member confirmed it. Until then the member gets no mail but the one that asks for the confirmation. */
+      email_proven: boolean;
       name: string | null;
       role: components['schemas']['MemberRole'];
       status: components['schemas']['MemberStatus'];
@@ -2907,7 +2918,7 @@ export interface components {
         actions?: string[];
         agent_ids?: string[];
       } | null;
-      /** @description Where Slack sends what people do; null for e-mail. */
+      /** @description Where Slack sends what people do. It is a secret: null without the scope `channels:write`, and for e-mail. */
       inbound_url: string | null;
       /** @description Nothing is sent while this is false, and events of that time are never sent. */
       is_active: boolean;

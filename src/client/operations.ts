@@ -963,7 +963,7 @@ export abstract class Operations {
   /**
    * Send a test message by a channel.
    *
-   * By e-mail to the member who asks, or to the address of the account if no member does; or to each of its Slack channels: then the answer is the delivery to the first of them.
+   * By e-mail to the member who asks, or to each of its Slack channels: then the answer is the delivery to the first of them. A test by e-mail fails, and `last_error` of its delivery says why, if a token of the account asks, or a member who has not confirmed the e-mail address.
    *
    * `POST /v1/channels/{id}/test`, by a user token with `channels:write`.
    */
@@ -1055,7 +1055,7 @@ export abstract class Operations {
   /**
    * Receive what a person did in Slack.
    *
-   * The request URL for interactivity of a Slack app, which is the `inbound_url` of the channel. Slack sends a form with the field `payload` and signs it: `X-Slack-Request-Timestamp` and `X-Slack-Signature`. Clicks on buttons and submitted modals of other apps are answered 200 and ignored.
+   * The request URL for interactivity of a Slack app, which is the `inbound_url` of the channel. Slack sends a form of at most 64 KiB with the field `payload` and signs it: `X-Slack-Request-Timestamp` and `X-Slack-Signature`. Clicks on buttons and submitted modals of other apps are answered 200 and ignored.
    *
    * `POST /v1/inbound/{secret}/slack`.
    */

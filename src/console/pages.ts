@@ -28,6 +28,7 @@ import { showReports } from './files/reports';
 import { answerPageError } from './frame/outdated-page';
 import { denySeveral, showTypedDenial } from './inbox/deny-several';
 import { showInbox } from './inbox/inbox';
+import { emailRoutes } from './me/email';
 import { saveNotifications, showMe } from './me/me';
 import { notificationsInForm } from './me/notifications';
 import { passkeyRoutes } from './me/passkey-routes';
@@ -79,6 +80,7 @@ export const pages = new Hono<AppEnv>()
   .route('/', invitationRoutes)
   .route('/', oidcRoutes)
   .route('/', passkeyRoutes)
+  .route('/', emailRoutes)
   .route('/', pairRoutes)
   .route('/', linkRoutes)
   .route('/', unlinkRoutes)

@@ -63,6 +63,8 @@ export const members = sqliteTable(
     id: idColumn('member')().notNull(),
     /** Null for a person whose identity provider gives no address. */
     email: text(),
+    /** Since when it is known that mail to the address reaches the member; null if that was never proven. */
+    emailProvenAt: integer('email_proven_at'),
     name: text(),
     role: codeColumn(MEMBER_ROLES)().notNull(),
     status: codeColumn(MEMBER_STATUSES)().notNull(),
@@ -900,6 +902,7 @@ export const deliveries = sqliteTable(
     /** The payload of events that are neither of an audit entry nor of a permission. */
     payload: text(),
     status: codeColumn(DELIVERY_STATUSES)().notNull(),
+    /** How often a worker attempted it, or put it off. */
     attempts: integer().notNull(),
     /** When the next attempt is due; null if there is none. */
     dueAt: integer('due_at'),
@@ -920,8 +923,12 @@ export const deliveries = sqliteTable(
     slackChannel: text('slack_channel'),
     /** The name that the receiver gave to the message, by which it can be changed; null if it gave none. */
     receipt: text(),
-    /** Messages to one person with the same number are sent as one mail, a digest; null for a message of its own. */
+    /**
+     * Messages to one person or Slack channel with the same number are sent as one, a digest; null for a message of its own.
+     */
     digest: integer(),
+    /** How many of `attempts` put it off, because its recipient got too many messages; null for none. */
+    postponements: integer(),
   },
   (table) => [
     primaryKey({ columns: [table.webhook, table.id] }),
@@ -957,6 +964,22 @@ export const heldMessages = sqliteTable(
     }),
     index('held_messages_due').on(table.dueAt),
   ],
+);
+
+/**
+ * How many messages were sent to one recipient within a period, over all accounts. Rows are on the shard that the key names,
+ * and are deleted after a day.
+ */
+export const sendCounts = sqliteTable(
+  'send_counts',
+  {
+    /** HMAC-SHA-256 of the recipient and of what is counted. */
+    key: bytesColumn().primaryKey(),
+    /** When the period began. */
+    since: integer().notNull(),
+    count: integer().notNull(),
+  },
+  (table) => [index('send_counts_by_age').on(table.since)],
 );
 
 /** What members chose about messages to them. Members without a row have chosen nothing. */

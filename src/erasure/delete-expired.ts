@@ -67,6 +67,15 @@ export function deleteOldStatistics(database: Database, now: number): Promise<bo
   return runDeletions(database, [days, hours], SLICE);
 }
 
+/** Deletes counts of sent messages whose period is over. */
+export function deleteOldSendCounts(database: Database, now: number): Promise<boolean> {
+  const old = sql`
+    delete from send_counts where key in (
+      select key from send_counts indexed by send_counts_by_age where since <= ${now - DAY} limit ${SLICE}
+    )`;
+  return runDeletions(database, [old], SLICE);
+}
+
 /** Runs deletions of at most `limit` rows each; returns whether one of them may have more to delete. */
 async function runDeletions(database: Database, deletions: SQL[], limit: number): Promise<boolean> {
   const statements = deletions.map((deletion) => database.build.run(deletion));

@@ -1,6 +1,12 @@
 import type { Env } from '../env';
 import type { Task, TaskContext } from '../task';
-import { deleteExpiredCredentials, deleteOldAnswers, deleteOldDeliveries, deleteOldStatistics } from './delete-expired';
+import {
+  deleteExpiredCredentials,
+  deleteOldAnswers,
+  deleteOldDeliveries,
+  deleteOldSendCounts,
+  deleteOldStatistics,
+} from './delete-expired';
 import { eraseAccounts } from './erase-accounts';
 import { AgentErasure } from './erase-agents';
 import { eraseMembers } from './erase-members';
@@ -48,5 +54,6 @@ export function erasureTasks(createSigner: (env: Env) => SignErasure): readonly 
     { name: 'erase_members', schedule: 'every_hour', start: eraseRemovedMembers },
     { name: 'delete_old_statistics', schedule: 'every_hour', start: deleteOld(deleteOldStatistics) },
     { name: 'delete_old_deliveries', schedule: 'every_hour', start: deleteOld(deleteOldDeliveries) },
+    { name: 'delete_old_send_counts', schedule: 'every_hour', start: deleteOld(deleteOldSendCounts) },
   ];
 }

@@ -201,16 +201,17 @@ function refuseExcess(text: string): void {
 
 /**
  * The text of a request's body. It can be read once.
- * @throws Problem 413 over 1 MiB, without reading the rest; 400 for bytes that are not UTF-8
+ * @param maximum in bytes; 1 MiB by default
+ * @throws Problem 413 over the maximum, without reading the rest; 400 for bytes that are not UTF-8
  */
-export async function readText(request: Request): Promise<string> {
+export async function readText(request: Request, maximum = MAX_BODY_BYTES): Promise<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false });
   let text = '';
   let size = 0;
   try {
     for await (const chunk of request.body ?? []) {
       size += chunk.byteLength;
-      if (size > MAX_BODY_BYTES) throw tooLarge();
+      if (size > maximum) throw tooLarge(maximum);
       text += decoder.decode(chunk, { stream: true });
     }
     return text + decoder.decode();
@@ -220,8 +221,9 @@ export async function readText(request: Request): Promise<string> {
   }
 }
 
-function tooLarge(): Problem {
-  return new Problem('payload_too_large', `Send at most 1 MiB (${MAX_BODY_BYTES.toLocaleString('en')} bytes).`);
+function tooLarge(maximum: number): Problem {
+  const text = maximum === MAX_BODY_BYTES ? '1 MiB' : `${maximum / 1024} KiB`;
+  return new Problem('payload_too_large', `Send at most ${text} (${maximum.toLocaleString('en')} bytes).`);
 }
 
 const EXPECTED: Record<string, string> = {

@@ -29,6 +29,7 @@ type InternalTable = Schema[
   | 'notificationSettings'
   | 'permissionEvents'
   | 'providerKeys'
+  | 'sendCounts'
   | 'signInChallenges'
   | 'slackLinks'
   | 'trees'

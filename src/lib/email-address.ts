@@ -36,5 +36,10 @@ function toHostName(domain: string): string | null {
 
 /** Whether two texts are the same e-mail address, in upper or lower case, with A-labels or U-labels. */
 export function isSameEmailAddress(a: string, b: string): boolean {
-  return lowerAscii(normalizeEmailAddress(a) ?? a) === lowerAscii(normalizeEmailAddress(b) ?? b);
+  return emailAddressKey(a) === emailAddressKey(b);
+}
+
+/** The one text for all ways to write an e-mail address. */
+export function emailAddressKey(address: string): string {
+  return lowerAscii(normalizeEmailAddress(address) ?? address);
 }

@@ -13,6 +13,8 @@ export type KeyLabel =
   | 'webhook-secret'
   | 'channel-secrets'
   | 'slack-link'
+  | 'email-confirmation'
+  | 'send-count'
   | 'download-address'
   | 'csrf'
   | 'form-sender'

@@ -1,9 +1,10 @@
 import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
 import { makeMember } from '../support/members';
+import { FakeSlack } from '../support/slack';
 import { countRows } from '../support/tables';
 import { makeWebhook } from '../support/webhooks';
-import { World } from '../support/world';
+import { type Json, World } from '../support/world';
 
 const EVENTS = [
   ...['permission.requested', 'permission.escalated', 'permission.decided', 'permission.expired'],
@@ -110,6 +111,32 @@ describe('a channel', () => {
       expect((await call('PUT', path, { name: role })).status).toBe(writes ? 200 : 403);
       expect((await call('POST', '/v1/channels', CHANNEL)).status).toBe(writes ? 201 : 403);
     }
+  });
+
+  it('shows the address that Slack calls to those who may change channels, and to nobody else', async () => {
+    const world = new World();
+    // The account under test is not the first of the database.
+    await world.account();
+    const account = await world.account();
+    const body = { kind: 'slack', name: 'Approvals', config: new FakeSlack(world).config };
+    const { body: channel } = await account.must(201, 'POST', '/v1/channels', body);
+    expect(channel.inbound_url).toMatch(/\/v1\/inbound\/csh_/);
+    const reader = (await account.must(201, 'POST', '/v1/me/tokens', { scopes: ['channels:read'] })).body.token;
+    for (const [token, address] of [
+      [account.token, channel.inbound_url],
+      [(await makeMember(account, 'admin')).token, channel.inbound_url],
+      [(await makeMember(account, 'developer')).token, null],
+      [(await makeMember(account, 'auditor')).token, null],
+      [reader, null],
+    ]) {
+      const one = await world.must(200, 'GET', `/v1/channels/${channel.id}`, { token });
+      const { data } = (await world.must(200, 'GET', '/v1/channels', { token })).body;
+      expect([one.body.inbound_url, ...data.map((each: Json) => each.inbound_url)]).toEqual([address, address]);
+    }
+    const { browser } = await makeMember(account, 'auditor');
+    const { text } = await browser.send('GET', `/console/channels/${channel.id}`);
+    expect(text).toContain('C0APPROVALS');
+    expect(text).not.toMatch(/csh_|Set up the Slack app|no longer be read/);
   });
 
   it.each([

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
-import { makeMember, type TestMember } from '../support/members';
+import { makeMember, makeReachableMember, type TestMember } from '../support/members';
 import { MAIL_SETTINGS, Resend } from '../support/resend';
 import { makeWebhook } from '../support/webhooks';
 import { type Json, type TestAccount, type TestAgent, World } from '../support/world';
@@ -29,7 +29,7 @@ async function makeScene(fields: Json = {}): Promise<Scene> {
 }
 
 function person(account: TestAccount, role: string, name: string): Promise<TestMember> {
-  return makeMember(account, role, address(name));
+  return makeReachableMember(account, role, address(name));
 }
 
 /** The number of the scene. Each has addresses of its own, because a sweep does the work of all scenes of the file. */
@@ -465,7 +465,7 @@ describe('a webhook that the service disabled', () => {
 });
 
 describe('a test of a channel', () => {
-  it('goes to the member who asks, or to the address of the account', async () => {
+  it('goes to the member who asks, and to no address that is not proven', async () => {
     const scene = await makeScene();
     const { world, account, channel } = scene;
     const admin = await person(account, 'admin', 'admin');
@@ -477,9 +477,18 @@ describe('a test of a channel', () => {
       member_id: admin.id,
       status: 'pending',
     });
-    await account.must(202, 'POST', path, {});
+    const unproven = await makeMember(account, 'admin', address('unproven'));
+    const { body: second } = await world.must(202, 'POST', path, { token: unproven.token, body: {} });
+    const { body: third } = await account.must(202, 'POST', path, {});
     await world.deliver();
-    expect(scene.resend.mails.map(({ to }) => to).sort()).toEqual([address('admin'), address('office')]);
+    expect(scene.resend.mails).toMatchObject([{ to: address('admin'), subject: 'Test of a channel' }]);
+    for (const [delivery, error] of [
+      [second, /has not confirmed/],
+      [third, /members only/],
+    ]) {
+      const { body: failed } = await account.must(200, 'GET', `/v1/channels/${channel.id}/deliveries/${delivery.id}`);
+      expect(failed).toMatchObject({ status: 'failed', attempts: 0, last_error: expect.stringMatching(error) });
+    }
     await account.must(200, 'PUT', `/v1/channels/${channel.id}`, { is_active: false });
     expect((await account.must(409, 'POST', path, {})).body.code).toBe('conflict');
   });
@@ -490,7 +499,8 @@ describe('sending', () => {
     const world = new World();
     const account = await world.account();
     const { body: channel } = await account.must(201, 'POST', '/v1/channels', { kind: 'email', name: 'Mail' });
-    await account.must(202, 'POST', `/v1/channels/${channel.id}/test`, {});
+    const { token } = await makeReachableMember(account, 'admin');
+    await world.must(202, 'POST', `/v1/channels/${channel.id}/test`, { token, body: {} });
     await world.deliver();
     const [delivery] = (await account.must(200, 'GET', `/v1/channels/${channel.id}/deliveries`)).body.data;
     expect(delivery).toMatchObject({ status: 'pending', attempts: 1 });

@@ -2,7 +2,7 @@ import { env } from 'cloudflare:test';
 import { expect, it } from 'vitest';
 import type { Env } from '../../src/env';
 import { depth } from '../support/depth';
-import { makeMember } from '../support/members';
+import { makeReachableMember } from '../support/members';
 import { MAIL_SETTINGS, Resend } from '../support/resend';
 import { makeWebhook } from '../support/webhooks';
 import { type Json, World } from '../support/world';
@@ -62,7 +62,7 @@ function watchDatabase() {
 
 it('sends nothing about the requests of an agent that was deleted, neither by mail nor by webhook', async () => {
   const { world, resend, account, agent } = await makeScene();
-  await makeMember(account, 'approver', address('ada'));
+  await makeReachableMember(account, 'approver', address('ada'));
   const webhook = await makeWebhook(account, { events: ['permission.requested', 'permission.decided'] });
   const bodies: string[] = [];
   let status = 500;
@@ -85,8 +85,8 @@ it('sends nothing about the requests of an agent that was deleted, neither by ma
 
 it('sends a disabled webhook to no delegate whose role may not read webhooks', async () => {
   const { world, resend, account, agent } = await makeScene({ events: ['webhook.disabled'] });
-  const admin = await makeMember(account, 'admin', address('admin'));
-  const approver = await makeMember(account, 'approver', address('approver'));
+  const admin = await makeReachableMember(account, 'admin', address('admin'));
+  const approver = await makeReachableMember(account, 'approver', address('approver'));
   await world.must(200, 'PUT', '/v1/me/notifications', {
     token: admin.token,
     body: { delegate: { member_id: approver.id } },
@@ -102,7 +102,7 @@ it('sends a disabled webhook to no delegate whose role may not read webhooks', a
 
 it('reports every webhook, if many are disabled at once', async () => {
   const { world, resend, account } = await makeScene({ events: ['webhook.disabled'] });
-  await makeMember(account, 'admin', address('admin'));
+  await makeReachableMember(account, 'admin', address('admin'));
   const webhooks: Json[] = [];
   for (let i = 0; i < 13; i++) webhooks.push(await makeWebhook(account, { events: ['audit.created'] }));
   for (const { host } of webhooks) world.internet.on(host, () => new Response(null, { status: 410 }));
@@ -125,7 +125,7 @@ it('reports every webhook, if many are disabled at once', async () => {
 it('does not read the events that an account keeps in order to find those that wait', async () => {
   const { DB, cost } = watchDatabase();
   const { world, resend, account, agent } = await makeScene({ events: ['permission.requested'] }, { DB });
-  await makeMember(account, 'approver', address('ada'));
+  await makeReachableMember(account, 'approver', address('ada'));
   const remind = async () => {
     await agent.request({ expires_in: 600 });
     await world.deliver();
@@ -159,7 +159,7 @@ it.runIf(depth.isDeep)(
         events: ['permission.requested'],
       });
     }
-    await makeMember(account, 'approver', address('ada'));
+    await makeReachableMember(account, 'approver', address('ada'));
     const number = await newestAccount();
     const { results } = await env.DB.prepare("select name from pragma_table_info('members')").all<{ name: string }>();
     const columns = results.map(({ name }) => name);

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
 import { readHiddenFields, readLinks, readText } from '../support/html';
-import { makeMember } from '../support/members';
+import { confirmEmail, makeMember, makeReachableMember } from '../support/members';
 import { type Json, makeAgent, ORIGIN, type TestAccount, World } from '../support/world';
 
 const HOSTILE = `<script>alert(1)</script> "><img src=x> \u202e ${'w'.repeat(150)}`;
@@ -426,7 +426,8 @@ describe('the channels for Slack of the console', () => {
 async function tell(settings = MAIL, request: Json = {}) {
   const entered = await enter('admin', settings);
   const { world, account, agent } = entered;
-  const approver = await makeMember(account, 'approver', 'grace@example.com');
+  await confirmEmail(account, entered);
+  const approver = await makeReachableMember(account, 'approver', 'grace@example.com');
   const channel = await makeChannel(account);
   const permission = await agent.request(request);
   await world.deliver();

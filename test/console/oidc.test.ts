@@ -161,6 +161,27 @@ describe('the sign-in page', () => {
 });
 
 describe('a sign-in with the identity provider', () => {
+  it('proves the e-mail address once the provider says that it has verified this one', async () => {
+    const scene = await open();
+    const person = ada({ email_verified: 'true' });
+    const provenAfter = async (fields: Partial<Person>) => {
+      scene.browser.cookie = '';
+      await mustSignIn(scene, ada({ ...person, ...fields }));
+      return (await whoAmI(scene)).member.email_proven;
+    };
+    expect(await provenAfter({})).toBe(false);
+    expect(await provenAfter({ email_verified: undefined })).toBe(false);
+    expect(await provenAfter({ email_verified: true, email: 'other@example.com' })).toBe(false);
+    expect(await provenAfter({ email_verified: true, email: 'ADA@example.com' })).toBe(true);
+    expect(await provenAfter({ email_verified: false })).toBe(true);
+  });
+
+  it('that makes an account proves the verified e-mail address of its owner', async () => {
+    const scene = await open();
+    await mustSignIn(scene, ada());
+    expect((await whoAmI(scene)).member.email_proven).toBe(true);
+  });
+
   it('makes an account with the person as its owner, and finds it from then on', async () => {
     const scene = await open();
     const { world, browser } = scene;
@@ -602,6 +623,7 @@ describe('an invitation that is accepted with the identity provider', () => {
       role: 'approver',
       status: 'active',
       email: 'Ada@Example.com',
+      email_proven: true,
       sign_in: ['oidc'],
     });
     const { body } = await account.must(200, 'GET', `/v1/members/${id}`);

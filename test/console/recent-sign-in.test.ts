@@ -37,6 +37,8 @@ const NEED_NONE = [
   'POST /console/channels/:id/test',
   'POST /console/deny',
   'POST /console/exports',
+  'POST /console/me/email',
+  'POST /console/me/email/confirmation',
   'POST /console/me/notifications',
   'POST /console/me/sessions/:id/end',
   'POST /console/me/slack/unlink',

@@ -159,6 +159,7 @@ describe('a token of the provider', () => {
       member: {
         id: expect.stringMatching(/^member_/),
         email: 'ada@example.com',
+        email_proven: false,
         name: 'Ada',
         role: 'owner',
         status: 'active',

@@ -40,7 +40,10 @@ export const InvitedMember = lazy(() =>
       id: 'InvitedMember',
       description: 'A new member, with the invitation.',
       examples: [
-        { ...exampleMember, status: 'invited', sign_in: [], last_seen_at: null, invitation: exampleInvitation },
+        {
+          ...{ ...exampleMember, status: 'invited', email_proven: false, sign_in: [], last_seen_at: null },
+          invitation: exampleInvitation,
+        },
       ],
     }),
 );

@@ -47,6 +47,7 @@ export async function makeInvitedMember(
     ...columns,
     status: 'invited' as const,
     identity: null,
+    emailProvenAt: null,
     lastSeenAt: null,
     activeSince: null,
     eraseAt: null,

@@ -45,6 +45,7 @@ export const memberRow = {
 export const exampleMember = {
   id: exampleId('member'),
   email: 'ada@example.com',
+  email_proven: true,
   name: 'Ada Lovelace',
   role: 'approver',
   status: 'active',
@@ -67,6 +68,11 @@ export const Member = lazy(() =>
     .object({
       id: idField('member'),
       email: z.string().nullable().meta({ description: 'Null if the identity provider gave no address.' }),
+      email_proven: z.boolean().meta({
+        description:
+          'Whether mail to the address is known to reach the member: the identity provider verified it, or the member ' +
+          'confirmed it. Until then the member gets no mail but the one that asks for the confirmation.',
+      }),
       name: z.string().nullable(),
       role: MemberRoleField(),
       status: MemberStatusField(),
@@ -94,6 +100,7 @@ export function presentMember(row: MemberRow): Member {
   return {
     id: row.id,
     email: row.email,
+    email_proven: row.emailProvenAt !== null,
     name: row.name,
     role: row.role,
     status: row.status,

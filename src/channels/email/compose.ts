@@ -52,11 +52,35 @@ export function composePermissionMail(message: PermissionMessage, to: Recipient,
   );
 }
 
+/**
+ * Composes the mail with which a member confirms an e-mail address. It has no words but those of this program: the address may
+ * be that of somebody who does not know the account.
+ */
+export function composeConfirmationMail(address: string, url: string): Mail {
+  return renderMail(
+    {
+      subject: 'Confirm your e-mail address',
+      heading: 'Confirm your e-mail address',
+      blocks: [
+        {
+          kind: 'paragraph',
+          text: 'Somebody who is signed in to Countersign wants to get notifications at this address. If this is you, open the link and confirm.',
+        },
+        { kind: 'paragraph', text: 'If it is not you, ignore this mail. Nothing else is sent to this address.' },
+      ],
+      link: { label: 'Confirm', url },
+      note: 'The link works for 24 hours, and only for the person who asked. Opening it changes nothing.',
+    },
+    { address, name: null },
+  );
+}
+
 /** Composes the mail with which a person tries out a channel. */
 export function composeTestMail(to: Recipient, { channelName, url }: { channelName: string; url: string }): Mail {
   return renderMail(
     {
-      subject: `Test of the channel ${quoteForSubject(channelName, 60)}`,
+      // Words of this program only: whoever tests a channel must not choose the subject of a mail.
+      subject: 'Test of a channel',
       heading: 'This is a test',
       blocks: [
         { kind: 'paragraph', text: 'The channel works: mails to you arrive. Nobody waits for a decision.' },

@@ -1,9 +1,9 @@
 import { isAsking } from '../../db/schema';
-import type { Config } from '../../env';
 import { toHex } from '../../lib/bytes';
 import { timeOfId, withPrefix } from '../../lib/typeid';
 import type { ClaimedWebhook, DueDelivery } from '../../webhooks/dispatch/claim';
 import { NOT_KEPT, type Target } from '../../webhooks/dispatch/prepare';
+import type { ChannelContext } from '../channel-context';
 import { readDisabledWebhook, readMessage } from '../message';
 import { composePermissionMail, composeTestMail, composeWebhookDisabledMail } from './compose';
 import { composeDigest } from './compose-digest';
@@ -14,11 +14,16 @@ import { safeRecipient } from './written';
 /** Maximum number of single mails to one person that are due at the same time. More become one digest. */
 const MAX_SINGLE_MAILS = 5;
 
+const NO_MEMBER =
+  'Mails go to members only. Send the test with a credential of a member who has confirmed the e-mail address.';
 const NO_MAIL =
   'This service has no mail set up. Its operator has to set EMAIL_FROM, and the binding EMAIL or the secret RESEND_API_KEY.';
 
+const TOO_MANY =
+  'The recipient gets at most five mails within a minute, over all accounts. This one waits for the next minute.';
+
 /** Opens a channel for e-mail, for the worker that has claimed it. */
-export async function openEmailChannel(config: Config, claimed: ClaimedWebhook): Promise<Target> {
+export async function openEmailChannel({ config, limits }: ChannelContext, claimed: ClaimedWebhook): Promise<Target> {
   const { mail: transport, publicUrl } = config;
   return {
     delay: 0,
@@ -28,7 +33,9 @@ export async function openEmailChannel(config: Config, claimed: ClaimedWebhook):
       if (reason) return { kind: 'dropped', reason };
       if (!transport) return { kind: 'refused', error: NO_MAIL };
       const { mail, key } = await compose(claimed, deliveries, publicUrl);
-      return prepareMail(transport, mail, key);
+      const attempt = prepareMail(transport, mail, key);
+      const until = attempt.kind === 'refused' ? null : await limits.countMail(mail.to.address);
+      return until === null ? attempt : { kind: 'postponed', until, reason: TOO_MANY };
     },
   };
 }
@@ -51,8 +58,10 @@ function divideByPerson(deliveries: readonly DueDelivery[]): DueDelivery[][] {
 /** Why a message is not sent any more; null if it is. */
 function dropReason(delivery: DueDelivery): string | null {
   const { event, member, recipient, permissionState, eventPayload, payload } = delivery;
-  if (member !== null && !recipient?.isActive) return 'The recipient is no longer an active member.';
-  if (member !== null && !recipient?.email) return 'The recipient has no e-mail address.';
+  if (member === null) return NO_MEMBER;
+  if (!recipient?.isActive) return 'The recipient is no longer an active member.';
+  if (!recipient.email) return 'The recipient has no e-mail address.';
+  if (!recipient.isProven) return 'The recipient has not confirmed the e-mail address.';
   if (eventPayload === null && payload === null) return NOT_KEPT;
   if (!isAsking(event)) return null;
   if (!permissionState?.isPending) return 'The request ended before the message was sent.';
@@ -64,14 +73,14 @@ function dropReason(delivery: DueDelivery): string | null {
  * The mail says how much time is left from when it was made, so that it is the same at each attempt.
  */
 async function compose(
-  { webhook, account }: ClaimedWebhook,
+  { webhook }: ClaimedWebhook,
   deliveries: readonly DueDelivery[],
   publicUrl: string,
 ): Promise<{ mail: Mail; key: string }> {
   const [delivery] = deliveries;
   if (!delivery) throw new Error('There is nothing to send');
   const { recipient } = delivery;
-  const to = safeRecipient({ address: recipient?.email ?? account.email, name: recipient?.name ?? null });
+  const to = safeRecipient({ address: recipient?.email ?? '', name: recipient?.name ?? null });
   if (deliveries.length > 1) {
     const times = deliveries.map(({ id }) => timeOfId(id));
     const messages = deliveries.map((each) => readMessage(each, publicUrl));

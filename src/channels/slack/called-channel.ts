@@ -1,8 +1,7 @@
 import { and, eq, inArray, type SQL, sql } from 'drizzle-orm';
 import { aliased } from '../../db/columns';
-import type { Database, Reader } from '../../db/database';
+import { type Database, loadNonNull, type Reader } from '../../db/database';
 import { accounts, agents, members, permissionContents, permissions, slackLinks, webhooks } from '../../db/schema';
-import { nameQueries } from '../../http/access';
 import { findCaller } from '../../http/authentication';
 import type { AccountRef, MemberRef, RequestContext } from '../../http/context';
 import { accountColumns, activeAccount, hashCredential, type MemberRow, memberColumns } from '../../http/credentials';
@@ -14,10 +13,12 @@ import type { Preview } from '../../permissions/preview';
 import type { Interaction } from './payload';
 import { openSecrets, type SlackSecrets } from './secrets';
 
-/** The channel whose address Slack called. */
+/** The channel whose address was called. Nothing of it may be used before the signature of the request is checked. */
 export interface CalledChannel {
   shard: string;
   database: Database;
+  accountNumber: number;
+  /** The number of the channel. */
   number: number;
   id: Id<'webhook'>;
   isActive: boolean;
@@ -39,57 +40,30 @@ export interface ActedOn {
   memberLastSeenAt: number | null;
   state: DecisionState;
   agentName: string;
+  /** The arguments of the act as JSON; null if the service does not have them. */
+  input: string | null;
   preview: Preview | null;
 }
 
 /**
- * Finds the channel at whose address Slack called, and what the person acts on, in one round trip, and one more for each
- * time the account was moved to another shard. Nothing of it may be used before the signature of the request is checked.
+ * Finds the channel at whose address Slack called, in one round trip, and one more for each time the account was moved to
+ * another shard.
  * @returns null if there is no channel with this address
  */
-export async function findCalledChannel(
-  c: RequestContext,
-  secret: string,
-  interaction: Interaction | null,
-): Promise<{ channel: CalledChannel; on: ActedOn } | null> {
-  const { config } = c.var;
+export async function findCalledChannel(c: RequestContext, secret: string): Promise<CalledChannel | null> {
+  const { keyring } = c.var.config;
   const form = parseCredential(secret, 'inbound');
   if (!form) return null;
-  const hashes = await hashCredential(config.keyring, secret);
-  const named = nameQueries(c, preloadActedOn(interaction, hashes));
-  const unused = { account: sql<number>`null`, id: sql`null` };
-  const found = await findCaller(
-    c,
-    form.shard,
-    hashes,
-    (reader) => selectChannel(reader, hashes),
-    (database) => named.queries(database, unused),
-  );
+  const hashes = await hashCredential(keyring, secret);
+  const found = await findCaller(c, form.shard, hashes, (reader) => selectChannel(reader, hashes));
   if (!found) return null;
-  const { shard, database, row, loaded } = found;
-  const { link, contents, ...decision } = named.rows(loaded);
-  const [linked] = link ?? [];
-  const [content] = contents ?? [];
-  const channel = {
-    ...{ shard, database, number: row.number, id: row.id, isActive: row.isActive },
-    secret: row.secret,
-    secrets: await openSecrets(config.keyring, row),
+  const { shard, database, row } = found;
+  return {
+    ...{ shard, database, accountNumber: row.accountNumber, number: row.number, id: row.id },
+    ...{ isActive: row.isActive, secret: row.secret },
+    secrets: await openSecrets(keyring, row),
     account: () => activeAccount(row),
   };
-  const preview = content?.preview ? (JSON.parse(content.preview) as Preview) : null;
-  return {
-    channel,
-    on: {
-      member: linked ? memberOf(linked) : null,
-      memberLastSeenAt: linked?.memberLastSeenAt ?? null,
-      ...{ state: decisionState(decision), agentName: content?.agentName ?? '', preview },
-    },
-  };
-}
-
-/** The member of a link; null unless they are active. */
-function memberOf({ memberId: id, memberRole: role, memberStatus }: MemberRow): MemberRef | null {
-  return id !== null && role !== null && memberStatus === 'active' ? { id, role } : null;
 }
 
 function selectChannel(reader: Reader, hashes: Uint8Array[]) {
@@ -107,35 +81,56 @@ function selectChannel(reader: Reader, hashes: Uint8Array[]) {
     .where(inArray(webhooks.inboundHash, hashes));
 }
 
-/** What the channel's account has about what a person did: the linked member, the permission, and how the member stands to it. */
-const preloadActedOn =
-  (interaction: Interaction | null, hashes: Uint8Array[]) => async (c: RequestContext, reader: Reader) => {
-    if (!interaction) return { link: null, permission: null, voter: null, passkey: null, contents: null };
-    const { user, permissionId: id } = interaction;
-    const isCalled = inArray(webhooks.inboundHash, hashes);
-    const account = sql<number>`(select ${webhooks.account} from ${webhooks} where ${isCalled})`;
-    const isLink = and(
-      eq(slackLinks.account, account),
-      sql`${slackLinks.webhook} = (select ${webhooks.number} from ${webhooks} where ${isCalled})`,
-      eq(slackLinks.team, user.teamId),
-      eq(slackLinks.slackUser, user.id),
-    );
-    const callerId = sql`(select ${slackLinks.member} from ${slackLinks} where ${isLink})`;
-    const link = reader
+/**
+ * Loads what a person acts on, in one round trip: the linked member, the permission, and how the member stands to it. Each is
+ * of the channel's account.
+ */
+export async function loadActedOn(
+  { database, accountNumber, number }: CalledChannel,
+  { user, permissionId: id }: Interaction,
+  now: number,
+): Promise<ActedOn> {
+  const account = sql<number>`${accountNumber}`;
+  const isLink = and(
+    eq(slackLinks.account, account),
+    eq(slackLinks.webhook, number),
+    eq(slackLinks.team, user.teamId),
+    eq(slackLinks.slackUser, user.id),
+  );
+  const callerId = sql`(select ${slackLinks.member} from ${slackLinks} where ${isLink})`;
+  const { permission, voter } = selectDecision(database, { account, callerId, id, assertion: undefined, now });
+  const [[linked], permissions, voters, [contents]] = await loadNonNull(database, [
+    database
       .select(memberColumns)
       .from(slackLinks)
       .innerJoin(members, and(eq(members.account, slackLinks.account), eq(members.id, slackLinks.member)))
-      .where(isLink);
-    return {
-      link,
-      ...selectDecision(reader, { account, callerId, id, assertion: undefined, now: c.var.runtime.now() }),
-      contents: selectContents(reader, account, id),
-    };
+      .where(isLink),
+    permission,
+    voter,
+    selectContents(database, account, id),
+  ]);
+  return {
+    member: linked ? memberOf(linked) : null,
+    memberLastSeenAt: linked?.memberLastSeenAt ?? null,
+    state: decisionState({ permission: permissions, voter: voters }),
+    agentName: contents?.agentName ?? '',
+    input: contents?.input ?? null,
+    preview: contents?.preview ? (JSON.parse(contents.preview) as Preview) : null,
   };
+}
+
+/** The member of a link; null unless they are active. */
+function memberOf({ memberId: id, memberRole: role, memberStatus }: MemberRow): MemberRef | null {
+  return id !== null && role !== null && memberStatus === 'active' ? { id, role } : null;
+}
 
 function selectContents(reader: Reader, account: SQL<number>, id: Id<'perm'>) {
   return reader
-    .select({ agentName: aliased(agents.name, 'agent_name'), preview: permissionContents.preview })
+    .select({
+      agentName: aliased(agents.name, 'agent_name'),
+      input: permissionContents.input,
+      preview: permissionContents.preview,
+    })
     .from(permissions)
     .innerJoin(agents, eq(agents.number, permissions.agent))
     .leftJoin(

@@ -11,9 +11,10 @@ import { CredentialEnded } from '../../ledger/authority';
 import { Ledger } from '../../ledger/ledger';
 import { lazy } from '../../lib/lazy';
 import { enqueueWebhook } from '../../outbox/enqueue';
-import { type ActedOn, type CalledChannel, findCalledChannel } from './called-channel';
+import { type ActedOn, type CalledChannel, findCalledChannel, loadActedOn } from './called-channel';
 import { refuseSubmission } from './modal';
 import { readInteraction } from './payload';
+import { MAX_PAYLOAD_BYTES } from './payload-size';
 import { handleClick, SWITCHED_OFF } from './review-click';
 import { isFromSlack } from './signature';
 import { LINK_ENDED, type LinkedContext, type Submission, submitDecision } from './submit-decision';
@@ -38,19 +39,19 @@ type InboundContext = RequestContext & {
 
 /**
  * Handles what a person did in Slack. Answers a click at once and calls Slack afterwards, because Slack waits at most 3 seconds.
+ * The body is read once the address is known, and parsed once its signature is verified. So a submission takes three round
+ * trips: for the address, for what it acts on, and to decide.
  * @throws Problem `not_found` for an unknown address; `invalid_signature` if the signature is missing, wrong or older than
  *   5 minutes; `rate_limited` after too many of both from one network; `payload_too_large`, `account_inactive`, `unavailable`
  */
 export async function receiveFromSlack(c: InboundContext, secret: string): Promise<SlackResponse> {
   const { config, runtime } = c.var;
-  const body = await readText(c.req.raw);
-  const interaction = readInteraction(body);
-  const found = await findCalledChannel(c, secret, interaction);
-  if (!found) {
+  const channel = await findCalledChannel(c, secret);
+  if (!channel) {
     await limitNetwork(c);
     throw new Problem('not_found', 'There is no channel with this address.');
   }
-  const { channel, on } = found;
+  const body = await readText(c.req.raw, MAX_PAYLOAD_BYTES);
   const isSigned = await isFromSlack({
     signingSecret: channel.secrets?.signingSecret ?? '',
     timestamp: c.req.header('X-Slack-Request-Timestamp') ?? null,
@@ -62,15 +63,17 @@ export async function receiveFromSlack(c: InboundContext, secret: string): Promi
     throw new Problem('invalid_signature', 'The signature of Slack is missing, wrong, or older than 5 minutes.');
   }
   const account = channel.account();
-  c.set('caller', {
-    ...{ credential: 'slack_signature', shard: channel.shard, account: account.id },
-    ...(on.member && { member: on.member.id }),
-  });
-  if (interaction?.kind === 'review') {
+  const caller = { credential: 'slack_signature', shard: channel.shard, account: account.id } as const;
+  c.set('caller', caller);
+  const interaction = readInteraction(body);
+  if (!interaction) return {};
+  const on = await loadActedOn(channel, interaction, runtime.now());
+  if (on.member) c.set('caller', { ...caller, member: on.member.id });
+  if (interaction.kind === 'review') {
     const { botToken } = channel.secrets;
     c.executionCtx.waitUntil(handleClick({ config, runtime }, channel, botToken, interaction, on));
+    return {};
   }
-  if (interaction?.kind !== 'submission') return {};
   const refusal = await submit(c, secret, channel, interaction, on);
   return refusal ? { response_action: 'errors', ...refusal } : { response_action: 'clear' };
 }
@@ -120,9 +123,10 @@ function linkedContext(
     ...{ config, runtime, origin, reader: database },
     ledger: new Ledger(database, { ...link, now: runtime.now }, null, notifyWebhooks),
     reload: async () => {
-      const again = await findCalledChannel(c, secret, submission);
-      if (again?.on.member?.id !== member.id) throw new CredentialEnded();
-      return again.on.state;
+      const channel = await findCalledChannel(c, secret);
+      const again = channel && (await loadActedOn(channel, submission, runtime.now()));
+      if (again?.member?.id !== member.id) throw new CredentialEnded();
+      return again.state;
     },
   };
 }
@@ -134,9 +138,9 @@ export const receiveFromSlackRoute = new Hono<AppEnv>().post(
     tag: 'Channels',
     summary: 'Receive what a person did in Slack',
     description:
-      'The request URL for interactivity of a Slack app, which is the `inbound_url` of the channel. Slack sends a form with the ' +
-      'field `payload` and signs it: `X-Slack-Request-Timestamp` and `X-Slack-Signature`. Clicks on buttons and submitted ' +
-      'modals of other apps are answered 200 and ignored.',
+      'The request URL for interactivity of a Slack app, which is the `inbound_url` of the channel. Slack sends a form of at ' +
+      'most 64 KiB with the field `payload` and signs it: `X-Slack-Request-Timestamp` and `X-Slack-Signature`. Clicks on ' +
+      'buttons and submitted modals of other apps are answered 200 and ignored.',
     success: ok(SlackResponse),
     path: lazy(() => z.object({ secret: z.string().meta({ description: 'Names the channel.' }) })),
     problems: [

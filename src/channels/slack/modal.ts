@@ -24,6 +24,7 @@ import {
 } from './blocks';
 import { type LimitField, limitFields } from './limit-fields';
 import { linkButton, requestLines } from './message';
+import { canBeSubmitted } from './payload-size';
 import { inLine, inLines, MAX_SECTION, split } from './text';
 
 /** The `callback_id` of the modal. */
@@ -57,6 +58,8 @@ export interface ReviewModal {
   permission: Permission;
   /** What the agent wrote for the person who decides; null if nothing. */
   preview: Preview | null;
+  /** The arguments of the act as JSON; null if the service does not have them. */
+  input: string | null;
   /** What an approval may narrow: the requested limits, or those that the votes so far have left. */
   proposal: RequestedLimits;
   agentName: string;
@@ -68,8 +71,8 @@ export interface ReviewModal {
 
 /**
  * The modal in which a person approves or denies a permission, may narrow its limits and may give a reason. It shows
- * everything that the agent wrote, whole: nobody approves what they cannot see.
- * @returns null if that is too long for Slack
+ * the arguments and everything that the agent wrote, whole: nobody approves what they cannot see.
+ * @returns null if Slack cannot show that, or cannot send it back
  */
 export function reviewModal(modal: ReviewModal): ModalView | null {
   const { permission, proposal, cardUrl, votes } = modal;
@@ -80,6 +83,7 @@ export function reviewModal(modal: ReviewModal): ModalView | null {
     ...(permission.reason ? sections(withScriptsMark(`Why it asks: ${inLines(permission.reason)}`)) : []),
     { type: 'actions', elements: [linkButton(cardUrl)] },
     ...previewBlocks(modal.preview),
+    ...inputBlocks(modal.input),
     ...limitBlocks(permission, proposal),
     input(REASON, 'Reason', {
       optional: true,
@@ -97,8 +101,7 @@ export function reviewModal(modal: ReviewModal): ModalView | null {
       },
     }),
   ];
-  if (blocks.length > MAX_BLOCKS) return null;
-  return {
+  const view: ModalView = {
     type: 'modal',
     callback_id: REVIEW_MODAL,
     private_metadata: JSON.stringify(state),
@@ -107,6 +110,7 @@ export function reviewModal(modal: ReviewModal): ModalView | null {
     close: plain('Cancel'),
     blocks,
   };
+  return blocks.length <= MAX_BLOCKS && canBeSubmitted(view, MAX_REASON) ? view : null;
 }
 
 function previewBlocks(preview: Preview | null): Block[] {
@@ -119,6 +123,17 @@ function previewBlocks(preview: Preview | null): Block[] {
   ].flatMap((text) => sections(inLines(text)));
   if (shown.length === 0) return [];
   return [header('What the agent says it will do'), context('In the words of the agent. Nobody checked it.'), ...shown];
+}
+
+/** The arguments as JSON, whole. */
+function inputBlocks(input: string | null): Block[] {
+  if (input === null) return [];
+  const text = JSON.stringify(JSON.parse(input), null, 2);
+  return [
+    header('Arguments'),
+    context('The agent may do it only with exactly these.'),
+    ...sections(withScriptsMark(inLines(text))),
+  ];
 }
 
 function limitBlocks(permission: Permission, { scope, token_ttl, max_uses }: RequestedLimits): Block[] {

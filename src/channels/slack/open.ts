@@ -1,43 +1,75 @@
 import { isAsking, isEnd } from '../../db/schema';
-import type { Config } from '../../env';
 import { withPrefix } from '../../lib/typeid';
 import { isWithdrawn } from '../../permissions/permission';
 import type { ClaimedWebhook, DueDelivery } from '../../webhooks/dispatch/claim';
 import { NOT_KEPT, type RequestAttempt, type Target } from '../../webhooks/dispatch/prepare';
+import type { ChannelContext } from '../channel-context';
 import { readDisabledWebhook, readMessage, readPermission } from '../message';
 import { describeError, readDeliveryAnswer, slackHeaders, slackUrl } from './api';
 import type { SlackMessage } from './blocks';
 import { slackChannelsOf } from './config';
 import { AS_WRITTEN, canDecideInSlack, permissionMessage, settledMessage } from './message';
 import { openSecrets } from './secrets';
-import { testMessage, webhookDisabledMessage } from './service-messages';
+import { digestMessage, testMessage, webhookDisabledMessage } from './service-messages';
 
 const UNREADABLE = 'The secrets of the Slack app can no longer be read. Set `bot_token` and `signing_secret` again.';
 const ENDED = 'The request ended before the message was sent.';
 const NEVER_POSTED = 'No message about the request was posted, so there is none to update.';
+const TOO_MANY = 'The Slack channel gets at most 20 messages within a minute. This one waits for the next minute.';
 const NOT_NAMED = 'The channel no longer names this Slack channel.';
 
 /** Opens a channel for Slack, for the worker that has claimed it. */
 export async function openSlackChannel(
-  { keyring, publicUrl }: Pick<Config, 'keyring' | 'publicUrl'>,
+  { shard, config: { keyring, publicUrl }, limits }: ChannelContext,
   { webhook }: ClaimedWebhook,
 ): Promise<Target> {
   const secrets = await openSecrets(keyring, webhook);
   const named = new Set(slackChannelsOf(webhook).map(({ id }) => id));
+  const account = { shard, number: webhook.account };
   return {
     delay: 0,
-    divide: (deliveries) => deliveries.map((delivery) => [delivery]),
+    divide: (deliveries) => divideByChannel(deliveries, (delivery) => isPost(decideCalls(webhook, delivery, named))),
     prepare: async (deliveries) => {
-      const [delivery] = deliveries;
+      const [delivery, ...others] = deliveries;
       if (!delivery) throw new Error('There is nothing to send');
       const calls = decideCalls(webhook, delivery, named);
       if (typeof calls === 'string') return { kind: 'dropped', reason: calls };
       if (!secrets) return { kind: 'refused', error: UNREADABLE };
+      const [call] = calls;
+      const until = isPost(calls) && call ? await limits.countPost(account, call.channel) : null;
+      if (until !== null) return { kind: 'postponed', until, reason: TOO_MANY };
+      if (call && others.length > 0) {
+        const message = digestMessage(deliveries, `${publicUrl}/console`);
+        // Without the receipt: the end of one request must not replace what is said about the others.
+        return { kind: 'requests', requests: [withoutReceipt(requestOf(secrets.botToken, call, message))] };
+      }
       const message = compose(webhook, delivery, publicUrl);
-      const requests = calls.map((call) => requestOf(secrets.botToken, call, message));
+      const requests = calls.map((each) => requestOf(secrets.botToken, each, message));
       return { kind: 'requests', requests };
     },
   };
+}
+
+/**
+ * Divides due deliveries into messages: one for those of a digest in a Slack channel, and one for each of the others.
+ * @param isPosted whether a delivery posts a new message
+ */
+function divideByChannel(
+  deliveries: readonly DueDelivery[],
+  isPosted: (delivery: DueDelivery) => boolean,
+): DueDelivery[][] {
+  const isForDigest = (delivery: DueDelivery) => delivery.digest !== null && isPosted(delivery);
+  const digests = Map.groupBy(
+    deliveries.filter(isForDigest),
+    ({ slackChannel, digest }) => `${slackChannel} ${digest}`,
+  );
+  const single = deliveries.filter((delivery) => !isForDigest(delivery));
+  return [...single.map((delivery) => [delivery]), ...digests.values()];
+}
+
+/** Whether calls post a new message. Changes of messages are not limited. */
+function isPost(calls: Call[] | string): boolean {
+  return typeof calls !== 'string' && calls.some(({ method }) => method === 'chat.postMessage');
 }
 
 /** A new message, or a change of one about the same request. */
@@ -89,6 +121,10 @@ function compose(channel: ClaimedWebhook['webhook'], delivery: DueDelivery, publ
       return settledMessage(message, { via: permission.review?.votes?.at(-1)?.via ?? null });
     }
   }
+}
+
+function withoutReceipt({ judge, ...request }: RequestAttempt): RequestAttempt {
+  return { ...request, judge: (answer) => ({ error: judge?.(answer).error ?? null, receipt: null }) };
 }
 
 function requestOf(botToken: string, { method, ...place }: Call, message: SlackMessage): RequestAttempt {

@@ -15,6 +15,7 @@ export type Click = Extract<Interaction, { kind: 'review' }>;
 
 export const DECIDED_ELSEWHERE = 'It needs several approvals or a passkey, so it is decided in Countersign.';
 export const SWITCHED_OFF = 'This channel is switched off in Countersign. Decide the request there.';
+const WITHOUT_ARGUMENTS = 'The agent does not show its arguments, so it is decided in Countersign.';
 const TOO_LONG = 'It is too long for Slack, so it is decided in Countersign.';
 export const MAY_NOT_DECIDE = 'Your role in Countersign may not decide requests.';
 export const NO_REQUEST = 'The request no longer exists.';
@@ -48,7 +49,7 @@ export async function handleClick(
 /** The content of the modal; a text says why there is none. */
 function openingOf(
   channel: CalledChannel,
-  { member, state, agentName, preview }: ActedOn,
+  { member, state, agentName, input, preview }: ActedOn,
   url: string,
   now: number,
 ): ReviewModal | string {
@@ -59,8 +60,9 @@ function openingOf(
   if (refusal !== null) return refusal;
   if (!member || !ROLE_SCOPES[member.role].includes('permissions:decide')) return MAY_NOT_DECIDE;
   if (standingOf(row.review, state.voter, member.id) === 'others') return 'You are not one of its reviewers.';
+  if (row.inputDigest !== null && input === null) return WITHOUT_ARGUMENTS;
   return {
-    ...{ permission: presentForPeople(row, now), preview, agentName, cardUrl: url },
+    ...{ permission: presentForPeople(row, now), preview, input, agentName, cardUrl: url },
     proposal: proposalOf(row),
     votes: votesOf(row),
   };

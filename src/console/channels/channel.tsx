@@ -40,7 +40,7 @@ export async function showChannel(c: ChannelContext, refusal?: Refusal): Promise
     listChannelDeliveries(context, { channel: row, limit: PAGE_SIZE, status, cursor: c.req.query('cursor') }),
     loadNames(context, row.agentIds === null ? ['people'] : ['people', 'agents']),
   ]);
-  const channel = await describeChannel(context.config, row);
+  const channel = await describeChannel(context, row);
   const { kind, name, disabled_reason, is_active, updated_at } = channel;
   const hasDeliveries = deliveries.data.length > 0 || c.req.query('cursor') !== undefined;
   const mayWrite = context.principal.scopes.includes('channels:write');
@@ -67,7 +67,7 @@ export async function showChannel(c: ChannelContext, refusal?: Refusal): Promise
         <KindNotice kind={kind} config={context.config} />
         <KindSummary kind={kind} />
         <AboutChannel channel={channel} />
-        {kind === 'slack' && (
+        {kind === 'slack' && mayWrite && (
           <SlackSetup inboundUrl={channel.inbound_url} isOpen={c.req.query('status') === undefined && !hasDeliveries} />
         )}
         {mayWrite && (

@@ -14,6 +14,7 @@ import type { PreloadedContext, SignedIn, SignedInRequest } from '../session/acc
 import { isRecentSignIn } from '../session/recent-sign-in';
 import { providerName } from '../sign-in/oidc/button';
 import { mayLinkSlackUser, SlackUsers } from '../slack/links';
+import { UnprovenEmail } from './email';
 import {
   changeNotifications,
   loadNotifications,
@@ -56,6 +57,7 @@ export async function showMe(c: SignedInRequest, refused?: RefusedNotifications)
           <TokenSignIn me={me} signedIn={c.var.signedIn} tokens={tokens.data} />
         </section>
       )}
+      <UnprovenEmail me={me} isPerson={principal.token === null} canSendMail={config.mail !== null} />
       <Who me={me} />
       {principal.member && (
         <Passkeys
@@ -88,13 +90,13 @@ export async function saveNotifications(c: PreloadedContext<typeof notifications
 function Who({ me }: { me: OwnAccount }) {
   const { member, scopes } = me;
   if (!member) return null;
-  const { id, name, email, role } = member;
+  const { id, name, email, email_proven, role } = member;
   return (
     <section class="card" aria-label="Who I am">
       <Facts
         facts={[
           ['Name', name === null ? 'not given' : <Written text={name} />],
-          email !== null && ['E-mail', <Written text={email} />],
+          email !== null && ['E-mail', [<Written text={email} />, !email_proven && <small> not confirmed</small>]],
           ['Role', [role, ' ', <small>{ROLE_SUMMARIES[role]}</small>]],
           ['Account', <Written text={me.name ?? me.email} />],
         ]}

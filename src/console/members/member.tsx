@@ -14,7 +14,7 @@ import { Badge, Code, Time, TimeSince, Written, WrittenLink } from '../parts/inl
 import type { ConsoleContext } from '../session/access';
 import { MemberForms, type RefusedMemberForm, shownForms } from './member-forms';
 import { ROLE_SUMMARIES } from './roles';
-import { memberName, signInWords } from './words';
+import { memberName, signInWords, UNPROVEN } from './words';
 
 type Queries = Awaited<ReturnType<typeof memberInPath>>;
 type MemberContext = ConsoleContext<Queries>;
@@ -91,12 +91,12 @@ export async function sendMember(
 }
 
 function Who({ member }: { member: MemberDetails }) {
-  const { email, role, last_seen_at, created_at, status, updated_at } = member;
+  const { email, email_proven, role, last_seen_at, created_at, status, updated_at } = member;
   return (
     <div class="card">
       <Facts
         facts={[
-          email !== null && ['E-mail', <Written text={email} />],
+          email !== null && ['E-mail', [<Written text={email} />, !email_proven && <small>{UNPROVEN}</small>]],
           ['Role', [role, ' ', <small>{ROLE_SUMMARIES[role]}</small>]],
           (status === 'active' || status === 'suspended') && ['Signs in with', signInWords(member)],
           ['Last seen', last_seen_at === null ? 'never' : <TimeSince at={last_seen_at} />],

@@ -8,7 +8,7 @@ import { ListFilter } from '../parts/form';
 import { Badge, TimeSince, Written, WrittenLink } from '../parts/inline';
 import type { ConsoleContext } from '../session/access';
 import { RoleTable } from './roles';
-import { memberName, signInWords } from './words';
+import { memberName, signInWords, UNPROVEN } from './words';
 
 const VIEWS: readonly [status: MemberStatus | null, label: string][] = [
   [null, 'All'],
@@ -69,7 +69,7 @@ export async function showMembers(c: ConsoleContext): Promise<Response> {
 
 function MemberItem({ row, isCaller }: { row: MemberRow; isCaller: boolean }) {
   const member = presentMember(row);
-  const { id, name, email, role, status, last_seen_at } = member;
+  const { id, name, email, email_proven, role, status, last_seen_at } = member;
   const isInvitationOver =
     status === 'invited' && row.invitationExpiresAt !== null && row.invitationExpiresAt <= usePage().now;
   return (
@@ -82,6 +82,7 @@ function MemberItem({ row, isCaller }: { row: MemberRow; isCaller: boolean }) {
             <Written text={email} />
           </p>
         )}
+        {status === 'active' && email !== null && !email_proven && <p class="soft">{UNPROVEN}</p>}
       </div>
       <div class="side">
         {role} <Badge state={status} />

@@ -12,3 +12,6 @@ export function signInWords({ sign_in, status }: Pick<Member, 'sign_in' | 'statu
   const ways = sign_in.map((way) => (way === 'oidc' ? 'identity provider' : 'passkey'));
   return ways.join(' and ') || 'no way to sign in';
 }
+
+/** Said of a member whose e-mail address is not proven. */
+export const UNPROVEN = 'The e-mail address is not confirmed, so no mail is sent to it.';

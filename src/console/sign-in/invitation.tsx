@@ -82,6 +82,8 @@ function purposeOf({ row: { hash } }: FoundInvitation): string {
 interface WayToSignIn extends Proof {
   /** The member's key in `identities`; null without an identity. */
   identity: Uint8Array | null;
+  /** Whether the identity provider has verified the e-mail address of the member. */
+  provesEmail: boolean;
   /** The passkey to store. */
   passkey?: Pick<typeof passkeys.$inferSelect, 'id' | 'name' | 'publicKey' | 'counter' | 'firstCounter'>;
 }
@@ -95,7 +97,7 @@ interface WayToSignIn extends Proof {
 export async function acceptInvitation(
   c: RequestContext,
   { database, shard, row }: FoundInvitation,
-  { challenge, authenticatedAt, identity, passkey }: WayToSignIn,
+  { challenge, authenticatedAt, identity, provesEmail, passkey }: WayToSignIn,
 ): Promise<string> {
   const { runtime, config } = c.var;
   const now = runtime.now();
@@ -123,6 +125,7 @@ export async function acceptInvitation(
   const joined = {
     status: 'active' as const,
     identity,
+    emailProvenAt: provesEmail ? now : null,
     invitationHash: null,
     invitationExpiresAt: null,
     activeSince: now,
@@ -157,6 +160,7 @@ async function joinWithPasskey(c: RequestContext, { name, response }: z.output<R
     challenge,
     authenticatedAt: null,
     identity: null,
+    provesEmail: false,
     passkey: { name, ...passkey },
   });
 }

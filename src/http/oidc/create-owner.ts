@@ -5,7 +5,7 @@ import { listShards, openShard } from '../../db/shards';
 import { unavailable } from '../../errors';
 import { SERVICE_AUTHORITY } from '../../ledger/authority';
 import { Ledger } from '../../ledger/ledger';
-import { MAX_EMAIL_LENGTH, normalizeEmailAddress } from '../../lib/email-address';
+import { isSameEmailAddress, MAX_EMAIL_LENGTH, normalizeEmailAddress } from '../../lib/email-address';
 import { newId, type RequestContext } from '../context';
 import { text } from '../fields';
 import {
@@ -99,18 +99,19 @@ async function createAccount(
   };
   const account = sql`(select ${accounts.number} from ${accounts} where ${eq(accounts.id, home.account)})`;
   // Somebody may have invited another member with this e-mail address.
-  const email = sql`iif(
-    exists (
-      select 1 from ${members}
-      where ${members.account} = ${account} and ${members.email} = ${owner.email} collate nocase and ${isNotRemoved}
-    ), null, ${owner.email})`;
+  const isTaken = sql`exists (
+    select 1 from ${members}
+    where ${members.account} = ${account} and ${members.email} = ${owner.email} collate nocase and ${isNotRemoved}
+  )`;
+  const email = sql`iif(${isTaken}, null, ${owner.email})`;
+  const emailProvenAt = sql`iif(${isTaken}, null, ${provesEmail(claims, owner.email) ? now : null})`;
   await new Ledger(database, SERVICE_AUTHORITY).write({
     changes: (write) => [
       write.insert(accounts).values(row).onConflictDoNothing(),
       // A concurrent request may have inserted the owner.
       write
         .insert(members)
-        .values({ ...owner, account, email })
+        .values({ ...owner, account, email, emailProvenAt })
         .onConflictDoNothing(),
     ],
   });
@@ -123,6 +124,14 @@ async function chooseShard(c: RequestContext): Promise<string> {
     size: async () => openShard(c.env, name, c.var.cost)?.size() ?? Number.POSITIVE_INFINITY,
   }));
   return (await leastFullShard(shards)).name;
+}
+
+/**
+ * Whether the provider has verified that a person has an e-mail address. Nothing but `true` says so, whatever the operator
+ * lets pass for invitations.
+ */
+export function provesEmail(claims: Claims, email: string | null): boolean {
+  return claims.email_verified === true && email !== null && isSameEmailAddress(readEmail(claims), email);
 }
 
 /** The `email` claim if it looks like an e-mail address, with A-labels where it is one; else an empty text. */

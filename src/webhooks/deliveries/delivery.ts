@@ -73,7 +73,8 @@ export const deliveryColumns = {
   id: aliased(deliveries.id, 'delivery_id'),
   event: aliased(deliveries.event, 'delivery_event'),
   status: deliveries.status,
-  attempts: deliveries.attempts,
+  // Without those that put it off.
+  attempts: sql<number>`${deliveries.attempts} - coalesce(${deliveries.postponements}, 0)`.as('made_attempts'),
   dueAt: aliased(deliveries.dueAt, 'delivery_due_at'),
   lastStatusCode: deliveries.lastStatusCode,
   lastError: deliveries.lastError,

@@ -38,8 +38,8 @@ export interface DispatchContext {
 export interface ClaimedWebhook {
   /** Its lease identifies the claim. */
   webhook: WebhookRow & { lease: Uint8Array };
-  /** Decides how long audit entries are kept, and where mails go that are for no member. */
-  account: { plan: Plan; auditRetentionDays: number | null; email: string };
+  /** Decides how long audit entries are kept. */
+  account: { plan: Plan; auditRetentionDays: number | null };
   /** When it was claimed, in milliseconds since the epoch. */
   claimedAt: number;
   /** The first due deliveries, in the order in which they became due. */
@@ -95,7 +95,6 @@ export async function claimWebhook(
         .select({
           plan: accounts.plan,
           auditRetentionDays: accounts.auditRetentionDays,
-          email: accounts.email,
           webhookCount: sql<number>`(select count(*) from webhooks where account = ${key.account})`.as('webhook_count'),
         })
         .from(accounts)
@@ -151,6 +150,7 @@ export function findDueDeliveries(
       permissionState: permissionStateSql(account, now),
       receipts: receiptsSql,
       digest: deliveries.digest,
+      postponements: deliveries.postponements,
     })
     .from(due)
     .crossJoin(deliveries)
@@ -165,16 +165,26 @@ interface DueRecipient {
   email: string | null;
   name: string | null;
   isActive: boolean;
+  /** Whether mail to the address is known to reach the member. */
+  isProven: boolean;
 }
 
 /** Selects the member of a delivery; null for a webhook. */
 function recipientSql(account: number) {
   return sql<DueRecipient | null>`(
-    select json_object('email', email, 'name', name, 'isActive', json(iif(status = ${codeOf(MEMBER_STATUSES, 'active')}, 'true', 'false')))
+    select json_object(
+      'email', email, 'name', name, 'isActive', ${jsonFlag(sql`status = ${codeOf(MEMBER_STATUSES, 'active')}`)},
+      'isProven', ${jsonFlag(sql`email_proven_at is not null`)}
+    )
     from members where members.account = ${account} and members.id = deliveries.member
   )`
     .mapWith((text: string) => JSON.parse(text) as DueRecipient)
     .as('recipient');
+}
+
+/** A condition as a value of `json_object`. */
+function jsonFlag(condition: SQL): SQL {
+  return sql`json(iif(${condition}, 'true', 'false'))`;
 }
 
 /** The state of the permission of a delivery when it is due. */
@@ -191,9 +201,8 @@ function permissionStateSql(account: number, now: number) {
     select 1 from votes
     where votes.account = permissions.account and votes.permission = permissions.id and votes.member = deliveries.member
   )`;
-  const flag = (condition: SQL) => sql`json(iif(${condition}, 'true', 'false'))`;
   return sql<PermissionState | null>`(
-    select json_object('isPending', ${flag(isPending)}, 'hasVoted', ${flag(hasVoted)})
+    select json_object('isPending', ${jsonFlag(isPending)}, 'hasVoted', ${jsonFlag(hasVoted)})
     from permissions where permissions.account = ${account} and permissions.id = deliveries.permission
   )`
     .mapWith((text: string) => JSON.parse(text) as PermissionState)

@@ -18,14 +18,14 @@ export function batchSize({ isSlow }: { isSlow: boolean }): number {
   return isSlow ? SLOW_BATCH_SIZE : BATCH_SIZE;
 }
 
-/** Maximum deliveries that are read at once. One mail may need many, so they are as many for a slow channel for e-mail. */
+/** Maximum deliveries that are read at once. One message of a channel may need many, so they are as many for a slow one. */
 export function pageSize({ kind, isSlow }: { kind: ReceiverKind; isSlow: boolean }): number {
-  return isSlow && kind !== 'email' ? SLOW_BATCH_SIZE : PAGE_SIZE;
+  return isSlow && kind === 'webhook' ? SLOW_BATCH_SIZE : PAGE_SIZE;
 }
 
 /** The same as SQL, for a row of `webhooks`. */
 export function pageSizeSql(): SQL {
-  return sql`iif(is_slow and kind <> ${codeOf(RECEIVER_KINDS, 'email')}, ${SLOW_BATCH_SIZE}, ${PAGE_SIZE})`;
+  return sql`iif(is_slow and kind = ${codeOf(RECEIVER_KINDS, 'webhook')}, ${SLOW_BATCH_SIZE}, ${PAGE_SIZE})`;
 }
 
 /** How long after it claimed the webhook a worker may start another batch. Renewals of the claim do not extend it. */

@@ -36,7 +36,9 @@ export type PreparedAttempt =
   /** Nothing may be sent: the attempt fails with this error, and is retried later. */
   | { kind: 'refused'; error: string }
   /** There is nothing to send any more: the deliveries fail without an attempt. */
-  | { kind: 'dropped'; reason: string };
+  | { kind: 'dropped'; reason: string }
+  /** The recipient got too many messages: the deliveries wait until a time, in milliseconds since the epoch. */
+  | { kind: 'postponed'; until: number; reason: string };
 
 /** How a worker sends the deliveries of one claim. */
 export interface Target {

@@ -134,6 +134,8 @@ function updateDeliveries(
       failures: value('failures'),
       completedAt: value('completedAt'),
       receipt: value('receipt'),
+      postponements: value('postponements'),
+      digest: value('digest'),
     })
     .from(sql`json_each(${JSON.stringify(rows)}) as result`)
     .where(

@@ -33,6 +33,8 @@ export interface DeliveryUpdate {
   completedAt: number | null;
   /** The name that the receiver gave to the message. */
   receipt: string | null;
+  postponements: number | null;
+  digest: number | null;
 }
 
 /** Draws by how much the next wait of a message is longer or shorter. All deliveries of the message wait as long. */
@@ -42,30 +44,49 @@ export function drawJitter(runtime: Pick<Runtime, 'random'>): number {
 }
 
 /**
- * Decides the new state of a delivery: succeeded, pending until the next retry, or failed.
+ * Decides the new state of a delivery: succeeded, pending until the next retry or until its recipient may get more, or failed.
  * @param jitter as {@link drawJitter} drew it
  */
 export function updateDelivery(
   runtime: Pick<Runtime, 'now'>,
   delivery: DueDelivery,
-  { outcome, reason }: CompletedAttempt,
+  attempt: CompletedAttempt,
   jitter: number,
 ): DeliveryUpdate {
-  const { id, failures } = delivery;
+  const { id, failures, postponements, digest } = delivery;
   const now = runtime.now();
-  if (!outcome) {
+  if (attempt.kind === 'postponed') return postpone(delivery, attempt);
+  if (attempt.kind === 'dropped') {
     const nothing = { statusCode: null, duration: null, failures, dueAt: null, completedAt: now, receipt: null };
-    return { id, status: 'failed', attempts: delivery.attempts, error: reason, ...nothing };
+    const unchanged = { attempts: delivery.attempts, postponements, digest };
+    return { id, status: 'failed', error: attempt.reason, ...unchanged, ...nothing };
   }
+  const { outcome } = attempt;
   const { at, statusCode, error, duration, receipt } = outcome;
   const attempts = delivery.attempts + 1;
-  const common = { id, attempts, statusCode, error, duration, receipt };
+  const common = { id, attempts, statusCode, error, duration, receipt, postponements, digest };
   if (error === null) return { ...common, status: 'succeeded', dueAt: null, failures, completedAt: now };
   const failed = { ...common, failures: [...(failures ?? []), { at, statusCode, error, duration }] };
-  const delay = retryDelay(attempts, outcome, jitter);
+  const delay = retryDelay(attempts - (postponements ?? 0), outcome, jitter);
   return delay === null
     ? { ...failed, status: 'failed', dueAt: null, completedAt: now }
     : { ...failed, status: 'pending', dueAt: now + delay, completedAt: null };
+}
+
+/**
+ * The state of a delivery that waits until its recipient may get more. Messages about permissions that wait for the same time
+ * become one digest; those that were attempted before stay as they are, because a mail service knows them by their key.
+ */
+function postpone(
+  { id, failures, attempts, postponements, digest, aboutPermission }: DueDelivery,
+  { until, reason }: { until: number; reason: string },
+): DeliveryUpdate {
+  const isDigested = aboutPermission !== null && attempts === (postponements ?? 0);
+  return {
+    ...{ id, status: 'pending', attempts: attempts + 1, postponements: (postponements ?? 0) + 1, dueAt: until },
+    ...{ error: reason, failures, statusCode: null, duration: null, completedAt: null, receipt: null },
+    digest: isDigested ? until : digest,
+  };
 }
 
 /** How long to wait after a failed attempt, in milliseconds; null if it was the last one. */

@@ -53,8 +53,8 @@ export async function sendBatch(
       const attempt = await sendAttempt(runtime, await target.prepare(message));
       const jitter = drawJitter(runtime);
       for (const delivery of message) batch.updates.push(updateDelivery(runtime, delivery, attempt, jitter));
+      if (attempt.kind !== 'made') continue;
       const { outcome } = attempt;
-      if (!outcome) continue;
       isJudged = true;
       hasTrouble ||= outcome.error !== null || outcome.duration > SLOW;
       batch.failingSince = outcome.error === null ? null : (batch.failingSince ?? outcome.at);

@@ -11,13 +11,10 @@ const NOT_SECURE = 'A secure connection could not be made: check the certificate
 /** Cloudflare's status codes for a receiver whose TLS handshake failed, or whose certificate is not valid. */
 const CLOUDFLARE_NOT_SECURE = [525, 526];
 
-/** What came of an attempt. */
-export interface CompletedAttempt {
-  /** Null if nothing was attempted. */
-  outcome: Outcome | null;
-  /** Why nothing was attempted, in plain words; null if something was. */
-  reason: string | null;
-}
+/** What came of an attempt: its outcome, or why nothing was attempted, in plain words. */
+export type CompletedAttempt =
+  | { kind: 'made'; outcome: Outcome }
+  | Extract<PreparedAttempt, { kind: 'dropped' | 'postponed' }>;
 
 /** The outcome of an attempt. */
 export interface Outcome {
@@ -41,18 +38,20 @@ const NO_ANSWER = { statusCode: null, retryAfter: null, receipt: null };
 export async function sendAttempt(runtime: Runtime, prepared: PreparedAttempt): Promise<CompletedAttempt> {
   switch (prepared.kind) {
     case 'dropped':
-      return { outcome: null, reason: prepared.reason };
+    case 'postponed':
+      return prepared;
     case 'refused': {
       const outcome = { ...NO_ANSWER, at: runtime.now(), duration: 0, error: prepared.error };
-      return { outcome, reason: null };
+      return { kind: 'made', outcome };
     }
     case 'requests': {
       const outcomes = await Promise.all(prepared.requests.map((request) => sendRequest(runtime, request)));
-      const outcome = outcomes.find(({ error }) => error !== null) ?? outcomes[0] ?? null;
-      return { outcome, reason: null };
+      const outcome = outcomes.find(({ error }) => error !== null) ?? outcomes[0];
+      if (!outcome) throw new Error('an attempt has no requests');
+      return { kind: 'made', outcome };
     }
     case 'call':
-      return { outcome: await makeCall(runtime, prepared.call), reason: null };
+      return { kind: 'made', outcome: await makeCall(runtime, prepared.call) };
   }
 }
 

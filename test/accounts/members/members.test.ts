@@ -33,6 +33,7 @@ describe('an invitation', () => {
     expect(member).toEqual({
       id: expect.stringMatching(/^member_[0-9a-hjkmnp-tv-z]{26}$/),
       email: 'Ada@example.com',
+      email_proven: false,
       name: 'Ada',
       role: 'approver',
       status: 'invited',

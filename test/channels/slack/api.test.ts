@@ -19,6 +19,7 @@ const BUTTON = { type: 'button', action_id: 'a', text: plain('A') };
 const MODAL = reviewModal({
   permission: permissionWith(),
   preview: null,
+  input: null,
   proposal: { scope: { list: ['a', 'b'] }, token_ttl: 900, max_uses: 1 },
   agentName: 'Mailer',
   cardUrl: CARD,

@@ -28,6 +28,12 @@ async function makeLinkedScene(role = 'approver', fields: Json = {}): Promise<Sl
 const permissionOf = async ({ account }: SlackScene, id: string): Promise<Json> =>
   (await account.must(200, 'GET', `/v1/permissions/${id}`)).body;
 
+/** Each fits a modal, but not both. */
+const LONG_TOGETHER = {
+  input: { text: 'ü'.repeat(3_000) },
+  preview: { title: 'x', summary: 'ü'.repeat(3_000) },
+};
+
 /** What a person is told in private, in order. */
 const privateTexts = ({ slack }: SlackScene) => slack.privateMessages.map(textsOf);
 
@@ -100,20 +106,20 @@ describe('a decision in Slack', () => {
 
   // DEL is the character that grows most on its way: from one byte to `U%2B007F`.
   it.each([
-    ['ü', 60, 7_900],
-    ['\x7f', 60, 11_000],
-    ['\x7f', 0, 16_200],
-  ])('is taken by the largest modals: of many %j and %i lists', async (character, lists, length) => {
+    ['ü', 2, 3_000],
+    ['\x7f', 2, 3_000],
+    ['\x7f', 0, 4_200],
+  ])('is taken by large modals: of many %j and %i lists', async (character, lists, length) => {
     const scene = await makeLinkedScene();
     const members = Array.from({ length: 10 }, (_, i) => i);
     const { permission, message } = await requestInSlack(scene, {
       scope: Object.fromEntries(Array.from({ length: lists }, (_, i) => [`k${i}`, members])),
-      preview: { title: 'x', summary: character.repeat(length) },
-      reason: character.repeat(1_000),
+      input: { text: character.repeat(length) },
+      reason: character.repeat(100),
     });
     const view = await openModal(scene, message);
     const body = scene.slack.submit(view, { reason: 'ü'.repeat(1_000), decision: 'approve' });
-    expect(body.length).toBeGreaterThan(128 * 1024);
+    expect(body.length).toBeGreaterThan(40 * 1024);
     expect(await sendFromSlack(scene, body)).toMatchObject({ status: 200, body: { response_action: 'clear' } });
     expect((await permissionOf(scene, permission.id)).decision_reason).toBe('ü'.repeat(1_000));
   });
@@ -207,6 +213,28 @@ describe('a click on the button', () => {
     });
     expect(await openModal(scene, message)).toBeUndefined();
     expect(privateTexts(scene)).toEqual([expect.stringMatching(/too long for Slack/)]);
+  });
+
+  it.each([
+    ['arguments of which only the digest is known', { input_digest: `sha-256:${'A'.repeat(43)}` }, /does not show/],
+    ['arguments that are too long', { input: { text: '語'.repeat(5_000) } }, /too long for Slack/],
+    ['a preview that is too long beside its arguments', LONG_TOGETHER, /too long for Slack/],
+  ])('on a request with %s leads to the decision card', async (_, fields, reason) => {
+    const scene = await makeLinkedScene();
+    const { permission, message } = await requestInSlack(scene, fields);
+    expect(await openModal(scene, message)).toBeUndefined();
+    expect(privateTexts(scene)).toEqual([expect.stringMatching(reason)]);
+    expect(JSON.stringify(scene.slack.privateMessages)).toContain(`/console/permissions/${permission.id}`);
+  });
+
+  it('shows the arguments that the vote approves', async () => {
+    const scene = await makeLinkedScene();
+    const input = { to: 'mallory@example.com', amount: 9_999 };
+    const { message } = await requestInSlack(scene, { input, preview: { title: 'Pay Ada', summary: '10 euros' } });
+    expect(JSON.stringify(message)).not.toContain('mallory');
+    const shown = textsOf(await openModal(scene, message));
+    expect(shown).toContain('10 euros');
+    expect(shown).toContain(JSON.stringify(input, null, 2));
   });
 
   it('does not reach the requests of another account', async () => {
@@ -325,7 +353,7 @@ describe('a submission is refused', () => {
     const headers = await scene.slack.sign(body);
     const elsewhere = { ...world.env };
     world.env.DB = database.binding;
-    database.before(2, async () => {
+    database.before(3, async () => {
       world.env.DB = elsewhere.DB;
       await happens(scene);
     });
@@ -388,14 +416,19 @@ describe('a request to the address of a channel', () => {
     expect((await sendFromSlack(scene, body, signed)).status).toBe(200);
   });
 
-  it('is not found for another secret, and too large over 1 MiB', async () => {
+  it('is not found for another secret, whatever its body, and too large over 64 KiB', async () => {
     const scene = await makeSlackScene();
     const { world, channel } = scene;
     const path = channel.inbound_url.replace('https://countersign.test', '');
     for (const secret of ['x', 'csh_000', path.split('/')[3].replace(/.$/, '!')]) {
-      expect((await world.call('POST', `/v1/inbound/${secret}/slack`, { raw: 'payload={}' })).status).toBe(404);
+      for (const raw of ['payload={}', 'x'.repeat(2 * 1024 * 1024)]) {
+        expect((await world.call('POST', `/v1/inbound/${secret}/slack`, { raw })).status).toBe(404);
+      }
     }
-    expect((await sendFromSlack(scene, `payload=${'x'.repeat(1024 * 1024)}`)).status).toBe(413);
+    const longest = `payload=${'x'.repeat(64 * 1024 - 'payload='.length)}`;
+    expect((await sendFromSlack(scene, longest)).status).toBe(200);
+    expect((await sendFromSlack(scene, `${longest}x`)).status).toBe(413);
+    expect((await sendFromSlack(scene, `${longest}x`, {})).status).toBe(413);
     await scene.account.must(204, 'DELETE', scene.path);
     expect((await sendFromSlack(scene, 'payload={}')).status).toBe(404);
   });
@@ -437,12 +470,12 @@ describe('a request to the address of a channel', () => {
     expect(scene.slack.calls).toEqual([]);
   });
 
-  it('costs one round trip to be read, and one more to decide', async () => {
+  it('costs a round trip for its address, one to be read, and one more to decide', async () => {
     const scene = await makeLinkedScene();
     const { message } = await requestInSlack(scene);
     const { cost } = await sendFromSlack(scene, scene.slack.click(message, 'review_permission'));
-    expect(cost.trips).toBe(1);
+    expect(cost.trips).toBe(2);
     const body = scene.slack.submit(scene.slack.views[0], { decision: 'approve' });
-    expect((await sendFromSlack(scene, body)).cost.trips).toBe(2);
+    expect((await sendFromSlack(scene, body)).cost.trips).toBe(3);
   });
 });

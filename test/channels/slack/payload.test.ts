@@ -19,6 +19,7 @@ function makeScene() {
   const view = reviewModal({
     permission: permissionWith(),
     preview: null,
+    input: null,
     proposal: { scope: { amount: 5 }, token_ttl: 900, max_uses: 1 },
     agentName: 'Mailer',
     cardUrl: CARD,

@@ -420,5 +420,6 @@ export const WITHOUT_LINES: Record<string, string> = {
   'GET /console/assets/:file': 'a file',
   'GET /console/sign-in': 'a form',
   'GET /console/oidc/callback': 'needs an identity provider',
+  'GET /console/me/email': 'needs the signed link of a mail',
   'GET /console/slack/link': 'needs Slack',
 };

@@ -6,7 +6,7 @@ import { accounts, agents, identities, MEMBER_STATUSES, members } from '../../..
 import { Problem, unavailable } from '../../../errors';
 import { makeActivityRecord } from '../../../http/activity';
 import type { RequestContext } from '../../../http/context';
-import { readEmail } from '../../../http/oidc/create-owner';
+import { provesEmail, readEmail } from '../../../http/oidc/create-owner';
 import { type DirectoryEntry, isEntry, JOINING_TIME, makeJoinedEntry } from '../../../http/oidc/directory';
 import { type Identity, type IdentityMember, readIdentity } from '../../../http/oidc/identity';
 import type { Claims } from '../../../http/oidc/jwt';
@@ -49,7 +49,11 @@ export async function joinWithIdentity(
   // Well before the entry may be given up.
   if (c.var.runtime.now() >= entry.createdAt + JOINING_TIME / 2) throw unavailable();
   try {
-    return await acceptInvitation(c, invitation, { ...proof, identity: identity.key });
+    return await acceptInvitation(c, invitation, {
+      ...proof,
+      identity: identity.key,
+      provesEmail: provesEmail(claims, row.email),
+    });
   } catch (error) {
     if (error instanceof Problem && error.code === 'not_found') await forgetEntry(identity, entry);
     throw error;

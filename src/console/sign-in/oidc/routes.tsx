@@ -1,11 +1,12 @@
 import { and, eq, sql } from 'drizzle-orm';
 import { Hono, type Context as HonoContext } from 'hono';
 import { createMiddleware } from 'hono/factory';
+import { proveEmail } from '../../../accounts/members/confirm-email';
 import { ConstraintError } from '../../../db/database';
 import { members } from '../../../db/schema';
 import type { AppEnv, RequestContext } from '../../../http/context';
 import { noQuery } from '../../../http/input';
-import { createOwner } from '../../../http/oidc/create-owner';
+import { createOwner, readEmail } from '../../../http/oidc/create-owner';
 import { readIdentity } from '../../../http/oidc/identity';
 import type { Claims } from '../../../http/oidc/jwt';
 import { limitNetwork } from '../../../http/rate-limit';
@@ -91,9 +92,11 @@ export async function signInWithIdentity(c: RequestContext, claims: Claims, proo
     eq(members.identity, identity.key),
     eq(members.status, 'active'),
   );
+  const now = c.var.runtime.now();
   const accountIfAllowed = sql<number>`(select ${members.account} from ${members} where ${isMember})`;
   return beginSession(c, {
     ...{ database, shard, account: account.number, member: member.id, accountIfAllowed, proof },
+    changes: (write) => (claims.email_verified === true ? [proveEmail(write, isMember, readEmail(claims), now)] : []),
   }).catch((error: unknown) => {
     if (error instanceof ConstraintError) return failSignIn(c);
     throw error;
