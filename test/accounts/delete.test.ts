@@ -80,9 +80,9 @@ it('the operator does not find a deleted account', async () => {
 async function addRowsOfChannels(): Promise<void> {
   await env.DB.batch([
     env.DB.prepare(`
-      insert into held_messages select account, number, randomblob(16), randomblob(16), 6, 0, 9e15 from webhooks limit 1`),
+      insert into held_messages select account, number, randomblob(16), randomblob(16), 6, 0, 9e15 from webhooks order by number desc limit 1`),
     env.DB.prepare(
-      "insert into slack_links select account, number, 'T1', 'U1', randomblob(16), 0 from webhooks limit 1",
+      "insert into slack_links select account, number, 'T1', 'U1', randomblob(16), 0 from webhooks order by number desc limit 1",
     ),
   ]);
 }
@@ -103,6 +103,7 @@ it('the sweep erases every row and every file of a deleted account', async () =>
     'identities',
     ...OF_MOVES,
     'provider_keys',
+    'send_counts',
     'sign_in_challenges',
     // Tested in channels/slack/link.test.ts.
   ]);
