@@ -1,3 +1,5 @@
+import { isNotNeighbour } from './neighbour';
+
 /**
  * Compares the remaining entries of every log with the records of what was erased from it. Reads the tables, not the
  * service.
@@ -9,7 +11,7 @@ export async function checkErasure(database: D1Database, now = Number.MAX_SAFE_I
   const { results: accounts } = await database
     .prepare(
       `select number, erased_sequence as erased, coalesce(size, 0) as sealed from accounts
-       left join trees on trees.account = accounts.number`,
+       left join trees on trees.account = accounts.number where ${isNotNeighbour('accounts')}`,
     )
     .all<{ number: number; erased: number; sealed: number }>();
   for (const { number, erased, sealed } of accounts) {
