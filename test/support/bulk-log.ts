@@ -1,4 +1,5 @@
 import { type Id, idBytes } from '../../src/lib/typeid';
+import { isNotNeighbour } from './neighbour';
 /**
  * Appends `count` copies of the newest entry, each as the denial of a permission of its own.
  * @param agents numbers of the agents that get the denials in turn
@@ -46,6 +47,8 @@ export async function copyPermission(database: D1Database, agent: string, count:
 
 /** The numbers of all agents, oldest first. */
 export async function agentNumbers(database: D1Database): Promise<number[]> {
-  const { results } = await database.prepare('select number from agents order by number').all<{ number: number }>();
+  const { results } = await database
+    .prepare(`select number from agents where ${isNotNeighbour('agents')} order by number`)
+    .all<{ number: number }>();
   return results.map(({ number }) => number);
 }
