@@ -60,6 +60,7 @@ describe('an operator', () => {
         created_at: '2026-01-31T12:00:00.000Z',
       },
       owner: {
+        email_proven: false,
         id: expect.stringMatching(/^member_[0-9a-hjkmnp-tv-z]{26}$/),
         email: 'owner@example.com',
         name: null,

@@ -37,7 +37,7 @@ describe('a number of a JSON text', () => {
     });
     fc.assert(property, { numRuns: 2_000 });
     expect(taken).toBeGreaterThan(500);
-    expect(taken).toBeLessThan(1_900);
+    expect(taken).toBeLessThan(1_990);
   });
 
   it.each(['0.1', '1.50', '1e2', '1E+2', '-0', '0.0e999', '100e-2', '5e-324', '1.7976931348623157e308', '1e21'])(
