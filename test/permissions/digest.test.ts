@@ -13,7 +13,6 @@ describe('the digest of RFC 8785, compared with a second implementation', () => 
     ['5e-324', '5e-324'],
     ['-0', '0'],
     ['-0.0e7', '0'],
-    ['333333333.33333329', '333333333.3333333'],
     ['1E30', '1e+30'],
     ['4.50', '4.5'],
     ['2e-3', '0.002'],
@@ -29,7 +28,6 @@ describe('the digest of RFC 8785, compared with a second implementation', () => 
     ],
     ['{"10":1,"9":2,"":3,"a":4,"A":5}', '{"":3,"10":1,"9":2,"A":5,"a":4}'],
     ['{"__proto__":{"a":1},"constructor":1,"toJSON":2}', '{"__proto__":{"a":1},"constructor":1,"toJSON":2}'],
-    ['{"a":1,"a":2}', '{"a":2}'],
   ])('of %s is %s', async (raw, form) => {
     const { world, agent } = await makeAgent();
     const body = `{"action":"a.b","resource":"c:d","input":${raw}}`;

@@ -422,4 +422,8 @@ export const WITHOUT_LINES: Record<string, string> = {
   'GET /console/oidc/callback': 'needs an identity provider',
   'GET /console/me/email': 'needs the signed link of a mail',
   'GET /console/slack/link': 'needs Slack',
+  'POST /mcp/': 'is POST /mcp',
+  'GET /mcp/oauth/authorize': 'a redirect',
+  'POST /mcp/oauth/register': 'always refused',
+  'POST /mcp/oauth/token': 'always refused',
 };
