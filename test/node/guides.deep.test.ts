@@ -18,7 +18,7 @@ beforeAll(async () => {
   const env = { ...process.env, PORT: String(await freePort()), CI: 'true', WRANGLER_SEND_METRICS: 'false' };
   service = spawn(process.execPath, [join(folder, 'src/dev/start.ts')], { cwd: folder, env, stdio: 'ignore' });
   const files = ['running.json', 'demo-account.json'].map((name) => join(state, name));
-  for (const deadline = Date.now() + 120_000; !files.every(existsSync); ) {
+  for (const deadline = Date.now() + 240_000; !files.every(existsSync); ) {
     if (Date.now() > deadline || service.exitCode !== null) throw new Error('the service did not start');
     await new Promise((resolve) => setTimeout(resolve, 250));
   }

@@ -42,7 +42,7 @@ export async function startConsole(
   );
   const env = { ...process.env, PORT: String(await port), CI: 'true', WRANGLER_SEND_METRICS: 'false' };
   const service = spawn(process.execPath, [join(folder, 'src/dev/start.ts')], { cwd: folder, env, stdio: 'ignore' });
-  for (const deadline = Date.now() + 120_000; !existsSync(join(state, 'demo-account.json')); ) {
+  for (const deadline = Date.now() + 240_000; !existsSync(join(state, 'demo-account.json')); ) {
     if (Date.now() > deadline || service.exitCode !== null) throw new Error('the service did not start');
     await new Promise((resolve) => setTimeout(resolve, 250));
   }

@@ -6,7 +6,7 @@ import { triggerCrons } from '../../../src/dev/crons.ts';
 import { ROOT, readDeployment } from '../../../src/dev/project.ts';
 import { environment, freePort, wranglerScript } from './service.ts';
 
-const START_LIMIT = 120_000;
+const START_LIMIT = 240_000;
 
 /** A service that can be killed and started again with the same port and data. */
 export class Service {
