@@ -15,7 +15,7 @@ export function parseDuration(text: string): number | null {
 }
 
 /**
- * Returns the seconds of an option of which a number stands for seconds; undefined if it is not set.
+ * Returns the seconds of an option that takes a number of seconds or a text; undefined if it is not set.
  * @throws TypeError that names the option
  */
 export function toSeconds(duration: Duration | undefined, option: string): number | undefined {
@@ -23,7 +23,7 @@ export function toSeconds(duration: Duration | undefined, option: string): numbe
 }
 
 /**
- * Returns the milliseconds of an option of which a number stands for milliseconds; undefined if it is not set.
+ * Returns the milliseconds of an option that takes a number of milliseconds or a text; undefined if it is not set.
  * @throws TypeError that names the option
  */
 export function toMilliseconds(duration: Duration | undefined, option: string): number | undefined {

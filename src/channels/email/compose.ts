@@ -79,7 +79,7 @@ export function composeConfirmationMail(address: string, url: string): Mail {
 export function composeTestMail(to: Recipient, { channelName, url }: { channelName: string; url: string }): Mail {
   return renderMail(
     {
-      // Words of this program only: whoever tests a channel must not choose the subject of a mail.
+      // Fixed words: a person who tests a channel must not choose the subject of a mail.
       subject: 'Test of a channel',
       heading: 'This is a test',
       blocks: [

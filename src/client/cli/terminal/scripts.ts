@@ -1,6 +1,6 @@
 // Words that mix scripts, such as `pаypal` with a Cyrillic а. A word is a run of letters and marks.
 
-/** The scripts that are told apart, the most frequent first. Others count as one. */
+/** The scripts that are distinguished, the most frequent first. All others count as one. */
 const SCRIPTS =
   'Latin Cyrillic Greek Han Hiragana Katakana Hangul Bopomofo Arabic Hebrew Devanagari Bengali Thai Armenian Georgian ' +
   'Ethiopic Gujarati Gurmukhi Kannada Khmer Lao Malayalam Myanmar Oriya Sinhala Tamil Telugu Thaana Tibetan Cherokee ' +
