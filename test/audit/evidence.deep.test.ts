@@ -2,6 +2,7 @@ import { env } from 'cloudflare:test';
 import canonicalize from 'canonicalize';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { findJsonLosses } from '../../src/lib/exact-json';
 import { jsonDepth, jsonSize } from '../../src/lib/json';
 import { expectedRow, makeExport, parseFile } from '../support/exports';
 import { checkIntegrity } from '../support/integrity';
@@ -47,16 +48,8 @@ const NAMES = [
 ].map((name) => JSON.stringify(name));
 
 const SCALARS = [
-  ...['null', 'true', 'false', '0', '-0', '-0.0', '1e308', '-1.7976931348623157e308', '5e-324', '1e-400', '1E+2'],
-  ...[
-    '9007199254740993',
-    '0.1',
-    '123456789012345678901234567890',
-    '""',
-    '"\\u0041\\/"',
-    '"\\ud83d\\ude00"',
-    '"\u2028"',
-  ],
+  ...['null', 'true', 'false', '0', '-0', '-0.0', '1e308', '-1.7976931348623157e308', '5e-324', '1e-300', '1E+2'],
+  ...['9007199254740992', '0.1', '123e27', '""', '"\\u0041\\/"', '"\\ud83d\\ude00"', '"\u2028"'],
   ...['"=cmd()"', '"\\r\\n\\t"', '"\\u0001\\u001f\\u007f\\ufffd\\uffff"', '"\\",\\"resource\\":\\"x"', '"policy_x"'],
 ];
 
@@ -94,7 +87,8 @@ const edges = fc.constantFrom(
 
 function isAccepted(scope: string): boolean {
   const value = JSON.parse(scope);
-  return jsonDepth(value) <= SCOPE_LEVELS && jsonSize(value) <= SCOPE_BYTES;
+  const [loss] = findJsonLosses(scope);
+  return !loss && jsonDepth(value) <= SCOPE_LEVELS && jsonSize(value) <= SCOPE_BYTES;
 }
 
 /** Texts that a spreadsheet, a file format or a header might misread. */

@@ -241,9 +241,9 @@ export class ReviewWalk {
       case 'switch policy': {
         const switched = { is_active: !this.isPolicyActive };
         const answer = await account.call('PUT', `/v1/policies/${this.start.policy}`, switched);
-        const isShort = switched.is_active && this.countReviewers(this.rule) < this.rule.approvals;
-        this.expectOutcome(answer, isShort ? '400 invalid_request' : '200');
-        if (!isShort) this.isPolicyActive = switched.is_active;
+        const isTaken = !switched.is_active || this.canReview(this.rule);
+        this.expectOutcome(answer, isTaken ? '200' : '400 invalid_request');
+        if (isTaken) this.isPolicyActive = switched.is_active;
         return;
       }
       case 'wait':
@@ -457,12 +457,17 @@ export class ReviewWalk {
       escalation: escalation && { ...escalation, members: named(escalation.members) },
     };
     const answer = await this.start.account.call('PUT', `/v1/policies/${this.start.policy}`, { review: rule });
-    const names = [...(draft.members ?? []), ...(escalation?.members ?? [])];
-    const isKnown = ({ status }: Person) => status === 'active' || status === 'invited';
-    const isTaken =
-      names.every((i) => isKnown(this.people[i] as Person)) && this.countReviewers(rule) >= rule.approvals;
+    const isTaken = this.canReview(rule);
     this.expectOutcome(answer, isTaken ? '200' : '400 invalid_request');
     if (isTaken) this.rule = rule;
+  }
+
+  /** Whether a policy may have a rule: the people it names are here or invited, and it has enough reviewers. */
+  private canReview(rule: Json): boolean {
+    const named: string[] = [...(rule.members ?? []), ...(rule.escalation?.members ?? [])];
+    const isHere = ({ status }: Person) => status === 'active' || status === 'invited';
+    const here = this.people.filter(isHere).map(({ id }) => id);
+    return named.every((id) => here.includes(id)) && this.countReviewers(rule) >= rule.approvals;
   }
 
   /** How many people are reviewers by a rule, whoever owns an agent. */
