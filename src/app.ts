@@ -39,7 +39,9 @@ export function createApp(runtime: Runtime) {
   app.route('/', mcpRoutes);
   const docs = docsRoutes(() => app.routes);
   app.route('/', docs);
-  app.notFound((c) => problemResponse(new Problem('not_found', 'There is nothing at this path.'), c));
+  app.notFound((c) =>
+    problemResponse(new Problem('not_found', 'There is nothing at this path.'), c),
+  );
   app.onError(answerError);
   return app;
 }

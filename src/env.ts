@@ -1,7 +1,9 @@
 import { parseMailbox } from './lib/mailbox';
 import { Keyring } from './lib/secrets';
 
-/** The bindings and variables of a deployment (`wrangler.toml`, `.dev.vars`, `wrangler secret put`). */
+/**
+ * The bindings and variables of a deployment (`wrangler.toml`, `.dev.vars`, `wrangler secret put`).
+ */
 export interface Env {
   DB: D1Database;
   /** Serves the files of dist/assets. */
@@ -32,7 +34,10 @@ export interface Env {
   [shard: `DB_${string}`]: D1Database | undefined;
 }
 
-/** A queue message that makes the consumer work on an export or a report. The database says what is to be done. */
+/**
+ * A queue message that makes the consumer work on an export or a report. The database says what is
+ * to be done.
+ */
 export interface JobMessage {
   shard: string;
   /** The number of the account. */
@@ -46,7 +51,10 @@ export interface WebhookMessage {
   shard: string;
   /** The number of the account. */
   account: number;
-  /** The number of a webhook with due deliveries. Without it, the account has events that need deliveries. */
+  /**
+   * The number of a webhook with due deliveries. Without it, the account has events that need
+   * deliveries.
+   */
   webhook?: number;
 }
 
@@ -99,7 +107,10 @@ export interface OidcConfig {
   audience: string | null;
   /** The client with which people sign in to the console; null if they cannot. */
   client: OidcClient | null;
-  /** Whether an e-mail address is believed about which the provider does not say whether it is verified. */
+  /**
+   * Whether an e-mail address is believed about which the provider does not say whether it is
+   * verified.
+   */
   trustsEmails: boolean;
 }
 
@@ -128,7 +139,9 @@ export interface WebhookConfig {
   looksUpNames: boolean;
 }
 
-/** Reads the configuration. If settings are missing or malformed, returns a text about each instead. */
+/**
+ * Reads the configuration. If settings are missing or malformed, returns a text about each instead.
+ */
 export function readConfig(env: Env): { config: Config } | { faults: string[] } {
   const faults: string[] = [];
   const keyring = Keyring.parse(env.ROOT_SECRET ?? '');
@@ -140,32 +153,62 @@ export function readConfig(env: Env): { config: Config } | { faults: string[] } 
   else if (!publicUrl) faults.push('the variable PUBLIC_URL is not an http or https origin');
   const limiters = readLimiters(env);
   if (limiters === undefined)
-    faults.push('the rate limiters CREDENTIAL_LIMITER, ADDRESS_LIMITER and ACCOUNT_LIMITER are not all bound');
+    faults.push(
+      'the rate limiters CREDENTIAL_LIMITER, ADDRESS_LIMITER and ACCOUNT_LIMITER are not all bound',
+    );
   const { ADMIN_TOKEN: adminToken, FILES: files, JOB_QUEUE: jobs } = env;
   if (!files) faults.push('the bucket FILES is not bound');
   if (!jobs) faults.push('the queue JOB_QUEUE is not bound');
   const { WEBHOOK_QUEUE: queue, SLOW_WEBHOOK_QUEUE: slowQueue } = env;
-  if (!queue || !slowQueue) faults.push('the queues WEBHOOK_QUEUE and SLOW_WEBHOOK_QUEUE are not bound');
+  if (!queue || !slowQueue)
+    faults.push('the queues WEBHOOK_QUEUE and SLOW_WEBHOOK_QUEUE are not bound');
   const oidc = readOidcConfig(env, faults);
   const mail = readMailTransport(env, faults);
   const isComplete = adminToken && keyring && publicUrl && files && jobs && queue && slowQueue;
-  if (!isComplete || limiters === undefined || oidc === undefined || mail === undefined) return { faults };
+  if (!isComplete || limiters === undefined || oidc === undefined || mail === undefined)
+    return { faults };
   const exposeCost = env.EXPOSE_COST === 'on';
   const allowInsecure = env.WEBHOOK_ALLOW_INSECURE === 'on';
   const webhooks = { queue, slowQueue, allowInsecure, looksUpNames: env.WEBHOOK_DNS !== 'off' };
-  return { config: { adminToken, keyring, publicUrl, exposeCost, limiters, files, jobs, webhooks, oidc, mail } };
+  return {
+    config: {
+      adminToken,
+      keyring,
+      publicUrl,
+      exposeCost,
+      limiters,
+      files,
+      jobs,
+      webhooks,
+      oidc,
+      mail,
+    },
+  };
 }
 
-/** Null if no identity provider is configured; undefined, with a fault, if the settings are invalid. */
+/**
+ * Null if no identity provider is configured; undefined, with a fault, if the settings are invalid.
+ */
 function readOidcConfig(env: Env, faults: string[]): OidcConfig | null | undefined {
-  const { OIDC_ISSUER: issuer, OIDC_AUDIENCE: audience, OIDC_CLIENT_ID: id, OIDC_CLIENT_SECRET: secret } = env;
+  const {
+    OIDC_ISSUER: issuer,
+    OIDC_AUDIENCE: audience,
+    OIDC_CLIENT_ID: id,
+    OIDC_CLIENT_SECRET: secret,
+  } = env;
   const { OIDC_EMAIL_VERIFIED: verified } = env;
   if (!issuer && !audience && !id && !secret && !verified) return null;
-  if (!issuer) faults.push('the variable OIDC_ISSUER is not set, but another variable of the identity provider is');
+  if (!issuer)
+    faults.push(
+      'the variable OIDC_ISSUER is not set, but another variable of the identity provider is',
+    );
   else if (!isTamperProof(issuer)) faults.push('the variable OIDC_ISSUER is not an https URL');
-  else if (!audience && !id) faults.push('neither of the variables OIDC_AUDIENCE and OIDC_CLIENT_ID is set');
-  else if (secret && !id) faults.push('the secret OIDC_CLIENT_SECRET is set without the variable OIDC_CLIENT_ID');
-  else if (verified && verified !== 'trust') faults.push('the variable OIDC_EMAIL_VERIFIED is not "trust"');
+  else if (!audience && !id)
+    faults.push('neither of the variables OIDC_AUDIENCE and OIDC_CLIENT_ID is set');
+  else if (secret && !id)
+    faults.push('the secret OIDC_CLIENT_SECRET is set without the variable OIDC_CLIENT_ID');
+  else if (verified && verified !== 'trust')
+    faults.push('the variable OIDC_EMAIL_VERIFIED is not "trust"');
   else {
     const client = id ? { id, secret: secret || null } : null;
     return { issuer, audience: audience || null, client, trustsEmails: verified === 'trust' };
@@ -177,35 +220,52 @@ function readOidcConfig(env: Env, faults: string[]): OidcConfig | null | undefin
 export function readMailTransport(env: Env, faults: string[]): MailTransport | null | undefined {
   const { EMAIL: binding, RESEND_API_KEY: apiKey, EMAIL_FROM: from } = env;
   if (!binding && !apiKey && !from) return null;
-  if (!from) faults.push('the variable EMAIL_FROM is not set, but the binding EMAIL or the secret RESEND_API_KEY is');
+  if (!from)
+    faults.push(
+      'the variable EMAIL_FROM is not set, but the binding EMAIL or the secret RESEND_API_KEY is',
+    );
   else if (!parseMailbox(from))
-    faults.push('the variable EMAIL_FROM is not of the form "name@example.com" or "Name <name@example.com>"');
+    faults.push(
+      'the variable EMAIL_FROM is not of the form "name@example.com" or "Name <name@example.com>"',
+    );
   else if (binding && apiKey)
     faults.push('both the binding EMAIL and the secret RESEND_API_KEY are set: only one can send');
   else if (apiKey && !/^[\x21-\x7e]+$/.test(apiKey))
     faults.push('the secret RESEND_API_KEY has spaces or characters that no key has');
   else if (apiKey) return { kind: 'resend', apiKey, from };
   else if (binding) return { kind: 'binding', binding, from };
-  else faults.push('the variable EMAIL_FROM is set, but neither the binding EMAIL nor the secret RESEND_API_KEY is');
+  else
+    faults.push(
+      'the variable EMAIL_FROM is set, but neither the binding EMAIL nor the secret RESEND_API_KEY is',
+    );
   return undefined;
 }
 
-/** Whether nobody on the network can read or change requests to a URL: it uses `https`, or its host is this machine. */
+/**
+ * Whether nobody on the network can read or change requests to a URL: it uses `https`, or its host
+ * is this machine.
+ */
 function isTamperProof(text: string): boolean {
   const url = URL.parse(text);
-  const isLocal = url?.hostname === 'localhost' || url?.hostname === '127.0.0.1' || url?.hostname === '[::1]';
+  const isLocal =
+    url?.hostname === 'localhost' || url?.hostname === '127.0.0.1' || url?.hostname === '[::1]';
   return url?.protocol === 'https:' || (url?.protocol === 'http:' && isLocal);
 }
 
 /** Null if rate limits are off; undefined if they are on and a binding is missing. */
 function readLimiters(env: Env): Config['limiters'] | undefined {
   if (env.RATE_LIMITS === 'off') return null;
-  const { CREDENTIAL_LIMITER: credential, ADDRESS_LIMITER: address, ACCOUNT_LIMITER: account } = env;
+  const {
+    CREDENTIAL_LIMITER: credential,
+    ADDRESS_LIMITER: address,
+    ACCOUNT_LIMITER: account,
+  } = env;
   return credential && address && account && { credential, address, account };
 }
 
 function parseOrigin(text: string): string | null {
   const url = URL.parse(text);
-  if (!url || !/^https?:$/.test(url.protocol) || url.pathname !== '/' || url.search || url.hash) return null;
+  if (!url || !/^https?:$/.test(url.protocol) || url.pathname !== '/' || url.search || url.hash)
+    return null;
   return url.origin;
 }

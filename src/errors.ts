@@ -1,9 +1,13 @@
-/** Every problem code of the API, with its HTTP status, its title (RFC 9457) and what it means to the client. */
+/**
+ * Every problem code of the API, with its HTTP status, its title (RFC 9457) and what it means to
+ * the client.
+ */
 export const PROBLEMS = {
   invalid_request: {
     status: 400,
     title: 'Invalid request',
-    meaning: 'A field of the body, a parameter or a header is invalid; `errors` names the invalid fields.',
+    meaning:
+      'A field of the body, a parameter or a header is invalid; `errors` names the invalid fields.',
   },
   invalid_cursor: {
     status: 400,
@@ -44,24 +48,31 @@ export const PROBLEMS = {
   not_a_reviewer: {
     status: 403,
     title: 'Not a reviewer',
-    meaning: 'The review of the request does not name the caller, or the caller became a reviewer after the request.',
+    meaning:
+      'The review of the request does not name the caller, or the caller became a reviewer after the request.',
   },
   self_approval: {
     status: 403,
     title: 'Self-approval',
-    meaning: "The caller owns the agent, or did when it asked, and the review does not let the agent's owner approve.",
+    meaning:
+      "The caller owns the agent, or did when it asked, and the review does not let the agent's owner approve.",
   },
   passkey_required: {
     status: 403,
     title: 'Passkey required',
     meaning: 'The review demands that every approval is signed with a passkey.',
   },
-  plan_required: { status: 403, title: 'Plan required', meaning: "The account's plan does not include this." },
+  plan_required: {
+    status: 403,
+    title: 'Plan required',
+    meaning: "The account's plan does not include this.",
+  },
   agent_inactive: { status: 403, title: 'Agent inactive', meaning: 'The agent is inactive.' },
   invalid_signature: {
     status: 403,
     title: 'Invalid signature',
-    meaning: 'The signature is missing, wrong or too old: of an address for a download, or of a request of Slack.',
+    meaning:
+      'The signature is missing, wrong or too old: of an address for a download, or of a request of Slack.',
   },
   account_inactive: {
     status: 403,
@@ -83,7 +94,11 @@ export const PROBLEMS = {
     title: 'Method not allowed',
     meaning: 'The path does not accept this method; `Allow` lists the methods that it accepts.',
   },
-  not_pending: { status: 409, title: 'Not pending', meaning: 'The request was already decided, or has expired.' },
+  not_pending: {
+    status: 409,
+    title: 'Not pending',
+    meaning: 'The request was already decided, or has expired.',
+  },
   already_voted: {
     status: 409,
     title: 'Already voted',
@@ -126,7 +141,8 @@ export const PROBLEMS = {
   payload_too_large: {
     status: 413,
     title: 'Payload too large',
-    meaning: 'The body is larger than the operation accepts, which is 1 MiB unless it says otherwise.',
+    meaning:
+      'The body is larger than the operation accepts, which is 1 MiB unless it says otherwise.',
   },
   unsupported_media_type: {
     status: 415,
@@ -136,7 +152,8 @@ export const PROBLEMS = {
   range_not_satisfiable: {
     status: 416,
     title: 'Range not satisfiable',
-    meaning: 'The file has none of the bytes that `Range` requests; `Content-Range` contains its size.',
+    meaning:
+      'The file has none of the bytes that `Range` requests; `Content-Range` contains its size.',
   },
   idempotency_key_reuse: {
     status: 422,
@@ -178,8 +195,8 @@ interface ProblemOptions {
 }
 
 /**
- * An error that the client sees as a problem document (RFC 9457). Independent of HTTP; `http/problem.ts` makes the
- * response.
+ * An error that the client sees as a problem document (RFC 9457). Independent of HTTP;
+ * `http/problem.ts` makes the response.
  */
 export class Problem extends Error {
   constructor(
@@ -193,24 +210,36 @@ export class Problem extends Error {
   }
 }
 
-/** The problem for a resource that does not exist or belongs to another account; `what` is a noun such as `agent`. */
+/**
+ * The problem for a resource that does not exist or belongs to another account; `what` is a noun
+ * such as `agent`.
+ */
 export function notFound(what: string): Problem {
   return new Problem('not_found', `There is no ${what} with this id.`);
 }
 
 /** The problem for a request with invalid fields. */
 export function invalidRequest(errors: FieldError[]): Problem {
-  return new Problem('invalid_request', 'Correct the fields in `errors`, then send the request again.', {
-    errors,
-  });
+  return new Problem(
+    'invalid_request',
+    'Correct the fields in `errors`, then send the request again.',
+    {
+      errors,
+    },
+  );
 }
 
 /**
- * The problem for a request that the service cannot serve now, for example because the database fails or the account
- * moves. The client may send it again. A change may have been made nevertheless.
+ * The problem for a request that the service cannot serve now, for example because the database
+ * fails or the account moves. The client may send it again. A change may have been made
+ * nevertheless.
  */
 export function unavailable(): Problem {
-  return new Problem('unavailable', 'The service cannot answer right now. Send the request again in a moment.', {
-    headers: { 'Retry-After': '1' },
-  });
+  return new Problem(
+    'unavailable',
+    'The service cannot answer right now. Send the request again in a moment.',
+    {
+      headers: { 'Retry-After': '1' },
+    },
+  );
 }

@@ -3,7 +3,8 @@ import { type Env, type JobMessage, systemRuntime, type WebhookMessage } from '.
 
 const app = createApp(systemRuntime);
 
-// The code of background work is loaded with the first cron or message, so that it does not lengthen the start for requests.
+// The code of background work is loaded with the first cron or message, so that it does not
+// lengthen the start for requests.
 const cron = () => import('./background/run-cron');
 const fileQueue = () => import('./background/file-queue');
 const webhookQueue = () => import('./background/webhook-queue');

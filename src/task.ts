@@ -8,16 +8,18 @@ export interface Task {
   name: string;
   schedule: 'every_minute' | 'every_hour';
   /**
-   * Prepares one run on one shard. The run calls the returned function, which may keep state between the calls, until
-   * it returns false or time is up.
+   * Prepares one run on one shard. The run calls the returned function, which may keep state
+   * between the calls, until it returns false or time is up.
    */
   start: (context: TaskContext) => Slice;
 }
 
 /**
- * Does a limited part of a task, so that one task cannot keep the others or the shard's database waiting.
+ * Does a limited part of a task, so that one task cannot keep the others or the shard's database
+ * waiting.
  *
- * It may be cut off at any point and run concurrently with itself. What fails is left to the next run.
+ * It may be cut off at any point and run concurrently with itself. What fails is left to the next
+ * run.
  * @returns whether there may be more to do
  */
 export type Slice = () => Promise<boolean>;
@@ -39,10 +41,9 @@ export interface TaskContext {
  * Gives a bucket or queue of the deployment.
  * @throws Error if it is not bound
  */
-export function requireBinding<N extends 'FILES' | 'JOB_QUEUE' | 'WEBHOOK_QUEUE' | 'SLOW_WEBHOOK_QUEUE'>(
-  env: Env,
-  name: N,
-): NonNullable<Env[N]> {
+export function requireBinding<
+  N extends 'FILES' | 'JOB_QUEUE' | 'WEBHOOK_QUEUE' | 'SLOW_WEBHOOK_QUEUE',
+>(env: Env, name: N): NonNullable<Env[N]> {
   const binding = env[name];
   if (!binding) throw new Error(`${name} is not bound`);
   return binding as NonNullable<Env[N]>;

@@ -8,8 +8,9 @@ import type { Depth } from './support/depth';
 const root = `${import.meta.dirname}/..`;
 
 /**
- * Each is one module to every file's process, instead of the hundreds that take it longest to load. Named are all the
- * paths by which a package is imported: by another one a second copy of it would come in.
+ * Each is one module to every file's process, instead of the hundreds that take it longest to load.
+ * Named are all the paths by which a package is imported: by another one a second copy of it would
+ * come in.
  */
 const BUNDLED = [
   '@cfworker/json-schema',
@@ -44,14 +45,18 @@ const MEMORY_DISK = '/dev/shm';
 /** In milliseconds: generous, so that a busy machine fails no test. */
 const LIMITS = { testTimeout: 300_000, hookTimeout: 300_000 };
 
-// Where memory serves as a disk, the databases of the tests are there: they wait for no disk, which saves a fifth of the time.
+// Where memory serves as a disk, the databases of the tests are there: they wait for no disk, which
+// saves a fifth of the time.
 if (!process.env.TMPDIR && isUsable(MEMORY_DISK)) process.env.TMPDIR = MEMORY_DISK;
 
 export default defineConfig(({ mode }) => {
   const depth = DEPTHS[mode];
   if (!depth) throw new Error(`There is no mode ${mode}: use ${Object.keys(DEPTHS).join(', ')}.`);
   // Files that start servers or programs.
-  const exclude = [...configDefaults.exclude, ...(depth === 'shallow' ? ['test/**/*.deep.test.ts'] : [])];
+  const exclude = [
+    ...configDefaults.exclude,
+    ...(depth === 'shallow' ? ['test/**/*.deep.test.ts'] : []),
+  ];
   return {
     root,
     test: {
@@ -69,8 +74,8 @@ export default defineConfig(({ mode }) => {
             exclude: [...exclude, 'test/node/**'],
             provide: { depth },
             setupFiles: ['test/support/setup.ts'],
-            // To start a runtime and load all modules takes seconds: the files share one for each core. The setup
-            // empties it.
+            // To start a runtime and load all modules takes seconds: the files share one for each
+            // core. The setup empties it.
             isolate: false,
             ...LIMITS,
             deps: { optimizer: { ssr: { enabled: true, include: BUNDLED } } },
@@ -95,7 +100,8 @@ export default defineConfig(({ mode }) => {
 function isUsable(disk: string): boolean {
   try {
     const mounts = readFileSync('/proc/mounts', 'utf8').split('\n');
-    const options = mounts.map((line) => line.split(' ')).find(([, folder]) => folder === disk)?.[3] ?? 'noexec';
+    const options =
+      mounts.map((line) => line.split(' ')).find(([, folder]) => folder === disk)?.[3] ?? 'noexec';
     const { bavail, bsize } = statfsSync(disk);
     return !options.split(',').includes('noexec') && bavail * bsize > 4 * 1024 ** 3;
   } catch {

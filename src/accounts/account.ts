@@ -25,7 +25,9 @@ export const exampleAccount = {
   updated_at: EXAMPLE.time,
 };
 
-const keptDays = PLANS.map((plan) => `\`${plan}\` ${retentionDays({ plan, auditRetentionDays: null })}`).join(', ');
+const keptDays = PLANS.map(
+  (plan) => `\`${plan}\` ${retentionDays({ plan, auditRetentionDays: null })}`,
+).join(', ');
 
 export const Plan = lazy(() =>
   choice(PLANS).meta({
@@ -41,14 +43,19 @@ export const Account = lazy(() =>
       email: z.string(),
       name: z.string().nullable(),
       plan: Plan(),
-      audit_retention_days: countField.meta({ description: 'For how many days audit entries are kept.' }),
-      is_active: z.boolean().meta({ description: 'While false, every credential of the account is refused.' }),
+      audit_retention_days: countField.meta({
+        description: 'For how many days audit entries are kept.',
+      }),
+      is_active: z
+        .boolean()
+        .meta({ description: 'While false, every credential of the account is refused.' }),
       created_at: timeField,
       updated_at: timeField,
     })
     .meta({
       id: 'Account',
-      description: 'A user of the service. Agents, policies and the audit log belong to an account.',
+      description:
+        'A user of the service. Agents, policies and the audit log belong to an account.',
       examples: [exampleAccount],
     }),
 );
@@ -59,9 +66,15 @@ export type Account = z.output<ReturnType<typeof Account>>;
 export const ADDRESS_FORM =
   'A dot-atom of RFC 5322 before the `@`, a public host name after it, whose U-labels become A-labels.';
 
-/** The fields of an account that the operator may set, except `is_active`; `email` only when it is created. */
+/**
+ * The fields of an account that the operator may set, except `is_active`; `email` only when it is
+ * created.
+ */
 export const accountFields = lazy(() => ({
-  email: emailAddress.meta({ description: `${ADDRESS_FORM} Need not be unique.`, examples: [exampleAccount.email] }),
+  email: emailAddress.meta({
+    description: `${ADDRESS_FORM} Need not be unique.`,
+    examples: [exampleAccount.email],
+  }),
   name: text(1, 255),
   plan: Plan(),
   audit_retention_days: wholeNumber(1, MAX_RETENTION_DAYS).meta({
@@ -84,7 +97,10 @@ export function presentAccount(
   };
 }
 
-/** The preload of the account in the path, from every shard, because an account's id does not name its shard. */
+/**
+ * The preload of the account in the path, from every shard, because an account's id does not name
+ * its shard.
+ */
 export function accountInPath(c: RequestContext, reader: Reader) {
   const id = parseId('user', c.req.param('id') ?? '');
   return id && { query: reader.select().from(accounts).where(eq(accounts.id, id)) };
@@ -100,7 +116,9 @@ export interface LocatedAccount {
  * Finds the account among the rows that were loaded from each shard.
  * @throws Problem `not_found`
  */
-export function requireLocatedAccount(loaded: { shard: Shard; loaded: AccountRow[] | undefined }[]): LocatedAccount {
+export function requireLocatedAccount(
+  loaded: { shard: Shard; loaded: AccountRow[] | undefined }[],
+): LocatedAccount {
   for (const { shard, loaded: [row] = [] } of loaded) if (row) return { shard, row };
   throw notFound('account');
 }

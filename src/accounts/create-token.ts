@@ -16,8 +16,8 @@ import {
 
 /**
  * Creates a user token for an account, by default with every scope and without an expiry.
- * @throws Problem `invalid_request` for an expiry that is not in the future; `conflict` if the account has the maximum
- *   number of tokens
+ * @throws Problem `invalid_request` for an expiry that is not in the future; `conflict` if the
+ *   account has the maximum number of tokens
  */
 export async function createAccountToken(
   context: OperatorContext,

@@ -26,7 +26,9 @@ const AccountCreation = lazy(() =>
     })
     .meta({
       id: 'AccountCreation',
-      examples: [{ email: exampleAccount.email, name: exampleAccount.name, plan: exampleAccount.plan }],
+      examples: [
+        { email: exampleAccount.email, name: exampleAccount.name, plan: exampleAccount.plan },
+      ],
     }),
 );
 
@@ -40,7 +42,8 @@ export const CreatedAccount = lazy(() =>
     })
     .meta({
       id: 'CreatedAccount',
-      description: 'A new account, with its first user token, which has every scope, and its first owner.',
+      description:
+        'A new account, with its first user token, which has every scope, and its first owner.',
       examples: [
         {
           ...exampleAccount,
@@ -58,14 +61,16 @@ export const CreatedAccount = lazy(() =>
 export type CreatedAccount = z.output<ReturnType<typeof CreatedAccount>>;
 
 /**
- * Creates an account with a first user token, which has every scope and never expires, and invites its first owner.
+ * Creates an account with a first user token, which has every scope and never expires, and invites
+ * its first owner.
  * @throws Problem `plan_required` for `audit_retention_days` on a plan that does not allow it
  */
 export async function createAccount(
   context: OperatorContext,
   input: z.output<ReturnType<typeof AccountCreation>>,
 ): Promise<CreatedAccount> {
-  if (input.audit_retention_days !== undefined && input.plan !== 'enterprise') throw retentionNotAllowed();
+  if (input.audit_retention_days !== undefined && input.plan !== 'enterprise')
+    throw retentionNotAllowed();
   const shard = await chooseShard(context);
   const now = context.runtime.now();
   const row = {
@@ -109,7 +114,10 @@ export function retentionNotAllowed(): Problem {
   });
 }
 
-/** Chooses the least full shard. With an idempotency key the key decides, so that a retry reaches the same shard. */
+/**
+ * Chooses the least full shard. With an idempotency key the key decides, so that a retry reaches
+ * the same shard.
+ */
 async function chooseShard({ shards, key }: OperatorContext): Promise<Shard> {
   if (key) return shards[(key[0] ?? 0) % shards.length] ?? shards[0];
   return leastFullShard(shards);

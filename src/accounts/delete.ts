@@ -2,7 +2,14 @@ import { eq, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
 import { ConstraintError } from '../db/database';
-import { accounts, erasures, identities, movedAccounts, movedCredentials, trees } from '../db/schema';
+import {
+  accounts,
+  erasures,
+  identities,
+  movedAccounts,
+  movedCredentials,
+  trees,
+} from '../db/schema';
 import { unavailable } from '../errors';
 import type { OperatorContext } from '../http/context';
 import { noQuery } from '../http/input';
@@ -16,20 +23,24 @@ import { accountInPath, type LocatedAccount, requireLocatedAccount } from './acc
 
 /** The answer to the deletion of an account: its data is not erased yet. */
 export const AccountErasure = lazy(() =>
-  z.object({ status: z.literal('erasing') }).meta({ id: 'AccountErasure', examples: [{ status: 'erasing' }] }),
+  z
+    .object({ status: z.literal('erasing') })
+    .meta({ id: 'AccountErasure', examples: [{ status: 'erasing' }] }),
 );
 
 /**
- * Milliseconds after the deletion at which no task still seals the log, that is, writes its Merkle tree to R2. Only then
- * are the tree's objects erased.
+ * Milliseconds after the deletion at which no task still seals the log, that is, writes its Merkle
+ * tree to R2. Only then are the tree's objects erased.
  */
 const LONGEST_SEALING = 20 * MINUTE;
 
 /**
- * Deletes an account, and the directory entries by which people sign in to it with the identity provider.
+ * Deletes an account, and the directory entries by which people sign in to it with the identity
+ * provider.
  *
- * Its credentials are refused at once, because every lookup of a credential joins the account's row. Background tasks
- * erase the rest. Somebody who signs in again with the same identity gets a new account.
+ * Its credentials are refused at once, because every lookup of a credential joins the account's
+ * row. Background tasks erase the rest. Somebody who signs in again with the same identity gets a
+ * new account.
  * @throws Problem `unavailable` if the account moves to another shard meanwhile
  */
 export async function deleteAccount(
@@ -38,8 +49,10 @@ export async function deleteAccount(
 ): Promise<void> {
   const [directory] = shards;
   const now = runtime.now();
-  const deleteIdentities = (write: RecordWriter) => write.delete(identities).where(eq(identities.account, row.id));
-  // First what the other shards store of the account, because a retry cannot find the account after it is deleted.
+  const deleteIdentities = (write: RecordWriter) =>
+    write.delete(identities).where(eq(identities.account, row.id));
+  // First what the other shards store of the account, because a retry cannot find the account after
+  // it is deleted.
   await Promise.all(
     shards
       .filter(({ name }) => name !== shard.name)
@@ -53,7 +66,8 @@ export async function deleteAccount(
         }),
       ),
   );
-  // NULL if the account has moved to another shard meanwhile: the NOT NULL column aborts the transaction.
+  // NULL if the account has moved to another shard meanwhile: the NOT NULL column aborts the
+  // transaction.
   const number = sql<number>`(select number from ${accounts} where ${eq(accounts.number, row.number)})`;
   const deletion = shard.ledger.write({
     changes: (write) => [
@@ -78,7 +92,8 @@ export const deleteAccountRoute = new Hono().delete(
     id: 'deleteAccount',
     tag: 'Operator',
     summary: 'Delete an account',
-    description: 'Its credentials are refused at once. The data of the account is erased in the background.',
+    description:
+      'Its credentials are refused at once. The data of the account is erased in the background.',
     success: accepted(AccountErasure),
     pathId: 'user',
   }),

@@ -24,7 +24,13 @@ export const OwnAccount = lazy(() =>
     .meta({
       id: 'OwnAccount',
       description: 'Your account, and who you are in it.',
-      examples: [{ ...exampleAccount, member: exampleMember, scopes: ['account:read', 'permissions:decide'] }],
+      examples: [
+        {
+          ...exampleAccount,
+          member: exampleMember,
+          scopes: ['account:read', 'permissions:decide'],
+        },
+      ],
     }),
 );
 
@@ -42,7 +48,11 @@ export async function getOwnAccount({ reader, principal }: UserContext): Promise
     reader.select(memberRow).from(members).where(isCaller),
   ]);
   if (!row) throw notFound('account');
-  return { ...presentAccount(row), member: caller ? presentMember(caller) : null, scopes: [...scopes] };
+  return {
+    ...presentAccount(row),
+    member: caller ? presentMember(caller) : null,
+    scopes: [...scopes],
+  };
 }
 
 export const getOwnAccountRoute = new Hono().get(

@@ -16,12 +16,19 @@ import { parseId } from '../lib/typeid';
 import { type LocatedAccount, requireLocatedAccount } from './account';
 import { InvitedMember, makeInvitation } from './members/invitation';
 import { makeInvitedMember } from './members/invite';
-import { isMemberWithId, type MemberRow, memberFields, presentMember, refuseMember } from './members/member';
+import {
+  isMemberWithId,
+  type MemberRow,
+  memberFields,
+  presentMember,
+  refuseMember,
+} from './members/member';
 
 const OwnerInvitation = lazy(() =>
-  z
-    .strictObject({ email: memberFields().email, name: memberFields().name.optional() })
-    .meta({ id: 'OwnerInvitation', examples: [{ email: 'ada@example.com', name: 'Ada Lovelace' }] }),
+  z.strictObject({ email: memberFields().email, name: memberFields().name.optional() }).meta({
+    id: 'OwnerInvitation',
+    examples: [{ email: 'ada@example.com', name: 'Ada Lovelace' }],
+  }),
 );
 
 /** An invited owner whose invitation has expired. */
@@ -40,10 +47,10 @@ const INVITED_OWNER = {
 } as const;
 
 /**
- * Invites a person as owner of an account: its first owner, one more, or a new one after all owners are lost. An invited
- * owner with this e-mail address whose invitation has expired gets a new one.
- * @throws Problem `conflict` if another member has the e-mail address, or the account has the maximum number of
- *   members
+ * Invites a person as owner of an account: its first owner, one more, or a new one after all owners
+ * are lost. An invited owner with this e-mail address whose invitation has expired gets a new one.
+ * @throws Problem `conflict` if another member has the e-mail address, or the account has the
+ *   maximum number of members
  */
 export async function inviteOwner(
   context: OperatorContext,
@@ -52,9 +59,16 @@ export async function inviteOwner(
     expiredOwners,
     email,
     name,
-  }: { account: LocatedAccount; expiredOwners: ExpiredOwner[]; email: string; name?: string | undefined },
+  }: {
+    account: LocatedAccount;
+    expiredOwners: ExpiredOwner[];
+    email: string;
+    name?: string | undefined;
+  },
 ): Promise<InvitedMember> {
-  const invited = expiredOwners.find((owner) => owner.email !== null && isSameEmailAddress(owner.email, email));
+  const invited = expiredOwners.find(
+    (owner) => owner.email !== null && isSameEmailAddress(owner.email, email),
+  );
   const { member, store, number } = invited
     ? await renewOwner(context, {
         shard,
@@ -83,8 +97,9 @@ export async function inviteOwner(
 }
 
 /**
- * Makes a new invitation for an invited owner: the answer that shows it, the statement that stores it, and
- * the account's number, as SQL that is NULL if the owner has joined or was removed meanwhile.
+ * Makes a new invitation for an invited owner: the answer that shows it, the statement that stores
+ * it, and the account's number, as SQL that is NULL if the owner has joined or was removed
+ * meanwhile.
  */
 async function renewOwner(
   context: OperatorContext,
@@ -92,14 +107,28 @@ async function renewOwner(
 ) {
   const { invitation, columns } = await makeInvitation(context, { shard: shard.name, by: null });
   const updatedAt = context.runtime.now();
-  const member: InvitedMember = { ...presentMember({ ...INVITED_OWNER, ...owner, ...columns, updatedAt }), invitation };
-  const found = and(isMemberWithId(account, owner.id), eq(members.status, 'invited'), eq(members.role, 'owner'));
+  const member: InvitedMember = {
+    ...presentMember({ ...INVITED_OWNER, ...owner, ...columns, updatedAt }),
+    invitation,
+  };
+  const found = and(
+    isMemberWithId(account, owner.id),
+    eq(members.status, 'invited'),
+    eq(members.role, 'owner'),
+  );
   const changed = { ...columns, name: owner.name, updatedAt };
   const store = (write: RecordWriter) => write.update(members).set(changed).where(found);
-  return { member, store, number: sql<number>`(select ${members.account} from ${members} where ${found})` };
+  return {
+    member,
+    store,
+    number: sql<number>`(select ${members.account} from ${members} where ${found})`,
+  };
 }
 
-/** The preload of the account in the path, with its invited owners whose invitations have expired: one row for each. */
+/**
+ * The preload of the account in the path, with its invited owners whose invitations have expired:
+ * one row for each.
+ */
 function accountAndExpiredOwners(c: RequestContext, reader: Reader) {
   const id = parseId('user', c.req.param('id') ?? '');
   const isExpired = and(
@@ -147,7 +176,11 @@ export const inviteOwnerRoute = new Hono().post(
       ({ ownerId: id, ownerEmail: email, ownerName: name, ownerCreatedAt: createdAt }) =>
         id === null ? [] : [{ id, email, name, createdAt }],
     );
-    const input = { account: requireLocatedAccount(c.var.loaded), expiredOwners, ...c.req.valid('json') };
+    const input = {
+      account: requireLocatedAccount(c.var.loaded),
+      expiredOwners,
+      ...c.req.valid('json'),
+    };
     return answer(c, await inviteOwner(c.var.operator, input));
   },
 );

@@ -51,7 +51,9 @@ export async function listAccounts(
     ),
   );
   // An account that moves between shards is on both of them for a moment.
-  const rows = [...new Map(found.flat(2).map((row) => [row.id, row])).values()].sort((a, b) => (a.id < b.id ? 1 : -1));
+  const rows = [...new Map(found.flat(2).map((row) => [row.id, row])).values()].sort((a, b) =>
+    a.id < b.id ? 1 : -1,
+  );
   return page.make(rows, presentAccount);
 }
 

@@ -21,7 +21,10 @@ import { deleteUserTokenRoute } from './tokens/delete';
 import { listUserTokensRoute } from './tokens/list';
 import { updateAccountRoute } from './update';
 
-/** The operator's endpoints, `/v1/admin`, the caller's own, `/v1/me`, those of the members, `/v1/members`, and pairing. */
+/**
+ * The operator's endpoints, `/v1/admin`, the caller's own, `/v1/me`, those of the members,
+ * `/v1/members`, and pairing.
+ */
 export const accountRoutes = new Hono()
   .route('/', createAccountRoute)
   .route('/', listAccountsRoute)

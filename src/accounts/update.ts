@@ -33,33 +33,42 @@ const AccountUpdate = lazy(() =>
 );
 
 /**
- * Changes the given fields of an account, and returns the account. An account that leaves the plan enterprise loses its own
- * retention.
- * @throws Problem `plan_required` for `audit_retention_days` on another plan; `conflict` if the account was
- *   deleted or moved to another shard at the same time, or its plan changed while this changes plan or retention
+ * Changes the given fields of an account, and returns the account. An account that leaves the plan
+ * enterprise loses its own retention.
+ * @throws Problem `plan_required` for `audit_retention_days` on another plan; `conflict` if the
+ *   account was deleted or moved to another shard at the same time, or its plan changed while this
+ *   changes plan or retention
  */
 export async function updateAccount(
   context: OperatorContext,
-  { account: { shard, row }, ...input }: { account: LocatedAccount } & z.output<ReturnType<typeof AccountUpdate>>,
+  {
+    account: { shard, row },
+    ...input
+  }: { account: LocatedAccount } & z.output<ReturnType<typeof AccountUpdate>>,
 ): Promise<Account> {
   const plan = input.plan ?? row.plan;
   const now = context.runtime.now();
   const changesRetention = input.plan !== undefined || input.audit_retention_days !== undefined;
-  if (input.audit_retention_days !== undefined && plan !== 'enterprise') throw retentionNotAllowed();
+  if (input.audit_retention_days !== undefined && plan !== 'enterprise')
+    throw retentionNotAllowed();
   const columns = {
     name: input.name,
     plan: input.plan,
-    auditRetentionDays: changesRetention && plan !== 'enterprise' ? null : input.audit_retention_days,
+    auditRetentionDays:
+      changesRetention && plan !== 'enterprise' ? null : input.audit_retention_days,
     isActive: input.is_active,
     // The next retention task then looks for entries that are past the new retention.
     ...(changesRetention && { retentionDueAt: now }),
     updatedAt: now,
   };
   // The new retention was computed from the plan that was read, so the plan must not have changed.
-  const found = and(eq(accounts.number, row.number), changesRetention ? eq(accounts.plan, row.plan) : undefined);
+  const found = and(
+    eq(accounts.number, row.number),
+    changesRetention ? eq(accounts.plan, row.plan) : undefined,
+  );
   const number = sql<number>`(select number from ${accounts} where ${found})`;
-  // Removed members are kept as long as entries may name them, so their erasure times follow the retention. The removal is
-  // the last change of their rows, so `updatedAt` is its time.
+  // Removed members are kept as long as entries may name them, so their erasure times follow the
+  // retention. The removal is the last change of their rows, so `updatedAt` is its time.
   const { auditRetentionDays = row.auditRetentionDays } = columns;
   const kept = keptAfterRemoval({ plan, auditRetentionDays });
   const eraseAt = sql`${members.updatedAt} + ${kept}`;
@@ -81,7 +90,10 @@ export async function updateAccount(
 }
 
 function conflict(): Problem {
-  return new Problem('conflict', 'The account was changed at the same time. Send the request again.');
+  return new Problem(
+    'conflict',
+    'The account was changed at the same time. Send the request again.',
+  );
 }
 
 export const updateAccountRoute = new Hono().patch(

@@ -35,17 +35,23 @@ export const Agent = lazy(() =>
       description: z.string().optional().meta({ description: 'Absent if the agent has none.' }),
       api_key_prefix: z.string().meta({ description: 'The first characters of its newest key.' }),
       metadata: objectField.meta({ description: 'Free-form data.' }),
-      is_active: z.boolean().meta({ description: 'While false, its keys are refused and its tokens cannot be used.' }),
-      owner_id: idField('member')
-        .nullable()
-        .meta({ description: 'The member who is responsible for it, at first the one who registered it.' }),
-      last_activity_at: timeField
-        .nullable()
-        .meta({ description: 'When it last sent a request, to the minute; null before its first.' }),
+      is_active: z
+        .boolean()
+        .meta({ description: 'While false, its keys are refused and its tokens cannot be used.' }),
+      owner_id: idField('member').nullable().meta({
+        description: 'The member who is responsible for it, at first the one who registered it.',
+      }),
+      last_activity_at: timeField.nullable().meta({
+        description: 'When it last sent a request, to the minute; null before its first.',
+      }),
       created_at: timeField,
       updated_at: timeField,
     })
-    .meta({ id: 'Agent', description: 'A program that may request permissions.', examples: [exampleAgent] }),
+    .meta({
+      id: 'Agent',
+      description: 'A program that may request permissions.',
+      examples: [exampleAgent],
+    }),
 );
 
 export type Agent = z.output<ReturnType<typeof Agent>>;
@@ -84,19 +90,25 @@ export function isAgentWithId(account: number | SQL<number>, id: Id<'agent'>) {
   return and(eq(agents.account, account), eq(agents.id, id));
 }
 
-/** The account's number as SQL: NULL if the account has no such agent, so that a NOT NULL column aborts the transaction. */
+/**
+ * The account's number as SQL: NULL if the account has no such agent, so that a NOT NULL column
+ * aborts the transaction.
+ */
 export function accountOfAgentSql(account: number, id: Id<'agent'>): SQL<number> {
   return sql<number>`(select ${agents.account} from ${agents} where ${isAgentWithId(account, id)})`;
 }
 
-/** The agent's number as SQL: NULL if the account has no such agent, so that a NOT NULL column aborts the transaction. */
+/**
+ * The agent's number as SQL: NULL if the account has no such agent, so that a NOT NULL column
+ * aborts the transaction.
+ */
 export function agentNumberSql(account: number, id: Id<'agent'>): SQL<number> {
   return sql<number>`(select ${agents.number} from ${agents} where ${isAgentWithId(account, id)})`;
 }
 
 /**
- * The name of an agent as SQL: NULL unless the member who is to own the agent is active. The column is NOT NULL, so that
- * the transaction aborts; {@link refuseInactiveOwner} handles the error.
+ * The name of an agent as SQL: NULL unless the member who is to own the agent is active. The column
+ * is NOT NULL, so that the transaction aborts; {@link refuseInactiveOwner} handles the error.
  * @param name the new name, or the column if the name does not change
  */
 export function nameIfActiveOwner(
@@ -104,7 +116,11 @@ export function nameIfActiveOwner(
   owner: Id<'member'>,
   name: string | typeof agents.name,
 ): SQL<string> {
-  const isActive = and(eq(members.account, account), eq(members.id, owner), eq(members.status, 'active'));
+  const isActive = and(
+    eq(members.account, account),
+    eq(members.id, owner),
+    eq(members.status, 'active'),
+  );
   return sql<string>`iif(exists (select 1 from ${members} where ${isActive}), ${name}, null)`;
 }
 
@@ -114,5 +130,7 @@ export function nameIfActiveOwner(
  */
 export function refuseInactiveOwner(error: unknown): never {
   if (!(error instanceof ConstraintError) || error.subject !== 'agents.name') throw error;
-  throw invalidRequest([{ path: 'body.owner_id', message: 'must be the id of an active member of the account' }]);
+  throw invalidRequest([
+    { path: 'body.owner_id', message: 'must be the id of an active member of the account' },
+  ]);
 }

@@ -32,12 +32,19 @@ export const AgentCreation = lazy(() =>
       description: agentFields().description.optional(),
       metadata: agentFields().metadata.default({}),
       owner_id: agentFields().owner_id.optional().meta({
-        description: 'The active member who is responsible for it; by default the one who registers it.',
+        description:
+          'The active member who is responsible for it; by default the one who registers it.',
       }),
     })
     .meta({
       id: 'AgentCreation',
-      examples: [{ name: exampleAgent.name, description: exampleAgent.description, metadata: exampleAgent.metadata }],
+      examples: [
+        {
+          name: exampleAgent.name,
+          description: exampleAgent.description,
+          metadata: exampleAgent.metadata,
+        },
+      ],
     }),
 );
 
@@ -48,15 +55,19 @@ export const CreatedAgent = lazy(() =>
   Agent()
     .omit({ last_activity_at: true })
     .extend({ api_key: agentKeyField() })
-    .meta({ id: 'CreatedAgent', description: 'A new agent, with its key.', examples: [exampleCreatedAgent] }),
+    .meta({
+      id: 'CreatedAgent',
+      description: 'A new agent, with its key.',
+      examples: [exampleCreatedAgent],
+    }),
 );
 
 export type CreatedAgent = z.output<ReturnType<typeof CreatedAgent>>;
 
 /**
  * Creates an agent, and returns it with its first key.
- * @throws Problem `conflict` if the account has the maximum number of agents; `invalid_request` for an owner who is not an
- *   active member
+ * @throws Problem `conflict` if the account has the maximum number of agents; `invalid_request` for
+ *   an owner who is not an active member
  */
 export async function createAgent(
   context: UserContext,
@@ -77,12 +88,15 @@ export async function createAgent(
     createdAt: now,
     updatedAt: now,
   };
-  // NULL if the account is deleted or has the maximum number of agents: the NOT NULL column aborts the transaction.
+  // NULL if the account is deleted or has the maximum number of agents: the NOT NULL column aborts
+  // the transaction.
   const accountIfRoom = sql`(
     select number from ${accounts} where number = ${account.number}
       and not exists (select 1 from ${agents} where account = ${account.number} limit 1 offset ${MAX_AGENTS - 1})
   )`;
-  const name = input.owner_id ? nameIfActiveOwner(account.number, input.owner_id, row.name) : row.name;
+  const name = input.owner_id
+    ? nameIfActiveOwner(account.number, input.owner_id, row.name)
+    : row.name;
   const { last_activity_at: _, ...agent } = presentAgent(row);
   const created = { ...agent, api_key: key };
   await context.ledger
@@ -90,7 +104,9 @@ export async function createAgent(
       record: userActivity(context, 'agent.created', row.id),
       changes: (write) => [
         write.insert(agents).values({ ...row, account: accountIfRoom, name }),
-        write.insert(agentKeys).values({ hash, agent: agentNumberSql(account.number, row.id), createdAt: now }),
+        write
+          .insert(agentKeys)
+          .values({ hash, agent: agentNumberSql(account.number, row.id), createdAt: now }),
       ],
       answer: { value: created, subject: row.id },
     })
@@ -101,7 +117,10 @@ export async function createAgent(
 
 function refuseAgentOverLimit(error: unknown): never {
   if (!(error instanceof ConstraintError)) throw error;
-  throw new Problem('conflict', `The account has ${MAX_AGENTS} agents, the maximum. Delete one first.`);
+  throw new Problem(
+    'conflict',
+    `The account has ${MAX_AGENTS} agents, the maximum. Delete one first.`,
+  );
 }
 
 export const createAgentRoute = new Hono().post(

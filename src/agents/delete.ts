@@ -14,17 +14,24 @@ import { accountOfAgentSql, agentNumberSql, isAgentWithId } from './agent';
 /**
  * Deletes an agent and its keys, and revokes the exports and reports that may contain its entries.
  *
- * Its permissions, tokens, audit entries, statistics and stored answers are invisible at once, because every query of
- * them looks up the agent's row. A background task erases them later.
+ * Its permissions, tokens, audit entries, statistics and stored answers are invisible at once,
+ * because every query of them looks up the agent's row. A background task erases them later.
  * @throws Problem `not_found`
  */
-export async function deleteAgent(context: UserContext, { id }: { id: Id<'agent'> }): Promise<void> {
+export async function deleteAgent(
+  context: UserContext,
+  { id }: { id: Id<'agent'> },
+): Promise<void> {
   const account = context.principal.account.number;
   await context.ledger
     .change({
-      record: userActivity(context, 'agent.deleted', id, { account: accountOfAgentSql(account, id) }),
+      record: userActivity(context, 'agent.deleted', id, {
+        account: accountOfAgentSql(account, id),
+      }),
       changes: (write) => [
-        write.insert(erasures).values({ kind: 'agent', number: agentNumberSql(account, id), subject: idBytes(id) }),
+        write
+          .insert(erasures)
+          .values({ kind: 'agent', number: agentNumberSql(account, id), subject: idBytes(id) }),
         ...revokeAgentFiles(write, account, agentNumberSql(account, id), context.runtime.now()),
         write.delete(agentKeys).where(eq(agentKeys.agent, agentNumberSql(account, id))),
         write.delete(agents).where(isAgentWithId(account, id)),

@@ -22,7 +22,10 @@ export const AgentStatisticsQuery = lazy(() =>
   z.strictObject({
     period: z
       .string()
-      .regex(/^[1-9]\d{0,2}[dh]$/, 'must be days such as 30d (1d to 365d) or hours such as 24h (1h to 720h)')
+      .regex(
+        /^[1-9]\d{0,2}[dh]$/,
+        'must be days such as 30d (1d to 365d) or hours such as 24h (1h to 720h)',
+      )
       .refine(
         (period) => Number.parseInt(period, 10) <= (period.endsWith('d') ? MAX_DAYS : MAX_HOURS),
         `must be at most ${MAX_DAYS}d or ${MAX_HOURS}h`,
@@ -40,7 +43,9 @@ export const AgentStatistics = lazy(() =>
   z
     .object({
       period: z.string().meta({ description: 'The requested period.' }),
-      total_requests: countField.meta({ description: 'Requests made in the period: the sum of the next four counts.' }),
+      total_requests: countField.meta({
+        description: 'Requests made in the period: the sum of the next four counts.',
+      }),
       approved_requests: countField,
       denied_requests: countField,
       pending_requests: countField,
@@ -48,10 +53,9 @@ export const AgentStatistics = lazy(() =>
       tokens_issued: countField,
       tokens_used: countField.meta({ description: 'Tokens whose first use was in the period.' }),
       tokens_revoked: countField,
-      avg_approval_time_ms: z
-        .number()
-        .min(0)
-        .meta({ description: 'Mean milliseconds from request to approval; 0 when nothing was approved.' }),
+      avg_approval_time_ms: z.number().min(0).meta({
+        description: 'Mean milliseconds from request to approval; 0 when nothing was approved.',
+      }),
     })
     .meta({
       id: 'AgentStatistics',
@@ -75,8 +79,9 @@ export const AgentStatistics = lazy(() =>
 export type AgentStatistics = z.output<ReturnType<typeof AgentStatistics>>;
 
 /**
- * Counts an agent's requests of a period by their present status, and its tokens by what happened in the period. An
- * overdue request counts as expired, even if its stored status is still `pending`.
+ * Counts an agent's requests of a period by their present status, and its tokens by what happened
+ * in the period. An overdue request counts as expired, even if its stored status is still
+ * `pending`.
  * @throws Problem `not_found`
  */
 export async function getAgentStatistics(
@@ -100,7 +105,11 @@ export async function getAgentStatistics(
     .from(agents)
     .leftJoin(
       agentStatistics,
-      and(eq(agentStatistics.agent, agents.number), eq(agentStatistics.unit, unit), gte(agentStatistics.bucket, from)),
+      and(
+        eq(agentStatistics.agent, agents.number),
+        eq(agentStatistics.unit, unit),
+        gte(agentStatistics.bucket, from),
+      ),
     )
     .where(isAgentWithId(account, id))
     .groupBy(agents.number);
@@ -129,8 +138,9 @@ export async function getAgentStatistics(
 }
 
 /**
- * Parses a period: its unit, the milliseconds of one unit, and `from`, the number of its first day or hour, counted from
- * the epoch. The period lasts until now: `7d` is today and the 6 days before; `24h` is the current hour and the 24 before.
+ * Parses a period: its unit, the milliseconds of one unit, and `from`, the number of its first day
+ * or hour, counted from the epoch. The period lasts until now: `7d` is today and the 6 days before;
+ * `24h` is the current hour and the 24 before.
  */
 export function parsePeriod(period: string, now: number) {
   const count = Number.parseInt(period, 10);
@@ -149,11 +159,16 @@ export const getAgentStatisticsRoute = new Hono().get(
     id: 'getAgentStatistics',
     tag: 'Agents',
     summary: 'Get the statistics of an agent',
-    description: 'Counts the requests of the period by their status. The counts remain when audit entries expire.',
+    description:
+      'Counts the requests of the period by their status. The counts remain when audit entries expire.',
     success: ok(AgentStatistics),
     pathId: 'agent',
   }),
   userAccess('agents:read'),
   query(AgentStatisticsQuery),
-  async (c) => answer(c, await getAgentStatistics(c.var.context, { id: pathId(c, 'agent'), ...c.req.valid('query') })),
+  async (c) =>
+    answer(
+      c,
+      await getAgentStatistics(c.var.context, { id: pathId(c, 'agent'), ...c.req.valid('query') }),
+    ),
 );

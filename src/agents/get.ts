@@ -13,8 +13,13 @@ import { Agent, isAgentWithId, presentAgent } from './agent';
  * Returns an agent of the account.
  * @throws Problem `not_found`
  */
-export async function getAgent({ reader, principal }: UserContext, { id }: { id: Id<'agent'> }): Promise<Agent> {
-  const [[row]] = await reader.load([reader.select().from(agents).where(isAgentWithId(principal.account.number, id))]);
+export async function getAgent(
+  { reader, principal }: UserContext,
+  { id }: { id: Id<'agent'> },
+): Promise<Agent> {
+  const [[row]] = await reader.load([
+    reader.select().from(agents).where(isAgentWithId(principal.account.number, id)),
+  ]);
   if (!row) throw notFound('agent');
   return presentAgent(row);
 }

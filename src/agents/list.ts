@@ -16,7 +16,9 @@ import { Agent, presentAgent } from './agent';
 const AgentListQuery = lazy(() =>
   z.strictObject({
     ...pageParameters(20, 100),
-    active: queryBoolean.optional().meta({ description: 'Only active agents (`true`) or inactive ones (`false`).' }),
+    active: queryBoolean
+      .optional()
+      .meta({ description: 'Only active agents (`true`) or inactive ones (`false`).' }),
   }),
 );
 

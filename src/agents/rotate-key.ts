@@ -21,10 +21,14 @@ import { agentKeyField, makeAgentKey } from './agent-key';
 export const KeyRotation = lazy(() =>
   z
     .strictObject({
-      grace_period: wholeNumber(0, 2_592_000)
-        .default(86_400)
-        .meta({ description: 'For how many seconds the replaced key keeps working; 0 ends all older keys now.' }),
-      revoke_immediately: z.boolean().default(false).meta({ description: 'Like a `grace_period` of 0.' }),
+      grace_period: wholeNumber(0, 2_592_000).default(86_400).meta({
+        description:
+          'For how many seconds the replaced key keeps working; 0 ends all older keys now.',
+      }),
+      revoke_immediately: z
+        .boolean()
+        .default(false)
+        .meta({ description: 'Like a `grace_period` of 0.' }),
     })
     .meta({ id: 'KeyRotation', examples: [{ grace_period: 3_600 }] }),
 );
@@ -53,8 +57,8 @@ export const RotatedKey = lazy(() =>
 export type RotatedKey = z.output<ReturnType<typeof RotatedKey>>;
 
 /**
- * Gives an agent a new key, and returns it. The replaced key works until the grace period ends, and keys that were
- * replaced earlier keep their end; without a grace period, all older keys end now.
+ * Gives an agent a new key, and returns it. The replaced key works until the grace period ends, and
+ * keys that were replaced earlier keep their end; without a grace period, all older keys end now.
  * @throws Problem `not_found`
  */
 export async function rotateAgentKey(
@@ -66,10 +70,17 @@ export async function rotateAgentKey(
   const { key, prefix, hash } = await makeAgentKey(context);
   const now = context.runtime.now();
   const grace = input.revoke_immediately ? 0 : input.grace_period * SECOND;
-  const rotated = { id, api_key: key, api_key_prefix: prefix, old_key_expires_at: formatTime(now + grace) };
+  const rotated = {
+    id,
+    api_key: key,
+    api_key_prefix: prefix,
+    old_key_expires_at: formatTime(now + grace),
+  };
   await context.ledger
     .change({
-      record: userActivity(context, 'agent.key_rotated', id, { account: accountOfAgentSql(account, id) }),
+      record: userActivity(context, 'agent.key_rotated', id, {
+        account: accountOfAgentSql(account, id),
+      }),
       changes: (write) => [
         grace === 0
           ? write.delete(agentKeys).where(eq(agentKeys.agent, number))
@@ -78,7 +89,10 @@ export async function rotateAgentKey(
               .set({ expiresAt: now + grace })
               .where(and(eq(agentKeys.agent, number), isNull(agentKeys.expiresAt))),
         write.insert(agentKeys).values({ hash, agent: number, createdAt: now }),
-        write.update(agents).set({ keyPrefix: prefix, updatedAt: now }).where(isAgentWithId(account, id)),
+        write
+          .update(agents)
+          .set({ keyPrefix: prefix, updatedAt: now })
+          .where(isAgentWithId(account, id)),
       ],
       answer: { value: rotated, subject: id },
     })
@@ -101,5 +115,9 @@ export const rotateAgentKeyRoute = new Hono().post(
   userAccess('agents:write'),
   noQuery(),
   body(KeyRotation),
-  async (c) => answer(c, await rotateAgentKey(c.var.context, { id: pathId(c, 'agent'), ...c.req.valid('json') })),
+  async (c) =>
+    answer(
+      c,
+      await rotateAgentKey(c.var.context, { id: pathId(c, 'agent'), ...c.req.valid('json') }),
+    ),
 );

@@ -35,7 +35,8 @@ export const AgentUpdate = lazy(() =>
 );
 
 /**
- * Changes the given fields of an agent. `metadata` is replaced as a whole; a `description` of null or `""` removes it.
+ * Changes the given fields of an agent. `metadata` is replaced as a whole; a `description` of null
+ * or `""` removes it.
  * @throws Problem `not_found`; `invalid_request` for an owner who is not an active member
  */
 export async function updateAgent(
@@ -56,7 +57,9 @@ export async function updateAgent(
   const [[row]] = await context.ledger
     .change({
       record: userActivity(context, 'agent.updated', id, changed),
-      changes: (write) => [write.update(agents).set(columns).where(isAgentWithId(account, id)).returning()],
+      changes: (write) => [
+        write.update(agents).set(columns).where(isAgentWithId(account, id)).returning(),
+      ],
       answer: null,
     })
     .catch(refuseInactiveOwner)
@@ -71,12 +74,14 @@ export const updateAgentRoute = new Hono().put(
     id: 'updateAgent',
     tag: 'Agents',
     summary: 'Change an agent',
-    description: 'Changes the given fields. `metadata` is replaced as a whole; a `description` of null removes it.',
+    description:
+      'Changes the given fields. `metadata` is replaced as a whole; a `description` of null removes it.',
     success: ok(Agent),
     pathId: 'agent',
   }),
   userAccess('agents:write'),
   noQuery(),
   body(AgentUpdate),
-  async (c) => answer(c, await updateAgent(c.var.context, { id: pathId(c, 'agent'), ...c.req.valid('json') })),
+  async (c) =>
+    answer(c, await updateAgent(c.var.context, { id: pathId(c, 'agent'), ...c.req.valid('json') })),
 );

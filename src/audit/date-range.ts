@@ -9,12 +9,16 @@ export const requiredDateRange = lazy(() => ({
     examples: ['2026-01-01'],
   }),
   end_date: endDate().meta({
-    description: 'Only before this time. A date means the midnight in UTC that ends it. Not before `start_date`.',
+    description:
+      'Only before this time. A date means the midnight in UTC that ends it. Not before `start_date`.',
     examples: ['2026-01-31'],
   }),
 }));
 
-/** The query parameters of a range of time, both optional: without one of them that end of the range is open. */
+/**
+ * The query parameters of a range of time, both optional: without one of them that end of the range
+ * is open.
+ */
 export const dateRange = lazy(() => ({
   start_date: requiredDateRange().start_date.optional(),
   end_date: requiredDateRange().end_date.optional(),
@@ -23,14 +27,17 @@ export const dateRange = lazy(() => ({
 /**
  * Refuses a range that starts after it ends.
  *
- * The same date twice is that whole day. The same time twice is an empty range, which is allowed. A start of `2026-02-01`
- * with an end of `2026-01-31` is empty too, but refused as a mistake.
+ * The same date twice is that whole day. The same time twice is an empty range, which is allowed. A
+ * start of `2026-02-01` with an end of `2026-01-31` is empty too, but refused as a mistake.
  * @param place which part of the request has the dates
  * @throws Problem `invalid_request`
  */
 export function requireDateOrder(
   place: 'query' | 'body',
-  { start_date: start, end_date: end }: { start_date?: DateBound | undefined; end_date?: DateBound | undefined },
+  {
+    start_date: start,
+    end_date: end,
+  }: { start_date?: DateBound | undefined; end_date?: DateBound | undefined },
 ): void {
   if (start && end && start.bound >= end.bound && start.written > end.written) {
     throw invalidRequest([{ path: `${place}.start_date`, message: 'must not be after the end' }]);

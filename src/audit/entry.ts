@@ -5,7 +5,14 @@ import { agents, auditEntries, EVENT_TYPES, VOTE_CHANNELS, VOTE_DECISIONS } from
 import type { AccountRef } from '../http/context';
 import { EXAMPLE, exampleId } from '../http/examples';
 import { choice } from '../http/fields';
-import { countField, idField, integerField, jsonField, objectField, timeField } from '../http/response-fields';
+import {
+  countField,
+  idField,
+  integerField,
+  jsonField,
+  objectField,
+  timeField,
+} from '../http/response-fields';
 import { ReviewRuleField } from '../http/review-rule';
 import { LOG_SPAN } from '../ledger/append';
 import { lazy } from '../lib/lazy';
@@ -26,11 +33,16 @@ export const entryColumns = {
   agentId: aliased(agents.id, 'agent_id'),
 };
 
-/** Joins an entry with its agent. Entries of a deleted agent match none: the API hides them until they are erased. */
+/**
+ * Joins an entry with its agent. Entries of a deleted agent match none: the API hides them until
+ * they are erased.
+ */
 export const isAgentOfEntry = eq(agents.number, auditEntries.agent);
 
 /** An entry as {@link entryColumns} selects it, with the id of its agent. */
-export type EntryRow = Omit<typeof auditEntries.$inferSelect, 'agent' | 'action' | 'salt'> & { agentId: Id<'agent'> };
+export type EntryRow = Omit<typeof auditEntries.$inferSelect, 'agent' | 'action' | 'salt'> & {
+  agentId: Id<'agent'>;
+};
 
 export const EventType = lazy(() =>
   choice(EVENT_TYPES).meta({
@@ -47,7 +59,8 @@ const EntryVote = lazy(() =>
       by: idField('member'),
       decision: z.enum(VOTE_DECISIONS),
       scope: objectField.optional().meta({
-        description: 'Absent if it is that of the vote before or, for the first vote, of the request.',
+        description:
+          'Absent if it is that of the vote before or, for the first vote, of the request.',
       }),
       token_ttl: countField,
       max_uses: countField,
@@ -64,12 +77,16 @@ const EntryVote = lazy(() =>
           signature: z.string(),
         })
         .optional()
-        .meta({ description: 'The signature of the decision statement by a passkey, in base64url.' }),
+        .meta({
+          description: 'The signature of the decision statement by a passkey, in base64url.',
+        }),
     })
     .meta({ id: 'EntryVote', description: 'A vote in a review.' }),
 );
 
-/** The details of an entry. A nullable field that does not apply is null, an optional one is absent. */
+/**
+ * The details of an entry. A nullable field that does not apply is null, an optional one is absent.
+ */
 export const AuditDetails = lazy(() =>
   z
     .object({
@@ -85,9 +102,14 @@ export const AuditDetails = lazy(() =>
       decided_via: z
         .enum([...VOTE_CHANNELS, 'policy'])
         .optional()
-        .meta({ description: 'How the decision came; present in entries of approvals, denials and revocations.' }),
+        .meta({
+          description:
+            'How the decision came; present in entries of approvals, denials and revocations.',
+        }),
       decision_reason: z.string().nullable(),
-      policy_id: idField('policy').nullable().meta({ description: 'The policy that decided; null if none did.' }),
+      policy_id: idField('policy')
+        .nullable()
+        .meta({ description: 'The policy that decided; null if none did.' }),
       input_digest: z.string().nullable().optional().meta({
         description:
           'The digest of the input; in entries of requests, of their decisions, and of reviews that ended without one.',
@@ -97,20 +119,25 @@ export const AuditDetails = lazy(() =>
         .nullable()
         .optional()
         .meta({ description: 'The digest of the preview; present as `input_digest` is.' }),
-      token_id: idField('token').optional().meta({ description: 'Present if the event concerns a token.' }),
-      expired: z
-        .enum(['request', 'token', 'withdrawn'])
+      token_id: idField('token')
         .optional()
-        .meta({ description: 'What expired, or that the agent withdrew its request; present in entries of expiries.' }),
+        .meta({ description: 'Present if the event concerns a token.' }),
+      expired: z.enum(['request', 'token', 'withdrawn']).optional().meta({
+        description:
+          'What expired, or that the agent withdrew its request; present in entries of expiries.',
+      }),
       review: ReviewRuleField().optional().meta({
-        description: 'Who has to approve, and how; present in the entry of a request that a review policy routed.',
+        description:
+          'Who has to approve, and how; present in the entry of a request that a review policy routed.',
       }),
       votes: z.array(EntryVote()).optional().meta({
-        description: 'The votes of the review, the oldest first; also the decision itself if it is signed.',
+        description:
+          'The votes of the review, the oldest first; also the decision itself if it is signed.',
       }),
-      review_policy_id: idField('policy')
-        .optional()
-        .meta({ description: 'The policy that sent the request to reviewers; in its entry and in that of its end.' }),
+      review_policy_id: idField('policy').optional().meta({
+        description:
+          'The policy that sent the request to reviewers; in its entry and in that of its end.',
+      }),
     })
     .meta({ id: 'AuditDetails' }),
 );
@@ -131,9 +158,15 @@ export const AuditEntry = lazy(() =>
       permission_request_id: idField('perm'),
       event_type: EventType(),
       details: jsonField(AuditDetails()),
-      ip_address: z.string().meta({ description: 'The address of the client; empty if the service caused the event.' }),
-      user_agent: z.string().meta({ description: '`countersign` if the service caused the event.' }),
-      created_at: timeField.meta({ description: 'Never earlier than in an entry with a lower sequence.' }),
+      ip_address: z
+        .string()
+        .meta({ description: 'The address of the client; empty if the service caused the event.' }),
+      user_agent: z
+        .string()
+        .meta({ description: '`countersign` if the service caused the event.' }),
+      created_at: timeField.meta({
+        description: 'Never earlier than in an entry with a lower sequence.',
+      }),
     })
     .meta({
       id: 'AuditEntry',
@@ -171,7 +204,10 @@ export function detailsOf({ details }: Pick<AuditEntry, 'details'>): AuditDetail
 }
 
 /** Makes the API's form of an entry. */
-export function presentEntry(account: Pick<AccountRef, 'number' | 'id'>, row: EntryRow): AuditEntry {
+export function presentEntry(
+  account: Pick<AccountRef, 'number' | 'id'>,
+  row: EntryRow,
+): AuditEntry {
   return {
     id: row.id,
     sequence: row.pos - logStart(account),
@@ -186,7 +222,10 @@ export function presentEntry(account: Pick<AccountRef, 'number' | 'id'>, row: En
   };
 }
 
-/** The condition that finds an entry of the account, unless it is past the account's retention period. */
+/**
+ * The condition that finds an entry of the account, unless it is past the account's retention
+ * period.
+ */
 export function isKeptEntry(account: AccountRef, id: Id<'audit'>, now: number) {
   return and(
     eq(auditEntries.id, id),
@@ -196,12 +235,18 @@ export function isKeptEntry(account: AccountRef, id: Id<'audit'>, now: number) {
   );
 }
 
-/** The position in the log before an account's first entry: the entry with sequence n has this position plus n. */
+/**
+ * The position in the log before an account's first entry: the entry with sequence n has this
+ * position plus n.
+ */
 export function logStart(account: Pick<AccountRef, 'number'>): number {
   return account.number * LOG_SPAN;
 }
 
-/** The earliest time of entries within the account's retention period, in milliseconds since the epoch. */
+/**
+ * The earliest time of entries within the account's retention period, in milliseconds since the
+ * epoch.
+ */
 export function oldestKept(account: AccountRef, now: number): number {
   return now - retentionDays(account) * DAY;
 }

@@ -5,7 +5,10 @@ import type { FileRow } from '../files/file-records';
 import { logStart } from './entry';
 import { selectPositionRange } from './select-positions';
 
-/** A range of positions (account number × 2³² + sequence) in an account's log: `low` inclusive, `high` exclusive. */
+/**
+ * A range of positions (account number × 2³² + sequence) in an account's log: `low` inclusive,
+ * `high` exclusive.
+ */
 export interface PositionRange {
   low: number;
   high: number;
@@ -15,9 +18,10 @@ export interface PositionRange {
 export type FileAccount = Pick<typeof accounts.$inferSelect, 'id' | 'name' | 'plan'>;
 
 /**
- * Finds the positions of the entries that an export or report may contain, and their account. The entries
- * are those from one time until before the other, except those that were written after the file was requested and
- * those that were past the retention period by then. The range is empty if the log is.
+ * Finds the positions of the entries that an export or report may contain, and their account. The
+ * entries are those from one time until before the other, except those that were written after the
+ * file was requested and those that were past the retention period by then. The range is empty if
+ * the log is.
  * @throws Error if the account is deleted
  */
 export async function findFileRange(
@@ -26,9 +30,15 @@ export async function findFileRange(
   { from, to }: { from: number; to: number },
 ): Promise<{ span: PositionRange; account: FileAccount }> {
   const log = { number: file.account };
-  const filter = { from: Math.max(from, file.keptFrom), to, before: logStart(log) + file.snapshot + 1 };
+  const filter = {
+    from: Math.max(from, file.keptFrom),
+    to,
+    before: logStart(log) + file.snapshot + 1,
+  };
   const [bounds, [account]] = await reader.load([
-    reader.select({ low: sql<number>`low`, high: sql<number>`high` }).from(sql`(${selectPositionRange(log, filter)})`),
+    reader
+      .select({ low: sql<number>`low`, high: sql<number>`high` })
+      .from(sql`(${selectPositionRange(log, filter)})`),
     reader
       .select({ id: accounts.id, name: accounts.name, plan: accounts.plan })
       .from(accounts)

@@ -30,9 +30,12 @@ export const AuditHistogram = lazy(() =>
       data: z.array(
         z.object({
           start: timeField.meta({
-            description: 'Bucket i of n, from 0, starts at start + i × (end − start) ÷ n, rounded to milliseconds.',
+            description:
+              'Bucket i of n, from 0, starts at start + i × (end − start) ÷ n, rounded to milliseconds.',
           }),
-          entries: countField.meta({ description: 'Entries from this time until the start of the next bucket.' }),
+          entries: countField.meta({
+            description: 'Entries from this time until the start of the next bucket.',
+          }),
         }),
       ),
     })
@@ -52,8 +55,8 @@ export const AuditHistogram = lazy(() =>
 export type AuditHistogram = z.output<ReturnType<typeof AuditHistogram>>;
 
 /**
- * Counts the entries of the account's audit log in buckets of equal length, as far back as its retention period.
- * Entries of a deleted agent are counted until they are erased.
+ * Counts the entries of the account's audit log in buckets of equal length, as far back as its
+ * retention period. Entries of a deleted agent are counted until they are erased.
  * @throws Problem `invalid_request` if the range starts after it ends
  */
 export async function getAuditHistogram(
@@ -64,7 +67,10 @@ export async function getAuditHistogram(
   const { account } = principal;
   const from = start_date.bound;
   const length = end_date.bound - from;
-  const starts = Array.from({ length: buckets }, (_, i) => from + Math.round((i * length) / buckets));
+  const starts = Array.from(
+    { length: buckets },
+    (_, i) => from + Math.round((i * length) / buckets),
+  );
   const kept = oldestKept(account, runtime.now());
   const times = [...starts, end_date.bound].map((time) => Math.max(time, kept));
   const [counts] = await reader.load([
@@ -73,7 +79,12 @@ export async function getAuditHistogram(
       .from(sql`(${selectEntryCounts(account, times)})`)
       .orderBy(sql`time`),
   ]);
-  return { data: starts.map((start, i) => ({ start: formatTime(start), entries: counts[i]?.entries ?? 0 })) };
+  return {
+    data: starts.map((start, i) => ({
+      start: formatTime(start),
+      entries: counts[i]?.entries ?? 0,
+    })),
+  };
 }
 
 export const getAuditHistogramRoute = new Hono().get(

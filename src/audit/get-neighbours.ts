@@ -16,10 +16,16 @@ export interface Neighbours {
   next: Neighbour | null;
 }
 
-/** How many entries of agents that were just deleted are passed over. They are shown no more, and are erased soon. */
+/**
+ * How many entries of agents that were just deleted are passed over. They are shown no more, and
+ * are erased soon.
+ */
 const MAX_PASSED = 100;
 
-/** Returns the entries directly before and after a place in the account's log; null where the log has none to show. */
+/**
+ * Returns the entries directly before and after a place in the account's log; null where the log
+ * has none to show.
+ */
 export async function getNeighbours(
   { reader, principal: { account }, runtime }: UserContext,
   { sequence }: { sequence: number },
@@ -37,7 +43,8 @@ export async function getNeighbours(
     select({ before: start + sequence }, 'desc'),
     select({ after: start + sequence }, 'asc'),
   ]);
-  const present = (row?: { id: Id<'audit'>; pos: number }) => row && { id: row.id, sequence: row.pos - start };
+  const present = (row?: { id: Id<'audit'>; pos: number }) =>
+    row && { id: row.id, sequence: row.pos - start };
   return {
     previous: present(before.toSorted((a, b) => b.pos - a.pos)[0]) ?? null,
     next: present(after.toSorted((a, b) => a.pos - b.pos)[0]) ?? null,

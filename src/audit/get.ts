@@ -78,5 +78,6 @@ export const getAuditEntryRoute = new Hono().get(
   }),
   userAccess('audit:read'),
   noQuery(),
-  async (c) => answer(c, await getAuditEntry(c.var.context, { id: pathId(c, 'audit', 'audit entry') })),
+  async (c) =>
+    answer(c, await getAuditEntry(c.var.context, { id: pathId(c, 'audit', 'audit entry') })),
 );

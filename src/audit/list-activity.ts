@@ -44,8 +44,12 @@ export const Activity = lazy(() =>
             'by its signed URL.',
         }),
       action: ActivityAction(),
-      target: z.string().meta({ description: 'Id of the object, which remains when the object is deleted.' }),
-      changes: z.array(z.string()).meta({ description: 'Names of the changed fields, never their values.' }),
+      target: z
+        .string()
+        .meta({ description: 'Id of the object, which remains when the object is deleted.' }),
+      changes: z
+        .array(z.string())
+        .meta({ description: 'Names of the changed fields, never their values.' }),
       ip_address: z.string(),
       user_agent: z.string(),
       created_at: timeField,
@@ -71,7 +75,8 @@ export const Activity = lazy(() =>
 export type Activity = z.output<ReturnType<typeof Activity>>;
 
 /**
- * Lists the matching records of the account activity, newest first, as far back as the account's retention period.
+ * Lists the matching records of the account activity, newest first, as far back as the account's
+ * retention period.
  * @throws Problem `invalid_request` for a range that ends before it starts; `invalid_cursor`
  */
 export async function listActivity(
@@ -116,8 +121,8 @@ export async function listActivity(
 }
 
 /**
- * The table with the index of the most selective filter. By itself SQLite takes the primary key, and reads all records of
- * the account to find the few that match.
+ * The table with the index of the most selective filter. By itself SQLite takes the primary key,
+ * and reads all records of the account to find the few that match.
  */
 function chooseIndex({ action, target, actor }: ActivityFilters): SQL {
   if (target !== undefined) return sql`activity indexed by activity_by_target`;
@@ -125,7 +130,10 @@ function chooseIndex({ action, target, actor }: ActivityFilters): SQL {
   return action === undefined ? sql`activity` : sql`activity indexed by activity_by_action`;
 }
 
-type ActivityFilters = Pick<z.output<ReturnType<typeof ActivityList>>, 'action' | 'target' | 'actor'>;
+type ActivityFilters = Pick<
+  z.output<ReturnType<typeof ActivityList>>,
+  'action' | 'target' | 'actor'
+>;
 
 export const listActivityRoute = new Hono().get(
   '/v1/activity',

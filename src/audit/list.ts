@@ -54,11 +54,15 @@ export const AuditList = lazy(() =>
 type Input = z.output<ReturnType<typeof AuditList>>;
 
 /**
- * Lists the matching entries of the account's audit log, as far back as its retention period. A page leaves out entries
- * of deleted agents, and ends early when its entries reach 8 MiB: so it may have fewer entries than its limit, or none.
+ * Lists the matching entries of the account's audit log, as far back as its retention period. A
+ * page leaves out entries of deleted agents, and ends early when its entries reach 8 MiB: so it may
+ * have fewer entries than its limit, or none.
  * @throws Problem `invalid_request` for parameters that contradict each other; `invalid_cursor`
  */
-export async function listAuditEntries(context: UserContext, input: Input): Promise<Page<AuditEntry>> {
+export async function listAuditEntries(
+  context: UserContext,
+  input: Input,
+): Promise<Page<AuditEntry>> {
   requireDateOrder('query', input);
   if (input.after_sequence !== undefined && input.order !== 'asc') {
     throw invalidRequest([{ path: 'query.after_sequence', message: 'needs order=asc' }]);
@@ -75,7 +79,8 @@ export async function listAuditEntries(context: UserContext, input: Input): Prom
     ...(input.event_type && { event: input.event_type }),
     ...(input.action !== undefined && { action: input.action }),
     ...(input.end_date && { to: input.end_date.bound }),
-    ...(boundary !== undefined && (input.order === 'asc' ? { after: boundary } : { before: boundary })),
+    ...(boundary !== undefined &&
+      (input.order === 'asc' ? { after: boundary } : { before: boundary })),
     from: Math.max(kept, input.start_date?.bound ?? kept),
   };
   const positions = selectPositions(account, filter, input.order, page.rowLimit);
@@ -90,16 +95,23 @@ export async function listAuditEntries(context: UserContext, input: Input): Prom
   // Sorted here, because SQLite would read each row again to sort the join.
   found.sort((a, b) => (input.order === 'asc' ? a.pos - b.pos : b.pos - a.pos));
   const rows = await loadLargeDetails(reader, takeFitting(found));
-  return page.make(rows, (row) => (row.agentId === null ? null : presentEntry(account, row as EntryRow)), {
-    position: (row) => String(row.pos - logStart(account)),
-    isCut: rows.length < found.length,
-  });
+  return page.make(
+    rows,
+    (row) => (row.agentId === null ? null : presentEntry(account, row as EntryRow)),
+    {
+      position: (row) => String(row.pos - logStart(account)),
+      isCut: rows.length < found.length,
+    },
+  );
 }
 
 /** Maximum size of the details on a page together, in bytes. A page has at least one entry. */
 const MAX_PAGE_BYTES = 8 * 1024 * 1024;
 
-/** Details that are larger, because they have votes, are read only once it is known that they fit on the page. */
+/**
+ * Details that are larger, because they have votes, are read only once it is known that they fit on
+ * the page.
+ */
 const MAX_SMALL_BYTES = 8 * 1024;
 
 const detailsSize = sql<number>`octet_length(${auditEntries.details})`.as('details_size');
@@ -118,8 +130,14 @@ function takeFitting<R extends { size: number }>(rows: R[]): R[] {
   return end < 0 ? rows : rows.slice(0, end);
 }
 
-/** Reads the details that were left out of the rows because of their size; takes a round trip only if there are any. */
-async function loadLargeDetails<R extends { pos: number; details: JsonObject | null }>(reader: Reader, rows: R[]) {
+/**
+ * Reads the details that were left out of the rows because of their size; takes a round trip only
+ * if there are any.
+ */
+async function loadLargeDetails<R extends { pos: number; details: JsonObject | null }>(
+  reader: Reader,
+  rows: R[],
+) {
   const missing = rows.filter(({ details }) => details === null).map(({ pos }) => pos);
   if (missing.length === 0) return rows;
   const [found] = await reader.load([

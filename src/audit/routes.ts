@@ -16,8 +16,8 @@ import { proveInclusionRoute } from './tree/prove-inclusion';
 import { continueLogRoute } from './tree/restoration/continue-log';
 
 /**
- * The audit log with its exports and reports, `/v1/audit`, their downloads, `/v1/downloads`, the account activity,
- * `/v1/activity`, and the operator's endpoint for a restored log.
+ * The audit log with its exports and reports, `/v1/audit`, their downloads, `/v1/downloads`, the
+ * account activity, `/v1/activity`, and the operator's endpoint for a restored log.
  */
 export const auditRoutes = new Hono()
   .route('/', listAuditEntriesRoute)

@@ -12,9 +12,9 @@ const IN_PERMISSION = {
 } as const;
 
 /**
- * One member of an entry's details, as SQL. Reading details that are nested deeper than 1,000 levels would fail the
- * statement in SQLite: for them a subquery takes the value from the present state of the permission. It is NULL if the
- * permission is gone.
+ * One member of an entry's details, as SQL. Reading details that are nested deeper than 1,000
+ * levels would fail the statement in SQLite: for them a subquery takes the value from the present
+ * state of the permission. It is NULL if the permission is gone.
  * @param entry the alias of `audit_entries` in the statement
  */
 export function selectDetail(name: keyof typeof IN_PERMISSION, entry = 'audit_entries'): SQL {

@@ -25,16 +25,25 @@ export interface EntryFilter {
 /**
  * Selects the positions of the matching entries, in order, as one column `pos`.
  *
- * Entries are in the same order by position and by time, so a binary search turns the times into positions. An index
- * then has the matching entries of one event type as one range; without an event type the six ranges are merged. So the
- * cost of a page does not depend on how many entries match.
+ * Entries are in the same order by position and by time, so a binary search turns the times into
+ * positions. An index then has the matching entries of one event type as one range; without an
+ * event type the six ranges are merged. So the cost of a page does not depend on how many entries
+ * match.
  */
-export function selectPositions(account: LogAccount, filter: EntryFilter, order: 'asc' | 'desc', limit: number): SQL {
+export function selectPositions(
+  account: LogAccount,
+  filter: EntryFilter,
+  order: 'asc' | 'desc',
+  limit: number,
+): SQL {
   const index = chooseIndex(filter);
   const within = sql`pos >= (select low from bounds) and pos < (select high from bounds)`;
   const events = filter.event ? [EVENT_TYPES.indexOf(filter.event)] : EVENT_TYPES.keys().toArray();
   const arms = index
-    ? events.map((event) => sql`select pos from ${index} and event = ${sql.raw(String(event))} and ${within}`)
+    ? events.map(
+        (event) =>
+          sql`select pos from ${index} and event = ${sql.raw(String(event))} and ${within}`,
+      )
     : [sql`select pos from audit_entries not indexed where ${within}`];
   return sql`
     with log as materialized (${selectLog(account)}),
@@ -43,22 +52,25 @@ export function selectPositions(account: LogAccount, filter: EntryFilter, order:
 }
 
 /**
- * Selects the range of positions between the filter's times and positions, in one row: `low` inclusive, `high`
- * exclusive. Selects no row if the log is empty.
+ * Selects the range of positions between the filter's times and positions, in one row: `low`
+ * inclusive, `high` exclusive. Selects no row if the log is empty.
  */
-export function selectPositionRange(account: LogAccount, filter: Pick<EntryFilter, 'from' | 'to' | 'before'>): SQL {
+export function selectPositionRange(
+  account: LogAccount,
+  filter: Pick<EntryFilter, 'from' | 'to' | 'before'>,
+): SQL {
   return sql`
     with log as materialized (${selectLog(account)}), bounds as (${selectBounds(account, filter)})
     select low, high from bounds`;
 }
 
 /**
- * Selects how many entries the log has from each of the times until the next one: rows of `time`, an index in the list,
- * and `entries`, null for the last time. Selects no rows if the log is empty.
+ * Selects how many entries the log has from each of the times until the next one: rows of `time`,
+ * an index in the list, and `entries`, null for the last time. Selects no rows if the log is empty.
  *
- * The number is the difference of the two positions, less the erased entries between them. Each position is that of the
- * first entry or directly follows an entry, so no erased range lies on both sides of it. Everything that retention erased
- * lies before all of them.
+ * The number is the difference of the two positions, less the erased entries between them. Each
+ * position is that of the first entry or directly follows an entry, so no erased range lies on both
+ * sides of it. Everything that retention erased lies before all of them.
  * @param times milliseconds since the epoch, in ascending order
  */
 export function selectEntryCounts(account: LogAccount, times: readonly number[]): SQL {
@@ -83,7 +95,10 @@ export function selectEntryCounts(account: LogAccount, times: readonly number[])
     where time is not null`;
 }
 
-/** The index that has the matching entries of an event type as one range; null without any filter that needs one. */
+/**
+ * The index that has the matching entries of an event type as one range; null without any filter
+ * that needs one.
+ */
 function chooseIndex({ agent, permission, event, action }: EntryFilter): SQL | null {
   if (permission !== undefined) {
     return sql`audit_entries indexed by audit_by_permission where permission = ${permission && idBytes(permission)}`;
@@ -93,12 +108,14 @@ function chooseIndex({ agent, permission, event, action }: EntryFilter): SQL | n
     return sql`audit_entries indexed by audit_by_agent_action where ${ofAgent} and action = ${action}`;
   }
   if (agent !== undefined) return sql`audit_entries indexed by audit_by_agent where ${ofAgent}`;
-  if (action !== undefined) return sql`audit_entries indexed by audit_by_action where action = ${action}`;
+  if (action !== undefined)
+    return sql`audit_entries indexed by audit_by_action where action = ${action}`;
   return event ? sql`audit_entries indexed by audit_by_event where true` : null;
 }
 
 /**
- * Selects the positions and times of the first and the last entry of the log, in one row; no row if the log is empty.
+ * Selects the positions and times of the first and the last entry of the log, in one row; no row if
+ * the log is empty.
  */
 function selectLog(account: LogAccount): SQL {
   const start = logStart(account);
@@ -109,8 +126,14 @@ function selectLog(account: LogAccount): SQL {
     join (select pos, created_at from audit_entries where ${ofAccount} order by pos desc limit 1) as last`;
 }
 
-/** Selects the filter's range of positions, `low` inclusive and `high` exclusive, and the number of its agent. */
-function selectBounds(account: LogAccount, { agent, permission, action, from, to, after, before }: EntryFilter): SQL {
+/**
+ * Selects the filter's range of positions, `low` inclusive and `high` exclusive, and the number of
+ * its agent.
+ */
+function selectBounds(
+  account: LogAccount,
+  { agent, permission, action, from, to, after, before }: EntryFilter,
+): SQL {
   const start = logStart(account);
   const number = agent
     ? sql`(select number from agents where account = ${account.number} and id = ${idBytes(agent)})`
@@ -125,7 +148,10 @@ function selectBounds(account: LogAccount, { agent, permission, action, from, to
   return sql`select ${low} as low, iif(${fits}, ${high}, 0) as high, ${number} as agent from log`;
 }
 
-/** Whether a permission has this agent and action. Looks at one of its entries: all of them have the same. */
+/**
+ * Whether a permission has this agent and action. Looks at one of its entries: all of them have the
+ * same.
+ */
 function isPermissionOf(
   permission: Id<'perm'>,
   number: SQL,
@@ -141,9 +167,9 @@ function isPermissionOf(
 }
 
 /**
- * The position of the first entry at or after a time, or one past the last entry, as SQL: a binary search over the log,
- * whose times never decrease. `older` says whether the entry in the middle is before the time. If that entry was
- * erased, the next remaining entry stands for it.
+ * The position of the first entry at or after a time, or one past the last entry, as SQL: a binary
+ * search over the log, whose times never decrease. `older` says whether the entry in the middle is
+ * before the time. If that entry was erased, the next remaining entry stands for it.
  */
 function positionAt(time: number | SQL): SQL {
   const older = (low: SQL, high: SQL) => sql`(

@@ -13,7 +13,10 @@ export const treeTasks: readonly Task[] = [
       const signer = lazy(() => openSigner(env));
       return async () => {
         const bucket = requireBinding(env, 'FILES');
-        return sealTrees({ reader: database, ledger, bucket, signer: await signer() }, runtime.now());
+        return sealTrees(
+          { reader: database, ledger, bucket, signer: await signer() },
+          runtime.now(),
+        );
       };
     },
   },
@@ -23,6 +26,9 @@ export const treeTasks: readonly Task[] = [
     start:
       ({ database, ledger, env, runtime }) =>
       () =>
-        eraseTrees({ reader: database, ledger, bucket: requireBinding(env, 'FILES') }, runtime.now()),
+        eraseTrees(
+          { reader: database, ledger, bucket: requireBinding(env, 'FILES') },
+          runtime.now(),
+        ),
   },
 ];

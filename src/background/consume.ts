@@ -19,12 +19,12 @@ export interface RemainingWork {
 export type WaitUntil = (work: Promise<void>) => void;
 
 /**
- * Handles the messages of a queue one by one, and logs one line for each. A message that fails is retried later, with
- * exponential back-off.
+ * Handles the messages of a queue one by one, and logs one line for each. A message that fails is
+ * retried later, with exponential back-off.
  * @param describe returns the log fields of a message
  * @param handle returns the work that remains to be waited for, or undefined if there is none
- * @param waitUntil takes over work that makes no progress: its message is acknowledged at once and never retried.
- *   Without it, the next message waits for all work
+ * @param waitUntil takes over work that makes no progress: its message is acknowledged at once and
+ *   never retried. Without it, the next message waits for all work
  */
 export async function consume<M>(
   batch: MessageBatch<M>,
@@ -38,7 +38,11 @@ export async function consume<M>(
     await withLogFields({ queue: batch.queue, message_id: id, ...describe(body) }, async () => {
       const cost = new Cost();
       const start = runtime.now();
-      const fields = () => ({ attempt: attempts, duration_ms: runtime.now() - start, ...cost.fields() });
+      const fields = () => ({
+        attempt: attempts,
+        duration_ms: runtime.now() - start,
+        ...cost.fields(),
+      });
       const succeed = () => log('job', { outcome: 'done', ...fields() });
       const fail = (error: unknown) => logFailure('job', error, { outcome: 'failed', ...fields() });
       try {
@@ -56,8 +60,14 @@ export async function consume<M>(
   }
 }
 
-/** Waits until work is done, and returns true; or until it makes no progress for a while, and returns false. */
-async function endsInTime({ done, progress, progressTimeout }: RemainingWork, runtime: Runtime): Promise<boolean> {
+/**
+ * Waits until work is done, and returns true; or until it makes no progress for a while, and
+ * returns false.
+ */
+async function endsInTime(
+  { done, progress, progressTimeout }: RemainingWork,
+  runtime: Runtime,
+): Promise<boolean> {
   const isOver = done.then(() => true);
   for (let before = -1; before < progress(); ) {
     before = progress();

@@ -13,8 +13,8 @@ import { requireBinding } from '../task';
 import { consume } from './consume';
 
 /**
- * Runs a job, a limited part of the work on a file, for each message of the queue. If the queue loses a message, a task
- * of every minute sends another.
+ * Runs a job, a limited part of the work on a file, for each message of the queue. If the queue
+ * loses a message, a task of every minute sends another.
  */
 export async function consumeFileQueue(
   batch: MessageBatch<JobMessage>,
@@ -22,15 +22,28 @@ export async function consumeFileQueue(
   runtime: Runtime,
   sizes: JobSizes = JOB_SIZES,
 ): Promise<void> {
-  const describe = ({ shard, account, id }: JobMessage) => ({ shard, account_number: account, file: id });
+  const describe = ({ shard, account, id }: JobMessage) => ({
+    shard,
+    account_number: account,
+    file: id,
+  });
   await consume(batch, runtime, describe, async (message, cost) => {
     const hasMore = await runJob(message, cost, env, runtime, sizes);
     if (hasMore) await env.JOB_QUEUE?.send(message);
   });
 }
 
-/** Runs a job; if it completes or fails the file, notifies webhooks. Returns whether another job has to continue. */
-async function runJob({ shard, account, id }: JobMessage, cost: Cost, env: Env, runtime: Runtime, sizes: JobSizes) {
+/**
+ * Runs a job; if it completes or fails the file, notifies webhooks. Returns whether another job has
+ * to continue.
+ */
+async function runJob(
+  { shard, account, id }: JobMessage,
+  cost: Cost,
+  env: Env,
+  runtime: Runtime,
+  sizes: JobSizes,
+) {
   const key = parseFileId(id);
   const database = openShard(env, shard, cost);
   if (!key || !database) return false;
@@ -58,7 +71,8 @@ async function runJob({ shard, account, id }: JobMessage, cost: Cost, env: Env, 
   try {
     return await processFile(context, { account, ...key });
   } finally {
-    if (hasEvent && queue && slowQueue) await enqueueWebhook({ queue, slowQueue }, { shard, account });
+    if (hasEvent && queue && slowQueue)
+      await enqueueWebhook({ queue, slowQueue }, { shard, account });
   }
 }
 

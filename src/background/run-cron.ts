@@ -18,13 +18,17 @@ const MAX_STATEMENTS = 900;
 /** Milliseconds after which a run stops, because the next run of the minute is about to begin. */
 const MAX_TIME = 50 * SECOND;
 
-/** A slice is followed by a pause of this many times the time it took, but of MAX_PAUSE milliseconds at most. */
+/**
+ * A slice is followed by a pause of this many times the time it took, but of MAX_PAUSE milliseconds
+ * at most.
+ */
 const PAUSE_FACTOR = 3;
 const MAX_PAUSE = 250;
 
 /**
- * Runs the tasks of a cron job on every shard, one slice (a limited part) of each in turn, so that a task with much to
- * do does not keep the others waiting. What fails or takes too long is left to the next run.
+ * Runs the tasks of a cron job on every shard, one slice (a limited part) of each in turn, so that
+ * a task with much to do does not keep the others waiting. What fails or takes too long is left to
+ * the next run.
  */
 export async function runCron(cron: string, env: Env, runtime: Runtime): Promise<void> {
   const cost = new Cost();
@@ -66,6 +70,8 @@ async function startRuns(cron: string, env: Env, runtime: Runtime, cost: Cost): 
     };
     // While an account is on hold at the end of its move, other tasks would find half of it.
     const tasks: Task[] = [...tasksOf(name), ...(isBlocked(name) ? [] : due)];
-    return tasks.map((task) => new TaskRun({ cron, shard: name, task: task.name }, task.start(context)));
+    return tasks.map(
+      (task) => new TaskRun({ cron, shard: name, task: task.name }, task.start(context)),
+    );
   });
 }

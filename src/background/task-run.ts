@@ -17,9 +17,10 @@ export class TaskRun {
   ) {}
 
   /**
-   * Runs one slice, and sets `hasMore`. After a failure there is no more. A run that ends logs one line, if it failed
-   * or wrote anything.
-   * @param total the counter with which the databases of the slice were opened. Its increase is the slice's cost.
+   * Runs one slice, and sets `hasMore`. After a failure there is no more. A run that ends logs one
+   * line, if it failed or wrote anything.
+   * @param total the counter with which the databases of the slice were opened. Its increase is the
+   *   slice's cost.
    */
   async runSlice(total: Cost, runtime: Runtime): Promise<void> {
     const before = { ...total };

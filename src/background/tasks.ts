@@ -9,7 +9,10 @@ import { permissionTasks } from '../permissions/tasks';
 import type { Task } from '../task';
 import { webhookTasks } from '../webhooks/tasks';
 
-/** What the cron jobs do on each shard besides moving accounts, in the order in which slices take turns. */
+/**
+ * What the cron jobs do on each shard besides moving accounts, in the order in which slices take
+ * turns.
+ */
 export const TASKS: readonly Task[] = [
   ...permissionTasks,
   ...treeTasks,

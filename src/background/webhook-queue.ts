@@ -17,18 +17,24 @@ import { fanOut } from '../webhooks/dispatch/fan-out';
 import { consume, type RemainingWork, type WaitUntil } from './consume';
 
 /** How files of each kind are shown in the payload of their events. */
-const PRESENTERS: Record<FileKind, PresentFile<object>> = { export: presentExport, report: presentReport };
+const PRESENTERS: Record<FileKind, PresentFile<object>> = {
+  export: presentExport,
+  report: presentReport,
+};
 
 /**
- * Milliseconds that the queue waits for all webhooks of an account together while none of their receivers answers. The
- * webhooks share it equally, so that one account does not delay the messages of others, however many webhooks it has.
+ * Milliseconds that the queue waits for all webhooks of an account together while none of their
+ * receivers answers. The webhooks share it equally, so that one account does not delay the messages
+ * of others, however many webhooks it has.
  */
 const MAX_ACCOUNT_WAIT = 250;
 
 /**
- * Handles the messages of the two webhook queues: creates the deliveries of pending events, and makes the attempts that
- * are due. If a queue loses a message, a task of every minute sends another.
- * @param waitUntil takes over attempts that no receiver answers, so that a slow receiver delays no other message
+ * Handles the messages of the two webhook queues: creates the deliveries of pending events, and
+ * makes the attempts that are due. If a queue loses a message, a task of every minute sends
+ * another.
+ * @param waitUntil takes over attempts that no receiver answers, so that a slow receiver delays no
+ *   other message
  */
 export async function consumeWebhookQueue(
   batch: MessageBatch<WebhookMessage>,
@@ -39,7 +45,13 @@ export async function consumeWebhookQueue(
   const describe = ({ shard, account, webhook }: WebhookMessage) => {
     return { shard, account_number: account, webhook_number: webhook };
   };
-  await consume(batch, runtime, describe, (message, cost) => handleMessage(message, cost, env, runtime), waitUntil);
+  await consume(
+    batch,
+    runtime,
+    describe,
+    (message, cost) => handleMessage(message, cost, env, runtime),
+    waitUntil,
+  );
 }
 
 async function handleMessage(
@@ -53,7 +65,8 @@ async function handleMessage(
   const database = openShard(env, shard, cost);
   if (!database) return undefined;
   let answers = 0;
-  const fetch: Runtime['fetch'] = (url, options) => runtime.fetch(url, options).finally(() => (answers += 1));
+  const fetch: Runtime['fetch'] = (url, options) =>
+    runtime.fetch(url, options).finally(() => (answers += 1));
   const limits = new SendLimits({ env, cost, keyring: settings.config.keyring, runtime });
   const context = {
     shard,
@@ -64,7 +77,8 @@ async function handleMessage(
     presenters: PRESENTERS,
     loadPermissions: loadPermissionSnapshots,
     planNotifications,
-    openChannel: (claimed: ClaimedWebhook) => openChannel({ shard, config: settings.config, limits }, claimed),
+    openChannel: (claimed: ClaimedWebhook) =>
+      openChannel({ shard, config: settings.config, limits }, claimed),
   };
   const number = webhook ?? (await fanOut(context, account));
   const claimed = number === null ? null : await claimWebhook(context, { account, number });

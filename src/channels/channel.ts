@@ -21,7 +21,9 @@ import { inboundUrlOf, openSecrets } from './slack/secrets';
 /** Maximum number of channels of an account. */
 export const MAX_CHANNELS = 50;
 
-/** Maximum number of agents that a body can name: in its filter, and in those of its Slack channels. */
+/**
+ * Maximum number of agents that a body can name: in its filter, and in those of its Slack channels.
+ */
 const MAX_NAMED_AGENTS = (1 + MAX_SLACK_CHANNELS) * MAX_FILTER_AGENTS;
 
 /** The events that a channel can send to people. */
@@ -49,8 +51,12 @@ export const channelFields = lazy(() => ({
   is_active: z.boolean(),
 }));
 
-/** The settings of a channel for e-mail. There are none: mails go to the addresses of the members. */
-export const EmailConfig = lazy(() => z.strictObject({}).meta({ id: 'EmailConfig', examples: [{}] }));
+/**
+ * The settings of a channel for e-mail. There are none: mails go to the addresses of the members.
+ */
+export const EmailConfig = lazy(() =>
+  z.strictObject({}).meta({ id: 'EmailConfig', examples: [{}] }),
+);
 
 export const ChannelKind = lazy(() =>
   z.enum(RECEIVER_KINDS.filter((kind) => kind !== 'webhook')).meta({ id: 'ChannelKind' }),
@@ -81,17 +87,23 @@ export const Channel = lazy(() =>
       config: objectField.meta({ description: 'Its settings, without secrets.' }),
       events: z.array(ChannelEvent()),
       filter: z
-        .object({ actions: z.array(z.string()).optional(), agent_ids: z.array(z.string()).optional() })
+        .object({
+          actions: z.array(z.string()).optional(),
+          agent_ids: z.array(z.string()).optional(),
+        })
         .nullable()
         .meta({ description: 'Limits the notifications to some permissions; null for all.' }),
       inbound_url: z.string().nullable().meta({
         description:
           'Where Slack sends what people do. It is a secret: null without the scope `channels:write`, and for e-mail.',
       }),
-      is_active: z
-        .boolean()
-        .meta({ description: 'Nothing is sent while this is false, and events of that time are never sent.' }),
-      disabled_reason: z.string().nullable().meta({ description: 'Why the service disabled it; null if it did not.' }),
+      is_active: z.boolean().meta({
+        description: 'Nothing is sent while this is false, and events of that time are never sent.',
+      }),
+      disabled_reason: z
+        .string()
+        .nullable()
+        .meta({ description: 'Why the service disabled it; null if it did not.' }),
       created_by: creatorField,
       created_at: timeField,
       updated_at: timeField,
@@ -140,11 +152,14 @@ export function presentChannel(row: ShownRow, inboundUrl: string | null = null):
 }
 
 /**
- * Shows a channel to a caller, with the address at which Slack calls it. The address is null for a caller who may not change
- * channels, and if the channel's secrets can no longer be read.
+ * Shows a channel to a caller, with the address at which Slack calls it. The address is null for a
+ * caller who may not change channels, and if the channel's secrets can no longer be read.
  */
 export async function describeChannel(
-  { config, principal }: { config: Pick<Config, 'keyring' | 'publicUrl'>; principal: Pick<UserPrincipal, 'scopes'> },
+  {
+    config,
+    principal,
+  }: { config: Pick<Config, 'keyring' | 'publicUrl'>; principal: Pick<UserPrincipal, 'scopes'> },
   row: ShownRow & Pick<WebhookRow, 'secret'>,
 ): Promise<Channel> {
   if (!principal.scopes.includes('channels:write')) return presentChannel(row);
@@ -154,12 +169,16 @@ export async function describeChannel(
 
 /** The condition that finds the channel with this identifier, if the account has it. */
 export function isChannel(account: number | SQL<number>, id: Id<'chan'>) {
-  return and(eq(webhooks.account, account), eq(webhooks.id, withPrefix('webhook', id)), ne(webhooks.kind, 'webhook'));
+  return and(
+    eq(webhooks.account, account),
+    eq(webhooks.id, withPrefix('webhook', id)),
+    ne(webhooks.kind, 'webhook'),
+  );
 }
 
 /**
- * The account's number as SQL: NULL if the account has no such channel, so that a NOT NULL column aborts the
- * transaction.
+ * The account's number as SQL: NULL if the account has no such channel, so that a NOT NULL column
+ * aborts the transaction.
  */
 export function accountOfChannelSql(account: number, id: Id<'chan'>): SQL<number> {
   return sql<number>`(select account from ${webhooks} where ${isChannel(account, id)})`;
@@ -181,17 +200,26 @@ export function requireChannel(loaded: WebhookRow[] | undefined): WebhookRow {
   return row;
 }
 
-/** The preload of the agents in the body's filters, as far as the account has them. The body is not validated yet. */
+/**
+ * The preload of the agents in the body's filters, as far as the account has them. The body is not
+ * validated yet.
+ */
 export async function agentsInFilter(c: RequestContext, reader: Reader, account: SQL<number>) {
   const { filter, config } = (await readObject(c, readJson)) ?? {};
   const channels = isJsonObject(config) && Array.isArray(config.channels) ? config.channels : [];
-  const filters = [filter, ...channels.map((channel) => (isJsonObject(channel) ? channel.filter : null))];
-  const listed = filters.flatMap((each) => (isJsonObject(each) && Array.isArray(each.agent_ids) ? each.agent_ids : []));
+  const filters = [
+    filter,
+    ...channels.map((channel) => (isJsonObject(channel) ? channel.filter : null)),
+  ];
+  const listed = filters.flatMap((each) =>
+    isJsonObject(each) && Array.isArray(each.agent_ids) ? each.agent_ids : [],
+  );
   return { agents: selectAgents(reader, account, listed, MAX_NAMED_AGENTS) };
 }
 
 /**
- * Refuses agents that the account does not have, in the filter of a channel and in those of its Slack channels.
+ * Refuses agents that the account does not have, in the filter of a channel and in those of its
+ * Slack channels.
  * @param agents those of the agents that the account has
  * @throws Problem `invalid_request`
  */

@@ -67,21 +67,39 @@ export async function createChannel(
     isActive: input.is_active,
   };
   const channel = presentChannel(row, inboundUrl);
-  await insertReceiver(context, { noun: 'channel', id, row, maximum: MAX_CHANNELS, answer: channel });
+  await insertReceiver(context, {
+    noun: 'channel',
+    id,
+    row,
+    maximum: MAX_CHANNELS,
+    answer: channel,
+  });
   return channel;
 }
 
-/** The columns that depend on the kind of a new channel, and the address at which Slack calls it; null for e-mail. */
+/**
+ * The columns that depend on the kind of a new channel, and the address at which Slack calls it;
+ * null for e-mail.
+ */
 async function columnsOfKind(
   { principal, config, runtime }: UserContext,
   id: Id<'chan'>,
   input: z.output<ReturnType<typeof ChannelCreation>>,
 ) {
-  if (input.kind === 'email') return { config: input.config, secret: new Uint8Array(), inboundUrl: null };
+  if (input.kind === 'email')
+    return { config: input.config, secret: new Uint8Array(), inboundUrl: null };
   const { bot_token: botToken, signing_secret: signingSecret } = input.config;
-  const secrets = { botToken, signingSecret, inboundSecret: makeInboundSecret(runtime, principal.shard) };
+  const secrets = {
+    botToken,
+    signingSecret,
+    inboundSecret: makeInboundSecret(runtime, principal.shard),
+  };
   const sealed = await sealSecrets({ keyring: config.keyring, runtime }, id, secrets);
-  return { config: shownConfig(input.config), ...sealed, inboundUrl: inboundUrlOf(config, secrets) };
+  return {
+    config: shownConfig(input.config),
+    ...sealed,
+    inboundUrl: inboundUrlOf(config, secrets),
+  };
 }
 
 export const createChannelRoute = new Hono().post(

@@ -13,16 +13,21 @@ import { accountOfChannelSql, isChannel } from './channel';
 import { endLinksOfChannel } from './slack/links';
 
 /**
- * Deletes a channel. A worker that is sending by it stops when it next records a batch, and a cron task erases its
- * deliveries.
+ * Deletes a channel. A worker that is sending by it stops when it next records a batch, and a cron
+ * task erases its deliveries.
  * @throws Problem `not_found`
  */
-export async function deleteChannel(context: UserContext, { id }: { id: Id<'chan'> }): Promise<void> {
+export async function deleteChannel(
+  context: UserContext,
+  { id }: { id: Id<'chan'> },
+): Promise<void> {
   const account = context.principal.account.number;
   const number = sql<number>`(select number from ${webhooks} where ${isChannel(account, id)})`;
   await context.ledger
     .change({
-      record: userActivity(context, 'channel.deleted', id, { account: accountOfChannelSql(account, id) }),
+      record: userActivity(context, 'channel.deleted', id, {
+        account: accountOfChannelSql(account, id),
+      }),
       changes: (write) => [
         write.insert(erasures).values({ kind: 'webhook', number }),
         endLinksOfChannel(write, account, number),

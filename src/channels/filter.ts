@@ -30,8 +30,13 @@ export interface ShownFilter {
 
 /** Shows a filter; null if it limits nothing. */
 export function presentFilter(
-  filter: { actions?: string[] | null | undefined; agent_ids?: string[] | null | undefined } | null | undefined,
+  filter:
+    | { actions?: string[] | null | undefined; agent_ids?: string[] | null | undefined }
+    | null
+    | undefined,
 ): ShownFilter | null {
   const { actions, agent_ids } = filter ?? {};
-  return actions || agent_ids ? { ...(actions && { actions }), ...(agent_ids && { agent_ids }) } : null;
+  return actions || agent_ids
+    ? { ...(actions && { actions }), ...(agent_ids && { agent_ids }) }
+    : null;
 }

@@ -15,5 +15,6 @@ export const getChannelRoute = new Hono().get(
   }),
   userAccess('channels:read', channelOfPath),
   noQuery(),
-  async (c) => answer(c, await describeChannel(c.var.context, requireChannel(c.var.loaded.channel))),
+  async (c) =>
+    answer(c, await describeChannel(c.var.context, requireChannel(c.var.loaded.channel))),
 );

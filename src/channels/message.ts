@@ -10,7 +10,10 @@ export interface PermissionMessage {
   /** The permission when the message was made, without input and preview. */
   permission: Permission;
   agentName: string;
-  /** Who decided, in words: the name of a member, or of what decided; null unless the event is a decision. */
+  /**
+   * Who decided, in words: the name of a member, or of what decided; null unless the event is a
+   * decision.
+   */
   decidedBy: string | null;
   /** The address of the decision card, which asks for sign-in. */
   url: string;
@@ -37,7 +40,10 @@ export function readMessage(delivery: DueDelivery, publicUrl: string): Permissio
   };
 }
 
-/** Reads the permission that a delivery is about, as it was at the event. The event must still be kept. */
+/**
+ * Reads the permission that a delivery is about, as it was at the event. The event must still be
+ * kept.
+ */
 export function readPermission({ eventPayload }: Pick<DueDelivery, 'eventPayload'>): Permission {
   return (JSON.parse(eventPayload ?? '') as { data: Permission }).data;
 }

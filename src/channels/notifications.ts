@@ -16,7 +16,11 @@ import { type Id, withPrefix } from '../lib/typeid';
 import { permissionInPath } from '../permissions/permission';
 import { deliveryColumns } from '../webhooks/deliveries/delivery';
 import { ChannelKind } from './channel';
-import { ChannelDelivery, exampleChannelDelivery, presentChannelDelivery } from './deliveries/delivery';
+import {
+  ChannelDelivery,
+  exampleChannelDelivery,
+  presentChannelDelivery,
+} from './deliveries/delivery';
 
 /** Whom a channel notified of a permission, and whether the message arrived. */
 export const Notification = lazy(() =>
@@ -29,7 +33,14 @@ export const Notification = lazy(() =>
     .meta({
       id: 'Notification',
       description: 'Whom a channel notified of a permission, and whether the message arrived.',
-      examples: [{ ...exampleChannelDelivery, channel_name: 'Mail to reviewers', kind: 'email', member_name: 'Ada' }],
+      examples: [
+        {
+          ...exampleChannelDelivery,
+          channel_name: 'Mail to reviewers',
+          kind: 'email',
+          member_name: 'Ada',
+        },
+      ],
     }),
 );
 
@@ -44,7 +55,11 @@ export async function listNotifications(
 ): Promise<Page<Notification>> {
   const { reader, principal } = context;
   const account = principal.account.number;
-  const page = await openPage<Id<'dlv'>>(context, { list: id, caller: principal.account.id }, input);
+  const page = await openPage<Id<'dlv'>>(
+    context,
+    { list: id, caller: principal.account.id },
+    input,
+  );
   const [rows] = await reader.load([
     reader
       .select({
@@ -56,10 +71,17 @@ export async function listNotifications(
         memberEmail: aliased(members.email, 'member_email'),
       })
       .from(deliveries)
-      .innerJoin(webhooks, and(eq(webhooks.number, deliveries.webhook), eq(webhooks.account, account)))
+      .innerJoin(
+        webhooks,
+        and(eq(webhooks.number, deliveries.webhook), eq(webhooks.account, account)),
+      )
       .leftJoin(members, and(eq(members.account, account), eq(members.id, deliveries.member)))
       .where(
-        and(eq(deliveries.permission, id), ne(webhooks.kind, 'webhook'), page.after && lt(deliveries.id, page.after)),
+        and(
+          eq(deliveries.permission, id),
+          ne(webhooks.kind, 'webhook'),
+          page.after && lt(deliveries.id, page.after),
+        ),
       )
       .orderBy(desc(deliveries.id))
       .limit(page.rowLimit),
@@ -78,7 +100,8 @@ export const listNotificationsRoute = new Hono().get(
     id: 'listNotifications',
     tag: 'Permissions',
     summary: 'List who was notified of a permission',
-    description: 'By which channel, when, and whether it was delivered; newest first. Messages are listed for 30 days.',
+    description:
+      'By which channel, when, and whether it was delivered; newest first. Messages are listed for 30 days.',
     success: ok(pageOf(Notification)),
     pathId: 'perm',
   }),

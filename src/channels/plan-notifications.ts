@@ -1,6 +1,13 @@
 import { and, eq, isNotNull, sql } from 'drizzle-orm';
 import { aliased, idList, numberList } from '../db/columns';
-import { deliveries, isEnd, type MemberRole, members, notificationSettings, type ReceiverKind } from '../db/schema';
+import {
+  deliveries,
+  isEnd,
+  type MemberRole,
+  members,
+  notificationSettings,
+  type ReceiverKind,
+} from '../db/schema';
 import { ROLE_SCOPES } from '../http/roles';
 import { matchesPattern } from '../lib/pattern';
 import { MINUTE } from '../lib/time';
@@ -19,10 +26,16 @@ import { endOfQuietHours } from './settings/quiet-hours';
 import { delegateAt, type StoredSettings, wants } from './settings/settings';
 import { slackChannelsOf } from './slack/config';
 
-/** How many messages a person gets within a minute. Those that follow wait for the next minute, and become one digest. */
+/**
+ * How many messages a person gets within a minute. Those that follow wait for the next minute, and
+ * become one digest.
+ */
 const MESSAGES_PER_MINUTE = 5;
 
-/** What the people of an account chose, who is active, and how many messages by e-mail each got in this minute. */
+/**
+ * What the people of an account chose, who is active, and how many messages by e-mail each got in
+ * this minute.
+ */
 interface People {
   settings: ReadonlyMap<Id<'member'>, StoredSettings>;
   /** The roles of those who are active. */
@@ -40,7 +53,10 @@ interface Situation {
   posts: readonly { channel: number; permission: Id<'perm'>; slackChannel: string }[];
 }
 
-/** Plans whom the channels of an account notify of events, and when: now, or after their quiet hours. */
+/**
+ * Plans whom the channels of an account notify of events, and when: now, or after their quiet
+ * hours.
+ */
 export async function planNotifications(
   context: FanOutContext,
   account: number,
@@ -102,7 +118,8 @@ function planEmail(
       // A delegate may have decided.
       if (event === 'permission.decided' && permission.row.decidedBy === member) continue;
       const dueAt = dueTime(people, member, now);
-      if (dueAt === null) plan.messages.push({ channel: number, source, member, slackChannel: null });
+      if (dueAt === null)
+        plan.messages.push({ channel: number, source, member, slackChannel: null });
       else plan.held.push({ channel: number, source, member, dueAt });
     }
   }
@@ -124,7 +141,10 @@ export function reminderTime(
 }
 
 /** Whether a channel notifies people of an event of a permission. */
-function isWanted({ events, actions, agentIds }: TargetWebhook, { event, permission }: PermissionEvent): boolean {
+function isWanted(
+  { events, actions, agentIds }: TargetWebhook,
+  { event, permission }: PermissionEvent,
+): boolean {
   return events.includes(event) && isInFilter(actions, agentIds, permission);
 }
 
@@ -149,8 +169,8 @@ function concerns(
 }
 
 /**
- * The members whom a channel notifies of an event, each once. A member who is away is replaced by the delegate, unless the
- * delegate's role may not read what the event is about.
+ * The members whom a channel notifies of an event, each once. A member who is away is replaced by
+ * the delegate, unless the delegate's role may not read what the event is about.
  */
 function recipients(
   { settings, roles }: People,
@@ -184,8 +204,9 @@ function dueTime({ settings, counts }: People, member: Id<'member'>, now: number
 }
 
 /**
- * The ids of the Slack channels that get an event of a permission: those that the channel names, and for an end those that have
- * a message about the permission, even if the channel no longer names them.
+ * The ids of the Slack channels that get an event of a permission: those that the channel names,
+ * and for an end those that have a message about the permission, even if the channel no longer
+ * names them.
  */
 function slackChannelsOfEvent(
   channel: TargetWebhook,
@@ -194,7 +215,9 @@ function slackChannelsOfEvent(
 ): ReadonlySet<string> {
   const { event, permission, reminder } = source;
   const posted = isEnd(event)
-    ? posts.filter((post) => post.channel === channel.number && post.permission === permission.row.id)
+    ? posts.filter(
+        (post) => post.channel === channel.number && post.permission === permission.row.id,
+      )
     : [];
   // Nobody was asked about a request that a policy decided at once.
   const isNew = isWanted(channel, source) && reminder === 0 && permission.row.policyId === null;
@@ -206,15 +229,22 @@ function slackChannelsOfEvent(
 
 /**
  * The ids of the Slack channels to which a channel posts an event.
- * @param permission the permission of the event; null for another event, which is posted where there is no filter
+ * @param permission the permission of the event; null for another event, which is posted where
+ *   there is no filter
  */
 function slackChannelsFor(channel: TargetWebhook, permission: PermissionSnapshot | null): string[] {
   return slackChannelsOf(channel)
-    .filter(({ filter }) => !filter || (permission && isInFilter(filter.actions, filter.agent_ids, permission)))
+    .filter(
+      ({ filter }) =>
+        !filter || (permission && isInFilter(filter.actions, filter.agent_ids, permission)),
+    )
     .map(({ id }) => id);
 }
 
-/** Whether a permission is for an action and of an agent that a filter lets pass. A filter without a list lets all pass. */
+/**
+ * Whether a permission is for an action and of an agent that a filter lets pass. A filter without a
+ * list lets all pass.
+ */
 function isInFilter(
   actions: readonly string[] | null | undefined,
   agentIds: readonly string[] | null | undefined,
@@ -227,8 +257,8 @@ function isInFilter(
 }
 
 /**
- * Reads whom the events concern, what these people chose, how many messages each got in this minute, and where Slack has
- * messages about the permissions.
+ * Reads whom the events concern, what these people chose, how many messages each got in this
+ * minute, and where Slack has messages about the permissions.
  */
 async function loadSituation(
   { reader, runtime }: FanOutContext,
@@ -236,7 +266,8 @@ async function loadSituation(
   { channels, events, disabledWebhooks }: NotifiableEvents,
 ): Promise<Situation> {
   const now = runtime.now();
-  const numbersOf = (kind: ReceiverKind) => channels.filter((each) => each.kind === kind).map(({ number }) => number);
+  const numbersOf = (kind: ReceiverKind) =>
+    channels.filter((each) => each.kind === kind).map(({ number }) => number);
   const emails = numbersOf('email');
   const nobody = { settings: new Map(), roles: new Map(), administrators: [], counts: new Map() };
   if (channels.length === 0 || events.length + disabledWebhooks.length === 0)
@@ -267,7 +298,9 @@ async function loadSituation(
     reader
       .select({
         channel: aliased(deliveries.webhook, 'channel'),
-        permission: sql<Id<'perm'>>`${deliveries.permission}`.mapWith(deliveries.permission).as('permission'),
+        permission: sql<Id<'perm'>>`${deliveries.permission}`
+          .mapWith(deliveries.permission)
+          .as('permission'),
         slackChannel: sql<string>`${deliveries.slackChannel}`.as('slack_channel'),
       })
       .from(deliveries)
@@ -279,12 +312,18 @@ async function loadSituation(
         ),
       ),
   ]);
-  const administrators = active.filter(({ role }) => role === 'owner' || role === 'admin').map(({ id }) => id);
+  const administrators = active
+    .filter(({ role }) => role === 'owner' || role === 'admin')
+    .map(({ id }) => id);
   const people = {
-    settings: new Map(settings.map(({ member, settings }) => [member, settings as unknown as StoredSettings])),
+    settings: new Map(
+      settings.map(({ member, settings }) => [member, settings as unknown as StoredSettings]),
+    ),
     roles: new Map(active.map(({ id, role }) => [id, role])),
     administrators,
-    counts: new Map(counts.flatMap(({ member, count }) => (member ? [[member, count] as const] : []))),
+    counts: new Map(
+      counts.flatMap(({ member, count }) => (member ? [[member, count] as const] : [])),
+    ),
   };
   return { people, concerned, posts };
 }

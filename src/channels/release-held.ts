@@ -2,7 +2,13 @@ import { and, lte, sql } from 'drizzle-orm';
 import { isAtHome } from '../db/at-home';
 import { codeOf } from '../db/columns';
 import type { Reader } from '../db/database';
-import { DELIVERY_EVENTS, deliveries, heldMessages, PERMISSION_STATUSES, webhooks } from '../db/schema';
+import {
+  DELIVERY_EVENTS,
+  deliveries,
+  heldMessages,
+  PERMISSION_STATUSES,
+  webhooks,
+} from '../db/schema';
 import type { Runtime } from '../env';
 import type { Ledger } from '../ledger/ledger';
 import { toHex } from '../lib/bytes';
@@ -22,11 +28,18 @@ interface ReleaseContext {
 }
 
 /**
- * Makes deliveries of held messages whose time has come, and enqueues a message for each channel. Those to one person become
- * one mail. Drops those about a request that ended meanwhile, or on which the member has voted.
+ * Makes deliveries of held messages whose time has come, and enqueues a message for each channel.
+ * Those to one person become one mail. Drops those about a request that ended meanwhile, or on
+ * which the member has voted.
  * @returns whether there may be more
  */
-export async function releaseHeld({ shard, reader, ledger, runtime, queues }: ReleaseContext): Promise<boolean> {
+export async function releaseHeld({
+  shard,
+  reader,
+  ledger,
+  runtime,
+  queues,
+}: ReleaseContext): Promise<boolean> {
   const now = runtime.now();
   const [due] = await reader.load([
     reader
@@ -55,14 +68,21 @@ export async function releaseHeld({ shard, reader, ledger, runtime, queues }: Re
           from json_each(${rows})
         )`,
       ),
-      markDue(write, sql`${webhooks.number} in (select value from json_each(${numbers}))`, now).returning({
+      markDue(
+        write,
+        sql`${webhooks.number} in (select value from json_each(${numbers}))`,
+        now,
+      ).returning({
         account: webhooks.account,
         webhook: webhooks.number,
         isSlow: webhooks.isSlow,
       }),
     ],
   });
-  const messages = channels.map(({ account, webhook, isSlow }) => ({ body: { shard, account, webhook }, isSlow }));
+  const messages = channels.map(({ account, webhook, isSlow }) => ({
+    body: { shard, account, webhook },
+    isSlow,
+  }));
   await enqueueOrThrow(queues, messages);
   return due.length === SLICE;
 }

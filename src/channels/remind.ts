@@ -13,11 +13,15 @@ import { reminderTime } from './plan-notifications';
 const SLICE = 100;
 
 /**
- * Makes the reminders of pending requests that are due: the next worker notifies those who have not voted. A request that has
- * ended gets none.
+ * Makes the reminders of pending requests that are due: the next worker notifies those who have not
+ * voted. A request that has ended gets none.
  * @returns whether there may be more
  */
-export async function remindReviewers(context: { reader: Reader; ledger: Ledger; runtime: Runtime }): Promise<boolean> {
+export async function remindReviewers(context: {
+  reader: Reader;
+  ledger: Ledger;
+  runtime: Runtime;
+}): Promise<boolean> {
   const { reader, ledger, runtime } = context;
   const now = runtime.now();
   const [due] = await reader.load([
@@ -29,7 +33,9 @@ export async function remindReviewers(context: { reader: Reader; ledger: Ledger;
         request: requestSql(now),
       })
       .from(permissionEvents)
-      .where(and(isNotNull(permissionEvents.remindAt), lte(permissionEvents.remindAt, now), isAtHome))
+      .where(
+        and(isNotNull(permissionEvents.remindAt), lte(permissionEvents.remindAt, now), isAtHome),
+      )
       .orderBy(permissionEvents.remindAt)
       .limit(SLICE),
   ]);
@@ -38,7 +44,9 @@ export async function remindReviewers(context: { reader: Reader; ledger: Ledger;
     const next = request && reminders === 0 ? reminderTime(request, 2) : null;
     return [account, toHex(idBytes(permission)), request ? 1 : 0, next];
   });
-  const accounts = numberList(new Set(due.filter(({ request }) => request).map(({ account }) => account)));
+  const accounts = numberList(
+    new Set(due.filter(({ request }) => request).map(({ account }) => account)),
+  );
   await ledger.write({
     changes: (write) => [
       write

@@ -13,7 +13,9 @@ import { updateNotificationSettingsRoute } from './settings/update';
 import { receiveFromSlackRoute } from './slack/inbound';
 import { updateChannelRoute } from './update';
 
-/** The routes of channels, `/v1/channels`, of their messages, and of what members chose about these. */
+/**
+ * The routes of channels, `/v1/channels`, of their messages, and of what members chose about these.
+ */
 export const channelRoutes = new Hono()
   .route('/', createChannelRoute)
   .route('/', listChannelsRoute)

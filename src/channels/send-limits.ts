@@ -28,8 +28,9 @@ interface Context {
 /**
  * Limits what is sent to one address or Slack channel.
  *
- * Counts are on the shard that the recipient's hash names, so that they hold over all accounts. They are approximate: a message
- * counts when it is about to be sent, and each attempt to send it counts.
+ * Counts are on the shard that the recipient's hash names, so that they hold over all accounts.
+ * They are approximate: a message counts when it is about to be sent, and each attempt to send it
+ * counts.
  */
 export class SendLimits {
   /** Recipients who get nothing more in this minute, and until when. */
@@ -37,17 +38,25 @@ export class SendLimits {
 
   constructor(private readonly context: Context) {}
 
-  /** Counts a mail to an address. Returns null if it may be sent, else until when it has to wait. */
+  /**
+   * Counts a mail to an address. Returns null if it may be sent, else until when it has to wait.
+   */
   countMail(address: string): Promise<number | null> {
     return this.countInMinute(['mail', emailAddressKey(address)], MAILS_PER_MINUTE);
   }
 
   /**
-   * Counts a message to a Slack channel. Returns as {@link countMail}. Each account has its own count: others may name the same
-   * Slack channel, although they cannot post there.
+   * Counts a message to a Slack channel. Returns as {@link countMail}. Each account has its own
+   * count: others may name the same Slack channel, although they cannot post there.
    */
-  countPost(account: { shard: string; number: number }, slackChannel: string): Promise<number | null> {
-    return this.countInMinute(['slack', account.shard, `${account.number}`, slackChannel], POSTS_PER_MINUTE);
+  countPost(
+    account: { shard: string; number: number },
+    slackChannel: string,
+  ): Promise<number | null> {
+    return this.countInMinute(
+      ['slack', account.shard, `${account.number}`, slackChannel],
+      POSTS_PER_MINUTE,
+    );
   }
 
   /**
@@ -102,7 +111,11 @@ export class SendLimits {
    * Adds one to a count.
    * @param endedAt a period that began at this time or earlier is over: a new one begins
    */
-  private async count(database: Database, key: Uint8Array, endedAt: number): Promise<{ count: number; since: number }> {
+  private async count(
+    database: Database,
+    key: Uint8Array,
+    endedAt: number,
+  ): Promise<{ count: number; since: number }> {
     const row = { since: this.context.runtime.now(), count: 1 };
     const isOver = sql`${sendCounts.since} <= ${endedAt}`;
     const [[counted = row]] = await new Ledger(database, SERVICE_AUTHORITY).write({

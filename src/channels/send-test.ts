@@ -13,8 +13,9 @@ import { ChannelDelivery, presentChannelDelivery } from './deliveries/delivery';
 import { slackChannelsOf } from './slack/config';
 
 /**
- * Sends a test message by a channel, whatever its events and filter: an e-mail to the member who asks, or a message to each of
- * its Slack channels. The delivery of the e-mail fails if no member asks, or one whose address is not proven.
+ * Sends a test message by a channel, whatever its events and filter: an e-mail to the member who
+ * asks, or a message to each of its Slack channels. The delivery of the e-mail fails if no member
+ * asks, or one whose address is not proven.
  * @returns the delivery, which for Slack is that to the first Slack channel
  * @throws Problem `conflict` if it is disabled
  */
@@ -62,5 +63,6 @@ export const testChannelRoute = new Hono().post(
   userAccess('channels:write', channelOfPath),
   noQuery(),
   body(NoFields),
-  async (c) => answer(c, await testChannel(c.var.context, { channel: requireChannel(c.var.loaded.channel) })),
+  async (c) =>
+    answer(c, await testChannel(c.var.context, { channel: requireChannel(c.var.loaded.channel) })),
 );

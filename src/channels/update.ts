@@ -55,17 +55,20 @@ export const ChannelUpdate = lazy(() =>
 type Fields = z.output<ReturnType<typeof ChannelUpdate>>;
 
 /**
- * Changes the given fields of a channel. A disabled channel sends nothing more, not even what is pending; one that is enabled
- * sends the events from then on. New secrets end the links of Slack users.
+ * Changes the given fields of a channel. A disabled channel sends nothing more, not even what is
+ * pending; one that is enabled sends the events from then on. New secrets end the links of Slack
+ * users.
  * @param agents those of the agents in the filters that the account has
- * @throws Problem `not_found`, `invalid_request`; `conflict` if other secrets were set at the same time
+ * @throws Problem `not_found`, `invalid_request`; `conflict` if other secrets were set at the same
+ *   time
  */
 export async function updateChannel(
   context: UserContext,
   { id, agents, ...fields }: { id: Id<'chan'>; agents: { id: string }[] } & Fields,
 ): Promise<Channel> {
   const { principal, config, runtime } = context;
-  const receiver = fields.config === undefined ? null : await changeReceiver(context, id, fields.config);
+  const receiver =
+    fields.config === undefined ? null : await changeReceiver(context, id, fields.config);
   requireAgentsOfFilters(fields.filter, receiver?.channels ?? [], agents);
   const account = principal.account.number;
   const now = runtime.now();
@@ -80,7 +83,9 @@ export async function updateChannel(
     updatedAt: now,
     ...activationColumns(account, fields.is_active, receiver?.replaced ? sql`1` : sql`0`, now),
   };
-  const isUnchanged = receiver?.replaced ? eq(webhooks.secret, receiver.replaced.secret) : undefined;
+  const isUnchanged = receiver?.replaced
+    ? eq(webhooks.secret, receiver.replaced.secret)
+    : undefined;
   const found = and(isChannel(account, id), isUnchanged);
   const changed = {
     account: sql<number>`(select account from ${webhooks} where ${found})`,
@@ -93,7 +98,9 @@ export async function updateChannel(
         write.update(webhooks).set(columns).where(found).returning(),
         ...openFeed(write, account),
         closeFeed(write, account),
-        ...(receiver?.replaced ? [endLinksOfChannel(write, account, receiver.replaced.number)] : []),
+        ...(receiver?.replaced
+          ? [endLinksOfChannel(write, account, receiver.replaced.number)]
+          : []),
         ...(fields.is_active === false ? [dropHeldMessages(write, account, id)] : []),
       ],
       answer: null,
@@ -101,7 +108,11 @@ export async function updateChannel(
     .catch(receiver?.replaced ? refuseOtherSecrets : asNotFound('channel'));
   if (!row) throw notFound('channel');
   if (row.dueAt !== null && row.dueAt <= now) {
-    await enqueueWebhook(config.webhooks, { shard: principal.shard, account, webhook: row.number }, row);
+    await enqueueWebhook(
+      config.webhooks,
+      { shard: principal.shard, account, webhook: row.number },
+      row,
+    );
   }
   return describeChannel(context, row);
 }
@@ -109,7 +120,9 @@ export async function updateChannel(
 /** Makes the statement that drops the messages of a channel that wait. */
 function dropHeldMessages(write: RecordWriter, account: number, id: Id<'chan'>) {
   const number = sql`(select number from ${webhooks} where ${isChannel(account, id)})`;
-  return write.delete(heldMessages).where(and(eq(heldMessages.account, account), eq(heldMessages.webhook, number)));
+  return write
+    .delete(heldMessages)
+    .where(and(eq(heldMessages.account, account), eq(heldMessages.webhook, number)));
 }
 
 /** How a channel's `config` changes. */
@@ -130,13 +143,17 @@ async function changeReceiver(
   id: Id<'chan'>,
   config: JsonObject,
 ): Promise<ChangedReceiver> {
-  const [rows] = await reader.load([reader.select().from(webhooks).where(isChannel(principal.account.number, id))]);
+  const [rows] = await reader.load([
+    reader.select().from(webhooks).where(isChannel(principal.account.number, id)),
+  ]);
   const row = requireChannel(rows);
   if (row.kind === 'email') {
     const fields = parseFields(z.object({ config: EmailConfig() }), { config });
     return { columns: fields, channels: [], replaced: null };
   }
-  const { channels, ...given } = parseFields(z.object({ config: SlackConfigUpdate() }), { config }).config;
+  const { channels, ...given } = parseFields(z.object({ config: SlackConfigUpdate() }), {
+    config,
+  }).config;
   const old = await openSecrets(keyring, row);
   const botToken = given.bot_token ?? old?.botToken;
   const signingSecret = given.signing_secret ?? old?.signingSecret;
@@ -148,8 +165,12 @@ async function changeReceiver(
     const message = 'is required: the stored one can no longer be read';
     throw invalidRequest(missing.map((name) => ({ path: `body.config.${name}`, message })));
   }
-  const changed = { columns: channels ? { config: shownConfig({ channels }) } : {}, channels: channels ?? [] };
-  if (botToken === old?.botToken && signingSecret === old.signingSecret) return { ...changed, replaced: null };
+  const changed = {
+    columns: channels ? { config: shownConfig({ channels }) } : {},
+    channels: channels ?? [],
+  };
+  if (botToken === old?.botToken && signingSecret === old.signingSecret)
+    return { ...changed, replaced: null };
   const inboundSecret = old?.inboundSecret ?? makeInboundSecret(runtime, principal.shard);
   const secrets = { botToken, signingSecret, inboundSecret };
   const columns = { ...changed.columns, ...(await sealSecrets({ keyring, runtime }, id, secrets)) };
@@ -159,7 +180,10 @@ async function changeReceiver(
 /** Handles the error of a change of secrets that were read before. */
 function refuseOtherSecrets(error: unknown): never {
   if (!(error instanceof ConstraintError)) throw error;
-  throw new Problem('conflict', 'The channel was changed at the same time. Read it, and send the request again.');
+  throw new Problem(
+    'conflict',
+    'The channel was changed at the same time. Read it, and send the request again.',
+  );
 }
 
 export const updateChannelRoute = new Hono().put(
@@ -179,7 +203,11 @@ export const updateChannelRoute = new Hono().put(
   noQuery(),
   body(ChannelUpdate),
   async (c) => {
-    const input = { id: pathId(c, 'chan'), agents: c.var.loaded.agents ?? [], ...c.req.valid('json') };
+    const input = {
+      id: pathId(c, 'chan'),
+      agents: c.var.loaded.agents ?? [],
+      ...c.req.valid('json'),
+    };
     return answer(c, await updateChannel(c.var.context, input));
   },
 );

@@ -1,9 +1,9 @@
 /**
- * Settles as the task does, or rejects with the reason of the first signal that is aborted. The task goes on then, and
- * what becomes of it is ignored.
+ * Settles as the task does, or rejects with the reason of the first signal that is aborted. The
+ * task goes on then, and what becomes of it is ignored.
  *
- * The signals are listened to here although the task has them too: in Node 20 a fetch whose signal is aborted while a
- * compressed answer is read can stay pending for ever.
+ * The signals are listened to here although the task has them too: in Node 20 a fetch whose signal
+ * is aborted while a compressed answer is read can stay pending for ever.
  */
 export function raceSignals<T>(task: Promise<T>, signals: AbortSignal[]): Promise<T> {
   const listening = new AbortController();

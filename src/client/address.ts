@@ -1,11 +1,12 @@
 /**
- * Returns what is wrong with the address of a service, as the rest of a sentence that begins with its name; null if
- * nothing is.
+ * Returns what is wrong with the address of a service, as the rest of a sentence that begins with
+ * its name; null if nothing is.
  */
 export function findAddressFault(address: string): string | null {
   const url = URL.canParse(address) ? new URL(address) : null;
   const isWeb = url?.protocol === 'https:' || url?.protocol === 'http:';
-  if (isWeb && (url.username || url.password)) return 'holds a user name or a password, which is not sent.';
+  if (isWeb && (url.username || url.password))
+    return 'holds a user name or a password, which is not sent.';
   if (isWeb && !url.search && !url.hash) return null;
   // What is before an @ may be a password.
   const given = address.includes('@') ? '' : `${JSON.stringify(address)} `;

@@ -3276,7 +3276,9 @@ export interface components {
       /** @description The `next_cursor` of the previous page. It works only for the same account and the same filters. */
       cursor?: string;
     };
-    IntrospectTokenAnswer: components['schemas']['ActiveToken'] | components['schemas']['InactiveToken'];
+    IntrospectTokenAnswer:
+      | components['schemas']['ActiveToken']
+      | components['schemas']['InactiveToken'];
     ListAuditEntriesQuery: {
       /**
        * @description The greatest number of items on the page.

@@ -28,7 +28,8 @@ export function path(parts: TemplateStringsArray, ...values: string[]): string {
   return String.raw(
     { raw: parts },
     ...values.map((value) => {
-      if (typeof value !== 'string' || /^\.{0,2}$/.test(value)) throw new TypeError(`No identifier: ${String(value)}`);
+      if (typeof value !== 'string' || /^\.{0,2}$/.test(value))
+        throw new TypeError(`No identifier: ${String(value)}`);
       return encodeURIComponent(value);
     }),
   );

@@ -13,7 +13,8 @@ export function checkOptions(options: object, known: Record<string, true>, what:
   const distances = names.map((name) => distanceOf(unknown.toLowerCase(), name.toLowerCase()));
   const nearest = names[distances.indexOf(Math.min(...distances))];
   throw new TypeError(
-    `${what} has no option ${JSON.stringify(unknown)}. Did you mean ${nearest}? ` + `There are: ${names.join(', ')}.`,
+    `${what} has no option ${JSON.stringify(unknown)}. Did you mean ${nearest}? ` +
+      `There are: ${names.join(', ')}.`,
   );
 }
 

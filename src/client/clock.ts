@@ -2,7 +2,10 @@
 export interface Clock {
   /** The time in milliseconds since 1970. */
   now(): number;
-  /** Resolves after so many milliseconds; rejects with the signal's reason when that is aborted first. */
+  /**
+   * Resolves after so many milliseconds; rejects with the signal's reason when that is aborted
+   * first.
+   */
   sleep(milliseconds: number, signal?: AbortSignal): Promise<void>;
 }
 

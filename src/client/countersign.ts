@@ -14,7 +14,10 @@ import { Transport } from './transport.ts';
 export interface CountersignOptions {
   /** The service's origin; by default the environment variable `COUNTERSIGN_URL`. */
   baseUrl?: string;
-  /** An agent key, a user token or the operator token; by default the environment variable `COUNTERSIGN_API_KEY`. */
+  /**
+   * An agent key, a user token or the operator token; by default the environment variable
+   * `COUNTERSIGN_API_KEY`.
+   */
   apiKey?: string;
   fetch?: typeof fetch;
   /** Retries after no answer, or after one with a status that may pass; 2 by default. */
@@ -48,15 +51,17 @@ export class Countersign extends Operations {
   readonly #transport: Transport;
 
   /**
-   * @throws TypeError when neither `baseUrl` nor `COUNTERSIGN_URL` is the address of a service, for a key that cannot be
-   *   one, and for an option that does not exist
+   * @throws TypeError when neither `baseUrl` nor `COUNTERSIGN_URL` is the address of a service, for
+   *   a key that cannot be one, and for an option that does not exist
    */
   constructor(options: CountersignOptions = {}) {
     super();
     checkOptions(options, OPTIONS, 'Countersign');
     const baseUrl = options.baseUrl || readEnvironment('COUNTERSIGN_URL');
     if (!baseUrl)
-      throw new TypeError('Set baseUrl, or the environment variable COUNTERSIGN_URL, to the address of the service.');
+      throw new TypeError(
+        'Set baseUrl, or the environment variable COUNTERSIGN_URL, to the address of the service.',
+      );
     const fault = findAddressFault(baseUrl);
     if (fault) throw new TypeError(`baseUrl ${fault}`);
     this.#transport = new Transport({
@@ -80,13 +85,14 @@ export class Countersign extends Operations {
   }
 
   /**
-   * Returns a function that runs `fn` only after its call was approved, at most once for each approval, and with exactly
-   * the input that was approved.
+   * Returns a function that runs `fn` only after its call was approved, at most once for each
+   * approval, and with exactly the input that was approved.
    *
-   * A call asks for permission with the input, waits for the decision, takes the one use of the token, and then runs
-   * `fn` with a copy of the input, the granted limits and the request. Every failure before that throws, and `fn` does not
-   * run: a `GuardError` says that the call was not approved, an `ApiError` that the service refused it, a `TypeError` that
-   * it cannot be asked for. The reason of an aborted signal, and an error of a function in the options, are thrown as they
+   * A call asks for permission with the input, waits for the decision, takes the one use of the
+   * token, and then runs `fn` with a copy of the input, the granted limits and the request. Every
+   * failure before that throws, and `fn` does not run: a `GuardError` says that the call was not
+   * approved, an `ApiError` that the service refused it, a `TypeError` that it cannot be asked for.
+   * The reason of an aborted signal, and an error of a function in the options, are thrown as they
    * are.
    *
    * @example
@@ -95,7 +101,10 @@ export class Countersign extends Operations {
    *   resource: ({ to }) => `mailbox:${to}`,
    * });
    */
-  guard<Input, Output>(fn: GuardedFunction<Input, Output>, options: GuardOptions<Input>): Guarded<Input, Output> {
+  guard<Input, Output>(
+    fn: GuardedFunction<Input, Output>,
+    options: GuardOptions<Input>,
+  ): Guarded<Input, Output> {
     return guard(this, fn, options);
   }
 
@@ -124,7 +133,9 @@ function expectSuccess(response: Response): Response {
   return response;
 }
 
-/** @throws TypeError without the key: the error of fetch for a header that cannot be sent quotes it */
+/**
+ * @throws TypeError without the key: the error of fetch for a header that cannot be sent quotes it
+ */
 function checkKey(key: string | undefined): string | undefined {
   const trimmed = key?.trim();
   if (trimmed && !/^[\x21-\x7e]+$/.test(trimmed))

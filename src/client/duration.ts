@@ -15,7 +15,8 @@ export function parseDuration(text: string): number | null {
 }
 
 /**
- * Returns the seconds of an option that takes a number of seconds or a text; undefined if it is not set.
+ * Returns the seconds of an option that takes a number of seconds or a text; undefined if it is not
+ * set.
  * @throws TypeError that names the option
  */
 export function toSeconds(duration: Duration | undefined, option: string): number | undefined {
@@ -23,14 +24,20 @@ export function toSeconds(duration: Duration | undefined, option: string): numbe
 }
 
 /**
- * Returns the milliseconds of an option that takes a number of milliseconds or a text; undefined if it is not set.
+ * Returns the milliseconds of an option that takes a number of milliseconds or a text; undefined if
+ * it is not set.
  * @throws TypeError that names the option
  */
 export function toMilliseconds(duration: Duration | undefined, option: string): number | undefined {
   return convert(duration, option, 'milliseconds', 1000);
 }
 
-function convert(duration: Duration | undefined, option: string, unit: string, perSecond: number): number | undefined {
+function convert(
+  duration: Duration | undefined,
+  option: string,
+  unit: string,
+  perSecond: number,
+): number | undefined {
   if (duration === undefined) return undefined;
   if (typeof duration === 'number' && duration >= 0) return duration;
   const seconds = typeof duration === 'string' ? parseDuration(duration) : null;

@@ -1,4 +1,7 @@
-/** An error of this package. `code` tells the kinds apart, also where two copies of the package are installed. */
+/**
+ * An error of this package. `code` tells the kinds apart, also where two copies of the package are
+ * installed.
+ */
 export abstract class CountersignError extends Error {
   abstract readonly code: string;
 
@@ -16,7 +19,10 @@ export interface FieldError {
 
 /** The service refused a call: its problem answer (RFC 9457). */
 export class ApiError extends CountersignError {
-  /** The problem's code, for example `not_found`. An answer that is no problem has `unexpected_answer`. */
+  /**
+   * The problem's code, for example `not_found`. An answer that is no problem has
+   * `unexpected_answer`.
+   */
   readonly code: string;
   readonly status: number;
   /** What to do about it. */
@@ -33,9 +39,14 @@ export class ApiError extends CountersignError {
   constructor(response: Response, body: unknown, retryAfter: number | null) {
     const problem = isObject(body) ? body : {};
     const code = typeof problem.code === 'string' ? problem.code : 'unexpected_answer';
-    const detail = typeof problem.detail === 'string' ? problem.detail : `The service answered ${response.status}.`;
+    const detail =
+      typeof problem.detail === 'string'
+        ? problem.detail
+        : `The service answered ${response.status}.`;
     const errors: FieldError[] = Array.isArray(problem.errors) ? problem.errors : [];
-    super(`${code}: ${[detail, ...errors.map(({ path, message }) => `${path} ${message}`)].join('; ')}`);
+    super(
+      `${code}: ${[detail, ...errors.map(({ path, message }) => `${path} ${message}`)].join('; ')}`,
+    );
     this.code = code;
     this.status = response.status;
     this.detail = detail;
@@ -51,10 +62,16 @@ export class ConnectionError extends CountersignError {
   readonly code = 'connection_failed';
 }
 
-/** Tells whether a call failed because the service could not answer it, so that the same call may succeed later. */
+/**
+ * Tells whether a call failed because the service could not answer it, so that the same call may
+ * succeed later.
+ */
 export function isOutage(error: unknown): boolean {
   if (error instanceof ConnectionError) return true;
-  return error instanceof ApiError && (error.status >= 500 || error.status === 429 || error.status === 408);
+  return (
+    error instanceof ApiError &&
+    (error.status >= 500 || error.status === 429 || error.status === 408)
+  );
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -3,8 +3,8 @@ const NUMBER = /-?\d[\d.eE+-]*/y;
 
 /**
  * Parses JSON that parsing does not change, as the service does with what it is sent.
- * @throws SyntaxError for a text that is not JSON, a number that a double would round, and a name that an object has
- *   twice; it names the place
+ * @throws SyntaxError for a text that is not JSON, a number that a double would round, and a name
+ *   that an object has twice; it names the place
  */
 export function parseExactJson(text: string): unknown {
   const value: unknown = JSON.parse(text);
@@ -19,7 +19,8 @@ export function parseExactJson(text: string): unknown {
  */
 export function findJsonLoss(text: string): string | null {
   const open: { member: string | number; names: Set<string> }[] = [];
-  const at = (fault: string) => `${open.map(({ member }) => member).join('.') || 'The value'} ${fault}`;
+  const at = (fault: string) =>
+    `${open.map(({ member }) => member).join('.') || 'The value'} ${fault}`;
   let string = '';
   for (let i = 0; i < text.length; i++) {
     const container = open.at(-1);
@@ -42,14 +43,18 @@ export function findJsonLoss(text: string): string | null {
       const [number] = NUMBER.exec(text) ?? [];
       if (number === undefined) continue;
       const double = Number(number);
-      if (normalForm(number) !== normalForm(String(double))) return at(`would be rounded to ${double}.`);
+      if (normalForm(number) !== normalForm(String(double)))
+        return at(`would be rounded to ${double}.`);
       i += number.length - 1;
     }
   }
   return null;
 }
 
-/** The index after the closing quote. (A regular expression overflows its stack on a string of many escapes.) */
+/**
+ * The index after the closing quote. (A regular expression overflows its stack on a string of many
+ * escapes.)
+ */
 function endOfString(text: string, start: number): number {
   let i = start + 1;
   while (i < text.length && text[i] !== '"') i += text[i] === '\\' ? 2 : 1;

@@ -18,7 +18,13 @@ export {
   PermissionPending,
   Unreachable,
 } from './guard/errors.ts';
-export type { AskedRequest, GuardCall, Guarded, GuardedFunction, GuardOptions } from './guard/guard.ts';
+export type {
+  AskedRequest,
+  GuardCall,
+  Guarded,
+  GuardedFunction,
+  GuardOptions,
+} from './guard/guard.ts';
 export type { Page, PagePromise } from './page.ts';
 export type { AskRule, Rule, RuleDefaults, Rules, ToolArguments } from './rules/rules.ts';
 export { type TokenExpectations, type VerifiedToken, verifyToken } from './verify-token.ts';

@@ -132,7 +132,12 @@ export abstract class Operations {
    * `POST /v1/admin/users`, by the operator token.
    */
   createAccount(body: AccountCreation, options?: CallOptions): Promise<CreatedAccount> {
-    return this.json<CreatedAccount>({ method: 'POST', path: path`/v1/admin/users`, body, ...options });
+    return this.json<CreatedAccount>({
+      method: 'POST',
+      path: path`/v1/admin/users`,
+      body,
+      ...options,
+    });
   }
 
   /**
@@ -163,7 +168,12 @@ export abstract class Operations {
    * `PATCH /v1/admin/users/{id}`, by the operator token.
    */
   updateAccount(id: string, body: AccountUpdate, options?: CallOptions): Promise<Account> {
-    return this.json<Account>({ method: 'PATCH', path: path`/v1/admin/users/${id}`, body, ...options });
+    return this.json<Account>({
+      method: 'PATCH',
+      path: path`/v1/admin/users/${id}`,
+      body,
+      ...options,
+    });
   }
 
   /**
@@ -174,7 +184,11 @@ export abstract class Operations {
    * `DELETE /v1/admin/users/{id}`, by the operator token.
    */
   deleteAccount(id: string, options?: CallOptions): Promise<AccountErasure> {
-    return this.json<AccountErasure>({ method: 'DELETE', path: path`/v1/admin/users/${id}`, ...options });
+    return this.json<AccountErasure>({
+      method: 'DELETE',
+      path: path`/v1/admin/users/${id}`,
+      ...options,
+    });
   }
 
   /**
@@ -182,8 +196,17 @@ export abstract class Operations {
    *
    * `POST /v1/admin/users/{id}/tokens`, by the operator token.
    */
-  createAccountToken(id: string, body: UserTokenCreation = {}, options?: CallOptions): Promise<CreatedUserToken> {
-    return this.json<CreatedUserToken>({ method: 'POST', path: path`/v1/admin/users/${id}/tokens`, body, ...options });
+  createAccountToken(
+    id: string,
+    body: UserTokenCreation = {},
+    options?: CallOptions,
+  ): Promise<CreatedUserToken> {
+    return this.json<CreatedUserToken>({
+      method: 'POST',
+      path: path`/v1/admin/users/${id}/tokens`,
+      body,
+      ...options,
+    });
   }
 
   /**
@@ -194,7 +217,12 @@ export abstract class Operations {
    * `POST /v1/admin/users/{id}/owner`, by the operator token.
    */
   inviteOwner(id: string, body: OwnerInvitation, options?: CallOptions): Promise<InvitedMember> {
-    return this.json<InvitedMember>({ method: 'POST', path: path`/v1/admin/users/${id}/owner`, body, ...options });
+    return this.json<InvitedMember>({
+      method: 'POST',
+      path: path`/v1/admin/users/${id}/owner`,
+      body,
+      ...options,
+    });
   }
 
   /**
@@ -216,7 +244,12 @@ export abstract class Operations {
    * `POST /v1/me/tokens`, by a user token with `account:write`.
    */
   createUserToken(body: UserTokenCreation = {}, options?: CallOptions): Promise<CreatedUserToken> {
-    return this.json<CreatedUserToken>({ method: 'POST', path: path`/v1/me/tokens`, body, ...options });
+    return this.json<CreatedUserToken>({
+      method: 'POST',
+      path: path`/v1/me/tokens`,
+      body,
+      ...options,
+    });
   }
 
   /**
@@ -249,7 +282,12 @@ export abstract class Operations {
    * `POST /v1/pairing`.
    */
   exchangePairingCode(body: PairingExchange, options?: CallOptions): Promise<CreatedUserToken> {
-    return this.json<CreatedUserToken>({ method: 'POST', path: path`/v1/pairing`, body, ...options });
+    return this.json<CreatedUserToken>({
+      method: 'POST',
+      path: path`/v1/pairing`,
+      body,
+      ...options,
+    });
   }
 
   /**
@@ -348,7 +386,11 @@ export abstract class Operations {
    * `POST /v1/members/{id}/invitation`, by a user token with `account:write`.
    */
   renewInvitation(id: string, options?: CallOptions): Promise<Invitation> {
-    return this.json<Invitation>({ method: 'POST', path: path`/v1/members/${id}/invitation`, ...options });
+    return this.json<Invitation>({
+      method: 'POST',
+      path: path`/v1/members/${id}/invitation`,
+      ...options,
+    });
   }
 
   /**
@@ -410,7 +452,12 @@ export abstract class Operations {
    * `POST /v1/agents/{id}/rotate-key`, by a user token with `agents:write`.
    */
   rotateAgentKey(id: string, body: KeyRotation = {}, options?: CallOptions): Promise<RotatedKey> {
-    return this.json<RotatedKey>({ method: 'POST', path: path`/v1/agents/${id}/rotate-key`, body, ...options });
+    return this.json<RotatedKey>({
+      method: 'POST',
+      path: path`/v1/agents/${id}/rotate-key`,
+      body,
+      ...options,
+    });
   }
 
   /**
@@ -420,8 +467,17 @@ export abstract class Operations {
    *
    * `GET /v1/agents/{id}/stats`, by a user token with `agents:read`.
    */
-  getAgentStatistics(id: string, query: GetAgentStatisticsQuery = {}, options?: CallOptions): Promise<AgentStatistics> {
-    return this.json<AgentStatistics>({ method: 'GET', path: path`/v1/agents/${id}/stats`, query, ...options });
+  getAgentStatistics(
+    id: string,
+    query: GetAgentStatisticsQuery = {},
+    options?: CallOptions,
+  ): Promise<AgentStatistics> {
+    return this.json<AgentStatistics>({
+      method: 'GET',
+      path: path`/v1/agents/${id}/stats`,
+      query,
+      ...options,
+    });
   }
 
   /**
@@ -442,8 +498,16 @@ export abstract class Operations {
    *
    * `GET /v1/permissions`, by an agent key or a user token with `permissions:read`.
    */
-  listPermissions(query: ListPermissionsQuery = {}, options?: CallOptions): PagePromise<Permission> {
-    return this.pages<Permission>({ method: 'GET', path: path`/v1/permissions`, query, ...options });
+  listPermissions(
+    query: ListPermissionsQuery = {},
+    options?: CallOptions,
+  ): PagePromise<Permission> {
+    return this.pages<Permission>({
+      method: 'GET',
+      path: path`/v1/permissions`,
+      query,
+      ...options,
+    });
   }
 
   /**
@@ -453,8 +517,17 @@ export abstract class Operations {
    *
    * `GET /v1/permissions/{id}`, by an agent key or a user token with `permissions:read`.
    */
-  getPermission(id: string, query: GetPermissionQuery = {}, options?: CallOptions): Promise<Permission> {
-    return this.json<Permission>({ method: 'GET', path: path`/v1/permissions/${id}`, query, ...options });
+  getPermission(
+    id: string,
+    query: GetPermissionQuery = {},
+    options?: CallOptions,
+  ): Promise<Permission> {
+    return this.json<Permission>({
+      method: 'GET',
+      path: path`/v1/permissions/${id}`,
+      query,
+      ...options,
+    });
   }
 
   /**
@@ -465,7 +538,12 @@ export abstract class Operations {
    * `POST /v1/permissions/{id}/approve`, by a user token with `permissions:decide`.
    */
   approvePermission(id: string, body: Approval = {}, options?: CallOptions): Promise<Permission> {
-    return this.json<Permission>({ method: 'POST', path: path`/v1/permissions/${id}/approve`, body, ...options });
+    return this.json<Permission>({
+      method: 'POST',
+      path: path`/v1/permissions/${id}/approve`,
+      body,
+      ...options,
+    });
   }
 
   /**
@@ -476,7 +554,12 @@ export abstract class Operations {
    * `POST /v1/permissions/{id}/deny`, by a user token with `permissions:decide`.
    */
   denyPermission(id: string, body: Denial = {}, options?: CallOptions): Promise<Permission> {
-    return this.json<Permission>({ method: 'POST', path: path`/v1/permissions/${id}/deny`, body, ...options });
+    return this.json<Permission>({
+      method: 'POST',
+      path: path`/v1/permissions/${id}/deny`,
+      body,
+      ...options,
+    });
   }
 
   /**
@@ -487,7 +570,12 @@ export abstract class Operations {
    * `POST /v1/permissions/{id}/statement`, by a user token with `permissions:decide`.
    */
   getStatement(id: string, body: StatementRequest, options?: CallOptions): Promise<Statement> {
-    return this.json<Statement>({ method: 'POST', path: path`/v1/permissions/${id}/statement`, body, ...options });
+    return this.json<Statement>({
+      method: 'POST',
+      path: path`/v1/permissions/${id}/statement`,
+      body,
+      ...options,
+    });
   }
 
   /**
@@ -498,7 +586,11 @@ export abstract class Operations {
    * `POST /v1/permissions/{id}/withdraw`, by an agent key.
    */
   withdrawPermission(id: string, options?: CallOptions): Promise<Permission> {
-    return this.json<Permission>({ method: 'POST', path: path`/v1/permissions/${id}/withdraw`, ...options });
+    return this.json<Permission>({
+      method: 'POST',
+      path: path`/v1/permissions/${id}/withdraw`,
+      ...options,
+    });
   }
 
   /**
@@ -520,7 +612,12 @@ export abstract class Operations {
    * `POST /v1/tokens/revoke`, by an agent key or a user token with `permissions:decide`.
    */
   revokeToken(body: TokenRevocation, options?: CallOptions): Promise<Revocation> {
-    return this.json<Revocation>({ method: 'POST', path: path`/v1/tokens/revoke`, body, ...options });
+    return this.json<Revocation>({
+      method: 'POST',
+      path: path`/v1/tokens/revoke`,
+      body,
+      ...options,
+    });
   }
 
   /**
@@ -553,7 +650,12 @@ export abstract class Operations {
    * `POST /v1/policies/simulate`, by a user token with `policies:read`.
    */
   simulatePolicies(body: PolicySimulation, options?: CallOptions): Promise<Simulation> {
-    return this.json<Simulation>({ method: 'POST', path: path`/v1/policies/simulate`, body, ...options });
+    return this.json<Simulation>({
+      method: 'POST',
+      path: path`/v1/policies/simulate`,
+      body,
+      ...options,
+    });
   }
 
   /**
@@ -606,7 +708,12 @@ export abstract class Operations {
    * `POST /v1/tokens/introspect`, by an agent key or a user token with `tokens:use`.
    */
   introspectToken(body: TokenIntrospection, options?: CallOptions): Promise<IntrospectTokenAnswer> {
-    return this.json<IntrospectTokenAnswer>({ method: 'POST', path: path`/v1/tokens/introspect`, body, ...options });
+    return this.json<IntrospectTokenAnswer>({
+      method: 'POST',
+      path: path`/v1/tokens/introspect`,
+      body,
+      ...options,
+    });
   }
 
   /**
@@ -642,7 +749,10 @@ export abstract class Operations {
    *
    * `GET /v1/audit`, by a user token with `audit:read`.
    */
-  listAuditEntries(query: ListAuditEntriesQuery = {}, options?: CallOptions): PagePromise<AuditEntry> {
+  listAuditEntries(
+    query: ListAuditEntriesQuery = {},
+    options?: CallOptions,
+  ): PagePromise<AuditEntry> {
     return this.pages<AuditEntry>({ method: 'GET', path: path`/v1/audit`, query, ...options });
   }
 
@@ -654,7 +764,12 @@ export abstract class Operations {
    * `GET /v1/audit/histogram`, by a user token with `audit:read`.
    */
   getAuditHistogram(query: GetAuditHistogramQuery, options?: CallOptions): Promise<AuditHistogram> {
-    return this.json<AuditHistogram>({ method: 'GET', path: path`/v1/audit/histogram`, query, ...options });
+    return this.json<AuditHistogram>({
+      method: 'GET',
+      path: path`/v1/audit/histogram`,
+      query,
+      ...options,
+    });
   }
 
   /**
@@ -663,7 +778,12 @@ export abstract class Operations {
    * `POST /v1/audit/export`, by a user token with `audit:export`.
    */
   createAuditExport(body: CreateAuditExportInput, options?: CallOptions): Promise<AuditExport> {
-    return this.json<AuditExport>({ method: 'POST', path: path`/v1/audit/export`, body, ...options });
+    return this.json<AuditExport>({
+      method: 'POST',
+      path: path`/v1/audit/export`,
+      body,
+      ...options,
+    });
   }
 
   /**
@@ -671,8 +791,16 @@ export abstract class Operations {
    *
    * `GET /v1/audit/export`, by a user token with `audit:export`.
    */
-  listAuditExports(query: ListAuditExportsQuery = {}, options?: CallOptions): PagePromise<AuditExport> {
-    return this.pages<AuditExport>({ method: 'GET', path: path`/v1/audit/export`, query, ...options });
+  listAuditExports(
+    query: ListAuditExportsQuery = {},
+    options?: CallOptions,
+  ): PagePromise<AuditExport> {
+    return this.pages<AuditExport>({
+      method: 'GET',
+      path: path`/v1/audit/export`,
+      query,
+      ...options,
+    });
   }
 
   /**
@@ -681,7 +809,11 @@ export abstract class Operations {
    * `GET /v1/audit/export/{id}`, by a user token with `audit:export`.
    */
   getAuditExport(id: string, options?: CallOptions): Promise<AuditExport> {
-    return this.json<AuditExport>({ method: 'GET', path: path`/v1/audit/export/${id}`, ...options });
+    return this.json<AuditExport>({
+      method: 'GET',
+      path: path`/v1/audit/export/${id}`,
+      ...options,
+    });
   }
 
   /**
@@ -691,8 +823,16 @@ export abstract class Operations {
    *
    * `POST /v1/audit/reports/compliance`, by a user token with `audit:export`.
    */
-  createComplianceReport(body: CreateComplianceReportInput, options?: CallOptions): Promise<ComplianceReport> {
-    return this.json<ComplianceReport>({ method: 'POST', path: path`/v1/audit/reports/compliance`, body, ...options });
+  createComplianceReport(
+    body: CreateComplianceReportInput,
+    options?: CallOptions,
+  ): Promise<ComplianceReport> {
+    return this.json<ComplianceReport>({
+      method: 'POST',
+      path: path`/v1/audit/reports/compliance`,
+      body,
+      ...options,
+    });
   }
 
   /**
@@ -700,8 +840,16 @@ export abstract class Operations {
    *
    * `GET /v1/audit/reports/compliance`, by a user token with `audit:export`.
    */
-  listComplianceReports(query: ListComplianceReportsQuery = {}, options?: CallOptions): PagePromise<ComplianceReport> {
-    return this.pages<ComplianceReport>({ method: 'GET', path: path`/v1/audit/reports/compliance`, query, ...options });
+  listComplianceReports(
+    query: ListComplianceReportsQuery = {},
+    options?: CallOptions,
+  ): PagePromise<ComplianceReport> {
+    return this.pages<ComplianceReport>({
+      method: 'GET',
+      path: path`/v1/audit/reports/compliance`,
+      query,
+      ...options,
+    });
   }
 
   /**
@@ -710,7 +858,11 @@ export abstract class Operations {
    * `GET /v1/audit/reports/compliance/{id}`, by a user token with `audit:export`.
    */
   getComplianceReport(id: string, options?: CallOptions): Promise<ComplianceReport> {
-    return this.json<ComplianceReport>({ method: 'GET', path: path`/v1/audit/reports/compliance/${id}`, ...options });
+    return this.json<ComplianceReport>({
+      method: 'GET',
+      path: path`/v1/audit/reports/compliance/${id}`,
+      ...options,
+    });
   }
 
   /**
@@ -732,7 +884,12 @@ export abstract class Operations {
    * `GET /v1/audit/consistency`, by a user token with `audit:read`.
    */
   proveConsistency(query: ProveConsistencyQuery, options?: CallOptions): Promise<ConsistencyProof> {
-    return this.json<ConsistencyProof>({ method: 'GET', path: path`/v1/audit/consistency`, query, ...options });
+    return this.json<ConsistencyProof>({
+      method: 'GET',
+      path: path`/v1/audit/consistency`,
+      query,
+      ...options,
+    });
   }
 
   /**
@@ -743,7 +900,11 @@ export abstract class Operations {
    * `GET /v1/audit/{id}/proof`, by a user token with `audit:read`.
    */
   proveInclusion(id: string, options?: CallOptions): Promise<InclusionProof> {
-    return this.json<InclusionProof>({ method: 'GET', path: path`/v1/audit/${id}/proof`, ...options });
+    return this.json<InclusionProof>({
+      method: 'GET',
+      path: path`/v1/audit/${id}/proof`,
+      ...options,
+    });
   }
 
   /**
@@ -773,7 +934,11 @@ export abstract class Operations {
    *
    * `GET /v1/downloads/{id}`.
    */
-  downloadFile(id: string, query: DownloadFileQuery = {}, options?: CallOptions): Promise<Response> {
+  downloadFile(
+    id: string,
+    query: DownloadFileQuery = {},
+    options?: CallOptions,
+  ): Promise<Response> {
     return this.response({ method: 'GET', path: path`/v1/downloads/${id}`, query, ...options });
   }
 
@@ -784,7 +949,11 @@ export abstract class Operations {
    *
    * `PUT /v1/admin/users/{id}/log/restoration`, by the operator token.
    */
-  continueRestoredLog(id: string, body: LogRestoration, options?: CallOptions): Promise<LogContinuation> {
+  continueRestoredLog(
+    id: string,
+    body: LogRestoration,
+    options?: CallOptions,
+  ): Promise<LogContinuation> {
     return this.json<LogContinuation>({
       method: 'PUT',
       path: path`/v1/admin/users/${id}/log/restoration`,
@@ -801,7 +970,12 @@ export abstract class Operations {
    * `POST /v1/webhooks`, by a user token with `webhooks:write`.
    */
   createWebhook(body: WebhookCreation, options?: CallOptions): Promise<WebhookWithSecret> {
-    return this.json<WebhookWithSecret>({ method: 'POST', path: path`/v1/webhooks`, body, ...options });
+    return this.json<WebhookWithSecret>({
+      method: 'POST',
+      path: path`/v1/webhooks`,
+      body,
+      ...options,
+    });
   }
 
   /**
@@ -854,7 +1028,11 @@ export abstract class Operations {
    * `POST /v1/webhooks/{id}/rotate-secret`, by a user token with `webhooks:write`.
    */
   rotateWebhookSecret(id: string, options?: CallOptions): Promise<WebhookWithSecret> {
-    return this.json<WebhookWithSecret>({ method: 'POST', path: path`/v1/webhooks/${id}/rotate-secret`, ...options });
+    return this.json<WebhookWithSecret>({
+      method: 'POST',
+      path: path`/v1/webhooks/${id}/rotate-secret`,
+      ...options,
+    });
   }
 
   /**
@@ -875,8 +1053,17 @@ export abstract class Operations {
    *
    * `GET /v1/webhooks/{id}/deliveries`, by a user token with `webhooks:read`.
    */
-  listDeliveries(id: string, query: ListDeliveriesQuery = {}, options?: CallOptions): PagePromise<Delivery> {
-    return this.pages<Delivery>({ method: 'GET', path: path`/v1/webhooks/${id}/deliveries`, query, ...options });
+  listDeliveries(
+    id: string,
+    query: ListDeliveriesQuery = {},
+    options?: CallOptions,
+  ): PagePromise<Delivery> {
+    return this.pages<Delivery>({
+      method: 'GET',
+      path: path`/v1/webhooks/${id}/deliveries`,
+      query,
+      ...options,
+    });
   }
 
   /**
@@ -968,7 +1155,11 @@ export abstract class Operations {
    * `POST /v1/channels/{id}/test`, by a user token with `channels:write`.
    */
   testChannel(id: string, options?: CallOptions): Promise<ChannelDelivery> {
-    return this.json<ChannelDelivery>({ method: 'POST', path: path`/v1/channels/${id}/test`, ...options });
+    return this.json<ChannelDelivery>({
+      method: 'POST',
+      path: path`/v1/channels/${id}/test`,
+      ...options,
+    });
   }
 
   /**
@@ -983,7 +1174,12 @@ export abstract class Operations {
     query: ListChannelDeliveriesQuery = {},
     options?: CallOptions,
   ): PagePromise<ChannelDelivery> {
-    return this.pages<ChannelDelivery>({ method: 'GET', path: path`/v1/channels/${id}/deliveries`, query, ...options });
+    return this.pages<ChannelDelivery>({
+      method: 'GET',
+      path: path`/v1/channels/${id}/deliveries`,
+      query,
+      ...options,
+    });
   }
 
   /**
@@ -991,7 +1187,11 @@ export abstract class Operations {
    *
    * `GET /v1/channels/{id}/deliveries/{delivery_id}`, by a user token with `channels:read`.
    */
-  getChannelDelivery(id: string, deliveryId: string, options?: CallOptions): Promise<ChannelDeliveryDetail> {
+  getChannelDelivery(
+    id: string,
+    deliveryId: string,
+    options?: CallOptions,
+  ): Promise<ChannelDeliveryDetail> {
     return this.json<ChannelDeliveryDetail>({
       method: 'GET',
       path: path`/v1/channels/${id}/deliveries/${deliveryId}`,
@@ -1006,7 +1206,11 @@ export abstract class Operations {
    *
    * `POST /v1/channels/{id}/deliveries/{delivery_id}/redeliver`, by a user token with `channels:write`.
    */
-  redeliverByChannel(id: string, deliveryId: string, options?: CallOptions): Promise<ChannelDelivery> {
+  redeliverByChannel(
+    id: string,
+    deliveryId: string,
+    options?: CallOptions,
+  ): Promise<ChannelDelivery> {
     return this.json<ChannelDelivery>({
       method: 'POST',
       path: path`/v1/channels/${id}/deliveries/${deliveryId}/redeliver`,
@@ -1021,7 +1225,11 @@ export abstract class Operations {
    *
    * `GET /v1/permissions/{id}/notifications`, by a user token with `permissions:read`.
    */
-  listNotifications(id: string, query: ListNotificationsQuery = {}, options?: CallOptions): PagePromise<Notification> {
+  listNotifications(
+    id: string,
+    query: ListNotificationsQuery = {},
+    options?: CallOptions,
+  ): PagePromise<Notification> {
     return this.pages<Notification>({
       method: 'GET',
       path: path`/v1/permissions/${id}/notifications`,
@@ -1038,7 +1246,11 @@ export abstract class Operations {
    * `GET /v1/me/notifications`, by a user token with `account:read`.
    */
   getNotificationSettings(options?: CallOptions): Promise<NotificationSettings> {
-    return this.json<NotificationSettings>({ method: 'GET', path: path`/v1/me/notifications`, ...options });
+    return this.json<NotificationSettings>({
+      method: 'GET',
+      path: path`/v1/me/notifications`,
+      ...options,
+    });
   }
 
   /**
@@ -1048,8 +1260,16 @@ export abstract class Operations {
    *
    * `PUT /v1/me/notifications`, by a user token with `account:read`.
    */
-  updateNotificationSettings(body: NotificationSettingsUpdate, options?: CallOptions): Promise<NotificationSettings> {
-    return this.json<NotificationSettings>({ method: 'PUT', path: path`/v1/me/notifications`, body, ...options });
+  updateNotificationSettings(
+    body: NotificationSettingsUpdate,
+    options?: CallOptions,
+  ): Promise<NotificationSettings> {
+    return this.json<NotificationSettings>({
+      method: 'PUT',
+      path: path`/v1/me/notifications`,
+      body,
+      ...options,
+    });
   }
 
   /**
@@ -1060,7 +1280,11 @@ export abstract class Operations {
    * `POST /v1/inbound/{secret}/slack`.
    */
   receiveFromSlack(secret: string, options?: CallOptions): Promise<SlackResponse> {
-    return this.json<SlackResponse>({ method: 'POST', path: path`/v1/inbound/${secret}/slack`, ...options });
+    return this.json<SlackResponse>({
+      method: 'POST',
+      path: path`/v1/inbound/${secret}/slack`,
+      ...options,
+    });
   }
 
   /**
@@ -1127,6 +1351,10 @@ export abstract class Operations {
    * `GET /openapi.json`.
    */
   getApiDescription(options?: CallOptions): Promise<GetApiDescriptionAnswer> {
-    return this.json<GetApiDescriptionAnswer>({ method: 'GET', path: path`/openapi.json`, ...options });
+    return this.json<GetApiDescriptionAnswer>({
+      method: 'GET',
+      path: path`/openapi.json`,
+      ...options,
+    });
   }
 }

@@ -7,8 +7,8 @@ export interface Page<T> {
 }
 
 /**
- * A list: `await` reads one page, `for await` reads the entries of all pages, each page when it is needed. A list that
- * is neither awaited nor iterated sends nothing.
+ * A list: `await` reads one page, `for await` reads the entries of all pages, each page when it is
+ * needed. A list that is neither awaited nor iterated sends nothing.
  */
 export class PagePromise<T> implements Promise<Page<T>>, AsyncIterable<T> {
   readonly [Symbol.toStringTag] = 'PagePromise';

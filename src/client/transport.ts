@@ -37,8 +37,8 @@ export class Transport {
   }
 
   /**
-   * Returns what `read` makes of the successful answer of a call. Every POST has an idempotency key, the same in all
-   * attempts, so that a repetition changes nothing twice.
+   * Returns what `read` makes of the successful answer of a call. Every POST has an idempotency
+   * key, the same in all attempts, so that a repetition changes nothing twice.
    * @param read reads the answer's body; if that fails, the call is repeated too
    * @throws ApiError for a refusal
    * @throws ConnectionError when no attempt got an answer that can be read
@@ -59,7 +59,11 @@ export class Transport {
     }
   }
 
-  async #attempt<T>(call: Call, { url, ...request }: { url: URL } & RequestInit, read: ReadAnswer<T>): Promise<T> {
+  async #attempt<T>(
+    call: Call,
+    { url, ...request }: { url: URL } & RequestInit,
+    read: ReadAnswer<T>,
+  ): Promise<T> {
     const { fetch, timeout, clock } = this.settings;
     const timer = AbortSignal.timeout(toMilliseconds(call.timeout, 'timeout') ?? timeout);
     const signals = call.signal ? [call.signal, timer] : [timer];
@@ -67,7 +71,11 @@ export class Transport {
     const answer = async () => {
       const response = await fetch(url, { ...request, signal, redirect: 'manual' });
       if (response.status < 400) return await read(response, signal);
-      throw new ApiError(response, parse(await response.text()), readRetryAfter(response, clock.now()));
+      throw new ApiError(
+        response,
+        parse(await response.text()),
+        readRetryAfter(response, clock.now()),
+      );
     };
     try {
       signal.throwIfAborted();
@@ -76,7 +84,8 @@ export class Transport {
       call.signal?.throwIfAborted();
       if (error instanceof ApiError) throw error;
       // The message of a SyntaxError quotes the answer, which may hold a token.
-      if (error instanceof SyntaxError) throw new ConnectionError(`The answer of ${url.origin} is not JSON.`);
+      if (error instanceof SyntaxError)
+        throw new ConnectionError(`The answer of ${url.origin} is not JSON.`);
       const reason = error instanceof Error ? error.message : String(error);
       throw new ConnectionError(`No answer from ${url.origin}: ${reason}`, { cause: error });
     }
@@ -97,11 +106,15 @@ export class Transport {
   }
 }
 
-/** Returns the pause before the next attempt in milliseconds; null when another attempt is of no use. */
+/**
+ * Returns the pause before the next attempt in milliseconds; null when another attempt is of no
+ * use.
+ */
 function pauseBefore(attempt: number, failure: unknown): number | null {
   if (failure instanceof ApiError) {
     if (!RETRIED_STATUSES.has(failure.status)) return null;
-    if (failure.retryAfter !== null) return failure.retryAfter <= MAX_RETRY_AFTER ? failure.retryAfter : null;
+    if (failure.retryAfter !== null)
+      return failure.retryAfter <= MAX_RETRY_AFTER ? failure.retryAfter : null;
   } else if (!(failure instanceof ConnectionError)) {
     return null;
   }
@@ -109,7 +122,10 @@ function pauseBefore(attempt: number, failure: unknown): number | null {
   return backOff * (0.75 + Math.random() / 4);
 }
 
-/** Reads `Retry-After` in its two forms, seconds or a date, as milliseconds (RFC 9110, section 10.2.3). */
+/**
+ * Reads `Retry-After` in its two forms, seconds or a date, as milliseconds (RFC 9110, section
+ * 10.2.3).
+ */
 function readRetryAfter(response: Response, now: number): number | null {
   const value = response.headers.get('Retry-After');
   if (!value) return null;

@@ -6,10 +6,16 @@ import type { Limits } from './guard/act.ts';
 export interface TokenExpectations {
   /** The service that issued the token: the origin in its `PUBLIC_URL`. */
   issuer: string;
-  /** The service's keys; by default they are read from the issuer, and again when a token names an unknown key. */
+  /**
+   * The service's keys; by default they are read from the issuer, and again when a token names an
+   * unknown key.
+   */
   keys?: KeySet;
   fetch?: typeof fetch;
-  /** What the token has to allow. A field that is there but undefined is refused: an argument may be missing. */
+  /**
+   * What the token has to allow. A field that is there but undefined is refused: an argument may be
+   * missing.
+   */
   action?: string;
   resource?: string;
   /** The arguments that the token has to be for. */
@@ -34,13 +40,17 @@ export interface VerifiedToken {
 const remoteKeys = new Map<string, JWTVerifyGetKey>();
 
 /**
- * Returns what a token allows, after checking its signature, issuer, audience and expiry without a call for each token.
+ * Returns what a token allows, after checking its signature, issuer, audience and expiry without a
+ * call for each token.
  *
- * It checks **neither uses nor revocation**: a token that passes may be used up or revoked. Before an act that must not
- * happen twice, call `useToken`.
+ * It checks **neither uses nor revocation**: a token that passes may be used up or revoked. Before
+ * an act that must not happen twice, call `useToken`.
  * @throws Error when the token is not valid, or not for the expected action, resource or input
  */
-export async function verifyToken(token: string, expected: TokenExpectations): Promise<VerifiedToken> {
+export async function verifyToken(
+  token: string,
+  expected: TokenExpectations,
+): Promise<VerifiedToken> {
   const jose = await import('./jose.ts');
   const { payload } = await jose.jwtVerify(token, keysOf(jose, expected), {
     issuer: expected.issuer,
@@ -67,13 +77,19 @@ export async function verifyToken(token: string, expected: TokenExpectations): P
     if (Object.hasOwn(expected, name) && expected[name] !== verified[name])
       throw new Error(`The token is for another ${name}.`);
   }
-  if (Object.hasOwn(expected, 'input') && (await digestOf(canonicalJson(expected.input))) !== verified.input_digest) {
+  if (
+    Object.hasOwn(expected, 'input') &&
+    (await digestOf(canonicalJson(expected.input))) !== verified.input_digest
+  ) {
     throw new Error('The token is for another input.');
   }
   return verified;
 }
 
-function keysOf(jose: typeof import('./jose.ts'), { issuer, keys, fetch }: TokenExpectations): JWTVerifyGetKey {
+function keysOf(
+  jose: typeof import('./jose.ts'),
+  { issuer, keys, fetch }: TokenExpectations,
+): JWTVerifyGetKey {
   if (keys) return jose.createLocalJWKSet(keys);
   const known = remoteKeys.get(issuer);
   if (known && !fetch) return known;

@@ -25,11 +25,13 @@ export async function verifyWebhook(
   secret: string,
   now: number = Date.now(),
 ): Promise<WebhookEvent> {
-  const [id, timestamp, signatures] = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map((name) => {
-    const value = readHeader(headers, name);
-    if (!value) throw new Error(`The header ${name} is missing.`);
-    return value;
-  }) as [string, string, string];
+  const [id, timestamp, signatures] = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map(
+    (name) => {
+      const value = readHeader(headers, name);
+      if (!value) throw new Error(`The header ${name} is missing.`);
+      return value;
+    },
+  ) as [string, string, string];
   if (!/^\d+$/.test(timestamp) || Math.abs(Number(timestamp) * 1000 - now) > TOLERANCE) {
     throw new Error('The timestamp of the webhook is more than 5 minutes off.');
   }
@@ -48,9 +50,13 @@ export async function verifyWebhook(
 }
 
 function importSecret(secret: string): Promise<CryptoKey> {
-  const bytes = secret.startsWith('whsec_') ? decodeBase64(secret.slice('whsec_'.length)) : undefined;
+  const bytes = secret.startsWith('whsec_')
+    ? decodeBase64(secret.slice('whsec_'.length))
+    : undefined;
   if (!bytes?.length) throw new TypeError('The secret of a webhook is whsec_ and base64.');
-  return crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['verify']);
+  return crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, [
+    'verify',
+  ]);
 }
 
 function readHeader(headers: RequestHeaders, name: string): string | undefined {

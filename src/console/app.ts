@@ -21,7 +21,9 @@ const app = new Hono<AppEnv>({ router: new TrieRouter() })
   })
   .use(refuseOtherMethods(pages))
   .route('/', pages)
-  .notFound((page) => answerConsoleError(new Problem('not_found', 'There is no page at this address.'), page));
+  .notFound((page) =>
+    answerConsoleError(new Problem('not_found', 'There is no page at this address.'), page),
+  );
 
 /** Answers a request for a page of the console. */
 export function answerPage(c: Context<AppEnv>): Response | Promise<Response> {

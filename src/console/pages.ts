@@ -18,7 +18,13 @@ import { exportEntries, showAudit } from './audit/audit';
 import { showEntry } from './audit/entry';
 import { sendEntry, sendMember, sendProof } from './audit/verify';
 import { removeChannel, sendChannelTest, showChannel, switchChannel } from './channels/channel';
-import { addChannel, channelInForm, editChannel, showChannelForm, showNewChannel } from './channels/channel-form';
+import {
+  addChannel,
+  channelInForm,
+  editChannel,
+  showChannelForm,
+  showNewChannel,
+} from './channels/channel-form';
 import { showChannels } from './channels/channels';
 import { deliveryWithChannel, sendMessageAgain, showChannelDelivery } from './channels/delivery';
 import { showExports } from './files/exports';
@@ -40,7 +46,13 @@ import { showMember } from './members/member';
 import { showMembers } from './members/members';
 import { pairRoutes } from './pair/pair';
 import { cardInPath, showCard, showTypedCard } from './permission/card';
-import { decide, decisionInForm, revoke, sendStatement, statementInForm } from './permission/decide';
+import {
+  decide,
+  decisionInForm,
+  revoke,
+  sendStatement,
+  statementInForm,
+} from './permission/decide';
 import { makePolicy, showNewPolicy, sourceRequest } from './policies/new';
 import { showPolicies } from './policies/policies';
 import { changePolicy, removePolicy, showPolicy, switchPolicy } from './policies/policy';
@@ -54,8 +66,20 @@ import { signInRoutes } from './sign-in/sign-in';
 import { linkRoutes } from './slack/link';
 import { unlinkRoutes } from './slack/links';
 import { sendAgain, showDelivery } from './webhooks/delivery';
-import { removeWebhook, rotateWebhookSecret, sendTest, showWebhook, switchWebhook } from './webhooks/webhook';
-import { addWebhook, editWebhook, showNewWebhook, showWebhookForm, webhookInForm } from './webhooks/webhook-form';
+import {
+  removeWebhook,
+  rotateWebhookSecret,
+  sendTest,
+  showWebhook,
+  switchWebhook,
+} from './webhooks/webhook';
+import {
+  addWebhook,
+  editWebhook,
+  showNewWebhook,
+  showWebhookForm,
+  webhookInForm,
+} from './webhooks/webhook-form';
 import { showWebhooks } from './webhooks/webhooks';
 
 const ASSET_HEADERS = { 'Cache-Control': 'no-cache' };
@@ -63,10 +87,14 @@ const ASSET_HEADERS = { 'Cache-Control': 'no-cache' };
 /** For pages to which a form is sent that was kept when a session ended. */
 const SHOWS_ONLY = { showsOnly: true };
 
-/** For changes that outlive the session: credentials, invitations, who may do what, and the secrets of receivers. */
+/**
+ * For changes that outlive the session: credentials, invitations, who may do what, and the secrets
+ * of receivers.
+ */
 const RECENT = { needsRecentSignIn: true };
 
-// A change needs the scope to read as well: the answer to a refused change is the page that shows the object.
+// A change needs the scope to read as well: the answer to a refused change is the page that shows
+// the object.
 const DECIDE: Scope[] = ['permissions:read', 'permissions:decide'];
 const WRITE_AGENTS: Scope[] = ['agents:read', 'agents:write'];
 const WRITE_POLICIES: Scope[] = ['policies:read', 'policies:write'];
@@ -87,19 +115,59 @@ export const pages = new Hono<AppEnv>()
   .get('/console', consoleRoute, consoleAccess(null), showInbox)
   .post('/console', consoleRoute, consoleAccess(DECIDE, undefined, SHOWS_ONLY), showTypedDenial)
   .post('/console/deny', consoleRoute, consoleAccess(DECIDE), denySeveral)
-  .get('/console/permissions/:id', consoleRoute, consoleAccess('permissions:read', cardInPath), showCard)
-  .post('/console/permissions/:id', consoleRoute, consoleAccess(DECIDE, cardInPath, SHOWS_ONLY), showTypedCard)
-  .post('/console/permissions/:id/decide', consoleRoute, consoleAccess(DECIDE, decisionInForm), decide)
-  .post('/console/permissions/:id/statement', consoleRoute, consoleAccess(DECIDE, statementInForm), sendStatement)
-  .post('/console/permissions/:id/revoke', consoleRoute, consoleAccess(DECIDE, permissionInPath), revoke)
+  .get(
+    '/console/permissions/:id',
+    consoleRoute,
+    consoleAccess('permissions:read', cardInPath),
+    showCard,
+  )
+  .post(
+    '/console/permissions/:id',
+    consoleRoute,
+    consoleAccess(DECIDE, cardInPath, SHOWS_ONLY),
+    showTypedCard,
+  )
+  .post(
+    '/console/permissions/:id/decide',
+    consoleRoute,
+    consoleAccess(DECIDE, decisionInForm),
+    decide,
+  )
+  .post(
+    '/console/permissions/:id/statement',
+    consoleRoute,
+    consoleAccess(DECIDE, statementInForm),
+    sendStatement,
+  )
+  .post(
+    '/console/permissions/:id/revoke',
+    consoleRoute,
+    consoleAccess(DECIDE, permissionInPath),
+    revoke,
+  )
   .get('/console/agents', consoleRoute, consoleAccess('agents:read'), showAgents)
   .post('/console/agents', consoleRoute, consoleAccess(WRITE_AGENTS), registerAgent)
   .get('/console/agents/new', consoleRoute, consoleAccess(WRITE_AGENTS), showRegistration)
   .get('/console/agents/:id', consoleRoute, consoleAccess('agents:read', agentInPath), showAgent)
   .post('/console/agents/:id', consoleRoute, consoleAccess(WRITE_AGENTS, agentInPath), editAgent)
-  .post('/console/agents/:id/switch', consoleRoute, consoleAccess(WRITE_AGENTS, agentInPath), switchAgent)
-  .post('/console/agents/:id/rotate-key', consoleRoute, consoleAccess(WRITE_AGENTS, agentInPath), rotateKey)
-  .post('/console/agents/:id/delete', consoleRoute, consoleAccess(WRITE_AGENTS, agentInPath), removeAgent)
+  .post(
+    '/console/agents/:id/switch',
+    consoleRoute,
+    consoleAccess(WRITE_AGENTS, agentInPath),
+    switchAgent,
+  )
+  .post(
+    '/console/agents/:id/rotate-key',
+    consoleRoute,
+    consoleAccess(WRITE_AGENTS, agentInPath),
+    rotateKey,
+  )
+  .post(
+    '/console/agents/:id/delete',
+    consoleRoute,
+    consoleAccess(WRITE_AGENTS, agentInPath),
+    removeAgent,
+  )
   .get('/console/exports', consoleRoute, consoleAccess('audit:export'), showExports)
   .get('/console/exports/new', consoleRoute, consoleAccess('audit:export'), showNewExport)
   .post('/console/exports', consoleRoute, consoleAccess('audit:export'), startExport)
@@ -108,11 +176,33 @@ export const pages = new Hono<AppEnv>()
   .post('/console/reports', consoleRoute, consoleAccess('audit:export'), startReport)
   .get('/console/webhooks', consoleRoute, consoleAccess('webhooks:read'), showWebhooks)
   .get('/console/webhooks/new', consoleRoute, consoleAccess(WRITE_WEBHOOKS), showNewWebhook)
-  .post('/console/webhooks', consoleRoute, consoleAccess(WRITE_WEBHOOKS, agentsInForm, RECENT), addWebhook)
-  .get('/console/webhooks/:id', consoleRoute, consoleAccess('webhooks:read', webhookOfPath), (c) => showWebhook(c))
-  .get('/console/webhooks/:id/edit', consoleRoute, consoleAccess(WRITE_WEBHOOKS, webhookOfPath), showWebhookForm)
-  .post('/console/webhooks/:id/edit', consoleRoute, consoleAccess(WRITE_WEBHOOKS, webhookInForm), editWebhook)
-  .post('/console/webhooks/:id/switch', consoleRoute, consoleAccess(WRITE_WEBHOOKS, webhookOfPath), switchWebhook)
+  .post(
+    '/console/webhooks',
+    consoleRoute,
+    consoleAccess(WRITE_WEBHOOKS, agentsInForm, RECENT),
+    addWebhook,
+  )
+  .get('/console/webhooks/:id', consoleRoute, consoleAccess('webhooks:read', webhookOfPath), (c) =>
+    showWebhook(c),
+  )
+  .get(
+    '/console/webhooks/:id/edit',
+    consoleRoute,
+    consoleAccess(WRITE_WEBHOOKS, webhookOfPath),
+    showWebhookForm,
+  )
+  .post(
+    '/console/webhooks/:id/edit',
+    consoleRoute,
+    consoleAccess(WRITE_WEBHOOKS, webhookInForm),
+    editWebhook,
+  )
+  .post(
+    '/console/webhooks/:id/switch',
+    consoleRoute,
+    consoleAccess(WRITE_WEBHOOKS, webhookOfPath),
+    switchWebhook,
+  )
   .post(
     '/console/webhooks/:id/rotate-secret',
     consoleRoute,
@@ -120,7 +210,12 @@ export const pages = new Hono<AppEnv>()
     rotateWebhookSecret,
   )
   .post('/console/webhooks/:id/delete', consoleRoute, consoleAccess(WRITE_WEBHOOKS), removeWebhook)
-  .post('/console/webhooks/:id/test', consoleRoute, consoleAccess(WRITE_WEBHOOKS, webhookOfPath), sendTest)
+  .post(
+    '/console/webhooks/:id/test',
+    consoleRoute,
+    consoleAccess(WRITE_WEBHOOKS, webhookOfPath),
+    sendTest,
+  )
   .get(
     '/console/webhooks/:id/deliveries/:delivery_id',
     consoleRoute,
@@ -135,13 +230,40 @@ export const pages = new Hono<AppEnv>()
   )
   .get('/console/channels', consoleRoute, consoleAccess('channels:read'), showChannels)
   .get('/console/channels/new', consoleRoute, consoleAccess(WRITE_CHANNELS), showNewChannel)
-  .post('/console/channels', consoleRoute, consoleAccess(WRITE_CHANNELS, agentsInForm, RECENT), addChannel)
-  .get('/console/channels/:id', consoleRoute, consoleAccess('channels:read', channelOfPath), (c) => showChannel(c))
-  .get('/console/channels/:id/edit', consoleRoute, consoleAccess(WRITE_CHANNELS, channelOfPath), showChannelForm)
-  .post('/console/channels/:id/edit', consoleRoute, consoleAccess(WRITE_CHANNELS, channelInForm, RECENT), editChannel)
-  .post('/console/channels/:id/switch', consoleRoute, consoleAccess(WRITE_CHANNELS, channelOfPath), switchChannel)
+  .post(
+    '/console/channels',
+    consoleRoute,
+    consoleAccess(WRITE_CHANNELS, agentsInForm, RECENT),
+    addChannel,
+  )
+  .get('/console/channels/:id', consoleRoute, consoleAccess('channels:read', channelOfPath), (c) =>
+    showChannel(c),
+  )
+  .get(
+    '/console/channels/:id/edit',
+    consoleRoute,
+    consoleAccess(WRITE_CHANNELS, channelOfPath),
+    showChannelForm,
+  )
+  .post(
+    '/console/channels/:id/edit',
+    consoleRoute,
+    consoleAccess(WRITE_CHANNELS, channelInForm, RECENT),
+    editChannel,
+  )
+  .post(
+    '/console/channels/:id/switch',
+    consoleRoute,
+    consoleAccess(WRITE_CHANNELS, channelOfPath),
+    switchChannel,
+  )
   .post('/console/channels/:id/delete', consoleRoute, consoleAccess(WRITE_CHANNELS), removeChannel)
-  .post('/console/channels/:id/test', consoleRoute, consoleAccess(WRITE_CHANNELS, channelOfPath), sendChannelTest)
+  .post(
+    '/console/channels/:id/test',
+    consoleRoute,
+    consoleAccess(WRITE_CHANNELS, channelOfPath),
+    sendChannelTest,
+  )
   .get(
     '/console/channels/:id/deliveries/:delivery_id',
     consoleRoute,
@@ -157,10 +279,30 @@ export const pages = new Hono<AppEnv>()
   .get('/console/members', consoleRoute, consoleAccess('account:read'), showMembers)
   .get('/console/members/new', consoleRoute, consoleAccess(WRITE_MEMBERS), showInvite)
   .post('/console/members', consoleRoute, consoleAccess(WRITE_MEMBERS, undefined, RECENT), invite)
-  .get('/console/members/:id', consoleRoute, consoleAccess('account:read', memberInPath), showMember)
-  .post('/console/members/:id', consoleRoute, consoleAccess(WRITE_MEMBERS, memberInPath, RECENT), changeMember)
-  .post('/console/members/:id/status', consoleRoute, consoleAccess(WRITE_MEMBERS, memberInPath, RECENT), changeStatus)
-  .post('/console/members/:id/remove', consoleRoute, consoleAccess(WRITE_MEMBERS, memberInPath, RECENT), remove)
+  .get(
+    '/console/members/:id',
+    consoleRoute,
+    consoleAccess('account:read', memberInPath),
+    showMember,
+  )
+  .post(
+    '/console/members/:id',
+    consoleRoute,
+    consoleAccess(WRITE_MEMBERS, memberInPath, RECENT),
+    changeMember,
+  )
+  .post(
+    '/console/members/:id/status',
+    consoleRoute,
+    consoleAccess(WRITE_MEMBERS, memberInPath, RECENT),
+    changeStatus,
+  )
+  .post(
+    '/console/members/:id/remove',
+    consoleRoute,
+    consoleAccess(WRITE_MEMBERS, memberInPath, RECENT),
+    remove,
+  )
   .post(
     '/console/members/:id/invitation',
     consoleRoute,
@@ -181,15 +323,50 @@ export const pages = new Hono<AppEnv>()
   .post('/console/me/sessions/:id/end', consoleRoute, consoleAccess(null), endOwnSession)
   .get('/console/csrf-token', consoleRoute, consoleAccess(null), sendCsrfToken)
   .post('/console/sign-out', consoleRoute, consoleAccess(null), signOut)
-  .get('/console/policies', consoleRoute, consoleAccess('policies:read', simulationInQuery), showPolicies)
-  .get('/console/policies/new', consoleRoute, consoleAccess(WRITE_POLICIES, sourceRequest), showNewPolicy)
-  .post('/console/policies/new', consoleRoute, consoleAccess(WRITE_POLICIES, sourceRequest), makePolicy)
-  .get('/console/policies/:id', consoleRoute, consoleAccess('policies:read', policyInPath), showPolicy)
-  .post('/console/policies/:id', consoleRoute, consoleAccess(WRITE_POLICIES, policyInPath), changePolicy)
-  .post('/console/policies/:id/switch', consoleRoute, consoleAccess(WRITE_POLICIES, policyInPath), switchPolicy)
+  .get(
+    '/console/policies',
+    consoleRoute,
+    consoleAccess('policies:read', simulationInQuery),
+    showPolicies,
+  )
+  .get(
+    '/console/policies/new',
+    consoleRoute,
+    consoleAccess(WRITE_POLICIES, sourceRequest),
+    showNewPolicy,
+  )
+  .post(
+    '/console/policies/new',
+    consoleRoute,
+    consoleAccess(WRITE_POLICIES, sourceRequest),
+    makePolicy,
+  )
+  .get(
+    '/console/policies/:id',
+    consoleRoute,
+    consoleAccess('policies:read', policyInPath),
+    showPolicy,
+  )
+  .post(
+    '/console/policies/:id',
+    consoleRoute,
+    consoleAccess(WRITE_POLICIES, policyInPath),
+    changePolicy,
+  )
+  .post(
+    '/console/policies/:id/switch',
+    consoleRoute,
+    consoleAccess(WRITE_POLICIES, policyInPath),
+    switchPolicy,
+  )
   .post('/console/policies/:id/delete', consoleRoute, consoleAccess(WRITE_POLICIES), removePolicy)
   .get('/console/audit', consoleRoute, consoleAccess('audit:read'), showAudit)
-  .post('/console/audit/export', consoleRoute, consoleAccess(['audit:read', 'audit:export']), exportEntries)
+  .post(
+    '/console/audit/export',
+    consoleRoute,
+    consoleAccess(['audit:read', 'audit:export']),
+    exportEntries,
+  )
   .get(
     '/console/audit/members/:id',
     consoleRoute,
@@ -197,7 +374,14 @@ export const pages = new Hono<AppEnv>()
     sendMember,
   )
   .get('/console/audit/:id', consoleRoute, consoleAccess('audit:read', entryInPath), showEntry)
-  .get('/console/audit/:id/entry', consoleRoute, consoleAccess('audit:read', entryInPath), sendEntry)
+  .get(
+    '/console/audit/:id/entry',
+    consoleRoute,
+    consoleAccess('audit:read', entryInPath),
+    sendEntry,
+  )
   .get('/console/audit/:id/proof', consoleRoute, consoleAccess('audit:read'), sendProof)
-  .get('/console/assets/:file', consoleRoute, (c) => sendAsset(c, new URL(c.req.url), ASSET_HEADERS))
+  .get('/console/assets/:file', consoleRoute, (c) =>
+    sendAsset(c, new URL(c.req.url), ASSET_HEADERS),
+  )
   .onError(answerPageError);

@@ -21,28 +21,35 @@ export const bytesColumn = customType<{ data: Uint8Array; driverData: DriverBlob
   fromDriver: (bytes) => Uint8Array.from(bytes),
 });
 
-/** Makes a column for one of a list of words, stored as its index in the list: append to a list, never reorder it. */
+/**
+ * Makes a column for one of a list of words, stored as its index in the list: append to a list,
+ * never reorder it.
+ */
 export function codeColumn<const W extends readonly string[]>(words: W) {
   return customType<{ data: W[number]; driverData: number }>({
     dataType: () => 'integer',
     toDriver: (word) => words.indexOf(word),
     fromDriver: (code) => {
       const word = words[code];
-      if (word === undefined) throw new Error(`${code} is not the code of any of ${words.join(', ')}`);
+      if (word === undefined)
+        throw new Error(`${code} is not the code of any of ${words.join(', ')}`);
       return word;
     },
   });
 }
 
 /**
- * Selects a column under an alias: D1 returns rows as objects, in which two columns of one name would collide. Drizzle
- * also needs it where `from` is raw SQL, such as `permissions indexed by …`.
+ * Selects a column under an alias: D1 returns rows as objects, in which two columns of one name
+ * would collide. Drizzle also needs it where `from` is raw SQL, such as `permissions indexed by …`.
  */
 export function aliased<C extends Column>(column: C, name: string): SQL.Aliased<GetColumnData<C>> {
   return sql<GetColumnData<C>>`${column}`.mapWith(column).as(name) as SQL.Aliased<GetColumnData<C>>;
 }
 
-/** A list of numbers for `in`, as SQL. It may be of any length, whereas D1 binds at most 100 parameters. */
+/**
+ * A list of numbers for `in`, as SQL. It may be of any length, whereas D1 binds at most 100
+ * parameters.
+ */
 export function numberList(numbers: Iterable<number>): SQL {
   return sql`(select value from json_each(${JSON.stringify([...numbers])}))`;
 }

@@ -6,7 +6,10 @@ import { logFailure } from '../lib/log';
 
 type CostFigures = Pick<Cost, 'trips' | 'statements' | 'rowsRead' | 'rowsWritten'>;
 
-/** What a request or background job has cost so far: round trips, statements, and the rows that D1 read and wrote. */
+/**
+ * What a request or background job has cost so far: round trips, statements, and the rows that D1
+ * read and wrote.
+ */
 export class Cost {
   trips = 0;
   statements = 0;
@@ -44,13 +47,16 @@ export type Batch = readonly [Statement, ...Statement[]];
 /**
  * A statement violated a constraint of the schema. Nothing of its batch was written.
  *
- * Many conditions of a change are SQL that is NULL where they fail, in a column that is NOT NULL: the `subject` then tells
- * which condition failed. See "State and log" in `docs/guides/design.md`.
+ * Many conditions of a change are SQL that is NULL where they fail, in a column that is NOT NULL:
+ * the `subject` then tells which condition failed. See "State and log" in `docs/guides/design.md`.
  */
 export class ConstraintError extends Error {
   constructor(
     readonly kind: 'not null' | 'unique' | 'check',
-    /** `table.column`, the first column if the constraint has several; for a check constraint, its name. */
+    /**
+     * `table.column`, the first column if the constraint has several; for a check constraint, its
+     * name.
+     */
     readonly subject: string,
   ) {
     super(`${kind} constraint of ${subject}`);
@@ -68,7 +74,10 @@ type LoadedRows<Q extends readonly (Query | null)[]> = {
   [I in keyof Q]: NonNullable<Q[I]>['_']['result'] | (null extends Q[I] ? undefined : never);
 };
 
-/** Runs the queries that are not null in one round trip, and returns the rows of each; undefined for null. */
+/**
+ * Runs the queries that are not null in one round trip, and returns the rows of each; undefined for
+ * null.
+ */
 export async function loadNonNull<const Q extends readonly (Query | null)[]>(
   reader: Reader,
   queries: Q,
@@ -95,8 +104,8 @@ const inertClient = { prepare: () => null } as unknown as D1Database;
 const builder: DrizzleD1Database = drizzle(inertClient);
 
 /**
- * Prepares a query with placeholders: Drizzle builds its SQL once, and each request only binds the values. It saves CPU time
- * where every request runs the query.
+ * Prepares a query with placeholders: Drizzle builds its SQL once, and each request only binds the
+ * values. It saves CPU time where every request runs the query.
  * @returns makes the query with the values of its placeholders, by name
  */
 export function prepareQuery<Q extends Query>(
@@ -114,8 +123,8 @@ export function prepareQuery<Q extends Query>(
 }
 
 /**
- * The database of one shard. {@link Database.build} builds statements and {@link Database.run} runs them, a batch at a
- * time, so that each round trip is counted and each batch is a transaction.
+ * The database of one shard. {@link Database.build} builds statements and {@link Database.run} runs
+ * them, a batch at a time, so that each round trip is counted and each batch is a transaction.
  */
 export class Database implements Reader {
   readonly build = builder;
@@ -130,11 +139,11 @@ export class Database implements Reader {
   ) {}
 
   /**
-   * Runs the statements as one transaction in one round trip. (Drizzle's own batch cannot bind the parameters of raw
-   * statements, and does not report the rows that were read.)
+   * Runs the statements as one transaction in one round trip. (Drizzle's own batch cannot bind the
+   * parameters of raw statements, and does not report the rows that were read.)
    * @throws ConstraintError if a statement violates a constraint
-   * @throws Problem `unavailable` if the account is held for its move, or if the database fails: then the batch may
-   *   have been committed nevertheless
+   * @throws Problem `unavailable` if the account is held for its move, or if the database fails:
+   *   then the batch may have been committed nevertheless
    */
   async run<const Q extends Batch>(statements: Q): Promise<BatchResponse<Q>> {
     const prepared = [...statements, ...this.piggybacked.splice(0)].map(prepare);
@@ -144,7 +153,9 @@ export class Database implements Reader {
         return this.client.prepare(sql).bind(...params);
       }),
     );
-    const answers = results.slice(0, statements.length).map((result, i) => prepared[i]?.mapResult(result, true));
+    const answers = results
+      .slice(0, statements.length)
+      .map((result, i) => prepared[i]?.mapResult(result, true));
     return answers as BatchResponse<Q>;
   }
 
@@ -158,7 +169,10 @@ export class Database implements Reader {
     return result?.meta.size_after ?? 0;
   }
 
-  /** Adds a statement to the next batch, so that it costs no round trip. It is lost if that batch fails. */
+  /**
+   * Adds a statement to the next batch, so that it costs no round trip. It is lost if that batch
+   * fails.
+   */
   piggyback(statement: Statement): void {
     this.piggybacked.push(statement);
   }
@@ -186,19 +200,29 @@ export class Database implements Reader {
   }
 }
 
-/** The error message of the triggers that refuse writes to an account that is held for its move to another shard. */
+/**
+ * The error message of the triggers that refuse writes to an account that is held for its move to
+ * another shard.
+ */
 const MOVING = 'the account is moving';
 
-/** The error message of the trigger that refuses a second permission of an agent with the same external id. */
+/**
+ * The error message of the trigger that refuses a second permission of an agent with the same
+ * external id.
+ */
 const EXTERNAL_ID_TAKEN = 'the external id is taken';
 
 function translateFailure(error: unknown): unknown {
   const message = String(error instanceof Error ? error.message : error);
   const constraint = /(NOT NULL|UNIQUE|CHECK) constraint failed: ([\w.]+)/.exec(message);
   if (constraint?.[1] && constraint[2]) {
-    return new ConstraintError(constraint[1].toLowerCase() as ConstraintError['kind'], constraint[2]);
+    return new ConstraintError(
+      constraint[1].toLowerCase() as ConstraintError['kind'],
+      constraint[2],
+    );
   }
-  if (message.includes(EXTERNAL_ID_TAKEN)) return new ConstraintError('unique', 'permissions.external_id');
+  if (message.includes(EXTERNAL_ID_TAKEN))
+    return new ConstraintError('unique', 'permissions.external_id');
   if (message.includes(MOVING)) return unavailable();
   // A statement that SQLite cannot compile or evaluate is a bug, not an outage.
   if (/SQLITE_(ERROR|RANGE|MISMATCH|TOOBIG)/.test(message)) return error;

@@ -1,5 +1,10 @@
-/** Finds the shard with the smallest database, for a new account. A single shard is returned without a query. */
-export async function leastFullShard<S extends { size(): Promise<number> }>(shards: readonly S[]): Promise<S> {
+/**
+ * Finds the shard with the smallest database, for a new account. A single shard is returned without
+ * a query.
+ */
+export async function leastFullShard<S extends { size(): Promise<number> }>(
+  shards: readonly S[],
+): Promise<S> {
   const [first] = shards;
   if (!first) throw new Error('there is no shard');
   if (shards.length === 1) return first;

@@ -4,8 +4,9 @@ import { type SQL, sql } from 'drizzle-orm';
 const MAX_TERMS = 3;
 
 /**
- * Returns a select that merges selects, sorted by their only column. SQLite evaluates it lazily: it reads the rows that
- * are requested, and one more of each select. More than three selects are merged in groups.
+ * Returns a select that merges selects, sorted by their only column. SQLite evaluates it lazily: it
+ * reads the rows that are requested, and one more of each select. More than three selects are
+ * merged in groups.
  * @param arms at least one select, of a column that an index sorts in this order
  * @param key the name of the column
  */

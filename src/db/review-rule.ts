@@ -8,7 +8,10 @@ interface People<Role extends string> {
   roles: Role[] | null;
 }
 
-/** Who reviews a request, and how many have to approve. Without members and roles, all who may decide are reviewers. */
+/**
+ * Who reviews a request, and how many have to approve. Without members and roles, all who may
+ * decide are reviewers.
+ */
 export interface StoredReviewRule<Role extends string> extends People<Role> {
   approvals: number;
   /** Whether the agent's owner may approve. */
@@ -20,8 +23,8 @@ export interface StoredReviewRule<Role extends string> extends People<Role> {
 }
 
 /**
- * Makes a column for the rule of a review. It is stored as JSON with the ids of members in hexadecimal and the roles as
- * codes, so that SQL can compare them with the columns of `members`.
+ * Makes a column for the rule of a review. It is stored as JSON with the ids of members in
+ * hexadecimal and the roles as codes, so that SQL can compare them with the columns of `members`.
  */
 export function reviewRuleColumn<const W extends readonly string[]>(roles: W) {
   type Role = W[number];
@@ -36,10 +39,18 @@ export function reviewRuleColumn<const W extends readonly string[]>(roles: W) {
   return customType<{ data: StoredReviewRule<Role>; driverData: string }>({
     dataType: () => 'text',
     toDriver: ({ escalation, ...rule }) =>
-      JSON.stringify({ ...rule, ...encode(rule), escalation: escalation && { ...escalation, ...encode(escalation) } }),
+      JSON.stringify({
+        ...rule,
+        ...encode(rule),
+        escalation: escalation && { ...escalation, ...encode(escalation) },
+      }),
     fromDriver: (text) => {
       const { escalation, ...rule } = JSON.parse(text);
-      return { ...rule, ...decode(rule), escalation: escalation && { ...escalation, ...decode(escalation) } };
+      return {
+        ...rule,
+        ...decode(rule),
+        escalation: escalation && { ...escalation, ...decode(escalation) },
+      };
     },
   });
 }

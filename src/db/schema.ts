@@ -1,5 +1,13 @@
 import { sql } from 'drizzle-orm';
-import { check, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import {
+  check,
+  index,
+  integer,
+  primaryKey,
+  sqliteTable,
+  text,
+  uniqueIndex,
+} from 'drizzle-orm/sqlite-core';
 import type { JSONWebKeySet } from 'jose';
 import type { JsonObject } from '../lib/json';
 import { PLANS } from '../lib/plans';
@@ -8,8 +16,8 @@ import { ACTIVITY_ACTIONS } from './activity-actions';
 import { bytesColumn, codeColumn, idColumn } from './columns';
 import { reviewRuleColumn, type StoredReviewRule } from './review-rule';
 
-// Times are milliseconds since the epoch. Integer columns `account`, `agent` and `webhook` contain the numbers of rows,
-// which are internal to one shard; the API shows identifiers only.
+// Times are milliseconds since the epoch. Integer columns `account`, `agent` and `webhook` contain
+// the numbers of rows, which are internal to one shard; the API shows identifiers only.
 
 export const PERMISSION_STATUSES = ['pending', 'approved', 'denied', 'expired'] as const;
 export const TOKEN_STATUSES = ['active', 'used', 'expired', 'revoked'] as const;
@@ -19,7 +27,10 @@ export type PermissionStatus = (typeof PERMISSION_STATUSES)[number];
 export type TokenStatus = (typeof TOKEN_STATUSES)[number];
 export type EventType = (typeof EVENT_TYPES)[number];
 
-/** Accounts. Numbers are never reused, because the log positions of an erased account contain its number. */
+/**
+ * Accounts. Numbers are never reused, because the log positions of an erased account contain its
+ * number.
+ */
 export const accounts = sqliteTable(
   'accounts',
   {
@@ -32,23 +43,30 @@ export const accounts = sqliteTable(
     auditRetentionDays: integer('audit_retention_days'),
     isActive: integer('is_active', { mode: 'boolean' }).notNull(),
     /**
-     * The highest sequence that was ever erased from the log, and the latest `created_at` of an erased entry: new
-     * entries get a higher sequence, and no earlier time. Both are 0 at first.
+     * The highest sequence that was ever erased from the log, and the latest `created_at` of an
+     * erased entry: new entries get a higher sequence, and no earlier time. Both are 0 at first.
      */
     erasedSequence: integer('erased_sequence').notNull().default(0),
     erasedAt: integer('erased_at').notNull().default(0),
-    /** When to look for audit entries and activity records to erase; null if the account has none. */
+    /**
+     * When to look for audit entries and activity records to erase; null if the account has none.
+     */
     retentionDueAt: integer('retention_due_at'),
     createdAt: integer('created_at').notNull(),
     updatedAt: integer('updated_at').notNull(),
   },
   (table) => [
     index('accounts_by_email').on(table.email),
-    index('accounts_retention_due').on(table.retentionDueAt).where(sql`retention_due_at is not null`),
+    index('accounts_retention_due')
+      .on(table.retentionDueAt)
+      .where(sql`retention_due_at is not null`),
   ],
 );
 
-/** The roles of members, and their statuses. The database stores their places in these lists: append, never reorder. */
+/**
+ * The roles of members, and their statuses. The database stores their places in these lists:
+ * append, never reorder.
+ */
 export const MEMBER_ROLES = ['owner', 'admin', 'approver', 'developer', 'auditor'] as const;
 export const MEMBER_STATUSES = ['invited', 'active', 'suspended', 'removed'] as const;
 
@@ -63,14 +81,20 @@ export const members = sqliteTable(
     id: idColumn('member')().notNull(),
     /** Null for a person whose identity provider gives no address. */
     email: text(),
-    /** Since when it is known that mail to the address reaches the member; null if that was never proven. */
+    /**
+     * Since when it is known that mail to the address reaches the member; null if that was never
+     * proven.
+     */
     emailProvenAt: integer('email_proven_at'),
     name: text(),
     role: codeColumn(MEMBER_ROLES)().notNull(),
     status: codeColumn(MEMBER_STATUSES)().notNull(),
     /** The key in `identities` of the identity with which the member signs in; null without one. */
     identity: bytesColumn(),
-    /** HMAC-SHA-256 of the invitation's secret, and when it expires; null unless the member is invited. */
+    /**
+     * HMAC-SHA-256 of the invitation's secret, and when it expires; null unless the member is
+     * invited.
+     */
     invitationHash: bytesColumn('invitation_hash'),
     invitationExpiresAt: integer('invitation_expires_at'),
     /** The member who made the last invitation; null if no member did. */
@@ -85,16 +109,25 @@ export const members = sqliteTable(
   },
   (table) => [
     primaryKey({ columns: [table.account, table.id] }),
-    uniqueIndex('members_by_email').on(sql`email collate nocase`, table.account).where(sql`status <> 3`),
+    uniqueIndex('members_by_email')
+      .on(sql`email collate nocase`, table.account)
+      .where(sql`status <> 3`),
     uniqueIndex('members_by_identity').on(table.identity, table.account).where(sql`status <> 3`),
-    uniqueIndex('members_by_invitation').on(table.invitationHash).where(sql`invitation_hash is not null`),
+    uniqueIndex('members_by_invitation')
+      .on(table.invitationHash)
+      .where(sql`invitation_hash is not null`),
     index('members_by_status').on(table.account, table.status, table.id),
-    index('members_by_role').on(table.account, table.role, table.activeSince).where(sql`status = 1`),
+    index('members_by_role')
+      .on(table.account, table.role, table.activeSince)
+      .where(sql`status = 1`),
     index('members_to_erase').on(table.eraseAt).where(sql`erase_at is not null`),
   ],
 );
 
-/** The passkeys of members (WebAuthn credentials). A removed one stays as long as its member: it has signed decisions. */
+/**
+ * The passkeys of members (WebAuthn credentials). A removed one stays as long as its member: it has
+ * signed decisions.
+ */
 export const passkeys = sqliteTable(
   'passkeys',
   {
@@ -111,7 +144,10 @@ export const passkeys = sqliteTable(
     firstCounter: integer('first_counter'),
     addedAt: integer('added_at').notNull(),
     removedAt: integer('removed_at'),
-    /** Shows that the service stored the passkey for this member: see `passkeyContent`. Without it nobody can use it. */
+    /**
+     * Shows that the service stored the passkey for this member: see `passkeyContent`. Without it
+     * nobody can use it.
+     */
     mac: bytesColumn(),
   },
   (table) => [
@@ -121,8 +157,9 @@ export const passkeys = sqliteTable(
 );
 
 /**
- * Sessions of the console: those of members, and those of user tokens. Exactly one of `member` and `token` is set, so a
- * query that expects a member never takes a session of a token for one of its member.
+ * Sessions of the console: those of members, and those of user tokens. Exactly one of `member` and
+ * `token` is set, so a query that expects a member never takes a session of a token for one of its
+ * member.
  */
 export const sessions = sqliteTable(
   'sessions',
@@ -139,7 +176,10 @@ export const sessions = sqliteTable(
     userAgent: text('user_agent').notNull(),
     lastSeenAt: integer('last_seen_at').notNull(),
     createdAt: integer('created_at').notNull(),
-    /** When the person proved who they are, if that was before the session began: at the identity provider. */
+    /**
+     * When the person proved who they are, if that was before the session began: at the identity
+     * provider.
+     */
     authenticatedAt: integer('authenticated_at'),
   },
   (table) => [
@@ -151,8 +191,9 @@ export const sessions = sqliteTable(
 );
 
 /**
- * WebAuthn challenges and states of OIDC sign-ins that began a session, until they expire: each works once. Those of all
- * accounts are on the first shard, because they are made before it is known who signs in.
+ * WebAuthn challenges and states of OIDC sign-ins that began a session, until they expire: each
+ * works once. Those of all accounts are on the first shard, because they are made before it is
+ * known who signs in.
  */
 export const signInChallenges = sqliteTable(
   'sign_in_challenges',
@@ -164,8 +205,8 @@ export const signInChallenges = sqliteTable(
 );
 
 /**
- * What works once in one account, until it expires: WebAuthn challenges and states of OIDC sign-ins that a member joined or
- * added a passkey with, and hashes of pairing codes that were exchanged.
+ * What works once in one account, until it expires: WebAuthn challenges and states of OIDC sign-ins
+ * that a member joined or added a passkey with, and hashes of pairing codes that were exchanged.
  */
 export const usedChallenges = sqliteTable(
   'used_challenges',
@@ -196,7 +237,9 @@ export const userTokens = sqliteTable(
     expiresAt: integer('expires_at'),
     lastUsedAt: integer('last_used_at'),
     createdAt: integer('created_at').notNull(),
-    /** Who made it: the id of a member or of the account, or `operator`; null if that is not known. */
+    /**
+     * Who made it: the id of a member or of the account, or `operator`; null if that is not known.
+     */
     createdBy: text('created_by'),
   },
   (table) => [
@@ -207,8 +250,8 @@ export const userTokens = sqliteTable(
 );
 
 /**
- * People who sign in with the identity provider, and the shards of their accounts. On the first shard only, because a
- * JWT does not name a shard.
+ * People who sign in with the identity provider, and the shards of their accounts. On the first
+ * shard only, because a JWT does not name a shard.
  */
 export const identities = sqliteTable(
   'identities',
@@ -228,13 +271,17 @@ export const providerKeys = sqliteTable('provider_keys', {
   /** A JWK set; null if the provider has never answered. */
   keys: text({ mode: 'json' }).$type<JSONWebKeySet>(),
   fetchedAt: integer('fetched_at').notNull(),
-  /** When a request last claimed the right to fetch the keys, so that others do not fetch them too. */
+  /**
+   * When a request last claimed the right to fetch the keys, so that others do not fetch them too.
+   */
   askedAt: integer('asked_at').notNull(),
   /** Whether that request has not finished yet. Stays true after a crash. */
   isAsked: integer('is_asked', { mode: 'boolean' }).notNull().default(false),
 });
 
-/** Agents. Numbers are never reused, because rows of a deleted agent remain until they are erased. */
+/**
+ * Agents. Numbers are never reused, because rows of a deleted agent remain until they are erased.
+ */
 export const agents = sqliteTable(
   'agents',
   {
@@ -249,7 +296,10 @@ export const agents = sqliteTable(
     lastActivityAt: integer('last_activity_at'),
     createdAt: integer('created_at').notNull(),
     updatedAt: integer('updated_at').notNull(),
-    /** The member who is responsible for the agent; null if nobody is. The member may have been removed. */
+    /**
+     * The member who is responsible for the agent; null if nobody is. The member may have been
+     * removed.
+     */
     owner: idColumn('member')(),
   },
   (table) => [
@@ -274,7 +324,10 @@ export const agentKeys = sqliteTable(
   ],
 );
 
-/** Permission requests and, once approved, their tokens. The identifiers of both have the same 128 bits. */
+/**
+ * Permission requests and, once approved, their tokens. The identifiers of both have the same 128
+ * bits.
+ */
 export const permissions = sqliteTable(
   'permissions',
   {
@@ -311,11 +364,20 @@ export const permissions = sqliteTable(
     /** The digests of the input and of the preview (see `digestOf` in `permissions/digest.ts`). */
     inputDigest: text('input_digest'),
     previewDigest: text('preview_digest'),
-    /** The agent's own name for the request. A trigger refuses a second permission of the agent with the same name. */
+    /**
+     * The agent's own name for the request. A trigger refuses a second permission of the agent with
+     * the same name.
+     */
     externalId: text('external_id'),
-    /** When the token ends whose last audit entry was erased before: then the permission is erased. Null for others. */
+    /**
+     * When the token ends whose last audit entry was erased before: then the permission is erased.
+     * Null for others.
+     */
     eraseAt: integer('erase_at'),
-    /** Shows what was requested and how it is reviewed: see `requestContent`. Without it nobody can approve it. */
+    /**
+     * Shows what was requested and how it is reviewed: see `requestContent`. Without it nobody can
+     * approve it.
+     */
     mac: bytesColumn(),
   },
   (table) => [
@@ -337,7 +399,10 @@ export const permissions = sqliteTable(
   ],
 );
 
-/** The input and the preview of permissions that have one. A trigger deletes them with their permission. */
+/**
+ * The input and the preview of permissions that have one. A trigger deletes them with their
+ * permission.
+ */
 export const permissionContents = sqliteTable(
   'permission_contents',
   {
@@ -352,7 +417,8 @@ export const permissionContents = sqliteTable(
 );
 
 /**
- * The number of pending permissions per agent and, under agent 0, per account. Triggers on `permissions` maintain it.
+ * The number of pending permissions per agent and, under agent 0, per account. Triggers on
+ * `permissions` maintain it.
  */
 export const pendingPermissions = sqliteTable(
   'pending_permissions',
@@ -399,8 +465,9 @@ export const policies = sqliteTable(
 );
 
 /**
- * The reviews of the permissions that a review policy routed: the policy's rule as it was at the request, and what the
- * votes so far have left. A trigger deletes a review and its votes with the permission.
+ * The reviews of the permissions that a review policy routed: the policy's rule as it was at the
+ * request, and what the votes so far have left. A trigger deletes a review and its votes with the
+ * permission.
  */
 export const reviews = sqliteTable(
   'reviews',
@@ -416,16 +483,23 @@ export const reviews = sqliteTable(
     proposedScope: text('proposed_scope', { mode: 'json' }).notNull().$type<JsonObject>(),
     proposedTokenTtl: integer('proposed_token_ttl').notNull(),
     proposedMaxUses: integer('proposed_max_uses').notNull(),
-    /** From when on the escalation's members and roles are reviewers too; null without an escalation. */
+    /**
+     * From when on the escalation's members and roles are reviewers too; null without an
+     * escalation.
+     */
     escalatesAt: integer('escalates_at'),
     /** When the escalation was recorded. */
     escalatedAt: integer('escalated_at'),
-    /** When to record the escalation; null if that is done, or the permission is no longer pending. */
+    /**
+     * When to record the escalation; null if that is done, or the permission is no longer pending.
+     */
     escalationDueAt: integer('escalation_due_at'),
   },
   (table) => [
     primaryKey({ columns: [table.account, table.id] }),
-    index('reviews_to_escalate').on(table.escalationDueAt).where(sql`escalation_due_at is not null`),
+    index('reviews_to_escalate')
+      .on(table.escalationDueAt)
+      .where(sql`escalation_due_at is not null`),
   ],
 );
 
@@ -458,15 +532,19 @@ export const votes = sqliteTable(
     via: codeColumn(VOTE_CHANNELS)().notNull(),
     signature: text({ mode: 'json' }).$type<VoteSignature>(),
     createdAt: integer('created_at').notNull(),
-    /** Shows that the service took the vote: see `voteContent`. Without it the vote counts only if its signature is valid. */
+    /**
+     * Shows that the service took the vote: see `voteContent`. Without it the vote counts only if
+     * its signature is valid.
+     */
     mac: bytesColumn(),
   },
   (table) => [primaryKey({ columns: [table.account, table.permission, table.ordinal] })],
 );
 
 /**
- * The audit logs of all accounts. `pos`, the position, is account number × 2³² + sequence, where sequence counts the
- * entries of the account from 1: one integer orders the entries of every account, and no index needs an account column.
+ * The audit logs of all accounts. `pos`, the position, is account number × 2³² + sequence, where
+ * sequence counts the entries of the account from 1: one integer orders the entries of every
+ * account, and no index needs an account column.
  */
 export const auditEntries = sqliteTable(
   'audit_entries',
@@ -481,7 +559,10 @@ export const auditEntries = sqliteTable(
     ipAddress: text('ip_address').notNull(),
     userAgent: text('user_agent').notNull(),
     details: text({ mode: 'json' }).notNull().$type<JsonObject>(),
-    /** Random bytes that are hashed with the content, so that a leaf hash reveals nothing about an erased entry. */
+    /**
+     * Random bytes that are hashed with the content, so that a leaf hash reveals nothing about an
+     * erased entry.
+     */
     salt: bytesColumn().notNull(),
   },
   (table) => [
@@ -494,8 +575,9 @@ export const auditEntries = sqliteTable(
 );
 
 /**
- * The Merkle tree over each account's log. The entries up to sequence `size` are sealed, which means hashed into the
- * tree: sequence n is leaf n − 1. R2 has the full tiles of 256 hashes; the partial tiles, the frontier, are here.
+ * The Merkle tree over each account's log. The entries up to sequence `size` are sealed, which
+ * means hashed into the tree: sequence n is leaf n − 1. R2 has the full tiles of 256 hashes; the
+ * partial tiles, the frontier, are here.
  */
 export const trees = sqliteTable(
   'trees',
@@ -505,20 +587,29 @@ export const trees = sqliteTable(
     size: integer().notNull().default(0),
     /** The root hash of the newest head; null before the first. */
     root: bytesColumn(),
-    /** The time of the newest head. Only for people who read the table: the service reads the time from the note. */
+    /**
+     * The time of the newest head. Only for people who read the table: the service reads the time
+     * from the note.
+     */
     sealedAt: integer('sealed_at'),
     /** The partial tiles, level by level from the leaves: 32 bytes per hash. */
     frontier: bytesColumn('edge').notNull().default(sql`x''`),
-    /** The newest head as a signed note, which the columns above must agree with; null before the first. */
+    /**
+     * The newest head as a signed note, which the columns above must agree with; null before the
+     * first.
+     */
     note: text(),
-    /** The size of the newest head that was written to R2, and when (only for people who read the table); 0 before. */
+    /**
+     * The size of the newest head that was written to R2, and when (only for people who read the
+     * table); 0 before.
+     */
     publishedSize: integer('published_size').notNull().default(0),
     publishedAt: integer('published_at').notNull().default(0),
     /** When to seal or publish next; null if there is nothing to do. */
     dueAt: integer('due_at'),
     /**
-     * Until when nothing is sealed, because a restoration moves objects of the tree in R2; 0 before the first. No two
-     * holds of a tree have the same time.
+     * Until when nothing is sealed, because a restoration moves objects of the tree in R2; 0 before
+     * the first. No two holds of a tree have the same time.
      */
     heldUntil: integer('held_until').notNull().default(0),
   },
@@ -528,13 +619,17 @@ export const trees = sqliteTable(
 export const ERASURE_REASONS = ['agent_deleted', 'retention'] as const;
 
 /**
- * Records of the sealed entries that were erased, and why. Their leaves stay in the tree. Each account has at most one
- * row for retention, which covers the beginning of the log and grows; rows of deleted agents within it are deleted.
+ * Records of the sealed entries that were erased, and why. Their leaves stay in the tree. Each
+ * account has at most one row for retention, which covers the beginning of the log and grows; rows
+ * of deleted agents within it are deleted.
  */
 export const erasedEntries = sqliteTable(
   'erased_entries',
   {
-    /** The position of the last entry that it covers; for retention, the position before the first of the log. */
+    /**
+     * The position of the last entry that it covers; for retention, the position before the first
+     * of the log.
+     */
     id: integer().primaryKey(),
     account: integer().notNull(),
     reason: codeColumn(ERASURE_REASONS)().notNull(),
@@ -548,8 +643,8 @@ export const erasedEntries = sqliteTable(
 );
 
 /**
- * Activity records: the changes that users and the operator made, and downloads of files. Identifiers begin with the
- * time, so that one index serves order and time range.
+ * Activity records: the changes that users and the operator made, and downloads of files.
+ * Identifiers begin with the time, so that one index serves order and time range.
  */
 export const activity = sqliteTable(
   'activity',
@@ -557,8 +652,9 @@ export const activity = sqliteTable(
     account: integer().notNull(),
     id: idColumn('act')().notNull(),
     /**
-     * The id of the member or, for a credential of the account itself, of the user token; `operator`; null for a
-     * download by signed address and for what the service itself does. Records from before the release with members have the id of the token or account.
+     * The id of the member or, for a credential of the account itself, of the user token;
+     * `operator`; null for a download by signed address and for what the service itself does.
+     * Records from before the release with members have the id of the token or account.
      */
     actor: text(),
     action: codeColumn(ACTIVITY_ACTIONS)().notNull(),
@@ -580,7 +676,10 @@ export const activity = sqliteTable(
 
 export const STATISTICS_UNITS = ['day', 'hour'] as const;
 
-/** Counters per agent and UTC day or hour. They are deleted by their age, whatever the retention of audit entries. */
+/**
+ * Counters per agent and UTC day or hour. They are deleted by their age, whatever the retention of
+ * audit entries.
+ */
 export const agentStatistics = sqliteTable(
   'agent_statistics',
   {
@@ -608,7 +707,10 @@ export const agentStatistics = sqliteTable(
 
 export const ERASURE_KINDS = ['agent', 'account', 'webhook', 'tree'] as const;
 
-/** Agents, accounts, webhooks and trees that were deleted or moved away, and whose data is still to be erased. */
+/**
+ * Agents, accounts, webhooks and trees that were deleted or moved away, and whose data is still to
+ * be erased.
+ */
 export const erasures = sqliteTable('erasures', {
   id: integer().primaryKey(),
   kind: codeColumn(ERASURE_KINDS)().notNull(),
@@ -616,7 +718,10 @@ export const erasures = sqliteTable('erasures', {
   number: integer().notNull(),
   /** The identifier of the agent or account; empty where it is not needed. */
   subject: bytesColumn().notNull().default(sql`x''`),
-  /** When the erasure of a tree may start: from then on no sealer can still write to it. 0 for the other kinds. */
+  /**
+   * When the erasure of a tree may start: from then on no sealer can still write to it. 0 for the
+   * other kinds.
+   */
   dueAt: integer('due_at').notNull().default(0),
 });
 
@@ -624,13 +729,16 @@ export const erasures = sqliteTable('erasures', {
 export const storedAnswers = sqliteTable(
   'stored_answers',
   {
-    /** The caller who sent the key: the identifier of a member, a user token or an agent, or `operator`. */
+    /**
+     * The caller who sent the key: the identifier of a member, a user token or an agent, or
+     * `operator`.
+     */
     principal: bytesColumn().notNull(),
     /** SHA-256 of the idempotency key, or of a form of the console that creates something. */
     key: bytesColumn().notNull(),
     /**
-     * SHA-256 of the request's method, path, query and body, and of the scopes of a member's credential; the same as `key`
-     * for a form.
+     * SHA-256 of the request's method, path, query and body, and of the scopes of a member's
+     * credential; the same as `key` for a form.
      */
     request: bytesColumn().notNull(),
     /** The answer, encrypted. */
@@ -638,8 +746,8 @@ export const storedAnswers = sqliteTable(
     /** What the transaction itself computed, by the field of the answer's body that it replaces. */
     computed: text('settled', { mode: 'json' }).$type<JsonObject>(),
     /**
-     * The identifier of the agent that the answer is about, or else of the account. The answer is erased together with
-     * it.
+     * The identifier of the agent that the answer is about, or else of the account. The answer is
+     * erased together with it.
      */
     subject: bytesColumn().notNull(),
     createdAt: integer('created_at').notNull(),
@@ -671,13 +779,24 @@ export const files = sqliteTable(
     /** The identifier. A report has the same 128 bits under its own prefix. */
     id: idColumn('export')().notNull(),
     format: codeColumn(FILE_FORMATS)().notNull(),
-    /** The request: the parameters as the client sent them, with defaults, and the range that its dates mean. */
+    /**
+     * The request: the parameters as the client sent them, with defaults, and the range that its
+     * dates mean.
+     */
     request: text({ mode: 'json' }).notNull().$type<JsonObject>(),
-    /** The agent to which the file is restricted; null for all agents, 0 for an agent that does not exist. */
+    /**
+     * The agent to which the file is restricted; null for all agents, 0 for an agent that does not
+     * exist.
+     */
     agent: integer(),
-    /** The account's highest sequence at the time of the request. The file has no entry after it. */
+    /**
+     * The account's highest sequence at the time of the request. The file has no entry after it.
+     */
     snapshot: integer().notNull(),
-    /** The time of the request minus the account's retention period then: older entries are not in the file. */
+    /**
+     * The time of the request minus the account's retention period then: older entries are not in
+     * the file.
+     */
     keptFrom: integer('kept_from').notNull(),
     status: codeColumn(FILE_STATUSES)().notNull(),
     error: text(),
@@ -690,14 +809,22 @@ export const files = sqliteTable(
     completedAt: integer('completed_at'),
     expiresAt: integer('expires_at'),
     downloadedAt: integer('downloaded_at'),
-    /** A random value of the job that works on it; null if none does. No other job takes the file before `due_at`. */
+    /**
+     * A random value of the job that works on it; null if none does. No other job takes the file
+     * before `due_at`.
+     */
     lease: bytesColumn(),
     /** How many jobs have started since the last progress. */
     attempts: integer().notNull().default(0),
-    /** The key of the R2 object with the state of the work; null before the first slice is complete. */
+    /**
+     * The key of the R2 object with the state of the work; null before the first slice is complete.
+     */
     state: text(),
     uploadId: text('upload_id'),
-    /** When the sweep has to handle it: to continue the work, to remove its objects, or to delete the row. */
+    /**
+     * When the sweep has to handle it: to continue the work, to remove its objects, or to delete
+     * the row.
+     */
     dueAt: integer('due_at'),
   },
   (table) => [
@@ -707,7 +834,9 @@ export const files = sqliteTable(
   ],
 );
 
-/** The events of permissions. Their payload is in {@link permissionEvents}, once for all deliveries. */
+/**
+ * The events of permissions. Their payload is in {@link permissionEvents}, once for all deliveries.
+ */
 export const PERMISSION_EVENTS = [
   'permission.requested',
   'permission.escalated',
@@ -750,8 +879,8 @@ export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 export type ReceiverKind = (typeof RECEIVER_KINDS)[number];
 
 /**
- * Webhooks, which are URLs to which events are sent, and channels, which notify people. Numbers are never reused:
- * deliveries of a deleted webhook still wait for erasure.
+ * Webhooks, which are URLs to which events are sent, and channels, which notify people. Numbers are
+ * never reused: deliveries of a deleted webhook still wait for erasure.
  */
 export const webhooks = sqliteTable(
   'webhooks',
@@ -776,29 +905,44 @@ export const webhooks = sqliteTable(
     isActive: integer('is_active', { mode: 'boolean' }).notNull(),
     disabledReason: text('disabled_reason'),
     /**
-     * The signing secret, encrypted, and the one before it, which signs until it expires. For a channel, its secrets as
-     * encrypted JSON; no bytes if it has none.
+     * The signing secret, encrypted, and the one before it, which signs until it expires. For a
+     * channel, its secrets as encrypted JSON; no bytes if it has none.
      */
     secret: bytesColumn().notNull(),
-    /** HMAC-SHA-256 of the secret in the address at which Slack calls a channel; null if it has no such address. */
+    /**
+     * HMAC-SHA-256 of the secret in the address at which Slack calls a channel; null if it has no
+     * such address.
+     */
     inboundHash: bytesColumn('inbound_hash'),
     oldSecret: bytesColumn('old_secret'),
     oldSecretExpiresAt: integer('old_secret_expires_at'),
-    /** Entries after this position in the log are delivered: those since the webhook was created or last enabled. */
+    /**
+     * Entries after this position in the log are delivered: those since the webhook was created or
+     * last enabled.
+     */
     startsAfter: integer('starts_after').notNull(),
     /** File outcomes with a higher number than this are delivered. */
     startsAfterOutcome: integer('starts_after_outcome').notNull().default(0),
-    /** How often it was disabled. Pending deliveries that were created before, with a lower count, are canceled. */
+    /**
+     * How often it was disabled. Pending deliveries that were created before, with a lower count,
+     * are canceled.
+     */
     disableCount: integer('generation').notNull().default(0),
     /** Whether it may have canceled deliveries that are not recorded as failed yet. */
     hasCanceled: integer('has_void', { mode: 'boolean' }).notNull().default(false),
     /** Whether the service disabled it, and channels have to notify people of that. */
     isNoticeDue: integer('is_disablement_untold', { mode: 'boolean' }).notNull().default(false),
-    /** Whether it is new, or its last attempt failed or was slow: such webhooks have a queue of their own. */
+    /**
+     * Whether it is new, or its last attempt failed or was slow: such webhooks have a queue of
+     * their own.
+     */
     isSlow: integer('is_slow', { mode: 'boolean' }).notNull().default(false),
     /** When the first attempt failed since the last success; null if none has failed since then. */
     failingSince: integer('failing_since'),
-    /** A random value of the worker that has claimed it; null if none has. The claim expires at `due_at`. */
+    /**
+     * A random value of the worker that has claimed it; null if none has. The claim expires at
+     * `due_at`.
+     */
     lease: bytesColumn(),
     /** When a worker has to look at its deliveries; null if none is pending. */
     dueAt: integer('due_at'),
@@ -818,8 +962,8 @@ export const webhooks = sqliteTable(
 );
 
 /**
- * How far deliveries have been created from each account's log. Only accounts with an active webhook or channel have a
- * feed.
+ * How far deliveries have been created from each account's log. Only accounts with an active
+ * webhook or channel have a feed.
  */
 export const webhookFeeds = sqliteTable(
   'webhook_feeds',
@@ -833,7 +977,10 @@ export const webhookFeeds = sqliteTable(
   (table) => [index('webhook_feeds_due').on(table.dueAt).where(sql`due_at is not null`)],
 );
 
-/** Files that completed or failed, in accounts with an active webhook, until their deliveries are created. */
+/**
+ * Files that completed or failed, in accounts with an active webhook, until their deliveries are
+ * created.
+ */
 export const fileOutcomes = sqliteTable(
   'file_outcomes',
   {
@@ -842,15 +989,17 @@ export const fileOutcomes = sqliteTable(
     id: idColumn('export')().notNull(),
     isFailure: integer('is_failure', { mode: 'boolean' }).notNull(),
     createdAt: integer('created_at').notNull(),
-    /** The outcome number: orders outcomes within the account. Those of one transaction share it. */
+    /**
+     * The outcome number: orders outcomes within the account. Those of one transaction share it.
+     */
     ordinal: integer().notNull().default(1),
   },
   (table) => [primaryKey({ columns: [table.account, table.kind, table.id] })],
 );
 
 /**
- * The events of permissions, in accounts that have a webhook or channel for them. A trigger deletes them with their
- * permission.
+ * The events of permissions, in accounts that have a webhook or channel for them. A trigger deletes
+ * them with their permission.
  */
 export const permissionEvents = sqliteTable(
   'permission_events',
@@ -877,7 +1026,10 @@ export const permissionEvents = sqliteTable(
   ],
 );
 
-/** The names of those in an event of a permission: of the agent, and of who decided, if somebody did. */
+/**
+ * The names of those in an event of a permission: of the agent, and of who decided, if somebody
+ * did.
+ */
 export interface EventNames {
   agent: string;
   decidedBy: string | null;
@@ -890,12 +1042,18 @@ export const deliveries = sqliteTable(
     /** The number of the webhook or channel. */
     webhook: integer().notNull(),
     id: idColumn('dlv')().notNull(),
-    /** The first delivery of the event, whose id is the `webhook-id` of a redelivery; null if this is the first one. */
+    /**
+     * The first delivery of the event, whose id is the `webhook-id` of a redelivery; null if this
+     * is the first one.
+     */
     original: idColumn('dlv')(),
     /** The webhook's `disableCount` when the delivery was created. */
     disableCount: integer('generation').notNull(),
     event: codeColumn(DELIVERY_EVENTS)().notNull(),
-    /** The position of the audit entry; null for other events. The payload is written from the entry. */
+    /**
+     * The position of the audit entry; null for other events. The payload is written from the
+     * entry.
+     */
     pos: integer(),
     /** The agent of the audit entry or the permission; null for other events. */
     agent: integer(),
@@ -918,32 +1076,51 @@ export const deliveries = sqliteTable(
     permission: idColumn('perm')(),
     /** Which reminder of the request this is, from 1 on; null if it is none. */
     reminder: integer(),
-    /** Whom a channel notifies: a member, or a Slack channel by its id there. Both are null for a webhook. */
+    /**
+     * Whom a channel notifies: a member, or a Slack channel by its id there. Both are null for a
+     * webhook.
+     */
     member: idColumn('member')(),
     slackChannel: text('slack_channel'),
-    /** The name that the receiver gave to the message, by which it can be changed; null if it gave none. */
+    /**
+     * The name that the receiver gave to the message, by which it can be changed; null if it gave
+     * none.
+     */
     receipt: text(),
     /**
-     * Messages to one person or Slack channel with the same number are sent as one, a digest; null for a message of its own.
+     * Messages to one person or Slack channel with the same number are sent as one, a digest; null
+     * for a message of its own.
      */
     digest: integer(),
-    /** How many of `attempts` put it off, because its recipient got too many messages; null for none. */
+    /**
+     * How many of `attempts` put it off, because its recipient got too many messages; null for
+     * none.
+     */
     postponements: integer(),
   },
   (table) => [
     primaryKey({ columns: [table.webhook, table.id] }),
-    index('deliveries_fresh').on(table.webhook, table.disableCount, table.id).where(sql`status = 0 and attempts = 0`),
-    index('deliveries_retried').on(table.webhook, table.disableCount, table.id).where(sql`status = 0 and attempts > 0`),
+    index('deliveries_fresh')
+      .on(table.webhook, table.disableCount, table.id)
+      .where(sql`status = 0 and attempts = 0`),
+    index('deliveries_retried')
+      .on(table.webhook, table.disableCount, table.id)
+      .where(sql`status = 0 and attempts > 0`),
     index('deliveries_due')
       .on(table.webhook, table.disableCount, table.dueAt)
       .where(sql`due_at is not null and attempts > 0`),
     index('deliveries_failed').on(table.webhook, table.id).where(sql`status = 2`),
     index('deliveries_by_agent').on(table.agent).where(sql`agent is not null`),
-    index('deliveries_by_permission').on(table.permission, table.id).where(sql`permission is not null`),
+    index('deliveries_by_permission')
+      .on(table.permission, table.id)
+      .where(sql`permission is not null`),
   ],
 );
 
-/** Messages to people that wait: for the end of their quiet hours, or because they got five within a minute. */
+/**
+ * Messages to people that wait: for the end of their quiet hours, or because they got five within a
+ * minute.
+ */
 export const heldMessages = sqliteTable(
   'held_messages',
   {
@@ -960,15 +1137,22 @@ export const heldMessages = sqliteTable(
   },
   (table) => [
     primaryKey({
-      columns: [table.account, table.webhook, table.member, table.permission, table.event, table.reminder],
+      columns: [
+        table.account,
+        table.webhook,
+        table.member,
+        table.permission,
+        table.event,
+        table.reminder,
+      ],
     }),
     index('held_messages_due').on(table.dueAt),
   ],
 );
 
 /**
- * How many messages were sent to one recipient within a period, over all accounts. Rows are on the shard that the key names,
- * and are deleted after a day.
+ * How many messages were sent to one recipient within a period, over all accounts. Rows are on the
+ * shard that the key names, and are deleted after a day.
  */
 export const sendCounts = sqliteTable(
   'send_counts',
@@ -995,8 +1179,8 @@ export const notificationSettings = sqliteTable(
 );
 
 /**
- * The members whom Slack users act as, by the channel for whose Slack app they confirmed it. Links end with the channel, its
- * secrets and the member's access.
+ * The members whom Slack users act as, by the channel for whose Slack app they confirmed it. Links
+ * end with the channel, its secrets and the member's access.
  */
 export const slackLinks = sqliteTable(
   'slack_links',
@@ -1024,9 +1208,10 @@ export interface FailedAttempt {
 export const MOVE_DIRECTIONS = ['out', 'in'] as const;
 
 /**
- * Accounts that move to another shard: the departure on the old shard (`out`) and the arrival on the new one (`in`), as
- * `accounts/move/mover.ts` describes. Until an account is on hold, triggers record its changes in `move_changes`; from then
- * on, they refuse every change except the mover's own.
+ * Accounts that move to another shard: the departure on the old shard (`out`) and the arrival on
+ * the new one (`in`), as `accounts/move/mover.ts` describes. Until an account is on hold, triggers
+ * record its changes in `move_changes`; from then on, they refuse every change except the mover's
+ * own.
  */
 export const moves = sqliteTable('moves', {
   /** The account's number on this shard. */
@@ -1037,11 +1222,16 @@ export const moves = sqliteTable('moves', {
   shard: text().notNull(),
   /** How many turns the mover has had. */
   turns: integer().notNull().default(0),
-  /** How far the copy is, in the arrival: the index of the table that is being copied, or of a later step once all are. */
+  /**
+   * How far the copy is, in the arrival: the index of the table that is being copied, or of a later
+   * step once all are.
+   */
   step: integer().notNull().default(0),
   /** The key of the last copied row of that table; null before its first. */
   after: text(),
-  /** Since when the account is on hold; null before. The incoming copy is on hold from the start. */
+  /**
+   * Since when the account is on hold; null before. The incoming copy is on hold from the start.
+   */
   heldAt: integer('held_at'),
   /** Whether the account has left this shard. */
   hasLeft: integer('has_left', { mode: 'boolean' }).notNull().default(false),
@@ -1055,11 +1245,16 @@ export const moveTurns = sqliteTable('move_turns', {
   turn: integer().notNull(),
 });
 
-/** Rows of moving accounts that were changed since the move was ordered and must be copied again, or were deleted. */
+/**
+ * Rows of moving accounts that were changed since the move was ordered and must be copied again, or
+ * were deleted.
+ */
 export const moveChanges = sqliteTable(
   'move_changes',
   {
-    /** Never reused. A row that changes while it is copied is recorded again, under a new number. */
+    /**
+     * Never reused. A row that changes while it is copied is recorded again, under a new number.
+     */
     id: integer().primaryKey({ autoIncrement: true }),
     account: integer().notNull(),
     /** The table; `gone_agents` and `gone_webhooks` for the rows of a deleted agent or webhook. */
@@ -1093,13 +1288,16 @@ export const movedAccounts = sqliteTable('moved_accounts', {
 });
 
 /**
- * The credentials, sessions, invitations and addresses for Slack of accounts that were moved away: they still name this
- * shard.
+ * The credentials, sessions, invitations and addresses for Slack of accounts that were moved away:
+ * they still name this shard.
  */
 export const movedCredentials = sqliteTable(
   'moved_credentials',
   {
-    /** HMAC-SHA-256 of the user token, agent key, session, invitation or secret of an address for Slack. */
+    /**
+     * HMAC-SHA-256 of the user token, agent key, session, invitation or secret of an address for
+     * Slack.
+     */
     hash: bytesColumn().primaryKey(),
     account: idColumn('user')().notNull(),
   },

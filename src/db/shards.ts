@@ -13,7 +13,10 @@ export function openShard(env: Env, shard: string, cost: Cost): Database | null 
   return client ? new Database(client, cost) : null;
 }
 
-/** The names of this deployment's shards, in order: `00`, and one for each binding `DB_01`, `DB_02`, … */
+/**
+ * The names of this deployment's shards, in order: `00`, and one for each binding `DB_01`, `DB_02`,
+ * …
+ */
 export function listShards(env: Env): [string, ...string[]] {
   const further = Object.keys(env).flatMap((name) => /^DB_([0-9A-Za-z]{2})$/.exec(name)?.[1] ?? []);
   return [FIRST_SHARD, ...further.sort()];

@@ -1,15 +1,20 @@
 const MAX_ROWS = 500;
 const INITIAL_ROWS = 100;
 const MIN_ROWS = 50;
-/** After a slice that took longer than SLOW_MS the size is halved; after one faster than FAST_MS it grows. */
+/**
+ * After a slice that took longer than SLOW_MS the size is halved; after one faster than FAST_MS it
+ * grows.
+ */
 const SLOW_MS = 60;
 const FAST_MS = 30;
 const GROWTH = 1.5;
 
 /**
- * Adapts the number of rows in a slice, the part of a background task that is done at once, to how long slices take.
+ * Adapts the number of rows in a slice, the part of a background task that is done at once, to how
+ * long slices take.
  *
- * D1 answers no other request while it runs a batch, and the time that a row takes depends on the load.
+ * D1 answers no other request while it runs a batch, and the time that a row takes depends on the
+ * load.
  */
 export class SliceSize {
   private size: number;

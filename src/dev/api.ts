@@ -1,7 +1,10 @@
 import { Countersign } from '../client/countersign.ts';
 import { ApiError } from '../client/errors.ts';
 
-/** Repeats of a request while the service is busy, for example because another program has locked the database. */
+/**
+ * Repeats of a request while the service is busy, for example because another program has locked
+ * the database.
+ */
 const MAX_RETRIES = 20;
 
 /** A client of the service for a program that rather waits than fails. */

@@ -7,19 +7,26 @@ import { buildDatabase, MIGRATIONS_FOLDER, readMigrations } from './migrations/m
 import { ROOT } from './project.ts';
 import { runTool } from './run-tool.ts';
 
-/** Lists where the migrations differ from src/db/schema.ts, lack WITHOUT ROWID, or break the version before. */
+/**
+ * Lists where the migrations differ from src/db/schema.ts, lack WITHOUT ROWID, or break the version
+ * before.
+ */
 function findFaults(): string[] {
   const pending = findPendingMigration();
   if (pending) return [pending];
   const migrations = readMigrations();
   const migrated = buildDatabase(migrations);
   const described = buildDatabase([{ name: 'src/db/schema.ts', sql: runDrizzle('export').stdout }]);
-  return [...compareDatabases(migrated, described), ...findRowidTables(migrated), ...checkContractions(migrations)];
+  return [
+    ...compareDatabases(migrated, described),
+    ...findRowidTables(migrated),
+    ...checkContractions(migrations),
+  ];
 }
 
 /**
- * Reports that the schema has changes without a migration; null if it has none. drizzle-kit finds them when it generates
- * a migration, here in a copy of the folder.
+ * Reports that the schema has changes without a migration; null if it has none. drizzle-kit finds
+ * them when it generates a migration, here in a copy of the folder.
  */
 function findPendingMigration(): string | null {
   const folder = mkdtempSync(join(tmpdir(), 'migrations-'));
@@ -29,7 +36,9 @@ function findPendingMigration(): string | null {
     const { stdout, stderr } = runDrizzle('generate', '--out', relative(ROOT, folder));
     if (stdout.includes('No schema changes')) return null;
     const known = readMigrations().map(({ name }) => name);
-    const added = readdirSync(folder).filter((name) => name.endsWith('.sql') && !known.includes(name));
+    const added = readdirSync(folder).filter(
+      (name) => name.endsWith('.sql') && !known.includes(name),
+    );
     const missing = added.map((name) => readFileSync(join(folder, name), 'utf8')).join('\n');
     return `src/db/schema.ts has no migration yet for:\n\n${missing || stderr}\n\nMake one with: npx drizzle-kit generate`;
   } finally {
@@ -42,17 +51,26 @@ function runDrizzle(command: string, ...options: string[]) {
   return runTool('drizzle-kit/bin.cjs', [command, ...schema, ...options]);
 }
 
-/** Lists the differences, which drizzle-kit does not notice in migrations that were edited by hand. */
+/**
+ * Lists the differences, which drizzle-kit does not notice in migrations that were edited by hand.
+ */
 function compareDatabases(migrated: DatabaseSync, described: DatabaseSync): string[] {
   const actual = describeDatabase(migrated);
   const expected = describeDatabase(described);
   return [
-    ...actual.filter((part) => !expected.includes(part)).map((part) => `Only in the migrations: ${part}`),
-    ...expected.filter((part) => !actual.includes(part)).map((part) => `Only in src/db/schema.ts: ${part}`),
+    ...actual
+      .filter((part) => !expected.includes(part))
+      .map((part) => `Only in the migrations: ${part}`),
+    ...expected
+      .filter((part) => !actual.includes(part))
+      .map((part) => `Only in src/db/schema.ts: ${part}`),
   ];
 }
 
-/** Describes every column and index of a database in one line each. Drizzle does not manage triggers and views. */
+/**
+ * Describes every column and index of a database in one line each. Drizzle does not manage triggers
+ * and views.
+ */
 function describeDatabase(database: DatabaseSync): string[] {
   const columns = database
     .prepare(
@@ -62,13 +80,15 @@ function describeDatabase(database: DatabaseSync): string[] {
        where t.schema = 'main' and t.type = 'table' and t.name not like 'sqlite\\_%' escape '\\'`,
     )
     .all();
-  const indexes = database.prepare(`select sql as part from sqlite_master where type = 'index' and sql is not null`);
+  const indexes = database.prepare(
+    `select sql as part from sqlite_master where type = 'index' and sql is not null`,
+  );
   return [...columns, ...indexes.all()].map(({ part }) => String(part).replace(/\s+/g, ' '));
 }
 
 /**
- * Finds tables that need WITHOUT ROWID, which drizzle-kit cannot express. Without it, SQLite stores the primary key
- * twice, unless it is a single integer.
+ * Finds tables that need WITHOUT ROWID, which drizzle-kit cannot express. Without it, SQLite stores
+ * the primary key twice, unless it is a single integer.
  */
 function findRowidTables(database: DatabaseSync): string[] {
   return database
@@ -79,11 +99,13 @@ function findRowidTables(database: DatabaseSync): string[] {
     )
     .all()
     .map(
-      ({ name }) => `The table ${name} must end with WITHOUT ROWID: its primary key is not a single integer column.`,
+      ({ name }) =>
+        `The table ${name} must end with WITHOUT ROWID: its primary key is not a single integer column.`,
     );
 }
 
 const faults = findFaults();
 for (const fault of faults) console.error(fault);
-if (faults.length === 0) console.log('The migrations match the schema, and none breaks the version before it.');
+if (faults.length === 0)
+  console.log('The migrations match the schema, and none breaks the version before it.');
 else process.exitCode = 1;

@@ -14,8 +14,8 @@ function findComplaint(script: string, options: string[], cwd: string): string {
 }
 
 /**
- * Checks the document with a linter, and by compiling a client with the types generated from it. Returns the first
- * failure.
+ * Checks the document with a linter, and by compiling a client with the types generated from it.
+ * Returns the first failure.
  */
 function findFault(document: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'openapi-'));
@@ -38,15 +38,21 @@ function findFault(document: string): string {
   }
 }
 
-/** Says what to do if the client was generated from another document; an empty text if it was not. */
+/**
+ * Says what to do if the client was generated from another document; an empty text if it was not.
+ */
 function findOutdatedClient(document: string): string {
   const outdated = findOutdated(generateClient(document));
-  return outdated.length ? `${outdated.join(' and ')} differ from the OpenAPI document: npm run generate-client` : '';
+  return outdated.length
+    ? `${outdated.join(' and ')} differ from the OpenAPI document: npm run generate-client`
+    : '';
 }
 
 const document = await readDocument();
 const fault = findFault(document) || findOutdatedClient(document);
 if (fault) console.error(fault);
 else
-  console.log('The OpenAPI document passes the linter, a client with its types compiles, and src/client matches it.');
+  console.log(
+    'The OpenAPI document passes the linter, a client with its types compiles, and src/client matches it.',
+  );
 process.exitCode = fault ? 1 : 0;

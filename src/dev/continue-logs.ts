@@ -24,11 +24,18 @@ type Outcome = 'nothing to set aside' | 'continues' | 'stays refused';
 async function continueLogs(words: string[]): Promise<boolean> {
   const address = words[0]?.match(/^https?:\/\//) ? words[0] : null;
   const [shard, moment, ...ids] = address === null ? words : words.slice(1);
-  if (shard === undefined || moment === undefined || Number.isNaN(Date.parse(moment))) throw new UserError(USAGE);
+  if (shard === undefined || moment === undefined || Number.isNaN(Date.parse(moment)))
+    throw new UserError(USAGE);
   const operator = signIn(address);
-  const counts: Record<Outcome, number> = { 'nothing to set aside': 0, continues: 0, 'stays refused': 0 };
+  const counts: Record<Outcome, number> = {
+    'nothing to set aside': 0,
+    continues: 0,
+    'stays refused': 0,
+  };
   const accounts =
-    ids.length > 0 ? ids.map((id) => ({ id })).values() : operator.listAccounts()[Symbol.asyncIterator]();
+    ids.length > 0
+      ? ids.map((id) => ({ id })).values()
+      : operator.listAccounts()[Symbol.asyncIterator]();
   const work = async () => {
     for (let next = await accounts.next(); !next.done; next = await accounts.next()) {
       counts[await continueLog(operator, next.value.id, { shard, restored_to: moment })] += 1;
@@ -50,11 +57,18 @@ function signIn(address: string | null): Countersign {
     return connect(new URL(address).origin, token);
   }
   const instance = findInstance();
-  if (!instance) throw new UserError('No service runs from this folder. Start it with npm start, or name an address.');
+  if (!instance)
+    throw new UserError(
+      'No service runs from this folder. Start it with npm start, or name an address.',
+    );
   return connect(instance.origin, token || ensureLocalSettings().ADMIN_TOKEN);
 }
 
-async function continueLog(operator: Countersign, id: string, restoration: LogRestoration): Promise<Outcome> {
+async function continueLog(
+  operator: Countersign,
+  id: string,
+  restoration: LogRestoration,
+): Promise<Outcome> {
   for (let moved = 0; ; ) {
     let step: LogContinuation;
     try {

@@ -4,19 +4,27 @@ import { UserError } from './user-error.ts';
 const MINUTE = 60_000;
 
 /**
- * Checks that the cron expressions use only `*` and single numbers, which is what {@link isDue} supports.
+ * Checks that the cron expressions use only `*` and single numbers, which is what {@link isDue}
+ * supports.
  * @throws UserError if one does not
  */
 export function requireSupportedCrons(crons: string[]): void {
   const unknown = crons.find((cron) => !/^(\*|\d+)( (\*|\d+)){4}$/.test(cron));
-  if (unknown) throw new UserError(`npm start does not support the cron "${unknown}": use only * and single numbers.`);
+  if (unknown)
+    throw new UserError(
+      `npm start does not support the cron "${unknown}": use only * and single numbers.`,
+    );
 }
 
 /**
- * Triggers the crons of the local service, because wrangler does not: each once immediately, and then whenever it is due
- * and not still running, until `signal` is aborted.
+ * Triggers the crons of the local service, because wrangler does not: each once immediately, and
+ * then whenever it is due and not still running, until `signal` is aborted.
  */
-export async function triggerCrons(origin: string, crons: string[], signal: AbortSignal): Promise<void> {
+export async function triggerCrons(
+  origin: string,
+  crons: string[],
+  signal: AbortSignal,
+): Promise<void> {
   const running = new Set<string>();
   const fire = async (cron: string) => {
     if (running.has(cron)) return;
@@ -50,7 +58,8 @@ async function triggerCron(origin: string, cron: string, signal: AbortSignal): P
   const address = `${origin}/cdn-cgi/local/scheduled?cron=${encodeURIComponent(cron)}`;
   try {
     const response = await fetch(address, { signal });
-    if (!response.ok) console.error(`The cron ${cron} failed: ${response.status} ${await response.text()}`);
+    if (!response.ok)
+      console.error(`The cron ${cron} failed: ${response.status} ${await response.text()}`);
   } catch (error) {
     if (!signal.aborted) console.error(`The cron ${cron} could not be triggered: ${error}`);
   }

@@ -3,7 +3,9 @@ import type { Deployment } from './project.ts';
 import { UserError } from './user-error.ts';
 import { finishWrangler } from './wrangler.ts';
 
-/** Milliseconds for which a command is repeated while the database is locked, and the maximum pause. */
+/**
+ * Milliseconds for which a command is repeated while the database is locked, and the maximum pause.
+ */
 const RETRY_LIMIT = 60_000;
 const MAX_PAUSE = 500;
 
@@ -16,14 +18,20 @@ type Configuration = Pick<Deployment, 'config'>;
 type Row = Record<string, unknown>;
 
 /** The output of `wrangler d1 execute --json`: the rows of each statement, or an error. */
-type PrintedResult = { results?: Row[] }[] | { error: { text?: string; notes?: { text?: string }[] } };
+type PrintedResult =
+  | { results?: Row[] }[]
+  | { error: { text?: string; notes?: { text?: string }[] } };
 
 /**
  * Applies the pending migrations to a local D1 database.
  * @param binding the binding of the database in the configuration
  * @throws UserError with wrangler's output
  */
-export async function applyMigrations({ config }: Configuration, binding: string, signal: AbortSignal): Promise<void> {
+export async function applyMigrations(
+  { config }: Configuration,
+  binding: string,
+  signal: AbortSignal,
+): Promise<void> {
   const options = ['d1', 'migrations', 'apply', binding, '--local', '--config', config];
   const { stdout, stderr, code } = await runOnDatabase(options, signal);
   if (code !== 0 && !signal.aborted) {
@@ -32,8 +40,8 @@ export async function applyMigrations({ config }: Configuration, binding: string
 }
 
 /**
- * Runs one statement in a D1 database, and returns its rows. Repeats it while another process has locked a local
- * database, so the statement must be safe to repeat.
+ * Runs one statement in a D1 database, and returns its rows. Repeats it while another process has
+ * locked a local database, so the statement must be safe to repeat.
  * @param binding the binding of the database in the configuration
  * @throws UserError with wrangler's output
  */
@@ -51,24 +59,32 @@ export async function queryDatabase(
   const printed = parsePrinted(stdout);
   if (code === 0 && Array.isArray(printed)) return printed[0]?.results ?? [];
   const fault = printed && !Array.isArray(printed) ? describeFault(printed.error) : stdout;
-  throw new UserError(`The database ${binding} did not answer.\n${[fault, stderr].join('\n').trim()}`);
+  throw new UserError(
+    `The database ${binding} did not answer.\n${[fault, stderr].join('\n').trim()}`,
+  );
 }
 
 /**
  * Runs a wrangler command on a D1 database, and returns its output and its exit code.
  *
- * Repeats it for a minute while another process, such as the running service, has locked the local SQLite file. The
- * command must therefore be safe to repeat, even after it took effect.
+ * Repeats it for a minute while another process, such as the running service, has locked the local
+ * SQLite file. The command must therefore be safe to repeat, even after it took effect.
  * @param variables as for {@link finishWrangler}
  * @throws UserError if the file is still locked after a minute
  */
-async function runOnDatabase(options: string[], signal: AbortSignal, variables: Record<string, string> = {}) {
+async function runOnDatabase(
+  options: string[],
+  signal: AbortSignal,
+  variables: Record<string, string> = {},
+) {
   for (const deadline = Date.now() + RETRY_LIMIT; ; ) {
     const ended = await finishWrangler(options, signal, variables);
     const isLocked = ended.code !== 0 && `${ended.stdout}${ended.stderr}`.includes('SQLITE_BUSY');
     if (!isLocked || signal.aborted) return ended;
     if (Date.now() > deadline) {
-      throw new UserError('Another process keeps the local database locked. Stop it, or try again.');
+      throw new UserError(
+        'Another process keeps the local database locked. Stop it, or try again.',
+      );
     }
     // The pauses are random because another process may lock the file at regular intervals.
     await sleep(Math.random() * MAX_PAUSE, undefined, { signal });
@@ -83,8 +99,12 @@ function parsePrinted(output: string): PrintedResult | null {
   }
 }
 
-function describeFault({ text: first = '', notes = [] }: Extract<PrintedResult, { error: unknown }>['error']): string {
-  // wrangler also asks for an API token if a login has expired, because it cannot open a browser from here.
+function describeFault({
+  text: first = '',
+  notes = [],
+}: Extract<PrintedResult, { error: unknown }>['error']): string {
+  // wrangler also asks for an API token if a login has expired, because it cannot open a browser
+  // from here.
   const hint = first.includes('CLOUDFLARE_API_TOKEN') ? ['Or sign in: npx wrangler login'] : [];
   return [first, ...notes.map((note) => note.text ?? ''), ...hint].join('\n');
 }

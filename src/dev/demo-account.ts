@@ -42,17 +42,26 @@ export interface ConsoleEntry {
 }
 
 /**
- * Returns the page at which the owner of the demo account joins; once the owner has joined, the page to sign in. An
- * invitation that has expired is renewed.
+ * Returns the page at which the owner of the demo account joins; once the owner has joined, the
+ * page to sign in. An invitation that has expired is renewed.
  */
-export async function findConsole(origin: string, adminToken: string, account: DemoAccount): Promise<ConsoleEntry> {
+export async function findConsole(
+  origin: string,
+  adminToken: string,
+  account: DemoAccount,
+): Promise<ConsoleEntry> {
   const signIn = { address: `${origin}/console/sign-in`, isInvitation: false };
-  const owners = await connect(origin, account.token).listMembers({ role: 'owner', status: 'active' });
+  const owners = await connect(origin, account.token).listMembers({
+    role: 'owner',
+    status: 'active',
+  });
   if (owners.data.length > 0) return signIn;
   let { invitation } = account;
   if (!invitation || Date.parse(invitation.expires_at) <= Date.now()) {
     const operator = connect(origin, adminToken);
-    const invited = await operator.inviteOwner(account.id, { email: account.email }).catch(() => null);
+    const invited = await operator
+      .inviteOwner(account.id, { email: account.email })
+      .catch(() => null);
     // Somebody has invited another owner.
     if (!invited) return signIn;
     invitation = invited.invitation;

@@ -17,12 +17,20 @@ read Account Settings and Zones.`;
 /** Takes a Cloudflare login to a running service of this version. Safe to repeat. */
 async function deploy(given: Options, signal: AbortSignal): Promise<void> {
   if (given.isDryRun && !(await hasLogin(signal))) return planWithoutLogin(given);
-  const asked = isInteractive() ? (question: string, answers: string[]) => choose(question, answers, signal) : null;
-  const account = await login(readTargetAccount(), asked, signal).catch(failFirst('Cloudflare', 'login'));
-  const prepared = await prepareDeployment(account, given, signal).catch(failFirst('Cloudflare', account.accountName));
+  const asked = isInteractive()
+    ? (question: string, answers: string[]) => choose(question, answers, signal)
+    : null;
+  const account = await login(readTargetAccount(), asked, signal).catch(
+    failFirst('Cloudflare', 'login'),
+  );
+  const prepared = await prepareDeployment(account, given, signal).catch(
+    failFirst('Cloudflare', account.accountName),
+  );
   printStep('exists', 'Cloudflare', account.accountName);
   const isFirst = prepared.found.worker === null;
-  const email = given.email ?? (isFirst && !given.isDryRun && isInteractive() ? await askForEmail(signal) : null);
+  const email =
+    given.email ??
+    (isFirst && !given.isDryRun && isInteractive() ? await askForEmail(signal) : null);
   const deployment = { ...prepared, options: { ...given, email } };
   await runSteps(deployment, printInvitation);
   if (given.isDryRun) return console.log('\nNothing was changed. + is what would be made.');
@@ -32,14 +40,17 @@ async function deploy(given: Options, signal: AbortSignal): Promise<void> {
     `\n${SECRETS_FILE} holds the operator's token and the root secret. Keep a copy where you keep what opens everything:\n` +
       'Cloudflare does not show them, and without the root secret all credentials end.',
   );
-  if (email === null) console.log('\nMake the first account: npm run deploy -- --email owner@example.com');
+  if (email === null)
+    console.log('\nMake the first account: npm run deploy -- --email owner@example.com');
 }
 
 /** Shows what a deployment to an empty account would make. */
 async function planWithoutLogin(options: Options): Promise<void> {
   printStep('waits', 'Cloudflare', 'no login: the plan for an account in which nothing exists');
   await runSteps(prepareForEmptyAccount(options), printInvitation);
-  console.log('\nNothing was changed. + is what would be made. Sign in to see what exists: npx wrangler login');
+  console.log(
+    '\nNothing was changed. + is what would be made. Sign in to see what exists: npx wrangler login',
+  );
 }
 
 async function askForEmail(signal: AbortSignal): Promise<string | null> {
@@ -60,7 +71,9 @@ function failFirst(kind: string, name: string): (error: unknown) => never {
     if (!(error instanceof UserError)) throw error;
     printStep('failed', kind, name);
     const isRefused = error instanceof CloudflareError && error.isRefusedLogin;
-    throw new UserError([error.message, ...(isRefused ? [REFUSED_LOGIN] : []), 'Nothing was changed.'].join('\n\n'));
+    throw new UserError(
+      [error.message, ...(isRefused ? [REFUSED_LOGIN] : []), 'Nothing was changed.'].join('\n\n'),
+    );
   };
 }
 

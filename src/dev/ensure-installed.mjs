@@ -1,4 +1,5 @@
-// Runs before the npm scripts, on any Node version and before anything is installed, so it is plain JavaScript.
+// Runs before the npm scripts, on any Node version and before anything is installed, so it is plain
+// JavaScript.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,7 +8,10 @@ import { fileURLToPath } from 'node:url';
 const OLDEST_NODE = 20;
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** @typedef {Record<string, { version?: string, integrity?: string, link?: boolean, optional?: boolean }>} Packages */
+/**
+ * @typedef {Record<string, { version?: string, integrity?: string, link?: boolean, optional?:
+ *   boolean }>} Packages
+ */
 
 /**
  * The packages of a lock file by their paths; null if the file is missing or truncated.
@@ -23,8 +27,9 @@ function readPackages(file) {
 }
 
 /**
- * A message that says how the installed packages differ from the lock file; null if they do not. Compares npm's record of
- * its last installation with the lock file, because file times change with every checkout and copy.
+ * A message that says how the installed packages differ from the lock file; null if they do not.
+ * Compares npm's record of its last installation with the lock file, because file times change with
+ * every checkout and copy.
  * @returns {string | null}
  */
 function findFault() {
@@ -41,22 +46,31 @@ function findFault() {
   }
   const foreign = Object.keys(installed).find((path) => !locked[path]);
   if (foreign) return `${foreign.replace(/^node_modules\//, '')} is not in package-lock.json`;
-  return existsSync(join(root, 'node_modules/.bin/node')) ? null : 'the installation was not finished';
+  return existsSync(join(root, 'node_modules/.bin/node'))
+    ? null
+    : 'the installation was not finished';
 }
 
 /** Installs with the npm that runs this script. Returns its exit code. */
 function install() {
   const npm = process.env.npm_execpath ?? '';
-  // Node 24 comes with the packages and runs the tools, so npm's warnings about this machine's Node would mislead.
+  // Node 24 comes with the packages and runs the tools, so npm's warnings about this machine's Node
+  // would mislead.
   const options = ['ci', '--no-audit', '--no-fund', '--loglevel=error'];
   const { status } = npm.endsWith('npm-cli.js')
     ? spawnSync(process.execPath, [npm, ...options], { cwd: root, stdio: 'inherit' })
-    : spawnSync('npm', options, { cwd: root, stdio: 'inherit', shell: process.platform === 'win32' });
+    : spawnSync('npm', options, {
+        cwd: root,
+        stdio: 'inherit',
+        shell: process.platform === 'win32',
+      });
   return status ?? 1;
 }
 
 if (Number.parseInt(process.versions.node, 10) < OLDEST_NODE) {
-  console.error(`Countersign needs Node ${OLDEST_NODE} or newer; this is Node ${process.versions.node}.`);
+  console.error(
+    `Countersign needs Node ${OLDEST_NODE} or newer; this is Node ${process.versions.node}.`,
+  );
   process.exit(1);
 }
 const fault = findFault();

@@ -18,7 +18,10 @@ interface Instance {
  */
 export function claimFolder(origin: string): () => void {
   const other = findInstance();
-  if (other) throw new UserError(`Countersign runs from this folder already: ${other.origin} (pid ${other.pid}).`);
+  if (other)
+    throw new UserError(
+      `Countersign runs from this folder already: ${other.origin} (pid ${other.pid}).`,
+    );
   writeJsonFile(FILE, { pid: process.pid, origin } satisfies Instance);
   return () => rmSync(FILE, { force: true });
 }

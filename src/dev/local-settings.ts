@@ -6,7 +6,10 @@ import { addSettings, readSettings } from './settings-file.ts';
 
 const FILE = join(ROOT, '.dev.vars');
 
-/** Returns the settings in .dev.vars, which wrangler reads, after adding those that are missing in the file. */
+/**
+ * Returns the settings in .dev.vars, which wrangler reads, after adding those that are missing in
+ * the file.
+ */
 export function ensureLocalSettings() {
   const present = readLocalSettings();
   const settings: ReturnType<typeof makeSettings> = { ...makeSettings(), ...present };
@@ -34,5 +37,8 @@ function makeSettings() {
 
 /** New secrets for a deployment. */
 export function makeSecrets() {
-  return { ADMIN_TOKEN: randomBytes(32).toString('base64url'), ROOT_SECRET: randomBytes(32).toString('base64') };
+  return {
+    ADMIN_TOKEN: randomBytes(32).toString('base64url'),
+    ROOT_SECRET: randomBytes(32).toString('base64'),
+  };
 }

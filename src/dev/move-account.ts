@@ -13,8 +13,9 @@ const CONTINUES = 'The service continues the move. Run this again to wait for it
 const PAUSE = 10_000;
 
 /**
- * Orders a move of an account to another shard, and waits for its end. The deployment's cron jobs move the account, so
- * this program may be stopped and run again. Ordering a move to the current shard cancels a move that is not complete.
+ * Orders a move of an account to another shard, and waits for its end. The deployment's cron jobs
+ * move the account, so this program may be stopped and run again. Ordering a move to the current
+ * shard cancels a move that is not complete.
  */
 async function moveAccount(words: string[], signal: AbortSignal): Promise<void> {
   const { place, rest, deployment } = readPlace(words);
@@ -23,11 +24,16 @@ async function moveAccount(words: string[], signal: AbortSignal): Promise<void> 
   const bytes = parseUserId(id);
   if (!bytes || surplus.length > 0 || name === undefined) throw new UserError(USAGE);
   const target = findShard(shards, name, deployment);
-  const ask = ({ binding }: Shard, sql: string) => queryDatabase(deployment, binding, place, sql, signal);
-  // A move has a row on both shards: with the direction 0 on the one that the account leaves, 1 on the other.
+  const ask = ({ binding }: Shard, sql: string) =>
+    queryDatabase(deployment, binding, place, sql, signal);
+  // A move has a row on both shards: with the direction 0 on the one that the account leaves, 1 on
+  // the other.
   const findMove = async () => {
     for (const shard of shards) {
-      const [move] = await ask(shard, `select shard from moves where id = ${bytes} and direction = 0`);
+      const [move] = await ask(
+        shard,
+        `select shard from moves where id = ${bytes} and direction = 0`,
+      );
       if (move) return { from: shard, to: String(move.shard) };
     }
     return null;
@@ -45,7 +51,9 @@ async function moveAccount(words: string[], signal: AbortSignal): Promise<void> 
     await ask(target, `delete from moves where id = ${bytes} and direction = 0 and not has_left`);
   } else if (move && move.to !== target.name) {
     const end = `npm run move-account -- ${id} ${move.from.name}`;
-    throw new UserError(`${id} is being moved from shard ${move.from.name} to ${move.to}. To cancel the move: ${end}`);
+    throw new UserError(
+      `${id} is being moved from shard ${move.from.name} to ${move.to}. To cancel the move: ${end}`,
+    );
   } else if (!move) {
     const home = await findHome();
     if (home === target) return console.log(`${id} is on shard ${target.name}.`);
@@ -59,7 +67,9 @@ async function moveAccount(words: string[], signal: AbortSignal): Promise<void> 
   while (await findMove().catch(failWaiting)) await sleep(PAUSE, undefined, { signal });
   const home = await findHome();
   if (home !== target) {
-    throw new UserError(`The move was canceled: ${id} is on shard ${home.name}. The log of the service says why.`);
+    throw new UserError(
+      `The move was canceled: ${id} is on shard ${home.name}. The log of the service says why.`,
+    );
   }
   console.log(`${id} is on shard ${home.name}.`);
 }

@@ -7,7 +7,10 @@ import { UserError } from './user-error.ts';
 /** The project's folder. */
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url).href);
 
-/** What `npm run deploy` deployed last: wrangler.toml with the ids of its databases. Exists only after a deployment. */
+/**
+ * What `npm run deploy` deployed last: wrangler.toml with the ids of its databases. Exists only
+ * after a deployment.
+ */
 export const REMOTE_CONFIG = 'wrangler.remote.toml';
 
 /** Reads a JSON file that this folder's programs wrote; null if there is none. */
@@ -50,7 +53,10 @@ export function readDeployment(config = 'wrangler.toml'): Deployment {
   return { config, databases: file.d1_databases ?? [], crons: file.triggers?.crons ?? [] };
 }
 
-/** The configuration of the deployed service: the one that `npm run deploy` last wrote, or wrangler.toml. */
+/**
+ * The configuration of the deployed service: the one that `npm run deploy` last wrote, or
+ * wrangler.toml.
+ */
 export function readRemoteDeployment(): Deployment {
   return existsSync(join(ROOT, REMOTE_CONFIG)) ? readDeployment(REMOTE_CONFIG) : readDeployment();
 }
@@ -63,7 +69,10 @@ export interface Shard {
 
 /** The shards of a deployment, the first one first. */
 export function listShards({ databases }: Deployment): Shard[] {
-  return databases.map(({ binding }) => ({ name: binding === 'DB' ? '00' : binding.replace(/^DB_/, ''), binding }));
+  return databases.map(({ binding }) => ({
+    name: binding === 'DB' ? '00' : binding.replace(/^DB_/, ''),
+    binding,
+  }));
 }
 
 /**
@@ -73,5 +82,7 @@ export function listShards({ databases }: Deployment): Shard[] {
 export function findShard(shards: readonly Shard[], name: string, { config }: Deployment): Shard {
   const shard = shards.find((shard) => shard.name === name);
   if (shard) return shard;
-  throw new UserError(`There is no shard ${name} in ${config}: ${shards.map((shard) => shard.name).join(', ')}.`);
+  throw new UserError(
+    `There is no shard ${name} in ${config}: ${shards.map((shard) => shard.name).join(', ')}.`,
+  );
 }

@@ -21,13 +21,22 @@ async function recover(words: string[], signal: AbortSignal): Promise<void> {
   const { place, rest, deployment } = readPlace(words);
   const ask: Ask = (binding, sql) => queryDatabase(deployment, binding, place, sql, signal);
   const [step, shard = '', moment = ''] = rest;
-  if (step === 'list-undone' && rest.length === 3) await listUndone(ask, deployment, shard, Date.parse(moment));
+  if (step === 'list-undone' && rest.length === 3)
+    await listUndone(ask, deployment, shard, Date.parse(moment));
   else if (step === 'restart-trees' && rest.length === 1) await restartTrees(ask, deployment);
   else throw new UserError(USAGE);
 }
 
-/** Prints the account activity of a shard since a moment, to which its database will be restored; the oldest first. */
-async function listUndone(ask: Ask, deployment: Deployment, name: string, moment: number): Promise<void> {
+/**
+ * Prints the account activity of a shard since a moment, to which its database will be restored;
+ * the oldest first.
+ */
+async function listUndone(
+  ask: Ask,
+  deployment: Deployment,
+  name: string,
+  moment: number,
+): Promise<void> {
   if (Number.isNaN(moment)) throw new UserError(USAGE);
   const { binding } = findShard(listShards(deployment), name, deployment);
   const rows = await ask(
@@ -46,7 +55,10 @@ async function listUndone(ask: Ask, deployment: Deployment, name: string, moment
   }
 }
 
-/** Empties every Merkle tree, so that the next cron jobs build it again from the entries in the database. */
+/**
+ * Empties every Merkle tree, so that the next cron jobs build it again from the entries in the
+ * database.
+ */
 async function restartTrees(ask: Ask, deployment: Deployment): Promise<void> {
   for (const { name, binding } of listShards(deployment)) {
     const [found] = await ask(binding, 'select count(*) as trees from trees');
@@ -59,4 +71,7 @@ async function restartTrees(ask: Ask, deployment: Deployment): Promise<void> {
   }
 }
 
-await runStoppable((signal) => recover(process.argv.slice(2), signal), 'Stopped. Run the same command again.');
+await runStoppable(
+  (signal) => recover(process.argv.slice(2), signal),
+  'Stopped. Run the same command again.',
+);

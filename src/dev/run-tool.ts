@@ -11,7 +11,11 @@ interface ToolOptions {
 }
 
 /** Runs a program of node_modules to its end, and returns its exit code and its output. */
-export function runTool(script: string, options: string[], { cwd = ROOT, input = '', env }: ToolOptions = {}) {
+export function runTool(
+  script: string,
+  options: string[],
+  { cwd = ROOT, input = '', env }: ToolOptions = {},
+) {
   const program = join(ROOT, 'node_modules', script);
   return spawnSync(process.execPath, [program, ...options], {
     ...{ cwd, input, encoding: 'utf8' },

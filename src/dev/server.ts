@@ -10,8 +10,8 @@ const START_LIMIT = 60_000;
 const UNHEALTHY_LIMIT = 3_000;
 
 /**
- * Starts the service on a port of this machine and waits until it is healthy. Output before that is shown only if it
- * fails, because wrangler prints hints that `npm start` already follows.
+ * Starts the service on a port of this machine and waits until it is healthy. Output before that is
+ * shown only if it fails, because wrangler prints hints that `npm start` already follows.
  * @param variables override those in .dev.vars
  * @returns the origin of the service, and a promise that resolves to its exit code when it ends
  * @throws UserError if it ends, or does not become healthy
@@ -24,7 +24,16 @@ export async function startServer(
 ) {
   const { output, exit } = runWrangler(
     [
-      ...['dev', '--config', config, '--ip', HOST, '--port', String(port), '--show-interactive-dev-session=false'],
+      ...[
+        'dev',
+        '--config',
+        config,
+        '--ip',
+        HOST,
+        '--port',
+        String(port),
+        '--show-interactive-dev-session=false',
+      ],
       ...Object.entries(variables).flatMap(([name, value]) => ['--var', `${name}:${value}`]),
     ],
     signal,

@@ -6,7 +6,10 @@ export function readSettings(file: string): Record<string, string | undefined> {
   return parseEnv(readText(file));
 }
 
-/** Adds settings to such a file, which only its owner can read from then on. Makes the file if there is none. */
+/**
+ * Adds settings to such a file, which only its owner can read from then on. Makes the file if there
+ * is none.
+ */
 export function addSettings(file: string, settings: Record<string, string>): void {
   const text = readText(file);
   const gap = text === '' || text.endsWith('\n') ? '' : '\n';

@@ -1,7 +1,12 @@
 import { DEFAULT_PORT, localOrigin, readPort, requireFreePort } from './address.ts';
 import { requireSupportedCrons, triggerCrons } from './crons.ts';
 import { applyMigrations } from './database.ts';
-import { type ConsoleEntry, type DemoAccount, ensureDemoAccount, findConsole } from './demo-account.ts';
+import {
+  type ConsoleEntry,
+  type DemoAccount,
+  ensureDemoAccount,
+  findConsole,
+} from './demo-account.ts';
 import { claimFolder } from './instance.ts';
 import { ensureLocalSettings } from './local-settings.ts';
 import { prepareLocalDeployment } from './local-shards.ts';
@@ -29,24 +34,41 @@ async function serve(port: number, signal: AbortSignal): Promise<void> {
   const { databases, crons } = deployment;
   requireSupportedCrons(crons);
 
-  console.log(databases.length === 1 ? 'Preparing the database …' : `Preparing ${databases.length} databases …`);
+  console.log(
+    databases.length === 1
+      ? 'Preparing the database …'
+      : `Preparing ${databases.length} databases …`,
+  );
   for (const { binding } of databases) {
     await applyMigrations(deployment, binding, signal);
     if (signal.aborted) return;
   }
 
   console.log('Starting the service …');
-  const server = await startServer(deployment, port, chooseVariables(port, settings.PUBLIC_URL), signal);
+  const server = await startServer(
+    deployment,
+    port,
+    chooseVariables(port, settings.PUBLIC_URL),
+    signal,
+  );
   if (signal.aborted) return;
   const account = await ensureDemoAccount(server.origin, settings.ADMIN_TOKEN);
   void triggerCrons(server.origin, crons, signal);
-  printWelcome(server.origin, account, await findConsole(server.origin, settings.ADMIN_TOKEN, account));
+  printWelcome(
+    server.origin,
+    account,
+    await findConsole(server.origin, settings.ADMIN_TOKEN, account),
+  );
 
   await server.exit;
-  if (!signal.aborted) throw new UserError('The service ended by itself. Start it again: npm start');
+  if (!signal.aborted)
+    throw new UserError('The service ended by itself. Start it again: npm start');
 }
 
-/** Aborts on the usual signals, and when npm has ended: npm sends a signal to its shell, which may not forward it. */
+/**
+ * Aborts on the usual signals, and when npm has ended: npm sends a signal to its shell, which may
+ * not forward it.
+ */
 function listenForStop(): AbortController {
   const stopping = new AbortController();
   const stop = () => stopping.abort();
@@ -58,7 +80,10 @@ function listenForStop(): AbortController {
   return stopping;
 }
 
-/** Variables that override .dev.vars: `PUBLIC_URL` for the port, unless .dev.vars has another value than the default. */
+/**
+ * Variables that override .dev.vars: `PUBLIC_URL` for the port, unless .dev.vars has another value
+ * than the default.
+ */
 function chooseVariables(port: number, publicUrl: string): Record<string, string> {
   return publicUrl === localOrigin(DEFAULT_PORT) ? { PUBLIC_URL: localOrigin(port) } : {};
 }
@@ -69,7 +94,11 @@ const JOINING = `Open the console in a browser: the link works once, and makes t
 const SIGNING_IN = `Open the console in a browser and sign in with the passkey that you made, or with the user token: then you act for
 the account instead of as a member.`;
 
-function printWelcome(origin: string, { email, token }: DemoAccount, { address, isInvitation }: ConsoleEntry): void {
+function printWelcome(
+  origin: string,
+  { email, token }: DemoAccount,
+  { address, isInvitation }: ConsoleEntry,
+): void {
   console.log(`
 Countersign runs on ${origin}
 

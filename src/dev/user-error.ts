@@ -23,9 +23,13 @@ export async function runProgram(program: () => Promise<void>): Promise<void> {
  * Runs a program. Its signal is aborted when the process is asked to stop.
  * @param stopped what is printed when it was stopped before its end
  */
-export async function runStoppable(program: (signal: AbortSignal) => Promise<void>, stopped: string): Promise<void> {
+export async function runStoppable(
+  program: (signal: AbortSignal) => Promise<void>,
+  stopped: string,
+): Promise<void> {
   const stopping = new AbortController();
-  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => stopping.abort());
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+    process.on(name, () => stopping.abort());
   await runProgram(() =>
     program(stopping.signal).catch((error) => {
       throw stopping.signal.aborted ? new UserError(stopped) : error;

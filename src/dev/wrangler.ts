@@ -28,8 +28,9 @@ interface WranglerRun {
 }
 
 /**
- * Starts wrangler in the project's folder, without input. When `signal` is aborted, it ends together with its children.
- * Variables of the environment override {@link QUIET_VARIABLES}: `WRANGLER_LOG=log` shows every request.
+ * Starts wrangler in the project's folder, without input. When `signal` is aborted, it ends
+ * together with its children. Variables of the environment override {@link QUIET_VARIABLES}:
+ * `WRANGLER_LOG=log` shows every request.
  * @param variables override the environment
  */
 export function runWrangler(
@@ -72,7 +73,10 @@ function killGroup(child: ChildProcess): void {
   }
 }
 
-/** Runs a wrangler command to its end, and returns its output and its exit code. As {@link runWrangler}. */
+/**
+ * Runs a wrangler command to its end, and returns its output and its exit code. As
+ * {@link runWrangler}.
+ */
 export async function finishWrangler(...command: Parameters<typeof runWrangler>) {
   const { output, exit } = runWrangler(...command);
   const [stdout, stderr, code] = await Promise.all([text(output[0]), text(output[1]), exit]);

@@ -35,7 +35,8 @@ const DESCRIPTIONS: Record<Tag, string> = {
   Permissions: 'Requests of agents, and the decisions of people.',
   Tokens: 'The tokens of approved permissions: how to use, introspect, verify and revoke them.',
   Policies: 'Rules that decide requests at once.',
-  Audit: 'The log of every step with its proofs, exports and reports, and the activity of people in the account.',
+  Audit:
+    'The log of every step with its proofs, exports and reports, and the activity of people in the account.',
   Webhooks: 'Where events are sent as they happen, and the deliveries with their attempts.',
   Channels:
     'Notify people of requests, decisions and disabled webhooks, by e-mail and in Slack; and what each person chose.',
@@ -46,4 +47,7 @@ const DESCRIPTIONS: Record<Tag, string> = {
 };
 
 /** The headings of the API reference, in its order. */
-export const TAGS = Object.entries(DESCRIPTIONS).map(([name, description]) => ({ name, description }));
+export const TAGS = Object.entries(DESCRIPTIONS).map(([name, description]) => ({
+  name,
+  description,
+}));

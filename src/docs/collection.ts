@@ -12,7 +12,10 @@ export interface CollectedOperation {
   description: Description;
 }
 
-/** Collects the operations of the API: the routes whose middlewares have descriptions, in the order of the router. */
+/**
+ * Collects the operations of the API: the routes whose middlewares have descriptions, in the order
+ * of the router.
+ */
 export function collectOperations(routes: readonly RouterRoute[]): CollectedOperation[] {
   const operations = new Map<string, CollectedOperation>();
   for (const { method, path, handler } of routes) {
@@ -25,7 +28,11 @@ export function collectOperations(routes: readonly RouterRoute[]): CollectedOper
       method: method.toLowerCase(),
       path: path.replace(/:(\w+)/g, '{$1}'),
       parameter: /:(\w+)/.exec(path)?.[1] ?? null,
-      description: { ...before, ...part, problems: [...(before?.problems ?? []), ...(part.problems ?? [])] },
+      description: {
+        ...before,
+        ...part,
+        problems: [...(before?.problems ?? []), ...(part.problems ?? [])],
+      },
     });
   }
   return [...operations.values()];

@@ -9,8 +9,8 @@ import { problemDescriber } from './problems';
 import { SECURITY_SCHEMES } from './security';
 
 /**
- * Generates the OpenAPI 3.1 document of the service, from the descriptions that the middlewares of its routes have (see
- * {@link collectOperations}) and the schemas with which they validate.
+ * Generates the OpenAPI 3.1 document of the service, from the descriptions that the middlewares of
+ * its routes have (see {@link collectOperations}) and the schemas with which they validate.
  * @param routes all routes of the service, as Hono lists them
  * @param origin the origin of the service
  */
@@ -28,17 +28,25 @@ export function describeApi(routes: readonly RouterRoute[], origin: string) {
       servers: [{ url: origin }],
       tags: TAGS,
       paths,
-      components: { headers: ANSWER_HEADERS, parameters: REQUEST_HEADERS, securitySchemes: SECURITY_SCHEMES },
+      components: {
+        headers: ANSWER_HEADERS,
+        parameters: REQUEST_HEADERS,
+        securitySchemes: SECURITY_SCHEMES,
+      },
     },
     { override: restoreDefaultAndExamples },
   );
 }
 
-/** Adds the defaults and examples that Zod omits for fields with a transformation. They are as clients send them. */
+/**
+ * Adds the defaults and examples that Zod omits for fields with a transformation. They are as
+ * clients send them.
+ */
 const restoreDefaultAndExamples: ZodOpenApiOverride = ({ zodSchema, jsonSchema, io }) => {
   if (io !== 'input') return;
   const { def } = zodSchema._zod;
-  // Generators of clients fail at a default of null, which says no more than that the field is optional.
+  // Generators of clients fail at a default of null, which says no more than that the field is
+  // optional.
   if (def.type === 'default' && def.defaultValue === null) delete jsonSchema.default;
   else if (def.type === 'default') jsonSchema.default = def.defaultValue;
   const examples = z.globalRegistry.get(zodSchema)?.examples;

@@ -15,7 +15,8 @@ export const ANSWER_HEADERS = {
     schema: { type: 'string', format: 'uri-reference' },
   },
   IdempotentReplayed: {
-    description: 'Present if this is the stored answer to an earlier request with the same `Idempotency-Key`.',
+    description:
+      'Present if this is the stored answer to an earlier request with the same `Idempotency-Key`.',
     schema: { type: 'string', const: 'true' },
   },
   Challenge: {
@@ -38,12 +39,16 @@ export const ANSWER_HEADERS = {
   },
 } satisfies Record<string, ZodOpenApiHeaderObject>;
 
-/** The headers that clients may send, besides `Authorization`, by their names in the OpenAPI document. */
+/**
+ * The headers that clients may send, besides `Authorization`, by their names in the OpenAPI
+ * document.
+ */
 export const REQUEST_HEADERS = {
   RequestId: {
     name: 'X-Request-Id',
     in: 'header',
-    description: 'An id for the request, of 1 to 128 visible ASCII characters; any other is replaced by a new one.',
+    description:
+      'An id for the request, of 1 to 128 visible ASCII characters; any other is replaced by a new one.',
     schema: { type: 'string' },
   },
   IdempotencyKey: {
@@ -66,7 +71,10 @@ export function answerHeaders(status: number, isReplayable = false) {
     ...(isReplayable && { 'Idempotent-Replayed': header('IdempotentReplayed') }),
     ...(status === 401 && { 'WWW-Authenticate': header('Challenge') }),
     ...((status === 429 || status === 503) && { 'Retry-After': header('RetryAfter') }),
-    ...(status === 429 && { 'RateLimit-Policy': header('RateLimitPolicy'), RateLimit: header('RateLimit') }),
+    ...(status === 429 && {
+      'RateLimit-Policy': header('RateLimitPolicy'),
+      RateLimit: header('RateLimit'),
+    }),
   };
 }
 

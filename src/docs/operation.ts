@@ -1,5 +1,9 @@
 import * as z from 'zod';
-import type { ZodOpenApiOperationObject, ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi';
+import type {
+  ZodOpenApiOperationObject,
+  ZodOpenApiResponseObject,
+  ZodOpenApiResponsesObject,
+} from 'zod-openapi';
 import { PROBLEMS, type ProblemCode } from '../errors';
 import type { Description } from '../http/operation';
 import { idField } from '../http/response-fields';
@@ -36,7 +40,10 @@ export function describeOperation(
       ...(parameter && pathId && { path: z.object({ [parameter]: pathParameter(pathId) }) }),
       ...(query instanceof z.ZodObject && { query }),
     },
-    parameters: [requestHeader('RequestId'), ...(takesKey ? [requestHeader('IdempotencyKey')] : [])],
+    parameters: [
+      requestHeader('RequestId'),
+      ...(takesKey ? [requestHeader('IdempotencyKey')] : []),
+    ],
     ...(body && { requestBody: describeBody(body) }),
     responses: {
       ...describeSuccess(method, parts),
@@ -73,14 +80,28 @@ function describeBody({ schema: makeSchema, mayBeForm }: NonNullable<Description
 function describeSuccess(method: string, parts: Description): ZodOpenApiResponsesObject {
   if (!parts.success) return {};
   const isReplayable = takesIdempotencyKey(method, parts);
-  const { status, schema, contentType = 'application/json', revalidates, mayExist, hasRanges } = parts.success;
+  const {
+    status,
+    schema,
+    contentType = 'application/json',
+    revalidates,
+    mayExist,
+    hasRanges,
+  } = parts.success;
   const answer: ZodOpenApiResponseObject = {
     description: SUCCESS[status],
     headers: answerHeaders(status, isReplayable),
     ...(schema && { content: { [contentType]: { schema: schema() } } }),
   };
-  const unchanged = { description: 'The client has the current version.', headers: answerHeaders(304, isReplayable) };
-  const part = { ...answer, description: 'The requested range.', headers: answerHeaders(206, isReplayable) };
+  const unchanged = {
+    description: 'The client has the current version.',
+    headers: answerHeaders(304, isReplayable),
+  };
+  const part = {
+    ...answer,
+    description: 'The requested range.',
+    headers: answerHeaders(206, isReplayable),
+  };
   const existing = {
     ...answer,
     description: 'The resource exists already.',
@@ -109,7 +130,9 @@ function describeFailures(
     'unavailable',
   ];
   const byStatus = Object.groupBy(codes, (code) => PROBLEMS[code].status);
-  return Object.fromEntries(Object.entries(byStatus).map(([status, some]) => [status, describeProblems(some)]));
+  return Object.fromEntries(
+    Object.entries(byStatus).map(([status, some]) => [status, describeProblems(some)]),
+  );
 }
 
 function hasCursor(query: z.ZodType | undefined): boolean {

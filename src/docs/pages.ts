@@ -24,7 +24,10 @@ const PAGE_HEADERS = {
 
 const FILE_HEADERS = { 'Cache-Control': 'public, max-age=31536000, immutable' };
 
-/** The pages for people: the API reference, in which operations can be tried, the guides, and the files they load. */
+/**
+ * The pages for people: the API reference, in which operations can be tried, the guides, and the
+ * files they load.
+ */
 export const documentationPages = new Hono<AppEnv>()
   .get(
     '/',
@@ -32,7 +35,8 @@ export const documentationPages = new Hono<AppEnv>()
       id: 'showHome',
       tag: 'Service',
       summary: 'Go to the console or the reference',
-      description: 'A browser, which accepts `text/html`, goes to the console; a program goes to the reference.',
+      description:
+        'A browser, which accepts `text/html`, goes to the console; a program goes to the reference.',
       success: redirect(),
     }),
     noQuery(),
@@ -43,13 +47,23 @@ export const documentationPages = new Hono<AppEnv>()
   )
   .get(
     '/docs/guides',
-    operation({ id: 'findGuides', tag: 'Service', summary: 'Go to the guides', success: redirect() }),
+    operation({
+      id: 'findGuides',
+      tag: 'Service',
+      summary: 'Go to the guides',
+      success: redirect(),
+    }),
     noQuery(),
     (c) => c.redirect('/docs/guides/'),
   )
   .get(
     '/docs/guides/',
-    operation({ id: 'listGuides', tag: 'Service', summary: 'List the guides', success: file('text/html') }),
+    operation({
+      id: 'listGuides',
+      tag: 'Service',
+      summary: 'List the guides',
+      success: file('text/html'),
+    }),
     noQuery(),
     (c) => sendAsset(c, new URL('/docs/guides.html', c.req.url), PAGE_HEADERS),
   )
@@ -68,7 +82,12 @@ export const documentationPages = new Hono<AppEnv>()
   )
   .get(
     '/docs',
-    operation({ id: 'showReference', tag: 'Service', summary: 'Read this reference', success: file('text/html') }),
+    operation({
+      id: 'showReference',
+      tag: 'Service',
+      summary: 'Read this reference',
+      success: file('text/html'),
+    }),
     noQuery(),
     (c) => sendAsset(c, new URL('/docs/index.html', c.req.url), PAGE_HEADERS),
   )

@@ -5,10 +5,16 @@ import { exampleId } from '../http/examples';
 import { lazy } from '../lib/lazy';
 import { answerHeaders } from './headers';
 
-/** Describes an answer that is a problem document (RFC 9457) with one of these codes, which have the same status. */
+/**
+ * Describes an answer that is a problem document (RFC 9457) with one of these codes, which have the
+ * same status.
+ */
 export type DescribeProblems = (codes: ProblemCode[]) => ZodOpenApiResponseObject;
 
-/** Makes a {@link DescribeProblems} for one document, in which answers with the same codes share one description. */
+/**
+ * Makes a {@link DescribeProblems} for one document, in which answers with the same codes share one
+ * description.
+ */
 export function problemDescriber(): DescribeProblems {
   const schemas = new Map(allCodes().map((code) => [code, problemSchema(code)]));
   const answers = new Map<string, ZodOpenApiResponseObject>();
@@ -52,7 +58,9 @@ export function problemSchema(code: ProblemCode): z.ZodObject {
       code: z.literal(code),
       request_id: z.string().meta({ description: 'The id of the request, as in `X-Request-Id`.' }),
       errors: fieldErrors().optional(),
-      ...(reasons && { reason: z.enum(reasons).meta({ description: 'Why the token cannot be used.' }) }),
+      ...(reasons && {
+        reason: z.enum(reasons).meta({ description: 'Why the token cannot be used.' }),
+      }),
     })
     .meta({
       id: `${nameOf(code)}Problem`,
@@ -70,11 +78,16 @@ const fieldErrors = lazy(() =>
   z
     .array(
       z.object({
-        path: z.string().meta({ description: 'The place of the field.', examples: ['body.name', 'query.limit'] }),
+        path: z
+          .string()
+          .meta({ description: 'The place of the field.', examples: ['body.name', 'query.limit'] }),
         message: z.string().meta({ description: 'What is wrong with it.' }),
       }),
     )
-    .meta({ description: 'The invalid fields, or the first of them if there are many. Long names are shortened.' }),
+    .meta({
+      description:
+        'The invalid fields, or the first of them if there are many. Long names are shortened.',
+    }),
 );
 
 function allCodes(): ProblemCode[] {

@@ -18,7 +18,8 @@ const ApiDescription = lazy(() =>
 );
 
 /**
- * The documentation of the service: pages for people, and the OpenAPI document, which the first request generates.
+ * The documentation of the service: pages for people, and the OpenAPI document, which the first
+ * request generates.
  * @param listRoutes returns all routes of the service, once they are added
  */
 export function docsRoutes(listRoutes: () => RouterRoute[]) {

@@ -14,16 +14,23 @@ export const SECURITY_SCHEMES = {
     type: 'http',
     scheme: 'bearer',
     bearerFormat: 'csa_…',
-    description: 'The API key of an agent: `csa_` and 40 letters and digits, the last 6 a checksum.',
+    description:
+      'The API key of an agent: `csa_` and 40 letters and digits, the last 6 a checksum.',
   },
   operatorToken: {
     type: 'http',
     scheme: 'bearer',
-    description: 'The secret `ADMIN_TOKEN` of the deployment. It is accepted under `/v1/admin` only.',
+    description:
+      'The secret `ADMIN_TOKEN` of the deployment. It is accepted under `/v1/admin` only.',
   },
 } as const;
 
-/** The security requirements of an operation. A caller has to meet one of them. Empty if everybody may call it. */
+/**
+ * The security requirements of an operation. A caller has to meet one of them. Empty if everybody
+ * may call it.
+ */
 export function securityRequirements(callers: AllowedCaller[] = []): Record<string, string[]>[] {
-  return callers.map((caller) => ({ [caller.credential]: caller.credential === 'userToken' ? [caller.scope] : [] }));
+  return callers.map((caller) => ({
+    [caller.credential]: caller.credential === 'userToken' ? [caller.scope] : [],
+  }));
 }

@@ -41,7 +41,13 @@ export function deleteExpiredCredentials(database: Database, now: number): Promi
       select challenge from sign_in_challenges indexed by sign_in_challenges_by_expiry
       where expires_at <= ${now} limit ${SLICE}
     )`;
-  const deletions = [expired('agent_keys'), expired('user_tokens'), oldSessions, oldChallenges, oldSignIns];
+  const deletions = [
+    expired('agent_keys'),
+    expired('user_tokens'),
+    oldSessions,
+    oldChallenges,
+    oldSignIns,
+  ];
   return runDeletions(database, deletions, SLICE);
 }
 
@@ -76,16 +82,20 @@ export function deleteOldSendCounts(database: Database, now: number): Promise<bo
   return runDeletions(database, [old], SLICE);
 }
 
-/** Runs deletions of at most `limit` rows each; returns whether one of them may have more to delete. */
+/**
+ * Runs deletions of at most `limit` rows each; returns whether one of them may have more to delete.
+ */
 async function runDeletions(database: Database, deletions: SQL[], limit: number): Promise<boolean> {
   const statements = deletions.map((deletion) => database.build.run(deletion));
-  const results = (await database.run(statements as unknown as Batch)) as readonly unknown[] as readonly D1Result[];
+  const results = (await database.run(
+    statements as unknown as Batch,
+  )) as readonly unknown[] as readonly D1Result[];
   return results.some(({ meta }) => meta.changes >= limit);
 }
 
 /**
- * Deletes deliveries whose lifetime is over. Delivery ids sort by time, so each webhook's oldest are the first in its
- * key.
+ * Deletes deliveries whose lifetime is over. Delivery ids sort by time, so each webhook's oldest
+ * are the first in its key.
  */
 export async function deleteOldDeliveries(database: Database, now: number): Promise<boolean> {
   const { build } = database;
@@ -104,7 +114,9 @@ export async function deleteOldDeliveries(database: Database, now: number): Prom
     build.run(sql`delete from deliveries where (webhook, id) in (
       select webhook, id from deliveries
       where webhook in ${numbers} and id < ${idBytes(smallestIdAt('dlv', now - DELIVERY_LIFETIME + 1))} limit ${SLICE})`),
-    build.run(sql`update webhooks set erase_at = ${oldest} + ${DELIVERY_LIFETIME} where number in ${numbers}`),
+    build.run(
+      sql`update webhooks set erase_at = ${oldest} + ${DELIVERY_LIFETIME} where number in ${numbers}`,
+    ),
   ]);
   return true;
 }

@@ -8,15 +8,21 @@ import { DELETE_LIMIT, STORED_ANSWER_LIMIT } from './erase-agents';
 const processing = codeOf(FILE_STATUSES, 'processing');
 
 /**
- * Erases a slice of the account that was deleted first: its credentials, members, policies, activity records, erasure records
- * and stored answers, the contents of its permissions, and the rows of its agents and webhooks. What belongs to an
- * agent or a webhook is left to `erase-agents.ts` and `erase-webhooks.ts`, and files to the task `clean_files`. Safe to
- * stop at any point and to repeat.
+ * Erases a slice of the account that was deleted first: its credentials, members, policies,
+ * activity records, erasure records and stored answers, the contents of its permissions, and the
+ * rows of its agents and webhooks. What belongs to an agent or a webhook is left to
+ * `erase-agents.ts` and `erase-webhooks.ts`, and files to the task `clean_files`. Safe to stop at
+ * any point and to repeat.
  * @returns whether there may be more to erase
  */
 export async function eraseAccounts(database: Database, now: number): Promise<boolean> {
   const [[next]] = await database.load([
-    database.select().from(erasures).where(eq(erasures.kind, 'account')).orderBy(asc(erasures.id)).limit(1),
+    database
+      .select()
+      .from(erasures)
+      .where(eq(erasures.kind, 'account'))
+      .orderBy(asc(erasures.id))
+      .limit(1),
   ]);
   if (!next) return false;
   const { id, number: account, subject } = next;
@@ -47,16 +53,17 @@ export async function eraseAccounts(database: Database, now: number): Promise<bo
     run(sql`delete from webhooks where account = ${account}`),
     run(sql`delete from webhook_feeds where account = ${account}`),
     run(sql`delete from file_outcomes where account = ${account}`),
-    // The task clean_files deletes completed files now, and those in progress once their leases have ended. Files that
-    // it looks at within the hour keep that time: a job may still be writing to them after its lease.
+    // The task clean_files deletes completed files now, and those in progress once their leases
+    // have ended. Files that it looks at within the hour keep that time: a job may still be writing
+    // to them after its lease.
     run(sql`
       update files set status = ${codeOf(FILE_STATUSES, 'expired')}, due_at = iif(status = ${processing}, due_at, ${now})
       where account = ${account}
         and (status in (${processing}, ${codeOf(FILE_STATUSES, 'completed')}) or due_at > ${now + HOUR})`),
     run(sql`delete from activity where (account, id) in (
       select account, id from activity where account = ${account} limit ${DELETE_LIMIT})`),
-    // Usually a trigger deletes them with their permission, but an abandoned copy of an account can lack the
-    // permission.
+    // Usually a trigger deletes them with their permission, but an abandoned copy of an account can
+    // lack the permission.
     run(sql`delete from permission_contents where (account, id) in (
       select account, id from permission_contents where account = ${account} limit ${DELETE_LIMIT})`),
     run(sql`delete from reviews where (account, id) in (

@@ -8,7 +8,10 @@ import { LOG_SPAN, LOG_SPAN_SQL } from '../ledger/append';
 import { formatHexId } from '../lib/typeid';
 import { rangesOf, type SignErasure } from './erasure-record';
 
-/** Maximum permissions, statistics or deliveries that one statement deletes: D1 answers nothing else meanwhile. */
+/**
+ * Maximum permissions, statistics or deliveries that one statement deletes: D1 answers nothing else
+ * meanwhile.
+ */
 export const DELETE_LIMIT = 200;
 
 /** Maximum stored answers that one statement deletes: fewer, because each may be large. */
@@ -22,28 +25,41 @@ interface DeletedAgent {
   /** The id of its row in `erasures`. */
   id: number;
   number: number;
-  /** The account's id in hexadecimal; null if the account is deleted too, or the agent has no entries. */
+  /**
+   * The account's id in hexadecimal; null if the account is deleted too, or the agent has no
+   * entries.
+   */
   account: string | null;
   /** Positions in the log (account number × 2³² + sequence), in ascending order. */
   entries: number[];
 }
 
-/** The signed record of the entries that a slice erases in one account: the column values of a row. */
+/**
+ * The signed record of the entries that a slice erases in one account: the column values of a row.
+ */
 type RecordValues = [lastPosition: number, account: number, ranges: string, note: string];
 
 /**
- * Erases the permissions, audit entries, statistics, deliveries and stored answers of deleted agents, slice by slice.
+ * Erases the permissions, audit entries, statistics, deliveries and stored answers of deleted
+ * agents, slice by slice.
  *
- * An entry is erased only after it has been sealed into the log's Merkle tree, which keeps its hash: nobody can hide
- * the gap that it leaves. The logs of deleted accounts are never sealed again, so their entries do not wait.
+ * An entry is erased only after it has been sealed into the log's Merkle tree, which keeps its
+ * hash: nobody can hide the gap that it leaves. The logs of deleted accounts are never sealed
+ * again, so their entries do not wait.
  */
 export class AgentErasure {
-  /** The id of the last agent in a slice without anything to erase. Later slices skip it and all before it in order. */
+  /**
+   * The id of the last agent in a slice without anything to erase. Later slices skip it and all
+   * before it in order.
+   */
   private lastIdle: number | null = null;
 
   private readonly size = new SliceSize();
 
-  /** @param first the order: two erasures work from both ends, so that small agents do not wait for a large one */
+  /**
+   * @param first the order: two erasures work from both ends, so that small agents do not wait for
+   *   a large one
+   */
   constructor(
     private readonly database: Database,
     private readonly sign: SignErasure,
@@ -67,7 +83,9 @@ export class AgentErasure {
     return next.length === AGENTS;
   }
 
-  /** Finds the next agents, and shares the slice out evenly among those that have sealed entries. */
+  /**
+   * Finds the next agents, and shares the slice out evenly among those that have sealed entries.
+   */
   private async findNext(): Promise<DeletedAgent[]> {
     const [order, after] = this.first === 'oldest' ? [sql`asc`, sql`>`] : [sql`desc`, sql`<`];
     const beyond = this.lastIdle === null ? sql`` : sql`and id ${after} ${this.lastIdle}`;
@@ -112,7 +130,10 @@ export class AgentErasure {
     return next;
   }
 
-  /** Signs one record for each account with entries to erase. Erasures of deleted accounts are not recorded. */
+  /**
+   * Signs one record for each account with entries to erase. Erasures of deleted accounts are not
+   * recorded.
+   */
   private async signRecords(next: DeletedAgent[], erasedAt: number): Promise<RecordValues[]> {
     const records = [...Map.groupBy(next, ({ account }) => account)].map(
       async ([id, agents]): Promise<RecordValues[]> => {
@@ -121,7 +142,12 @@ export class AgentErasure {
         if (id === null || last === undefined) return [];
         const account = Math.floor(last / LOG_SPAN);
         const ranges = rangesOf(positions.map((position) => position - account * LOG_SPAN));
-        const note = await this.sign({ account: formatHexId('user', id), reason: 'agent_deleted', ranges, erasedAt });
+        const note = await this.sign({
+          account: formatHexId('user', id),
+          reason: 'agent_deleted',
+          ranges,
+          erasedAt,
+        });
         return [[last, account, JSON.stringify(ranges), note]];
       },
     );
@@ -130,8 +156,12 @@ export class AgentErasure {
 
   private erase(next: DeletedAgent[], records: RecordValues[], now: number) {
     const positions = next.flatMap(({ entries }) => entries);
-    // Other rows are deleted when the slice has room for them, and at once for agents without entries to erase now.
-    const rest = positions.length < this.size.rows / 2 ? next : next.filter(({ entries }) => entries.length === 0);
+    // Other rows are deleted when the slice has room for them, and at once for agents without
+    // entries to erase now.
+    const rest =
+      positions.length < this.size.rows / 2
+        ? next
+        : next.filter(({ entries }) => entries.length === 0);
     return this.database.run([
       ...(positions.length > 0 ? this.eraseEntries(positions, records, now) : []),
       ...(rest.length > 0 ? this.eraseOtherRows(rest) : []),
@@ -148,7 +178,8 @@ export class AgentErasure {
       ))`;
     const { build } = this.database;
     return [
-      // New entries continue after the erased ones: no sequence is used twice, and time never decreases.
+      // New entries continue after the erased ones: no sequence is used twice, and time never
+      // decreases.
       build.run(sql`
         update accounts set
           erased_sequence = max(erased_sequence, last.pos - number * ${LOG_SPAN_SQL}),
@@ -195,7 +226,10 @@ function sealedEntries(event: number): SQL {
     where agent = open.number and event = ${sql.raw(String(event))} and pos <= open.sealed`;
 }
 
-/** Inserts the records of the entries, which must still be there; none for an account that was deleted meanwhile. */
+/**
+ * Inserts the records of the entries, which must still be there; none for an account that was
+ * deleted meanwhile.
+ */
 function insertErasureRecords(entries: SQL, records: RecordValues[], now: number): SQL {
   return sql`
     insert into erased_entries (id, account, reason, ranges, erased_at, note)

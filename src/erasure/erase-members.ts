@@ -7,11 +7,17 @@ import { accounts, identities, members, notificationSettings, passkeys } from '.
 const SLICE = 50;
 
 /**
- * Erases a slice of the removed members whose time is over. Safe to stop at any point and to repeat.
- * @param directory the database with the table `identities`, which may still name the account of a removed member
+ * Erases a slice of the removed members whose time is over. Safe to stop at any point and to
+ * repeat.
+ * @param directory the database with the table `identities`, which may still name the account of a
+ *   removed member
  * @returns whether there may be more to erase
  */
-export async function eraseMembers(database: Database, directory: Database, now: number): Promise<boolean> {
+export async function eraseMembers(
+  database: Database,
+  directory: Database,
+  now: number,
+): Promise<boolean> {
   const [due] = await database.load([
     database
       .select({
@@ -27,10 +33,15 @@ export async function eraseMembers(database: Database, directory: Database, now:
       .limit(SLICE),
   ]);
   if (due.length === 0) return false;
-  // The directory first. Without the member's row its entry would make the person an owner of the account again.
+  // The directory first. Without the member's row its entry would make the person an owner of the
+  // account again.
   const entries = due.flatMap(({ identity, account }) =>
     identity
-      ? [directory.build.delete(identities).where(and(eq(identities.key, identity), eq(identities.account, account)))]
+      ? [
+          directory.build
+            .delete(identities)
+            .where(and(eq(identities.key, identity), eq(identities.account, account))),
+        ]
       : [],
   );
   if (entries.length > 0) await directory.run(entries as unknown as Batch);
@@ -38,7 +49,9 @@ export async function eraseMembers(database: Database, directory: Database, now:
     database.build
       .delete(notificationSettings)
       .where(and(eq(notificationSettings.account, number), eq(notificationSettings.member, id))),
-    database.build.delete(passkeys).where(and(eq(passkeys.account, number), eq(passkeys.member, id))),
+    database.build
+      .delete(passkeys)
+      .where(and(eq(passkeys.account, number), eq(passkeys.member, id))),
     database.build.delete(members).where(and(eq(members.account, number), eq(members.id, id))),
   ]);
   await database.run(deletions as unknown as Batch);

@@ -7,9 +7,9 @@ import { idBytes } from '../lib/typeid';
 import { DELETE_LIMIT } from './erase-agents';
 
 /**
- * Erases a slice of the permissions whose last audit entry was erased while their token lived, and whose token has ended
- * since. A token that was used or revoked after that has an entry again, with which retention erases its permission. Safe
- * to stop at any point and to repeat.
+ * Erases a slice of the permissions whose last audit entry was erased while their token lived, and
+ * whose token has ended since. A token that was used or revoked after that has an entry again, with
+ * which retention erases its permission. Safe to stop at any point and to repeat.
  * @returns whether there may be more to erase
  */
 export async function erasePermissions(database: Database, now: number): Promise<boolean> {
@@ -17,7 +17,9 @@ export async function erasePermissions(database: Database, now: number): Promise
     database
       .select({ account: permissions.account, id: permissions.id })
       .from(permissions)
-      .where(sql`${permissions.eraseAt} is not null and ${permissions.eraseAt} <= ${now} and ${isAtHome}`)
+      .where(
+        sql`${permissions.eraseAt} is not null and ${permissions.eraseAt} <= ${now} and ${isAtHome}`,
+      )
       .orderBy(permissions.eraseAt)
       .limit(DELETE_LIMIT),
   ]);

@@ -13,12 +13,16 @@ import type { SignErasure } from './erasure-record';
 const ACCOUNTS = 50;
 /** Maximum erasure records that one slice deletes. Each may be several thousand bytes. */
 const RECORDS = 10;
-/** Milliseconds until the next look at entries that cannot be erased yet: unsealed ones, or ones that a file needs. */
+/**
+ * Milliseconds until the next look at entries that cannot be erased yet: unsealed ones, or ones
+ * that a file needs.
+ */
 const RETRY_DELAY = 5 * MINUTE;
 
 /**
- * The task of every minute erases from an account that has been due for this many milliseconds; the task of every hour,
- * from each that is due. An account with more to erase is rescheduled to a due time that lies this far in the past.
+ * The task of every minute erases from an account that has been due for this many milliseconds; the
+ * task of every hour, from each that is due. An account with more to erase is rescheduled to a due
+ * time that lies this far in the past.
  */
 export const BACKLOG_AGE = HOUR;
 
@@ -30,7 +34,10 @@ interface AccountSlice {
   number: number;
   /** The account's id in hexadecimal. */
   id: string;
-  /** The position (account number × 2³² + sequence) and time of the last entry to erase; null if there is none. */
+  /**
+   * The position (account number × 2³² + sequence) and time of the last entry to erase; null if
+   * there is none.
+   */
   pos: number | null;
   at: number | null;
   /** The id of the last activity record to erase, in hexadecimal. */
@@ -40,14 +47,18 @@ interface AccountSlice {
 }
 
 /**
- * Erases audit entries and activity records whose retention period is over, the oldest of each account first.
+ * Erases audit entries and activity records whose retention period is over, the oldest of each
+ * account first.
  *
- * Entries that are not sealed yet (hashed into the log's Merkle tree), or that an export or report in progress needs,
- * are kept until then. A permission is erased with its last entry, unless it can get further ones: then with the last of these,
- * or when its token ends without one (see `erase-permissions.ts`).
+ * Entries that are not sealed yet (hashed into the log's Merkle tree), or that an export or report
+ * in progress needs, are kept until then. A permission is erased with its last entry, unless it can
+ * get further ones: then with the last of these, or when its token ends without one (see
+ * `erase-permissions.ts`).
  */
 export class RetentionErasure {
-  /** The number of entries, and of activity records, that one slice erases in all accounts together. */
+  /**
+   * The number of entries, and of activity records, that one slice erases in all accounts together.
+   */
   private readonly size = new SliceSize();
 
   /** @param overdue for how many milliseconds an account must have been due */
@@ -66,7 +77,9 @@ export class RetentionErasure {
     const { database, overdue } = this;
     const now = this.clock();
     const [rows] = await database.load([
-      database.select({ part: sql<string>`part` }).from(sql`(${selectAccountSlices(now, overdue, this.size.rows)})`),
+      database
+        .select({ part: sql<string>`part` })
+        .from(sql`(${selectAccountSlices(now, overdue, this.size.rows)})`),
     ]);
     if (rows.length === 0) return false;
     const parts = rows.map(({ part }) => JSON.parse(part) as AccountSlice);
@@ -75,14 +88,24 @@ export class RetentionErasure {
     return true;
   }
 
-  /** Signs the record of all that retention will have erased in an account; null if the slice has no entries. */
-  private async signRecord({ number, id, pos }: AccountSlice, erasedAt: number): Promise<string | null> {
+  /**
+   * Signs the record of all that retention will have erased in an account; null if the slice has no
+   * entries.
+   */
+  private async signRecord(
+    { number, id, pos }: AccountSlice,
+    erasedAt: number,
+  ): Promise<string | null> {
     if (pos === null) return null;
     const ranges: [number, number][] = [[1, pos - number * LOG_SPAN]];
     return this.sign({ account: formatHexId('user', id), reason: 'retention', ranges, erasedAt });
   }
 
-  private async erase(parts: AccountSlice[], signed: (string | null)[], now: number): Promise<void> {
+  private async erase(
+    parts: AccountSlice[],
+    signed: (string | null)[],
+    now: number,
+  ): Promise<void> {
     const { database } = this;
     const slice = slicesStillDue(parts, signed, now);
     const run = (statement: SQL) => database.build.run(statement);
@@ -98,15 +121,17 @@ export class RetentionErasure {
     await database.run([
       ...(parts.some(({ pos }) => pos !== null) ? entries : []),
       ...(parts.some(({ activity }) => activity !== null) ? [activityDeletion] : []),
-      ...(parts.some(({ hasAgentRecords }) => hasAgentRecords === 1) ? [run(deleteCoveredRecords(slice))] : []),
+      ...(parts.some(({ hasAgentRecords }) => hasAgentRecords === 1)
+        ? [run(deleteCoveredRecords(slice))]
+        : []),
       run(reschedule(slice, now)),
     ] as unknown as Batch);
   }
 }
 
 /**
- * The time from which the account in the row `accounts` keeps its entries and activity records, for itself or for a file
- * in progress.
+ * The time from which the account in the row `accounts` keeps its entries and activity records, for
+ * itself or for a file in progress.
  */
 function oldestKept(now: number): SQL {
   return sql`min(
@@ -118,12 +143,15 @@ function oldestKept(now: number): SQL {
   )`;
 }
 
-/** The first bytes of the ids of a time, which sort before all of these ids and after those of earlier times. */
+/**
+ * The first bytes of the ids of a time, which sort before all of these ids and after those of
+ * earlier times.
+ */
 const idAt = (time: SQL) => sql`unhex(printf('%012x', ${time}))`;
 
 /**
- * Selects the accounts that have been due the longest, and shares the slice out evenly among them. Times never decrease
- * along a log, so the entries to erase are its beginning.
+ * Selects the accounts that have been due the longest, and shares the slice out evenly among them.
+ * Times never decrease along a log, so the entries to erase are its beginning.
  */
 function selectAccountSlices(now: number, overdue: number, rows: number): SQL {
   const share = sql`max(1, ${literal(rows)} / (select max(1, count(*)) from due))`;
@@ -152,11 +180,17 @@ function selectAccountSlices(now: number, overdue: number, rows: number): SQL {
 }
 
 /**
- * The account slices as rows. Leaves out accounts that were deleted meanwhile, and those that now keep some of these
- * entries because their retention has changed or a file was requested.
+ * The account slices as rows. Leaves out accounts that were deleted meanwhile, and those that now
+ * keep some of these entries because their retention has changed or a file was requested.
  */
 function slicesStillDue(parts: AccountSlice[], signed: (string | null)[], now: number): SQL {
-  const rows = parts.map(({ number, pos, at, activity }, i) => [number, pos, at, activity, signed[i] ?? null]);
+  const rows = parts.map(({ number, pos, at, activity }, i) => [
+    number,
+    pos,
+    at,
+    activity,
+    signed[i] ?? null,
+  ]);
   return sql`
     select number, number * ${LOG_SPAN_SQL} as start, given.value ->> 1 as last, given.value ->> 2 as last_at,
       unhex(given.value ->> 3) as last_activity, given.value ->> 4 as signed,
@@ -169,8 +203,9 @@ function slicesStillDue(parts: AccountSlice[], signed: (string | null)[], now: n
 }
 
 /**
- * Deletes permissions whose last entry is erased, if no other entry can follow: not pending, and without an active
- * token. A token that was used in part and has expired gets no further entry either.
+ * Deletes permissions whose last entry is erased, if no other entry can follow: not pending, and
+ * without an active token. A token that was used in part and has expired gets no further entry
+ * either.
  */
 function deletePermissions(slice: SQL, now: number): SQL {
   const hasEnded = sql`(
@@ -182,8 +217,9 @@ function deletePermissions(slice: SQL, now: number): SQL {
 }
 
 /**
- * Schedules the erasure of permissions whose last entry is erased while their token lives and was used in part: its end
- * writes no entry. (An unused token gets an entry when it expires, and a pending request when it ends.)
+ * Schedules the erasure of permissions whose last entry is erased while their token lives and was
+ * used in part: its end writes no entry. (An unused token gets an entry when it expires, and a
+ * pending request when it ends.)
  */
 function scheduleErasure(slice: SQL, now: number): SQL {
   return sql`update permissions set erase_at = token_expires_at
@@ -202,7 +238,10 @@ function losesLastEntry(slice: SQL): SQL {
   )`;
 }
 
-/** Records that everything up to the last entry of each account slice is erased, in the account's one such record. */
+/**
+ * Records that everything up to the last entry of each account slice is erased, in the account's
+ * one such record.
+ */
 function upsertErasureRecord(slice: SQL, now: number): SQL {
   return sql`
     insert into erased_entries (id, account, reason, ranges, erased_at, note)
@@ -222,9 +261,9 @@ const isCovered = sql`
   where other.id > start and other.id <= start + (select ranges ->> '$[0][1]' from erased_entries where id = start)`;
 
 /**
- * Stores how far the erasure has come, and when the account is due next: at once, but behind the accounts that have
- * waited longer than {@link BACKLOG_AGE}; when the retention period of its oldest entry or activity record ends; or not
- * until it has a new one.
+ * Stores how far the erasure has come, and when the account is due next: at once, but behind the
+ * accounts that have waited longer than {@link BACKLOG_AGE}; when the retention period of its
+ * oldest entry or activity record ends; or not until it has a new one.
  */
 function reschedule(slice: SQL, now: number): SQL {
   const never = literal(Number.MAX_SAFE_INTEGER);

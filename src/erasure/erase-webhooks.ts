@@ -13,7 +13,11 @@ const WEBHOOKS = 50;
  */
 export async function eraseWebhookDeliveries(database: Database): Promise<boolean> {
   const [next] = await database.load([
-    database.select({ id: erasures.id }).from(erasures).where(eq(erasures.kind, 'webhook')).limit(WEBHOOKS),
+    database
+      .select({ id: erasures.id })
+      .from(erasures)
+      .where(eq(erasures.kind, 'webhook'))
+      .limit(WEBHOOKS),
   ]);
   if (next.length === 0) return false;
   const gone = sql`(select number from erasures where id in ${numberList(next.map(({ id }) => id))})`;

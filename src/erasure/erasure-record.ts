@@ -13,7 +13,10 @@ export interface ErasedEntries {
   erasedAt: number;
 }
 
-/** Signs the record of an erasure as a note, so that write access to the database alone cannot forge one. */
+/**
+ * Signs the record of an erasure as a note, so that write access to the database alone cannot forge
+ * one.
+ */
 export type SignErasure = (erased: ErasedEntries) => Promise<string>;
 
 /** Groups sequence numbers, given in ascending order, into ranges. */

@@ -25,15 +25,24 @@ export interface ArtifactContext {
   file: FileRow;
 }
 
-/** Minimum rows of a batch after failed attempts: each batch takes some of the queries that an invocation may make. */
+/**
+ * Minimum rows of a batch after failed attempts: each batch takes some of the queries that an
+ * invocation may make.
+ */
 const MIN_BATCH_ROWS = 64;
 
 /** Returns what a job has to make: the file, or its proof once the file is stored. */
-export function artifactOf(context: ArtifactContext, { file: stored, proofRecords: records }: SavedState): Artifact {
+export function artifactOf(
+  context: ArtifactContext,
+  { file: stored, proofRecords: records }: SavedState,
+): Artifact {
   const { bucket, reader, sizes, loadAsset, file } = context;
   const producers = context.producers[file.kind];
   // Each attempt reads half as many rows at a time, in case a batch was too large for the memory.
-  const batchRows = Math.max(Math.min(MIN_BATCH_ROWS, sizes.batchRows), sizes.batchRows >> (file.attempts - 1));
+  const batchRows = Math.max(
+    Math.min(MIN_BATCH_ROWS, sizes.batchRows),
+    sizes.batchRows >> (file.attempts - 1),
+  );
   const input: ProducerInput = { reader, file, batchRows, loadAsset };
   if (!stored) return { key: fileKey(file), open: (saved) => producers.open(input, saved) };
   const readProofRecords = async (index: number) => {
@@ -42,5 +51,8 @@ export function artifactOf(context: ArtifactContext, { file: stored, proofRecord
     return new Uint8Array(await object.arrayBuffer());
   };
   const provable = { ...stored, recordObjects: records.length, readProofRecords };
-  return { key: proofKey(file), open: async (saved) => (await producers.proof?.open(input, provable, saved)) ?? null };
+  return {
+    key: proofKey(file),
+    open: async (saved) => (await producers.proof?.open(input, provable, saved)) ?? null,
+  };
 }

@@ -36,10 +36,14 @@ interface Download extends Pick<SignedAddress, 'document'> {
 }
 
 /**
- * Finds the file of a signed address: on the shard that the address names, or on the one to which its account moved.
- * An account may have moved several times, so each shard may name another one.
+ * Finds the file of a signed address: on the shard that the address names, or on the one to which
+ * its account moved. An account may have moved several times, so each shard may name another one.
  */
-async function findDownload(c: RequestContext, named: OpenedShard, address: SignedAddress): Promise<Download> {
+async function findDownload(
+  c: RequestContext,
+  named: OpenedShard,
+  address: SignedAddress,
+): Promise<Download> {
   const now = c.var.runtime.now();
   let shard: OpenedShard | null = named;
   for (const _ of listShardNames(c)) {
@@ -52,9 +56,10 @@ async function findDownload(c: RequestContext, named: OpenedShard, address: Sign
 }
 
 /**
- * Finds the file of a signed address on one shard. If the account is not there, returns the shard to which it moved.
- * @throws Problem `download_expired` if the address or the file has expired, `account_inactive`, `not_found` if the
- *   file is gone, `unavailable` while the account moves
+ * Finds the file of a signed address on one shard. If the account is not there, returns the shard
+ * to which it moved.
+ * @throws Problem `download_expired` if the address or the file has expired, `account_inactive`,
+ *   `not_found` if the file is gone, `unavailable` while the account moves
  */
 async function findFile(
   { reader, ledger }: OpenedShard,
@@ -75,13 +80,19 @@ async function findFile(
       .select()
       .from(files)
       .where(isFile({ ...key, account: number })),
-    reader.select({ shard: movedAccounts.shard }).from(movedAccounts).where(eq(movedAccounts.id, account)),
+    reader
+      .select({ shard: movedAccounts.shard })
+      .from(movedAccounts)
+      .where(eq(movedAccounts.id, account)),
   ]);
   if (!found) return { movedTo: moved?.shard };
   if (found.isMoving) throw unavailable();
   if (!file) throw notFound('file');
   if (!found.isActive) {
-    throw new Problem('account_inactive', 'The account is inactive. The operator can activate it again.');
+    throw new Problem(
+      'account_inactive',
+      'The account is inactive. The operator can activate it again.',
+    );
   }
   const size = document === 'file' ? file.size : file.proofSize;
   if (file.status !== 'completed' || size === null || file.sha256 === null) throw downloadExpired();
@@ -90,8 +101,14 @@ async function findFile(
   return { found: { ledger, file, document, size, etag } };
 }
 
-/** Records the first download of a file, be it whole or a range. Later downloads and proofs are not recorded. */
-async function recordDownload(c: RequestContext, { ledger, file, document }: Download): Promise<void> {
+/**
+ * Records the first download of a file, be it whole or a range. Later downloads and proofs are not
+ * recorded.
+ */
+async function recordDownload(
+  c: RequestContext,
+  { ledger, file, document }: Download,
+): Promise<void> {
   if (document !== 'file' || file.downloadedAt !== null) return;
   const isOwnerActive = sql`exists (select 1 from ${accounts} where ${accounts.number} = ${files.account} and ${accounts.isActive})`;
   const isFirst = and(isFile(file), isNull(files.downloadedAt), isOwnerActive);
@@ -135,10 +152,15 @@ async function readFile(bucket: R2Bucket, { file, document }: Download, range: B
 }
 
 function downloadExpired(): Problem {
-  return new Problem('download_expired', 'The download has expired. Read the export again, or request a new one.');
+  return new Problem(
+    'download_expired',
+    'The download has expired. Read the export again, or request a new one.',
+  );
 }
 
-/** Whether an `If-None-Match` header matches the ETag (RFC 9110 section 13.1.2, weak comparison). */
+/**
+ * Whether an `If-None-Match` header matches the ETag (RFC 9110 section 13.1.2, weak comparison).
+ */
 function isKnown(header: string | undefined, etag: string): boolean {
   const tags = (header ?? '').split(',').map((tag) => tag.trim());
   return tags.includes('*') || tags.includes(etag) || tags.includes(`W/${etag}`);
@@ -161,7 +183,13 @@ export const downloadFileRoute = new Hono<AppEnv>().get(
       revalidates: true,
       hasRanges: true,
     },
-    problems: ['invalid_signature', 'account_inactive', 'rate_limited', 'download_expired', 'range_not_satisfiable'],
+    problems: [
+      'invalid_signature',
+      'account_inactive',
+      'rate_limited',
+      'download_expired',
+      'range_not_satisfiable',
+    ],
     pathId: 'export',
   }),
   query(SignedAddressQuery),
@@ -171,9 +199,16 @@ export const downloadFileRoute = new Hono<AppEnv>().get(
     const shard = address && openNamedShard(c, address.shard);
     if (!shard) {
       await limitNetwork(c);
-      throw new Problem('invalid_signature', 'The signature is wrong. Use `download_url` exactly as it was given.');
+      throw new Problem(
+        'invalid_signature',
+        'The signature is wrong. Use `download_url` exactly as it was given.',
+      );
     }
-    c.set('caller', { credential: 'signed_address', shard: address.shard, account: address.account });
+    c.set('caller', {
+      credential: 'signed_address',
+      shard: address.shard,
+      account: address.account,
+    });
     const download = await findDownload(c, shard, address);
     const { size, etag } = download;
     const headers = headersOf(download);
@@ -186,11 +221,18 @@ export const downloadFileRoute = new Hono<AppEnv>().get(
     const isSameFile = (c.req.header('If-Range') ?? etag) === etag;
     const range = isSameFile ? parseRange(c.req.header('Range'), size) : null;
     if (range === 'unsatisfiable') {
-      throw new Problem('range_not_satisfiable', `The file has ${size} bytes; ask for some of these.`, {
-        headers: { 'Content-Range': `bytes */${size}` },
-      });
+      throw new Problem(
+        'range_not_satisfiable',
+        `The file has ${size} bytes; ask for some of these.`,
+        {
+          headers: { 'Content-Range': `bytes */${size}` },
+        },
+      );
     }
-    const [body] = await Promise.all([readFile(config.files, download, range), recordDownload(c, download)]);
+    const [body] = await Promise.all([
+      readFile(config.files, download, range),
+      recordDownload(c, download),
+    ]);
     const { offset, length } = range ?? { offset: 0, length: size };
     return new Response(body.pipeThrough(new FixedLengthStream(length)), {
       status: range ? 206 : 200,

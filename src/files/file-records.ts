@@ -20,14 +20,19 @@ export type FileOutcome = {
   /** When a cron task cleans up after the file (`sweep.ts`); undefined leaves the time as it is. */
   dueAt?: number;
 } & (
-  | ({ status: 'completed' } & { [F in 'rowCount' | 'size' | 'completedAt' | 'expiresAt']: number } & {
+  | ({ status: 'completed' } & {
+      [F in 'rowCount' | 'size' | 'completedAt' | 'expiresAt']: number;
+    } & {
       sha256: Uint8Array;
       proofSize: number | null;
     })
   | { status: 'failed'; error: 'processing_failed' | 'agent_deleted' }
 );
 
-/** The values of the job's own columns when no job has left anything to continue from or to clean up. */
+/**
+ * The values of the job's own columns when no job has left anything to continue from or to clean
+ * up.
+ */
 export const NO_WORK = { lease: null, state: null, uploadId: null };
 
 /** The condition that finds a file of an account. */
@@ -36,11 +41,11 @@ export function isFile({ account, kind, id }: FileKey) {
 }
 
 /**
- * Builds the statements that complete or fail processing files of an account. No other statement does, so every outcome
- * is recorded for the account's webhooks in the same transaction.
+ * Builds the statements that complete or fail processing files of an account. No other statement
+ * does, so every outcome is recorded for the account's webhooks in the same transaction.
  *
- * The first statement records the outcomes: it changes a row only if the account has a webhook feed (`outbox/feed.ts`).
- * The last returns the ids of the files.
+ * The first statement records the outcomes: it changes a row only if the account has a webhook feed
+ * (`outbox/feed.ts`). The last returns the ids of the files.
  * @param which the condition that finds the files, among the account's processing files
  */
 export function finishFiles(
@@ -50,7 +55,8 @@ export function finishFiles(
   outcome: FileOutcome,
   now: number,
 ) {
-  // A completed file no longer needs the columns of its job: its working objects are found by their prefix in R2.
+  // A completed file no longer needs the columns of its job: its working objects are found by their
+  // prefix in R2.
   const reset = outcome.status === 'completed' ? NO_WORK : {};
   const processing = and(sql`${files.account} = ${account}`, eq(files.status, 'processing'), which);
   return [

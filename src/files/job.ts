@@ -13,14 +13,16 @@ import { Upload } from './upload';
 
 // From a request to a file (a job is the work of one queue message on one file):
 //
-// 1. `request.ts` inserts the file's row, in the transaction of the request, and sends a queue message.
+// 1. `request.ts` inserts the file's row, in the transaction of the request, and sends a queue
+//    message.
 // 2. `background/file-queue.ts` calls `processFile`, here, for each message.
-// 3. `lease.ts` claims the file for one job, and `saved-state.ts` restores the state in which the job before left it.
-// 4. `artifact.ts` opens the producer of what to make: of the file itself, and in a later job, which `recordFile` starts,
-//    of its proof. Both take the same steps. The producer (such as `audit/exports/produce.ts`) gives the bytes;
-//    `upload.ts` stores them in R2.
-// 5. The bytes are produced in slices. After each slice the state is saved, and after some slices another message
-//    continues. When all bytes are stored the result is recorded.
+// 3. `lease.ts` claims the file for one job, and `saved-state.ts` restores the state in which the
+//    job before left it.
+// 4. `artifact.ts` opens the producer of what to make: of the file itself, and in a later job,
+//    which `recordFile` starts, of its proof. Both take the same steps. The producer (such as
+//    `audit/exports/produce.ts`) gives the bytes; `upload.ts` stores them in R2.
+// 5. The bytes are produced in slices. After each slice the state is saved, and after some slices
+//    another message continues. When all bytes are stored the result is recorded.
 //
 // The cron tasks of `sweep.ts`, the sweep, continue interrupted work and clean up after files.
 
@@ -28,7 +30,10 @@ import { Upload } from './upload';
 export interface JobSizes {
   /** Bytes of a part of an upload, at least 5 MiB in R2. */
   part: number;
-  /** Rows and bytes of a slice. It may become twice as long, so that fewer bytes have to be saved with its state. */
+  /**
+   * Rows and bytes of a slice. It may become twice as long, so that fewer bytes have to be saved
+   * with its state.
+   */
   sliceRows: number;
   sliceBytes: number;
   /** Slices of a job, after which a new message continues with CPU time of its own. */
@@ -51,10 +56,15 @@ const MAX_ATTEMPTS = 20;
 /** How many times an artifact is started over because R2 does not complete its upload. */
 const MAX_RESTARTS = 3;
 
-/** A slice of full length ends only if no more than this fraction of a part has to be saved with its state. */
+/**
+ * A slice of full length ends only if no more than this fraction of a part has to be saved with its
+ * state.
+ */
 const MAX_SAVED_REST = 1 / 4;
 
-/** Batches after which a slice ends even if it is not full, provided that the producer has advanced. */
+/**
+ * Batches after which a slice ends even if it is not full, provided that the producer has advanced.
+ */
 const MAX_BATCHES = 128;
 
 /** Bytes that are hashed between two renewals of the lease. */
@@ -75,8 +85,8 @@ interface Job extends JobContext {
 class UploadBroken extends Error {}
 
 /**
- * Works on a file or its proof for some slices. Does nothing if another job holds the file's lease. If a job crashes at
- * any point, the next one continues from the last saved state.
+ * Works on a file or its proof for some slices. Does nothing if another job holds the file's lease.
+ * If a job crashes at any point, the next one continues from the last saved state.
  * @returns whether the caller has to enqueue another job
  * @throws Error if the attempt fails. Too many failed attempts fail the file
  */
@@ -92,20 +102,27 @@ export async function processFile(context: JobContext, key: FileKey): Promise<bo
   } catch (error) {
     if (error instanceof LeaseLost) return false;
     // Exponential back-off, up to the duration of a lease.
-    await lease.backOff(Math.min(SECOND * 2 ** file.attempts, LEASE_DURATION)).catch((failure: unknown) => {
-      // If the file is finished, or another job has it, nothing is left to do. Otherwise the lease expires by itself.
-      if (failure instanceof LeaseLost) return;
-      logFailure('lease_back_off_failed', failure, { file: publicFileId(file) });
-    });
+    await lease
+      .backOff(Math.min(SECOND * 2 ** file.attempts, LEASE_DURATION))
+      .catch((failure: unknown) => {
+        // If the file is finished, or another job has it, nothing is left to do. Otherwise the
+        // lease expires by itself.
+        if (failure instanceof LeaseLost) return;
+        logFailure('lease_back_off_failed', failure, { file: publicFileId(file) });
+      });
     throw error;
   }
 }
 
-/** The steps of a job: restore the state, produce and upload the artifact, complete the upload, record the result. */
+/**
+ * The steps of a job: restore the state, produce and upload the artifact, complete the upload,
+ * record the result.
+ */
 async function continueFile(job: Job): Promise<boolean> {
   const restored = await job.store.restore();
   if (!restored) {
-    // Without the state its upload cannot continue either. R2 aborts an unfinished upload after seven days.
+    // Without the state its upload cannot continue either. R2 aborts an unfinished upload after
+    // seven days.
     job.store.uploadId = null;
     return restart(job, initialState(), 'its saved state is gone');
   }
@@ -119,7 +136,9 @@ async function continueFile(job: Job): Promise<boolean> {
     }
     if (digest === 'nothing') return await recordProof(job, state, null);
     await completeUpload(job, artifact, state);
-    return state.file ? await recordProof(job, state, state.uploaded) : await recordFile(job, state, digest);
+    return state.file
+      ? await recordProof(job, state, state.uploaded)
+      : await recordFile(job, state, digest);
   } catch (error) {
     if (error instanceof UploadBroken) return restart(job, state, error.cause);
     throw error;
@@ -128,8 +147,8 @@ async function continueFile(job: Job): Promise<boolean> {
 
 /**
  * Produces an artifact for some slices and uploads it, saving the state after each slice.
- * @returns `more` if a later job has to continue; `nothing` if there is nothing to make; else the SHA-256 of all bytes,
- *   or null for a proof, and if several jobs uploaded them
+ * @returns `more` if a later job has to continue; `nothing` if there is nothing to make; else the
+ *   SHA-256 of all bytes, or null for a proof, and if several jobs uploaded them
  * @throws UploadBroken
  */
 async function uploadArtifact(
@@ -150,7 +169,8 @@ async function uploadArtifact(
       state.rows = rowsBefore + producer.rows;
       state.producer = ended ? null : producer.save();
       const records = producer.takeProofRecords?.();
-      if (records && records.length > 0) state.proofRecords.push(await store.saveProofRecords(records));
+      if (records && records.length > 0)
+        state.proofRecords.push(await store.saveProofRecords(records));
       if (ended) return await endUpload(job, state, upload);
       await store.save(state, upload.rest());
       if (slice === sizes.slices) return 'more';
@@ -161,7 +181,11 @@ async function uploadArtifact(
 }
 
 /** Produces a slice and uploads its full parts; returns whether it was the last. */
-async function produceSlice({ lease, sizes }: Job, producer: Producer, upload: Upload): Promise<boolean> {
+async function produceSlice(
+  { lease, sizes }: Job,
+  producer: Producer,
+  upload: Upload,
+): Promise<boolean> {
   const { part, sliceRows, sliceBytes } = sizes;
   const [rows, reached, size] = [producer.rows, producer.reached, upload.size];
   for (let batches = 1; ; batches++) {
@@ -169,15 +193,26 @@ async function produceSlice({ lease, sizes }: Job, producer: Producer, upload: U
     const { chunks, ended } = await producer.next();
     for (const chunk of chunks) await upload.write(chunk);
     if (ended) return true;
-    const fullness = Math.max((producer.rows - rows) / sliceRows, (upload.size - size) / sliceBytes);
-    if (fullness >= 2 || (fullness >= 1 && upload.rest().length <= part * MAX_SAVED_REST)) return false;
+    const fullness = Math.max(
+      (producer.rows - rows) / sliceRows,
+      (upload.size - size) / sliceBytes,
+    );
+    if (fullness >= 2 || (fullness >= 1 && upload.rest().length <= part * MAX_SAVED_REST))
+      return false;
     // A producer that reads much and writes little saves how far it has read.
     if (batches >= MAX_BATCHES && producer.reached > reached) return false;
   }
 }
 
-/** Uploads the last bytes and saves the state: only the upload is left to complete. Returns what {@link Upload.end} does. */
-async function endUpload({ lease, store }: Job, state: SavedState, upload: Upload): Promise<Uint8Array | null> {
+/**
+ * Uploads the last bytes and saves the state: only the upload is left to complete. Returns what
+ * {@link Upload.end} does.
+ */
+async function endUpload(
+  { lease, store }: Job,
+  state: SavedState,
+  upload: Upload,
+): Promise<Uint8Array | null> {
   await lease.renew();
   const { size } = upload;
   const digest = await upload.end();
@@ -192,7 +227,11 @@ async function endUpload({ lease, store }: Job, state: SavedState, upload: Uploa
  * Makes one object of the uploaded parts.
  * @throws UploadBroken
  */
-async function completeUpload({ bucket, store }: Job, { key }: Artifact, { parts, uploaded }: SavedState) {
+async function completeUpload(
+  { bucket, store }: Job,
+  { key }: Artifact,
+  { parts, uploaded }: SavedState,
+) {
   if (parts.length === 0) return;
   if (store.uploadId === null) throw new Error('parts without an upload');
   const upload = bucket.resumeMultipartUpload(key, store.uploadId);
@@ -211,7 +250,11 @@ async function completeUpload({ bucket, store }: Job, { key }: Artifact, { parts
  * @param digest its SHA-256; null if that has to be computed
  * @returns whether the caller has to enqueue another job
  */
-async function recordFile(job: Job, state: SavedState, digest: Uint8Array | null): Promise<boolean> {
+async function recordFile(
+  job: Job,
+  state: SavedState,
+  digest: Uint8Array | null,
+): Promise<boolean> {
   const { producers, file, store, lease } = job;
   const { rows, uploaded: size, proofRecords } = state;
   const stored = { rows, size, sha256: toHex(digest ?? (await hashFile(job, size))) };
@@ -231,7 +274,11 @@ async function recordProof(job: Job, { file }: SavedState, size: number | null):
 }
 
 /** Completes the file. Returns false: no other job has to continue. */
-async function completeFile(job: Job, { rows, size, sha256 }: StoredFile, proofSize: number | null): Promise<boolean> {
+async function completeFile(
+  job: Job,
+  { rows, size, sha256 }: StoredFile,
+  proofSize: number | null,
+): Promise<boolean> {
   const { runtime, lease, store, file } = job;
   const now = runtime.now();
   const expiresAt = now + FILE_LIFETIME;
@@ -259,8 +306,9 @@ async function failFile({ runtime, lease, file }: Job): Promise<void> {
 /**
  * Starts an artifact over with a new upload; fails the file if that was done too often.
  *
- * The upload may be over because the database was restored to an earlier time. Or a job uploaded a part once more after
- * it had lost its lease: the bytes are the same, but R2 gives them another ETag, and the upload can never be completed.
+ * The upload may be over because the database was restored to an earlier time. Or a job uploaded a
+ * part once more after it had lost its lease: the bytes are the same, but R2 gives them another
+ * ETag, and the upload can never be completed.
  * @returns whether the caller has to enqueue another job
  */
 async function restart(job: Job, state: SavedState, cause: unknown): Promise<boolean> {
@@ -271,7 +319,8 @@ async function restart(job: Job, state: SavedState, cause: unknown): Promise<boo
     return false;
   }
   // After a crash between these two writes, the next job finds the upload gone and restarts.
-  if (store.uploadId !== null) await abortUpload(bucket, artifactOf(job, state).key, store.uploadId);
+  if (store.uploadId !== null)
+    await abortUpload(bucket, artifactOf(job, state).key, store.uploadId);
   const proofRecords = state.file ? state.proofRecords : [];
   const fresh = initialState({ file: state.file, proofRecords, restarts: state.restarts + 1 });
   await store.save(fresh, new Uint8Array(), null);

@@ -5,10 +5,16 @@ import type { Ledger } from '../ledger/ledger';
 import { SECOND } from '../lib/time';
 import { type FileKey, type FileOutcome, type FileRow, finishFiles, isFile } from './file-records';
 
-/** How long a lease lasts, in milliseconds. After a crash another job can take over once it has expired. */
+/**
+ * How long a lease lasts, in milliseconds. After a crash another job can take over once it has
+ * expired.
+ */
 export const LEASE_DURATION = 25 * SECOND;
 
-/** {@link Lease.renew} writes only when the last renewal is at least as old as this, in milliseconds. */
+/**
+ * {@link Lease.renew} writes only when the last renewal is at least as old as this, in
+ * milliseconds.
+ */
 const RENEWAL_INTERVAL = 8 * SECOND;
 
 const TOKEN_BYTES = 8;
@@ -19,13 +25,16 @@ export class LeaseLost extends Error {}
 export interface LeaseContext {
   ledger: Ledger;
   runtime: Runtime;
-  /** Called once a file is completed or failed, if the account has a webhook that has to learn of it. */
+  /**
+   * Called once a file is completed or failed, if the account has a webhook that has to learn of
+   * it.
+   */
   notifyWebhooks: () => void;
 }
 
 /**
- * The right of one job to work on a file. Nothing is written for a job that has lost its lease: each method that writes
- * throws {@link LeaseLost} then.
+ * The right of one job to work on a file. Nothing is written for a job that has lost its lease:
+ * each method that writes throws {@link LeaseLost} then.
  */
 export class Lease {
   private constructor(
@@ -39,7 +48,10 @@ export class Lease {
    * Takes the lease of a processing file and counts the attempt.
    * @returns null if another job holds the lease, or the file is not processing
    */
-  static async claim(context: LeaseContext, key: FileKey): Promise<{ lease: Lease; file: FileRow } | null> {
+  static async claim(
+    context: LeaseContext,
+    key: FileKey,
+  ): Promise<{ lease: Lease; file: FileRow } | null> {
     const { ledger, runtime } = context;
     const now = runtime.now();
     const token = runtime.random(TOKEN_BYTES);
@@ -60,7 +72,8 @@ export class Lease {
   async finish(outcome: FileOutcome): Promise<void> {
     const { ledger, runtime, notifyWebhooks } = this.context;
     const [recorded, , finished] = await ledger.write({
-      changes: (write) => finishFiles(write, this.file.account, this.isHeld(), outcome, runtime.now()),
+      changes: (write) =>
+        finishFiles(write, this.file.account, this.isHeld(), outcome, runtime.now()),
     });
     if ((recorded as D1Result).meta.changes > 0) notifyWebhooks();
     if (finished.length === 0) throw new LeaseLost();
@@ -94,7 +107,9 @@ export class Lease {
   private async update(columns: Partial<FileRow>): Promise<void> {
     const isMine = and(eq(files.status, 'processing'), this.isHeld());
     const [rows] = await this.context.ledger.write({
-      changes: (write) => [write.update(files).set(columns).where(isMine).returning({ id: files.id })],
+      changes: (write) => [
+        write.update(files).set(columns).where(isMine).returning({ id: files.id }),
+      ],
     });
     if (rows.length === 0) throw new LeaseLost();
   }

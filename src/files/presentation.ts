@@ -27,7 +27,10 @@ const UNFINISHED = {
 } as const;
 
 /** The columns of a file from which the API shows it. */
-export type PresentedFile = Pick<FileRow, 'kind' | 'id' | 'format' | 'request' | 'createdAt' | keyof typeof UNFINISHED>;
+export type PresentedFile = Pick<
+  FileRow,
+  'kind' | 'id' | 'format' | 'request' | 'createdAt' | keyof typeof UNFINISHED
+>;
 
 /** The columns of a file that was just requested. */
 export function newFileColumns(file: Omit<NewFile, 'agent'>): PresentedFile {
@@ -39,11 +42,17 @@ export function fileFields() {
   return {
     status: z.enum(FILE_STATUSES),
     download_url: z.string().nullable().meta({
-      description: 'Where the file is; needs no credential. Null while there is nothing to download.',
+      description:
+        'Where the file is; needs no credential. Null while there is nothing to download.',
     }),
-    expires_at: timeField.nullable().meta({ description: 'When the file can no longer be downloaded.' }),
+    expires_at: timeField
+      .nullable()
+      .meta({ description: 'When the file can no longer be downloaded.' }),
     file_size_bytes: countField.optional(),
-    error: z.string().nullable().meta({ description: 'The code of the error; null if the file did not fail.' }),
+    error: z
+      .string()
+      .nullable()
+      .meta({ description: 'The code of the error; null if the file did not fail.' }),
     created_at: timeField,
     completed_at: timeField.optional(),
   };
@@ -61,15 +70,27 @@ export interface FileHome {
 }
 
 /**
- * Presents what exports and reports share: the fields of the response as of `now`, the signed address of the proof, and
- * the SHA-256. The address is null unless the proof can be downloaded, the SHA-256 until the file is completed.
+ * Presents what exports and reports share: the fields of the response as of `now`, the signed
+ * address of the proof, and the SHA-256. The address is null unless the proof can be downloaded,
+ * the SHA-256 until the file is completed.
  */
-export async function presentFile(config: Config, { account, shard }: FileHome, row: PresentedFile, now: number) {
+export async function presentFile(
+  config: Config,
+  { account, shard }: FileHome,
+  row: PresentedFile,
+  now: number,
+) {
   const status = statusAt(row, now);
-  const address = { id: publicFileId(row), account: account.id, shard, expires: row.expiresAt ?? 0 };
+  const address = {
+    id: publicFileId(row),
+    account: account.id,
+    shard,
+    expires: row.expiresAt ?? 0,
+  };
   const fields = {
     status,
-    download_url: status === 'completed' ? await signAddress(config, { ...address, document: 'file' }) : null,
+    download_url:
+      status === 'completed' ? await signAddress(config, { ...address, document: 'file' }) : null,
     expires_at: formatTimeOrNull(row.expiresAt),
     ...(row.size !== null && { file_size_bytes: row.size }),
     error: row.error,
@@ -82,7 +103,12 @@ export async function presentFile(config: Config, { account, shard }: FileHome, 
 }
 
 /** Presents a file of one kind as of `now`. */
-export type PresentFile<T> = (config: Config, home: FileHome, row: FileRow, now: number) => Promise<T>;
+export type PresentFile<T> = (
+  config: Config,
+  home: FileHome,
+  row: FileRow,
+  now: number,
+) => Promise<T>;
 
 interface KindInput<T> {
   kind: FileKind;
@@ -112,7 +138,11 @@ export async function listFiles<T>(
   { kind, present, ...query }: KindInput<T> & z.output<ReturnType<typeof FileListQuery>>,
 ): Promise<Page<T>> {
   const { reader, principal, config, runtime } = context;
-  const page = await openPage<Id<'export'>>(context, { list: `${kind}s`, caller: principal.account.id }, query);
+  const page = await openPage<Id<'export'>>(
+    context,
+    { list: `${kind}s`, caller: principal.account.id },
+    query,
+  );
   const older = page.after && lt(files.id, page.after);
   const [rows] = await reader.load([
     reader

@@ -3,8 +3,9 @@ import type { Json } from '../lib/json';
 import type { FileRow } from './file-records';
 
 /**
- * Opens the producers of one kind of file. Several producers can make one file, one after the other: each continues where
- * the one before stopped, and the bytes do not depend on where that was.
+ * Opens the producers of one kind of file. Several producers can make one file, one after the
+ * other: each continues where the one before stopped, and the bytes do not depend on where that
+ * was.
  */
 export interface FileProducerFactory {
   /**
@@ -37,7 +38,10 @@ export interface StoredFile {
 
 /** A stored file, with the records that its producer made for the proof. */
 export interface ProvableFile extends StoredFile {
-  /** The number of objects with proof records: one for each result of {@link Producer.takeProofRecords}. */
+  /**
+   * The number of objects with proof records: one for each result of
+   * {@link Producer.takeProofRecords}.
+   */
   recordObjects: number;
   /** Reads one of these objects; `index` counts from 0. */
   readProofRecords(index: number): Promise<Uint8Array>;
@@ -57,11 +61,17 @@ export type LoadAsset = (path: string) => Promise<ArrayBuffer>;
 
 /** Produces the bytes of a file or a proof. */
 export interface Producer {
-  /** Reads a batch of rows and returns the next bytes, which may be none; `ended` with the last ones. */
+  /**
+   * Reads a batch of rows and returns the next bytes, which may be none; `ended` with the last
+   * ones.
+   */
   next(): Promise<{ chunks: Uint8Array[]; ended: boolean }>;
   /** The number of rows in the bytes that this producer returned. */
   readonly rows: number;
-  /** Grows as the producer advances, even if it finds no rows. For entries of a log, the position of the last one. */
+  /**
+   * Grows as the producer advances, even if it finds no rows. For entries of a log, the position of
+   * the last one.
+   */
   readonly reached: number;
   /** Returns the state from which another producer continues after the bytes so far. */
   save(): Json;

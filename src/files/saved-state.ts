@@ -8,7 +8,9 @@ import { abortUpload, workingKey } from './storage';
 
 /** What a job saves after a slice, and the next job continues from. */
 export interface SavedState {
-  /** The file once all of it is stored, while its proof is made; null while the file itself is made. */
+  /**
+   * The file once all of it is stored, while its proof is made; null while the file itself is made.
+   */
   file: StoredFile | null;
   /** The keys of the file's proof records, in order. */
   proofRecords: string[];
@@ -27,7 +29,9 @@ export interface SavedState {
 }
 
 /** The state before the first byte of a file or, if the file is given, of its proof. */
-export function initialState(known: Partial<Pick<SavedState, 'file' | 'proofRecords' | 'restarts'>> = {}): SavedState {
+export function initialState(
+  known: Partial<Pick<SavedState, 'file' | 'proofRecords' | 'restarts'>> = {},
+): SavedState {
   const nothing = { producer: null, isUploaded: false, rows: 0, parts: [], uploaded: 0 };
   return { ...nothing, file: null, proofRecords: [], restarts: 0, ...known };
 }
@@ -36,8 +40,8 @@ export function initialState(known: Partial<Pick<SavedState, 'file' | 'proofReco
 const KEY_BYTES = 8;
 
 /**
- * Saves and restores a job's state. The state itself is an object in R2; the file's row holds its key and the
- * identifier of the upload, and is written only while the job holds the lease.
+ * Saves and restores a job's state. The state itself is an object in R2; the file's row holds its
+ * key and the identifier of the upload, and is written only while the job holds the lease.
  */
 export class StateStore {
   uploadId: string | null;
@@ -59,8 +63,8 @@ export class StateStore {
 
   /**
    * Restores the state and the bytes that no part holds yet; the initial state if none is saved.
-   * @returns null if the object is gone, because the database was restored to an earlier time, or if another version of
-   *   the service wrote it
+   * @returns null if the object is gone, because the database was restored to an earlier time, or
+   *   if another version of the service wrote it
    */
   async restore(): Promise<{ state: SavedState; rest: Uint8Array } | null> {
     if (this.key === null) return { state: initialState(), rest: new Uint8Array() };
@@ -98,8 +102,8 @@ export class StateStore {
   }
 
   /**
-   * Creates an upload and records its identifier before it has a part. An upload without parts holds nothing, so one
-   * whose identifier is lost in a crash leaves nothing behind.
+   * Creates an upload and records its identifier before it has a part. An upload without parts
+   * holds nothing, so one whose identifier is lost in a crash leaves nothing behind.
    * @throws LeaseLost
    */
   async createUpload(objectKey: string): Promise<string> {
@@ -132,6 +136,8 @@ function encodeState(state: SavedState, rest: Uint8Array): Uint8Array {
 function decodeState(bytes: Uint8Array): { state: SavedState; rest: Uint8Array } | null {
   const length = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0);
   const json = bytes.subarray(LENGTH_BYTES, LENGTH_BYTES + length);
-  const { version, ...state } = JSON.parse(new TextDecoder().decode(json)) as SavedState & { version?: number };
+  const { version, ...state } = JSON.parse(new TextDecoder().decode(json)) as SavedState & {
+    version?: number;
+  };
   return version === VERSION ? { state, rest: bytes.slice(LENGTH_BYTES + length) } : null;
 }

@@ -4,7 +4,10 @@ import { equalBytes } from '../lib/bytes';
 import { lazy } from '../lib/lazy';
 import type { Id } from '../lib/typeid';
 
-/** The content of a signed address: a URL that grants the download to everyone who knows it, until it expires. */
+/**
+ * The content of a signed address: a URL that grants the download to everyone who knows it, until
+ * it expires.
+ */
 export interface SignedAddress {
   /** The identifier of an export or a report. */
   id: string;
@@ -15,7 +18,10 @@ export interface SignedAddress {
   expires: number;
 }
 
-/** The query parameters of a signed address. {@link readSignedAddress} verifies them: the signature covers all of them. */
+/**
+ * The query parameters of a signed address. {@link readSignedAddress} verifies them: the signature
+ * covers all of them.
+ */
 export const SignedAddressQuery = lazy(() =>
   z.strictObject({
     document: z.string().default('file'),
@@ -27,13 +33,21 @@ export const SignedAddressQuery = lazy(() =>
 );
 
 /**
- * Returns an address at which anyone who knows it can download a file or its proof. It has no random part: equal
- * contents have equal addresses until the newest root secret changes.
+ * Returns an address at which anyone who knows it can download a file or its proof. It has no
+ * random part: equal contents have equal addresses until the newest root secret changes.
  */
-export async function signAddress({ keyring, publicUrl }: Config, address: SignedAddress): Promise<string> {
+export async function signAddress(
+  { keyring, publicUrl }: Config,
+  address: SignedAddress,
+): Promise<string> {
   const [mac] = await keyring.mac('download-address', text(address));
   const { id, document, account, shard, expires } = address;
-  const query = new URLSearchParams({ account, shard, expires: `${expires}`, signature: encode(mac) });
+  const query = new URLSearchParams({
+    account,
+    shard,
+    expires: `${expires}`,
+    signature: encode(mac),
+  });
   if (document !== 'file') query.set('document', document);
   return `${publicUrl}/v1/downloads/${id}?${query}`;
 }
@@ -57,7 +71,13 @@ export async function readSignedAddress(
   return known ? address : null;
 }
 
-function text({ id, document, account, shard, expires }: Record<keyof SignedAddress, string | number>): string {
+function text({
+  id,
+  document,
+  account,
+  shard,
+  expires,
+}: Record<keyof SignedAddress, string | number>): string {
   return JSON.stringify([id, document, account, shard, `${expires}`]);
 }
 

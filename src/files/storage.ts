@@ -25,15 +25,20 @@ export function proofKey(file: Named): string {
 }
 
 /**
- * A key for an object that is needed only while the file is made: a saved state, or records for the proof. It is
- * random, so that two attempts never overwrite each other's object.
+ * A key for an object that is needed only while the file is made: a saved state, or records for the
+ * proof. It is random, so that two attempts never overwrite each other's object.
  */
 export function workingKey(file: Named, kind: 'state' | 'records', random: Uint8Array): string {
   return `${folder(file)}${kind}-${toHex(random)}`;
 }
 
-/** Aborts the upload of a file or its proof, if there is one, and deletes every object of the file. */
-export async function deleteObjects(bucket: R2Bucket, file: Named & Pick<FileRow, 'uploadId'>): Promise<void> {
+/**
+ * Aborts the upload of a file or its proof, if there is one, and deletes every object of the file.
+ */
+export async function deleteObjects(
+  bucket: R2Bucket,
+  file: Named & Pick<FileRow, 'uploadId'>,
+): Promise<void> {
   if (file.uploadId !== null) {
     await abortUpload(bucket, fileKey(file), file.uploadId);
     await abortUpload(bucket, proofKey(file), file.uploadId);
@@ -65,10 +70,17 @@ export function arePartsRefused(error: unknown): boolean {
   return PARTS_REFUSED.test(String(error));
 }
 
-async function deleteAll(bucket: R2Bucket, file: Named, isWanted: (key: string) => boolean): Promise<void> {
+async function deleteAll(
+  bucket: R2Bucket,
+  file: Named,
+  isWanted: (key: string) => boolean,
+): Promise<void> {
   let cursor: string | undefined;
   do {
-    const page = await bucket.list({ prefix: folder(file), ...(cursor !== undefined && { cursor }) });
+    const page = await bucket.list({
+      prefix: folder(file),
+      ...(cursor !== undefined && { cursor }),
+    });
     const keys = page.objects.map(({ key }) => key).filter(isWanted);
     if (keys.length > 0) await bucket.delete(keys);
     cursor = page.truncated ? page.cursor : undefined;

@@ -14,7 +14,10 @@ import { deleteObjects, deleteWorkingObjects } from './storage';
 const CLEAN_LIMIT = 20;
 /** Maximum messages that one run sends, which is the maximum of a queue's batch. */
 const MESSAGE_LIMIT = 100;
-/** Milliseconds after which a job that lost its lease certainly writes nothing more: no job runs that long. */
+/**
+ * Milliseconds after which a job that lost its lease certainly writes nothing more: no job runs
+ * that long.
+ */
 const LONGEST_JOB = 20 * MINUTE;
 /** Milliseconds until the sweep retries a file that it could not clean up. */
 const RETRY_DELAY = 5 * MINUTE;
@@ -26,8 +29,9 @@ interface CleaningContext {
 }
 
 /**
- * Enqueues up to 100 processing files that no job holds, or whose lease expires within {@link LEASE_DURATION}, each for
- * the time when it expires. The job of such a message does nothing if the lease was renewed meanwhile.
+ * Enqueues up to 100 processing files that no job holds, or whose lease expires within
+ * {@link LEASE_DURATION}, each for the time when it expires. The job of such a message does nothing
+ * if the lease was renewed meanwhile.
  * @returns false: the next run of the task enqueues the others
  */
 export async function resumeFiles(
@@ -40,7 +44,13 @@ export async function resumeFiles(
     reader
       .select({ account: files.account, kind: files.kind, id: files.id, dueAt: files.dueAt })
       .from(files)
-      .where(and(isNotNull(files.dueAt), lte(files.dueAt, now + LEASE_DURATION), eq(files.status, 'processing')))
+      .where(
+        and(
+          isNotNull(files.dueAt),
+          lte(files.dueAt, now + LEASE_DURATION),
+          eq(files.status, 'processing'),
+        ),
+      )
       .orderBy(asc(files.dueAt))
       .limit(MESSAGE_LIMIT),
   ]);
@@ -55,8 +65,8 @@ export async function resumeFiles(
 }
 
 /**
- * Cleans up after some files: deletes the working objects of completed ones, all objects of expired and failed ones,
- * and the row itself when it is old enough or its account is gone.
+ * Cleans up after some files: deletes the working objects of completed ones, all objects of expired
+ * and failed ones, and the row itself when it is old enough or its account is gone.
  * @returns whether there may be more
  */
 export async function cleanFiles(context: CleaningContext, now: number): Promise<boolean> {
@@ -73,7 +83,9 @@ export async function cleanFiles(context: CleaningContext, now: number): Promise
   for (const { file, isOrphan } of due) {
     try {
       const isAvailable = file.status === 'completed' && (file.expiresAt ?? 0) > now;
-      await (isAvailable ? cleanCompletedFile(context, file) : cleanEndedFile(context, file, isOrphan === 1, now));
+      await (isAvailable
+        ? cleanCompletedFile(context, file)
+        : cleanEndedFile(context, file, isOrphan === 1, now));
     } catch (error) {
       // One failure must not delay the other files.
       logFailure('file_not_cleaned', error, { file: publicFileId(file) });
@@ -83,7 +95,10 @@ export async function cleanFiles(context: CleaningContext, now: number): Promise
   return due.length === CLEAN_LIMIT;
 }
 
-/** Deletes the working objects of a completed file, and schedules its next clean-up for when it expires. */
+/**
+ * Deletes the working objects of a completed file, and schedules its next clean-up for when it
+ * expires.
+ */
 export async function cleanCompletedFile(
   { bucket, ledger }: Omit<CleaningContext, 'reader'>,
   file: FileRow,
@@ -92,8 +107,16 @@ export async function cleanCompletedFile(
   await updateFile(ledger, file, { dueAt: file.expiresAt ?? 0 });
 }
 
-/** Deletes all objects of an expired or failed file, and its row once that is due or its account is gone. */
-async function cleanEndedFile({ bucket, ledger }: CleaningContext, file: FileRow, isOrphan: boolean, now: number) {
+/**
+ * Deletes all objects of an expired or failed file, and its row once that is due or its account is
+ * gone.
+ */
+async function cleanEndedFile(
+  { bucket, ledger }: CleaningContext,
+  file: FileRow,
+  isOrphan: boolean,
+  now: number,
+) {
   await deleteObjects(bucket, file);
   const status = file.status === 'completed' ? 'expired' : file.status;
   const recordEnd = isOrphan ? now : (file.completedAt ?? file.createdAt) + FILE_RECORD_LIFETIME;
@@ -108,7 +131,9 @@ async function cleanEndedFile({ bucket, ledger }: CleaningContext, file: FileRow
 }
 
 async function updateFile(ledger: Ledger, file: FileRow, columns: Partial<FileRow>): Promise<void> {
-  await ledger.write({ changes: (write) => [write.update(files).set(columns).where(isUnchanged(file))] });
+  await ledger.write({
+    changes: (write) => [write.update(files).set(columns).where(isUnchanged(file))],
+  });
 }
 
 /** The condition that finds a file if its status has not changed since it was read. */

@@ -17,6 +17,9 @@ export const fileTasks: readonly Task[] = [
     start:
       ({ database, ledger, env, runtime }) =>
       () =>
-        cleanFiles({ reader: database, ledger, bucket: requireBinding(env, 'FILES') }, runtime.now()),
+        cleanFiles(
+          { reader: database, ledger, bucket: requireBinding(env, 'FILES') },
+          runtime.now(),
+        ),
   },
 ];

@@ -1,14 +1,17 @@
 import type { SavedState, StateStore } from './saved-state';
 
 /**
- * Cuts a stream of bytes into parts of one size, as R2 requires, and uploads each. A part depends only on its place in
- * the stream, so uploading it again uploads the same bytes.
+ * Cuts a stream of bytes into parts of one size, as R2 requires, and uploads each. A part depends
+ * only on its place in the stream, so uploading it again uploads the same bytes.
  */
 export class Upload {
   /** The bytes that no part holds yet: the first `filled` ones. */
   private readonly part: Uint8Array<ArrayBuffer>;
   private filled: number;
-  /** Hashes the stream; null for a proof, whose hash nobody needs, and if an earlier job began the stream. */
+  /**
+   * Hashes the stream; null for a proof, whose hash nobody needs, and if an earlier job began the
+   * stream.
+   */
   private readonly hash: { stream: DigestStream; writer: WritableStreamDefaultWriter } | null;
 
   /**
@@ -27,7 +30,8 @@ export class Upload {
     this.part = new Uint8Array(partSize);
     this.part.set(rest);
     this.filled = rest.length;
-    const stream = this.size === 0 && state.file === null ? new crypto.DigestStream('SHA-256') : null;
+    const stream =
+      this.size === 0 && state.file === null ? new crypto.DigestStream('SHA-256') : null;
     this.hash = stream && { stream, writer: stream.getWriter() };
   }
 
@@ -48,9 +52,10 @@ export class Upload {
   }
 
   /**
-   * Uploads the remaining bytes as the last part. A stream that has not filled a part becomes an object without an
-   * upload; otherwise the caller completes the upload.
-   * @returns SHA-256 of the stream; null for a proof, and if this object has not seen all of the stream
+   * Uploads the remaining bytes as the last part. A stream that has not filled a part becomes an
+   * object without an upload; otherwise the caller completes the upload.
+   * @returns SHA-256 of the stream; null for a proof, and if this object has not seen all of the
+   *   stream
    */
   async end(): Promise<Uint8Array | null> {
     if (this.store.uploadId === null) {

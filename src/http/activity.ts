@@ -7,12 +7,18 @@ import type { ActivityRecord } from '../ledger/ledger';
 import type { Id } from '../lib/typeid';
 import { newId, type OperatorContext, type UserContext, type UserPrincipal } from './context';
 
-/** The id under which the activity of a user is recorded: that of the member, or of the account's own token. */
+/**
+ * The id under which the activity of a user is recorded: that of the member, or of the account's
+ * own token.
+ */
 export function actorOf({ member, token, account }: UserPrincipal) {
   return member?.id ?? token ?? account.id;
 }
 
-/** The id under which a record names who made it: that of the member, or of the account for its own token. */
+/**
+ * The id under which a record names who made it: that of the member, or of the account for its own
+ * token.
+ */
 export function creatorOf({ member, account }: UserPrincipal): Id<'member' | 'user'> {
   return member?.id ?? account.id;
 }
@@ -22,8 +28,8 @@ export const OPERATOR = 'operator';
 
 /**
  * Makes the activity record of a user's change.
- * @param account the number of the account that the target belongs to, or SQL for it: NULL, which aborts the change, if
- *   the target does not exist
+ * @param account the number of the account that the target belongs to, or SQL for it: NULL, which
+ *   aborts the change, if the target does not exist
  */
 export function userActivity(
   context: UserContext,
@@ -33,7 +39,13 @@ export function userActivity(
 ): ActivityRecord {
   const { principal } = context;
   const actor = actorOf(principal);
-  return makeActivityRecord(context, { account: account ?? principal.account.number, actor, action, target, changes });
+  return makeActivityRecord(context, {
+    account: account ?? principal.account.number,
+    actor,
+    action,
+    target,
+    changes,
+  });
 }
 
 /**
@@ -50,7 +62,10 @@ export function operatorActivity(
   return makeActivityRecord(context, { account, actor: OPERATOR, action, target, changes });
 }
 
-/** Makes an activity record with a new id, the current time, and the client's address and user agent. */
+/**
+ * Makes an activity record with a new id, the current time, and the client's address and user
+ * agent.
+ */
 export function makeActivityRecord(
   { runtime, origin }: Pick<UserContext, 'runtime' | 'origin'>,
   fields: Pick<ActivityRecord, 'account' | 'actor' | 'action' | 'target' | 'changes'>,
@@ -64,8 +79,8 @@ export function accountNumberSql(id: Id<'user'>): SQL<number> {
 }
 
 /**
- * Makes a rejection handler for `ledger.change`: it throws `not_found` for a violated constraint, which means that the
- * target does not exist, and any other error unchanged.
+ * Makes a rejection handler for `ledger.change`: it throws `not_found` for a violated constraint,
+ * which means that the target does not exist, and any other error unchanged.
  */
 export function asNotFound(what: string): (error: unknown) => never {
   return (error) => {

@@ -43,19 +43,23 @@ export interface Authentication {
  */
 export async function bearerCredential(c: RequestContext): Promise<string> {
   const match = /^Bearer +(\S+)$/i.exec(c.req.header('Authorization') ?? '');
-  return match?.[1] ?? failAuthentication(c, 'Send a credential as `Authorization: Bearer <credential>`.');
+  return (
+    match?.[1] ??
+    failAuthentication(c, 'Send a credential as `Authorization: Bearer <credential>`.')
+  );
 }
 
 /**
- * Whether a credential is the operator token. Compares digests, so that the time taken reveals nothing about the token.
+ * Whether a credential is the operator token. Compares digests, so that the time taken reveals
+ * nothing about the token.
  */
 export async function isOperatorToken(c: RequestContext, credential: string): Promise<boolean> {
   return equalBytes(await sha256(credential), await sha256(c.var.config.adminToken));
 }
 
 /**
- * Whether a credential has the form of a user token, an agent key or a JWT of the identity provider. Any other is
- * refused without a database query.
+ * Whether a credential has the form of a user token, an agent key or a JWT of the identity
+ * provider. Any other is refused without a database query.
  */
 export function isWellFormed(c: RequestContext, credential: string): boolean {
   return parseBearer(credential) !== null || isIdentityToken(c, credential);
@@ -66,12 +70,15 @@ function parseBearer(credential: string) {
 }
 
 /**
- * Finds the caller who presents a credential. Takes one round trip, and one more for each time the account was moved to
- * another shard; none for a malformed credential. For JWTs see {@link authenticateIdentity}.
+ * Finds the caller who presents a credential. Takes one round trip, and one more for each time the
+ * account was moved to another shard; none for a malformed credential. For JWTs see
+ * {@link authenticateIdentity}.
  * @param queries makes the preload's queries, which run in the same round trip
- * @param mayCreateAccount whether a person who signs in for the first time with the identity provider gets an account
- * @throws Problem as {@link failAuthentication} for a credential that is unknown, expired or malformed;
- *   `account_inactive`, also for a suspended member; `agent_inactive`; `unavailable` while the account moves to another shard
+ * @param mayCreateAccount whether a person who signs in for the first time with the identity
+ *   provider gets an account
+ * @throws Problem as {@link failAuthentication} for a credential that is unknown, expired or
+ *   malformed; `account_inactive`, also for a suspended member; `agent_inactive`; `unavailable`
+ *   while the account moves to another shard
  */
 export async function authenticate(
   c: RequestContext,
@@ -80,7 +87,8 @@ export async function authenticate(
   mayCreateAccount = true,
 ): Promise<Authentication> {
   const form = parseBearer(credential);
-  if (!form && isIdentityToken(c, credential)) return authenticateIdentity(c, credential, queries, mayCreateAccount);
+  if (!form && isIdentityToken(c, credential))
+    return authenticateIdentity(c, credential, queries, mayCreateAccount);
   if (!form) return failAuthentication(c);
   const hashes = await hashCredential(c.var.config.keyring, credential);
   const found = await findCaller(
@@ -96,7 +104,11 @@ export async function authenticate(
   if (row.expiresAt !== null && row.expiresAt <= now) return failAuthentication(c);
   const account = activeAccount(row);
   if ('scopes' in row) {
-    recordTokenUsed(database, { account: account.number, token: row.token, lastUsedAt: row.lastUsedAt }, now);
+    recordTokenUsed(
+      database,
+      { account: account.number, token: row.token, lastUsedAt: row.lastUsedAt },
+      now,
+    );
     const member = activeMember(row);
     if (row.tokenMember !== null && !member) return failAuthentication(c);
     if (member) {
@@ -105,7 +117,12 @@ export async function authenticate(
     }
     const own = row.scopes as Scope[];
     const scopes = member ? limitToRole(own, member.role) : own;
-    const reference = { kind: 'user_token' as const, account: account.number, hash: row.hash, member };
+    const reference = {
+      kind: 'user_token' as const,
+      account: account.number,
+      hash: row.hash,
+      member,
+    };
     const { token, expiresAt } = row;
     return {
       principal: { kind: 'user', shard, account, member, token, scopes, expiresAt },
@@ -115,7 +132,10 @@ export async function authenticate(
     };
   }
   if (!row.agentIsActive) {
-    throw new Problem('agent_inactive', 'The agent is inactive. Its account can set `is_active` to true again.');
+    throw new Problem(
+      'agent_inactive',
+      'The agent is inactive. Its account can set `is_active` to true again.',
+    );
   }
   if (isStale(row.lastActivityAt, now)) {
     const isOlder = or(isNull(agents.lastActivityAt), lt(agents.lastActivityAt, now));
@@ -134,19 +154,24 @@ export async function authenticate(
 /** A session of the console that was authenticated. */
 export interface SessionAuthentication extends Authentication {
   principal: UserPrincipal;
-  /** The id of the session, and when the caller proved who they are, in milliseconds since the epoch. */
+  /**
+   * The id of the session, and when the caller proved who they are, in milliseconds since the
+   * epoch.
+   */
   session: { id: Id<'session'>; authenticatedAt: number };
   /** How the console names the caller and the account. */
   names: { caller: string; account: string };
 }
 
 /**
- * Finds the caller whose session a cookie names. Takes round trips as {@link authenticate} does. A session that was
- * started with a user token has the scopes of the token, limited to the member's role, and ends with the token.
+ * Finds the caller whose session a cookie names. Takes round trips as {@link authenticate} does. A
+ * session that was started with a user token has the scopes of the token, limited to the member's
+ * role, and ends with the token.
  * @param secret the value of the cookie
  * @param queries makes the preload's queries, which run in the same round trip
  * @returns null if the session is unknown, has expired or has ended
- * @throws Problem `account_inactive`, also for a suspended member; `unavailable` while the account moves
+ * @throws Problem `account_inactive`, also for a suspended member; `unavailable` while the account
+ *   moves
  */
 export async function authenticateSession(
   c: RequestContext,
@@ -166,7 +191,8 @@ export async function authenticateSession(
   const now = c.var.runtime.now();
   if (!found) return null;
   const { database, shard, row, loaded } = found;
-  if (row.lastSeenAt <= now - SESSION_IDLE_TIME || row.createdAt <= now - SESSION_LIFETIME) return null;
+  if (row.lastSeenAt <= now - SESSION_IDLE_TIME || row.createdAt <= now - SESSION_LIFETIME)
+    return null;
   if (row.tokenId !== row.token || (row.expiresAt !== null && row.expiresAt <= now)) return null;
   const account = activeAccount(row);
   const member = activeMember(row);
@@ -181,8 +207,22 @@ export async function authenticateSession(
   const mayRead = scopes.includes('account:read');
   const ownName = member ? (row.memberName ?? member.id) : row.tokenName;
   return {
-    principal: { kind: 'user', shard, account, member, token: row.token, scopes, expiresAt: row.expiresAt },
-    reference: { kind: 'session', account: account.number, hash: row.hash, token: row.token, member },
+    principal: {
+      kind: 'user',
+      shard,
+      account,
+      member,
+      token: row.token,
+      scopes,
+      expiresAt: row.expiresAt,
+    },
+    reference: {
+      kind: 'session',
+      account: account.number,
+      hash: row.hash,
+      token: row.token,
+      member,
+    },
     session: { id: row.session, authenticatedAt: row.authenticatedAt ?? row.createdAt },
     names: {
       caller: (mayRead ? ownName : row.tokenName) ?? account.id,
@@ -193,7 +233,10 @@ export async function authenticateSession(
   };
 }
 
-/** Those scopes of the session's user token that the member's role has; without a token all scopes of the role. */
+/**
+ * Those scopes of the session's user token that the member's role has; without a token all scopes
+ * of the role.
+ */
 function sessionScopes(ofToken: Scope[] | null, member: MemberRef | null): readonly Scope[] {
   if (!member) return ofToken ?? [];
   return ofToken ? limitToRole(ofToken, member.role) : ROLE_SCOPES[member.role];
@@ -208,13 +251,18 @@ function recordSessionUsed(
 ): void {
   if (token !== null) recordTokenUsed(database, { account, token, lastUsedAt }, now);
   if (!isStale(lastSeenAt, now)) return;
-  const isOlder = and(eq(sessions.account, account), eq(sessions.id, session), lt(sessions.lastSeenAt, now));
+  const isOlder = and(
+    eq(sessions.account, account),
+    eq(sessions.id, session),
+    lt(sessions.lastSeenAt, now),
+  );
   database.piggyback(database.build.update(sessions).set({ lastSeenAt: now }).where(isOlder));
 }
 
 /**
- * Finds a credential on the shard that it names, or on the shard to which its account was moved; null if it is unknown.
- * An account may have moved several times, so each shard may name another one.
+ * Finds a credential on the shard that it names, or on the shard to which its account was moved;
+ * null if it is unknown. An account may have moved several times, so each shard may name another
+ * one.
  * @param home the shard that the credential names
  * @param find finds the caller's row on a shard
  * @param preload makes queries that run in the same round trip

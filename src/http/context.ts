@@ -31,7 +31,9 @@ export const SCOPES = [
   'channels:write',
 ] as const;
 
-export const Scope = lazy(() => choice(SCOPES).meta({ id: 'Scope', description: 'What a user token may do.' }));
+export const Scope = lazy(() =>
+  choice(SCOPES).meta({ id: 'Scope', description: 'What a user token may do.' }),
+);
 
 export type Scope = z.output<ReturnType<typeof Scope>>;
 
@@ -51,7 +53,10 @@ export interface MemberRef {
   role: MemberRole;
 }
 
-/** A person or program that acts for an account, with a user token or a JWT of the identity provider. */
+/**
+ * A person or program that acts for an account, with a user token or a JWT of the identity
+ * provider.
+ */
 export interface UserPrincipal {
   kind: 'user';
   shard: string;
@@ -60,7 +65,9 @@ export interface UserPrincipal {
   member: MemberRef | null;
   /** The identifier of the user token; null for a JWT. */
   token: Id<'utok'> | null;
-  /** Those scopes of the credential that the member's role has; all of its scopes if no member acts. */
+  /**
+   * Those scopes of the credential that the member's role has; all of its scopes if no member acts.
+   */
   scopes: readonly Scope[];
   /** When the credential expires, in milliseconds since the epoch; null if it never does. */
   expiresAt: number | null;
@@ -92,7 +99,10 @@ export interface Context<P extends Principal = Principal> {
   origin: Origin;
 }
 
-/** Everything that a service function needs for one request of the operator. Its clock does not stand still. */
+/**
+ * Everything that a service function needs for one request of the operator. Its clock does not
+ * stand still.
+ */
 export interface OperatorContext {
   config: Config;
   runtime: Runtime;
@@ -116,7 +126,8 @@ export type UserContext = Context<UserPrincipal>;
 export type AgentContext = Context<AgentPrincipal>;
 
 /**
- * A runtime whose clock always returns its first reading, so that all rows that a request writes have the same time.
+ * A runtime whose clock always returns its first reading, so that all rows that a request writes
+ * have the same time.
  */
 export function withFixedClock(runtime: Runtime): Runtime {
   let time: number | undefined;
@@ -135,7 +146,10 @@ export function newId<P extends Prefix>(runtime: Runtime, prefix: P): Id<P> {
 /** The parts of Hono's context that code which makes no response needs. */
 export type RequestContext = Pick<HonoContext<AppEnv>, 'req' | 'env' | 'var'>;
 
-/** The content of a response. It can be stored, so that a repeated request gets the same body byte for byte. */
+/**
+ * The content of a response. It can be stored, so that a repeated request gets the same body byte
+ * for byte.
+ */
 export interface SentAnswer {
   status: number;
   body: string | null;
@@ -143,8 +157,8 @@ export interface SentAnswer {
 }
 
 /**
- * The Hono environment: the bindings of the deployment, and the variables of a request. The required ones are set by
- * the first middleware, `prepareRequest`.
+ * The Hono environment: the bindings of the deployment, and the variables of a request. The
+ * required ones are set by the first middleware, `prepareRequest`.
  */
 export interface AppEnv {
   Bindings: Env;

@@ -1,4 +1,15 @@
-import { and, type Column, eq, inArray, isNull, lt, or, type Placeholder, type SQL, sql } from 'drizzle-orm';
+import {
+  and,
+  type Column,
+  eq,
+  inArray,
+  isNull,
+  lt,
+  or,
+  type Placeholder,
+  type SQL,
+  sql,
+} from 'drizzle-orm';
 import { aliased } from '../db/columns';
 import { type Database, prepareQuery, type Query, type Reader } from '../db/database';
 import {
@@ -34,13 +45,16 @@ export async function failAuthentication(
 }
 
 /** The hashes under which a credential may be stored: one for each root secret, newest first. */
-export function hashCredential(keyring: Keyring, credential: string): Promise<[Uint8Array, ...Uint8Array[]]> {
+export function hashCredential(
+  keyring: Keyring,
+  credential: string,
+): Promise<[Uint8Array, ...Uint8Array[]]> {
   return keyring.mac('credential-hash', credential);
 }
 
 /**
- * Whether an account can be neither read nor changed because the last step of its move to another shard is under way;
- * as SQL on a row of `accounts`.
+ * Whether an account can be neither read nor changed because the last step of its move to another
+ * shard is under way; as SQL on a row of `accounts`.
  */
 export const isMoving = sql<boolean>`exists (
   select 1 from ${moves} where ${moves.account} = ${accounts.number} and ${moves.heldAt} is not null)`;
@@ -59,17 +73,25 @@ export const accountColumns = {
 export const memberColumns = {
   memberId: sql<Id<'member'> | null>`${members.id}`.mapWith(members.id).as('member_id'),
   memberRole: sql<MemberRole | null>`${members.role}`.mapWith(members.role).as('member_role'),
-  memberStatus: sql<MemberStatus | null>`${members.status}`.mapWith(members.status).as('member_status'),
+  memberStatus: sql<MemberStatus | null>`${members.status}`
+    .mapWith(members.status)
+    .as('member_status'),
   memberLastSeenAt: sql<number | null>`${members.lastSeenAt}`.as('member_last_seen_at'),
 };
 
-/** Prepares a query by the hashes of a credential: once for each number of hashes, which is that of root secrets. */
-function prepareByHashes<Q extends Query>(build: (select: Reader['select'], hashes: Placeholder[]) => Q) {
+/**
+ * Prepares a query by the hashes of a credential: once for each number of hashes, which is that of
+ * root secrets.
+ */
+function prepareByHashes<Q extends Query>(
+  build: (select: Reader['select'], hashes: Placeholder[]) => Q,
+) {
   const prepared = new Map<number, (values: Record<string, unknown>) => Q>();
   return (hashes: Uint8Array[]): Q => {
     const names = hashes.map((_, i) => `hash${i}`);
     const placeholders = names.map((name) => sql.placeholder(name));
-    const query = prepared.get(hashes.length) ?? prepareQuery((select) => build(select, placeholders));
+    const query =
+      prepared.get(hashes.length) ?? prepareQuery((select) => build(select, placeholders));
     prepared.set(hashes.length, query);
     return query(Object.fromEntries(names.map((name, i) => [name, hashes[i]])));
   };
@@ -89,7 +111,10 @@ export const findUserToken = prepareByHashes((select, hashes) =>
   })
     .from(userTokens)
     .innerJoin(accounts, eq(accounts.number, userTokens.account))
-    .leftJoin(members, and(eq(members.account, userTokens.account), eq(members.id, userTokens.member)))
+    .leftJoin(
+      members,
+      and(eq(members.account, userTokens.account), eq(members.id, userTokens.member)),
+    )
     .where(inArray(userTokens.hash, hashes)),
 );
 
@@ -111,10 +136,16 @@ export const findAgentKey = prepareByHashes((select, hashes) =>
     .where(inArray(agentKeys.hash, hashes)),
 );
 
-/** The member whom a session belongs to, as SQL on the row and its user token; NULL if it belongs to the account. */
+/**
+ * The member whom a session belongs to, as SQL on the row and its user token; NULL if it belongs to
+ * the account.
+ */
 const sessionMember = sql`coalesce(${sessions.member}, ${userTokens.member})`;
 
-/** Finds the session with one of the hashes, its account, its user token if it has one, and its member. */
+/**
+ * Finds the session with one of the hashes, its account, its user token if it has one, and its
+ * member.
+ */
 export const findSession = prepareByHashes((select, hashes) =>
   select({
     ...accountColumns,
@@ -124,19 +155,30 @@ export const findSession = prepareByHashes((select, hashes) =>
     createdAt: sessions.createdAt,
     authenticatedAt: sessions.authenticatedAt,
     lastSeenAt: sessions.lastSeenAt,
-    sessionMember: sql<Id<'member'> | null>`${sessionMember}`.mapWith(members.id).as('session_member'),
+    sessionMember: sql<Id<'member'> | null>`${sessionMember}`
+      .mapWith(members.id)
+      .as('session_member'),
     token: sessions.token,
     tokenId: sql<Id<'utok'> | null>`${userTokens.id}`.mapWith(userTokens.id).as('token_id'),
-    tokenName: sql<string | null>`coalesce(${userTokens.name}, ${userTokens.prefix} || '…')`.as('token_name'),
-    scopes: sql<string[] | null>`${userTokens.scopes}`.mapWith(userTokens.scopes).as('token_scopes'),
+    tokenName: sql<string | null>`coalesce(${userTokens.name}, ${userTokens.prefix} || '…')`.as(
+      'token_name',
+    ),
+    scopes: sql<string[] | null>`${userTokens.scopes}`
+      .mapWith(userTokens.scopes)
+      .as('token_scopes'),
     expiresAt: sql<number | null>`${userTokens.expiresAt}`.as('token_expires_at'),
     lastUsedAt: sql<number | null>`${userTokens.lastUsedAt}`.as('token_last_used_at'),
     memberName: sql<string | null>`coalesce(${members.name}, ${members.email})`.as('member_name'),
-    accountName: sql<string | null>`coalesce(${accounts.name}, ${accounts.email})`.as('account_name'),
+    accountName: sql<string | null>`coalesce(${accounts.name}, ${accounts.email})`.as(
+      'account_name',
+    ),
   })
     .from(sessions)
     .innerJoin(accounts, eq(accounts.number, sessions.account))
-    .leftJoin(userTokens, and(eq(userTokens.account, sessions.account), eq(userTokens.id, sessions.token)))
+    .leftJoin(
+      userTokens,
+      and(eq(userTokens.account, sessions.account), eq(userTokens.id, sessions.token)),
+    )
     .leftJoin(members, and(eq(members.account, sessions.account), eq(members.id, sessionMember)))
     .where(inArray(sessions.hash, hashes)),
 );
@@ -164,7 +206,8 @@ export function callerByHashes(kind: 'user' | 'agent', hashes: Uint8Array[]): Ca
       join ${agents} on ${agents.number} = ${agentKeys.agent} where ${inArray(agentKeys.hash, hashes)})`;
     return { account: find(agents.account) as SQL<number>, id: find(agents.id) };
   }
-  const find = (column: Column) => sql`(select ${column} from ${userTokens} where ${inArray(userTokens.hash, hashes)})`;
+  const find = (column: Column) =>
+    sql`(select ${column} from ${userTokens} where ${inArray(userTokens.hash, hashes)})`;
   return {
     account: find(userTokens.account) as SQL<number>,
     id: sql`coalesce(${find(userTokens.member)}, ${find(userTokens.id)})`,
@@ -183,11 +226,17 @@ export function callerBySession(hashes: Uint8Array[]): CallerSql {
   };
 }
 
-/** Makes queries that run in the same round trip as the authentication; null for one that is not needed. */
+/**
+ * Makes queries that run in the same round trip as the authentication; null for one that is not
+ * needed.
+ */
 export type PreloadQueries = (database: Database, caller: CallerSql) => Promise<(Query | null)[]>;
 
 /** A row with the columns {@link accountColumns}. */
-export type AccountRow = Pick<ReturnType<typeof findUserToken>['_']['result'][number], keyof typeof accountColumns>;
+export type AccountRow = Pick<
+  ReturnType<typeof findUserToken>['_']['result'][number],
+  keyof typeof accountColumns
+>;
 
 /**
  * The account of an authenticated caller.
@@ -196,20 +245,30 @@ export type AccountRow = Pick<ReturnType<typeof findUserToken>['_']['result'][nu
 export function activeAccount(row: AccountRow): AccountRef {
   if (row.accountIsMoving) throw unavailable();
   if (!row.accountIsActive) {
-    throw new Problem('account_inactive', 'The account is inactive. The operator can activate it again.');
+    throw new Problem(
+      'account_inactive',
+      'The account is inactive. The operator can activate it again.',
+    );
   }
   const { plan, auditRetentionDays } = row;
   return { number: row.accountNumber, id: row.accountId, plan, auditRetentionDays };
 }
 
 /** A row with the columns {@link memberColumns}. */
-export type MemberRow = Pick<ReturnType<typeof findUserToken>['_']['result'][number], keyof typeof memberColumns>;
+export type MemberRow = Pick<
+  ReturnType<typeof findUserToken>['_']['result'][number],
+  keyof typeof memberColumns
+>;
 
 /**
  * The member of an authenticated caller; null if there is none, or no more.
  * @throws Problem `account_inactive` for a suspended member
  */
-export function activeMember({ memberId: id, memberRole: role, memberStatus }: MemberRow): MemberRef | null {
+export function activeMember({
+  memberId: id,
+  memberRole: role,
+  memberStatus,
+}: MemberRow): MemberRef | null {
   if (memberStatus === 'suspended') {
     throw new Problem(
       'account_inactive',
@@ -222,7 +281,11 @@ export function activeMember({ memberId: id, memberRole: role, memberStatus }: M
 /** Records in the next write that a member was seen, at most once a minute. */
 export function recordMemberSeen(
   database: Database,
-  { account, member, lastSeenAt }: { account: number; member: Id<'member'>; lastSeenAt: number | null },
+  {
+    account,
+    member,
+    lastSeenAt,
+  }: { account: number; member: Id<'member'>; lastSeenAt: number | null },
   now: number,
 ): void {
   if (!isStale(lastSeenAt, now)) return;

@@ -16,8 +16,8 @@ import { type Id, idPattern, type Prefix, parseId } from '../lib/typeid';
 import { unseenFault } from '../lib/unseen';
 import { exampleId } from './examples';
 
-// The fields of requests. A field states what it accepts in its Zod checks; `meta` describes to the OpenAPI document
-// what Zod cannot. The checks of a field stop at the first failure.
+// The fields of requests. A field states what it accepts in its Zod checks; `meta` describes to the
+// OpenAPI document what Zod cannot. The checks of a field stop at the first failure.
 
 const NO_NUL = '^[^\\u0000]*$';
 const NO_NUL_NOT_BLANK = '^[^\\u0000]*[^\\s\\u0000][^\\u0000]*$';
@@ -33,7 +33,10 @@ export function text(min: 0 | 1, max: number) {
         refuse(refinement, `must be ${min} to ${max} characters long`);
       }
     })
-    .meta({ maxLength: max, ...(min === 0 ? { pattern: NO_NUL } : { minLength: min, pattern: NO_NUL_NOT_BLANK }) });
+    .meta({
+      maxLength: max,
+      ...(min === 0 ? { pattern: NO_NUL } : { minLength: min, pattern: NO_NUL_NOT_BLANK }),
+    });
 }
 
 /** A text of at most `max` Unicode code points, which is not trimmed. */
@@ -47,7 +50,10 @@ export function plainText(max: number) {
     .meta({ maxLength: max, pattern: NO_NUL });
 }
 
-/** A text of at most `max` Unicode code points that people compare by eye: every character of it is seen. */
+/**
+ * A text of at most `max` Unicode code points that people compare by eye: every character of it is
+ * seen.
+ */
 export function seenText(max: number) {
   return plainText(max).superRefine((value, refinement) => refuse(refinement, unseenFault(value)));
 }
@@ -59,7 +65,8 @@ export function choice<const W extends readonly [string, ...string[]]>(words: W)
 /** A list of `min` to `max` members. */
 export function listOf<M extends z.ZodType>(member: M, max: number, min: 0 | 1 = 1) {
   const message = `must have at most ${max} members`;
-  // The length is checked before the members, so that a long list of invalid members gives one error.
+  // The length is checked before the members, so that a long list of invalid members gives one
+  // error.
   const refuseMany = (value: unknown, refinement: z.core.$RefinementCtx) => {
     if (Array.isArray(value) && value.length > max) refuse(refinement, message);
     return value;
@@ -70,7 +77,10 @@ export function listOf<M extends z.ZodType>(member: M, max: number, min: 0 | 1 =
 /** The object itself is level 1. */
 const MAX_LEVELS = 10;
 
-/** Free-form data: a JSON object of at most `maxBytes` bytes of compact JSON and 10 levels of nesting. */
+/**
+ * Free-form data: a JSON object of at most `maxBytes` bytes of compact JSON and 10 levels of
+ * nesting.
+ */
 export function jsonObject(description: string, maxBytes: number) {
   return z
     .custom<JsonObject>(isJsonObject, 'must be a JSON object')
@@ -80,8 +90,10 @@ export function jsonObject(description: string, maxBytes: number) {
       description: `${description} At most ${maxBytes / 1024} KiB of compact JSON and ${MAX_LEVELS} levels, including itself.`,
     })
     .superRefine((value, refinement) => {
-      if (jsonDepth(value) > MAX_LEVELS) refuse(refinement, `must be at most ${MAX_LEVELS} levels deep`);
-      else if (jsonSize(value) > maxBytes) refuse(refinement, `must be at most ${maxBytes} bytes of JSON`);
+      if (jsonDepth(value) > MAX_LEVELS)
+        refuse(refinement, `must be at most ${MAX_LEVELS} levels deep`);
+      else if (jsonSize(value) > maxBytes)
+        refuse(refinement, `must be at most ${maxBytes} bytes of JSON`);
       else refuse(refinement, jsonFault(value));
     });
 }
@@ -104,7 +116,8 @@ export function wholeNumber(min: number, max: number) {
 
 /** A whole number from `min` to `max` in a query string. */
 export function queryNumber(min: number, max: number) {
-  const read = (value: unknown) => (typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value);
+  const read = (value: unknown) =>
+    typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value;
   return z.preprocess(read, wholeNumber(min, max));
 }
 
@@ -149,25 +162,36 @@ export const dateTime = z
   .string()
   .transform((value, refinement) => {
     const time = parseDateTime(value);
-    if (time === null) refuse(refinement, 'must be an RFC 3339 date-time with an offset, such as 2026-01-31T12:00:00Z');
+    if (time === null)
+      refuse(
+        refinement,
+        'must be an RFC 3339 date-time with an offset, such as 2026-01-31T12:00:00Z',
+      );
     return time ?? Number.NaN;
   })
   .meta({ format: 'date-time' });
 
 /**
- * The start or the end of a range of time. A cursor covers the parsed filters of its list, so the members and their
- * order must not change.
+ * The start or the end of a range of time. A cursor covers the parsed filters of its list, so the
+ * members and their order must not change.
  */
 export interface DateBound {
   /** The text as the client wrote it. */
   text: string;
-  /** The date-time, or the midnight in UTC that begins the date, in milliseconds since the epoch. */
+  /**
+   * The date-time, or the midnight in UTC that begins the date, in milliseconds since the epoch.
+   */
   written: number;
-  /** As `written`, except for an end that is a date: then the midnight that ends it. The end is not in the range. */
+  /**
+   * As `written`, except for an end that is a date: then the midnight that ends it. The end is not
+   * in the range.
+   */
   bound: number;
 }
 
-/** The start of a range: an RFC 3339 date-time, or a date, which means the midnight that begins it. */
+/**
+ * The start of a range: an RFC 3339 date-time, or a date, which means the midnight that begins it.
+ */
 export function startDate() {
   return dateBound(0);
 }
@@ -189,7 +213,11 @@ function dateBound(dayLength: number) {
           'must be a date such as 2026-01-31, or an RFC 3339 date-time such as 2026-01-31T12:00:00Z (write + as %2B)',
         );
       }
-      return { text: value, written: time ?? 0, bound: (time ?? 0) + (date === null ? 0 : dayLength) };
+      return {
+        text: value,
+        written: time ?? 0,
+        bound: (time ?? 0) + (date === null ? 0 : dayLength),
+      };
     })
     .meta({ anyOf: ['date', 'date-time'].map((format) => ({ type: 'string', format })) });
 }

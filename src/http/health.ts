@@ -10,7 +10,9 @@ import type { AppEnv } from './context';
 import { noQuery } from './input';
 import { answer, ok, operation } from './operation';
 
-const Health = lazy(() => z.object({ status: z.literal('ok') }).meta({ id: 'Health', examples: [{ status: 'ok' }] }));
+const Health = lazy(() =>
+  z.object({ status: z.literal('ok') }).meta({ id: 'Health', examples: [{ status: 'ok' }] }),
+);
 
 /** Answers whether the service works, after reading from the database of every shard. */
 export const health = new Hono<AppEnv>().get(

@@ -10,9 +10,9 @@ import { withDescription } from './operation';
 
 export const MAX_BODY_BYTES = 1024 * 1024;
 /**
- * Limits of a JSON body, checked before it is parsed, so that no later step overflows the stack or looks at too many
- * values. Valid bodies stay below the number of values: input and preview of a request have at most 16 KiB each, which
- * is 8,190 values each.
+ * Limits of a JSON body, checked before it is parsed, so that no later step overflows the stack or
+ * looks at too many values. Valid bodies stay below the number of values: input and preview of a
+ * request have at most 16 KiB each, which is 8,190 values each.
  */
 export const BODY_LIMITS = { levels: 64, values: 20_000 };
 export const MAX_FORM_PARAMETERS = 100;
@@ -25,15 +25,21 @@ const BODY_PROBLEMS = ['invalid_request', 'payload_too_large', 'unsupported_medi
 const JSON_TYPE = /^application\/json\s*(;.*)?$/i;
 
 /**
- * Validates the JSON body of a request; `c.req.valid('json')` returns what the schema made of it. An absent body counts
- * as `{}`.
+ * Validates the JSON body of a request; `c.req.valid('json')` returns what the schema made of it.
+ * An absent body counts as `{}`.
  * @throws Problem 413, 415, or 400 with the invalid fields
  */
 export function body<S extends z.ZodType>(schema: () => S) {
-  return withDescription(bodyReadBy(readJson, schema), { body: { schema, mayBeForm: false }, problems: BODY_PROBLEMS });
+  return withDescription(bodyReadBy(readJson, schema), {
+    body: { schema, mayBeForm: false },
+    problems: BODY_PROBLEMS,
+  });
 }
 
-/** The same for the OAuth endpoints, whose bodies may also be forms. Every form parameter is a string. */
+/**
+ * The same for the OAuth endpoints, whose bodies may also be forms. Every form parameter is a
+ * string.
+ */
 export function oauthBody<S extends z.ZodType>(schema: () => S) {
   return withDescription(bodyReadBy(readJsonOrForm, schema), {
     body: { schema, mayBeForm: true },
@@ -63,11 +69,16 @@ export function query<S extends z.ZodType>(schema: () => S) {
   return withDescription(middleware, { query: schema, problems: ['invalid_request'] });
 }
 
-/** Refuses a query string that is too long, or that has a parameter without a name, which Hono ignores. */
+/**
+ * Refuses a query string that is too long, or that has a parameter without a name, which Hono
+ * ignores.
+ */
 function checkQueryString(url: string): void {
   const { search, searchParams } = new URL(url);
   if (search.length > MAX_QUERY_CHARACTERS) {
-    throw invalidRequest([{ path: 'query', message: `must be at most ${MAX_QUERY_CHARACTERS} characters long` }]);
+    throw invalidRequest([
+      { path: 'query', message: `must be at most ${MAX_QUERY_CHARACTERS} characters long` },
+    ]);
   }
   if (searchParams.has('')) throw invalidRequest([{ path: 'query.', message: 'must have a name' }]);
 }
@@ -96,15 +107,15 @@ export type BodyReader = (c: BodyContext) => Promise<unknown>;
 
 /**
  * Reads the body as JSON. Later calls return an equal value or fail with the same error.
- * @throws Problem 413 over 1 MiB; 415 for another content type; 400 for bytes that are not UTF-8, text that is not
- *   JSON, a number that a double would round, a name that an object has twice, or a body that exceeds
- *   {@link BODY_LIMITS}
+ * @throws Problem 413 over 1 MiB; 415 for another content type; 400 for bytes that are not UTF-8,
+ *   text that is not JSON, a number that a double would round, a name that an object has twice, or
+ *   a body that exceeds {@link BODY_LIMITS}
  */
 export const readJson: BodyReader = (c) => readOnce(c, readJsonText);
 
 /**
- * Reads a body for a preload, before it is validated. Returns null if it cannot be read or is no JSON object; the
- * validation refuses it later.
+ * Reads a body for a preload, before it is validated. Returns null if it cannot be read or is no
+ * JSON object; the validation refuses it later.
  */
 export async function readObject(c: BodyContext, read: BodyReader): Promise<JsonObject | null> {
   try {
@@ -117,7 +128,8 @@ export async function readObject(c: BodyContext, read: BodyReader): Promise<Json
 }
 
 /**
- * Reads the body as JSON or, by its content type, as a form, which RFC 7009 and RFC 7662 require (section 2.1 of each).
+ * Reads the body as JSON or, by its content type, as a form, which RFC 7009 and RFC 7662 require
+ * (section 2.1 of each).
  * @throws Problem as {@link readJson}; 400 for more than 100 parameters, or one that occurs twice
  */
 export const readJsonOrForm: BodyReader = (c) =>
@@ -134,19 +146,22 @@ export const readJsonOrForm: BodyReader = (c) =>
 function parseForm(text: string): Record<string, string> {
   const parts = text.split('&', MAX_FORM_PARAMETERS + 1);
   if (parts.length > MAX_FORM_PARAMETERS) {
-    throw invalidRequest([{ path: 'body', message: `must have at most ${MAX_FORM_PARAMETERS} parameters` }]);
+    throw invalidRequest([
+      { path: 'body', message: `must have at most ${MAX_FORM_PARAMETERS} parameters` },
+    ]);
   }
   const fields = new Map<string, string>();
   for (const [name, value] of new URLSearchParams(text)) {
-    if (fields.has(name)) throw invalidRequest([{ path: `body.${name}`, message: 'must be given once' }]);
+    if (fields.has(name))
+      throw invalidRequest([{ path: `body.${name}`, message: 'must be given once' }]);
     fields.set(name, value);
   }
   return Object.fromEntries(fields);
 }
 
 /**
- * The text of a JSON body, not parsed; `{}` for an absent one. After {@link readJsonOrForm} has read a form, the form's
- * parameters as the text of a JSON object.
+ * The text of a JSON body, not parsed; `{}` for an absent one. After {@link readJsonOrForm} has
+ * read a form, the form's parameters as the text of a JSON object.
  * @throws Problem as {@link readJson}, except that text that is not JSON is returned
  */
 export function readBodyText(c: BodyContext): Promise<string> {
@@ -159,11 +174,15 @@ function textOnce(c: BodyContext, read: (c: BodyContext) => Promise<string>): Pr
   return c.req.text();
 }
 
-async function readOnce(c: BodyContext, read: (c: BodyContext) => Promise<string>): Promise<unknown> {
+async function readOnce(
+  c: BodyContext,
+  read: (c: BodyContext) => Promise<string>,
+): Promise<unknown> {
   const text = await textOnce(c, read);
   const value = parseJson(text);
   const [loss] = findJsonLosses(text);
-  if (loss) throw invalidRequest([{ path: ['body', ...loss.path].join('.'), message: loss.message }]);
+  if (loss)
+    throw invalidRequest([{ path: ['body', ...loss.path].join('.'), message: loss.message }]);
   return value;
 }
 
@@ -176,14 +195,19 @@ function parseJson(text: string): unknown {
 }
 
 function unreadableBody(message: string): Problem {
-  return new Problem('invalid_request', `The body ${message}.`, { errors: [{ path: 'body', message }] });
+  return new Problem('invalid_request', `The body ${message}.`, {
+    errors: [{ path: 'body', message }],
+  });
 }
 
 async function readJsonText(c: BodyContext): Promise<string> {
   const text = await readText(c.req.raw);
   if (text === '') return '{}';
   if (!JSON_TYPE.test(c.req.header('Content-Type') ?? '')) {
-    throw new Problem('unsupported_media_type', 'Send the body as JSON, with `Content-Type: application/json`.');
+    throw new Problem(
+      'unsupported_media_type',
+      'Send the body as JSON, with `Content-Type: application/json`.',
+    );
   }
   refuseExcess(text);
   return text;
@@ -196,7 +220,9 @@ function refuseExcess(text: string): void {
     excess.limit === 'levels'
       ? `must be at most ${BODY_LIMITS.levels} levels deep`
       : `must hold at most ${BODY_LIMITS.values} values`;
-  throw invalidRequest([{ path: excess.member === null ? 'body' : `body.${excess.member}`, message }]);
+  throw invalidRequest([
+    { path: excess.member === null ? 'body' : `body.${excess.member}`, message },
+  ]);
 }
 
 /**
@@ -223,7 +249,10 @@ export async function readText(request: Request, maximum = MAX_BODY_BYTES): Prom
 
 function tooLarge(maximum: number): Problem {
   const text = maximum === MAX_BODY_BYTES ? '1 MiB' : `${maximum / 1024} KiB`;
-  return new Problem('payload_too_large', `Send at most ${text} (${maximum.toLocaleString('en')} bytes).`);
+  return new Problem(
+    'payload_too_large',
+    `Send at most ${text} (${maximum.toLocaleString('en')} bytes).`,
+  );
 }
 
 const EXPECTED: Record<string, string> = {
@@ -235,7 +264,8 @@ const EXPECTED: Record<string, string> = {
   object: 'must be a JSON object',
 };
 
-// Zod's default messages name its own types. These say what to send instead, where a schema has no message of its own.
+// Zod's default messages name its own types. These say what to send instead, where a schema has no
+// message of its own.
 z.config({
   customError: (issue) => {
     if (issue.code !== 'invalid_type') return undefined;
@@ -258,7 +288,8 @@ function invalidFields(place: Place, schema: z.ZodType, { issues }: z.core.$ZodE
 }
 
 /**
- * Validates fields that are a part of a body, such as the arguments of a tool, as {@link body} validates a whole one.
+ * Validates fields that are a part of a body, such as the arguments of a tool, as {@link body}
+ * validates a whole one.
  * @throws Problem 400 with the invalid fields
  */
 export function parseFields<S extends z.ZodType>(schema: S, fields: unknown): z.output<S> {

@@ -10,7 +10,10 @@ export function refuseOtherMethods(app: Hono<AppEnv>): MiddlewareHandler<AppEnv>
     app,
     onMethodNotAllowed: (c, methods) => {
       const headers = { Allow: methods.join(', ') };
-      return problemResponse(new Problem('method_not_allowed', `This path accepts ${headers.Allow}.`, { headers }), c);
+      return problemResponse(
+        new Problem('method_not_allowed', `This path accepts ${headers.Allow}.`, { headers }),
+        c,
+      );
     },
   });
 }

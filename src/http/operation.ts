@@ -35,7 +35,10 @@ export interface Success<T = unknown> {
   contentType?: string;
   /** Whether conditional requests are answered 304. */
   revalidates?: boolean;
-  /** Whether a repeated creation is answered 200 with the existing resource: see {@link answerExisting}. */
+  /**
+   * Whether a repeated creation is answered 200 with the existing resource: see
+   * {@link answerExisting}.
+   */
   mayExist?: boolean;
   /** Whether range requests are answered 206. */
   hasRanges?: boolean;
@@ -44,15 +47,18 @@ export interface Success<T = unknown> {
 }
 
 /**
- * One middleware's part of an operation's description. The OpenAPI document joins the parts of all middlewares of a
- * route (see `docs/document.ts`), so that it cannot differ from what runs.
+ * One middleware's part of an operation's description. The OpenAPI document joins the parts of all
+ * middlewares of a route (see `docs/document.ts`), so that it cannot differ from what runs.
  */
 export interface Description {
   id?: string;
   tag?: Tag;
   summary?: string;
   description?: string;
-  success?: Pick<Success, 'status' | 'schema' | 'contentType' | 'revalidates' | 'mayExist' | 'hasRanges'>;
+  success?: Pick<
+    Success,
+    'status' | 'schema' | 'contentType' | 'revalidates' | 'mayExist' | 'hasRanges'
+  >;
   callers?: AllowedCaller[];
   /** The prefix of the identifier `:id` in the path, if that is the only parameter. */
   pathId?: Prefix;
@@ -65,7 +71,10 @@ export interface Description {
 
 const DESCRIPTION = Symbol('description of an operation');
 
-/** Attaches a part of an operation's description to the middleware that it describes, and returns the middleware. */
+/**
+ * Attaches a part of an operation's description to the middleware that it describes, and returns
+ * the middleware.
+ */
 export function withDescription<M extends object>(middleware: M, description: Description): M {
   return Object.assign(middleware, { [DESCRIPTION]: description });
 }
@@ -79,7 +88,10 @@ export function ok<T>(schema: () => z.ZodType<T>): Success<T> {
   return { status: 200, schema };
 }
 
-/** 201 with the created resource. By default its `Location` is the path of the request, a slash and its id. */
+/**
+ * 201 with the created resource. By default its `Location` is the path of the request, a slash and
+ * its id.
+ */
 export function created<T extends { id: string }>(
   schema: () => z.ZodType<T>,
   location = (path: string, { id }: T) => `${path}/${id}`,
@@ -106,7 +118,8 @@ export function redirect(): Success<null> {
   return { status: 302, schema: null };
 }
 
-interface OperationDescription<T> extends Omit<Description, 'success' | 'callers' | 'query' | 'body'> {
+interface OperationDescription<T>
+  extends Omit<Description, 'success' | 'callers' | 'query' | 'body'> {
   /** The `operationId`, which generated clients use as the name of the method. */
   id: string;
   tag: Tag;
@@ -115,29 +128,42 @@ interface OperationDescription<T> extends Omit<Description, 'success' | 'callers
 }
 
 /**
- * Makes the first middleware of every route: it describes the operation, adds the route and the identifier in the path
- * to the log, and makes {@link answer} write the response that the operation declares.
+ * Makes the first middleware of every route: it describes the operation, adds the route and the
+ * identifier in the path to the log, and makes {@link answer} write the response that the operation
+ * declares.
  */
 export function operation<T>(description: OperationDescription<T>) {
   const { success, pathId, problems = [] } = description;
-  const middleware = createMiddleware<{ Variables: AppEnv['Variables'] & { success: Success<T> } }>(async (c, next) => {
-    c.set('route', routePath(c));
-    const id = pathId && parseId(pathId, c.req.param('id') ?? '');
-    if (id) c.set('target', id);
-    c.set('success', success);
-    c.set('writeAnswer', (value) => writeAnswer(success, c.req.path, value as T));
-    await next();
+  const middleware = createMiddleware<{ Variables: AppEnv['Variables'] & { success: Success<T> } }>(
+    async (c, next) => {
+      c.set('route', routePath(c));
+      const id = pathId && parseId(pathId, c.req.param('id') ?? '');
+      if (id) c.set('target', id);
+      c.set('success', success);
+      c.set('writeAnswer', (value) => writeAnswer(success, c.req.path, value as T));
+      await next();
+    },
+  );
+  return withDescription(middleware, {
+    ...description,
+    problems: pathId ? ['not_found', ...problems] : problems,
   });
-  return withDescription(middleware, { ...description, problems: pathId ? ['not_found', ...problems] : problems });
 }
 
 /** Makes the content of the response that an operation declares from its result. */
-export function writeAnswer<T>({ status, schema, location }: Success<T>, path: string, value: T): SentAnswer {
+export function writeAnswer<T>(
+  { status, schema, location }: Success<T>,
+  path: string,
+  value: T,
+): SentAnswer {
   return { status, body: schema && writeJson(value), location: location?.(path, value) ?? null };
 }
 
 /** Makes an HTTP response with a JSON body or none. */
-export function sendAnswer({ status, body, location }: SentAnswer, headers: Record<string, string> = {}): Response {
+export function sendAnswer(
+  { status, body, location }: SentAnswer,
+  headers: Record<string, string> = {},
+): Response {
   return new Response(body, {
     status,
     headers: {
@@ -162,5 +188,9 @@ export function answerExisting<T>(
   c: { var: { success: Success<T> }; req: { path: string } },
   value: NoInfer<T>,
 ): Response {
-  return sendAnswer({ ...writeAnswer(c.var.success, c.req.path, value), status: 200, location: null });
+  return sendAnswer({
+    ...writeAnswer(c.var.success, c.req.path, value),
+    status: 200,
+    location: null,
+  });
 }

@@ -12,8 +12,14 @@ import { beginIdempotentRequest, idempotencyKey } from './idempotency';
 import { withDescription } from './operation';
 import { limitCredential } from './rate-limit';
 
-/** Makes a query that runs on every shard, because the operator has no account; null if nothing is needed. */
-export type OperatorPreload<Q extends Query> = (c: RequestContext, reader: Reader) => { query: Q } | null;
+/**
+ * Makes a query that runs on every shard, because the operator has no account; null if nothing is
+ * needed.
+ */
+export type OperatorPreload<Q extends Query> = (
+  c: RequestContext,
+  reader: Reader,
+) => { query: Q } | null;
 
 type Access<Q extends Query> = {
   Bindings: AppEnv['Bindings'];
@@ -47,22 +53,34 @@ export function operatorAccess<Q extends Query>(preload?: OperatorPreload<Q>) {
           return loadNonNull(database, [stored, preload?.(c, database)?.query ?? null]);
         }),
       );
-    const storedIn = (found: Awaited<ReturnType<typeof load>>) => found.flatMap(([rows]) => rows ?? [])[0];
+    const storedIn = (found: Awaited<ReturnType<typeof load>>) =>
+      found.flatMap(([rows]) => rows ?? [])[0];
     const found = await load(preload);
-    const answers = await beginIdempotentRequest(c, answerKey, storedIn(found), async () => storedIn(await load()));
+    const answers = await beginIdempotentRequest(c, answerKey, storedIn(found), async () =>
+      storedIn(await load()),
+    );
     if (answers instanceof Response) return answers;
     const shards = opened.map(({ name, database }): Shard => {
       const ledger = new Ledger(database, SERVICE_AUTHORITY, answers);
       return { name, reader: database, ledger, size: () => database.size() };
     });
-    c.set('operator', { config, runtime, origin, key, shards: shards as unknown as OperatorContext['shards'] });
+    c.set('operator', {
+      config,
+      runtime,
+      origin,
+      key,
+      shards: shards as unknown as OperatorContext['shards'],
+    });
     c.set(
       'loaded',
       shards.map((shard, i) => ({ shard, loaded: found[i]?.[1] })),
     );
     return next();
   });
-  return withDescription(middleware, { callers: [{ credential: 'operatorToken' }], problems: ACCESS_PROBLEMS });
+  return withDescription(middleware, {
+    callers: [{ credential: 'operatorToken' }],
+    problems: ACCESS_PROBLEMS,
+  });
 }
 
 async function requireOperator(c: RequestContext, credential: string): Promise<void> {

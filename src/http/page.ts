@@ -19,14 +19,17 @@ export function pageParameters(defaultLimit: number, maxLimit: number) {
       .default(defaultLimit)
       .meta({ description: 'The greatest number of items on the page.' }),
     cursor: z.string().optional().meta({
-      description: 'The `next_cursor` of the previous page. It works only for the same account and the same filters.',
+      description:
+        'The `next_cursor` of the previous page. It works only for the same account and the same filters.',
     }),
   };
 }
 
 /** What a cursor is valid for: one list, as one caller requests it with certain filters. */
 interface CursorBinding {
-  /** The name of the list, or the id of the resource to which it belongs if that has one list only. */
+  /**
+   * The name of the list, or the id of the resource to which it belongs if that has one list only.
+   */
   list: string;
   /** The id of the account or agent that requests the list, or `operator`. */
   caller: string;
@@ -37,8 +40,10 @@ interface CursorBinding {
 type ListQuery = { limit: number; cursor?: string | undefined } & Record<string, unknown>;
 
 /**
- * Checks the cursor of a list request, and returns what is needed to select the rows and make the page.
- * @throws Problem `invalid_cursor` for a cursor that was changed, or made for another caller, list or filters
+ * Checks the cursor of a list request, and returns what is needed to select the rows and make the
+ * page.
+ * @throws Problem `invalid_cursor` for a cursor that was changed, or made for another caller, list
+ *   or filters
  */
 export async function openPage<Position extends string>(
   { config: { keyring } }: { config: Pick<Config, 'keyring'> },
@@ -48,14 +53,19 @@ export async function openPage<Position extends string>(
   const binding = { ...list, filters };
   return {
     /** The position of the last row of the previous page; undefined for the first page. */
-    after: cursor === undefined ? undefined : ((await readCursor(keyring, binding, cursor)) as Position),
-    /** How many rows to select: one more than the page holds, which tells whether another page follows. */
+    after:
+      cursor === undefined ? undefined : ((await readCursor(keyring, binding, cursor)) as Position),
+    /**
+     * How many rows to select: one more than the page holds, which tells whether another page
+     * follows.
+     */
     rowLimit: limit + 1,
     /**
      * Makes the page from the selected rows.
      * @param present makes the item of a row; null leaves the row out of the page
      * @param position the position of a row in the list; by default its id
-     * @param isCut whether the query stopped at its last row without knowing whether more rows follow
+     * @param isCut whether the query stopped at its last row without knowing whether more rows
+     *   follow
      */
     async make<Row extends { id: string }, T>(
       rows: Row[],
@@ -77,24 +87,40 @@ export async function openPage<Position extends string>(
 const MAC_LENGTH = 16;
 
 /**
- * Writes a position in a list as a cursor: a MAC of the position and its binding, then the position. Clients can read it, so
- * a position never contains a secret, such as the hash of a credential.
+ * Writes a position in a list as a cursor: a MAC of the position and its binding, then the
+ * position. Clients can read it, so a position never contains a secret, such as the hash of a
+ * credential.
  */
-async function writeCursor(keyring: Keyring, binding: CursorBinding, position: string): Promise<string> {
+async function writeCursor(
+  keyring: Keyring,
+  binding: CursorBinding,
+  position: string,
+): Promise<string> {
   const [mac] = await keyring.mac('cursor', authenticatedText(binding, position));
   return encode(concatBytes(mac.subarray(0, MAC_LENGTH), new TextEncoder().encode(position)));
 }
 
 /** Reads the position from a cursor. */
-async function readCursor(keyring: Keyring, binding: CursorBinding, cursor: string): Promise<string> {
+async function readCursor(
+  keyring: Keyring,
+  binding: CursorBinding,
+  cursor: string,
+): Promise<string> {
   const bytes = decode(cursor);
   const position = new TextDecoder().decode(bytes?.subarray(MAC_LENGTH));
   const macs = await keyring.mac('cursor', authenticatedText(binding, position));
-  if (!bytes || !macs.some((mac) => equalBytes(mac.subarray(0, MAC_LENGTH), bytes.subarray(0, MAC_LENGTH)))) {
+  if (
+    !bytes ||
+    !macs.some((mac) => equalBytes(mac.subarray(0, MAC_LENGTH), bytes.subarray(0, MAC_LENGTH)))
+  ) {
     throw new Problem(
       'invalid_cursor',
       'Send `next_cursor` unchanged, with the same filters as before, or start again without a cursor.',
-      { errors: [{ path: 'query.cursor', message: 'is not a cursor of this list with these filters' }] },
+      {
+        errors: [
+          { path: 'query.cursor', message: 'is not a cursor of this list with these filters' },
+        ],
+      },
     );
   }
   return position;
@@ -102,7 +128,12 @@ async function readCursor(keyring: Keyring, binding: CursorBinding, cursor: stri
 
 function authenticatedText({ list, caller, filters }: CursorBinding, position: string): string {
   const sorted = Object.entries(filters).sort(([a], [b]) => (a < b ? -1 : 1));
-  return JSON.stringify([list, caller, sorted.filter(([, value]) => value !== undefined), position]);
+  return JSON.stringify([
+    list,
+    caller,
+    sorted.filter(([, value]) => value !== undefined),
+    position,
+  ]);
 }
 
 function encode(bytes: Uint8Array): string {

@@ -12,11 +12,23 @@ export type OwnedPasskey = Pick<
 };
 
 /**
- * What the MAC of a passkey covers: that this key (with its algorithm, which the COSE key names) is this member's, and the
- * counter with which it was added. Without it, whoever can write to the database could sign in as anybody.
+ * What the MAC of a passkey covers: that this key (with its algorithm, which the COSE key names) is
+ * this member's, and the counter with which it was added. Without it, whoever can write to the
+ * database could sign in as anybody.
  */
-export function passkeyContent({ accountId, member, id, publicKey, firstCounter, addedAt }: OwnedPasskey): RowContent {
+export function passkeyContent({
+  accountId,
+  member,
+  id,
+  publicKey,
+  firstCounter,
+  addedAt,
+}: OwnedPasskey): RowContent {
   const key = { id: toBase64Url(id), public_key: toBase64Url(publicKey) };
   const added = { first_counter: firstCounter, added_at: addedAt };
-  return { table: 'passkeys', label: 'passkey-mac', fields: { account: accountId, member, ...key, ...added } };
+  return {
+    table: 'passkeys',
+    label: 'passkey-mac',
+    fields: { account: accountId, member, ...key, ...added },
+  };
 }

@@ -11,14 +11,17 @@ import type { AppEnv } from './context';
 
 /** Maximum size of a problem document, in bytes. */
 export const MAX_PROBLEM_BYTES = 8 * 1024;
-/** Maximum lengths of texts in code points. A path and a message may contain names that the client sent. */
+/**
+ * Maximum lengths of texts in code points. A path and a message may contain names that the client
+ * sent.
+ */
 const MAX_DETAIL = 1_000;
 const MAX_PATH = 200;
 const MAX_MESSAGE = 400;
 
 /**
- * Makes the response to a problem: a problem document (RFC 9457) of at most {@link MAX_PROBLEM_BYTES}. Long texts are
- * shortened, and errors that do not fit are omitted.
+ * Makes the response to a problem: a problem document (RFC 9457) of at most
+ * {@link MAX_PROBLEM_BYTES}. Long texts are shortened, and errors that do not fit are omitted.
  */
 export function problemResponse(problem: Problem, c: HonoContext<AppEnv>): Response {
   c.set('problem', problem.code);
@@ -35,11 +38,18 @@ export function problemResponse(problem: Problem, c: HonoContext<AppEnv>): Respo
   };
   return Response.json(errors ? { ...document, errors: fitErrors(errors, document) } : document, {
     status,
-    headers: { ...headers, 'Content-Type': 'application/problem+json', 'Cache-Control': 'no-store' },
+    headers: {
+      ...headers,
+      'Content-Type': 'application/problem+json',
+      'Cache-Control': 'no-store',
+    },
   });
 }
 
-/** Returns as many of the first errors as fit into a document of {@link MAX_PROBLEM_BYTES}, with their long texts shortened. */
+/**
+ * Returns as many of the first errors as fit into a document of {@link MAX_PROBLEM_BYTES}, with
+ * their long texts shortened.
+ */
 export function fitErrors(errors: FieldError[], document: object): FieldError[] {
   const fitting: FieldError[] = [];
   let size = jsonSize({ ...document, errors: [] });
@@ -53,8 +63,8 @@ export function fitErrors(errors: FieldError[], document: object): FieldError[] 
 }
 
 /**
- * Makes the response to an error that a handler threw. For `AnsweredBefore`, the client gets the stored answer; for
- * others the problem that {@link problemOf} returns.
+ * Makes the response to an error that a handler threw. For `AnsweredBefore`, the client gets the
+ * stored answer; for others the problem that {@link problemOf} returns.
  */
 export async function answerError(error: Error, c: HonoContext<AppEnv>): Promise<Response> {
   const { replayConcurrentAnswer } = c.var;
@@ -69,12 +79,16 @@ export async function answerError(error: Error, c: HonoContext<AppEnv>): Promise
 }
 
 /**
- * Returns the problem that the client sees for an error. Unexpected errors are logged and never shown.
+ * Returns the problem that the client sees for an error. Unexpected errors are logged and never
+ * shown.
  *
- * For `CredentialEnded` it authenticates the caller again, because the second failure says what ended the credential. If
- * the caller is admitted, the problem is `unavailable`.
+ * For `CredentialEnded` it authenticates the caller again, because the second failure says what
+ * ended the credential. If the caller is admitted, the problem is `unavailable`.
  */
-export async function problemOf(error: Error, c: Pick<HonoContext<AppEnv>, 'var'>): Promise<Problem> {
+export async function problemOf(
+  error: Error,
+  c: Pick<HonoContext<AppEnv>, 'var'>,
+): Promise<Problem> {
   if (!(error instanceof CredentialEnded)) return translateError(error);
   try {
     await c.var.authenticateAgain?.();
@@ -99,5 +113,8 @@ function translateError(error: Error): Problem {
     return new Problem('invalid_request', 'The body cannot be read.');
   }
   logFailure('internal_error', error, { stack: stackOf(error) });
-  return new Problem('internal', 'The service failed unexpectedly. Give the operator the request id.');
+  return new Problem(
+    'internal',
+    'The service failed unexpectedly. Give the operator the request id.',
+  );
 }

@@ -13,8 +13,9 @@ const REQUEST_ID = /^[\x21-\x7e]{1,128}$/;
 const MAX_USER_AGENT_LENGTH = 1_024;
 
 /**
- * Makes the first middleware: it sets the variables of every request (id, runtime, configuration, cost, origin), adds
- * the common response headers, and logs the request in one line. An unconfigured service answers `unavailable`.
+ * Makes the first middleware: it sets the variables of every request (id, runtime, configuration,
+ * cost, origin), adds the common response headers, and logs the request in one line. An
+ * unconfigured service answers `unavailable`.
  */
 export function prepareRequest(runtime: Runtime) {
   return createMiddleware<AppEnv>(async (c, next) => {
@@ -31,13 +32,19 @@ export function prepareRequest(runtime: Runtime) {
     });
     await withLogFields({ request_id: requestId }, async () => {
       await answer(c, next, c.env);
-      log('request', { ...describeRequest(c), duration_ms: runtime.now() - start, ...cost.fields() });
+      log('request', {
+        ...describeRequest(c),
+        duration_ms: runtime.now() - start,
+        ...cost.fields(),
+      });
       c.res.headers.set('X-Request-Id', requestId);
       c.res.headers.set('X-Content-Type-Options', 'nosniff');
       if (!c.res.headers.has('Cache-Control')) c.res.headers.set('Cache-Control', 'no-store');
       if (c.env.EXPOSE_COST === 'on') c.res.headers.set('Server-Timing', cost.toString());
       if (c.var.database)
-        c.executionCtx.waitUntil(c.var.database.flush().catch((error) => logFailure('last_used_not_recorded', error)));
+        c.executionCtx.waitUntil(
+          c.var.database.flush().catch((error) => logFailure('last_used_not_recorded', error)),
+        );
     });
   });
 }
@@ -51,12 +58,15 @@ async function answer(c: HonoContext<AppEnv>, next: Next, env: Env): Promise<voi
   }
   logFailure('misconfigured', settings.faults.join('; '));
   const detail = 'The service is not configured yet. The operator can find the reason in its log.';
-  c.res = problemResponse(new Problem('unavailable', detail, { headers: { 'Retry-After': '60' } }), c);
+  c.res = problemResponse(
+    new Problem('unavailable', detail, { headers: { 'Retry-After': '60' } }),
+    c,
+  );
 }
 
 /**
- * The log fields of a request. They contain the route's pattern instead of the path, and the identifier of the resource
- * only if the request succeeded.
+ * The log fields of a request. They contain the route's pattern instead of the path, and the
+ * identifier of the resource only if the request succeeded.
  */
 function describeRequest(c: HonoContext<AppEnv>): LogFields {
   const { route = null, tool, target, problem, caller } = c.var;

@@ -4,14 +4,19 @@ import { lazy } from '../lib/lazy';
 import { type Id, idPattern, type Prefix } from '../lib/typeid';
 import { EXAMPLE, exampleId } from './examples';
 
-// The fields of responses. They give a response its type and its OpenAPI schema; responses are not validated.
+// The fields of responses. They give a response its type and its OpenAPI schema; responses are not
+// validated.
 
 export function idField<P extends Prefix>(prefix: P) {
-  return z.custom<Id<P>>().meta({ type: 'string', pattern: idPattern(prefix), examples: [exampleId(prefix)] });
+  return z
+    .custom<Id<P>>()
+    .meta({ type: 'string', pattern: idPattern(prefix), examples: [exampleId(prefix)] });
 }
 
 /** A time in ISO 8601, in UTC with milliseconds. */
-export const timeField = z.string().meta({ format: 'date-time', pattern: '\\.\\d{3}Z$', examples: [EXAMPLE.time] });
+export const timeField = z
+  .string()
+  .meta({ format: 'date-time', pattern: '\\.\\d{3}Z$', examples: [EXAMPLE.time] });
 
 export const integerField = z.number().meta({ type: 'integer' });
 
@@ -30,9 +35,14 @@ export const creatorField = z
   });
 
 /** Free-form data: a JSON object with any members. */
-export const objectField = z.custom<JsonObject>().meta({ type: 'object', additionalProperties: true });
+export const objectField = z
+  .custom<JsonObject>()
+  .meta({ type: 'object', additionalProperties: true });
 
-/** A field with the schema `form`, whose TypeScript type is T: for data whose exact type the code does not need. */
+/**
+ * A field with the schema `form`, whose TypeScript type is T: for data whose exact type the code
+ * does not need.
+ */
 export function jsonField<T = JsonObject>(form: z.ZodType): z.ZodType<T> {
   return form as unknown as z.ZodType<T>;
 }
@@ -43,11 +53,18 @@ export function pageOf<T extends z.ZodType>(item: () => T) {
     z
       .object({
         data: z.array(item()),
-        has_more: z
-          .boolean()
-          .meta({ description: 'Whether there is another page. A page may hold fewer than `limit`.' }),
-        next_cursor: z.string().nullable().meta({ description: 'The `cursor` of the next page; null on the last.' }),
+        has_more: z.boolean().meta({
+          description: 'Whether there is another page. A page may hold fewer than `limit`.',
+        }),
+        next_cursor: z
+          .string()
+          .nullable()
+          .meta({ description: 'The `cursor` of the next page; null on the last.' }),
       })
-      .meta({ examples: [{ data: item().meta()?.examples ?? [], has_more: true, next_cursor: EXAMPLE.cursor }] }),
+      .meta({
+        examples: [
+          { data: item().meta()?.examples ?? [], has_more: true, next_cursor: EXAMPLE.cursor },
+        ],
+      }),
   );
 }

@@ -17,5 +17,8 @@ export const ReviewRuleField = lazy(() => {
       passkey: z.boolean(),
       escalation: z.object({ after: countField, ...shownPeople }).nullable(),
     })
-    .meta({ id: 'ReviewRule', description: 'Who reviews a request, and how many have to approve.' });
+    .meta({
+      id: 'ReviewRule',
+      description: 'Who reviews a request, and how many have to approve.',
+    });
 });

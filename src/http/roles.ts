@@ -13,13 +13,20 @@ export const MemberRoleField = lazy(() =>
 );
 
 /**
- * The scopes of each role. A member's credential never allows more, whatever its own scopes. Owners and admins have the
- * same scopes, but only an owner may invite, change or remove an owner.
+ * The scopes of each role. A member's credential never allows more, whatever its own scopes. Owners
+ * and admins have the same scopes, but only an owner may invite, change or remove an owner.
  */
 export const ROLE_SCOPES: Record<MemberRole, readonly Scope[]> = {
   owner: SCOPES,
   admin: SCOPES,
-  approver: ['account:read', 'agents:read', 'permissions:read', 'permissions:decide', 'policies:read', 'audit:read'],
+  approver: [
+    'account:read',
+    'agents:read',
+    'permissions:read',
+    'permissions:decide',
+    'policies:read',
+    'audit:read',
+  ],
   developer: [
     'account:read',
     'agents:read',

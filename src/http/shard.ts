@@ -3,7 +3,9 @@ import { SERVICE_AUTHORITY } from '../ledger/authority';
 import { Ledger } from '../ledger/ledger';
 import type { RequestContext, Shard } from './context';
 
-/** A shard for requests without a credential. Its ledger writes with the service's own authority. */
+/**
+ * A shard for requests without a credential. Its ledger writes with the service's own authority.
+ */
 export type OpenedShard = Pick<Shard, 'reader' | 'ledger'>;
 
 /** Opens the shard that a signed URL names; null if there is no such shard. */

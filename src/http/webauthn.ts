@@ -15,8 +15,15 @@ export const bytesField = z
   .max(MAX_FIELD)
   .regex(/^[A-Za-z0-9_-]+$/, 'must be base64url');
 
-/** The response of an authenticator, in the JSON form of WebAuthn Level 3 section 5.1. Its content is checked later. */
-export const credentialFields = { id: bytesField, rawId: bytesField, type: z.literal('public-key') };
+/**
+ * The response of an authenticator, in the JSON form of WebAuthn Level 3 section 5.1. Its content
+ * is checked later.
+ */
+export const credentialFields = {
+  id: bytesField,
+  rawId: bytesField,
+  type: z.literal('public-key'),
+};
 
 /** An authentication: what `navigator.credentials.get` gave. */
 export const AuthenticationResponse = lazy(() =>
@@ -33,7 +40,8 @@ export const AuthenticationResponse = lazy(() =>
     })
     .meta({
       id: 'AuthenticationResponse',
-      description: 'What `navigator.credentials.get` gave, in the JSON form of WebAuthn Level 3 section 5.1.',
+      description:
+        'What `navigator.credentials.get` gave, in the JSON form of WebAuthn Level 3 section 5.1.',
     }),
 );
 
@@ -44,11 +52,21 @@ export function relyingParty({ publicUrl }: Pick<Config, 'publicUrl'>): string {
   return new URL(publicUrl).hostname;
 }
 
-/** The challenge that a response says it answers, before it is verified; null if it comes from a frame of another site. */
+/**
+ * The challenge that a response says it answers, before it is verified; null if it comes from a
+ * frame of another site.
+ */
 export function claimedChallenge(clientDataJson: string): string | null {
   try {
-    const data = JSON.parse(new TextDecoder().decode(fromBase64Url(clientDataJson) ?? new Uint8Array()));
-    if (typeof data !== 'object' || data === null || data.crossOrigin === true || data.topOrigin !== undefined)
+    const data = JSON.parse(
+      new TextDecoder().decode(fromBase64Url(clientDataJson) ?? new Uint8Array()),
+    );
+    if (
+      typeof data !== 'object' ||
+      data === null ||
+      data.crossOrigin === true ||
+      data.topOrigin !== undefined
+    )
       return null;
     return String(data.challenge);
   } catch {
@@ -63,16 +81,19 @@ interface PasskeyUse {
   /** Whether the counter is not higher than before, as when there is a copy of the passkey. */
   wentBack: boolean;
   /**
-   * Whether the use is refused because the counter went back. It is not if the counter was 0 when the passkey was added:
-   * passkeys that are synced between devices begin like this, and do not count reliably.
+   * Whether the use is refused because the counter went back. It is not if the counter was 0 when
+   * the passkey was added: passkeys that are synced between devices begin like this, and do not
+   * count reliably.
    */
   isRefused: boolean;
 }
 
 /**
- * Verifies the response of an authenticator that used a passkey. The caller decides about its counter.
- * @returns null if the service did not store the passkey like this, the signature, the challenge or the origin is wrong,
- *   the user was not verified, or the response comes from a frame of another site
+ * Verifies the response of an authenticator that used a passkey. The caller decides about its
+ * counter.
+ * @returns null if the service did not store the passkey like this, the signature, the challenge or
+ *   the origin is wrong, the user was not verified, or the response comes from a frame of another
+ *   site
  */
 export async function verifyAuthentication(
   config: Pick<Config, 'publicUrl' | 'keyring'>,

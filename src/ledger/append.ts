@@ -7,21 +7,25 @@ import { type Authority, isValidAt } from './authority';
 import type { Entry } from './entry';
 
 /**
- * Exclusive maximum of sequence numbers. The sequence of an entry counts from 1 within its account's log; its position
- * in the log, the column `pos`, is account number × LOG_SPAN + sequence.
+ * Exclusive maximum of sequence numbers. The sequence of an entry counts from 1 within its
+ * account's log; its position in the log, the column `pos`, is account number × LOG_SPAN +
+ * sequence.
  */
 export const LOG_SPAN = 2 ** 32;
 
-/** {@link LOG_SPAN} as an SQL literal, so that a division by it yields an integer: D1 binds numbers as REAL. */
+/**
+ * {@link LOG_SPAN} as an SQL literal, so that a division by it yields an integer: D1 binds numbers
+ * as REAL.
+ */
 export const LOG_SPAN_SQL = sql.raw(String(LOG_SPAN));
 
 /** Events that a full log refuses. Every other event happens to a permission at most once. */
 const REFUSED_WHEN_FULL = sql`(${codeOf(EVENT_TYPES, 'request')}, ${codeOf(EVENT_TYPES, 'use')})`;
 
 /**
- * Entries as a subquery over a JSON array. `rank` numbers the entries of each account from 1. `last_entry` is the id of
- * the last of these entries on the same permission: the changes before them in the transaction must have set the
- * permission's column `last_entry` to it.
+ * Entries as a subquery over a JSON array. `rank` numbers the entries of each account from 1.
+ * `last_entry` is the id of the last of these entries on the same permission: the changes before
+ * them in the transaction must have set the permission's column `last_entry` to it.
  */
 export function draftRows(entries: readonly Entry[]): SQL {
   const lastEntries = new Map(entries.map((entry) => [entry.permission, entry.id]));
@@ -53,20 +57,24 @@ export function draftRows(entries: readonly Entry[]): SQL {
 }
 
 /**
- * Number of entries with which an account's log is full. A full log refuses requests and uses; open requests can still
- * be decided, tokens be revoked, and both expire.
+ * Number of entries with which an account's log is full. A full log refuses requests and uses; open
+ * requests can still be decided, tokens be revoked, and both expire.
  */
 export const MAX_LOG_LENGTH = 5_000_000;
 
 /** The log of an account is full: see {@link MAX_LOG_LENGTH}. Nothing was written. */
 export class LogFull extends Error {}
 
-/** The time that an entry gets: its own, or that of the account's newest entry, even if erased, if that is later. */
+/**
+ * The time that an entry gets: its own, or that of the account's newest entry, even if erased, if
+ * that is later.
+ */
 const writtenAt = sql`max(draft.at, coalesce(head.created_at, 0), coalesce(accounts.erased_at, 0))`;
 
 /**
- * The number of entries in the log whose newest entry is the row `head`, as SQL: the distance from the first to the
- * last. Only where that reaches the maximum are the erased entries of deleted agents subtracted.
+ * The number of entries in the log whose newest entry is the row `head`, as SQL: the distance from
+ * the first to the last. Only where that reaches the maximum are the erased entries of deleted
+ * agents subtracted.
  */
 const logLength = sql`(
   select iif(head.pos - first.pos + 1 < ${MAX_LOG_LENGTH}, head.pos - first.pos + 1, head.pos - first.pos + 1 - (
@@ -83,11 +91,12 @@ const logLength = sql`(
 /**
  * Returns the statement that appends entries to their accounts' logs, or aborts the transaction.
  *
- * Three NOT NULL columns enforce the conditions: `id` is NULL if the credential is not valid at the time of the entry,
- * `agent` if the permission has another `last_entry` or the agent is deleted, `action` if the log is full. The ledger tells
- * its callers so with `CredentialEnded`, with null instead of results, and with {@link LogFull}. The
- * statement itself computes the sequence, from the account's highest + 1 on, and the time, which never decreases: so
- * there are no gaps, and no lock is needed.
+ * Three NOT NULL columns enforce the conditions: `id` is NULL if the credential is not valid at the
+ * time of the entry, `agent` if the permission has another `last_entry` or the agent is deleted,
+ * `action` if the log is full. The ledger tells its callers so with `CredentialEnded`, with null
+ * instead of results, and with {@link LogFull}. The statement itself computes the sequence, from
+ * the account's highest + 1 on, and the time, which never decreases: so there are no gaps, and no
+ * lock is needed.
  * @param drafts the result of {@link draftRows}
  */
 export function appendEntries(drafts: SQL, authority: Authority): SQL {

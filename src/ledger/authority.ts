@@ -17,9 +17,15 @@ import {
 import { DAY, HOUR } from '../lib/time';
 import type { Id } from '../lib/typeid';
 
-/** By whose authority the ledger writes. A credential is checked once more in the transaction that writes. */
+/**
+ * By whose authority the ledger writes. A credential is checked once more in the transaction that
+ * writes.
+ */
 export type Authority =
-  /** The service itself, the operator, or a signed download address: nothing in the database revokes these. */
+  /**
+   * The service itself, the operator, or a signed download address: nothing in the database revokes
+   * these.
+   */
   { kind: 'service' } | Credential;
 
 /** An authenticated credential. It can end before its request is committed. */
@@ -29,17 +35,23 @@ export type Credential = CredentialReference & {
 };
 
 /**
- * What the check needs: the hash, which the database must still have, or the expiry time of a JWT in milliseconds since
- * the epoch; the user token of a session that was started with one, which must not have ended either; the Slack user, who
- * must still be linked to the member by a channel that is active; and the member who acts, who must still be active and have
- * the same role.
+ * What the check needs: the hash, which the database must still have, or the expiry time of a JWT
+ * in milliseconds since the epoch; the user token of a session that was started with one, which
+ * must not have ended either; the Slack user, who must still be linked to the member by a channel
+ * that is active; and the member who acts, who must still be active and have the same role.
  */
 export type CredentialReference = { account: number } & (
   | { kind: 'user_token'; hash: Uint8Array; member: MemberReference | null }
   | { kind: 'agent_key'; hash: Uint8Array }
   | { kind: 'identity_token'; expiresAt: number; member: MemberReference }
   | { kind: 'session'; hash: Uint8Array; token: Id<'utok'> | null; member: MemberReference | null }
-  | { kind: 'slack_link'; webhook: number; team: string; slackUser: string; member: MemberReference }
+  | {
+      kind: 'slack_link';
+      webhook: number;
+      team: string;
+      slackUser: string;
+      member: MemberReference;
+    }
 );
 
 interface MemberReference {
@@ -54,12 +66,16 @@ export const SESSION_LIFETIME = 7 * DAY;
 export const SERVICE_AUTHORITY: Authority = { kind: 'service' };
 
 /**
- * The credential ended between authentication and commit: it was deleted or has expired, its agent or account was
- * deactivated or deleted, or its member was suspended or removed or got another role. Nothing was written.
+ * The credential ended between authentication and commit: it was deleted or has expired, its agent
+ * or account was deactivated or deleted, or its member was suspended or removed or got another
+ * role. Nothing was written.
  */
 export class CredentialEnded extends Error {}
 
-/** Whether a credential is valid at a time, as an SQL condition on the row of its account in `accounts`. */
+/**
+ * Whether a credential is valid at a time, as an SQL condition on the row of its account in
+ * `accounts`.
+ */
 export function isValidAt(credential: Credential, time: number | SQL): SQL {
   return sql`(${accounts.isActive} and ${isLiveAt(credential, time)})`;
 }
@@ -96,7 +112,10 @@ function isLiveAt(credential: Credential, time: number | SQL): SQL {
 }
 
 /** Whether the user token with which a session was started still exists and has not expired. */
-function isTokenLive({ account, token }: { account: number; token: Id<'utok'> | null }, time: number | SQL): SQL {
+function isTokenLive(
+  { account, token }: { account: number; token: Id<'utok'> | null },
+  time: number | SQL,
+): SQL {
   if (token === null) return sql`true`;
   return sql`exists (
     select 1 from ${userTokens}
@@ -105,7 +124,13 @@ function isTokenLive({ account, token }: { account: number; token: Id<'utok'> | 
 }
 
 /** Whether the member is active and has the role by which the request was authorized. */
-function isMemberActive({ account, member }: { account: number; member: MemberReference | null }): SQL {
+function isMemberActive({
+  account,
+  member,
+}: {
+  account: number;
+  member: MemberReference | null;
+}): SQL {
   if (!member) return sql`true`;
   return sql`exists (
     select 1 from ${members}
@@ -114,7 +139,10 @@ function isMemberActive({ account, member }: { account: number; member: MemberRe
       and ${members.role} = ${codeOf(MEMBER_ROLES, member.role)})`;
 }
 
-/** Returns a statement that aborts its transaction unless the credential is valid at the time of its request. */
+/**
+ * Returns a statement that aborts its transaction unless the credential is valid at the time of its
+ * request.
+ */
 export function guardCredential(credential: Credential): SQL {
   return sql`
     insert into ${guards} (condition) select null where not exists (

@@ -8,11 +8,12 @@ const unit = (name: 'day' | 'hour', length: number) =>
   sql`select ${codeOf(STATISTICS_UNITS, name)} as code, ${sql.raw(String(length))} as length`;
 
 /**
- * Returns the statement that adds the entries of a transition to their agents' statistics, per UTC day and hour.
+ * Returns the statement that adds the entries of a transition to their agents' statistics, per UTC
+ * day and hour.
  *
- * Requests and their outcomes count in the day and hour of the request. Tokens count in the day and hour in which they
- * were issued, first used or revoked. The statement must run after the changes of the same transaction: it reads the
- * permission's new state.
+ * Requests and their outcomes count in the day and hour of the request. Tokens count in the day and
+ * hour in which they were issued, first used or revoked. The statement must run after the changes
+ * of the same transaction: it reads the permission's new state.
  * @param drafts the result of `draftRows`
  */
 export function countEvents(drafts: SQL): SQL {

@@ -1,4 +1,10 @@
-import type { EventType, ReviewRule, VOTE_CHANNELS, VOTE_DECISIONS, VoteSignature } from '../db/schema';
+import type {
+  EventType,
+  ReviewRule,
+  VOTE_CHANNELS,
+  VOTE_DECISIONS,
+  VoteSignature,
+} from '../db/schema';
 import type { Runtime } from '../env';
 import type { JsonObject } from '../lib/json';
 import { type Id, makeId } from '../lib/typeid';
@@ -13,7 +19,10 @@ export interface Origin {
 /** The origin of events that no request caused, such as an expiry. */
 export const SERVICE_ORIGIN: Origin = { ipAddress: '', userAgent: 'countersign' };
 
-/** The details of an audit entry. A nullable field that does not apply is null, an optional one is absent. */
+/**
+ * The details of an audit entry. A nullable field that does not apply is null, an optional one is
+ * absent.
+ */
 export interface EntryDetails {
   action: string;
   resource: string;
@@ -21,7 +30,9 @@ export interface EntryDetails {
   decided_by: string | null;
   decision_reason: string | null;
   policy_id: string | null;
-  /** How a decision or a revocation came; absent from entries of other events, and from older ones. */
+  /**
+   * How a decision or a revocation came; absent from entries of other events, and from older ones.
+   */
   decided_via?: (typeof VOTE_CHANNELS)[number] | 'policy';
   /** In the entries of a request and of its decision. */
   input_digest?: string | null;
@@ -32,7 +43,9 @@ export interface EntryDetails {
   review?: ReviewRule;
   /** In the entry that ends a request, if a review policy routed it or a decision was signed. */
   votes?: EntryVote[];
-  /** The policy that routed the request to reviewers: in the entries of the request and of its end. */
+  /**
+   * The policy that routed the request to reviewers: in the entries of the request and of its end.
+   */
   review_policy_id?: Id<'policy'>;
 }
 
@@ -51,10 +64,15 @@ export interface EntryVote {
   signature?: VoteSignature;
 }
 
-/** An audit entry to be written. The ledger assigns its sequence number, and may write a later time. */
+/**
+ * An audit entry to be written. The ledger assigns its sequence number, and may write a later time.
+ */
 export interface Entry {
   id: Id<'audit'>;
-  /** Random bytes that are hashed with the entry, so that its leaf hash reveals nothing once it is erased. */
+  /**
+   * Random bytes that are hashed with the entry, so that its leaf hash reveals nothing once it is
+   * erased.
+   */
   salt: Uint8Array;
   /** Milliseconds since the epoch. */
   at: number;
@@ -70,5 +88,9 @@ const SALT_LENGTH = 16;
 
 /** Makes an entry from an event: adds an identifier and a salt. */
 export function draftEntry(runtime: Runtime, event: Omit<Entry, 'id' | 'salt'>): Entry {
-  return { ...event, id: makeId('audit', event.at, runtime.random(10)), salt: runtime.random(SALT_LENGTH) };
+  return {
+    ...event,
+    id: makeId('audit', event.at, runtime.random(10)),
+    salt: runtime.random(SALT_LENGTH),
+  };
 }

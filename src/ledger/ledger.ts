@@ -1,7 +1,13 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { BatchResponse } from 'drizzle-orm/batch';
 import type { DrizzleD1Database } from 'drizzle-orm/d1';
-import { type Batch, ConstraintError, type Database, type Query, type Statement } from '../db/database';
+import {
+  type Batch,
+  ConstraintError,
+  type Database,
+  type Query,
+  type Statement,
+} from '../db/database';
 import type * as schema from '../db/schema';
 import { activity } from '../db/schema';
 import { toHex } from '../lib/bytes';
@@ -52,12 +58,18 @@ type RecordTable =
       | 'userTokens'
       | 'votes'];
 
-/** Tables with the state of permissions and tokens. Votes that do not decide yet are recorded as activity. */
+/**
+ * Tables with the state of permissions and tokens. Votes that do not decide yet are recorded as
+ * activity.
+ */
 type StateTable = Schema['permissionContents' | 'permissions' | 'reviews' | 'votes'];
 
 /** A record of what a user or the operator changed in an account, or of a download. */
 export type ActivityRecord = Omit<typeof activity.$inferSelect, 'account'> & {
-  /** The account's number, or SQL that is NULL if the target does not exist: the NOT NULL column aborts the transaction. */
+  /**
+   * The account's number, or SQL that is NULL if the target does not exist: the NOT NULL column
+   * aborts the transaction.
+   */
   account: number | SQL<number>;
 };
 
@@ -68,14 +80,23 @@ interface Writer<T> {
   delete<U extends T & RecordTable>(table: U): ReturnType<typeof build.delete<U>>;
 }
 
-/** Builds the statements of {@link Ledger.change}. It cannot reach the state of permissions and tokens. */
+/**
+ * Builds the statements of {@link Ledger.change}. It cannot reach the state of permissions and
+ * tokens.
+ */
 export type RecordWriter = Writer<RecordTable>;
 
-/** Builds the statements of {@link Ledger.write}. It can create and delete accounts and members, but not change them. */
+/**
+ * Builds the statements of {@link Ledger.write}. It can create and delete accounts and members, but
+ * not change them.
+ */
 export type InternalWriter = Writer<InternalTable> &
   Pick<Writer<InternalTable | Schema['accounts' | 'members']>, 'insert' | 'delete'>;
 
-/** Builds statements on the state of permissions and tokens. Only {@link Ledger.commit} hands one out. */
+/**
+ * Builds statements on the state of permissions and tokens. Only {@link Ledger.commit} hands one
+ * out.
+ */
 export interface StateWriter {
   insert<U extends StateTable>(table: U): ReturnType<typeof build.insert<U>>;
   update<U extends StateTable>(table: U): ReturnType<typeof build.update<U>>;
@@ -84,8 +105,9 @@ export interface StateWriter {
 /** A change of the state of permissions or tokens, and its audit entries. */
 interface Transition<C extends Batch, Q extends readonly Query[]> {
   /**
-   * Guarded statements: each matches a permission only in the state before the change, and sets its `last_entry` to the
-   * id of the last of `entries` about it. If a permission of `entries` then has another `last_entry`, nothing is written.
+   * Guarded statements: each matches a permission only in the state before the change, and sets its
+   * `last_entry` to the id of the last of `entries` about it. If a permission of `entries` then has
+   * another `last_entry`, nothing is written.
    */
   changes: (write: StateWriter) => C;
   /** Queries that run after the changes, in the same transaction. */
@@ -116,19 +138,26 @@ interface InternalWrite<C extends Batch, Q extends readonly Query[]> {
 
 declare const build: DrizzleD1Database;
 
-/** Columns that are NULL for a credential that has ended: see {@link appendEntries} and {@link guardCredential}. */
+/**
+ * Columns that are NULL for a credential that has ended: see {@link appendEntries} and
+ * {@link guardCredential}.
+ */
 const CREDENTIAL_ENDED = ['audit_entries.id', 'guards.condition'];
 
 /**
- * Writes to one shard. Each call is one transaction; a state change cannot be written without its audit entry.
+ * Writes to one shard. Each call is one transaction; a state change cannot be written without its
+ * audit entry.
  *
- * A database that fails is a Problem `unavailable`: the transaction may have been committed nevertheless.
+ * A database that fails is a Problem `unavailable`: the transaction may have been committed
+ * nevertheless.
  */
 export class Ledger {
   /**
-   * @param authority who writes: a credential is checked again in each transaction, except by `discardOrphans`
+   * @param authority who writes: a credential is checked again in each transaction, except by
+   *   `discardOrphans`
    * @param answers stores the answer for the idempotency key of the request; null without one
-   * @param notifyWebhooks called with the account's number after a commit that made its webhook feed due
+   * @param notifyWebhooks called with the account's number after a commit that made its webhook
+   *   feed due
    */
   constructor(
     private readonly database: Database,
@@ -138,12 +167,15 @@ export class Ledger {
   ) {}
 
   /**
-   * Commits a state change with its audit entries and statistics, and marks the accounts for background work.
+   * Commits a state change with its audit entries and statistics, and marks the accounts for
+   * background work.
    *
    * `webhooks/dispatch/deliver.ts` describes the steps from here to a delivered webhook.
-   * @returns the results of the changes and of the reads; null if nothing was written, because a guarded statement matched no permission, a
-   *   quota was used up (its statement makes the agent's number NULL), or the agent was deleted
-   * @throws AnsweredBefore, CredentialEnded, LogFull, or ConstraintError for another constraint; nothing was written
+   * @returns the results of the changes and of the reads; null if nothing was written, because a
+   *   guarded statement matched no permission, a quota was used up (its statement makes the agent's
+   *   number NULL), or the agent was deleted
+   * @throws AnsweredBefore, CredentialEnded, LogFull, or ConstraintError for another constraint;
+   *   nothing was written
    */
   async commit<const C extends Batch, const Q extends readonly Query[] = []>({
     changes,
@@ -170,17 +202,21 @@ export class Ledger {
       if (feeds.changes > 0) this.notifyWebhooks?.(entries[0].account);
       return results.slice(0, statements.length) as unknown as BatchResponse<readonly [...C, ...Q]>;
     } catch (error) {
-      const isLost = error instanceof ConstraintError && error.kind === 'not null' && error.subject.endsWith('.agent');
+      const isLost =
+        error instanceof ConstraintError &&
+        error.kind === 'not null' &&
+        error.subject.endsWith('.agent');
       if (isLost) return null;
       throw error;
     }
   }
 
   /**
-   * Changes an account's agents, credentials, policies, webhooks, files or settings, with the activity record.
+   * Changes an account's agents, credentials, policies, webhooks, files or settings, with the
+   * activity record.
    * @returns the results of the changes
-   * @throws AnsweredBefore, CredentialEnded, or ConstraintError, as for a target that does not exist; nothing was
-   *   written
+   * @throws AnsweredBefore, CredentialEnded, or ConstraintError, as for a target that does not
+   *   exist; nothing was written
    */
   async change<const C extends Batch>({
     record,
@@ -194,7 +230,8 @@ export class Ledger {
       build.insert(activity).values([record, ...furtherRecords]),
       markRetention(build, sql`(${record.account})`, record.createdAt),
     ];
-    // The record may find its account by its target, which is there only after a creation or before a deletion.
+    // The record may find its account by its target, which is there only after a creation or before
+    // a deletion.
     const isCreation = record.action.endsWith('.created');
     const batch = isCreation ? [...statements, ...recording] : [...recording, ...statements];
     const results = await this.runGuarded(batch, answer);
@@ -212,14 +249,16 @@ export class Ledger {
     reads,
     answer,
   }: InternalWrite<C, Q>): Promise<BatchResponse<readonly [...C, ...Q]>> {
-    const statements: readonly Statement[] = changes(this.database.build as unknown as InternalWriter);
+    const statements: readonly Statement[] = changes(
+      this.database.build as unknown as InternalWriter,
+    );
     const results = await this.runGuarded([...statements, ...(reads ?? [])], answer ?? null);
     return results as unknown as BatchResponse<readonly [...C, ...Q]>;
   }
 
   /**
-   * Deletes those of the given permissions whose agent or account has been deleted. Nobody can read them any more, and
-   * no entry can be written about them.
+   * Deletes those of the given permissions whose agent or account has been deleted. Nobody can read
+   * them any more, and no entry can be written about them.
    */
   async discardOrphans(rows: { account: number; id: Id<'perm'> }[]): Promise<void> {
     const keys = JSON.stringify(rows.map(({ account, id }) => [account, toHex(idBytes(id))]));
@@ -233,18 +272,33 @@ export class Ledger {
     ]);
   }
 
-  /** Runs statements without an audit entry, which would check the credential: a guard does so instead. */
-  private async runGuarded(statements: readonly Statement[], answer: Answer | null): Promise<readonly unknown[]> {
+  /**
+   * Runs statements without an audit entry, which would check the credential: a guard does so
+   * instead.
+   */
+  private async runGuarded(
+    statements: readonly Statement[],
+    answer: Answer | null,
+  ): Promise<readonly unknown[]> {
     if (this.authority.kind === 'service') return this.run(statements, answer);
     const guard = this.database.build.run(guardCredential(this.authority));
     return (await this.run([guard, ...statements], answer)).slice(1);
   }
 
-  /** Runs statements, and stores the answer before them in the same transaction. Returns the statements' results. */
-  private async run(statements: readonly Statement[], answer: Answer | null): Promise<readonly unknown[]> {
+  /**
+   * Runs statements, and stores the answer before them in the same transaction. Returns the
+   * statements' results.
+   */
+  private async run(
+    statements: readonly Statement[],
+    answer: Answer | null,
+  ): Promise<readonly unknown[]> {
     const storing = (answer && (await this.answers?.store(this.database.build, answer))) ?? [];
     try {
-      const results: readonly unknown[] = await this.database.run([...storing, ...statements] as unknown as Batch);
+      const results: readonly unknown[] = await this.database.run([
+        ...storing,
+        ...statements,
+      ] as unknown as Batch);
       return results.slice(storing.length);
     } catch (error) {
       if (!(error instanceof ConstraintError)) throw error;

@@ -7,8 +7,8 @@ import { PLANS, RETENTION_DAYS } from '../lib/plans';
 import { DAY } from '../lib/time';
 import type { Entry } from './entry';
 
-// A mark is a due time in the database, by which background tasks find an account with work to do: entries to deliver,
-// to seal or to erase.
+// A mark is a due time in the database, by which background tasks find an account with work to do:
+// entries to deliver, to seal or to erase.
 
 /** The numbers of the accounts of some entries, as an SQL subquery with the column `value`. */
 export function accountsOf(entries: readonly Pick<Entry, 'account'>[]): SQL {
@@ -16,19 +16,29 @@ export function accountsOf(entries: readonly Pick<Entry, 'account'>[]): SQL {
 }
 
 /**
- * Marks the webhook feeds of accounts as due: they have new entries to deliver. The log itself is the outbox.
+ * Marks the webhook feeds of accounts as due: they have new entries to deliver. The log itself is
+ * the outbox.
  *
  * Writes nothing for an account without an active webhook, or for one that is already marked.
  */
-export function markFeeds(build: DrizzleD1Database, entries: readonly Pick<Entry, 'account' | 'at'>[]): Statement {
+export function markFeeds(
+  build: DrizzleD1Database,
+  entries: readonly Pick<Entry, 'account' | 'at'>[],
+): Statement {
   return build
     .update(webhookFeeds)
     .set({ dueAt: Math.max(...entries.map(({ at }) => at)) })
     .where(and(sql`${webhookFeeds.account} in ${accountsOf(entries)}`, isNull(webhookFeeds.dueAt)));
 }
 
-/** Marks the trees of accounts as due: they have entries to seal. Writes nothing for one that is due by then anyway. */
-export function markTrees(build: DrizzleD1Database, entries: readonly Pick<Entry, 'account' | 'at'>[]): Statement {
+/**
+ * Marks the trees of accounts as due: they have entries to seal. Writes nothing for one that is due
+ * by then anyway.
+ */
+export function markTrees(
+  build: DrizzleD1Database,
+  entries: readonly Pick<Entry, 'account' | 'at'>[],
+): Statement {
   const dueAt = Math.max(...entries.map(({ at }) => at));
   return build.run(sql`
     insert into trees (account, due_at) select value, ${dueAt} from ${accountsOf(entries)} where true
@@ -36,18 +46,23 @@ export function markTrees(build: DrizzleD1Database, entries: readonly Pick<Entry
     where trees.due_at is null or trees.due_at > excluded.due_at`);
 }
 
-/** The retention period of the account in the row `accounts`, in milliseconds, as SQL: see `retentionDays`. */
+/**
+ * The retention period of the account in the row `accounts`, in milliseconds, as SQL: see
+ * `retentionDays`.
+ */
 export const retentionPeriod = sql`(coalesce(
   iif(accounts.plan = ${codeOf(PLANS, 'enterprise')}, accounts.audit_retention_days, null),
   case accounts.plan ${sql.join(
-    PLANS.map((plan) => sql`when ${codeOf(PLANS, plan)} then ${sql.raw(String(RETENTION_DAYS[plan]))}`),
+    PLANS.map(
+      (plan) => sql`when ${codeOf(PLANS, plan)} then ${sql.raw(String(RETENTION_DAYS[plan]))}`,
+    ),
     sql` `,
   )} end
 ) * ${sql.raw(String(DAY))})`;
 
 /**
- * Marks each account that is not marked yet, and so has no older record, with the time at which the new record will
- * exceed its retention period.
+ * Marks each account that is not marked yet, and so has no older record, with the time at which the
+ * new record will exceed its retention period.
  * @param accounts account numbers, as an SQL subquery
  * @param at when the new audit entry or activity record was made, in milliseconds since the epoch
  */

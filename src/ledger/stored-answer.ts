@@ -9,41 +9,66 @@ import type { Id } from '../lib/typeid';
 /** How long a stored answer is replayed, in milliseconds. Later it is deleted. */
 export const STORED_ANSWER_LIFETIME = DAY;
 
-/** An idempotency key and the caller who sent it, given as SQL while the caller is not known yet. */
+/**
+ * An idempotency key and the caller who sent it, given as SQL while the caller is not known yet.
+ */
 export interface AnswerKey {
-  /** The identifier of the member, user token or agent that sent the key, or `operator`, as bytes. */
+  /**
+   * The identifier of the member, user token or agent that sent the key, or `operator`, as bytes.
+   */
   principal: Uint8Array | SQL;
   /** SHA-256 of the idempotency key. */
   key: Uint8Array;
-  /** The number of the account whose agents the answer may be about; null for the operator's answers. */
+  /**
+   * The number of the account whose agents the answer may be about; null for the operator's
+   * answers.
+   */
   account: number | SQL<number> | null;
 }
 
-/** The answer to a request with an idempotency key, to be stored in the transaction of its change. */
+/**
+ * The answer to a request with an idempotency key, to be stored in the transaction of its change.
+ */
 export interface Answer {
   /** What the operation returns, from which the response is made. */
   value: object;
-  /** The agent that the answer is about, or else the account. The answer is erased together with it. */
+  /**
+   * The agent that the answer is about, or else the account. The answer is erased together with it.
+   */
   subject: Id<'agent'> | Id<'user'>;
-  /** Numbers and JSON that only the transaction knows, by their field in `value`: SQL that runs before the change. */
+  /**
+   * Numbers and JSON that only the transaction knows, by their field in `value`: SQL that runs
+   * before the change.
+   */
   computed?: Record<string, SQL>;
 }
 
-/** Stores the answer to one request with an idempotency key. `http/idempotency.ts` implements it. */
+/**
+ * Stores the answer to one request with an idempotency key. `http/idempotency.ts` implements it.
+ */
 export interface AnswerStore {
   /**
-   * Gives the statements that store an answer. They run before the change, in its transaction, and abort it if the same
-   * key has an answer already.
+   * Gives the statements that store an answer. They run before the change, in its transaction, and
+   * abort it if the same key has an answer already.
    */
   store(build: DrizzleD1Database, answer: Answer): Promise<Statement[]>;
 }
 
-/** The idempotency key has an answer already, which a concurrent request stored. Nothing was written. */
+/**
+ * The idempotency key has an answer already, which a concurrent request stored. Nothing was
+ * written.
+ */
 export class AnsweredBefore extends Error {}
 
-export type StoredAnswer = Pick<typeof storedAnswers.$inferSelect, 'request' | 'answer' | 'computed' | 'createdAt'>;
+export type StoredAnswer = Pick<
+  typeof storedAnswers.$inferSelect,
+  'request' | 'answer' | 'computed' | 'createdAt'
+>;
 
-/** Selects the answer to a key, unless it is too old, or the agent or account that it is about is deleted. */
+/**
+ * Selects the answer to a key, unless it is too old, or the agent or account that it is about is
+ * deleted.
+ */
 export function findStoredAnswer(reader: Reader, key: AnswerKey, now: number) {
   return reader
     .select({
@@ -57,8 +82,9 @@ export function findStoredAnswer(reader: Reader, key: AnswerKey, now: number) {
 }
 
 /**
- * Gives the statements that store an answer: the first deletes an answer to this key that {@link findStoredAnswer} no
- * longer finds, the second violates the primary key if there still is one.
+ * Gives the statements that store an answer: the first deletes an answer to this key that
+ * {@link findStoredAnswer} no longer finds, the second violates the primary key if there still is
+ * one.
  * @param computed see {@link Answer}
  */
 export function storeAnswer(

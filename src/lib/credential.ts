@@ -1,11 +1,18 @@
 import { encodeBase62, randomBase62 } from './base62';
 import { crc32 } from './crc32';
 
-const KIND_PREFIX = { user: 'csu_', agent: 'csa_', invitation: 'csi_', session: 'css_', inbound: 'csh_' } as const;
+const KIND_PREFIX = {
+  user: 'csu_',
+  agent: 'csa_',
+  invitation: 'csi_',
+  session: 'css_',
+  inbound: 'csh_',
+} as const;
 
 /**
- * `user` stands for user tokens, `agent` for agent keys, `invitation` for the secrets of members' invitations, `session`
- * for those of console sessions, `inbound` for those in the addresses at which Slack calls the service.
+ * `user` stands for user tokens, `agent` for agent keys, `invitation` for the secrets of members'
+ * invitations, `session` for those of console sessions, `inbound` for those in the addresses at
+ * which Slack calls the service.
  */
 export type CredentialKind = keyof typeof KIND_PREFIX;
 
@@ -14,19 +21,27 @@ const CHECKSUM_LENGTH = 6;
 const DISPLAY_LENGTH = 12;
 
 /**
- * Makes a credential: kind prefix, two shard characters, 32 random base62 characters, and the CRC-32 of all of these
- * in base62. The checksum lets a scanner recognize a leaked credential without calling the service.
+ * Makes a credential: kind prefix, two shard characters, 32 random base62 characters, and the
+ * CRC-32 of all of these in base62. The checksum lets a scanner recognize a leaked credential
+ * without calling the service.
  */
-export function makeCredential(kind: CredentialKind, shard: string, random: (bytes: number) => Uint8Array): string {
+export function makeCredential(
+  kind: CredentialKind,
+  shard: string,
+  random: (bytes: number) => Uint8Array,
+): string {
   const body = KIND_PREFIX[kind] + shard + randomBase62(32, random);
   return body + checksum(body);
 }
 
 /**
- * Reads the kind and the shard's name from a credential of one of these kinds; null if it is of another kind, or its
- * length, alphabet or checksum is wrong.
+ * Reads the kind and the shard's name from a credential of one of these kinds; null if it is of
+ * another kind, or its length, alphabet or checksum is wrong.
  */
-export function parseCredential<K extends CredentialKind>(text: string, ...kinds: K[]): ParsedCredential<K> | null {
+export function parseCredential<K extends CredentialKind>(
+  text: string,
+  ...kinds: K[]
+): ParsedCredential<K> | null {
   const match = FORM.exec(text);
   const kind = kinds.find((kind) => KIND_PREFIX[kind] === match?.[1]);
   if (!match?.[2] || !kind) return null;

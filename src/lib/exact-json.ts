@@ -7,7 +7,10 @@ export interface JsonLoss {
   message: string;
 }
 
-/** An object or array that is open: the member that is being read, and the names that the object has so far. */
+/**
+ * An object or array that is open: the member that is being read, and the names that the object has
+ * so far.
+ */
 interface Container {
   member: string | number;
   names: Set<string>;
@@ -16,8 +19,9 @@ interface Container {
 const NUMBER = /-?\d[\d.eE+-]*/y;
 
 /**
- * Finds what `JSON.parse` changes without an error: a number that is not the shortest decimal of its double, and a
- * name that an object has twice, of which only the last value stays. Uses no recursion.
+ * Finds what `JSON.parse` changes without an error: a number that is not the shortest decimal of
+ * its double, and a name that an object has twice, of which only the last value stays. Uses no
+ * recursion.
  * @param text valid JSON
  */
 export function* findJsonLosses(text: string): Generator<JsonLoss> {
@@ -64,7 +68,10 @@ export function* findJsonLosses(text: string): Generator<JsonLoss> {
   }
 }
 
-/** Says how a decimal number changes when it becomes a double; null if the double is written with the same value. */
+/**
+ * Says how a decimal number changes when it becomes a double; null if the double is written with
+ * the same value.
+ */
 export function roundingFault(number: string): string | null {
   const double = Number(number);
   if (!Number.isFinite(double)) return 'is out of the range of a double: send it as text';
@@ -75,8 +82,8 @@ export function roundingFault(number: string): string | null {
 const DECIMAL = /^([+-]?)(\d*)(?:\.(\d*))?(?:e([+-]?\d+))?$/i;
 
 /**
- * A decimal number without its different spellings: its sign, its digits without zeros at either end, and the power of
- * ten of the last digit. Null for another text.
+ * A decimal number without its different spellings: its sign, its digits without zeros at either
+ * end, and the power of ten of the last digit. Null for another text.
  */
 function normalForm(number: string): string | null {
   const match = DECIMAL.exec(number);
@@ -89,7 +96,10 @@ function normalForm(number: string): string | null {
   return `${sign === '-' ? '-' : ''}${significant}e${power}`;
 }
 
-/** Removes the zeros at the end. (A regular expression would take quadratic time on zeros before another digit.) */
+/**
+ * Removes the zeros at the end. (A regular expression would take quadratic time on zeros before
+ * another digit.)
+ */
 function trimZeros(digits: string): string {
   let end = digits.length;
   while (digits[end - 1] === '0') end -= 1;

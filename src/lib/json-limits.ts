@@ -7,7 +7,10 @@ interface JsonLimits {
 
 interface ExceededLimit {
   limit: keyof JsonLimits;
-  /** The name of the top-level member that exceeds it, as written in the text; null if there is none. */
+  /**
+   * The name of the top-level member that exceeds it, as written in the text; null if there is
+   * none.
+   */
   member: string | null;
 }
 
@@ -21,8 +24,9 @@ const OPENING_BRACE = 0x7b;
 const CLOSING_BRACE = 0x7d;
 
 /**
- * Finds the first limit that a JSON text exceeds, without parsing it; null if it exceeds none. Reads each character at
- * most once and uses no recursion. Does not check that the text is valid JSON.
+ * Finds the first limit that a JSON text exceeds, without parsing it; null if it exceeds none.
+ * Reads each character at most once and uses no recursion. Does not check that the text is valid
+ * JSON.
  */
 export function findExceededLimit(text: string, limits: JsonLimits): ExceededLimit | null {
   let level = 0;
@@ -67,7 +71,11 @@ export function findExceededLimit(text: string, limits: JsonLimits): ExceededLim
 /** The index after the closing quote of the string that starts at `start`. */
 export function endOfString(text: string, start: number): number {
   let i = start + 1;
-  for (let code = text.charCodeAt(i); i < text.length && code !== QUOTE; code = text.charCodeAt(i)) {
+  for (
+    let code = text.charCodeAt(i);
+    i < text.length && code !== QUOTE;
+    code = text.charCodeAt(i)
+  ) {
     i += code === BACKSLASH ? 2 : 1;
   }
   return i + 1;

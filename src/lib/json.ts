@@ -10,7 +10,12 @@ export function isJsonObject(value: unknown): value is JsonObject {
 export function jsonDepth(value: unknown): number {
   let depth = 0;
   // Works level by level, because recursion could overflow the stack.
-  for (let level = containers([value]); level.length > 0; level = containers(level.flatMap(Object.values))) depth++;
+  for (
+    let level = containers([value]);
+    level.length > 0;
+    level = containers(level.flatMap(Object.values))
+  )
+    depth++;
   return depth;
 }
 
@@ -24,8 +29,8 @@ export function jsonSize(value: unknown): number {
 }
 
 /**
- * Says why a parsed JSON value cannot be stored; null if it can. The database does not preserve NUL and lone
- * surrogates.
+ * Says why a parsed JSON value cannot be stored; null if it can. The database does not preserve NUL
+ * and lone surrogates.
  * @param faultOf says why a text cannot be stored; null if it can
  */
 export function jsonFault(value: unknown, faultOf = textFault): string | null {
@@ -53,10 +58,17 @@ export function surrogateFault(text: string): string | null {
   return text.isWellFormed() ? null : 'must not contain a lone surrogate';
 }
 
-/** Whether two JSON values are equal in any order of their names. Recurses no deeper than the shallower of the two. */
+/**
+ * Whether two JSON values are equal in any order of their names. Recurses no deeper than the
+ * shallower of the two.
+ */
 export function equalJson(a: Json, b: Json): boolean {
   if (Array.isArray(a)) {
-    return Array.isArray(b) && a.length === b.length && a.every((member, i) => equalJson(member, b[i] as Json));
+    return (
+      Array.isArray(b) &&
+      a.length === b.length &&
+      a.every((member, i) => equalJson(member, b[i] as Json))
+    );
   }
   if (!isJsonObject(a)) return a === b;
   if (!isJsonObject(b)) return false;
@@ -67,7 +79,10 @@ export function equalJson(a: Json, b: Json): boolean {
   );
 }
 
-/** Writes a value of any depth as JSON: `JSON.stringify` fails on stored values of several thousand levels. */
+/**
+ * Writes a value of any depth as JSON: `JSON.stringify` fails on stored values of several thousand
+ * levels.
+ */
 export function writeJson(value: unknown): string {
   try {
     return JSON.stringify(value);
@@ -82,7 +97,8 @@ function writeDeepJson(root: unknown): string {
   const pending: Piece[] = [{ value: root }];
   for (let piece = pending.pop(); piece; piece = pending.pop()) {
     if ('text' in piece) text += piece.text;
-    else if (typeof piece.value !== 'object' || piece.value === null) text += JSON.stringify(piece.value);
+    else if (typeof piece.value !== 'object' || piece.value === null)
+      text += JSON.stringify(piece.value);
     else for (const inner of piecesOf(piece.value).reverse()) pending.push(inner);
   }
   return text;
@@ -93,11 +109,17 @@ type Piece = { text: string } | { value: unknown };
 
 function piecesOf(container: object): Piece[] {
   if (Array.isArray(container)) {
-    const members = container.flatMap((value, i): Piece[] => [{ text: i > 0 ? ',' : '' }, { value }]);
+    const members = container.flatMap((value, i): Piece[] => [
+      { text: i > 0 ? ',' : '' },
+      { value },
+    ]);
     return [{ text: '[' }, ...members, { text: ']' }];
   }
   const members = Object.entries(container)
     .filter(([, value]) => value !== undefined)
-    .flatMap(([name, value], i): Piece[] => [{ text: `${i > 0 ? ',' : ''}${JSON.stringify(name)}:` }, { value }]);
+    .flatMap(([name, value], i): Piece[] => [
+      { text: `${i > 0 ? ',' : ''}${JSON.stringify(name)}:` },
+      { value },
+    ]);
   return [{ text: '{' }, ...members, { text: '}' }];
 }

@@ -1,8 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
 /**
- * The fields of a log line: identifiers, numbers, and words of this program. Nothing else that a client sends may be logged
- * but `X-Request-Id` and identifiers of resources: no secrets, names, addresses, other headers, queries or bodies.
+ * The fields of a log line: identifiers, numbers, and words of this program. Nothing else that a
+ * client sends may be logged but `X-Request-Id` and identifiers of resources: no secrets, names,
+ * addresses, other headers, queries or bodies.
  */
 export type LogFields = Record<string, string | number | boolean | null | undefined>;
 
@@ -18,7 +19,9 @@ export function log(event: string, fields: LogFields): void {
   console.log(writeLine(event, fields));
 }
 
-/** Logs a failure as an error line; `error` is the thrown error, or a text that says what is wrong. */
+/**
+ * Logs a failure as an error line; `error` is the thrown error, or a text that says what is wrong.
+ */
 export function logFailure(event: string, error: unknown, fields: LogFields = {}): void {
   console.error(writeLine(event, { ...fields, error: describeFailure(error) }));
 }

@@ -11,7 +11,8 @@ export interface Mailbox {
 const NAME = /^([^\p{Cc}"()<>[\]:;@\\,]+|"[^\p{Cc}"<>\\]+")$/u;
 
 /**
- * Reads `name@example.com` or `Name <name@example.com>`, the usual forms of RFC 5322 section 3.4; null for other texts.
+ * Reads `name@example.com` or `Name <name@example.com>`, the usual forms of RFC 5322 section 3.4;
+ * null for other texts.
  */
 export function parseMailbox(text: string): Mailbox | null {
   const [, named, inBrackets] = /^([^<>]*\S)\s*<([^<>]*)>$/.exec(text) ?? [];

@@ -1,7 +1,8 @@
 import { concatBytes } from './bytes';
 
-// Merkle trees as in RFC 9162 section 2.1, with SHA-256. Leaves are counted from 0; a node covers a range of them. A
-// node is complete if it covers 2^level leaves from a multiple of 2^level on. It never changes when the tree grows.
+// Merkle trees as in RFC 9162 section 2.1, with SHA-256. Leaves are counted from 0; a node covers a
+// range of them. A node is complete if it covers 2^level leaves from a multiple of 2^level on. It
+// never changes when the tree grows.
 
 /** A SHA-256 hash: 32 bytes. */
 export type Hash = Uint8Array;
@@ -33,29 +34,40 @@ function hashChildren(left: Hash, right: Hash): Promise<Hash> {
   return hashBytes(concatBytes(NODE_PREFIX, left, right));
 }
 
-/** The hash of the complete node above 2^n neighbouring complete nodes of one level, given by their hashes. */
+/**
+ * The hash of the complete node above 2^n neighbouring complete nodes of one level, given by their
+ * hashes.
+ */
 export async function hashComplete(hashes: readonly Hash[]): Promise<Hash> {
   let level = hashes;
   while (level.length > 1) {
-    const pairs = Array.from({ length: level.length / 2 }, (_, i) => [level[2 * i], level[2 * i + 1]] as [Hash, Hash]);
+    const pairs = Array.from(
+      { length: level.length / 2 },
+      (_, i) => [level[2 * i], level[2 * i + 1]] as [Hash, Hash],
+    );
     level = await Promise.all(pairs.map(([left, right]) => hashChildren(left, right)));
   }
   return level[0] as Hash;
 }
 
 /**
- * The hash of the tree over a range of leaves (section 2.1.1). The range must start at a multiple of the smallest power
- * of two that is at least its length.
+ * The hash of the tree over a range of leaves (section 2.1.1). The range must start at a multiple
+ * of the smallest power of two that is at least its length.
  */
 export async function hashRange(range: LeafRange, nodes: CompleteNodes): Promise<Hash> {
   // The smallest nodes come last, and are joined first.
-  const hashes = await Promise.all(completeNodes(range).map(([level, index]) => nodes(level, index)));
+  const hashes = await Promise.all(
+    completeNodes(range).map(([level, index]) => nodes(level, index)),
+  );
   let root = hashes.pop();
   for (const hash of hashes.reverse()) root = await hashChildren(hash, root as Hash);
   return root ?? hashBytes(new Uint8Array());
 }
 
-/** The complete nodes that {@link hashRange} needs, from left to right, as level and index within the level. */
+/**
+ * The complete nodes that {@link hashRange} needs, from left to right, as level and index within
+ * the level.
+ */
 function completeNodes({ start, end }: LeafRange): [level: number, index: number][] {
   const nodes: [number, number][] = [];
   for (let at = start; at < end; ) {
@@ -78,7 +90,10 @@ export function coverLeaves({ start, end }: LeafRange): LeafRange[] {
   return spans;
 }
 
-/** The nodes of the inclusion proof of a leaf in a tree of `size` leaves, from the leaf upwards (section 2.1.3.1). */
+/**
+ * The nodes of the inclusion proof of a leaf in a tree of `size` leaves, from the leaf upwards
+ * (section 2.1.3.1).
+ */
 export function inclusionPath(leaf: number, size: number): LeafRange[] {
   return descend(leaf, size, ({ start, end }) => end - start <= 1).siblings;
 }
@@ -104,8 +119,8 @@ export async function rootOfInclusion(
 }
 
 /**
- * The nodes of the consistency proof between two sizes of a tree, from the leaves upwards (section 2.1.4.1); none if
- * `from` is 0 or equals `to`.
+ * The nodes of the consistency proof between two sizes of a tree, from the leaves upwards (section
+ * 2.1.4.1); none if `from` is 0 or equals `to`.
  */
 export function consistencyPath(from: number, to: number): LeafRange[] {
   if (from === 0 || from === to) return [];
@@ -114,7 +129,10 @@ export function consistencyPath(from: number, to: number): LeafRange[] {
   return node.start > 0 ? [node, ...siblings] : siblings;
 }
 
-/** Goes from the root towards a leaf, down to the first node that is wanted. The siblings are listed upwards. */
+/**
+ * Goes from the root towards a leaf, down to the first node that is wanted. The siblings are listed
+ * upwards.
+ */
 function descend(leaf: number, size: number, isWanted: (node: LeafRange) => boolean) {
   const siblings: LeafRange[] = [];
   let node: LeafRange = { start: 0, end: size };

@@ -1,6 +1,7 @@
 /**
- * The network that one subscriber usually has: an IPv4 address (also of an IPv4-mapped IPv6 address), or the first 64
- * bits of an IPv6 address (RFC 4291 section 2.5.4). Any other text is returned unchanged.
+ * The network that one subscriber usually has: an IPv4 address (also of an IPv4-mapped IPv6
+ * address), or the first 64 bits of an IPv6 address (RFC 4291 section 2.5.4). Any other text is
+ * returned unchanged.
  */
 export function networkOf(address: string): string {
   const groups = readGroups(address);
@@ -9,7 +10,10 @@ export function networkOf(address: string): string {
   return isMapped ? groups.slice(6).map(twoNumbers).join('.') : groups.slice(0, 4).join(':');
 }
 
-/** The eight groups of an IPv6 address, in hexadecimal without leading zeros; null for any other text. */
+/**
+ * The eight groups of an IPv6 address, in hexadecimal without leading zeros; null for any other
+ * text.
+ */
 function readGroups(address: string): string[] | null {
   const host = URL.parse(`http://[${address}]/`)?.hostname;
   if (!host) return null;
@@ -22,8 +26,8 @@ function readGroups(address: string): string[] | null {
 }
 
 /**
- * IPv4 ranges that are not public (IANA's registry of special-purpose addresses, RFC 6890): first address and prefix
- * bits.
+ * IPv4 ranges that are not public (IANA's registry of special-purpose addresses, RFC 6890): first
+ * address and prefix bits.
  */
 const SPECIAL_IPV4 = [
   ['0.0.0.0', 8],
@@ -43,13 +47,16 @@ const SPECIAL_IPV4 = [
 ] as const;
 
 /**
- * Whether an IP address belongs to the public internet; false for any other text. For IPv6, only the global unicast
- * range `2000::/3` does, without `2001::/23` (Teredo, benchmarking and others), 6to4 and documentation.
+ * Whether an IP address belongs to the public internet; false for any other text. For IPv6, only
+ * the global unicast range `2000::/3` does, without `2001::/23` (Teredo, benchmarking and others),
+ * 6to4 and documentation.
  */
 export function isPublicAddress(address: string): boolean {
   const ipv4 = readIpv4(address);
   if (ipv4 !== null) {
-    return !SPECIAL_IPV4.some(([first, bits]) => (ipv4 ^ (readIpv4(first) ?? 0)) >>> (32 - bits) === 0);
+    return !SPECIAL_IPV4.some(
+      ([first, bits]) => (ipv4 ^ (readIpv4(first) ?? 0)) >>> (32 - bits) === 0,
+    );
   }
   const groups = readGroups(address)?.map((group) => Number.parseInt(group, 16));
   if (!groups) return false;

@@ -1,7 +1,10 @@
 /** A class of characters that no grammar tells apart. */
 type CharacterClass = 'word' | 'dot' | 'colon' | 'space' | 'pictograph' | 'selector' | 'other';
 
-/** For each state, the next state by the class of the next character. A class that is missing is not allowed there. */
+/**
+ * For each state, the next state by the class of the next character. A class that is missing is not
+ * allowed there.
+ */
 type Transitions = Record<string, Partial<Record<CharacterClass, string>>>;
 
 interface Grammar {
@@ -47,12 +50,18 @@ const RESOURCE: Grammar = {
   maxLength: 512,
 };
 
-/** Whether a pattern, in which `*` stands for any characters or none, matches at least one valid action. */
+/**
+ * Whether a pattern, in which `*` stands for any characters or none, matches at least one valid
+ * action.
+ */
 export function canMatchAction(pattern: string): boolean {
   return canMatch(pattern, ACTION);
 }
 
-/** Whether a pattern, in which `*` stands for any characters or none, matches at least one valid resource. */
+/**
+ * Whether a pattern, in which `*` stands for any characters or none, matches at least one valid
+ * resource.
+ */
 export function canMatchResource(pattern: string): boolean {
   return canMatch(pattern, RESOURCE);
 }
@@ -70,7 +79,11 @@ function canMatch(pattern: string, { transitions, ends, maxLength }: Grammar): b
 }
 
 /** Goes one character further from every state, by the classes that are allowed. */
-function advance(lengths: Lengths, transitions: Transitions, isAllowed: (known: string) => boolean): Lengths {
+function advance(
+  lengths: Lengths,
+  transitions: Transitions,
+  isAllowed: (known: string) => boolean,
+): Lengths {
   const next: Lengths = new Map();
   for (const [state, length] of lengths) {
     for (const [known, target] of Object.entries(transitions[state] ?? {})) {
@@ -87,7 +100,9 @@ function extend(lengths: Lengths, transitions: Transitions): Lengths {
   for (let newest = lengths; newest.size > 0; ) {
     const longer = advance(newest, transitions, () => true);
     newest = new Map(
-      [...longer].filter(([state, length]) => length < (reached.get(state) ?? Number.POSITIVE_INFINITY)),
+      [...longer].filter(
+        ([state, length]) => length < (reached.get(state) ?? Number.POSITIVE_INFINITY),
+      ),
     );
     for (const [state, length] of newest) reached.set(state, length);
   }

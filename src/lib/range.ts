@@ -7,10 +7,13 @@ export interface ByteRange {
 /**
  * Reads a `Range` header (RFC 9110 section 14.1.2).
  * @param size the size of the file in bytes
- * @returns null if the whole file is to be sent: there is no header, or it is malformed, has another unit or several
- *   ranges; `unsatisfiable` if the file has none of the requested bytes
+ * @returns null if the whole file is to be sent: there is no header, or it is malformed, has
+ *   another unit or several ranges; `unsatisfiable` if the file has none of the requested bytes
  */
-export function parseRange(header: string | undefined, size: number): ByteRange | 'unsatisfiable' | null {
+export function parseRange(
+  header: string | undefined,
+  size: number,
+): ByteRange | 'unsatisfiable' | null {
   const match = /^bytes=[ \t]*(\d*)-(\d*)[ \t]*$/i.exec(header ?? '');
   if (!match) return null;
   const [first = '', last = ''] = match.slice(1);

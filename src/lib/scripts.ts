@@ -8,7 +8,10 @@ const SCRIPTS =
   'Ethiopic Gujarati Gurmukhi Kannada Khmer Lao Malayalam Myanmar Oriya Sinhala Tamil Telugu Thaana Tibetan Cherokee ' +
   'Coptic Lisu Canadian_Aboriginal Mongolian Tifinagh Syriac';
 
-/** Scripts that one language writes together, with Latin beside them (UTS #39, "highly restrictive"). */
+/**
+ * Scripts that one language writes together, with Latin beside them (UTS #39, "highly
+ * restrictive").
+ */
 const WRITTEN_TOGETHER = ['Latin Han Hiragana Katakana', 'Latin Han Bopomofo', 'Latin Han Hangul'];
 
 const OTHER = 'another script';
@@ -31,7 +34,10 @@ const patterns = lazy(() => {
     word: /[\p{L}\p{M}]{2,}/gu,
     unmixed: [...unmixed, new RegExp(`^[^${everyScript}]+$`, 'u')],
     scripts: [
-      ...names.map((name) => ({ name: name.replace('_', ' '), letter: new RegExp(`\\p{sc=${name}}`, 'u') })),
+      ...names.map((name) => ({
+        name: name.replace('_', ' '),
+        letter: new RegExp(`\\p{sc=${name}}`, 'u'),
+      })),
       { name: OTHER, letter: new RegExp(`[^${everyScript}${SHARED}]`, 'u') },
     ],
   };

@@ -1,8 +1,8 @@
 import { concatBytes } from './bytes';
 
 /**
- * The purpose of a derived key. Keys of different purposes are independent: one that leaks reveals nothing about the
- * others.
+ * The purpose of a derived key. Keys of different purposes are independent: one that leaks reveals
+ * nothing about the others.
  */
 export type KeyLabel =
   | 'credential-hash'
@@ -32,14 +32,15 @@ const NONCE_LENGTH = 12;
 type RandomBytes = (bytes: number) => Uint8Array;
 
 /**
- * The root secrets of the deployment, newest first. All other keys are derived from them. New signatures and encrypted
- * texts use the newest; older ones still verify and decrypt.
+ * The root secrets of the deployment, newest first. All other keys are derived from them. New
+ * signatures and encrypted texts use the newest; older ones still verify and decrypt.
  */
 export class Keyring {
   private constructor(private readonly roots: readonly Uint8Array[]) {}
 
   /**
-   * Reads `ROOT_SECRET`: one or more comma-separated secrets, newest first, each 32 bytes in base64.
+   * Reads `ROOT_SECRET`: one or more comma-separated secrets, newest first, each 32 bytes in
+   * base64.
    * @returns null if any of them is malformed
    */
   static parse(text: string): Keyring | null {
@@ -52,10 +53,14 @@ export class Keyring {
   }
 
   /**
-   * Derives a key of 32 bytes from each root secret, newest first (HKDF-SHA-256, RFC 5869, with the label as `info`).
+   * Derives a key of 32 bytes from each root secret, newest first (HKDF-SHA-256, RFC 5869, with the
+   * label as `info`).
    * @param salt makes different keys for the same label
    */
-  async derive(label: KeyLabel, salt: Uint8Array = new Uint8Array()): Promise<Uint8Array<ArrayBuffer>[]> {
+  async derive(
+    label: KeyLabel,
+    salt: Uint8Array = new Uint8Array(),
+  ): Promise<Uint8Array<ArrayBuffer>[]> {
     return Promise.all(
       this.roots.map(async (root) => {
         const key = await crypto.subtle.importKey('raw', root, 'HKDF', false, ['deriveBits']);
@@ -70,7 +75,13 @@ export class Keyring {
   async mac(label: KeyLabel, text: string): Promise<[Uint8Array, ...Uint8Array[]]> {
     const keys = await this.derive(label);
     const macs = keys.map(async (bytes) => {
-      const key = await crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign']);
+      const key = await crypto.subtle.importKey(
+        'raw',
+        bytes,
+        { name: 'HMAC', hash: 'SHA-256' },
+        false,
+        ['sign'],
+      );
       return new Uint8Array(await crypto.subtle.sign('HMAC', key, new TextEncoder().encode(text)));
     });
     return (await Promise.all(macs)) as [Uint8Array, ...Uint8Array[]];
@@ -78,22 +89,36 @@ export class Keyring {
 
   /**
    * Encrypts a text with a key from the newest root secret (AES-256-GCM, NIST SP 800-38D).
-   * @param id identifies the owner of the text, which can be decrypted with the same label and id only
+   * @param id identifies the owner of the text, which can be decrypted with the same label and id
+   *   only
    */
-  async encrypt(label: KeyLabel, id: Uint8Array, random: RandomBytes, text: string): Promise<Uint8Array> {
+  async encrypt(
+    label: KeyLabel,
+    id: Uint8Array,
+    random: RandomBytes,
+    text: string,
+  ): Promise<Uint8Array> {
     const nonce = Uint8Array.from(random(NONCE_LENGTH));
     const [key] = await this.encryptionKeys(label, id);
-    const data = await crypto.subtle.encrypt({ name: AES, iv: nonce }, key, new TextEncoder().encode(text));
+    const data = await crypto.subtle.encrypt(
+      { name: AES, iv: nonce },
+      key,
+      new TextEncoder().encode(text),
+    );
     return concatBytes(nonce, new Uint8Array(data));
   }
 
-  /** Decrypts the result of {@link encrypt} with the keys from all root secrets; null if none fits. */
+  /**
+   * Decrypts the result of {@link encrypt} with the keys from all root secrets; null if none fits.
+   */
   async decrypt(label: KeyLabel, id: Uint8Array, encrypted: Uint8Array): Promise<string | null> {
     const nonce = Uint8Array.from(encrypted.subarray(0, NONCE_LENGTH));
     const data = Uint8Array.from(encrypted.subarray(NONCE_LENGTH));
     for (const key of await this.encryptionKeys(label, id)) {
       try {
-        return new TextDecoder().decode(await crypto.subtle.decrypt({ name: AES, iv: nonce }, key, data));
+        return new TextDecoder().decode(
+          await crypto.subtle.decrypt({ name: AES, iv: nonce }, key, data),
+        );
       } catch {
         // The text was encrypted with a key from another root secret, or is damaged.
       }
@@ -101,9 +126,14 @@ export class Keyring {
     return null;
   }
 
-  private async encryptionKeys(label: KeyLabel, id: Uint8Array): Promise<[CryptoKey, ...CryptoKey[]]> {
+  private async encryptionKeys(
+    label: KeyLabel,
+    id: Uint8Array,
+  ): Promise<[CryptoKey, ...CryptoKey[]]> {
     const keys = await this.derive(label, id);
-    const imported = keys.map((bytes) => crypto.subtle.importKey('raw', bytes, AES, false, ['encrypt', 'decrypt']));
+    const imported = keys.map((bytes) =>
+      crypto.subtle.importKey('raw', bytes, AES, false, ['encrypt', 'decrypt']),
+    );
     return (await Promise.all(imported)) as [CryptoKey, ...CryptoKey[]];
   }
 }

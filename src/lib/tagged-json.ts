@@ -1,8 +1,8 @@
 import { isJsonObject, type Json, type JsonObject } from './json';
 
 /**
- * Converts a value that may contain bigints, byte strings and dates to JSON: each of them becomes an object of one
- * member.
+ * Converts a value that may contain bigints, byte strings and dates to JSON: each of them becomes
+ * an object of one member.
  */
 export function toTaggedJson(value: unknown): Json {
   if (typeof value === 'bigint') return { $bigint: String(value) };
@@ -22,5 +22,7 @@ export function fromTaggedJson(json: Json): unknown {
   if (typeof $bigint === 'string') return BigInt($bigint);
   if (typeof $bytes === 'string') return Uint8Array.fromBase64($bytes);
   if (typeof $date === 'number') return new Date($date);
-  return Object.fromEntries(Object.entries(json).map(([name, member]) => [name, fromTaggedJson(member)]));
+  return Object.fromEntries(
+    Object.entries(json).map(([name, member]) => [name, fromTaggedJson(member)]),
+  );
 }

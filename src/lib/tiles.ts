@@ -1,9 +1,10 @@
 import { concatBytes } from './bytes';
 import { HASH_LENGTH, type Hash, hashComplete, hashRange, type LeafRange } from './merkle';
 
-// A Merkle tree is stored as tiles of 256 hashes (https://c2sp.org/tlog-tiles). The tiles of level 0 contain leaf
-// hashes; each hash of a higher level is the root of a full tile below. Full tiles never change. The frontier consists
-// of the partial tiles: at most one on each level, at the right edge of the tree.
+// A Merkle tree is stored as tiles of 256 hashes (https://c2sp.org/tlog-tiles). The tiles of level
+// 0 contain leaf hashes; each hash of a higher level is the root of a full tile below. Full tiles
+// never change. The frontier consists of the partial tiles: at most one on each level, at the right
+// edge of the tree.
 
 const TILE_HEIGHT = 8;
 /** The number of hashes in a full tile. */
@@ -54,7 +55,8 @@ export class TreeFrontier {
       levels.push(splitHashes(bytes.subarray(offset, offset + count * HASH_LENGTH)));
       offset += count * HASH_LENGTH;
     }
-    if (offset !== bytes.length) throw new Error(`the frontier of a tree of ${size} leaves has ${bytes.length} bytes`);
+    if (offset !== bytes.length)
+      throw new Error(`the frontier of a tree of ${size} leaves has ${bytes.length} bytes`);
     return new TreeFrontier(size, levels);
   }
 
@@ -77,7 +79,9 @@ export class TreeFrontier {
       const full = Array.from({ length: Math.floor(hashes.length / TILE_WIDTH) }, (_, i) =>
         hashes.slice(i * TILE_WIDTH, (i + 1) * TILE_WIDTH),
       );
-      filled.push(...full.map((tile, i) => ({ level, index: first + i, bytes: concatBytes(...tile) })));
+      filled.push(
+        ...full.map((tile, i) => ({ level, index: first + i, bytes: concatBytes(...tile) })),
+      );
       this.levels[level] = hashes.slice(full.length * TILE_WIDTH);
       fresh = await Promise.all(full.map(hashComplete));
     }
@@ -98,7 +102,10 @@ export class TreeFrontier {
   }
 }
 
-/** The hashes of ranges of leaves, as {@link hashRange} computes them. Reads each tile once, and all concurrently. */
+/**
+ * The hashes of ranges of leaves, as {@link hashRange} computes them. Reads each tile once, and all
+ * concurrently.
+ */
 export async function hashRanges(ranges: readonly LeafRange[], read: ReadTile): Promise<Hash[]> {
   const nodes = nodesFromTiles(readOnce(read));
   return Promise.all(ranges.map((range) => hashRange(range, nodes)));
@@ -110,12 +117,16 @@ function nodesFromTiles(read: ReadTile) {
     const { tile, start, count } = locateNode(level, index);
     const bytes = await read(tile);
     const hashes = splitHashes(bytes.subarray(start * HASH_LENGTH, (start + count) * HASH_LENGTH));
-    if (hashes.length !== count) throw new Error(`tile ${tile.level}/${tile.index} has too few hashes`);
+    if (hashes.length !== count)
+      throw new Error(`tile ${tile.level}/${tile.index} has too few hashes`);
     return hashComplete(hashes);
   };
 }
 
-/** Finds the hashes from which a complete node is computed: `count` hashes of `tile` from `start` on. */
+/**
+ * Finds the hashes from which a complete node is computed: `count` hashes of `tile` from `start`
+ * on.
+ */
 function locateNode(level: number, index: number) {
   const tileLevel = Math.floor(level / TILE_HEIGHT);
   const count = 2 ** (level % TILE_HEIGHT);

@@ -52,7 +52,10 @@ export function formatId<P extends Prefix>(prefix: P, bytes: Uint8Array): Id<P> 
 
 const BASE32 = new TextEncoder().encode('0123456789abcdefghjkmnpqrstvwxyz');
 
-/** The same as {@link formatId} for bytes in hexadecimal. Optimized, because exports format millions of identifiers. */
+/**
+ * The same as {@link formatId} for bytes in hexadecimal. Optimized, because exports format millions
+ * of identifiers.
+ */
 export function formatHexId<P extends Prefix>(prefix: P, hex: string): Id<P> {
   const first = (hexDigit(hex, 0) << 4) | hexDigit(hex, 1);
   const codes = [BASE32[first >> 5], BASE32[first & 31]] as number[];
@@ -91,7 +94,9 @@ const BITS_ALONE = new RegExp(`^${BITS}$`);
 
 /** Returns the text if it is an identifier with this prefix, else null. */
 export function parseId<P extends Prefix>(prefix: P, text: string): Id<P> | null {
-  return text.startsWith(`${prefix}_`) && BITS_ALONE.test(text.slice(prefix.length + 1)) ? (text as Id<P>) : null;
+  return text.startsWith(`${prefix}_`) && BITS_ALONE.test(text.slice(prefix.length + 1))
+    ? (text as Id<P>)
+    : null;
 }
 
 /** A regular expression for the identifiers with a prefix. */

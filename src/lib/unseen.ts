@@ -1,14 +1,21 @@
 import { lazy } from './lazy';
 
-// Which characters a person cannot see in a text. Two texts that differ only in these look the same.
+// Which characters a person cannot see in a text. Two texts that differ only in these look the
+// same.
 
-/** Characters without a shape that count as letters, symbols or marks, so no property of Unicode tells them apart. */
+/**
+ * Characters without a shape that count as letters, symbols or marks, so no property of Unicode
+ * tells them apart.
+ */
 const SHAPELESS = '\\u2800\\ufffc\\u{13441}\\u{13442}\\u{16fe4}\\u{1d159}';
 
 /** Blanks, and characters that show nothing or change how the text around them looks (UAX #9). */
 const UNSEEN = `\\p{Cc}\\p{Cf}\\p{Cs}\\p{Zl}\\p{Zp}\\p{White_Space}\\p{DI}\\p{NChar}${SHAPELESS}`;
 
-/** The selectors of text and emoji: behind a pictograph they choose how it looks, elsewhere they show nothing. */
+/**
+ * The selectors of text and emoji: behind a pictograph they choose how it looks, elsewhere they
+ * show nothing.
+ */
 const SELECTORS = '\\ufe0e\\ufe0f';
 
 /** Matches an unseen character, except those that a text may have. */
@@ -17,8 +24,8 @@ function unseenExcept(allowed: string): string {
 }
 
 /**
- * Matches a combining mark that has no character to stand on, such as at the start of a quoted text, or that is beyond the
- * fourth of one character.
+ * Matches a combining mark that has no character to stand on, such as at the start of a quoted
+ * text, or that is beyond the fourth of one character.
  */
 const STRAY_MARK = `(?<=(?:^|"|(?! )[${UNSEEN}])\\p{M}{0,3})\\p{M}|(?<=\\p{M}{4})\\p{M}`;
 
@@ -36,12 +43,17 @@ export interface Lines {
   hasLines?: boolean;
 }
 
-/** Says why a text could be taken for another one that looks the same; null if every character of it is seen. */
+/**
+ * Says why a text could be taken for another one that looks the same; null if every character of it
+ * is seen.
+ */
 export function unseenFault(text: string): string | null {
   const { blankEnd, unseen } = patterns();
   if (blankEnd.test(text)) return 'must not begin or end with a blank';
   const [character] = unseen.exec(text) ?? [];
-  return character === undefined ? null : `must not contain ${nameCharacter(character)}, which cannot be seen`;
+  return character === undefined
+    ? null
+    : `must not contain ${nameCharacter(character)}, which cannot be seen`;
 }
 
 /** Whether a text has a character that is seen. */
@@ -50,8 +62,9 @@ export function hasSeen(text: string): boolean {
 }
 
 /**
- * Matches every character that has to be shown as its code point: blanks but U+0020, characters that are invisible or change
- * the direction, and combining marks without a base or beyond the fourth of one. The expression is global.
+ * Matches every character that has to be shown as its code point: blanks but U+0020, characters
+ * that are invisible or change the direction, and combining marks without a base or beyond the
+ * fourth of one. The expression is global.
  */
 export function unseenPattern({ hasLines = false }: Lines = {}): RegExp {
   return hasLines ? patterns().inLines : patterns().inLine;

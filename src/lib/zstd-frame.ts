@@ -1,7 +1,9 @@
 const BLOCK_SIZE = 128 * 1024;
 const BLOCK_HEADER_SIZE = 3;
 const LAST_BLOCK = 1;
-/** The magic number, a frame header descriptor ("single segment, size in four bytes"), and the size. */
+/**
+ * The magic number, a frame header descriptor ("single segment, size in four bytes"), and the size.
+ */
 const FRAME_HEADER_SIZE = 9;
 
 /** Wraps bytes in a zstd frame without compression (RFC 8878 section 3.1.1). */

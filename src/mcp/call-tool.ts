@@ -16,13 +16,23 @@ export type McpEnv = Access<Principal, NamedQueries>;
  * Calls a tool. A refusal is a result too, which tells the model what to do.
  * @param fields the arguments, which have not been validated
  */
-export async function callTool(c: HonoContext<McpEnv>, tool: Tool, fields: JsonObject): Promise<CallToolResult> {
+export async function callTool(
+  c: HonoContext<McpEnv>,
+  tool: Tool,
+  fields: JsonObject,
+): Promise<CallToolResult> {
   const { context, loaded, reload, runtime, requestId } = c.var;
   c.set('tool', tool.name);
   try {
     const principal = tool.admit(context.principal);
     const input = parseFields(tool.input(), fields);
-    const answer = await tool.run({ context: { ...context, principal }, input, loaded, reload, clock: runtime });
+    const answer = await tool.run({
+      context: { ...context, principal },
+      input,
+      loaded,
+      reload,
+      clock: runtime,
+    });
     const target = parseId('perm', String(fields.permission_id));
     if (target) c.set('target', target);
     return dataResult(answer);

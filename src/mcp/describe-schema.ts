@@ -1,5 +1,6 @@
 import * as z from 'zod';
-// Imported by name: a value of `z.core` would bring all of Zod into the Worker's start, with its texts in 60 languages.
+// Imported by name: a value of `z.core` would bring all of Zod into the Worker's start, with its
+// texts in 60 languages.
 import { $ZodRegistry } from 'zod/v4/core';
 
 /** The descriptions of schemas, without the names by which the OpenAPI document refers to them. */
@@ -10,7 +11,9 @@ class InlineDescriptions extends $ZodRegistry<Record<string, unknown>> {
   }
 }
 
-/** Describes an object as JSON Schema 2020-12 without references, which not every client resolves. */
+/**
+ * Describes an object as JSON Schema 2020-12 without references, which not every client resolves.
+ */
 export function describeSchema(schema: z.ZodType, io: 'input' | 'output'): { type: 'object' } {
   const { $schema: _, ...described } = z.toJSONSchema(schema, {
     io,

@@ -16,7 +16,13 @@ const queriesOfTool: Preload<NamedQueries> = async (c, reader, account, callerId
   const { name, arguments: fields } = message.params;
   const tool = findTool(name);
   if (!tool?.preload) return {};
-  return tool.preload({ reader, account, callerId, fields: argumentsOf(tool, fields), now: c.var.runtime.now() });
+  return tool.preload({
+    reader,
+    account,
+    callerId,
+    fields: argumentsOf(tool, fields),
+    now: c.var.runtime.now(),
+  });
 };
 
 /** Admits every agent key and user token. Each tool then says whether it admits the caller. */
@@ -26,7 +32,9 @@ export const mcpAccess = anyAccess(queriesOfTool);
 export async function answerMessage(c: HonoContext<McpEnv>): Promise<Response> {
   const message = await readJson(c);
   if (Array.isArray(message)) {
-    throw invalidRequest([{ path: 'body', message: 'must be one JSON-RPC message, not a list of them' }]);
+    throw invalidRequest([
+      { path: 'body', message: 'must be one JSON-RPC message, not a list of them' },
+    ]);
   }
   const server = createServer(c.var.context.principal, TOOLS, async (name, fields) => {
     const tool = findTool(name);

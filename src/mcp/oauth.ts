@@ -14,8 +14,9 @@ const nameRoute = createMiddleware<AppEnv>(async (c, next) => {
 });
 
 /**
- * The OAuth endpoints that the metadata of the authorization server names (RFC 8414). A client whose key `/mcp` refuses
- * looks for a sign-in there. There is none, so each of them says what to do about the key.
+ * The OAuth endpoints that the metadata of the authorization server names (RFC 8414). A client
+ * whose key `/mcp` refuses looks for a sign-in there. There is none, so each of them says what to
+ * do about the key.
  */
 export const mcpOAuthRoutes = new Hono<AppEnv>()
   .get('/mcp/oauth/authorize', nameRoute, (c) => c.redirect(GUIDE))
@@ -31,5 +32,8 @@ function refuse(c: HonoContext<AppEnv>, error: string): Response {
     'Countersign has no OAuth sign-in. Give the client an agent key or a user token, which it sends as ' +
     '`Authorization: Bearer <key>`. If it sent one, that key is malformed, unknown, expired or revoked. ' +
     `${c.var.config.publicUrl}${GUIDE} shows how.`;
-  return problemResponse(new Problem('invalid_request', detail, { members: { error, error_description: detail } }), c);
+  return problemResponse(
+    new Problem('invalid_request', detail, { members: { error, error_description: detail } }),
+    c,
+  );
 }

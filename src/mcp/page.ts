@@ -16,7 +16,10 @@ export function showPage(
   { data, ...page }: Page<Permission>,
   publicUrl: string,
 ): z.output<ReturnType<typeof ShownPage>> {
-  return { permissions: data.map((permission) => showPermission(withoutValue(permission), publicUrl)), ...page };
+  return {
+    permissions: data.map((permission) => showPermission(withoutValue(permission), publicUrl)),
+    ...page,
+  };
 }
 
 function withoutValue({ token, ...permission }: Permission): Permission {

@@ -14,7 +14,10 @@ export const permissionIdField = lazy(() =>
   plainText(128).meta({ description: 'The id of the permission.', examples: [exampleId('perm')] }),
 );
 
-/** A permission as the tools show it: what an agent and what people wrote is apart from what the service made. */
+/**
+ * A permission as the tools show it: what an agent and what people wrote is apart from what the
+ * service made.
+ */
 export const ShownPermission = lazy(() => {
   const { shape } = Permission();
   const { votes, proposal, ...rule } = Review().shape;
@@ -22,7 +25,9 @@ export const ShownPermission = lazy(() => {
     id: shape.id,
     agent_id: shape.agent_id,
     status: shape.status,
-    console_url: z.string().meta({ description: 'The page where people decide. It needs a sign-in.' }),
+    console_url: z
+      .string()
+      .meta({ description: 'The page where people decide. It needs a sign-in.' }),
     token: shape.token,
     decided_by: shape.decided_by,
     decided_at: shape.decided_at,
@@ -44,8 +49,12 @@ export const ShownPermission = lazy(() => {
       title: shape.title,
       external_id: shape.external_id,
       input: shape.input,
-      // Without the maximum lengths of a request: an unseen character is shown as `[U+202E]`, which is longer.
-      preview: jsonField<Preview>(objectField).nullable().optional().meta({ description: 'What people read.' }),
+      // Without the maximum lengths of a request: an unseen character is shown as `[U+202E]`, which
+      // is longer.
+      preview: jsonField<Preview>(objectField)
+        .nullable()
+        .optional()
+        .meta({ description: 'What people read.' }),
     }),
     written_by_people: z.object({
       decision_reason: shape.decision_reason,
@@ -60,7 +69,8 @@ type ShownPermission = z.output<ReturnType<typeof ShownPermission>>;
 
 /** Shows a permission. */
 export function showPermission(permission: Permission, publicUrl: string): ShownPermission {
-  const { action, resource, scope, reason, title, external_id, input, preview, ...rest } = permission;
+  const { action, resource, scope, reason, title, external_id, input, preview, ...rest } =
+    permission;
   const { decision_reason, granted_scope, review, ...made } = rest;
   const { votes, proposal, ...rule } = review ?? {};
   return {
@@ -81,7 +91,10 @@ function consoleUrl({ id }: Pick<Permission, 'id'>, publicUrl: string): string {
 export function answerPermission({ config, principal }: Context, permission: Permission) {
   const { publicUrl } = config;
   return {
-    nextStep: (principal.kind === 'agent' ? nextStepOfAgent : nextStepOfUser)(permission, publicUrl),
+    nextStep: (principal.kind === 'agent' ? nextStepOfAgent : nextStepOfUser)(
+      permission,
+      publicUrl,
+    ),
     data: { permission: showPermission(permission, publicUrl) },
   };
 }
@@ -100,7 +113,9 @@ function nextStepOfAgent(permission: Permission, publicUrl: string): string {
         `${id} is pending: a person has to decide. Do not act yet. Call wait_for_decision with this permission_id, and ` +
         'again for as long as the answer is pending. Your user may like to know the page where people decide: ' +
         consoleUrl(permission, publicUrl) +
-        (review?.short_of_reviewers ? ' At the moment too few people may approve it: tell your user.' : '')
+        (review?.short_of_reviewers
+          ? ' At the moment too few people may approve it: tell your user.'
+          : '')
       );
     case 'denied':
       return `${id} is denied. Do not act, and do not ask for the same again. Tell your user that it was denied, and why.`;
@@ -122,6 +137,8 @@ function nextStepOfAgent(permission: Permission, publicUrl: string): string {
     `${id} is approved. Right before you act, call use_token with this permission_id` +
     `${input_digest === null ? '' : ' and, as input, exactly the arguments that you are about to run'}. Act only if that ` +
     'succeeds, once for each use, and stay within granted_scope.' +
-    (isNarrowed ? ' It is narrower than what you asked for: if the act does not fit, do not act.' : '')
+    (isNarrowed
+      ? ' It is narrower than what you asked for: if the act does not fit, do not act.'
+      : '')
   );
 }

@@ -25,7 +25,8 @@ const INSTRUCTIONS = {
 
 /**
  * Makes a server for one message of a caller. It lists the tools that admit the caller.
- * @param call calls a tool with arguments that have not been validated; returns null if there is no such tool
+ * @param call calls a tool with arguments that have not been validated; returns null if there is no
+ *   such tool
  */
 export function createServer(
   principal: Principal,
@@ -41,7 +42,8 @@ export function createServer(
   }));
   server.setRequestHandler('tools/call', async ({ params }) => {
     const result = await call(params.name, params.arguments);
-    if (!result) throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is no tool with this name.');
+    if (!result)
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is no tool with this name.');
     return result;
   });
   return server;
@@ -57,8 +59,14 @@ function isAdmitted(tool: Tool, principal: Principal): boolean {
   }
 }
 
-/** Lets a server answer one message, of the current protocol revision or one before it, with JSON. */
-export async function serveMessage(server: Server, request: Request, message: unknown): Promise<Response> {
+/**
+ * Lets a server answer one message, of the current protocol revision or one before it, with JSON.
+ */
+export async function serveMessage(
+  server: Server,
+  request: Request,
+  message: unknown,
+): Promise<Response> {
   if (!(await isLegacyRequest(request, message))) {
     // Nothing ever changes that a client could subscribe to.
     const handler = createMcpHandler(() => server, { legacy: 'reject', maxSubscriptions: 0 });
@@ -67,7 +75,8 @@ export async function serveMessage(server: Server, request: Request, message: un
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
   await server.connect(transport);
   const headers = new Headers(request.headers);
-  // The transport refuses whoever does not name both types, although the answer is JSON for everyone.
+  // The transport refuses whoever does not name both types, although the answer is JSON for
+  // everyone.
   headers.set('Accept', 'application/json, text/event-stream');
   try {
     return await transport.handleRequest(new Request(request.url, { method: 'POST', headers }), {

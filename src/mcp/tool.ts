@@ -32,8 +32,16 @@ export interface ToolCall<P extends Principal, I, Q extends NamedQueries> {
   clock: Runtime;
 }
 
-/** A tool of the MCP server. It does what one operation of the HTTP API does, with the same function. */
-interface ToolDefinition<P extends Principal, I extends z.ZodType, O extends z.ZodObject, Q extends NamedQueries> {
+/**
+ * A tool of the MCP server. It does what one operation of the HTTP API does, with the same
+ * function.
+ */
+interface ToolDefinition<
+  P extends Principal,
+  I extends z.ZodType,
+  O extends z.ZodObject,
+  Q extends NamedQueries,
+> {
   name: string;
   title: string;
   /** Tells a model when to call the tool. */

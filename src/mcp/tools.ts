@@ -9,8 +9,8 @@ import { useTokenTool } from './tools/use-token';
 import { waitForDecisionTool } from './tools/wait-for-decision';
 
 /**
- * Every tool, in the order in which clients see them. None decides on a request: a model can be talked into approving
- * what it reads.
+ * Every tool, in the order in which clients see them. None decides on a request: a model can be
+ * talked into approving what it reads.
  */
 export const TOOLS: readonly Tool[] = [
   requestPermissionTool,

@@ -15,8 +15,9 @@ export interface OutgoingMessage {
 }
 
 /**
- * Sends a queue message. One that names a webhook makes a worker deliver to it; one that names only an account makes a worker
- * create the deliveries of the account's pending events. `background/webhook-queue.ts` handles both.
+ * Sends a queue message. One that names a webhook makes a worker deliver to it; one that names only
+ * an account makes a worker create the deliveries of the account's pending events.
+ * `background/webhook-queue.ts` handles both.
  *
  * A failure is only logged, because a task of every minute finds whatever got no message.
  * @param options see {@link OutgoingMessage}
@@ -30,7 +31,10 @@ export async function enqueueWebhook(
 }
 
 /** Sends up to 100 messages, as {@link enqueueWebhook} sends one. */
-export async function enqueueWebhooks(queues: WebhookQueues, messages: readonly OutgoingMessage[]): Promise<void> {
+export async function enqueueWebhooks(
+  queues: WebhookQueues,
+  messages: readonly OutgoingMessage[],
+): Promise<void> {
   const sends = batchByQueue(queues, messages).map(async ([queue, batch]) => {
     try {
       await queue.sendBatch(batch);
@@ -41,8 +45,14 @@ export async function enqueueWebhooks(queues: WebhookQueues, messages: readonly 
   await Promise.all(sends);
 }
 
-/** Sends up to 100 messages. Throws if a queue fails, so that the task that sends them stops and the log says why. */
-export async function enqueueOrThrow(queues: WebhookQueues, messages: readonly OutgoingMessage[]): Promise<void> {
+/**
+ * Sends up to 100 messages. Throws if a queue fails, so that the task that sends them stops and the
+ * log says why.
+ */
+export async function enqueueOrThrow(
+  queues: WebhookQueues,
+  messages: readonly OutgoingMessage[],
+): Promise<void> {
   for (const [queue, batch] of batchByQueue(queues, messages)) await queue.sendBatch(batch);
 }
 

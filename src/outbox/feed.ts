@@ -16,9 +16,10 @@ import type { InternalWriter } from '../ledger/ledger';
 import { DAY } from '../lib/time';
 import { type Id, idBytes } from '../lib/typeid';
 
-// An account with an active webhook has a feed: the position in its log (account number × 2³² + sequence) up to which
-// deliveries have been created. The ledger marks the feed as due when it appends entries; this module marks it when an
-// export or a report has completed or failed, and when a review is escalated.
+// An account with an active webhook has a feed: the position in its log (account number × 2³² +
+// sequence) up to which deliveries have been created. The ledger marks the feed as due when it
+// appends entries; this module marks it when an export or a report has completed or failed, and
+// when a review is escalated.
 
 /** How long deliveries are kept, in milliseconds. */
 export const DELIVERY_LIFETIME = 30 * DAY;
@@ -31,7 +32,10 @@ export function hasPendingEvent(account: number): SQL {
   return sql`exists (select 1 from ${FROM_PENDING_EVENTS} where account = ${account} and is_pending)`;
 }
 
-/** The condition that finds the events of an account's permissions that wait for their deliveries, as SQL. */
+/**
+ * The condition that finds the events of an account's permissions that wait for their deliveries,
+ * as SQL.
+ */
 export function isPendingEvent(account: number): SQL {
   return sql`(account, permission, event) in (
     select account, permission, event from ${FROM_PENDING_EVENTS} where account = ${account} and is_pending
@@ -39,9 +43,9 @@ export function isPendingEvent(account: number): SQL {
 }
 
 /**
- * Returns statements that record files of an account as completed or failed, and mark its feed as due, so that its
- * webhooks get the events. They do nothing for an account without a feed. They must run before the statement that
- * changes the files, in the same transaction.
+ * Returns statements that record files of an account as completed or failed, and mark its feed as
+ * due, so that its webhooks get the events. They do nothing for an account without a feed. They
+ * must run before the statement that changes the files, in the same transaction.
  * @param which selects the files by their state before the change
  */
 export function recordFileOutcomes(
@@ -55,12 +59,15 @@ export function recordFileOutcomes(
   const outcomes = sql`
     select account, kind, id, ${isFailure ? 1 : 0}, ${now}, ${nextOutcomeNumber(sql`${files.account}`)}
     from ${files} where ${which} and ${hasFeed}`;
-  return [write.insert(fileOutcomes).select(outcomes).onConflictDoNothing(), markFeed(write, account, now)];
+  return [
+    write.insert(fileOutcomes).select(outcomes).onConflictDoNothing(),
+    markFeed(write, account, now),
+  ];
 }
 
 /**
- * Returns statements that record the escalation of a permission's review as an event, and mark the account's feed as due.
- * They do nothing for an account without a feed.
+ * Returns statements that record the escalation of a permission's review as an event, and mark the
+ * account's feed as due. They do nothing for an account without a feed.
  */
 export function recordEscalation(
   write: Pick<InternalWriter, 'insert' | 'update'>,
@@ -71,18 +78,31 @@ export function recordEscalation(
   const event = sql`
     select account, ${idBytes(permission)}, ${codeOf(DELIVERY_EVENTS, 'permission.escalated')}, null, null, 1, 0, null, ${now}
     from ${webhookFeeds} where account = ${account}`;
-  return [write.insert(permissionEvents).select(event).onConflictDoNothing(), markFeed(write, account, now)];
+  return [
+    write.insert(permissionEvents).select(event).onConflictDoNothing(),
+    markFeed(write, account, now),
+  ];
 }
 
-/** Marks the feed of an account as due. Writes nothing for an account without a feed, or for one that is marked. */
-export function markFeed(write: Pick<InternalWriter, 'update'>, account: number | SQL<number>, now: number): Statement {
+/**
+ * Marks the feed of an account as due. Writes nothing for an account without a feed, or for one
+ * that is marked.
+ */
+export function markFeed(
+  write: Pick<InternalWriter, 'update'>,
+  account: number | SQL<number>,
+  now: number,
+): Statement {
   return write
     .update(webhookFeeds)
     .set({ dueAt: now })
     .where(and(eq(webhookFeeds.account, account), isNull(webhookFeeds.dueAt)));
 }
 
-/** The highest number among an account's file outcomes that have no deliveries yet, as SQL; 0 if there are none. */
+/**
+ * The highest number among an account's file outcomes that have no deliveries yet, as SQL; 0 if
+ * there are none.
+ */
 export function newestOutcome(account: number | SQL): SQL<number> {
   return sql<number>`(
     select coalesce(max(${fileOutcomes.ordinal}), 0) from ${fileOutcomes} where ${fileOutcomes.account} = ${account}
@@ -90,8 +110,8 @@ export function newestOutcome(account: number | SQL): SQL<number> {
 }
 
 /**
- * A number for new outcomes: higher than that of any outcome without deliveries, and than any that a webhook starts
- * after, even if that outcome no longer exists.
+ * A number for new outcomes: higher than that of any outcome without deliveries, and than any that
+ * a webhook starts after, even if that outcome no longer exists.
  */
 function nextOutcomeNumber(account: SQL): SQL {
   return sql`1 + max(${newestOutcome(account)}, (
@@ -100,12 +120,14 @@ function nextOutcomeNumber(account: SQL): SQL {
 }
 
 /**
- * The position of an account's newest entry, even if it is erased, as SQL; before the first entry, that of sequence 0.
+ * The position of an account's newest entry, even if it is erased, as SQL; before the first entry,
+ * that of sequence 0.
  */
 export function newestPosition(account: number | Column): SQL<number> {
   const start = sql`${account} * ${LOG_SPAN_SQL}`;
   const end = sql`${start} + ${LOG_SPAN_SQL}`;
-  // The aliases keep the column \`account\` that of the outer query, which may read the same tables.
+  // The aliases keep the column \`account\` that of the outer query, which may read the same
+  // tables.
   const newestKept = sql`(
     select kept.pos from ${auditEntries} as kept where kept.pos > ${start} and kept.pos < ${end}
     order by kept.pos desc limit 1
@@ -117,9 +139,10 @@ export function newestPosition(account: number | Column): SQL<number> {
 }
 
 /**
- * Returns statements that open the feed of an account that has an active webhook and no feed yet. They must run after
- * the statement that activates the webhook. The feed starts with events from now on: outcomes that an earlier feed left
- * are deleted, and events of permissions that waited for it wait no longer.
+ * Returns statements that open the feed of an account that has an active webhook and no feed yet.
+ * They must run after the statement that activates the webhook. The feed starts with events from
+ * now on: outcomes that an earlier feed left are deleted, and events of permissions that waited for
+ * it wait no longer.
  */
 export function openFeed(
   write: Pick<InternalWriter, 'insert' | 'update' | 'delete'>,
@@ -134,14 +157,17 @@ export function openFeed(
       .where(and(isPendingEvent(account), hasNone)),
     write
       .insert(webhookFeeds)
-      .select(sql`select ${account}, ${newestPosition(account)}, null where exists (${activeWebhook(account)})`)
+      .select(
+        sql`select ${account}, ${newestPosition(account)}, null where exists (${activeWebhook(account)})`,
+      )
       .onConflictDoNothing(),
   ];
 }
 
 /**
- * Returns the statement that closes the feed of an account without an active webhook. Entries and files then leave
- * nothing to deliver. It must run after the statement that disables or deletes the webhook.
+ * Returns the statement that closes the feed of an account without an active webhook. Entries and
+ * files then leave nothing to deliver. It must run after the statement that disables or deletes the
+ * webhook.
  */
 export function closeFeed(write: Pick<InternalWriter, 'delete'>, account: number): Statement {
   return write

@@ -16,7 +16,10 @@ export const Approval = lazy(() => {
   return z
     .strictObject({ reason, scope, token_ttl, max_uses, ...signatureFields() })
     .partial()
-    .meta({ id: 'Approval', examples: [{ scope: EXAMPLE.narrowedScope, reason: 'Ten are enough' }] });
+    .meta({
+      id: 'Approval',
+      examples: [{ scope: EXAMPLE.narrowedScope, reason: 'Ten are enough' }],
+    });
 });
 
 export const approvePermissionRoute = new Hono().post(

@@ -9,7 +9,12 @@ import type { Json } from '../lib/json';
 import { lazy } from '../lib/lazy';
 import { parseId } from '../lib/typeid';
 import { DIGEST, DIGEST_LENGTH, digestOf } from './digest';
-import { isPermissionWithId, type PermissionRow, type ReviewedPermission, reviewedColumns } from './permission';
+import {
+  isPermissionWithId,
+  type PermissionRow,
+  type ReviewedPermission,
+  reviewedColumns,
+} from './permission';
 import { MAX_CONTENT_BYTES, Preview } from './preview';
 
 /** Visible ASCII characters. */
@@ -18,7 +23,8 @@ export const EXTERNAL_ID = /^[\x21-\x7e]{1,255}$/;
 /** The fields of a request that say what exactly is to be approved. */
 export const actFields = lazy(() => ({
   input: jsonValue(MAX_CONTENT_BYTES).meta({
-    description: 'The arguments of the act: any JSON value of at most 16 KiB. A person sees it before deciding.',
+    description:
+      'The arguments of the act: any JSON value of at most 16 KiB. A person sees it before deciding.',
     examples: [{ to: 'ada@example.com', subject: 'Your invoice' }],
   }),
   input_digest: z
@@ -80,7 +86,10 @@ export function presentSent({ input = null, preview }: SentAct): ShownContents {
 }
 
 /** Returns the row for the input and preview of a permission; null if it has neither. */
-export function contentsRow({ account, id }: Pick<PermissionRow, 'account' | 'id'>, { input, preview }: SentAct) {
+export function contentsRow(
+  { account, id }: Pick<PermissionRow, 'account' | 'id'>,
+  { input, preview }: SentAct,
+) {
   if (input === undefined && preview === undefined) return null;
   return {
     account,
@@ -91,7 +100,10 @@ export function contentsRow({ account, id }: Pick<PermissionRow, 'account' | 'id
 }
 
 /** A permission's row with its contents as JSON texts. */
-export type PermissionWithContents = ReviewedPermission & { input: string | null; preview: string | null };
+export type PermissionWithContents = ReviewedPermission & {
+  input: string | null;
+  preview: string | null;
+};
 
 /** Shows the stored input and preview of a permission. */
 export function presentContents({ input, preview }: PermissionWithContents): ShownContents {
@@ -103,7 +115,11 @@ export function presentContents({ input, preview }: PermissionWithContents): Sho
 
 function selectWithContents(reader: Reader, now: number) {
   return reader
-    .select({ ...reviewedColumns(now), input: permissionContents.input, preview: permissionContents.preview })
+    .select({
+      ...reviewedColumns(now),
+      input: permissionContents.input,
+      preview: permissionContents.preview,
+    })
     .from(permissions)
     .innerJoin(agents, eq(agents.number, permissions.agent))
     .leftJoin(
@@ -113,12 +129,23 @@ function selectWithContents(reader: Reader, now: number) {
 }
 
 /** The preload of the permission in the path, with its contents. */
-export async function permissionWithContentsInPath(c: RequestContext, reader: Reader, account: SQL<number>) {
-  return { permission: findPermissionWithContents(reader, account, c.req.param('id'), c.var.runtime.now()) };
+export async function permissionWithContentsInPath(
+  c: RequestContext,
+  reader: Reader,
+  account: SQL<number>,
+) {
+  return {
+    permission: findPermissionWithContents(reader, account, c.req.param('id'), c.var.runtime.now()),
+  };
 }
 
 /** Selects a permission of an account, with its contents; null for a malformed id. */
-export function findPermissionWithContents(reader: Reader, account: SQL<number>, id: unknown, now: number) {
+export function findPermissionWithContents(
+  reader: Reader,
+  account: SQL<number>,
+  id: unknown,
+  now: number,
+) {
   const known = typeof id === 'string' ? parseId('perm', id) : null;
   return known && selectWithContents(reader, now).where(isPermissionWithId(account, known));
 }
@@ -134,5 +161,7 @@ export function findByExternalId(
     select named.id from permissions as named indexed by permissions_by_external_id
     where named.account = ${account} and named.external_id = ${externalId} and named.agent = ${agent}
   )`;
-  return selectWithContents(reader, now).where(and(eq(permissions.account, account), sql`${permissions.id} = ${id}`));
+  return selectWithContents(reader, now).where(
+    and(eq(permissions.account, account), sql`${permissions.id} = ${id}`),
+  );
 }

@@ -16,7 +16,13 @@ import {
   statusAt,
 } from './permission';
 import { requireGenuineRequest, withGenuineVotes } from './reviews/genuine';
-import { entryVotes, type Limits, type Vote, type VoteChannel, type VoteDecision } from './reviews/review';
+import {
+  entryVotes,
+  type Limits,
+  type Vote,
+  type VoteChannel,
+  type VoteDecision,
+} from './reviews/review';
 import { hasPasskeySql, isApprovedSql } from './reviews/reviewers';
 import {
   hasVotes,
@@ -43,7 +49,9 @@ export interface Decision {
 /** What the decision depends on, as it was read last. */
 export interface DecisionState {
   permission: ReviewedPermission | undefined;
-  /** How the caller stands to the review; undefined if there is none, or the caller is no member. */
+  /**
+   * How the caller stands to the review; undefined if there is none, or the caller is no member.
+   */
   voter: Voter | undefined;
   /** The caller's passkey that signed the decision. */
   passkey: typeof passkeys.$inferSelect | undefined;
@@ -55,12 +63,16 @@ export interface DecidingContext extends UserContext {
   /** Reads the state again, after authenticating the caller again. */
   reload: () => Promise<DecisionState>;
   /**
-   * Verifies the passkey's signature over the decision. Takes the limits, because earlier votes may have narrowed them.
-   * Null if the decision is unsigned.
+   * Verifies the passkey's signature over the decision. Takes the limits, because earlier votes may
+   * have narrowed them. Null if the decision is unsigned.
    * @throws Problem `invalid_assertion`
    */
   verifySignature:
-    | ((row: ReviewedPermission, limits: Limits, passkey: DecisionState['passkey']) => Promise<VoteSignature>)
+    | ((
+        row: ReviewedPermission,
+        limits: Limits,
+        passkey: DecisionState['passkey'],
+      ) => Promise<VoteSignature>)
     | null;
 }
 
@@ -68,15 +80,16 @@ export interface DecidingContext extends UserContext {
 const MAX_TRIES = 20;
 
 /**
- * Takes a person's decision on a permission. Without a review it decides at once. In a review it is a vote: a denial
- * decides at once, and so does the last approval that the rule demands.
+ * Takes a person's decision on a permission. Without a review it decides at once. In a review it is
+ * a vote: a denial decides at once, and so does the last approval that the rule demands.
  *
- * Concurrent votes are stored one after the other. The transaction that stores the deciding approval counts only approvals
- * of people who are still reviewers.
+ * Concurrent votes are stored one after the other. The transaction that stores the deciding
+ * approval counts only approvals of people who are still reviewers.
  * @returns the permission, still pending if more approvals are needed
- * @throws Problem `not_found`, `not_pending`, `person_required`, `not_a_reviewer`, `self_approval`, `already_voted`,
- *   `passkey_required`, `scope_widened`, `invalid_assertion`, in this order; `conflict` for too many votes, or as
- *   {@link readGenuine}; `unavailable` if the review keeps changing
+ * @throws Problem `not_found`, `not_pending`, `person_required`, `not_a_reviewer`, `self_approval`,
+ *   `already_voted`, `passkey_required`, `scope_widened`, `invalid_assertion`, in this order;
+ *   `conflict` for too many votes, or as {@link readGenuine}; `unavailable` if the review keeps
+ *   changing
  */
 export async function decidePermission(
   context: DecidingContext,
@@ -86,10 +99,22 @@ export async function decidePermission(
   return untilUnchanged(context, state, async (state) => {
     const atReading = withTimeOf(context, state.permission);
     const row = await readGenuine(atReading, state, decision);
-    refuseVoter(atReading, row.review, state.voter, decision.decision, context.verifySignature !== null);
+    refuseVoter(
+      atReading,
+      row.review,
+      state.voter,
+      decision.decision,
+      context.verifySignature !== null,
+    );
     const limits = limitsOf(row, decision.decision, decision.narrowed);
     const signature = (await context.verifySignature?.(row, limits, state.passkey)) ?? null;
-    const vote = await makeVote(atReading, { row, voter: state.voter, decision, limits, signature });
+    const vote = await makeVote(atReading, {
+      row,
+      voter: state.voter,
+      decision,
+      limits,
+      signature,
+    });
     return row.review && vote && !isLastVote(row.review, vote)
       ? storeVote(atReading, row, row.review, vote)
       : settleByDecision(atReading, row, decision, limits, vote);
@@ -97,16 +122,20 @@ export async function decidePermission(
 }
 
 /**
- * The context at the time for which the review was read. Who is a reviewer depends on the time, so reading and writing
- * must use the same one. Otherwise an escalation in between would make the writing count other people than the reading.
+ * The context at the time for which the review was read. Who is a reviewer depends on the time, so
+ * reading and writing must use the same one. Otherwise an escalation in between would make the
+ * writing count other people than the reading.
  */
 function withTimeOf<C extends Context>(context: C, permission: ReviewedPermission | undefined): C {
   const readAt = permission?.review?.readAt;
-  return readAt === undefined ? context : { ...context, runtime: { ...context.runtime, now: () => readAt } };
+  return readAt === undefined
+    ? context
+    : { ...context, runtime: { ...context.runtime, now: () => readAt } };
 }
 
 /**
- * Tries a change of a pending permission until its review does not change between reading and writing.
+ * Tries a change of a pending permission until its review does not change between reading and
+ * writing.
  * @param attempt returns null if the review has changed
  */
 export async function untilUnchanged<S, R>(
@@ -138,8 +167,9 @@ export function requirePending(
 }
 
 /**
- * Returns a loaded permission that waits for a decision, with the votes that people are proven to have cast. An approval
- * also needs the permission to be stored as the service stored it; a denial grants nothing.
+ * Returns a loaded permission that waits for a decision, with the votes that people are proven to
+ * have cast. An approval also needs the permission to be stored as the service stored it; a denial
+ * grants nothing.
  * @throws Problem `not_found`, `not_pending`; `conflict` as {@link requireGenuineRequest}
  */
 export async function readGenuine(
@@ -152,7 +182,10 @@ export async function readGenuine(
   return row;
 }
 
-/** The id under which a decision of a user is recorded: that of the member, or of the account for its own tokens. */
+/**
+ * The id under which a decision of a user is recorded: that of the member, or of the account for
+ * its own tokens.
+ */
 export function deciderOf({ member, account }: UserPrincipal): string {
   return member?.id ?? account.id;
 }
@@ -167,7 +200,8 @@ async function settleByDecision(
 ): Promise<Permission | null> {
   const decidedBy = deciderOf(context.principal);
   const isApproval = decision === 'approve';
-  const votes = vote && (row.review || vote.signature) ? [...(row.review?.votes ?? []), vote] : null;
+  const votes =
+    vote && (row.review || vote.signature) ? [...(row.review?.votes ?? []), vote] : null;
   const entry = draftPermissionEntry(context, row, decision, {
     scope: isApproval ? scope : row.scope,
     ...(isApproval && { token_id: withPrefix('token', row.id) }),
@@ -179,9 +213,17 @@ async function settleByDecision(
     ...(row.review && { review_policy_id: row.review.policyId }),
   });
   const outcome = isApproval
-    ? { status: 'approved' as const, ...(await newTokenColumns(context, { scope, tokenTtl, maxUses })) }
+    ? {
+        status: 'approved' as const,
+        ...(await newTokenColumns(context, { scope, tokenTtl, maxUses })),
+      }
     : { status: 'denied' as const };
-  const columns = { ...outcome, decidedBy, decidedAt: context.runtime.now(), decisionReason: reason };
+  const columns = {
+    ...outcome,
+    decidedBy,
+    decidedAt: context.runtime.now(),
+    decisionReason: reason,
+  };
   return settlePermission(context, row, { entry, columns, vote });
 }
 
@@ -194,9 +236,12 @@ interface Settlement {
 }
 
 /**
- * Ends the wait of a pending permission: stores its new columns with the audit entry, and the vote that decided.
- * @returns the permission; null if its review, or the passkey that signed, changed since it was read
- * @throws Problem `not_pending` if it has no review and was decided, expired or was deleted after it was read
+ * Ends the wait of a pending permission: stores its new columns with the audit entry, and the vote
+ * that decided.
+ * @returns the permission; null if its review, or the passkey that signed, changed since it was
+ *   read
+ * @throws Problem `not_pending` if it has no review and was decided, expired or was deleted after
+ *   it was read
  */
 export async function settlePermission(
   context: Context,
@@ -206,7 +251,11 @@ export async function settlePermission(
   const { runtime, ledger, principal } = context;
   const now = runtime.now();
   const settled = { ...columns, lastEntry: entry.id, updatedAt: now };
-  const permission = presentPermission({ ...(vote ? withVote(row, vote) : row), ...settled }, now, principal);
+  const permission = presentPermission(
+    { ...(vote ? withVote(row, vote) : row), ...settled },
+    now,
+    principal,
+  );
   const reviewVote = row.review && vote;
   const isApproval = reviewVote?.decision === 'approve';
   const approvers = [...(row.review?.votes ?? []), ...(reviewVote ? [reviewVote] : [])]
@@ -227,7 +276,11 @@ export async function settlePermission(
         if (!reviewVote) return [settling];
         const voting = write.insert(votes).values(voteRow(context, row, reviewVote));
         if (!isApproval) return [voting, settling];
-        return [voting, write.update(reviews).set(proposalColumns(reviewVote)).where(isReviewOf(row)), settling];
+        return [
+          voting,
+          write.update(reviews).set(proposalColumns(reviewVote)).where(isReviewOf(row)),
+          settling,
+        ];
       },
       entries: [entry],
       answer: { value: permission, subject: row.agentId },

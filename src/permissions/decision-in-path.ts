@@ -11,8 +11,16 @@ import { findReviewedPermission } from './permission';
 import { voterColumns } from './reviews/reviewers';
 import { makeSignatureVerifier, type Signed } from './reviews/signature';
 
-/** The preload of a decision: everything that it depends on, which is the permission in the path, the voter, and the passkey. */
-export async function decisionInPath(c: RequestContext, reader: Reader, account: SQL<number>, callerId: SQL) {
+/**
+ * The preload of a decision: everything that it depends on, which is the permission in the path,
+ * the voter, and the passkey.
+ */
+export async function decisionInPath(
+  c: RequestContext,
+  reader: Reader,
+  account: SQL<number>,
+  callerId: SQL,
+) {
   const id = parseId('perm', c.req.param('id') ?? '');
   const { assertion } = (id && (await readObject(c, readJson))) ?? {};
   return selectDecision(reader, { account, callerId, id, assertion, now: c.var.runtime.now() });
@@ -30,16 +38,25 @@ interface DecisionKey {
 }
 
 /** Selects what a decision depends on; nothing without an id. */
-export function selectDecision(reader: Reader, { account, callerId, id, assertion, now }: DecisionKey) {
+export function selectDecision(
+  reader: Reader,
+  { account, callerId, id, assertion, now }: DecisionKey,
+) {
   if (!id) return { permission: null, voter: null, passkey: null, voterPasskeys: null };
   return {
     permission: findReviewedPermission(reader, account, id, now),
     voter: reader
       .select(voterColumns(now))
       .from(permissions)
-      .innerJoin(reviews, and(eq(reviews.account, permissions.account), eq(reviews.id, permissions.id)))
+      .innerJoin(
+        reviews,
+        and(eq(reviews.account, permissions.account), eq(reviews.id, permissions.id)),
+      )
       .innerJoin(agents, eq(agents.number, permissions.agent))
-      .innerJoin(members, and(eq(members.account, permissions.account), sql`${members.id} = ${callerId}`))
+      .innerJoin(
+        members,
+        and(eq(members.account, permissions.account), sql`${members.id} = ${callerId}`),
+      )
       .where(and(eq(permissions.account, account), eq(permissions.id, id))),
     passkey: selectPasskey(reader, account, callerId, assertion),
     voterPasskeys: selectVoterPasskeys(reader, account, id),
@@ -68,7 +85,10 @@ function selectVoterPasskeys(reader: Reader, account: SQL<number>, id: Id<'perm'
   return reader
     .select(getTableColumns(passkeys))
     .from(votes)
-    .innerJoin(passkeys, and(eq(passkeys.account, votes.account), eq(passkeys.member, votes.member)))
+    .innerJoin(
+      passkeys,
+      and(eq(passkeys.account, votes.account), eq(passkeys.member, votes.member)),
+    )
     .where(and(eq(votes.account, account), eq(votes.permission, id), isNotNull(votes.signature)));
 }
 
@@ -78,7 +98,12 @@ type LoadedDecision = {
 } & { voterPasskeys?: DecisionState['voterPasskeys'] | undefined };
 
 /** What a decision depends on, from the rows that {@link decisionInPath} found. */
-export function decisionState({ permission, voter, passkey, voterPasskeys = [] }: LoadedDecision): DecisionState {
+export function decisionState({
+  permission,
+  voter,
+  passkey,
+  voterPasskeys = [],
+}: LoadedDecision): DecisionState {
   return { permission: permission?.[0], voter: voter?.[0], passkey: passkey?.[0], voterPasskeys };
 }
 

@@ -33,7 +33,12 @@ export const denyPermissionRoute = new Hono().post(
   body(Denial),
   async (c) => {
     const { reason, ...signed } = c.req.valid('json');
-    const decision = { decision: 'deny' as const, narrowed: {}, reason: reason || null, via: 'api' as const };
+    const decision = {
+      decision: 'deny' as const,
+      narrowed: {},
+      reason: reason || null,
+      via: 'api' as const,
+    };
     const context = decidingContext(c.var.context, c.var.reload, decision, signed);
     return answer(c, await decidePermission(context, decisionState(c.var.loaded), decision));
   },

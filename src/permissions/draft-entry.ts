@@ -7,16 +7,24 @@ import type { PermissionRow } from './permission';
 export type EntrySubject = Pick<PermissionRow, 'account' | 'id' | 'action' | 'resource'>;
 
 /**
- * The details of an entry without action and resource. `decided_by`, `decision_reason` and `policy_id` default to null.
+ * The details of an entry without action and resource. `decided_by`, `decision_reason` and
+ * `policy_id` default to null.
  */
-export type PermissionEntryDetails = Pick<EntryDetails, 'scope'> & Partial<Omit<EntryDetails, 'action' | 'resource'>>;
+export type PermissionEntryDetails = Pick<EntryDetails, 'scope'> &
+  Partial<Omit<EntryDetails, 'action' | 'resource'>>;
 
 /** The details with the digests, which the entries of a request and of its decision have. */
-export function digestDetails({ inputDigest, previewDigest }: Pick<PermissionRow, 'inputDigest' | 'previewDigest'>) {
+export function digestDetails({
+  inputDigest,
+  previewDigest,
+}: Pick<PermissionRow, 'inputDigest' | 'previewDigest'>) {
   return { input_digest: inputDigest, preview_digest: previewDigest };
 }
 
-/** Makes the audit entry of an event that happens now to a permission or its token, for the ledger to append. */
+/**
+ * Makes the audit entry of an event that happens now to a permission or its token, for the ledger
+ * to append.
+ */
 export function draftPermissionEntry(
   { runtime, origin }: { runtime: Runtime; origin: Origin },
   { account, id, action, resource }: EntrySubject,

@@ -25,8 +25,9 @@ interface ExpiryContext {
 }
 
 /**
- * Expires some of the overdue requests that nobody decided, and of the overdue tokens that nobody used: the longest
- * overdue first. Each gets one `expire` entry. (A token that was used needs no entry: it is expired by its time alone.)
+ * Expires some of the overdue requests that nobody decided, and of the overdue tokens that nobody
+ * used: the longest overdue first. Each gets one `expire` entry. (A token that was used needs no
+ * entry: it is expired by its time alone.)
  *
  * Skips unreadable rows, and deletes permissions whose agent or account has been deleted.
  * @returns whether there may be more
@@ -36,21 +37,35 @@ export async function expireOverdue(context: ExpiryContext): Promise<boolean> {
   const runtime = withFixedClock(context.runtime);
   const now = runtime.now();
   const [requests, tokens] = await reader.load([
-    findDue(reader, 'permissions_due', sql`${isRequestDue(now)} and ${isAtHome} order by expires_at`),
-    findDue(reader, 'tokens_due', sql`${isTokenDue(now)} and ${isAtHome} order by token_expires_at`),
+    findDue(
+      reader,
+      'permissions_due',
+      sql`${isRequestDue(now)} and ${isAtHome} order by expires_at`,
+    ),
+    findDue(
+      reader,
+      'tokens_due',
+      sql`${isTokenDue(now)} and ${isAtHome} order by token_expires_at`,
+    ),
   ]);
   const rows = [...requests, ...tokens];
   const orphans = rows.filter(({ hasOwner }) => !hasOwner);
   if (orphans.length > 0) await ledger.discardOrphans(orphans);
-  const entries = rows.filter(({ hasOwner }) => hasOwner).flatMap((row) => draftExpiry(runtime, row) ?? []);
+  const entries = rows
+    .filter(({ hasOwner }) => hasOwner)
+    .flatMap((row) => draftExpiry(runtime, row) ?? []);
   if (!(await expire(ledger, entries, now))) {
-    // One of them was decided, used, revoked, expired or deleted meanwhile: expire the others one by one.
+    // One of them was decided, used, revoked, expired or deleted meanwhile: expire the others one
+    // by one.
     for (const entry of entries) await expire(ledger, [entry], now);
   }
   return requests.length === SLICE || tokens.length === SLICE;
 }
 
-/** Expires the requests and tokens of the entries: all of them, or none, and returns false, if one is no longer due. */
+/**
+ * Expires the requests and tokens of the entries: all of them, or none, and returns false, if one
+ * is no longer due.
+ */
 async function expire(ledger: Ledger, entries: Entry[], now: number): Promise<boolean> {
   const [first, ...rest] = entries;
   if (!first) return true;
@@ -76,9 +91,11 @@ async function expire(ledger: Ledger, entries: Entry[], now: number): Promise<bo
   return committed !== null;
 }
 
-// Each condition names a partial index's own condition literally, or SQLite would not use the index.
+// Each condition names a partial index's own condition literally, or SQLite would not use the
+// index.
 const isRequestDue = (now: number) => sql`status = 0 and expires_at <= ${now}`;
-const isTokenDue = (now: number) => sql`token_status = 0 and token_uses = 0 and token_expires_at <= ${now}`;
+const isTokenDue = (now: number) =>
+  sql`token_status = 0 and token_uses = 0 and token_expires_at <= ${now}`;
 
 /** Selects the first requests or tokens that a condition and order find in a partial index. */
 function findDue(reader: Reader, index: 'permissions_due' | 'tokens_due', due: SQL) {
@@ -89,20 +106,31 @@ function findDue(reader: Reader, index: 'permissions_due' | 'tokens_due', due: S
       action: permissions.action,
       resource: permissions.resource,
       // Read as text, so that a damaged row does not stop the others.
-      scope: sql<string>`coalesce(${permissions.grantedScope}, ${permissions.scope})`.as('scope_text'),
+      scope: sql<string>`coalesce(${permissions.grantedScope}, ${permissions.scope})`.as(
+        'scope_text',
+      ),
       policyId: permissions.policyId,
       inputDigest: permissions.inputDigest,
       previewDigest: permissions.previewDigest,
       reviewPolicyId: aliased(reviews.policyId, 'review_policy_id'),
       votes: sql<string>`iif(${reviews.policyId} is null, '[]', ${votesSql(sql`0`)})`.as('votes'),
-      expired: sql<'request' | 'token'>`iif(${permissions.tokenStatus} is null, 'request', 'token')`.as('expired'),
-      hasOwner: sql<number>`${agents.number} is not null and ${accounts.number} is not null`.as('has_owner'),
+      expired: sql<
+        'request' | 'token'
+      >`iif(${permissions.tokenStatus} is null, 'request', 'token')`.as('expired'),
+      hasOwner: sql<number>`${agents.number} is not null and ${accounts.number} is not null`.as(
+        'has_owner',
+      ),
     })
-    .from(sql`(select account, id from permissions indexed by ${sql.raw(index)} where ${due} limit ${SLICE}) as due`)
+    .from(
+      sql`(select account, id from permissions indexed by ${sql.raw(index)} where ${due} limit ${SLICE}) as due`,
+    )
     .crossJoin(permissions)
     .leftJoin(agents, eq(agents.number, permissions.agent))
     .leftJoin(accounts, eq(accounts.number, permissions.account))
-    .leftJoin(reviews, and(eq(reviews.account, permissions.account), eq(reviews.id, permissions.id)))
+    .leftJoin(
+      reviews,
+      and(eq(reviews.account, permissions.account), eq(reviews.id, permissions.id)),
+    )
     .where(sql`${permissions.account} = due.account and ${permissions.id} = due.id`);
 }
 
@@ -119,7 +147,8 @@ function draftExpiry(runtime: Runtime, row: DueRow): Entry | null {
       ...(row.expired === 'token' && { token_id: withPrefix('token', row.id) }),
       expired: row.expired,
       // The entry of an expired token repeats no votes: they are in the entry of the approval.
-      ...(row.expired === 'request' && reviewDetails({ ...row, scope: JSON.parse(row.scope) as JsonObject, review })),
+      ...(row.expired === 'request' &&
+        reviewDetails({ ...row, scope: JSON.parse(row.scope) as JsonObject, review })),
     });
   } catch (error) {
     logFailure('permission_unreadable', error, { permission: row.id });

@@ -4,12 +4,17 @@ import { equalJson, isJsonObject, type Json, type JsonObject } from '../lib/json
 /**
  * Lists the places where a granted scope allows more than the requested scope.
  *
- * A scope states upper limits. A number may be lower. An array may lose members, but not all of them; order is free and
- * duplicates count. The scope itself may gain keys, which are additional limits, but not lose any; an object inside it
- * must have the requested keys and no others. Any other value must be equal.
+ * A scope states upper limits. A number may be lower. An array may lose members, but not all of
+ * them; order is free and duplicates count. The scope itself may gain keys, which are additional
+ * limits, but not lose any; an object inside it must have the requested keys and no others. Any
+ * other value must be equal.
  * @param path where the granted scope stands in the request
  */
-export function findWidenings(requested: JsonObject, granted: JsonObject, path = 'body.scope'): FieldError[] {
+export function findWidenings(
+  requested: JsonObject,
+  granted: JsonObject,
+  path = 'body.scope',
+): FieldError[] {
   return Object.entries(requested).flatMap(([key, limit]) => {
     const place = `${path}.${key}`;
     if (!Object.hasOwn(granted, key)) {
@@ -22,11 +27,15 @@ export function findWidenings(requested: JsonObject, granted: JsonObject, path =
 function compareValues(requested: Json, granted: Json, path: string): FieldError[] {
   if (typeof requested === 'number') {
     const fits = typeof granted === 'number' && granted <= requested;
-    return fits ? [] : [{ path, message: `must be a number of at most the requested ${requested}` }];
+    return fits
+      ? []
+      : [{ path, message: `must be a number of at most the requested ${requested}` }];
   }
   if (Array.isArray(requested)) {
     const fits = Array.isArray(granted) && isSubset(granted, requested);
-    return fits ? [] : [{ path, message: 'must be a list of some of the requested members, at least one' }];
+    return fits
+      ? []
+      : [{ path, message: 'must be a list of some of the requested members, at least one' }];
   }
   if (isJsonObject(requested)) {
     if (!isJsonObject(granted)) return [{ path, message: 'must be an object, as requested' }];

@@ -8,7 +8,11 @@ import { query } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { lazy } from '../lib/lazy';
 import { SECOND } from '../lib/time';
-import { type PermissionWithContents, permissionWithContentsInPath, presentContents } from './contents';
+import {
+  type PermissionWithContents,
+  permissionWithContentsInPath,
+  presentContents,
+} from './contents';
 import { Permission, presentPermission, requirePermission, statusAt } from './permission';
 import { signActiveTokens } from './tokens/sign-active-tokens';
 
@@ -17,26 +21,34 @@ export const MAX_WAIT = 25;
 
 const PermissionQuery = lazy(() =>
   z.strictObject({
-    wait: queryNumber(0, MAX_WAIT)
-      .default(0)
-      .meta({ description: 'The greatest number of seconds that the answer waits for the decision.' }),
+    wait: queryNumber(0, MAX_WAIT).default(0).meta({
+      description: 'The greatest number of seconds that the answer waits for the decision.',
+    }),
   }),
 );
 
-/** The pauses between two reads of a pending permission that a client waits for, in milliseconds. */
+/**
+ * The pauses between two reads of a pending permission that a client waits for, in milliseconds.
+ */
 const PAUSES = [0.5 * SECOND, SECOND, 2 * SECOND, 3 * SECOND, 4 * SECOND];
 const LAST_PAUSE = 5 * SECOND;
 
 interface WaitingContext extends Context {
-  /** The running clock. The clock of the context's `runtime` stands still while the request is handled. */
+  /**
+   * The running clock. The clock of the context's `runtime` stands still while the request is
+   * handled.
+   */
   clock: Pick<Runtime, 'now' | 'sleep'>;
-  /** Reads the permission again, after authenticating the caller again, who may have lost access during the wait. */
+  /**
+   * Reads the permission again, after authenticating the caller again, who may have lost access
+   * during the wait.
+   */
   reload: () => Promise<PermissionWithContents | undefined>;
 }
 
 /**
- * Reads a permission, with its active token if the caller is its agent. As long as it is pending, waits up to `wait`
- * seconds for the decision.
+ * Reads a permission, with its active token if the caller is its agent. As long as it is pending,
+ * waits up to `wait` seconds for the decision.
  * @throws Problem `not_found`; after a wait also the problems of the authentication
  */
 export async function getPermission(
@@ -44,7 +56,9 @@ export async function getPermission(
   {
     permission,
     wait,
-  }: { permission: PermissionWithContents | undefined } & z.output<ReturnType<typeof PermissionQuery>>,
+  }: { permission: PermissionWithContents | undefined } & z.output<
+    ReturnType<typeof PermissionQuery>
+  >,
 ): Promise<Permission> {
   const { principal, clock, reload } = context;
   let row = requirePermission(principal, permission);
@@ -74,7 +88,14 @@ export const getPermissionRoute = new Hono().get(
   query(PermissionQuery),
   async (c) => {
     const { loaded, reload, runtime } = c.var;
-    const context = { ...c.var.context, clock: runtime, reload: async () => (await reload()).permission?.[0] };
-    return answer(c, await getPermission(context, { permission: loaded.permission?.[0], ...c.req.valid('query') }));
+    const context = {
+      ...c.var.context,
+      clock: runtime,
+      reload: async () => (await reload()).permission?.[0],
+    };
+    return answer(
+      c,
+      await getPermission(context, { permission: loaded.permission?.[0], ...c.req.valid('query') }),
+    );
   },
 );

@@ -23,7 +23,12 @@ function groupThousands(value: number): string {
   return String(value).replace(/^-?\d+/, (whole) => whole.replace(/\B(?=(\d{3})+$)/g, ','));
 }
 
-/** A text as it is; in quotes if it could be taken for a number, for another value, or for several texts. */
+/**
+ * A text as it is; in quotes if it could be taken for a number, for another value, or for several
+ * texts.
+ */
 function quoteIfAmbiguous(text: string): string {
-  return /^$|^\s|\s$|\s\s|, |^(true|false|null)$|^[-+]?[\d.,]+$/.test(text) ? JSON.stringify(text) : text;
+  return /^$|^\s|\s$|\s\s|, |^(true|false|null)$|^[-+]?[\d.,]+$/.test(text)
+    ? JSON.stringify(text)
+    : text;
 }

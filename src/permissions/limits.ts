@@ -3,7 +3,10 @@ import { findWidenings } from './find-widenings';
 import type { ReviewedPermission } from './permission';
 import type { Limits, VoteDecision } from './reviews/review';
 
-/** The limits that an approval sets, by their names in the API. A limit that it leaves out stays as it was. */
+/**
+ * The limits that an approval sets, by their names in the API. A limit that it leaves out stays as
+ * it was.
+ */
 export interface Narrowing {
   scope?: Limits['scope'] | undefined;
   token_ttl?: number | undefined;
@@ -11,23 +14,38 @@ export interface Narrowing {
 }
 
 /**
- * Returns the limits that a decision grants or denies. An approval may narrow the limits that earlier approvals have left,
- * or else the requested ones; a denial denies the requested ones.
+ * Returns the limits that a decision grants or denies. An approval may narrow the limits that
+ * earlier approvals have left, or else the requested ones; a denial denies the requested ones.
  * @throws Problem `scope_widened` if an approval widens a limit
  */
-export function limitsOf(row: ReviewedPermission, decision: VoteDecision, narrowed: Narrowing): Limits {
-  if (decision === 'deny') return { scope: row.scope, tokenTtl: row.tokenTtl, maxUses: row.maxUses };
+export function limitsOf(
+  row: ReviewedPermission,
+  decision: VoteDecision,
+  narrowed: Narrowing,
+): Limits {
+  if (decision === 'deny')
+    return { scope: row.scope, tokenTtl: row.tokenTtl, maxUses: row.maxUses };
   const base = row.review?.proposal ?? row;
   const source = row.review ? 'proposed' : 'requested';
   const errors: FieldError[] = narrowed.scope ? findWidenings(base.scope, narrowed.scope) : [];
   if ((narrowed.token_ttl ?? 0) > base.tokenTtl) {
-    errors.push({ path: 'body.token_ttl', message: `must be at most the ${source} ${base.tokenTtl}` });
+    errors.push({
+      path: 'body.token_ttl',
+      message: `must be at most the ${source} ${base.tokenTtl}`,
+    });
   }
   if ((narrowed.max_uses ?? 0) > base.maxUses) {
-    errors.push({ path: 'body.max_uses', message: `must be at most the ${source} ${base.maxUses}` });
+    errors.push({
+      path: 'body.max_uses',
+      message: `must be at most the ${source} ${base.maxUses}`,
+    });
   }
   if (errors.length > 0) {
-    throw new Problem('scope_widened', `An approval may narrow what is ${source}, but never widen it.`, { errors });
+    throw new Problem(
+      'scope_widened',
+      `An approval may narrow what is ${source}, but never widen it.`,
+      { errors },
+    );
   }
   return {
     scope: narrowed.scope ?? base.scope,

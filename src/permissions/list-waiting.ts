@@ -5,7 +5,12 @@ import type { UserContext } from '../http/context';
 import { openPage, type Page } from '../http/page';
 import { type Id, idBytes, parseId } from '../lib/typeid';
 import { notifiedNobodySql } from './notified-nobody';
-import { type Permission, presentPermission, type ReviewedPermission, reviewedColumns } from './permission';
+import {
+  type Permission,
+  presentPermission,
+  type ReviewedPermission,
+  reviewedColumns,
+} from './permission';
 import type { Preview } from './preview';
 import { awaitsDecisionOf, isEligible, isOwner } from './reviews/reviewers';
 import { type Standing, standingOf, type Voter } from './reviews/voter';
@@ -33,24 +38,33 @@ interface WaitingInput {
 
 export type WaitingOrder = 'urgent' | 'newest';
 
-/** Whether requests wait for the caller, who is then a reviewer who has not approved, or for others. */
+/**
+ * Whether requests wait for the caller, who is then a reviewer who has not approved, or for others.
+ */
 export type WaitsFor = 'caller' | 'others';
 
 /**
- * Maximum number of waiting requests that one page of a list with `waitsFor` examines, since no index tells who
- * reviews a request.
+ * Maximum number of waiting requests that one page of a list with `waitsFor` examines, since no
+ * index tells who reviews a request.
  */
 export const MAX_EXAMINED = 1_000;
 
 /**
- * Lists the requests of the account that wait for a decision. With `waitsFor`, a page may have fewer requests than the
- * limit, or none, and still have a next page: see {@link MAX_EXAMINED}.
+ * Lists the requests of the account that wait for a decision. With `waitsFor`, a page may have
+ * fewer requests than the limit, or none, and still have a next page: see {@link MAX_EXAMINED}.
  */
-export async function listWaiting(context: UserContext, input: WaitingInput): Promise<Page<WaitingRequest>> {
+export async function listWaiting(
+  context: UserContext,
+  input: WaitingInput,
+): Promise<Page<WaitingRequest>> {
   const { principal, reader, runtime } = context;
   const { account, member } = principal;
   const now = runtime.now();
-  const page = await openPage<Position>(context, { list: 'waiting', caller: account.id }, { ...input });
+  const page = await openPage<Position>(
+    context,
+    { list: 'waiting', caller: account.id },
+    { ...input },
+  );
   const { order = 'urgent' } = input;
   const waiting = selectWaiting(account.number, input, page.after, now);
   const listed = selectListed(waiting, input.waitsFor, page.rowLimit, member?.id ?? null, now);
@@ -65,13 +79,20 @@ export async function listWaiting(context: UserContext, input: WaitingInput): Pr
         isEnd: sql<boolean>`page.is_end`.mapWith(Boolean).as('is_end'),
       })
       .from(sql`(${listed}) as page`)
-      // A cross join keeps this order. With a plain join SQLite starts with every permission of the account.
+      // A cross join keeps this order. With a plain join SQLite starts with every permission of the
+      // account.
       .crossJoin(permissions)
       .innerJoin(agents, eq(agents.number, permissions.agent))
-      .leftJoin(reviews, and(eq(reviews.account, permissions.account), eq(reviews.id, permissions.id)))
+      .leftJoin(
+        reviews,
+        and(eq(reviews.account, permissions.account), eq(reviews.id, permissions.id)),
+      )
       .leftJoin(
         permissionContents,
-        and(eq(permissionContents.account, permissions.account), eq(permissionContents.id, permissions.id)),
+        and(
+          eq(permissionContents.account, permissions.account),
+          eq(permissionContents.id, permissions.id),
+        ),
       )
       .where(and(eq(permissions.account, account.number), sql`${permissions.id} = page.id`)),
   ]);
@@ -80,7 +101,13 @@ export async function listWaiting(context: UserContext, input: WaitingInput): Pr
   const inOrder = (a: WaitingRow, b: WaitingRow) =>
     order === 'newest' ? byId(b, a) : a.expiresAt - b.expiresAt || byId(a, b);
   found.sort((a, b) => Number(a.isEnd) - Number(b.isEnd) || inOrder(a, b));
-  const present = ({ agentName, preview, notifiedNobody, isEnd, ...row }: WaitingRow): WaitingRequest | null =>
+  const present = ({
+    agentName,
+    preview,
+    notifiedNobody,
+    isEnd,
+    ...row
+  }: WaitingRow): WaitingRequest | null =>
     isEnd
       ? null
       : {
@@ -101,19 +128,29 @@ type WaitingRow = ReviewedPermission & {
   preview: string | null;
   voter: Pick<Voter, 'isEligible' | 'isOwner'> | null;
   notifiedNobody: boolean;
-  /** Whether it only marks where the examined requests end: it is the last of them, listed or not. */
+  /**
+   * Whether it only marks where the examined requests end: it is the last of them, listed or not.
+   */
   isEnd: boolean;
 };
 
 type VoterState = Record<'isEligible' | 'isOwner', 0 | 1>;
 
-/** Up to so many waiting requests of an agent are read and sorted; more are found among those of the account. */
+/**
+ * Up to so many waiting requests of an agent are read and sorted; more are found among those of the
+ * account.
+ */
 const FEW = 100;
 
-/** What tells the order of waiting requests and who reviews them. The index `permissions_waiting` has all of it. */
+/**
+ * What tells the order of waiting requests and who reviews them. The index `permissions_waiting`
+ * has all of it.
+ */
 const COLUMNS = sql.raw('account, id, agent, created_at, expires_at');
 
-/** Selects the ids of the rows of a page, and of the row that marks where the examined requests end. */
+/**
+ * Selects the ids of the rows of a page, and of the row that marks where the examined requests end.
+ */
 function selectListed(
   waiting: Ordered[],
   waitsFor: WaitsFor | undefined,
@@ -121,16 +158,20 @@ function selectListed(
   member: Id<'member'> | null,
   now: number,
 ): SQL {
-  const fromEach = (select: (ordered: Ordered) => SQL) => sql.join(waiting.map(select), sql` union all `);
+  const fromEach = (select: (ordered: Ordered) => SQL) =>
+    sql.join(waiting.map(select), sql` union all `);
   if (waitsFor === undefined) {
-    return fromEach(({ query, limit }) => sql`select id, 0 as is_end from (${query} limit ${limit(rowLimit)})`);
+    return fromEach(
+      ({ query, limit }) => sql`select id, 0 as is_end from (${query} limit ${limit(rowLimit)})`,
+    );
   }
   const awaitsCaller = sql`(reviews.id is null or exists (
     select 1 from members cross join agents
     where members.account = permissions.account and members.id = ${member && idBytes(member)}
       and agents.number = permissions.agent and ${awaitsDecisionOf(now)}
   ))`;
-  // SQLite examines the waiting requests one after the other, and stops as soon as the page is full.
+  // SQLite examines the waiting requests one after the other, and stops as soon as the page is
+  // full.
   const matching = ({ query, limit }: Ordered) => sql`select * from (
     select permissions.id from (${query} limit ${limit(MAX_EXAMINED)}) as permissions
     left join reviews on reviews.account = permissions.account and reviews.id = permissions.id
@@ -153,7 +194,10 @@ interface Ordered {
 
 const always = (count: number) => sql`${count}`;
 
-/** Selects the waiting requests after a position, in their order, with one or more queries of which one finds them. */
+/**
+ * Selects the waiting requests after a position, in their order, with one or more queries of which
+ * one finds them.
+ */
 function selectWaiting(
   account: number,
   { agent_id, order }: Pick<WaitingInput, 'agent_id' | 'order'>,
@@ -167,14 +211,19 @@ function selectWaiting(
   const isWaiting = sql`account = ${account} and status = 0 and expires_at > ${now}`;
   const isListed = agent_id === undefined ? isWaiting : sql`${isWaiting} and ${isOfAgent}`;
   if (order === 'newest') {
-    const index = sql.raw(agent_id === undefined ? 'permissions_by_status' : 'permissions_by_agent');
+    const index = sql.raw(
+      agent_id === undefined ? 'permissions_by_status' : 'permissions_by_agent',
+    );
     const isAfter = last ? sql`and id < ${idBytes(last)}` : sql``;
     const requests = sql`permissions indexed by ${index} where ${isListed}`;
-    return [{ query: sql`select ${COLUMNS} from ${requests} ${isAfter} order by id desc`, limit: always }];
+    return [
+      { query: sql`select ${COLUMNS} from ${requests} ${isAfter} order by id desc`, limit: always },
+    ];
   }
   const isAfter = last ? sql`and (expires_at, id) > (${Number(time)}, ${idBytes(last)})` : sql``;
   const ofAccount = sql`permissions indexed by permissions_waiting where ${isListed}`;
-  const inOrder = (requests: SQL) => sql`select ${COLUMNS} from ${requests} ${isAfter} order by expires_at, id`;
+  const inOrder = (requests: SQL) =>
+    sql`select ${COLUMNS} from ${requests} ${isAfter} order by expires_at, id`;
   if (agent_id === undefined) return [{ query: inOrder(ofAccount), limit: always }];
   const ofAgent = sql`permissions indexed by permissions_by_agent where ${isListed}`;
   const count = sql`coalesce((select count from ${pendingPermissions} where account = ${account} and ${isOfAgent}), 0)`;

@@ -26,17 +26,27 @@ import { signActiveTokens } from './tokens/sign-active-tokens';
 export const PermissionList = lazy(() =>
   z.strictObject({
     ...pageParameters(20, 100),
-    status: PermissionStatus().optional().meta({ description: 'Only permissions with this status.' }),
+    status: PermissionStatus()
+      .optional()
+      .meta({ description: 'Only permissions with this status.' }),
     agent_id: queryText.optional().meta({ description: 'Only permissions of this agent.' }),
-    external_id: queryText.optional().meta({ description: 'Only the permissions requested under this external id.' }),
+    external_id: queryText
+      .optional()
+      .meta({ description: 'Only the permissions requested under this external id.' }),
     action: queryText.optional().meta({ description: 'Only permissions for exactly this action.' }),
   }),
 );
 
 type ListInput = z.output<ReturnType<typeof PermissionList>>;
 
-/** Lists the account's permissions, newest first. An agent gets only its own, with their active tokens. */
-export async function listPermissions(context: Context, input: ListInput): Promise<Page<Permission>> {
+/**
+ * Lists the account's permissions, newest first. An agent gets only its own, with their active
+ * tokens.
+ */
+export async function listPermissions(
+  context: Context,
+  input: ListInput,
+): Promise<Page<Permission>> {
   const { principal, reader, runtime } = context;
   const caller = principal.kind === 'agent' ? principal.agent.id : principal.account.id;
   const page = await openPage<Id<'perm'>>(context, { list: 'permissions', caller }, input);
@@ -46,29 +56,36 @@ export async function listPermissions(context: Context, input: ListInput): Promi
     reader
       .select(reviewedColumns(now))
       .from(sql`(select id from (${ids}) limit ${page.rowLimit}) as page`)
-      // A cross join keeps this order. With a plain join SQLite starts with every permission of the account.
+      // A cross join keeps this order. With a plain join SQLite starts with every permission of the
+      // account.
       .crossJoin(permissions)
       .leftJoin(agents, eq(agents.number, permissions.agent))
-      .where(and(eq(permissions.account, principal.account.number), sql`${permissions.id} = page.id`)),
+      .where(
+        and(eq(permissions.account, principal.account.number), sql`${permissions.id} = page.id`),
+      ),
   ]);
   // Sorted here, because SQLite would read each row again to sort the join.
   rows.sort((a, b) => (a.id < b.id ? 1 : -1));
   // Permissions of a deleted agent are hidden until they are erased.
   const tokens = await signActiveTokens(context, rows.filter(hasAgent), now);
-  return page.make(rows, (row) => (hasAgent(row) ? presentPermission(row, now, principal, tokens.get(row.id)) : null));
+  return page.make(rows, (row) =>
+    hasAgent(row) ? presentPermission(row, now, principal, tokens.get(row.id)) : null,
+  );
 }
 
-function hasAgent(row: { [C in keyof ReviewedPermission]: ReviewedPermission[C] | null }): row is ReviewedPermission {
+function hasAgent(
+  row: { [C in keyof ReviewedPermission]: ReviewedPermission[C] | null },
+): row is ReviewedPermission {
   return row.agentId !== null;
 }
 
 /**
  * Makes the select of the ids of the matching permissions, newest first.
  *
- * Within an account, agent or action, the indexes order by status, then by id. The select merges one index range for each
- * status, so the cost of a page does not depend on how many permissions match. (An overdue request is expired, although its
- * stored status may still be `pending`: another index finds these.) With an external id it depends on how many
- * agents use that id.
+ * Within an account, agent or action, the indexes order by status, then by id. The select merges
+ * one index range for each status, so the cost of a page does not depend on how many permissions
+ * match. (An overdue request is expired, although its stored status may still be `pending`: another
+ * index finds these.) With an external id it depends on how many agents use that id.
  */
 function selectIds(
   principal: Principal,
@@ -91,18 +108,29 @@ function selectIds(
     const isLive = wanted === 'pending' ? sql`and expires_at > ${now}` : sql``;
     return sql`select id from ${range} and ${isStored(status)} ${isLive} ${older}`;
   });
-  if (wanted === 'expired') arms.push(sql`select id from ${overdueRange(account, agent, action, now)} ${older}`);
+  if (wanted === 'expired')
+    arms.push(sql`select id from ${overdueRange(account, agent, action, now)} ${older}`);
   return mergeSorted(arms, 'id', 'desc');
 }
 
-function rangeOfExternalId(account: number, agent: SQL | null, action: string | undefined, externalId: string): SQL {
+function rangeOfExternalId(
+  account: number,
+  agent: SQL | null,
+  action: string | undefined,
+  externalId: string,
+): SQL {
   // At most one permission per agent.
   return sql`permissions indexed by permissions_by_external_id
     where account = ${account} and external_id = ${externalId} ${andMatches(agent, action)}`;
 }
 
 /** The requests that are overdue, but still stored as pending: those since the last sweep. */
-function overdueRange(account: number, agent: SQL | null, action: string | undefined, now: number): SQL {
+function overdueRange(
+  account: number,
+  agent: SQL | null,
+  action: string | undefined,
+  now: number,
+): SQL {
   return sql`permissions indexed by permissions_waiting
     where account = ${account} and ${isStored('pending')} and expires_at <= ${now} ${andMatches(agent, action)}`;
 }
@@ -122,19 +150,27 @@ function chooseRange(account: number, agent: SQL | null, action: string | undefi
 }
 
 /**
- * The number of the agent to which the list is limited, as SQL; null for a user who names no agent, and so gets all.
+ * The number of the agent to which the list is limited, as SQL; null for a user who names no agent,
+ * and so gets all.
  *
- * This is what restricts an agent to its own permissions: without a filter it gets its own number. The SQL is NULL, which
- * matches nothing, if the caller names an agent that does not exist or, as an agent, names another one.
+ * This is what restricts an agent to its own permissions: without a filter it gets its own number.
+ * The SQL is NULL, which matches nothing, if the caller names an agent that does not exist or, as
+ * an agent, names another one.
  */
-function selectWantedAgent(principal: Principal, wanted: string | undefined, account: number): SQL | null {
+function selectWantedAgent(
+  principal: Principal,
+  wanted: string | undefined,
+  account: number,
+): SQL | null {
   const id = wanted === undefined ? null : parseId('agent', wanted);
   if (principal.kind === 'agent') {
     const own = wanted === undefined || id === principal.agent.id;
     return own ? sql`${principal.agent.number}` : sql`null`;
   }
   if (wanted === undefined) return null;
-  return id ? sql`(select number from agents where account = ${account} and id = ${idBytes(id)})` : sql`null`;
+  return id
+    ? sql`(select number from agents where account = ${account} and id = ${idBytes(id)})`
+    : sql`null`;
 }
 
 function isStored(status: PermissionStatus): SQL {
@@ -142,13 +178,14 @@ function isStored(status: PermissionStatus): SQL {
 }
 
 /**
- * Whether a permission has a status at the time `now`; for undefined, any. An overdue request is expired, although its
- * stored status may still be `pending`.
+ * Whether a permission has a status at the time `now`; for undefined, any. An overdue request is
+ * expired, although its stored status may still be `pending`.
  */
 function statusCondition(wanted: PermissionStatus | undefined, now: number): SQL {
   if (wanted === undefined) return sql`true`;
   if (wanted === 'pending') return sql`${isStored('pending')} and expires_at > ${now}`;
-  if (wanted === 'expired') return sql`(${isStored('expired')} or ${isStored('pending')} and expires_at <= ${now})`;
+  if (wanted === 'expired')
+    return sql`(${isStored('expired')} or ${isStored('pending')} and expires_at <= ${now})`;
   return isStored(wanted);
 }
 

@@ -5,8 +5,9 @@ import type { UserContext } from '../http/context';
 import type { Id } from '../lib/typeid';
 
 /**
- * Whether messages to people about the row of `permissions` were made, and each of them failed at least once and has not
- * arrived since, as SQL. Those to people who have voted do not count as failed: they were not needed any more.
+ * Whether messages to people about the row of `permissions` were made, and each of them failed at
+ * least once and has not arrived since, as SQL. Those to people who have voted do not count as
+ * failed: they were not needed any more.
  */
 export const notifiedNobodySql = sql`(
   select count(*) > 0 and sum(
@@ -23,8 +24,13 @@ export const notifiedNobodySql = sql`(
   .mapWith(Boolean)
   .as('notified_nobody');
 
-/** Whether every message to people about a permission has failed so far; false if there was none. */
-export async function hasNotifiedNobody({ reader, principal }: UserContext, id: Id<'perm'>): Promise<boolean> {
+/**
+ * Whether every message to people about a permission has failed so far; false if there was none.
+ */
+export async function hasNotifiedNobody(
+  { reader, principal }: UserContext,
+  id: Id<'perm'>,
+): Promise<boolean> {
   const [[row]] = await reader.load([
     reader
       .select({ notifiedNobody: notifiedNobodySql })

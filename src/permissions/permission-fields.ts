@@ -13,7 +13,10 @@ const RESOURCE = '^[a-z0-9_-]+:[^\\s\\u0000]([^\\u0000]*[^\\s\\u0000])?$';
 export const permissionFields = lazy(() => ({
   action: z
     .string()
-    .max(MAX_ACTION_LENGTH, { error: `must be at most ${MAX_ACTION_LENGTH} characters long`, abort: true })
+    .max(MAX_ACTION_LENGTH, {
+      error: `must be at most ${MAX_ACTION_LENGTH} characters long`,
+      abort: true,
+    })
     .regex(ACTION, 'must be dotted, such as email.send')
     .meta({ description: 'What the agent wants to do: dotted words.', examples: [EXAMPLE.action] }),
   resource: seenText(MAX_RESOURCE_LENGTH)
@@ -25,9 +28,18 @@ export const permissionFields = lazy(() => ({
         'invisible or blank character but the space.',
       examples: [EXAMPLE.resource],
     }),
-  scope: jsonObject('Upper limits: the largest number allowed, or the list of members allowed.', 2 * 1024),
+  scope: jsonObject(
+    'Upper limits: the largest number allowed, or the list of members allowed.',
+    2 * 1024,
+  ),
   reason: text(0, 1_000),
-  expires_in: wholeNumber(60, 604_800).meta({ description: 'Seconds after which it expires if nobody decides.' }),
-  token_ttl: wholeNumber(30, 604_800).meta({ description: 'The greatest lifetime of the token, in seconds.' }),
-  max_uses: wholeNumber(1, 1_000).meta({ description: 'The greatest number of uses of the token.' }),
+  expires_in: wholeNumber(60, 604_800).meta({
+    description: 'Seconds after which it expires if nobody decides.',
+  }),
+  token_ttl: wholeNumber(30, 604_800).meta({
+    description: 'The greatest lifetime of the token, in seconds.',
+  }),
+  max_uses: wholeNumber(1, 1_000).meta({
+    description: 'The greatest number of uses of the token.',
+  }),
 }));

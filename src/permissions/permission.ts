@@ -28,7 +28,13 @@ const examplePermission = {
   decided_at: EXAMPLE.time,
   decision_reason: 'Ten are enough',
   policy_id: null,
-  token: { id: exampleId('token'), status: 'active', max_uses: 1, uses: 0, expires_at: EXAMPLE.laterTime },
+  token: {
+    id: exampleId('token'),
+    status: 'active',
+    max_uses: 1,
+    uses: 0,
+    expires_at: EXAMPLE.laterTime,
+  },
   expires_at: '2026-01-31T13:00:00.000Z',
   created_at: EXAMPLE.time,
   updated_at: EXAMPLE.time,
@@ -40,7 +46,10 @@ const examplePermission = {
 };
 
 /** A permission's row, with the id and the state of its agent. */
-export type PermissionRow = InferSelectModel<typeof permissions> & { agentId: Id<'agent'>; agentIsActive: boolean };
+export type PermissionRow = InferSelectModel<typeof permissions> & {
+  agentId: Id<'agent'>;
+  agentIsActive: boolean;
+};
 
 /** A permission's row with its review; null if no review policy routed it. */
 export type ReviewedPermission = PermissionRow & { review: ReviewState | null };
@@ -49,7 +58,9 @@ export const TokenStatus = lazy(() => choice(TOKEN_STATUSES).meta({ id: 'TokenSt
 
 export type TokenStatus = z.output<ReturnType<typeof TokenStatus>>;
 
-export const PermissionStatus = lazy(() => choice(PERMISSION_STATUSES).meta({ id: 'PermissionStatus' }));
+export const PermissionStatus = lazy(() =>
+  choice(PERMISSION_STATUSES).meta({ id: 'PermissionStatus' }),
+);
 
 export type PermissionStatus = z.output<ReturnType<typeof PermissionStatus>>;
 
@@ -76,7 +87,9 @@ export const Permission = lazy(() =>
       action: z.string(),
       resource: z.string(),
       scope: objectField.meta({ description: 'The limits that the agent requested.' }),
-      granted_scope: objectField.nullable().meta({ description: 'The limits that the approval granted.' }),
+      granted_scope: objectField
+        .nullable()
+        .meta({ description: 'The limits that the approval granted.' }),
       reason: z.string().nullable().meta({ description: 'Why the agent asks.' }),
       status: PermissionStatus(),
       decided_by: z.string().nullable().meta({
@@ -97,12 +110,19 @@ export const Permission = lazy(() =>
       created_at: timeField,
       updated_at: timeField,
       title: z.string().nullable().meta({ description: 'The title of the preview.' }),
-      input_digest: z.string().nullable().meta({ description: 'The digest of the arguments of the act.' }),
-      preview_digest: z.string().nullable().meta({ description: 'The digest of the preview.' }),
-      external_id: z.string().nullable().meta({ description: "The agent's own name for the request." }),
-      review: Review()
+      input_digest: z
+        .string()
         .nullable()
-        .meta({ description: 'How it is reviewed; null if no review policy applied: then one approval is enough.' }),
+        .meta({ description: 'The digest of the arguments of the act.' }),
+      preview_digest: z.string().nullable().meta({ description: 'The digest of the preview.' }),
+      external_id: z
+        .string()
+        .nullable()
+        .meta({ description: "The agent's own name for the request." }),
+      review: Review().nullable().meta({
+        description:
+          'How it is reviewed; null if no review policy applied: then one approval is enough.',
+      }),
       input: jsonField<Json>(z.unknown())
         .optional()
         .meta({
@@ -110,10 +130,9 @@ export const Permission = lazy(() =>
             'The arguments of the act; null if the request has none, or only their digest. Only in the answers that ' +
             'create or get one permission.',
         }),
-      preview: Preview()
-        .nullable()
-        .optional()
-        .meta({ description: 'What the agent wrote for the person who decides. Present as `input` is.' }),
+      preview: Preview().nullable().optional().meta({
+        description: 'What the agent wrote for the person who decides. Present as `input` is.',
+      }),
     })
     .meta({
       id: 'Permission',
@@ -138,15 +157,30 @@ export interface GrantedToken {
   scope: JsonObject;
 }
 
-/** The status of a permission at a time. An overdue request is expired, even before the background task stores this. */
+/**
+ * The status of a permission at a time. An overdue request is expired, even before the background
+ * task stores this.
+ */
 export function statusAt(row: PermissionRow, now: number): PermissionStatus {
   return row.status === 'pending' && row.expiresAt <= now ? 'expired' : row.status;
 }
 
-/** The token of a permission at a time; null if none was issued. An active token becomes expired when it is overdue. */
+/**
+ * The token of a permission at a time; null if none was issued. An active token becomes expired
+ * when it is overdue.
+ */
 export function tokenAt(row: PermissionRow, now: number): GrantedToken | null {
-  const { tokenStatus, tokenMaxUses, tokenUses, tokenIssuedAt, tokenExpiresAt, tokenKeyId, grantedScope } = row;
-  if (tokenStatus === null || tokenMaxUses === null || tokenUses === null || tokenIssuedAt === null) return null;
+  const {
+    tokenStatus,
+    tokenMaxUses,
+    tokenUses,
+    tokenIssuedAt,
+    tokenExpiresAt,
+    tokenKeyId,
+    grantedScope,
+  } = row;
+  if (tokenStatus === null || tokenMaxUses === null || tokenUses === null || tokenIssuedAt === null)
+    return null;
   if (tokenExpiresAt === null || tokenKeyId === null || grantedScope === null) return null;
   return {
     id: withPrefix('token', row.id),
@@ -160,7 +194,10 @@ export function tokenAt(row: PermissionRow, now: number): GrantedToken | null {
   };
 }
 
-/** Shows a permission to a caller as it is at a time. `tokenValue`, the token itself, is given for its agent only. */
+/**
+ * Shows a permission to a caller as it is at a time. `tokenValue`, the token itself, is given for
+ * its agent only.
+ */
 export function presentPermission(
   row: ReviewedPermission,
   now: number,
@@ -202,8 +239,8 @@ export function presentPermission(
 }
 
 /**
- * Whether the agent took the request back: it ended undecided before it expired. (A request that has just expired was never
- * updated, until the sweep stores that.)
+ * Whether the agent took the request back: it ended undecided before it expired. (A request that
+ * has just expired was never updated, until the sweep stores that.)
  */
 export function isWithdrawn({ status, created_at, updated_at, expires_at }: Permission): boolean {
   return status === 'expired' && created_at < updated_at && updated_at < expires_at;
@@ -221,7 +258,10 @@ export function reviewedColumns(now: number) {
   return { ...permissionColumns, review: reviewColumn(now) };
 }
 
-/** Selects a permission of an account, without its review. Finds nothing if its agent has been deleted. */
+/**
+ * Selects a permission of an account, without its review. Finds nothing if its agent has been
+ * deleted.
+ */
 export function findPermission(reader: Reader, account: number | SQL<number>, id: Id<'perm'>) {
   return reader
     .select(permissionColumns)
@@ -242,7 +282,12 @@ export async function permissionInPath(c: RequestContext, reader: Reader, accoun
 }
 
 /** Selects a permission of an account with its review as it is at a time. */
-export function findReviewedPermission(reader: Reader, account: SQL<number>, id: Id<'perm'>, now: number) {
+export function findReviewedPermission(
+  reader: Reader,
+  account: SQL<number>,
+  id: Id<'perm'>,
+  now: number,
+) {
   return reader
     .select(reviewedColumns(now))
     .from(permissions)
@@ -250,9 +295,16 @@ export function findReviewedPermission(reader: Reader, account: SQL<number>, id:
     .where(isPermissionWithId(account, id));
 }
 
-/** The loaded permission; null if there is none, or if it belongs to another agent than the one that calls. */
-export function visiblePermission<R extends PermissionRow>(principal: Principal, permission: R | undefined): R | null {
-  if (!permission || (principal.kind === 'agent' && permission.agent !== principal.agent.number)) return null;
+/**
+ * The loaded permission; null if there is none, or if it belongs to another agent than the one that
+ * calls.
+ */
+export function visiblePermission<R extends PermissionRow>(
+  principal: Principal,
+  permission: R | undefined,
+): R | null {
+  if (!permission || (principal.kind === 'agent' && permission.agent !== principal.agent.number))
+    return null;
   return permission;
 }
 
@@ -260,7 +312,10 @@ export function visiblePermission<R extends PermissionRow>(principal: Principal,
  * The loaded permission.
  * @throws Problem `not_found` if there is none, or the caller may not see it
  */
-export function requirePermission<R extends PermissionRow>(principal: Principal, permission: R | undefined): R {
+export function requirePermission<R extends PermissionRow>(
+  principal: Principal,
+  permission: R | undefined,
+): R {
   const row = visiblePermission(principal, permission);
   if (!row) throw notFound('permission');
   return row;

@@ -45,7 +45,10 @@ export const Preview = lazy(() =>
         0,
       ).optional(),
     })
-    .refine((preview) => jsonSize(preview) <= MAX_CONTENT_BYTES, `must be at most ${MAX_CONTENT_BYTES} bytes of JSON`)
+    .refine(
+      (preview) => jsonSize(preview) <= MAX_CONTENT_BYTES,
+      `must be at most ${MAX_CONTENT_BYTES} bytes of JSON`,
+    )
     .meta({
       id: 'Preview',
       description:

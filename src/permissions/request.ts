@@ -26,7 +26,12 @@ import {
 } from './contents';
 import { digestDetails, draftPermissionEntry, type EntrySubject } from './draft-entry';
 import { capLimits } from './limits';
-import { Permission, type PermissionRow, presentPermission, type ReviewedPermission } from './permission';
+import {
+  Permission,
+  type PermissionRow,
+  presentPermission,
+  type ReviewedPermission,
+} from './permission';
 import { permissionFields } from './permission-fields';
 import { evaluatePolicies } from './policies/evaluate';
 import { type PolicyRow, requireLoaded, selectActivePolicies } from './policies/policy';
@@ -55,7 +60,12 @@ export const PermissionRequest = lazy(() => {
     .meta({
       id: 'PermissionRequest',
       examples: [
-        { action: EXAMPLE.action, resource: EXAMPLE.resource, scope: EXAMPLE.scope, reason: 'Reply to ticket 4711' },
+        {
+          action: EXAMPLE.action,
+          resource: EXAMPLE.resource,
+          scope: EXAMPLE.scope,
+          reason: 'Reply to ticket 4711',
+        },
       ],
     });
 });
@@ -64,10 +74,15 @@ type RequestInput = z.output<ReturnType<typeof PermissionRequest>>;
 
 /** Maximum number of pending requests of an account. */
 export const MAX_PENDING_REQUESTS = 10_000;
-/** Maximum number of pending requests of one agent, so that no agent uses up the account's quota. */
+/**
+ * Maximum number of pending requests of one agent, so that no agent uses up the account's quota.
+ */
 export const MAX_PENDING_REQUESTS_OF_AGENT = 1_000;
 
-/** What is loaded for a request in the round trip of its authentication: see {@link selectForRequest}. */
+/**
+ * What is loaded for a request in the round trip of its authentication: see
+ * {@link selectForRequest}.
+ */
 interface Loaded {
   policies: PolicyRow[];
   /** The permission that the agent requested under the same external id before. */
@@ -75,19 +90,23 @@ interface Loaded {
 }
 
 interface RequestPermissionContext extends AgentContext {
-  /** Authenticates the agent again, who may have lost access meanwhile, and reads `existing` again. */
+  /**
+   * Authenticates the agent again, who may have lost access meanwhile, and reads `existing` again.
+   */
   findExisting: () => Promise<PermissionWithContents | undefined>;
 }
 
 /**
- * Creates a permission. If an active policy applies, it decides at once, and an approved permission is returned with
- * its token. Otherwise the permission waits until it expires: for reviewers if a review policy applies, else for any
- * person who may decide.
+ * Creates a permission. If an active policy applies, it decides at once, and an approved permission
+ * is returned with its token. Otherwise the permission waits until it expires: for reviewers if a
+ * review policy applies, else for any person who may decide.
  *
- * If the agent has already sent the same request under the same external id, returns that permission as it is now, and
- * writes nothing. If several such requests come at the same time, one creates the permission and the others return it.
- * @throws Problem `conflict` if the agent or the account has the maximum number of pending requests, or the log is
- *   full; `external_id_conflict` if another request of the agent has the external id
+ * If the agent has already sent the same request under the same external id, returns that
+ * permission as it is now, and writes nothing. If several such requests come at the same time, one
+ * creates the permission and the others return it.
+ * @throws Problem `conflict` if the agent or the account has the maximum number of pending
+ *   requests, or the log is full; `external_id_conflict` if another request of the agent has the
+ *   external id
  */
 export async function requestPermission(
   context: RequestPermissionContext,
@@ -103,7 +122,8 @@ export async function requestPermission(
   if (existing) return showExisting(existing);
   const subject = { account: account.number, id: newId(runtime, 'perm'), action, resource };
   const { policy } = evaluatePolicies(policies, { agentId: agent.id, action, resource, scope });
-  const review = policy?.effect === 'review' ? startReview(policy, input, { owner: agent.owner, now }) : null;
+  const review =
+    policy?.effect === 'review' ? startReview(policy, input, { owner: agent.owner, now }) : null;
   const request = draftPermissionEntry(context, subject, 'request', {
     scope,
     ...digestDetails(columns),
@@ -133,9 +153,13 @@ export async function requestPermission(
     lastEntry: (decision?.entry ?? request).id,
   });
   const tokens = await signActiveTokens(context, [row], now);
-  const permission = { ...presentPermission(row, now, principal, tokens.get(row.id)), ...presentSent(input) };
+  const permission = {
+    ...presentPermission(row, now, principal, tokens.get(row.id)),
+    ...presentSent(input),
+  };
   // NULL if the quota of pending requests is reached: the NOT NULL column aborts the transaction.
-  const requester = row.status === 'pending' ? agentUnlessQuotaReached(agent.number, account.number) : agent.number;
+  const requester =
+    row.status === 'pending' ? agentUnlessQuotaReached(agent.number, account.number) : agent.number;
   const shownReview = review && completeReviewSql(row, review, permission.review);
   const contents = contentsRow(subject, input);
   const { review: _, ...columnsOfRow } = row;
@@ -147,12 +171,19 @@ export async function requestPermission(
         ...(contents ? [write.insert(permissionContents).values(contents)] : []),
         ...(review ? [write.insert(reviews).values(reviewRow(row, review))] : []),
       ],
-      reads: shownReview ? [reader.select({ review: shownReview.as('review') }).from(sql`(select 1)`)] : [],
+      reads: shownReview
+        ? [reader.select({ review: shownReview.as('review') }).from(sql`(select 1)`)]
+        : [],
       entries: decision ? [request, decision.entry] : [request],
-      answer: { value: permission, subject: agent.id, ...(shownReview && { computed: { review: shownReview } }) },
+      answer: {
+        value: permission,
+        subject: agent.id,
+        ...(shownReview && { computed: { review: shownReview } }),
+      },
     });
   } catch (error) {
-    if (!(error instanceof ConstraintError) || error.subject !== 'permissions.external_id') throw error;
+    if (!(error instanceof ConstraintError) || error.subject !== 'permissions.external_id')
+      throw error;
     // A concurrent request with this external id came first.
     const first = await findExisting();
     if (!first) throw unavailable();
@@ -174,7 +205,10 @@ export async function requestPermission(
   return { permission: { ...permission, ...stored }, isNew: true };
 }
 
-/** The review of a new permission as the API shows it, with whether it is short of reviewers, as the SQL of JSON. */
+/**
+ * The review of a new permission as the API shows it, with whether it is short of reviewers, as the
+ * SQL of JSON.
+ */
 function completeReviewSql(row: PermissionRow, review: ReviewState, shown: Permission['review']) {
   return sql<Review>`json_set(${JSON.stringify(shown)}, '$.short_of_reviewers', ${shortOfReviewersSql(row, review)})`.mapWith(
     (text: string) => JSON.parse(text) as Review,
@@ -182,13 +216,19 @@ function completeReviewSql(row: PermissionRow, review: ReviewState, shown: Permi
 }
 
 /**
- * Shows a permission that was requested before under the external id of this request, with its active token.
+ * Shows a permission that was requested before under the external id of this request, with its
+ * active token.
  * @throws Problem `external_id_conflict` if this request differs
  */
 async function presentExisting(
   context: AgentContext,
   existing: PermissionWithContents,
-  { action, resource, scope, inputDigest }: Pick<PermissionRow, 'action' | 'resource' | 'scope' | 'inputDigest'>,
+  {
+    action,
+    resource,
+    scope,
+    inputDigest,
+  }: Pick<PermissionRow, 'action' | 'resource' | 'scope' | 'inputDigest'>,
 ) {
   const isSame =
     existing.action === action &&
@@ -234,7 +274,10 @@ const UNDECIDED = {
   tokenKeyId: null,
 } as const;
 
-/** Makes the audit entry of a policy's decision on a request, and the columns that the decision sets. */
+/**
+ * Makes the audit entry of a policy's decision on a request, and the columns that the decision
+ * sets.
+ */
 async function decideByPolicy(
   context: AgentContext,
   {
@@ -242,7 +285,12 @@ async function decideByPolicy(
     policy,
     input,
     digests,
-  }: { subject: EntrySubject; policy: PolicyRow; input: RequestInput; digests: ReturnType<typeof digestDetails> },
+  }: {
+    subject: EntrySubject;
+    policy: PolicyRow;
+    input: RequestInput;
+    digests: ReturnType<typeof digestDetails>;
+  },
 ): Promise<{ entry: Entry; columns: Partial<PermissionRow> & Pick<PermissionRow, 'status'> }> {
   const { scope } = input;
   const decision = {
@@ -268,15 +316,23 @@ async function decideByPolicy(
   return { entry, columns: { status: 'approved', ...decided, ...token } };
 }
 
-/** The preload of a request: the active policies, and the agent's permission that already has the external id of the request. */
-async function policiesAndExistingPermission(c: RequestContext, reader: Reader, account: SQL<number>, agentId: SQL) {
+/**
+ * The preload of a request: the active policies, and the agent's permission that already has the
+ * external id of the request.
+ */
+async function policiesAndExistingPermission(
+  c: RequestContext,
+  reader: Reader,
+  account: SQL<number>,
+  agentId: SQL,
+) {
   const { external_id: externalId } = (await readObject(c, readJson)) ?? {};
   return selectForRequest(reader, { account, agentId, externalId }, c.var.runtime.now());
 }
 
 /**
- * Makes the queries that a request needs: the active policies, and the agent's permission that already has the external
- * id of the request.
+ * Makes the queries that a request needs: the active policies, and the agent's permission that
+ * already has the external id of the request.
  */
 export function selectForRequest(
   reader: Reader,
@@ -284,7 +340,8 @@ export function selectForRequest(
   now: number,
 ) {
   const policies = selectActivePolicies(reader, account);
-  if (typeof externalId !== 'string' || !EXTERNAL_ID.test(externalId)) return { policies, existing: null };
+  if (typeof externalId !== 'string' || !EXTERNAL_ID.test(externalId))
+    return { policies, existing: null };
   const agent = sql<number>`(select number from ${agents} where account = ${account} and id = ${agentId})`;
   return { policies, existing: findByExternalId(reader, { account, agent, externalId }, now) };
 }
@@ -307,7 +364,11 @@ export const requestPermissionRoute = new Hono().post(
   async (c) => {
     const { loaded, reload } = c.var;
     const context = { ...c.var.context, findExisting: async () => (await reload()).existing?.[0] };
-    const input = { policies: requireLoaded(loaded.policies), existing: loaded.existing?.[0], ...c.req.valid('json') };
+    const input = {
+      policies: requireLoaded(loaded.policies),
+      existing: loaded.existing?.[0],
+      ...c.req.valid('json'),
+    };
     const { permission, isNew } = await requestPermission(context, input);
     return isNew ? answer(c, permission) : answerExisting(c, permission);
   },

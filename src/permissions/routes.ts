@@ -19,7 +19,10 @@ import { revokeTokenRoute } from './tokens/revoke';
 import { useTokenRoute } from './tokens/use';
 import { withdrawPermissionRoute } from './withdraw';
 
-/** Permissions, `/v1/permissions`, their tokens, `/v1/tokens`, and the policies that decide them, `/v1/policies`. */
+/**
+ * Permissions, `/v1/permissions`, their tokens, `/v1/tokens`, and the policies that decide them,
+ * `/v1/policies`.
+ */
 export const permissionRoutes = new Hono()
   .route('/', requestPermissionRoute)
   .route('/', listPermissionsRoute)

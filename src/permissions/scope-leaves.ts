@@ -1,17 +1,28 @@
 import { isJsonObject, type Json, type JsonObject } from '../lib/json';
 
-/** The values of a scope that are not objects with fields of their own, each with its path, in the scope's order. */
-export function scopeLeaves(scope: JsonObject, path: string[] = []): [path: string[], value: Json][] {
+/**
+ * The values of a scope that are not objects with fields of their own, each with its path, in the
+ * scope's order.
+ */
+export function scopeLeaves(
+  scope: JsonObject,
+  path: string[] = [],
+): [path: string[], value: Json][] {
   return Object.entries(scope).flatMap(([key, value]): [string[], Json][] => {
     const inner = [...path, key];
-    return isJsonObject(value) && Object.keys(value).length > 0 ? scopeLeaves(value, inner) : [[inner, value as Json]];
+    return isJsonObject(value) && Object.keys(value).length > 0
+      ? scopeLeaves(value, inner)
+      : [[inner, value as Json]];
   });
 }
 
 /** Replaces the value at a path that the scope has. */
 export function setAt(scope: JsonObject, path: string[], value: Json): void {
   const key = path.at(-1) ?? '';
-  const parent = path.slice(0, -1).reduce<JsonObject>((object, step) => object[step] as JsonObject, scope);
-  // The key is the object's own, even if it is __proto__: the assignment does not reach the prototype.
+  const parent = path
+    .slice(0, -1)
+    .reduce<JsonObject>((object, step) => object[step] as JsonObject, scope);
+  // The key is the object's own, even if it is __proto__: the assignment does not reach the
+  // prototype.
   parent[key] = value;
 }

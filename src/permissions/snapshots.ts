@@ -3,7 +3,12 @@ import { aliased, idList } from '../db/columns';
 import type { Reader } from '../db/database';
 import { agents, type EventNames, members, permissions, policies } from '../db/schema';
 import { type Id, parseId } from '../lib/typeid';
-import { type Permission, presentPermission, type ReviewedPermission, reviewedColumns } from './permission';
+import {
+  type Permission,
+  presentPermission,
+  type ReviewedPermission,
+  reviewedColumns,
+} from './permission';
 
 /** A permission as messages about its events need it. */
 export interface PermissionSnapshot {
@@ -13,7 +18,10 @@ export interface PermissionSnapshot {
   names: EventNames;
 }
 
-/** Reads permissions of an account for messages about their events. Those of deleted agents are left out. */
+/**
+ * Reads permissions of an account for messages about their events. Those of deleted agents are left
+ * out.
+ */
 export async function loadPermissionSnapshots(
   reader: Reader,
   account: { number: number; id: Id<'user'> },
@@ -42,8 +50,15 @@ export async function loadPermissionSnapshots(
   );
 }
 
-/** The names of members and policies that decided, by their ids, and what stands for a token of the account. */
-async function loadDeciders(reader: Reader, account: { number: number; id: Id<'user'> }, ids: readonly string[]) {
+/**
+ * The names of members and policies that decided, by their ids, and what stands for a token of the
+ * account.
+ */
+async function loadDeciders(
+  reader: Reader,
+  account: { number: number; id: Id<'user'> },
+  ids: readonly string[],
+) {
   const memberIds = [...new Set(ids.flatMap((id) => parseId('member', id) ?? []))];
   const policyIds = [...new Set(ids.flatMap((id) => parseId('policy', id) ?? []))];
   const names = new Map<string, string>([[account.id, 'a token of the account']]);

@@ -14,8 +14,8 @@ interface WithdrawalContext extends AgentContext {
 }
 
 /**
- * Withdraws a pending request of the agent: it expires at once, with an `expire` entry that says so and has the votes so
- * far.
+ * Withdraws a pending request of the agent: it expires at once, with an `expire` entry that says so
+ * and has the votes so far.
  * @throws Problem `not_found`, `not_pending`
  */
 export function withdrawPermission(

@@ -23,7 +23,9 @@ const MIN_AUTHENTICATOR_DATA_BYTES = 37;
  * Reads an assertion whose fields are in base64url.
  * @throws SyntaxError if it is malformed
  */
-export function readAssertion(fields: Record<'authenticator_data' | 'client_data_json' | 'signature', string>) {
+export function readAssertion(
+  fields: Record<'authenticator_data' | 'client_data_json' | 'signature', string>,
+) {
   const decode = (name: keyof typeof fields) => {
     const bytes = decodeBase64Url(fields[name]);
     if (!bytes) throw new SyntaxError(`the ${name} of its signature is not canonical base64url`);
@@ -40,7 +42,9 @@ export function readAssertion(fields: Record<'authenticator_data' | 'client_data
 
 function readClientData(bytes: Buffer): JsonObject {
   try {
-    const data: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes));
+    const data: unknown = JSON.parse(
+      new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes),
+    );
     if (isJsonObject(data)) return data;
   } catch {
     // Neither UTF-8 nor JSON.
@@ -49,8 +53,8 @@ function readClientData(bytes: Buffer): JsonObject {
 }
 
 /**
- * Checks an assertion by WebAuthn Level 3 section 7.2, steps 10 to 21. The signature counter is not checked: the log
- * does not have all uses of a passkey.
+ * Checks an assertion by WebAuthn Level 3 section 7.2, steps 10 to 21. The signature counter is not
+ * checked: the log does not have all uses of a passkey.
  * @param challenge null if it cannot be known; it is then not checked
  * @param origin the origin of the relying party, whose host is the RP id
  * @returns what is wrong, as the rest of a sentence about the signature; null if nothing is
@@ -66,9 +70,11 @@ export function findAssertionFault(
   if (clientData.origin !== origin) return 'was made at another origin';
   if (clientData.crossOrigin === true || clientData.topOrigin !== undefined)
     return 'was made in a frame of another site';
-  if (authenticatorData.length < MIN_AUTHENTICATOR_DATA_BYTES) return 'has truncated authenticator data';
+  if (authenticatorData.length < MIN_AUTHENTICATOR_DATA_BYTES)
+    return 'has truncated authenticator data';
   const rpIdHash = sha256(Buffer.from(new URL(origin).hostname));
-  if (!authenticatorData.subarray(0, RP_ID_HASH_BYTES).equals(rpIdHash)) return 'was made for another host';
+  if (!authenticatorData.subarray(0, RP_ID_HASH_BYTES).equals(rpIdHash))
+    return 'was made for another host';
   const flags = authenticatorData[RP_ID_HASH_BYTES] ?? 0;
   if (!(flags & USER_PRESENT)) return 'was made without a person present';
   if (!(flags & USER_VERIFIED)) return 'was made without verifying the person';

@@ -41,10 +41,17 @@ const TIME = /^time (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)$/;
 export function readNote(note: string, where: string): Checkpoint {
   const refuse = (reason: string) => new Fault('checkpoint', `${where} ${reason}`);
   const { text } = attempt(where, () => parseNote(note));
-  const [origin = '', size = '', root = '', extension = '', ...more] = text.slice(0, -1).split('\n');
+  const [origin = '', size = '', root = '', extension = '', ...more] = text
+    .slice(0, -1)
+    .split('\n');
   const bytes = decodeBase64(root);
   const time = TIME.exec(extension)?.[1];
-  if (origin === '' || !SIZE.test(size) || !Number.isSafeInteger(Number(size)) || bytes?.length !== 32) {
+  if (
+    origin === '' ||
+    !SIZE.test(size) ||
+    !Number.isSafeInteger(Number(size)) ||
+    bytes?.length !== 32
+  ) {
     throw refuse('is not a checkpoint: it needs one line each for origin, size and root hash');
   }
   if (!time || Number.isNaN(Date.parse(time)) || more.length > 0)
@@ -53,18 +60,26 @@ export function readNote(note: string, where: string): Checkpoint {
 }
 
 /**
- * Reads a checkpoint in the form of the API, `{origin, tree_size, root_hash, timestamp, note}`. Does not check the
- * signatures.
+ * Reads a checkpoint in the form of the API, `{origin, tree_size, root_hash, timestamp, note}`.
+ * Does not check the signatures.
  * @throws Fault if it is not a checkpoint, or differs from its note
  */
 export function readCheckpoint(value: Json, where: string): Checkpoint {
-  if (!isJsonObject(value) || typeof value.note !== 'string') throw new Fault('checkpoint', `${where} has no note`);
+  if (!isJsonObject(value) || typeof value.note !== 'string')
+    throw new Fault('checkpoint', `${where} has no note`);
   const checkpoint = readNote(value.note, where);
-  for (const [name, fact] of Object.entries({ origin: checkpoint.origin, ...checkpointFacts(checkpoint) })) {
+  for (const [name, fact] of Object.entries({
+    origin: checkpoint.origin,
+    ...checkpointFacts(checkpoint),
+  })) {
     if (value[name] === fact) continue;
-    throw new Fault('checkpoint', `${where} differs from its note: its ${name} is not the signed one`, {
-      evidence: { found: String(value[name]), signed: fact },
-    });
+    throw new Fault(
+      'checkpoint',
+      `${where} differs from its note: its ${name} is not the signed one`,
+      {
+        evidence: { found: String(value[name]), signed: fact },
+      },
+    );
   }
   return checkpoint;
 }
@@ -78,7 +93,11 @@ export function accountInOrigin(origin: string): string {
  * The key that signed a checkpoint; null if none of the keys did.
  * @throws Fault if a signature is forged: it names one of the keys, but that key did not make it
  */
-export function signerOf(checkpoint: Checkpoint, keys: VerifierKey[], where: string): VerifierKey | null {
+export function signerOf(
+  checkpoint: Checkpoint,
+  keys: VerifierKey[],
+  where: string,
+): VerifierKey | null {
   return attempt(where, () => findSigner(parseNote(checkpoint.note), checkpoint.origin, keys));
 }
 
@@ -86,12 +105,20 @@ export function signerOf(checkpoint: Checkpoint, keys: VerifierKey[], where: str
  * The key that signed a checkpoint.
  * @throws Fault if none of the keys did, or a signature is forged
  */
-export function requireSigner(checkpoint: Checkpoint, keys: VerifierKey[], where: string): VerifierKey {
+export function requireSigner(
+  checkpoint: Checkpoint,
+  keys: VerifierKey[],
+  where: string,
+): VerifierKey {
   const signer = signerOf(checkpoint, keys, where);
   if (signer) return signer;
-  throw new Fault('checkpoint', `${where} is not signed by any of the keys given for ${checkpoint.origin}`, {
-    evidence: { keys: keys.map(({ label }) => label).join(', ') || 'none' },
-  });
+  throw new Fault(
+    'checkpoint',
+    `${where} is not signed by any of the keys given for ${checkpoint.origin}`,
+    {
+      evidence: { keys: keys.map(({ label }) => label).join(', ') || 'none' },
+    },
+  );
 }
 
 function attempt<T>(where: string, read: () => T): T {

@@ -16,15 +16,17 @@ const EDDSA = { keyType: 1, algorithm: -8, curve: 6 };
 const RS256 = { keyType: 3, algorithm: -257 };
 
 /**
- * Reads a public key in the form COSE_Key (RFC 9052 section 7), of an algorithm that the service offers to passkeys:
- * ES256, EdDSA with Ed25519, or RS256.
+ * Reads a public key in the form COSE_Key (RFC 9052 section 7), of an algorithm that the service
+ * offers to passkeys: ES256, EdDSA with Ed25519, or RS256.
  * @throws SyntaxError for any other bytes
  */
 export function readCoseKey(bytes: Uint8Array): PasskeyKey {
   try {
     return readKey(decode(bytes, { useMaps: true, rejectDuplicateMapKeys: true }));
   } catch (error) {
-    throw new SyntaxError(`is not a COSE key of ES256, EdDSA or RS256 (${(error as Error).message})`);
+    throw new SyntaxError(
+      `is not a COSE key of ES256, EdDSA or RS256 (${(error as Error).message})`,
+    );
   }
 }
 

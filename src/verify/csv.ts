@@ -10,7 +10,12 @@ const MAX_ROW_LENGTH = 2 ** 26;
  * @throws Error at the first malformed row
  */
 export async function* readCsv(file: string): AsyncGenerator<Json> {
-  const options = { bom: true, columns: true, record_delimiter: '\r\n', max_record_size: MAX_ROW_LENGTH };
+  const options = {
+    bom: true,
+    columns: true,
+    record_delimiter: '\r\n',
+    max_record_size: MAX_ROW_LENGTH,
+  };
   const rows: AsyncIterable<Record<string, string>> = createReadStream(file).pipe(parse(options));
   for await (const row of rows) yield readCells(row);
 }
@@ -28,7 +33,10 @@ function readCells({ sequence, details: text, ...cells }: Record<string, string>
   };
 }
 
-/** A text as the export writes it: one that a spreadsheet would read as a formula gets a leading `'`. */
+/**
+ * A text as the export writes it: one that a spreadsheet would read as a formula gets a leading
+ * `'`.
+ */
 function guard(text: Json | undefined): string | null {
   if (typeof text !== 'string') return null;
   return /^[=+\-@\t\r\n]/.test(text) ? `'${text}` : text;

@@ -14,10 +14,12 @@ export function isEntryProof(value: Json): value is JsonObject {
 }
 
 /**
- * Checks that a proof of a single entry is right, and proves this entry. Does not check the checkpoint's signature.
+ * Checks that a proof of a single entry is right, and proves this entry. Does not check the
+ * checkpoint's signature.
  * @param entry the answer of `GET /v1/audit/:id`
  * @param votes receives the entry
- * @throws Fault if the proof is malformed, or is not of the tree of its checkpoint. Every other fault is in the report.
+ * @throws Fault if the proof is malformed, or is not of the tree of its checkpoint. Every other
+ *   fault is in the report.
  * @throws CannotCheck if `entry` is not an audit entry
  */
 export function checkEntryProof(
@@ -25,7 +27,8 @@ export function checkEntryProof(
   entry: Json,
   votes: VoteChecker,
 ): { report: Report; checkpoint: Checkpoint } {
-  if (!isJsonObject(entry)) throw new CannotCheck('The proof is for a single entry, but the file is not an entry');
+  if (!isJsonObject(entry))
+    throw new CannotCheck('The proof is for a single entry, but the file is not an entry');
   const { sequence, leaf_input, tree_size, root_hash } = proof;
   const checkpoint = readCheckpoint(proof.checkpoint ?? null, "The proof's checkpoint");
   const { origin, size, root } = checkpoint;
@@ -47,7 +50,11 @@ export function checkEntryProof(
   const sealed = readSealed(input);
   expect(isSameEntry(entry, sealed), 'changed', 'differs from the entry that was sealed');
   expect(entry.sequence === sequence, 'swapped', 'has another sequence than the proof');
-  expect(origin.endsWith(`/${entry.user_id}`), 'swapped', 'belongs to another account than the log');
+  expect(
+    origin.endsWith(`/${entry.user_id}`),
+    'swapped',
+    'belongs to another account than the log',
+  );
   expect(sha256(input).equals(leaf), 'changed', 'does not have the leaf hash of the proof');
   expect(
     verifyInclusion(sequence - 1, size, leaf, path, root),
@@ -64,10 +71,14 @@ export function checkEntryProof(
   return { report, checkpoint };
 }
 
-/** The sealed entry and its salt, from the input of the leaf hash; null if it is not canonical JSON. */
+/**
+ * The sealed entry and its salt, from the input of the leaf hash; null if it is not canonical JSON.
+ */
 function readSealed(input: Buffer): JsonObject | null {
   try {
-    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(input.subarray(1));
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(
+      input.subarray(1),
+    );
     const sealed = parseJson(text);
     return isJsonObject(sealed) && canonicalJson(sealed) === text ? sealed : null;
   } catch {
@@ -76,7 +87,8 @@ function readSealed(input: Buffer): JsonObject | null {
 }
 
 function isSameEntry(entry: JsonObject, sealed: JsonObject | null): boolean {
-  if (!sealed || typeof sealed.salt !== 'string' || !SALT.test(sealed.salt) || 'salt' in entry) return false;
+  if (!sealed || typeof sealed.salt !== 'string' || !SALT.test(sealed.salt) || 'salt' in entry)
+    return false;
   try {
     return canonicalJson({ ...entry, salt: sealed.salt }) === canonicalJson(sealed);
   } catch {

@@ -30,8 +30,8 @@ const COLUMNS = [...TEXTS, 'sequence', 'details', 'action', 'resource'];
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 /**
- * Reads a row of an export with details. Besides the entry, a row repeats `action` and `resource` from the details. The
- * hash does not cover these copies, so they must be equal.
+ * Reads a row of an export with details. Besides the entry, a row repeats `action` and `resource`
+ * from the details. The hash does not cover these copies, so they must be equal.
  * @throws InvalidRow
  */
 export function readRow(value: Json): Row {
@@ -40,7 +40,8 @@ export function readRow(value: Json): Row {
   const refuse = (reason: string) => new InvalidRow(reason, id);
 
   const { sequence, details, action, resource } = value;
-  if (details === undefined) throw new NoDetails('it has no details; only an export with details can be verified', id);
+  if (details === undefined)
+    throw new NoDetails('it has no details; only an export with details can be verified', id);
   const missing = COLUMNS.find((name) => value[name] === undefined);
   if (missing) throw refuse(`it has no ${missing}`);
   const foreign = Object.keys(value).find((name) => !COLUMNS.includes(name));
@@ -59,13 +60,14 @@ export function readRow(value: Json): Row {
   if (!TIME.test(createdAt)) throw refuse('its created_at is not a time');
   if (!isJsonObject(details)) throw refuse('its details are not an object');
   if (action !== details.action) throw refuse('its action differs from the one in its details');
-  if (resource !== details.resource) throw refuse('its resource differs from the one in its details');
+  if (resource !== details.resource)
+    throw refuse('its resource differs from the one in its details');
   return { sequence, id: named, createdAt, entry: { ...texts, sequence, details } };
 }
 
 /**
- * The leaf hash of an entry (RFC 9162 section 2.1.1): the hash of 0x00 and the canonical JSON of the entry with its
- * salt.
+ * The leaf hash of an entry (RFC 9162 section 2.1.1): the hash of 0x00 and the canonical JSON of
+ * the entry with its salt.
  * @param salt 32 hexadecimal characters
  * @throws TypeError if the entry has no canonical JSON
  */

@@ -4,7 +4,10 @@ import { isJsonObject, type Json, type JsonObject } from './json.ts';
 import type { VerifierKey } from './note.ts';
 import { RangeSet } from './ranges.ts';
 
-/** A record in which the service states that it erased entries, or hides them until it does, and why. */
+/**
+ * A record in which the service states that it erased entries, or hides them until it does, and
+ * why.
+ */
 export interface ErasureRecord {
   reason: string;
   /** The time of the erasure in ISO 8601; null if the entries are hidden and not erased yet. */
@@ -23,16 +26,27 @@ const KIND = 'countersign/erasure/v1';
  */
 export function readErasureRecord(value: Json): ErasureRecord {
   const { reason, erased_at, ranges, note } = isJsonObject(value) ? value : ({} as JsonObject);
-  const time = typeof erased_at === 'string' && !Number.isNaN(Date.parse(erased_at)) ? erased_at : null;
-  if (typeof reason !== 'string' || (time === null && erased_at !== null) || !Array.isArray(ranges)) {
+  const time =
+    typeof erased_at === 'string' && !Number.isNaN(Date.parse(erased_at)) ? erased_at : null;
+  if (
+    typeof reason !== 'string' ||
+    (time === null && erased_at !== null) ||
+    !Array.isArray(ranges)
+  ) {
     throw new SyntaxError('an erasure record has no valid reason, time or ranges');
   }
-  return { reason, time, ranges: ranges.map(readRange), note: typeof note === 'string' && note !== '' ? note : null };
+  return {
+    reason,
+    time,
+    ranges: ranges.map(readRange),
+    note: typeof note === 'string' && note !== '' ? note : null,
+  };
 }
 
 function readRange(value: Json): [number, number] {
   const [first, last, ...more] = Array.isArray(value) ? value : [];
-  if (isSequence(first) && isSequence(last) && first <= last && more.length === 0) return [first, last];
+  if (isSequence(first) && isSequence(last) && first <= last && more.length === 0)
+    return [first, last];
   throw new SyntaxError(`${JSON.stringify(value).slice(0, 200)} is not a range of sequences`);
 }
 
@@ -41,8 +55,8 @@ export function isSequence(value: Json | undefined): value is number {
 }
 
 /**
- * Checks who signed the erasure records of a proof, and adds the result to the report. A record without a signature is a
- * fault: somebody who deleted the entries could have written it.
+ * Checks who signed the erasure records of a proof, and adds the result to the report. A record
+ * without a signature is a fault: somebody who deleted the entries could have written it.
  */
 export function checkErasureRecords(
   report: Report,
@@ -68,7 +82,9 @@ export function checkErasureRecords(
     );
   }
   if (erasures.length > 0) {
-    report.proven.push(`The log signed a record for the missing entries: ${describe(erasures, checkpoint)}.`);
+    report.proven.push(
+      `The log signed a record for the missing entries: ${describe(erasures, checkpoint)}.`,
+    );
   }
 }
 
@@ -76,7 +92,11 @@ export function checkErasureRecords(
  * Whether one of the keys signed the record; false if another key did.
  * @throws Fault if it is not signed, or differs from what was signed
  */
-function isSigned({ reason, time, ranges, note }: ErasureRecord, checkpoint: Checkpoint, keys: VerifierKey[]): boolean {
+function isSigned(
+  { reason, time, ranges, note }: ErasureRecord,
+  checkpoint: Checkpoint,
+  keys: VerifierKey[],
+): boolean {
   const refuse = (how: string) => new Fault('missing', `the record of its erasure ${how}`);
   if (note === null) throw refuse('is not signed');
   const origin = note.split('\n')[1] ?? '';
@@ -85,7 +105,8 @@ function isSigned({ reason, time, ranges, note }: ErasureRecord, checkpoint: Che
   const text = `${[KIND, origin, reason, done, places].join('\n')}\n`;
   if (!note.startsWith(`${text}\n— `)) throw refuse('differs from what was signed');
   // The service may have changed its host since; the account must be the same.
-  if (accountInOrigin(origin) !== accountInOrigin(checkpoint.origin)) throw refuse('was signed for another log');
+  if (accountInOrigin(origin) !== accountInOrigin(checkpoint.origin))
+    throw refuse('was signed for another log');
   return signerOf({ ...checkpoint, origin, note }, keys, 'the record of its erasure') !== null;
 }
 

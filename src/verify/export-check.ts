@@ -31,7 +31,10 @@ export interface ExportCheck {
 export interface ExportCheckOptions {
   /** Sizes of the log for which to compute the root. */
   sizes?: number[];
-  /** The sequence up to which every entry must be in the file or recorded as erased; absent for a part of a log. */
+  /**
+   * The sequence up to which every entry must be in the file or recorded as erased; absent for a
+   * part of a log.
+   */
   completeTo?: number;
   /** Receives the entries of the file, in the order of the log. */
   votes?: VoteChecker;
@@ -40,11 +43,15 @@ export interface ExportCheckOptions {
 }
 
 /**
- * Checks an export file against its proof, and the proof against its checkpoint. Does not check the checkpoint's
- * signature.
+ * Checks an export file against its proof, and the proof against its checkpoint. Does not check the
+ * checkpoint's signature.
  * @throws Fault if the proof cannot be read
  */
-export async function checkExport(file: string, proof: string, options: ExportCheckOptions = {}): Promise<ExportCheck> {
+export async function checkExport(
+  file: string,
+  proof: string,
+  options: ExportCheckOptions = {},
+): Promise<ExportCheck> {
   return await new ExportChecker(file, await ProofFile.open(proof), options).run(file);
 }
 
@@ -82,7 +89,8 @@ class ExportChecker {
     this.erased = new RangeSet(proof.head.erased.flatMap(({ ranges }) => ranges));
     this.sizes = new Set(sizes);
     this.completeTo = completeTo;
-    // Without the ends of requests there are no votes, and all requests would have to be remembered.
+    // Without the ends of requests there are no votes, and all requests would have to be
+    // remembered.
     const hasVotes = proof.head.request.event_types?.some(isSettling) ?? true;
     this.votes = hasVotes && votes ? votes : null;
   }
@@ -102,7 +110,10 @@ class ExportChecker {
     }
     const whole = faults.length === 0;
     if (!this.wrong && faults.length === 0) await this.finish();
-    if (this.wrong) faults.unshift(this.early?.listed === false ? this.unexpectedEntry(this.early.row) : this.wrong);
+    if (this.wrong)
+      faults.unshift(
+        this.early?.listed === false ? this.unexpectedEntry(this.early.row) : this.wrong,
+      );
     await this.rows.return();
     faults.push(...(await this.judgeFile(file, whole)));
     return {
@@ -122,7 +133,8 @@ class ExportChecker {
     const size = last - first + 1;
     if (first !== this.tree.size + 1) throw this.misfit(`goes on with ${first}`);
     if (last > this.proof.head.checkpoint.size) throw this.misfit(`goes on to ${last}`);
-    if (!this.tree.canAppend(size)) throw this.misfit(`has no complete subtree from ${first} to ${last}`);
+    if (!this.tree.canAppend(size))
+      throw this.misfit(`has no complete subtree from ${first} to ${last}`);
     if ('salt' in node) {
       if (this.early?.row.sequence === first) this.early.listed = true;
       if (!this.wrong) await this.compare(node);
@@ -130,7 +142,8 @@ class ExportChecker {
       this.sealedEmpty.add(first);
     }
     this.tree.append(size, node.hash);
-    if (this.treeOfFile && this.treeOfFile.size < this.tree.size) this.treeOfFile.append(size, node.hash);
+    if (this.treeOfFile && this.treeOfFile.size < this.tree.size)
+      this.treeOfFile.append(size, node.hash);
     this.noteRoot();
   }
 
@@ -140,9 +153,13 @@ class ExportChecker {
 
   private misfit(how: string): Fault {
     const { size } = this.tree;
-    return new Fault('proof', `The tree of the proof is inconsistent: after ${size} leaves it ${how}`, {
-      evidence: { leaves: size, tree_size: this.proof.head.checkpoint.size },
-    });
+    return new Fault(
+      'proof',
+      `The tree of the proof is inconsistent: after ${size} leaves it ${how}`,
+      {
+        evidence: { leaves: size, tree_size: this.proof.head.checkpoint.size },
+      },
+    );
   }
 
   /** Compares the next entry of the file with the next leaf. */
@@ -162,7 +179,10 @@ class ExportChecker {
       }
     } catch (error) {
       if (!(error instanceof InvalidRow)) throw error;
-      this.fail('changed', `differs in the file from the sealed entry: ${error.message}`, { sequence, id: error.id });
+      this.fail('changed', `differs in the file from the sealed entry: ${error.message}`, {
+        sequence,
+        id: error.id,
+      });
     }
   }
 
@@ -188,7 +208,10 @@ class ExportChecker {
     const { sequence, id, createdAt, entry } = row;
     const found = this.hash(entry, leaf.salt);
     if (!found?.equals(leaf.hash)) {
-      const evidence = { leaf_of_proof: leaf.hash.toString('hex'), leaf_of_file: found?.toString('hex') ?? null };
+      const evidence = {
+        leaf_of_proof: leaf.hash.toString('hex'),
+        leaf_of_file: found?.toString('hex') ?? null,
+      };
       this.treeOfFile = this.tree.copy();
       this.treeOfFile.append(1, found ?? EMPTY_LEAF_HASH);
       this.fail('changed', 'differs in the file from the sealed entry', { sequence, id, evidence });
@@ -197,7 +220,11 @@ class ExportChecker {
     const objection = this.filter.findMismatch(row);
     if (this.last && createdAt < this.last.createdAt) {
       const evidence = { created_at: createdAt, before_it: this.last.createdAt };
-      this.fail('changed', 'has an earlier time than the entry before it', { sequence, id, evidence });
+      this.fail('changed', 'has an earlier time than the entry before it', {
+        sequence,
+        id,
+        evidence,
+      });
     } else if (objection) {
       this.fail('added', `does not match the request: ${objection}`, { sequence, id });
     } else if (this.erased.has(sequence)) {
@@ -222,7 +249,11 @@ class ExportChecker {
     const { id } = row;
     if (this.hash({ ...row.entry, sequence }, salt)?.equals(hash)) {
       const evidence = { sequence_in_file: row.sequence };
-      this.fail('changed', `has another sequence in the file: ${row.sequence}`, { sequence, id, evidence });
+      this.fail('changed', `has another sequence in the file: ${row.sequence}`, {
+        sequence,
+        id,
+        evidence,
+      });
     } else if (row.sequence < sequence) {
       this.wrong = this.unexpectedEntry(row);
     } else {
@@ -242,7 +273,8 @@ class ExportChecker {
   /** Searches the rest of the file for an entry. */
   private async lookFor(sequence: number): Promise<Row | null> {
     try {
-      for (let row = await this.next(); row; row = await this.next()) if (row.sequence === sequence) return row;
+      for (let row = await this.next(); row; row = await this.next())
+        if (row.sequence === sequence) return row;
     } catch (error) {
       if (!(error instanceof InvalidRow)) throw error;
     }
@@ -250,7 +282,8 @@ class ExportChecker {
   }
 
   private unexpectedEntry({ sequence, id }: Row): Fault {
-    const how = this.last?.id === id ? 'is in the file twice' : 'is in the file, but not in the proof';
+    const how =
+      this.last?.id === id ? 'is in the file twice' : 'is in the file, but not in the proof';
     return entryFault('added', how, { sequence, id, evidence: { after: this.last?.id ?? null } });
   }
 
@@ -271,12 +304,18 @@ class ExportChecker {
     this.wrong = entryFault(...fault);
   }
 
-  /** Checks the root of the tree. If it is wrong, tries whether the wrong entry in the file is the sealed one. */
+  /**
+   * Checks the root of the tree. If it is wrong, tries whether the wrong entry in the file is the
+   * sealed one.
+   */
   private judgeTree(): Fault[] {
     const { root } = this.proof.head.checkpoint;
     const found = this.tree.root();
     if (found.equals(root)) return [];
-    const evidence = { root_of_tree: found.toString('hex'), root_of_checkpoint: root.toString('hex') };
+    const evidence = {
+      root_of_tree: found.toString('hex'),
+      root_of_checkpoint: root.toString('hex'),
+    };
     const how = this.treeOfFile?.root().equals(root)
       ? 'With that entry as it is in the file, the root is that of the checkpoint: the proof was changed, and the file was not'
       : 'The root of the tree is not that of the checkpoint: entries, hashes or the checkpoint were changed together with the proof, and the proof cannot show which';
@@ -288,7 +327,8 @@ class ExportChecker {
     const { sha256, rowCount } = this.proof.head;
     const faults: Fault[] = [];
     const hash = createHash('sha256');
-    for await (const chunk of createReadStream(file, { highWaterMark: 2 ** 20 })) hash.update(chunk);
+    for await (const chunk of createReadStream(file, { highWaterMark: 2 ** 20 }))
+      hash.update(chunk);
     const found = hash.digest('hex');
     if (found !== sha256) {
       faults.push(

@@ -3,8 +3,10 @@ import type { ExportCheck } from './export-check.ts';
 import { formatEntries, type Report } from './findings.ts';
 
 /**
- * Makes a report from the check of an export. The callers add to it what signatures and kept checkpoints show.
- * @param isWholeLog whether the export was requested without limits, so that its request leaves no entries out
+ * Makes a report from the check of an export. The callers add to it what signatures and kept
+ * checkpoints show.
+ * @param isWholeLog whether the export was requested without limits, so that its request leaves no
+ *   entries out
  */
 export function reportExport(check: ExportCheck, { isWholeLog }: { isWholeLog: boolean }): Report {
   const { head, faults, rows, first, last, filtered, erased } = check;
@@ -25,21 +27,34 @@ export function reportExport(check: ExportCheck, { isWholeLog }: { isWholeLog: b
     limits: [
       ...listOmissions(check, isWholeLog),
       ...(head.erased.length > 0
-        ? ['Whether the erasures were legitimate: the service says so, and the tree does not prove it.']
+        ? [
+            'Whether the erasures were legitimate: the service says so, and the tree does not prove it.',
+          ]
         : []),
     ],
     faults,
   };
 }
 
-/** The limits of a proof whose export leaves out entries, because of the dates and filters of its request. */
-function listOmissions({ head, first, last, filtered }: ExportCheck, isWholeLog: boolean): string[] {
+/**
+ * The limits of a proof whose export leaves out entries, because of the dates and filters of its
+ * request.
+ */
+function listOmissions(
+  { head, first, last, filtered }: ExportCheck,
+  isWholeLog: boolean,
+): string[] {
   if (isWholeLog) return [];
   const { start_date, end_date, agent_id, event_types } = head.request;
   const outside = `before ${first ?? 'the first'} and after ${last ?? 'the last'}`;
-  const omissions = [`Whether entries ${outside} are missing: the request was for ${start_date} to ${end_date}.`];
+  const omissions = [
+    `Whether entries ${outside} are missing: the request was for ${start_date} to ${end_date}.`,
+  ];
   if (filtered) {
-    const filters = [...(agent_id === null ? [] : ['one agent']), ...(event_types ? [event_types.join(', ')] : [])];
+    const filters = [
+      ...(agent_id === null ? [] : ['one agent']),
+      ...(event_types ? [event_types.join(', ')] : []),
+    ];
     omissions.push(
       `Whether entries between the first and the last are missing: the request had a filter (${filters.join('; ')}).`,
     );

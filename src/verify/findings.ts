@@ -1,6 +1,7 @@
 /**
- * The kinds of faults: of one entry (`changed`, `missing`, `added`, `swapped`), of a vote in an entry, of the file, the proof or a checkpoint,
- * of the log's history, or a log that the service itself refuses.
+ * The kinds of faults: of one entry (`changed`, `missing`, `added`, `swapped`), of a vote in an
+ * entry, of the file, the proof or a checkpoint, of the log's history, or a log that the service
+ * itself refuses.
  */
 export type FaultKind =
   | 'changed'
@@ -30,7 +31,11 @@ export class Fault extends Error {
   readonly id: string | undefined;
   readonly evidence: Record<string, string | number | null>;
 
-  constructor(kind: FaultKind, message: string, { sequence, id, evidence = {} }: FaultDetails = {}) {
+  constructor(
+    kind: FaultKind,
+    message: string,
+    { sequence, id, evidence = {} }: FaultDetails = {},
+  ) {
     super(message);
     this.kind = kind;
     this.sequence = sequence;
@@ -48,12 +53,19 @@ export class Fault extends Error {
  * A fault of one entry.
  * @param how the rest of a sentence that begins with the entry
  */
-export function entryFault(kind: FaultKind, how: string, details: FaultDetails & { sequence: number }): Fault {
+export function entryFault(
+  kind: FaultKind,
+  how: string,
+  details: FaultDetails & { sequence: number },
+): Fault {
   const { sequence, id } = details;
   return new Fault(kind, `Entry ${sequence}${id ? ` (${id})` : ''} ${how}`, details);
 }
 
-/** The check is not possible: the arguments are wrong, a file is missing, or the service does not answer. */
+/**
+ * The check is not possible: the arguments are wrong, a file is missing, or the service does not
+ * answer.
+ */
 export class CannotCheck extends Error {}
 
 /** The service refuses the log: it answers `log_refused` instead of a proof. */
@@ -72,7 +84,10 @@ export interface Report {
   limits: string[];
   /** What should have been checked but could not be. */
   unchecked: string[];
-  /** The faults that were found. A wrong entry comes first, then a wrong vote; of each, only the first is looked for. */
+  /**
+   * The faults that were found. A wrong entry comes first, then a wrong vote; of each, only the
+   * first is looked for.
+   */
   faults: Fault[];
   /** Whether the service itself refuses the log. */
   refused: boolean;

@@ -10,13 +10,16 @@ export interface CompareHistoryOptions {
   roots: Map<number, Buffer>;
   /** Whether the checkpoint is the newest of its log, so that no kept checkpoint can be larger. */
   isNewest: boolean;
-  /** Fetches a consistency proof between two sizes; absent offline, and if the service refuses the log. */
+  /**
+   * Fetches a consistency proof between two sizes; absent offline, and if the service refuses the
+   * log.
+   */
   fetchConsistencyPath?: (from: number, to: number) => Promise<Buffer[]>;
 }
 
 /**
- * Checks that the log of a checkpoint is consistent with every kept checkpoint, and adds the result to the report. Stops
- * at the first fault.
+ * Checks that the log of a checkpoint is consistent with every kept checkpoint, and adds the result
+ * to the report. Stops at the first fault.
  * @param kept sorted by size
  */
 export async function compareHistory(
@@ -26,7 +29,11 @@ export async function compareHistory(
   options: CompareHistoryOptions,
 ): Promise<void> {
   const agreed: KeptCheckpoint[] = [];
-  const [later, unknown, beyondProof]: [KeptCheckpoint[], KeptCheckpoint[], KeptCheckpoint[]] = [[], [], []];
+  const [later, unknown, beyondProof]: [KeptCheckpoint[], KeptCheckpoint[], KeptCheckpoint[]] = [
+    [],
+    [],
+    [],
+  ];
   for (const one of kept) {
     try {
       if (signerOf(one, options.keys, one.where) === null) unknown.push(one);
@@ -43,7 +50,10 @@ export async function compareHistory(
       const last = agreed.at(-1);
       report.faults.push(
         new Fault(error.kind, error.message, {
-          evidence: { ...error.evidence, ...(last && { still_right_at_size: last.size, kept_on: last.time }) },
+          evidence: {
+            ...error.evidence,
+            ...(last && { still_right_at_size: last.size, kept_on: last.time }),
+          },
         }),
       );
       return;
@@ -56,7 +66,8 @@ export async function compareHistory(
     );
   }
   const addLimit = (checkpoints: KeptCheckpoint[], why: string) => {
-    if (checkpoints.length > 0) report.limits.push(`${formatCount(checkpoints.length, 'kept checkpoint')} ${why}`);
+    if (checkpoints.length > 0)
+      report.limits.push(`${formatCount(checkpoints.length, 'kept checkpoint')} ${why}`);
   };
   addLimit(later, 'of a larger log cannot be compared with this older proof.');
   addLimit(
@@ -71,11 +82,15 @@ export async function compareHistory(
     renamed,
     `with another name of the log (${names}): for the same account, on an earlier host of the service.`,
   );
-  addLimit(unknown, 'with a signature of a key that was not given: compared, but the signature was not checked.');
+  addLimit(
+    unknown,
+    'with a signature of a key that was not given: compared, but the signature was not checked.',
+  );
 }
 
 /**
- * Compares only the accounts: the service may have changed its host since, which is part of the log's name.
+ * Compares only the accounts: the service may have changed its host since, which is part of the
+ * log's name.
  * @throws Fault
  */
 function requireSameLog(kept: KeptCheckpoint, { origin }: Checkpoint): void {
@@ -86,13 +101,18 @@ function requireSameLog(kept: KeptCheckpoint, { origin }: Checkpoint): void {
 /** @throws Fault if a checkpoint has a later time than the newest one */
 function requireEarlier({ time, where }: KeptCheckpoint, newest: Checkpoint): void {
   if (time <= newest.time) return;
-  throw new Fault('history', `The time of the log went backwards: ${where} is later than its newest checkpoint`, {
-    evidence: { time_kept: time, time_now: newest.time },
-  });
+  throw new Fault(
+    'history',
+    `The time of the log went backwards: ${where} is later than its newest checkpoint`,
+    {
+      evidence: { time_kept: time, time_now: newest.time },
+    },
+  );
 }
 
 /**
- * Whether the checkpoint's tree is proven to be an extension of a kept tree; false if that cannot be checked.
+ * Whether the checkpoint's tree is proven to be an extension of a kept tree; false if that cannot
+ * be checked.
  * @throws Fault if it is not
  */
 async function isConsistent(
@@ -112,7 +132,8 @@ async function isConsistent(
     );
   }
   if (!fetchConsistencyPath) return false;
-  if (verifyConsistency(kept, checkpoint, await fetchConsistencyPath(size, checkpoint.size))) return true;
+  if (verifyConsistency(kept, checkpoint, await fetchConsistencyPath(size, checkpoint.size)))
+    return true;
   throw inconsistentLogFault(kept, checkpoint, `the checkpoint of ${time} (${where})`);
 }
 

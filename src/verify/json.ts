@@ -9,8 +9,8 @@ export function isJsonObject(value: unknown): value is JsonObject {
 }
 
 /**
- * Parses JSON that all parsers read alike (I-JSON, RFC 7493): no duplicate names in an object, and no number that would
- * be written differently after it was read as a double.
+ * Parses JSON that all parsers read alike (I-JSON, RFC 7493): no duplicate names in an object, and
+ * no number that would be written differently after it was read as a double.
  * @throws SyntaxError for any other text
  */
 export function parseJson(text: string): Json {
@@ -41,7 +41,10 @@ function rejectAmbiguity(text: string): void {
   }
 }
 
-/** A number's exact decimal value in a normal form: its digits without zeros at either end, and the power of ten. */
+/**
+ * A number's exact decimal value in a normal form: its digits without zeros at either end, and the
+ * power of ten.
+ */
 function decimal(number: string): string | null {
   const match = NUMBER.exec(number);
   if (!match) return null;
@@ -54,8 +57,8 @@ function decimal(number: string): string | null {
 }
 
 /**
- * The canonical form of a JSON value (RFC 8785). Strings and numbers are serialized as ECMAScript does (section 3.2.2),
- * and names are sorted by their UTF-16 code units (3.2.3).
+ * The canonical form of a JSON value (RFC 8785). Strings and numbers are serialized as ECMAScript
+ * does (section 3.2.2), and names are sorted by their UTF-16 code units (3.2.3).
  * @throws TypeError for values outside of I-JSON: lone surrogates, and numbers that are not finite
  */
 export function canonicalJson(value: Json): string {
@@ -66,7 +69,9 @@ export function canonicalJson(value: Json): string {
       .map((name) => `${canonicalJson(name)}:${canonicalJson(value[name] as Json)}`);
     return `{${members.join()}}`;
   }
-  if (typeof value === 'number' && !Number.isFinite(value)) throw new TypeError('a number is out of range');
-  if (typeof value === 'string' && !value.isWellFormed()) throw new TypeError('a text has a lone surrogate');
+  if (typeof value === 'number' && !Number.isFinite(value))
+    throw new TypeError('a number is out of range');
+  if (typeof value === 'string' && !value.isWellFormed())
+    throw new TypeError('a text has a lone surrogate');
   return JSON.stringify(value);
 }

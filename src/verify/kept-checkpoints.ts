@@ -13,8 +13,9 @@ export interface KeptCheckpoint extends Checkpoint {
 const SIZE_NAME = /^\d{16}$/;
 
 /**
- * The checkpoints that the user of this program kept, sorted by size, then by time. They are stored in a file with one
- * answer of the API per line, or in a folder of notes, each named by the size of the log in 16 digits.
+ * The checkpoints that the user of this program kept, sorted by size, then by time. They are stored
+ * in a file with one answer of the API per line, or in a folder of notes, each named by the size of
+ * the log in 16 digits.
  */
 export class KeptCheckpoints {
   private readonly path: string;
@@ -45,7 +46,10 @@ export class KeptCheckpoints {
     }
   }
 
-  /** Stores a checkpoint. Returns false, and stores nothing, if one of the same size and root was already stored. */
+  /**
+   * Stores a checkpoint. Returns false, and stores nothing, if one of the same size and root was
+   * already stored.
+   */
   async keep(checkpoint: Checkpoint): Promise<boolean> {
     const { origin, size, root, note } = checkpoint;
     if (this.all.some((kept) => kept.size === size && kept.root.equals(root))) return false;
@@ -66,13 +70,18 @@ async function readFolder(path: string): Promise<KeptCheckpoint[]> {
       const where = join(path, name);
       const checkpoint = readNote(await readFile(where, 'utf8'), where);
       if (checkpoint.size === Number(name)) return { ...checkpoint, where };
-      throw new Fault('checkpoint', `${where} contains a checkpoint of another size: ${checkpoint.size}`);
+      throw new Fault(
+        'checkpoint',
+        `${where} contains a checkpoint of another size: ${checkpoint.size}`,
+      );
     }),
   );
 }
 
 async function readLines(path: string): Promise<KeptCheckpoint[]> {
-  const lines = (await readFile(path, 'utf8')).split('\n').map((line, at) => ({ line, where: `${path}:${at + 1}` }));
+  const lines = (await readFile(path, 'utf8'))
+    .split('\n')
+    .map((line, at) => ({ line, where: `${path}:${at + 1}` }));
   return lines
     .filter(({ line }) => line.trim() !== '')
     .map(({ line, where }) => {

@@ -7,16 +7,23 @@ import { fetchJson } from './web.ts';
 
 /**
  * Reads the public keys that can verify a log.
- * @param source a verifier key (`<name>+<id>+<base64>`), a file with one or with a JWK set, or the URL of a JWK set
+ * @param source a verifier key (`<name>+<id>+<base64>`), a file with one or with a JWK set, or the
+ *   URL of a JWK set
  * @throws CannotCheck if there are none, or the source cannot be read
  */
 export async function readKeys(source: string): Promise<VerifierKey[]> {
-  const keys = /^https?:\/\//.test(source) ? logKeys(await fetchJson(source)) : await readLocalKeys(source);
-  if (keys.length === 0) throw new CannotCheck(`${source} has no key for logs (Ed25519, kid "log-…")`);
+  const keys = /^https?:\/\//.test(source)
+    ? logKeys(await fetchJson(source))
+    : await readLocalKeys(source);
+  if (keys.length === 0)
+    throw new CannotCheck(`${source} has no key for logs (Ed25519, kid "log-…")`);
   return keys;
 }
 
-/** The URL of the published keys of the service that a log's name begins with; null if that is no valid host. */
+/**
+ * The URL of the published keys of the service that a log's name begins with; null if that is no
+ * valid host.
+ */
 export function publishedKeysUrl(origin: string): string | null {
   const host = origin.slice(0, Math.max(0, origin.indexOf('/')));
   const scheme = /^(localhost|127(\.\d+){3}|\[::1\])(:\d+)?$/.test(host) ? 'http' : 'https';
@@ -34,19 +41,26 @@ async function readLocalKeys(source: string): Promise<VerifierKey[]> {
     throw new CannotCheck(`${source} is neither a key (<name>+<id>+<base64>) nor a readable file`);
   });
   try {
-    return text.trimStart().startsWith('{') ? logKeys(JSON.parse(text)) : [parseVerifierKey(text.trim())];
+    return text.trimStart().startsWith('{')
+      ? logKeys(JSON.parse(text))
+      : [parseVerifierKey(text.trim())];
   } catch (error) {
     throw new CannotCheck(`${source}: ${(error as Error).message}`);
   }
 }
 
-/** The keys of a JWK set that sign logs. Their kid is `log-` followed by their thumbprint (RFC 7638). */
+/**
+ * The keys of a JWK set that sign logs. Their kid is `log-` followed by their thumbprint (RFC
+ * 7638).
+ */
 function logKeys(set: Json): VerifierKey[] {
   const keys = isJsonObject(set) && Array.isArray(set.keys) ? set.keys.filter(isJsonObject) : [];
   return keys.flatMap(({ kty, crv, x, kid }) => {
     if (kty !== 'OKP' || crv !== 'Ed25519' || typeof x !== 'string') return [];
     const thumbprint = sha256(Buffer.from(canonicalJson({ crv, kty, x }))).toString('base64url');
     const bytes = Buffer.from(x, 'base64url');
-    return kid === `log-${thumbprint}` && bytes.length === 32 ? [{ label: kid, name: null, bytes }] : [];
+    return kid === `log-${thumbprint}` && bytes.length === 32
+      ? [{ label: kid, name: null, bytes }]
+      : [];
   });
 }

@@ -53,12 +53,15 @@ export class LineReader {
 }
 
 /**
- * Reads the members of a JSON array whose opening line has been read. It has one member per line, each but the last
- * followed by a comma.
+ * Reads the members of a JSON array whose opening line has been read. It has one member per line,
+ * each but the last followed by a comma.
  * @param end the line that ends the array; nothing may follow it
  * @throws SyntaxError at the first malformed line
  */
-export async function* readArrayMembers(lines: LineReader, end: string): AsyncGenerator<string, void> {
+export async function* readArrayMembers(
+  lines: LineReader,
+  end: string,
+): AsyncGenerator<string, void> {
   let member: string | null = null;
   for (;;) {
     // The error of an unreadable line is thrown after the member before it is returned.
@@ -67,7 +70,9 @@ export async function* readArrayMembers(lines: LineReader, end: string): AsyncGe
       const comma = member.endsWith(',');
       if (typeof line === 'string' && comma === (line === end)) {
         throw new SyntaxError(
-          comma ? 'there is a comma after the last line' : 'a comma is missing at the end of the line',
+          comma
+            ? 'there is a comma after the last line'
+            : 'a comma is missing at the end of the line',
         );
       }
       yield comma ? member.slice(0, -1) : member;

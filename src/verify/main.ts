@@ -62,7 +62,9 @@ async function verify(subjects: string[], values: Values): Promise<Report> {
   const passkeys = values.passkeys && resolveFromCaller(values.passkeys);
   if (isUrl(subject)) {
     if (values.proof)
-      throw new CannotCheck('--proof is for files only; the proof of a whole log is fetched from the service');
+      throw new CannotCheck(
+        '--proof is for files only; the proof of a whole log is fetched from the service',
+      );
     const token = values.token ?? process.env.COUNTERSIGN_TOKEN;
     if (!token) throw new CannotCheck('Set COUNTERSIGN_TOKEN, or give --token');
     return await verifyService({
@@ -76,11 +78,19 @@ async function verify(subjects: string[], values: Values): Promise<Report> {
   }
   const file = resolveFromCaller(subject);
   if (values.proof) {
-    return await verifyFile({ file, proof: resolveFromCaller(values.proof), key, checkpoints, passkeys });
+    return await verifyFile({
+      file,
+      proof: resolveFromCaller(values.proof),
+      key,
+      checkpoints,
+      passkeys,
+    });
   }
   if (!passkeys) throw new CannotCheck('Give the proof of the file with --proof');
   if (key || checkpoints)
-    throw new CannotCheck('--key and --checkpoints need the proof of the file: give it with --proof');
+    throw new CannotCheck(
+      '--key and --checkpoints need the proof of the file: give it with --proof',
+    );
   return await verifyWithoutProof({ file, passkeys });
 }
 
@@ -96,7 +106,10 @@ function isLocalFile(key: string): boolean {
   return !isUrl(key) && !/\+[0-9a-f]{8}\+/.test(key);
 }
 
-/** Resolves a path from the folder in which npm was called. npm runs scripts in the folder of the package. */
+/**
+ * Resolves a path from the folder in which npm was called. npm runs scripts in the folder of the
+ * package.
+ */
 function resolveFromCaller(path: string): string {
   return resolve(process.env.INIT_CWD ?? process.cwd(), path);
 }
@@ -111,15 +124,27 @@ async function run(): Promise<number> {
       return 0;
     }
     const report = await verify(positionals, values);
-    console.log(json ? JSON.stringify({ verdict: verdictOf(report), ...report }, null, 2) : describeReport(report));
+    console.log(
+      json
+        ? JSON.stringify({ verdict: verdictOf(report), ...report }, null, 2)
+        : describeReport(report),
+    );
     return { proven: 0, wrong: 1, unchecked: 2 }[verdictOf(report)];
   } catch (error) {
     const verdict = error instanceof Fault ? 'wrong' : 'unchecked';
     const message =
-      error instanceof CannotCheck || error instanceof Fault ? error.message : String((error as Error).stack);
+      error instanceof CannotCheck || error instanceof Fault
+        ? error.message
+        : String((error as Error).stack);
     const faults = error instanceof Fault ? [error] : [];
-    if (json) console.log(JSON.stringify({ verdict, faults, unchecked: faults.length > 0 ? [] : [message] }, null, 2));
-    else console.error(error instanceof Fault ? describeFaults([error]) : `Not checked: ${escapeLines(message)}`);
+    if (json)
+      console.log(
+        JSON.stringify({ verdict, faults, unchecked: faults.length > 0 ? [] : [message] }, null, 2),
+      );
+    else
+      console.error(
+        error instanceof Fault ? describeFaults([error]) : `Not checked: ${escapeLines(message)}`,
+      );
     return error instanceof Fault ? 1 : 2;
   }
 }

@@ -18,8 +18,8 @@ export function hashNode(left: Buffer, right: Buffer): Buffer {
 }
 
 /**
- * A Merkle tree that grows at its right end. Holds only its frontier: the hashes of its largest complete subtrees, from
- * left to right.
+ * A Merkle tree that grows at its right end. Holds only its frontier: the hashes of its largest
+ * complete subtrees, from left to right.
  */
 export class TreeFrontier {
   size = 0;
@@ -45,7 +45,9 @@ export class TreeFrontier {
   /** The root of the tree with the leaves so far (RFC 9162 section 2.1.1). */
   root(): Buffer {
     const hashes = this.subtrees.map(({ hash }) => hash);
-    return hashes.length === 0 ? EMPTY_ROOT : hashes.reduceRight((right, left) => hashNode(left, right));
+    return hashes.length === 0
+      ? EMPTY_ROOT
+      : hashes.reduceRight((right, left) => hashNode(left, right));
   }
 
   copy(): TreeFrontier {
@@ -60,7 +62,13 @@ export class TreeFrontier {
  * Verifies the inclusion proof of a leaf (RFC 9162 section 2.1.3.2).
  * @param index the index of the leaf, from 0
  */
-export function verifyInclusion(index: number, size: number, leaf: Buffer, path: Buffer[], root: Buffer): boolean {
+export function verifyInclusion(
+  index: number,
+  size: number,
+  leaf: Buffer,
+  path: Buffer[],
+  root: Buffer,
+): boolean {
   if (index < 0 || index >= size) return false;
   let [fn, sn, r] = [index, size - 1, leaf];
   for (const p of path) {
@@ -83,7 +91,8 @@ export interface TreeHead {
 }
 
 /**
- * Verifies the consistency proof between two trees: the second is an extension of the first (RFC 9162 section 2.1.4.2).
+ * Verifies the consistency proof between two trees: the second is an extension of the first (RFC
+ * 9162 section 2.1.4.2).
  */
 export function verifyConsistency(first: TreeHead, second: TreeHead, path: Buffer[]): boolean {
   if (first.size > second.size) return false;

@@ -18,9 +18,11 @@ const ED25519 = 1;
  */
 export function parseNote(note: string): Note {
   const end = note.lastIndexOf('\n\n');
-  if (end < 0 || !note.endsWith('\n')) throw new SyntaxError('has no signature after an empty line');
+  if (end < 0 || !note.endsWith('\n'))
+    throw new SyntaxError('has no signature after an empty line');
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the specification forbids them.
-  if (/[\0-\x09\x0b-\x1f]/.test(note) || !note.isWellFormed()) throw new SyntaxError('has control characters');
+  if (/[\0-\x09\x0b-\x1f]/.test(note) || !note.isWellFormed())
+    throw new SyntaxError('has control characters');
   const lines = note.slice(end + 2, -1).split('\n');
   const signatures = lines.map((line) => {
     const [, name = '', blob = ''] = SIGNATURE_LINE.exec(line) ?? [];
@@ -47,20 +49,29 @@ export interface VerifierKey {
 export function parseVerifierKey(text: string): VerifierKey {
   const [, name = '', id, key = ''] = VERIFIER_KEY.exec(text) ?? [];
   const bytes = decodeBase64(key);
-  if (bytes?.length !== 33 || bytes[0] !== ED25519) throw new SyntaxError('is not an Ed25519 verifier key');
-  if (keyIdOf(name, bytes.subarray(1)).toString('hex') !== id) throw new SyntaxError('has a wrong key id');
+  if (bytes?.length !== 33 || bytes[0] !== ED25519)
+    throw new SyntaxError('is not an Ed25519 verifier key');
+  if (keyIdOf(name, bytes.subarray(1)).toString('hex') !== id)
+    throw new SyntaxError('has a wrong key id');
   return { label: `${name}+${id}`, name, bytes: bytes.subarray(1) };
 }
 
 /**
- * Finds the key that signed a note with a name. Ignores signatures of other keys, as the specification requires.
+ * Finds the key that signed a note with a name. Ignores signatures of other keys, as the
+ * specification requires.
  * @returns null if none of the keys signed it
  * @throws SyntaxError if a signature names one of the keys, but that key did not make it
  */
-export function findSigner({ text, signatures }: Note, name: string, keys: VerifierKey[]): VerifierKey | null {
+export function findSigner(
+  { text, signatures }: Note,
+  name: string,
+  keys: VerifierKey[],
+): VerifierKey | null {
   let signer: VerifierKey | null = null;
   for (const signature of signatures.filter((signature) => signature.name === name)) {
-    const key = keys.find((key) => (key.name ?? name) === name && keyIdOf(name, key.bytes).equals(signature.keyId));
+    const key = keys.find(
+      (key) => (key.name ?? name) === name && keyIdOf(name, key.bytes).equals(signature.keyId),
+    );
     if (!key) continue;
     if (!verify(null, Buffer.from(text), publicKey(key.bytes), signature.signature)) {
       throw new SyntaxError(`has a signature that the key ${key.label} did not make`);
@@ -75,7 +86,10 @@ function keyIdOf(name: string, key: Buffer): Buffer {
 }
 
 function publicKey(bytes: Buffer): KeyObject {
-  return createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: bytes.toString('base64url') }, format: 'jwk' });
+  return createPublicKey({
+    key: { kty: 'OKP', crv: 'Ed25519', x: bytes.toString('base64url') },
+    format: 'jwk',
+  });
 }
 
 /** Decodes canonical standard base64; null for any other text. */

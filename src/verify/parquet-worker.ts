@@ -1,6 +1,11 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { zstdDecompressSync } from 'node:zlib';
-import { asyncBufferFromFile, type ParquetParsers, parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
+import {
+  asyncBufferFromFile,
+  type ParquetParsers,
+  parquetMetadataAsync,
+  parquetReadObjects,
+} from 'hyparquet';
 import { type JsonObject, parseJson } from './json.ts';
 
 /** Maximum decompressed size of a page, so that a small file cannot exhaust the memory. */
@@ -9,7 +14,8 @@ const MAX_PAGE_BYTES = 2 ** 28;
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const readers = {
   compressors: {
-    ZSTD: (bytes: Uint8Array) => new Uint8Array(zstdDecompressSync(bytes, { maxOutputLength: MAX_PAGE_BYTES })),
+    ZSTD: (bytes: Uint8Array) =>
+      new Uint8Array(zstdDecompressSync(bytes, { maxOutputLength: MAX_PAGE_BYTES })),
   },
   parsers: {
     stringFromBytes: (bytes: Uint8Array | undefined) => bytes && utf8.decode(bytes),
@@ -25,7 +31,8 @@ async function* readGroups(path: string): AsyncGenerator<JsonObject[], null> {
   for (const { num_rows: rows } of metadata.row_groups) {
     const rowEnd = rowStart + Number(rows);
     const group = await parquetReadObjects({ file, metadata, rowStart, rowEnd, ...readers });
-    if (group.length !== Number(rows)) throw new Error('the number of rows in a row group differs from its metadata');
+    if (group.length !== Number(rows))
+      throw new Error('the number of rows in a row group differs from its metadata');
     yield group.map(readObject);
     rowStart = rowEnd;
   }
@@ -34,7 +41,10 @@ async function* readGroups(path: string): AsyncGenerator<JsonObject[], null> {
   return null;
 }
 
-/** A row in the form of the JSON export. Omits a sequence or details of another type; `readRow` then refuses the row. */
+/**
+ * A row in the form of the JSON export. Omits a sequence or details of another type; `readRow` then
+ * refuses the row.
+ */
 function readObject({ sequence, details, ...texts }: Record<string, unknown>): JsonObject {
   return {
     ...(texts as JsonObject),

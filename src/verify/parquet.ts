@@ -7,12 +7,15 @@ import type { JsonObject } from './json.ts';
 const MAX_MEMORY_MB = 2_048;
 
 /**
- * Reads the rows of a Parquet file. A worker thread decodes them, so that it can be stopped if a damaged file makes it
- * hang.
+ * Reads the rows of a Parquet file. A worker thread decodes them, so that it can be stopped if a
+ * damaged file makes it hang.
  * @param rowGroupTimeoutMs time limit for decoding a row group, in milliseconds
  * @throws Error if the file is damaged or takes too long
  */
-export async function* readParquet(path: string, rowGroupTimeoutMs: number): AsyncGenerator<JsonObject> {
+export async function* readParquet(
+  path: string,
+  rowGroupTimeoutMs: number,
+): AsyncGenerator<JsonObject> {
   const worker = new Worker(join(import.meta.dirname, 'parquet-worker.ts'), {
     workerData: path,
     resourceLimits: { maxOldGenerationSizeMb: MAX_MEMORY_MB },

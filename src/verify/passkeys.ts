@@ -9,7 +9,10 @@ import { parseTime } from './time.ts';
 export interface PinnedPasskey {
   member: string;
   key: PasskeyKey;
-  /** When the member added and removed it, in milliseconds since the epoch; null if that is not pinned. */
+  /**
+   * When the member added and removed it, in milliseconds since the epoch; null if that is not
+   * pinned.
+   */
   addedAt: number | null;
   removedAt: number | null;
 }
@@ -28,8 +31,8 @@ const NAMES = ['id', 'public_key', 'name', 'added_at', 'removed_at'];
 const MEMBER = /^member_[0-9a-z]{26}$/;
 
 /**
- * Reads the pinned passkeys: `{"origin": …, "members": {"member_…": […]}}`. The list of a member has the form of
- * `passkeys` in `GET /v1/members/:id`.
+ * Reads the pinned passkeys: `{"origin": …, "members": {"member_…": […]}}`. The list of a member
+ * has the form of `passkeys` in `GET /v1/members/:id`.
  * @throws CannotCheck if the file cannot be read or is malformed
  */
 export async function readPasskeys(path: string): Promise<PinnedPasskeys> {
@@ -49,7 +52,8 @@ function readPinned(value: Json): PinnedPasskeys {
     passkeys: new Map(),
   };
   for (const [member, list] of Object.entries(requireObject(members, 'members'))) {
-    if (!MEMBER.test(member)) throw new SyntaxError(`${JSON.stringify(member)} is not the id of a member`);
+    if (!MEMBER.test(member))
+      throw new SyntaxError(`${JSON.stringify(member)} is not the id of a member`);
     if (!Array.isArray(list)) throw new SyntaxError(`${member} has no list of passkeys`);
     pinned.members.add(member);
     for (const value of list) {
@@ -63,7 +67,9 @@ function readPinned(value: Json): PinnedPasskeys {
 
 function readOrigin(value: Json | undefined): string {
   if (typeof value === 'string' && URL.parse(value)?.origin === value) return value;
-  throw new SyntaxError('its origin is not that of a service, such as "https://countersign.example.com"');
+  throw new SyntaxError(
+    'its origin is not that of a service, such as "https://countersign.example.com"',
+  );
 }
 
 function readPasskey(value: Json, member: string): [string, PinnedPasskey] {
@@ -72,11 +78,15 @@ function readPasskey(value: Json, member: string): [string, PinnedPasskey] {
   const others = Object.keys(passkey).filter((name) => !NAMES.includes(name));
   rejectNames(others, where);
   const { id, public_key, added_at, removed_at } = passkey;
-  if (typeof id !== 'string' || !decodeBase64Url(id)?.length) throw new SyntaxError(`${where} has no id in base64url`);
+  if (typeof id !== 'string' || !decodeBase64Url(id)?.length)
+    throw new SyntaxError(`${where} has no id in base64url`);
   const bytes = typeof public_key === 'string' ? decodeBase64Url(public_key) : null;
   if (!bytes) throw new SyntaxError(`${where} has no public_key in base64url`);
   const key = readKey(bytes, id);
-  return [id, { member, key, addedAt: readTime(added_at, where), removedAt: readTime(removed_at, where) }];
+  return [
+    id,
+    { member, key, addedAt: readTime(added_at, where), removedAt: readTime(removed_at, where) },
+  ];
 }
 
 function readKey(bytes: Buffer, id: string): PasskeyKey {
@@ -90,7 +100,8 @@ function readKey(bytes: Buffer, id: string): PasskeyKey {
 function readTime(value: Json | undefined, where: string): number | null {
   if (value === undefined || value === null) return null;
   const time = typeof value === 'string' ? parseTime(value) : Number.NaN;
-  if (Number.isNaN(time)) throw new SyntaxError(`${where} has a time that is none: ${JSON.stringify(value)}`);
+  if (Number.isNaN(time))
+    throw new SyntaxError(`${where} has a time that is none: ${JSON.stringify(value)}`);
   return time;
 }
 

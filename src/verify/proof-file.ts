@@ -12,7 +12,12 @@ export interface ProofHeader {
   sha256: string;
   rowCount: number;
   /** The request, with the dates as the client wrote them. */
-  request: { start_date: string; end_date: string; agent_id: string | null; event_types: string[] | null };
+  request: {
+    start_date: string;
+    end_date: string;
+    agent_id: string | null;
+    event_types: string[] | null;
+  };
   checkpoint: Checkpoint;
   erased: ErasureRecord[];
 }
@@ -25,7 +30,9 @@ export interface Leaf {
   hash: Buffer;
 }
 
-/** A complete subtree over entries that are not in the export, from the first to the last sequence. */
+/**
+ * A complete subtree over entries that are not in the export, from the first to the last sequence.
+ */
 export interface Subtree {
   first: number;
   last: number;
@@ -96,16 +103,27 @@ function readNode(value: Json): Leaf | Subtree {
   if (typeof second === 'string' && SALT.test(second)) {
     return { sequence: first, salt: second, hash: Buffer.from(hash, 'hex') };
   }
-  if (isSequence(second) && second >= first) return { first, last: second, hash: Buffer.from(hash, 'hex') };
+  if (isSequence(second) && second >= first)
+    return { first, last: second, hash: Buffer.from(hash, 'hex') };
   throw new SyntaxError(`${JSON.stringify(value).slice(0, 200)} is no part of a tree`);
 }
 
 function readHead(value: Json): ProofHeader {
   if (!isJsonObject(value) || value.version !== 1) throw new SyntaxError('its version is not 1');
-  const { export_id: exportId, format, sha256, row_count: rowCount, request, checkpoint, erased } = value;
+  const {
+    export_id: exportId,
+    format,
+    sha256,
+    row_count: rowCount,
+    request,
+    checkpoint,
+    erased,
+  } = value;
   if (typeof exportId !== 'string') throw new SyntaxError('it has no export_id');
-  if (format !== 'json' && format !== 'parquet') throw new SyntaxError('its format is neither json nor parquet');
-  if (typeof sha256 !== 'string' || !HASH.test(sha256)) throw new SyntaxError('its sha256 is not a hash');
+  if (format !== 'json' && format !== 'parquet')
+    throw new SyntaxError('its format is neither json nor parquet');
+  if (typeof sha256 !== 'string' || !HASH.test(sha256))
+    throw new SyntaxError('its sha256 is not a hash');
   if (!Number.isSafeInteger(rowCount)) throw new SyntaxError('its row_count is not a whole number');
   if (!Array.isArray(erased)) throw new SyntaxError('it has no list of erased entries');
   return {
@@ -120,10 +138,15 @@ function readHead(value: Json): ProofHeader {
 }
 
 function readRequest(value: Json | undefined): ProofHeader['request'] {
-  const { start_date, end_date, agent_id, event_types } = isJsonObject(value) ? value : ({} as JsonObject);
-  if (typeof start_date !== 'string' || typeof end_date !== 'string') throw new SyntaxError('its request has no dates');
-  if (agent_id !== null && typeof agent_id !== 'string') throw new SyntaxError('its request has no agent_id');
-  if (event_types !== null && !isTexts(event_types)) throw new SyntaxError('its request has no event_types');
+  const { start_date, end_date, agent_id, event_types } = isJsonObject(value)
+    ? value
+    : ({} as JsonObject);
+  if (typeof start_date !== 'string' || typeof end_date !== 'string')
+    throw new SyntaxError('its request has no dates');
+  if (agent_id !== null && typeof agent_id !== 'string')
+    throw new SyntaxError('its request has no agent_id');
+  if (event_types !== null && !isTexts(event_types))
+    throw new SyntaxError('its request has no event_types');
   return { start_date, end_date, agent_id, event_types };
 }
 

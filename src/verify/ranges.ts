@@ -26,7 +26,10 @@ export class RangeSet {
 
   /** How many of the numbers from 1 to `last` are in the set. */
   countUpTo(last: number): number {
-    return this.ranges.reduce((sum, [low, high]) => sum + Math.max(0, Math.min(high, last) - low + 1), 0);
+    return this.ranges.reduce(
+      (sum, [low, high]) => sum + Math.max(0, Math.min(high, last) - low + 1),
+      0,
+    );
   }
 
   /** The index of the first range that ends at the number or after it. */

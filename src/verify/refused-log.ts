@@ -31,8 +31,9 @@ const CLOCK_SKEW = 60_000;
 const MAX_GAPS = 5;
 
 /**
- * Reports on a log that the service refuses. Compares the head that the service shows with the kept checkpoints and with
- * the service's clock. Nothing can be proven of the entries; the report only says which ones the export lacks.
+ * Reports on a log that the service refuses. Compares the head that the service shows with the kept
+ * checkpoints and with the service's clock. Nothing can be proven of the entries; the report only
+ * says which ones the export lacks.
  * @throws Fault if the service shows no head, although one was kept
  * @throws CannotCheck if the service shows no head, and none was kept
  */
@@ -42,7 +43,9 @@ export async function checkRefusedLog(log: RefusedLogInput): Promise<Report> {
   if (!shown) {
     const signed = kept.findLast((one) => signerOf(one, keys, one.where) !== null);
     if (!signed) {
-      throw new CannotCheck(`${refusal}. It shows no signed head, and there is no kept checkpoint to compare with.`);
+      throw new CannotCheck(
+        `${refusal}. It shows no signed head, and there is no kept checkpoint to compare with.`,
+      );
     }
     const { size, time, where } = signed;
     throw new Fault(
@@ -57,21 +60,29 @@ export async function checkRefusedLog(log: RefusedLogInput): Promise<Report> {
     faults: findFutureTime(shown, log.auditExport),
     refused: true,
   };
-  if (report.faults.length === 0) await compareHistory(report, kept, shown, { keys, roots: new Map(), isNewest: true });
+  if (report.faults.length === 0)
+    await compareHistory(report, kept, shown, { keys, roots: new Map(), isNewest: true });
   report.unchecked.push(...(await describeGaps(log.file, shown)));
   if (report.faults.length > 0) report.faults.push(new Fault('refused', refusal));
   return report;
 }
 
-/** Returns a fault if the head has a time in the future by the service's own clock, which dated the export. */
+/**
+ * Returns a fault if the head has a time in the future by the service's own clock, which dated the
+ * export.
+ */
 function findFutureTime(shown: Checkpoint, auditExport: JsonObject | null): Fault[] {
   const clock = auditExport?.created_at;
-  if (typeof clock !== 'string' || Date.parse(shown.time) <= Date.parse(clock) + CLOCK_SKEW) return [];
+  if (typeof clock !== 'string' || Date.parse(shown.time) <= Date.parse(clock) + CLOCK_SKEW)
+    return [];
   const evidence = { signed_for: shown.time, clock_of_service: clock };
   return [new Fault('checkpoint', 'The checkpoint has a time in the future', { evidence })];
 }
 
-/** Describes which entries the head covers but the export lacks. A refused log has no proof that could say why. */
+/**
+ * Describes which entries the head covers but the export lacks. A refused log has no proof that
+ * could say why.
+ */
 async function describeGaps(file: string, { size }: Checkpoint): Promise<string[]> {
   const exists = await stat(file).catch(() => null);
   if (!exists) return [];
@@ -89,7 +100,9 @@ async function describeGaps(file: string, { size }: Checkpoint): Promise<string[
   if (next <= size) gaps.push([next, size]);
   if (gaps.length === 0) return [];
   const missing = gaps.reduce((sum, [first, last]) => sum + last - first + 1, 0);
-  const named = gaps.slice(0, MAX_GAPS).map(([first, last]) => (first === last ? `${first}` : `${first}-${last}`));
+  const named = gaps
+    .slice(0, MAX_GAPS)
+    .map(([first, last]) => (first === last ? `${first}` : `${first}-${last}`));
   const more = gaps.length > MAX_GAPS ? ' and more' : '';
   return [
     `${missing} of the ${formatEntries(size)} under the checkpoint are not in the export, and no signed record says that they were erased: ${named.join(', ')}${more}.`,

@@ -1,21 +1,27 @@
 import { type Fault, formatEntries, type Report } from './findings.ts';
 
 /**
- * Characters that move the cursor, change the direction of text or start a new line. A file could use them to fake
- * output.
+ * Characters that move the cursor, change the direction of text or start a new line. A file could
+ * use them to fake output.
  */
 const CONTROL_CHARACTERS = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
 
-/** Escapes the control characters in a text that may contain data of a file, so that it is safe to print on one line. */
+/**
+ * Escapes the control characters in a text that may contain data of a file, so that it is safe to
+ * print on one line.
+ */
 export function escapeControls(text: string): string {
-  return text.replace(CONTROL_CHARACTERS, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`);
+  return text.replace(
+    CONTROL_CHARACTERS,
+    (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,
+  );
 }
 
 /** Formats a report for people. */
 export function describeReport(report: Report): string {
   const { checkpoint, faults } = report;
-  const [proven, limits, unchecked] = [report.proven, report.limits, report.unchecked].map((texts) =>
-    texts.map((text) => `  ${escapeControls(text)}`),
+  const [proven, limits, unchecked] = [report.proven, report.limits, report.unchecked].map(
+    (texts) => texts.map((text) => `  ${escapeControls(text)}`),
   ) as [string[], string[], string[]];
   const head = checkpoint
     ? [
@@ -48,7 +54,8 @@ export function describeFaults(faults: Fault[]): string {
   const lines = faults.flatMap(({ kind, message, evidence }) => [
     `  ${escapeControls(message)}. [${kind}]`,
     ...Object.entries(evidence).map(
-      ([name, value]) => `    ${name.replaceAll('_', ' ')}: ${escapeControls(String(value ?? 'none'))}`,
+      ([name, value]) =>
+        `    ${name.replaceAll('_', ' ')}: ${escapeControls(String(value ?? 'none'))}`,
     ),
   ]);
   return ['WRONG.', ...lines].join('\n');

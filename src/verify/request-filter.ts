@@ -26,8 +26,10 @@ export class RequestFilter {
   findMismatch({ createdAt, entry }: Row): string | null {
     const { agent_id: agent, event_types: types } = this.request;
     const time = Date.parse(createdAt);
-    if (!(time >= this.from && time < this.to)) return 'its time is outside the dates of the request';
-    if (agent !== null && entry.agent_id !== agent) return 'its agent is not the one of the request';
+    if (!(time >= this.from && time < this.to))
+      return 'its time is outside the dates of the request';
+    if (agent !== null && entry.agent_id !== agent)
+      return 'its agent is not the one of the request';
     if (types !== null && !types.includes(String(entry.event_type)))
       return 'its type is not among those of the request';
     return null;
@@ -44,6 +46,7 @@ function readDate(text: string, dayLength: number): number {
 }
 
 function requireDate(text: string, time: number): number {
-  if (Number.isNaN(time)) throw new Fault('proof', `The proof is malformed: ${JSON.stringify(text)} is not a date`);
+  if (Number.isNaN(time))
+    throw new Fault('proof', `The proof is malformed: ${JSON.stringify(text)} is not a date`);
   return time;
 }

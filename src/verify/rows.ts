@@ -18,10 +18,13 @@ export async function detectFormat(file: string): Promise<ExportFormat> {
   const handle = await open(file).catch((error) => {
     throw new CannotCheck(`${file} cannot be read: ${error.message}`);
   });
-  const { buffer, bytesRead } = await handle.read(Buffer.alloc(4), 0, 4).finally(() => handle.close());
+  const { buffer, bytesRead } = await handle
+    .read(Buffer.alloc(4), 0, 4)
+    .finally(() => handle.close());
   const start = buffer.toString('latin1', 0, bytesRead);
   if (start === 'PAR1') return 'parquet';
-  if (start.startsWith('{')) throw new CannotCheck(`${file} is not an export; one entry is checked with its --proof`);
+  if (start.startsWith('{'))
+    throw new CannotCheck(`${file} is not an export; one entry is checked with its --proof`);
   return start.startsWith('[') ? 'json' : 'csv';
 }
 
@@ -48,7 +51,8 @@ export async function* readRows(
 async function* readJson(file: string): AsyncGenerator<Json> {
   const lines = new LineReader(file);
   try {
-    if ((await lines.next()) !== '[') throw new InvalidRow('the file does not begin like a JSON export');
+    if ((await lines.next()) !== '[')
+      throw new InvalidRow('the file does not begin like a JSON export');
     for await (const line of readArrayMembers(lines, ']')) yield parseJson(line);
   } finally {
     await lines.close();

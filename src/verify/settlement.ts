@@ -15,7 +15,10 @@ export interface Settlement {
   votes: Vote[];
 }
 
-/** A vote that contradicts its entry, its request or its signature. The message is the rest of a sentence about it. */
+/**
+ * A vote that contradicts its entry, its request or its signature. The message is the rest of a
+ * sentence about it.
+ */
 export class WrongVote extends Error {
   /** The place of the vote in its entry, from 0. */
   readonly index: number;
@@ -28,7 +31,10 @@ export class WrongVote extends Error {
   }
 }
 
-/** An approval with fewer votes than the review of its request asks for. The message is the rest of a sentence about it. */
+/**
+ * An approval with fewer votes than the review of its request asks for. The message is the rest of
+ * a sentence about it.
+ */
 export class MissingVotes extends Error {}
 
 /** Whether an event type can end a request. */
@@ -38,7 +44,8 @@ export function isSettling(event: Json | undefined): event is Settlement['event'
 
 /**
  * Reads the votes of a settling entry.
- * @returns null if it has none: a policy or the account's own token decided, nobody signed, or a token expired
+ * @returns null if it has none: a policy or the account's own token decided, nobody signed, or a
+ *   token expired
  * @throws WrongVote if a vote is malformed
  */
 export function readSettlement(entry: JsonObject): Settlement | null {
@@ -52,12 +59,14 @@ export function readSettlement(entry: JsonObject): Settlement | null {
       throw error instanceof SyntaxError ? new WrongVote(index, error.message) : error;
     }
   });
-  if (votes.length === 0 && event !== 'expire') throw new WrongVote(0, 'the entry of a decision has no votes');
+  if (votes.length === 0 && event !== 'expire')
+    throw new WrongVote(0, 'the entry of a decision has no votes');
   return { event, entry, details, votes };
 }
 
 /**
- * The scope of each vote: a vote without one has that of the vote before, and the first one that of the request.
+ * The scope of each vote: a vote without one has that of the vote before, and the first one that of
+ * the request.
  * @param request null if it is not known
  * @returns null for votes whose scope only the unknown request has
  */
@@ -65,7 +74,8 @@ export function resolveScopes(
   { event, details, votes }: Settlement,
   request: RequestedPermission | null,
 ): (JsonObject | null)[] {
-  // An approval without narrower votes grants what was requested. The other entries repeat the requested scope.
+  // An approval without narrower votes grants what was requested. The other entries repeat the
+  // requested scope.
   const repeatsRequest = event !== 'approve' || votes.every(({ scope }) => scope === null);
   const requested = request ? request.details.scope : repeatsRequest ? details.scope : null;
   let last = isJsonObject(requested) ? requested : null;
@@ -76,7 +86,8 @@ export function resolveScopes(
 }
 
 /**
- * Checks that the votes agree with each other, with the rest of their entry, and with the request if it is known.
+ * Checks that the votes agree with each other, with the rest of their entry, and with the request
+ * if it is known.
  * @param scopes the scopes of the votes
  * @throws WrongVote
  */
@@ -90,7 +101,10 @@ export function checkVotes(
   if (request) checkRequest(settlement, request);
 }
 
-/** Nobody approves twice, only the last vote denies, and no approval has higher limits than the one before. */
+/**
+ * Nobody approves twice, only the last vote denies, and no approval has higher limits than the one
+ * before.
+ */
 function checkOrder({ event, votes }: Settlement): void {
   const approvers = new Set<string>();
   for (const [index, { by, decision, tokenTtl, maxUses }] of votes.entries()) {
@@ -127,15 +141,25 @@ function checkDecision({ event, details, votes }: Settlement, scopes: (JsonObjec
   if (!isJsonObject(details.scope)) throw new WrongVote(index, 'its entry has no scope');
   for (const name of ['input_digest', 'preview_digest']) {
     const digest = details[name];
-    if (typeof digest !== 'string' && digest !== null) throw new WrongVote(index, `its entry has no ${name}`);
+    if (typeof digest !== 'string' && digest !== null)
+      throw new WrongVote(index, `its entry has no ${name}`);
   }
 }
 
 /** The entry repeats what the request says; an approval may have a narrower scope. */
-function checkRequest({ event, entry, details, votes }: Settlement, request: RequestedPermission): void {
+function checkRequest(
+  { event, entry, details, votes }: Settlement,
+  request: RequestedPermission,
+): void {
   const index = votes.length - 1;
   if (index < 0) return;
-  const repeated = ['action', 'resource', 'input_digest', 'preview_digest', ...(event === 'approve' ? [] : ['scope'])];
+  const repeated = [
+    'action',
+    'resource',
+    'input_digest',
+    'preview_digest',
+    ...(event === 'approve' ? [] : ['scope']),
+  ];
   for (const name of repeated) {
     // An expiry repeats no digests.
     if (event === 'expire' && details[name] === undefined) continue;
@@ -148,12 +172,16 @@ function checkRequest({ event, entry, details, votes }: Settlement, request: Req
 }
 
 /**
- * Checks that an approval has as many votes as the review of its request asks for, signed ones where it asks for passkeys.
+ * Checks that an approval has as many votes as the review of its request asks for, signed ones
+ * where it asks for passkeys.
  * @param votes of different members (see {@link checkVotes})
  * @returns whether a review policy routed the request
  * @throws MissingVotes
  */
-export function checkReview(votes: readonly Vote[], { details: { review } }: RequestedPermission): boolean {
+export function checkReview(
+  votes: readonly Vote[],
+  { details: { review } }: RequestedPermission,
+): boolean {
   if (review === undefined) return false;
   const { approvals, passkey } = isJsonObject(review) ? review : {};
   if (typeof approvals !== 'number' || typeof passkey !== 'boolean') {

@@ -7,12 +7,17 @@ import type { Vote, VoteSignature } from './vote.ts';
  * Rebuilds what a member signed, the statement of the decision.
  * @param scope the scope of the vote
  * @param request the entry of the request, if it is known
- * @returns null if the statement cannot be known: an expiry repeats no digests, so it needs the request
+ * @returns null if the statement cannot be known: an expiry repeats no digests, so it needs the
+ *   request
  */
 export function rebuildStatement(
   { entry, details }: Settlement,
   vote: Vote & { signature: VoteSignature },
-  { scope, request, origin }: { scope: JsonObject; request: RequestedPermission | null; origin: string },
+  {
+    scope,
+    request,
+    origin,
+  }: { scope: JsonObject; request: RequestedPermission | null; origin: string },
 ): JsonObject | null {
   const digests = details.input_digest === undefined ? request?.details : details;
   if (!digests) return null;

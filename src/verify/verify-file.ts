@@ -27,12 +27,17 @@ export interface VerifyFileOptions {
   rowGroupTimeoutMs?: number | undefined;
 }
 
-/** Maximum size of the proof of one entry. Larger files are proofs of exports, which are read in parts. */
+/**
+ * Maximum size of the proof of one entry. Larger files are proofs of exports, which are read in
+ * parts.
+ */
 const MAX_ENTRY_PROOF_BYTES = 2 ** 20;
 
 /**
- * Verifies an export file, or a file with one entry, against its proof, the key of the log and the kept checkpoints.
- * @throws Fault if the proof, the entry or a kept checkpoint is malformed; other faults are in the report
+ * Verifies an export file, or a file with one entry, against its proof, the key of the log and the
+ * kept checkpoints.
+ * @throws Fault if the proof, the entry or a kept checkpoint is malformed; other faults are in the
+ *   report
  * @throws CannotCheck if a file or the given key cannot be read
  */
 export async function verifyFile(options: VerifyFileOptions): Promise<Report> {
@@ -42,15 +47,22 @@ export async function verifyFile(options: VerifyFileOptions): Promise<Report> {
   const kept = checkpoints === undefined ? [] : (await openKept(checkpoints)).all;
   const sizes = kept.map(({ size }) => size);
   const votes = new VoteChecker(passkeys === undefined ? null : await readPasskeys(passkeys));
-  const check = entryProof ? null : await checkExport(file, proof, { sizes, votes, rowGroupTimeoutMs });
+  const check = entryProof
+    ? null
+    : await checkExport(file, proof, { sizes, votes, rowGroupTimeoutMs });
   const { report, checkpoint } = check
     ? { report: reportExport(check, { isWholeLog: false }), checkpoint: check.head.checkpoint }
     : checkEntryProof(entryProof as JsonObject, await readEntry(file), votes);
   votes.addTo(report);
   const keys = await checkSignature(report, checkpoint, key);
-  if (check && report.faults.length === 0) checkErasureRecords(report, check.head.erased, checkpoint, keys);
+  if (check && report.faults.length === 0)
+    checkErasureRecords(report, check.head.erased, checkpoint, keys);
   if (report.faults.length === 0) {
-    await compareHistory(report, kept, checkpoint, { keys, roots: check?.roots ?? new Map(), isNewest: false });
+    await compareHistory(report, kept, checkpoint, {
+      keys,
+      roots: check?.roots ?? new Map(),
+      isNewest: false,
+    });
   }
   return report;
 }
@@ -61,14 +73,20 @@ async function openKept(path: string): Promise<KeptCheckpoints> {
 }
 
 /**
- * Checks the signature of the checkpoint, and adds the result to the report. Returns the keys of the log; none if the
- * signature is wrong or could not be checked.
+ * Checks the signature of the checkpoint, and adds the result to the report. Returns the keys of
+ * the log; none if the signature is wrong or could not be checked.
  */
-async function checkSignature(report: Report, checkpoint: Checkpoint, source?: string): Promise<VerifierKey[]> {
+async function checkSignature(
+  report: Report,
+  checkpoint: Checkpoint,
+  source?: string,
+): Promise<VerifierKey[]> {
   const published = source ?? publishedKeysUrl(checkpoint.origin);
   try {
     if (published === null) {
-      throw new CannotCheck(`the name ${checkpoint.origin} has no host from which to fetch the keys`);
+      throw new CannotCheck(
+        `the name ${checkpoint.origin} has no host from which to fetch the keys`,
+      );
     }
     const keys = await readKeys(published);
     const { label } = requireSigner(checkpoint, keys, 'The checkpoint');

@@ -38,10 +38,12 @@ const POLL_INTERVAL = 1_000;
 const MAX_WAIT = 30 * 60 * 1_000;
 
 /**
- * Verifies the whole current log of an account, and that it is consistent with the kept checkpoints; then keeps the
- * newest checkpoint. If the service itself refuses the log, checks what it still shows.
+ * Verifies the whole current log of an account, and that it is consistent with the kept
+ * checkpoints; then keeps the newest checkpoint. If the service itself refuses the log, checks what
+ * it still shows.
  * @throws Fault if a checkpoint is malformed or not signed; other faults are in the report
- * @throws CannotCheck if the service does not answer, or the keys or the kept checkpoints cannot be read
+ * @throws CannotCheck if the service does not answer, or the keys or the kept checkpoints cannot be
+ *   read
  */
 export async function verifyService(options: VerifyServiceOptions): Promise<Report> {
   const { url, token, key, checkpoints, passkeys, onProgress } = options;
@@ -56,17 +58,25 @@ export async function verifyService(options: VerifyServiceOptions): Promise<Repo
   let auditExport: JsonObject | null = null;
   let report: Report | null = null;
   try {
-    // The export must contain everything that this head covers, because the head is older than the export.
+    // The export must contain everything that this head covers, because the head is older than the
+    // export.
     before = await fetchCheckpoint(service, keys);
     if (!before.origin.endsWith(`/${account.id}`)) {
-      throw new Fault('checkpoint', `The log is named ${before.origin}, but the account is ${account.id}`);
+      throw new Fault(
+        'checkpoint',
+        `The log is named ${before.origin}, but the account is ${account.id}`,
+      );
     }
     auditExport = await createExport(service, account, onProgress);
     await downloadFile(textOf(auditExport, 'download_url'), files.file);
     await downloadFile(proofUrl(auditExport), files.proof);
     onProgress('Checking the export.');
     const sizes = [before.size, ...(kept?.all ?? []).map(({ size }) => size)];
-    const check = await checkExport(files.file, files.proof, { sizes, completeTo: before.size, votes });
+    const check = await checkExport(files.file, files.proof, {
+      sizes,
+      completeTo: before.size,
+      votes,
+    });
     report = reportExport(check, { isWholeLog: true });
     report.faults.push(...compareWithRequest(check, auditExport));
     votes.addTo(report);
@@ -99,10 +109,14 @@ interface LiveCheck {
 }
 
 /**
- * Checks the export's head against those of the service and the kept ones, and keeps the newest head if there is no
- * fault.
+ * Checks the export's head against those of the service and the kept ones, and keeps the newest
+ * head if there is no fault.
  */
-async function checkHeads(report: Report, check: ExportCheck, circumstances: LiveCheck): Promise<void> {
+async function checkHeads(
+  report: Report,
+  check: ExportCheck,
+  circumstances: LiveCheck,
+): Promise<void> {
   const { service, keys, before, kept } = circumstances;
   const { checkpoint } = check.head;
   try {
@@ -136,23 +150,41 @@ async function checkHeads(report: Report, check: ExportCheck, circumstances: Liv
 }
 
 async function fetchCheckpoint(service: ServiceClient, keys: VerifierKey[]): Promise<Checkpoint> {
-  const checkpoint = readCheckpoint(await service.get('/v1/audit/checkpoint'), 'The checkpoint of the service');
+  const checkpoint = readCheckpoint(
+    await service.get('/v1/audit/checkpoint'),
+    'The checkpoint of the service',
+  );
   requireSigner(checkpoint, keys, 'The checkpoint of the service');
   return checkpoint;
 }
 
-async function fetchConsistencyPath(service: ServiceClient, from: number, to: number): Promise<Buffer[]> {
+async function fetchConsistencyPath(
+  service: ServiceClient,
+  from: number,
+  to: number,
+): Promise<Buffer[]> {
   const answer = await service.get(`/v1/audit/consistency?from=${from}&to=${to}`);
   return readHashes(answer.consistency_path);
 }
 
-/** @throws Fault unless the second head is of the same log as the first, with the same or more entries */
-async function requireConsistency(service: ServiceClient, first: Checkpoint, second: Checkpoint): Promise<void> {
+/**
+ * @throws Fault unless the second head is of the same log as the first, with the same or more
+ *   entries
+ */
+async function requireConsistency(
+  service: ServiceClient,
+  first: Checkpoint,
+  second: Checkpoint,
+): Promise<void> {
   if (first.origin !== second.origin) {
-    throw new Fault('checkpoint', `The log changed its name: ${first.origin}, then ${second.origin}`);
+    throw new Fault(
+      'checkpoint',
+      `The log changed its name: ${first.origin}, then ${second.origin}`,
+    );
   }
   if (first.size > second.size) throw shrunkLogFault(first, second);
-  const path = first.size === second.size ? [] : await fetchConsistencyPath(service, first.size, second.size);
+  const path =
+    first.size === second.size ? [] : await fetchConsistencyPath(service, first.size, second.size);
   if (!verifyConsistency(first, second, path))
     throw inconsistentLogFault(first, second, `the checkpoint of ${first.time}`);
 }
@@ -179,7 +211,9 @@ async function createExport(
     }
     if (auditExport.status === 'completed') return auditExport;
   }
-  throw new CannotCheck(`The export ${auditExport.export_id} was not completed within half an hour`);
+  throw new CannotCheck(
+    `The export ${auditExport.export_id} was not completed within half an hour`,
+  );
 }
 
 /**
@@ -198,13 +232,27 @@ function proofUrl({ export_id, proof_url, proof_error }: JsonObject): string {
 /** The fault of a proof that belongs to another export or to another request. */
 function compareWithRequest({ head }: ExportCheck, auditExport: JsonObject): Fault[] {
   const { start_date, end_date, agent_id, event_types } = head.request;
-  const asked = JSON.stringify([auditExport.export_id, auditExport.start_date, auditExport.end_date, null, null]);
+  const asked = JSON.stringify([
+    auditExport.export_id,
+    auditExport.start_date,
+    auditExport.end_date,
+    null,
+    null,
+  ]);
   const answered = JSON.stringify([head.exportId, start_date, end_date, agent_id, event_types]);
   if (asked === answered && auditExport.sha256 === head.sha256) return [];
-  return [new Fault('proof', 'The proof does not belong to the requested export', { evidence: { asked, answered } })];
+  return [
+    new Fault('proof', 'The proof does not belong to the requested export', {
+      evidence: { asked, answered },
+    }),
+  ];
 }
 
-function describeCompleteness(report: Report, { head, last, erased }: ExportCheck, { size }: Checkpoint): void {
+function describeCompleteness(
+  report: Report,
+  { head, last, erased }: ExportCheck,
+  { size }: Checkpoint,
+): void {
   const gone = erased.countUpTo(size);
   const exception = gone === 0 ? '' : `, but for ${formatEntries(gone)} recorded as erased`;
   report.proven.push(`Every entry from 1 to ${size} is in the file${exception}.`);

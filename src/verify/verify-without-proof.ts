@@ -12,17 +12,23 @@ export interface VerifyWithoutProofOptions {
 }
 
 /**
- * Verifies the votes of an export without its proof: only what passkeys signed is then protected against changes.
+ * Verifies the votes of an export without its proof: only what passkeys signed is then protected
+ * against changes.
  * @throws CannotCheck if a file cannot be read or has no details
  */
-export async function verifyWithoutProof({ file, passkeys }: VerifyWithoutProofOptions): Promise<Report> {
+export async function verifyWithoutProof({
+  file,
+  passkeys,
+}: VerifyWithoutProofOptions): Promise<Report> {
   const votes = new VoteChecker(await readPasskeys(passkeys));
   const report: Report = {
     log: null,
     checkpoint: null,
     key: null,
     proven: [],
-    limits: ['Whether entries were changed, added or removed: without --proof, only what a passkey signed is checked.'],
+    limits: [
+      'Whether entries were changed, added or removed: without --proof, only what a passkey signed is checked.',
+    ],
     unchecked: [],
     faults: [],
     refused: false,
@@ -37,15 +43,20 @@ export async function verifyWithoutProof({ file, passkeys }: VerifyWithoutProofO
     }
   } catch (error) {
     if (!(error instanceof InvalidRow)) throw error;
-    if (error instanceof NoDetails) throw new CannotCheck(`${file} cannot be verified: ${error.message}`);
+    if (error instanceof NoDetails)
+      throw new CannotCheck(`${file} cannot be verified: ${error.message}`);
     const at = `After ${formatEntries(rows)}, the file has one that is malformed`;
     report.faults.push(
-      new Fault('file', `${at}${error.id ? ` (${error.id})` : ''}: ${error.message}`, { id: error.id }),
+      new Fault('file', `${at}${error.id ? ` (${error.id})` : ''}: ${error.message}`, {
+        id: error.id,
+      }),
     );
   }
   votes.addTo(report);
   if (!votes.hasProven) {
-    report.unchecked.push('Anything: the file has no vote that is signed by a member whose passkeys you pinned.');
+    report.unchecked.push(
+      'Anything: the file has no vote that is signed by a member whose passkeys you pinned.',
+    );
   }
   return report;
 }

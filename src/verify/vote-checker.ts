@@ -35,15 +35,23 @@ export class VoteChecker {
   private readonly requests = new Map<unknown, RequestedPermission>();
   private signed = 0;
   private unsigned = 0;
-  /** How many approvals have the votes that their request asks for, and how many have votes, but no request in the file. */
+  /**
+   * How many approvals have the votes that their request asks for, and how many have votes, but no
+   * request in the file.
+   */
   private readonly reviewed = { complete: 0, unknown: 0 };
-  /** How many votes of each member were proven, and how many belong to members without pinned passkeys. */
+  /**
+   * How many votes of each member were proven, and how many belong to members without pinned
+   * passkeys.
+   */
   private readonly proven = new Map<string, number>();
   private readonly unpinned = new Map<string, number>();
   /** How many votes need a request that the file does not have, and the first of them. */
   private readonly withoutRequest = { count: 0, first: '' };
 
-  /** @param passkeys what the auditor pinned; null if nothing is, and signatures are only counted */
+  /**
+   * @param passkeys what the auditor pinned; null if nothing is, and signatures are only counted
+   */
   constructor(passkeys: PinnedPasskeys | null) {
     this.passkeys = passkeys;
   }
@@ -55,7 +63,12 @@ export class VoteChecker {
 
   /** Takes the next entry, in the order of the log. */
   take({ sequence, id, entry }: PlacedEntry): void {
-    const { event_type: event, permission_request_id: permission, agent_id: agent = null, details } = entry;
+    const {
+      event_type: event,
+      permission_request_id: permission,
+      agent_id: agent = null,
+      details,
+    } = entry;
     if (this.fault || !isJsonObject(details)) return;
     if (event === 'request') this.requests.set(permission, { agent, details });
     if (!isSettling(event)) return;
@@ -71,7 +84,11 @@ export class VoteChecker {
     }
   }
 
-  private checkEntry(entry: JsonObject, details: JsonObject, request: RequestedPermission | null): void {
+  private checkEntry(
+    entry: JsonObject,
+    details: JsonObject,
+    request: RequestedPermission | null,
+  ): void {
     const settlement = readSettlement(entry);
     const isByPeople = entry.event_type === 'approve' && typeof details.policy_id !== 'string';
     if (!settlement) {
@@ -80,10 +97,15 @@ export class VoteChecker {
       return;
     }
     const scopes = resolveScopes(settlement, request);
-    // A changed vote may also contradict another one, but only its own signature shows which of them is wrong.
+    // A changed vote may also contradict another one, but only its own signature shows which of
+    // them is wrong.
     for (const [index, vote] of settlement.votes.entries()) {
       if (vote.signature)
-        this.checkSigned(settlement, vote as SignedVote, { index, scope: scopes[index] ?? null, request });
+        this.checkSigned(settlement, vote as SignedVote, {
+          index,
+          scope: scopes[index] ?? null,
+          request,
+        });
       else this.unsigned++;
     }
     checkVotes(settlement, scopes, request);
@@ -101,7 +123,11 @@ export class VoteChecker {
   private checkSigned(
     settlement: Settlement,
     vote: SignedVote,
-    { index, scope, request }: { index: number; scope: JsonObject | null; request: RequestedPermission | null },
+    {
+      index,
+      scope,
+      request,
+    }: { index: number; scope: JsonObject | null; request: RequestedPermission | null },
   ): void {
     this.signed++;
     if (!this.passkeys) return;
@@ -112,10 +138,14 @@ export class VoteChecker {
       return;
     }
     if (passkey?.member !== vote.by) {
-      throw new WrongVote(index, 'it is signed with a passkey that is not among those pinned for the member', {
-        credential_id: credential,
-        pinned_for: passkey?.member ?? null,
-      });
+      throw new WrongVote(
+        index,
+        'it is signed with a passkey that is not among those pinned for the member',
+        {
+          credential_id: credential,
+          pinned_for: passkey?.member ?? null,
+        },
+      );
     }
     checkValidity(index, passkey, vote.signature);
     const assertion = attempt(index, () => readAssertion(vote.signature));
@@ -145,7 +175,10 @@ export class VoteChecker {
     increment(this.proven, vote.by);
   }
 
-  /** Adds the results to a report on the entries. The wrong vote comes after a wrong entry, which is worse. */
+  /**
+   * Adds the results to a report on the entries. The wrong vote comes after a wrong entry, which is
+   * worse.
+   */
   addTo(report: Report): void {
     if (this.fault) {
       const isEntryWrong = report.faults[0]?.sequence !== undefined;
@@ -190,7 +223,9 @@ export class VoteChecker {
       report.proven.push(
         `${formatCount(complete, 'approval')} by people ${complete === 1 ? 'has' : 'have'} the votes that the request asks for.`,
       );
-      report.limits.push('Whether the voters were reviewers: the log has the rule, but not the roles of members.');
+      report.limits.push(
+        'Whether the voters were reviewers: the log has the rule, but not the roles of members.',
+      );
     }
     if (unknown > 0) {
       report.limits.push(
@@ -201,7 +236,11 @@ export class VoteChecker {
 }
 
 /** @throws WrongVote if the member added the passkey after the signature, or removed it before */
-function checkValidity(index: number, { addedAt, removedAt }: PinnedPasskey, signature: VoteSignature): void {
+function checkValidity(
+  index: number,
+  { addedAt, removedAt }: PinnedPasskey,
+  signature: VoteSignature,
+): void {
   const { credential_id, signed_at } = signature;
   const time = parseTime(signed_at);
   const evidence = { credential_id, signed_at };
@@ -219,9 +258,16 @@ function checkValidity(index: number, { addedAt, removedAt }: PinnedPasskey, sig
   }
 }
 
-function describeMissingVotes({ message }: MissingVotes, { sequence, id, entry }: PlacedEntry): Fault {
+function describeMissingVotes(
+  { message }: MissingVotes,
+  { sequence, id, entry }: PlacedEntry,
+): Fault {
   const permission = String(entry.permission_request_id);
-  return entryFault('vote', `lacks votes on ${permission}: ${message}`, { sequence, id, evidence: { permission } });
+  return entryFault('vote', `lacks votes on ${permission}: ${message}`, {
+    sequence,
+    id,
+    evidence: { permission },
+  });
 }
 
 function attempt<T>(index: number, read: () => T): T {
@@ -232,17 +278,24 @@ function attempt<T>(index: number, read: () => T): T {
   }
 }
 
-function describeWrongVote({ index, message, evidence }: WrongVote, { sequence, id, entry }: PlacedEntry): Fault {
+function describeWrongVote(
+  { index, message, evidence }: WrongVote,
+  { sequence, id, entry }: PlacedEntry,
+): Fault {
   const permission = String(entry.permission_request_id);
   const { votes } = entry.details as JsonObject;
   const vote = Array.isArray(votes) ? votes[index] : null;
   const member = isJsonObject(vote) && typeof vote.by === 'string' ? vote.by : null;
   const who = member === null ? '' : ` by ${member}`;
-  return entryFault('vote', `has a wrong vote, vote ${index + 1}${who} on ${permission}: ${message}`, {
-    sequence,
-    id,
-    evidence: { permission, vote: index + 1, member, ...evidence },
-  });
+  return entryFault(
+    'vote',
+    `has a wrong vote, vote ${index + 1}${who} on ${permission}: ${message}`,
+    {
+      sequence,
+      id,
+      evidence: { permission, vote: index + 1, member, ...evidence },
+    },
+  );
 }
 
 function increment(counts: Map<string, number>, member: string): void {

@@ -24,18 +24,38 @@ export interface Vote {
   signature: VoteSignature | null;
 }
 
-const SIGNATURE_FIELDS = ['credential_id', 'signed_at', 'authenticator_data', 'client_data_json', 'signature'];
+const SIGNATURE_FIELDS = [
+  'credential_id',
+  'signed_at',
+  'authenticator_data',
+  'client_data_json',
+  'signature',
+];
 
-/** The service accepts signatures within 5 minutes of its clock. It stores the vote a moment later. */
+/**
+ * The service accepts signatures within 5 minutes of its clock. It stores the vote a moment later.
+ */
 const MAX_TIME_FROM_SIGNATURE = 6 * 60 * 1_000;
 
 /**
  * Reads a vote.
- * @throws SyntaxError if it is malformed, or contradicts itself. The message is the rest of a sentence about the vote.
+ * @throws SyntaxError if it is malformed, or contradicts itself. The message is the rest of a
+ *   sentence about the vote.
  */
 export function readVote(value: Json): Vote {
   if (!isJsonObject(value)) throw new SyntaxError('it is not an object');
-  const { by, decision, scope, token_ttl: tokenTtl, max_uses: maxUses, reason, via, signed, at, signature } = value;
+  const {
+    by,
+    decision,
+    scope,
+    token_ttl: tokenTtl,
+    max_uses: maxUses,
+    reason,
+    via,
+    signed,
+    at,
+    signature,
+  } = value;
   const refuse = (name: string) => new SyntaxError(`its ${name} is invalid`);
   if (typeof by !== 'string') throw refuse('by');
   if (decision !== 'approve' && decision !== 'deny') throw refuse('decision');
@@ -46,7 +66,16 @@ export function readVote(value: Json): Vote {
   if (typeof via !== 'string') throw refuse('via');
   if (typeof signed !== 'boolean') throw refuse('signed');
   if (typeof at !== 'string' || Number.isNaN(parseTime(at))) throw refuse('at');
-  const vote: Omit<Vote, 'signature'> = { by, decision, scope: scope ?? null, tokenTtl, maxUses, reason, via, at };
+  const vote: Omit<Vote, 'signature'> = {
+    by,
+    decision,
+    scope: scope ?? null,
+    tokenTtl,
+    maxUses,
+    reason,
+    via,
+    at,
+  };
   if (signature === undefined) {
     if (signed) throw new SyntaxError('it is marked as signed, but has no signature');
     return { ...vote, signature: null };

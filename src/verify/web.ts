@@ -20,8 +20,10 @@ export async function fetchJson(url: string, init: RequestInit = {}): Promise<Js
   if (response.status === 409 && isJsonObject(body) && body.code === 'log_refused') {
     throw new LogRefused(`${url} was answered 409 log_refused`);
   }
-  if (!response.ok) throw new CannotCheck(`${url} was answered ${response.status}: ${text.slice(0, 500)}`);
-  if (body instanceof SyntaxError) throw new CannotCheck(`${url} was not answered with JSON: ${body.message}`);
+  if (!response.ok)
+    throw new CannotCheck(`${url} was answered ${response.status}: ${text.slice(0, 500)}`);
+  if (body instanceof SyntaxError)
+    throw new CannotCheck(`${url} was not answered with JSON: ${body.message}`);
   return body;
 }
 
@@ -39,7 +41,8 @@ function parseOrError(text: string): Json | SyntaxError {
  */
 export async function downloadFile(url: string, file: string): Promise<void> {
   const response = await request(url);
-  if (!response.ok || !response.body) throw new CannotCheck(`${url} was answered ${response.status}`);
+  if (!response.ok || !response.body)
+    throw new CannotCheck(`${url} was answered ${response.status}`);
   await pipeline(response.body, createWriteStream(file)).catch((error) => {
     throw new CannotCheck(`${url} broke off: ${causeOf(error)}`);
   });
@@ -74,7 +77,10 @@ export class ServiceClient {
   }
 }
 
-/** Sends a request. Repeats it after `Retry-After` while the service answers 429, unless that is over a minute. */
+/**
+ * Sends a request. Repeats it after `Retry-After` while the service answers 429, unless that is
+ * over a minute.
+ */
 async function request(url: string, init: RequestInit = {}): Promise<Response> {
   for (;;) {
     const response = await fetch(url, init).catch((error) => {

@@ -3,11 +3,17 @@ import { webhooks } from '../db/schema';
 import { newestOutcome, newestPosition } from '../outbox/feed';
 
 /**
- * The columns that a change of a webhook or channel sets besides the client's fields: it is enabled or disabled if
- * `isActive` is given, and its failure state is reset if it leads to another receiver or is enabled again.
+ * The columns that a change of a webhook or channel sets besides the client's fields: it is enabled
+ * or disabled if `isActive` is given, and its failure state is reset if it leads to another
+ * receiver or is enabled again.
  * @param isRedirected whether the change leads to another receiver, as SQL
  */
-export function activationColumns(account: number, isActive: boolean | undefined, isRedirected: SQL, now: number) {
+export function activationColumns(
+  account: number,
+  isActive: boolean | undefined,
+  isRedirected: SQL,
+  now: number,
+) {
   return {
     ...resetColumns(isActive, isRedirected, now),
     ...(isActive === true && enabledColumns(account)),
@@ -16,8 +22,8 @@ export function activationColumns(account: number, isActive: boolean | undefined
 }
 
 /**
- * Resets the failure state and the claim. Like a new webhook it uses the slow queue until it has answered. A worker that
- * still sends to the old receiver has lost its claim and records nothing.
+ * Resets the failure state and the claim. Like a new webhook it uses the slow queue until it has
+ * answered. A worker that still sends to the old receiver has lost its claim and records nothing.
  */
 function resetColumns(isActive: boolean | undefined, isRedirected: SQL, now: number) {
   const isEnabled = isActive === true ? sql`not ${webhooks.isActive}` : sql`0`;
@@ -42,7 +48,9 @@ function enabledColumns(account: number) {
   };
 }
 
-/** Disables a webhook, which cancels its pending deliveries: the next worker records them as failed. */
+/**
+ * Disables a webhook, which cancels its pending deliveries: the next worker records them as failed.
+ */
 function disabledColumns(now: number) {
   const wasEnabled = sql`${webhooks.isActive}`;
   return {

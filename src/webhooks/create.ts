@@ -32,13 +32,20 @@ export const WebhookCreation = lazy(() =>
     })
     .meta({
       id: 'WebhookCreation',
-      examples: [{ url: exampleWebhook.url, description: exampleWebhook.description, events: exampleWebhook.events }],
+      examples: [
+        {
+          url: exampleWebhook.url,
+          description: exampleWebhook.description,
+          events: exampleWebhook.events,
+        },
+      ],
     }),
 );
 
 /**
  * Creates a webhook, which gets the events from now on.
- * @param input the fields of the request; `agents` are those of its `agent_ids` that the account has
+ * @param input the fields of the request; `agents` are those of its `agent_ids` that the account
+ *   has
  * @throws Problem `invalid_request`; `conflict` if the account has the maximum number of webhooks
  */
 export async function createWebhook(
@@ -61,7 +68,13 @@ export async function createWebhook(
     secret: encrypted,
   };
   const created = { ...presentWebhook(row), secret };
-  await insertReceiver(context, { noun: 'webhook', id, row, maximum: MAX_WEBHOOKS, answer: created });
+  await insertReceiver(context, {
+    noun: 'webhook',
+    id,
+    row,
+    maximum: MAX_WEBHOOKS,
+    answer: created,
+  });
   return created;
 }
 

@@ -12,16 +12,21 @@ import { closeFeed } from '../outbox/feed';
 import { accountOfWebhookSql, isWebhook } from './webhook';
 
 /**
- * Deletes a webhook. A worker that is sending to it stops when it next records a batch, and a cron task
- * erases its deliveries.
+ * Deletes a webhook. A worker that is sending to it stops when it next records a batch, and a cron
+ * task erases its deliveries.
  * @throws Problem `not_found`
  */
-export async function deleteWebhook(context: UserContext, { id }: { id: Id<'webhook'> }): Promise<void> {
+export async function deleteWebhook(
+  context: UserContext,
+  { id }: { id: Id<'webhook'> },
+): Promise<void> {
   const account = context.principal.account.number;
   const number = sql<number>`(select number from ${webhooks} where ${isWebhook(account, id)})`;
   await context.ledger
     .change({
-      record: userActivity(context, 'webhook.deleted', id, { account: accountOfWebhookSql(account, id) }),
+      record: userActivity(context, 'webhook.deleted', id, {
+        account: accountOfWebhookSql(account, id),
+      }),
       changes: (write) => [
         write.insert(erasures).values({ kind: 'webhook', number }),
         write.delete(webhooks).where(isWebhook(account, id)),

@@ -1,21 +1,29 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm';
 import { aliased } from '../db/columns';
-import { agents, auditEntries, type DeliveryEvent, deliveries, type EventType, permissionEvents } from '../db/schema';
+import {
+  agents,
+  auditEntries,
+  type DeliveryEvent,
+  deliveries,
+  type EventType,
+  permissionEvents,
+} from '../db/schema';
 import type { Json, JsonObject } from '../lib/json';
 import { retentionDays } from '../lib/plans';
 import { DAY, formatTime } from '../lib/time';
 import type { Id } from '../lib/typeid';
 
 /**
- * The columns of a delivery, its audit entry, its event of a permission and its agent from which {@link payloadOf} writes
- * the payload, except the entry's `details`: each query selects these in the form that it needs.
+ * The columns of a delivery, its audit entry, its event of a permission and its agent from which
+ * {@link payloadOf} writes the payload, except the entry's `details`: each query selects these in
+ * the form that it needs.
  */
 export const payloadColumns = {
   payload: deliveries.payload,
   // The event of a deleted agent is kept until a cron task has erased it, and shown to nobody.
-  eventPayload: sql<string | null>`iif(${agents.number} is null, null, ${permissionEvents.payload})`.as(
-    'event_payload',
-  ),
+  eventPayload: sql<
+    string | null
+  >`iif(${agents.number} is null, null, ${permissionEvents.payload})`.as('event_payload'),
   entryId: aliased(auditEntries.id, 'entry_id'),
   entryEvent: aliased(auditEntries.event, 'entry_event'),
   entryCreatedAt: aliased(auditEntries.createdAt, 'entry_created_at'),
@@ -49,14 +57,20 @@ export function writePayload(event: DeliveryEvent, at: number, data: Json | obje
 }
 
 /**
- * The payload of a delivery; null if its audit entry, its permission or its agent is erased, or the entry is older than the
- * account's retention. The payload of an audit entry is not stored, because entries never change.
+ * The payload of a delivery; null if its audit entry, its permission or its agent is erased, or the
+ * entry is older than the account's retention. The payload of an audit entry is not stored, because
+ * entries never change.
  */
-export function payloadOf(row: PayloadRow, account: Parameters<typeof retentionDays>[0], now: number): string | null {
+export function payloadOf(
+  row: PayloadRow,
+  account: Parameters<typeof retentionDays>[0],
+  now: number,
+): string | null {
   const stored = row.payload ?? row.eventPayload;
   if (stored !== null) return stored;
   const { entryId, entryEvent, entryCreatedAt, permission, details, agentId } = row;
-  if (!entryId || !entryEvent || entryCreatedAt === null || !permission || !details || !agentId) return null;
+  if (!entryId || !entryEvent || entryCreatedAt === null || !permission || !details || !agentId)
+    return null;
   if (entryCreatedAt < now - retentionDays(account) * DAY) return null;
   return writePayload('audit.created', entryCreatedAt, {
     id: entryId,

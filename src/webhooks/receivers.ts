@@ -14,9 +14,14 @@ import type { WebhookRow } from './webhook';
 export type ReceiverNoun = 'webhook' | 'channel';
 
 /** The condition that finds the receivers of a noun. */
-export const isOf = { webhook: eq(webhooks.kind, 'webhook'), channel: ne(webhooks.kind, 'webhook') };
+export const isOf = {
+  webhook: eq(webhooks.kind, 'webhook'),
+  channel: ne(webhooks.kind, 'webhook'),
+};
 
-/** The columns of a new receiver that do not depend on what it is: it gets the events from now on. */
+/**
+ * The columns of a new receiver that do not depend on what it is: it gets the events from now on.
+ */
 export function newReceiverColumns({ principal, runtime }: UserContext) {
   const account = principal.account.number;
   const now = runtime.now();
@@ -52,7 +57,8 @@ export async function insertReceiver(
 ): Promise<void> {
   const { ledger, principal } = context;
   const account = principal.account.number;
-  // NULL if the account is deleted or has the maximum number: the NOT NULL column aborts the transaction.
+  // NULL if the account is deleted or has the maximum number: the NOT NULL column aborts the
+  // transaction.
   const accountIfRoom = sql`(
     select number from ${accounts} where number = ${account}
       and (select count(*) from ${webhooks} where account = ${account} and ${isOf[noun]}) < ${maximum}
@@ -68,7 +74,10 @@ export async function insertReceiver(
     });
   } catch (error) {
     if (!(error instanceof ConstraintError)) throw error;
-    throw new Problem('conflict', `The account has ${maximum} ${noun}s, the maximum. Delete one first.`);
+    throw new Problem(
+      'conflict',
+      `The account has ${maximum} ${noun}s, the maximum. Delete one first.`,
+    );
   }
 }
 
@@ -80,12 +89,22 @@ export async function listReceivers(
 ): Promise<Page<WebhookRow>> {
   const { reader, principal } = context;
   const { account } = principal;
-  const page = await openPage<Id<'webhook'>>(context, { list: `${noun}s`, caller: account.id }, input);
+  const page = await openPage<Id<'webhook'>>(
+    context,
+    { list: `${noun}s`, caller: account.id },
+    input,
+  );
   const [rows] = await reader.load([
     reader
       .select()
       .from(webhooks)
-      .where(and(eq(webhooks.account, account.number), isOf[noun], page.after && lt(webhooks.id, page.after)))
+      .where(
+        and(
+          eq(webhooks.account, account.number),
+          isOf[noun],
+          page.after && lt(webhooks.id, page.after),
+        ),
+      )
       .orderBy(desc(webhooks.id))
       .limit(page.rowLimit),
   ]);

@@ -21,8 +21,8 @@ import {
 const OLD_SECRET_LIFETIME = DAY;
 
 /**
- * Gives a webhook a new secret. For 24 hours the old one signs as well; a secret that was replaced earlier no longer
- * does.
+ * Gives a webhook a new secret. For 24 hours the old one signs as well; a secret that was replaced
+ * earlier no longer does.
  * @throws Problem `not_found` if the webhook was deleted at the same time
  */
 export async function rotateSecret(
@@ -72,5 +72,10 @@ export const rotateSecretRoute = new Hono().post(
   noQuery(),
   body(NoFields),
   async (c) =>
-    answer(c, await rotateSecret(c.var.context, { webhook: requireLoaded(c.var.loaded.webhook, 'webhook') })),
+    answer(
+      c,
+      await rotateSecret(c.var.context, {
+        webhook: requireLoaded(c.var.loaded.webhook, 'webhook'),
+      }),
+    ),
 );

@@ -12,11 +12,24 @@ import { requireLoaded, type WebhookRow, webhookOfPath } from './webhook';
  * Sends the event `webhook.test` to a webhook, whatever its filters.
  * @throws Problem `conflict` if it is disabled
  */
-export async function testWebhook(context: UserContext, { webhook }: { webhook: WebhookRow }): Promise<Delivery> {
+export async function testWebhook(
+  context: UserContext,
+  { webhook }: { webhook: WebhookRow },
+): Promise<Delivery> {
   const event = 'webhook.test';
   const payload = writePayload(event, context.runtime.now(), { webhook_id: webhook.id });
-  const delivery = { webhook: webhook.number, event, original: null, pos: null, agent: null, payload } as const;
-  return createDelivery(context, delivery, { noun: 'webhook', present: (row) => presentDelivery(webhook.id, row) });
+  const delivery = {
+    webhook: webhook.number,
+    event,
+    original: null,
+    pos: null,
+    agent: null,
+    payload,
+  } as const;
+  return createDelivery(context, delivery, {
+    noun: 'webhook',
+    present: (row) => presentDelivery(webhook.id, row),
+  });
 }
 
 export const testWebhookRoute = new Hono().post(
@@ -33,5 +46,9 @@ export const testWebhookRoute = new Hono().post(
   userAccess('webhooks:write', webhookOfPath),
   noQuery(),
   body(NoFields),
-  async (c) => answer(c, await testWebhook(c.var.context, { webhook: requireLoaded(c.var.loaded.webhook, 'webhook') })),
+  async (c) =>
+    answer(
+      c,
+      await testWebhook(c.var.context, { webhook: requireLoaded(c.var.loaded.webhook, 'webhook') }),
+    ),
 );

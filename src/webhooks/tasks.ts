@@ -1,7 +1,14 @@
 import { requireBinding, type Task, type TaskContext } from '../task';
-import { enqueueDueDeliveries, enqueuePendingEvents, enqueueUpcoming } from './dispatch/enqueue-due';
+import {
+  enqueueDueDeliveries,
+  enqueuePendingEvents,
+  enqueueUpcoming,
+} from './dispatch/enqueue-due';
 
-/** Background work on webhooks: queue messages for whatever is due, in case the first message was lost. */
+/**
+ * Background work on webhooks: queue messages for whatever is due, in case the first message was
+ * lost.
+ */
 export const webhookTasks: readonly Task[] = [
   {
     name: 'enqueue_upcoming_deliveries',

@@ -35,8 +35,8 @@ export const WebhookUpdate = lazy(() =>
 type Fields = z.output<ReturnType<typeof WebhookUpdate>>;
 
 /**
- * Changes the given fields of a webhook. A disabled webhook gets nothing more, not even pending deliveries; a webhook that
- * is enabled gets the events from then on.
+ * Changes the given fields of a webhook. A disabled webhook gets nothing more, not even pending
+ * deliveries; a webhook that is enabled gets the events from then on.
  * @param agents those of the agents in `agent_ids` that the account has
  * @throws Problem `not_found`, `invalid_request`
  */
@@ -76,7 +76,11 @@ export async function updateWebhook(
     .catch(asNotFound('webhook'));
   if (!row) throw notFound('webhook');
   if (row.dueAt !== null && row.dueAt <= now) {
-    await enqueueWebhook(config.webhooks, { shard: principal.shard, account, webhook: row.number }, row);
+    await enqueueWebhook(
+      config.webhooks,
+      { shard: principal.shard, account, webhook: row.number },
+      row,
+    );
   }
   return presentWebhook(row);
 }
@@ -97,7 +101,11 @@ export const updateWebhookRoute = new Hono().put(
   noQuery(),
   body(WebhookUpdate),
   async (c) => {
-    const input = { id: pathId(c, 'webhook'), agents: c.var.loaded.agents ?? [], ...c.req.valid('json') };
+    const input = {
+      id: pathId(c, 'webhook'),
+      agents: c.var.loaded.agents ?? [],
+      ...c.req.valid('json'),
+    };
     return answer(c, await updateWebhook(c.var.context, input));
   },
 );

@@ -25,7 +25,10 @@ export const DEFAULT_EVENTS = [
   'webhook.test',
 ] as const;
 
-/** The events that a webhook can get. Those of permissions have to be named: `audit.created` reports the same steps. */
+/**
+ * The events that a webhook can get. Those of permissions have to be named: `audit.created` reports
+ * the same steps.
+ */
 export const WEBHOOK_EVENTS = [...DEFAULT_EVENTS, ...PERMISSION_EVENTS] as const;
 
 /** Maximum number of webhooks of an account. */
@@ -59,7 +62,8 @@ export const webhookFields = lazy(() => ({
     'must name each event once',
   ),
   agent_ids: listOf(idText('agent', 'must be the id of an agent'), MAX_AGENTS).nullable().meta({
-    description: 'The agents whose audit entries and permissions are sent; null for all. Other events have no agent.',
+    description:
+      'The agents whose audit entries and permissions are sent; null for all. Other events have no agent.',
   }),
   is_active: z.boolean(),
 }));
@@ -88,15 +92,22 @@ export const Webhook = lazy(() =>
       description: z.string().nullable(),
       events: z.array(WebhookEvent()),
       agent_ids: z.array(z.string().meta({ pattern: idPattern('agent') })).nullable(),
-      is_active: z
-        .boolean()
-        .meta({ description: 'Nothing is sent while this is false, and events of that time are never sent.' }),
-      disabled_reason: z.string().nullable().meta({ description: 'Why the service disabled it; null if it did not.' }),
+      is_active: z.boolean().meta({
+        description: 'Nothing is sent while this is false, and events of that time are never sent.',
+      }),
+      disabled_reason: z
+        .string()
+        .nullable()
+        .meta({ description: 'Why the service disabled it; null if it did not.' }),
       created_by: creatorField,
       created_at: timeField,
       updated_at: timeField,
     })
-    .meta({ id: 'Webhook', description: 'A URL to which events are sent as they happen.', examples: [exampleWebhook] }),
+    .meta({
+      id: 'Webhook',
+      description: 'A URL to which events are sent as they happen.',
+      examples: [exampleWebhook],
+    }),
 );
 
 export type Webhook = z.output<ReturnType<typeof Webhook>>;
@@ -107,7 +118,8 @@ export const WebhookWithSecret = lazy(() =>
     .extend({
       secret: z.string().meta({
         pattern: '^whsec_[A-Za-z0-9+/]{43}=$',
-        description: 'Signs every message, by the Standard Webhooks specification. Only this answer shows it.',
+        description:
+          'Signs every message, by the Standard Webhooks specification. Only this answer shows it.',
       }),
     })
     .meta({
@@ -148,14 +160,17 @@ export function presentWebhook(row: ShownRow): Webhook {
   };
 }
 
-/** The condition that finds the webhook with this identifier, if the account has it. Channels are no webhooks. */
+/**
+ * The condition that finds the webhook with this identifier, if the account has it. Channels are no
+ * webhooks.
+ */
 export function isWebhook(account: number | SQL<number>, id: Id<'webhook'>) {
   return and(eq(webhooks.account, account), eq(webhooks.id, id), eq(webhooks.kind, 'webhook'));
 }
 
 /**
- * The account's number as SQL: NULL if the account has no such webhook, so that a NOT NULL column aborts the
- * transaction.
+ * The account's number as SQL: NULL if the account has no such webhook, so that a NOT NULL column
+ * aborts the transaction.
  */
 export function accountOfWebhookSql(account: number, id: Id<'webhook'>): SQL<number> {
   return sql<number>`(select account from ${webhooks} where ${isWebhook(account, id)})`;
@@ -178,17 +193,26 @@ export function requireLoaded<T>(loaded: T[] | undefined, noun: 'webhook' | 'del
 }
 
 /**
- * The preload of the agents in the body's `agent_ids`, as far as the account has them. The body is not validated yet: for an
- * invalid one fewer agents are found, or none.
+ * The preload of the agents in the body's `agent_ids`, as far as the account has them. The body is
+ * not validated yet: for an invalid one fewer agents are found, or none.
  */
 export async function agentsInBody(c: RequestContext, reader: Reader, account: SQL<number>) {
   const { agent_ids: listed } = (await readObject(c, readJson)) ?? {};
   return { agents: selectAgents(reader, account, Array.isArray(listed) ? listed : []) };
 }
 
-/** Selects those of the named agents that the account has; null if no name is the id of an agent. */
-export function selectAgents(reader: Reader, account: SQL<number>, named: unknown[], max = MAX_AGENTS) {
-  const ids = named.slice(0, max).flatMap((id) => (typeof id === 'string' ? (parseId('agent', id) ?? []) : []));
+/**
+ * Selects those of the named agents that the account has; null if no name is the id of an agent.
+ */
+export function selectAgents(
+  reader: Reader,
+  account: SQL<number>,
+  named: unknown[],
+  max = MAX_AGENTS,
+) {
+  const ids = named
+    .slice(0, max)
+    .flatMap((id) => (typeof id === 'string' ? (parseId('agent', id) ?? []) : []));
   if (ids.length === 0) return null;
   // As one parameter, because D1 allows at most 100 per statement.
   const wanted = idList(ids);
@@ -219,7 +243,10 @@ export function requireAgents(
  * Refuses a URL to which nothing may be sent.
  * @throws Problem `invalid_request`
  */
-export function requireTarget({ webhooks: { allowInsecure } }: Config, url: string | undefined): void {
+export function requireTarget(
+  { webhooks: { allowInsecure } }: Config,
+  url: string | undefined,
+): void {
   const fault = url === undefined ? null : findTargetFault(url, allowInsecure);
   if (fault) throw invalidRequest([{ path: 'body.url', message: fault }]);
 }

@@ -35,7 +35,10 @@ function makeOperator() {
 describe('an operator', () => {
   it('creates an account with a first token that has every scope', async () => {
     const { must } = makeOperator();
-    const answer = await must(201, 'POST', '/v1/admin/users', { email: ' owner@example.com ', name: '  Owner  ' });
+    const answer = await must(201, 'POST', '/v1/admin/users', {
+      email: ' owner@example.com ',
+      name: '  Owner  ',
+    });
     const { id, token } = answer.body;
     expect(answer.headers.get('Location')).toBe(`/v1/admin/users/${id}`);
     expect(answer.body).toEqual({
@@ -52,7 +55,9 @@ describe('an operator', () => {
         name: null,
         token: expect.stringMatching(/^csu_00[0-9A-Za-z]{38}$/),
         token_prefix: token.token.slice(0, 12),
-        scopes: expect.toSatisfy((scopes: string[]) => scopes.toSorted().join() === ALL_SCOPES.toSorted().join()),
+        scopes: expect.toSatisfy(
+          (scopes: string[]) => scopes.toSorted().join() === ALL_SCOPES.toSorted().join(),
+        ),
         member_id: null,
         expires_at: null,
         last_used_at: null,
@@ -71,7 +76,9 @@ describe('an operator', () => {
         created_at: '2026-01-31T12:00:00.000Z',
         updated_at: '2026-01-31T12:00:00.000Z',
         invitation: {
-          url: expect.stringMatching(/^https:\/\/countersign\.test\/console\/invitations\/csi_00[0-9A-Za-z]{38}$/),
+          url: expect.stringMatching(
+            /^https:\/\/countersign\.test\/console\/invitations\/csi_00[0-9A-Za-z]{38}$/,
+          ),
           expires_at: '2026-02-07T12:00:00.000Z',
         },
       },
@@ -92,7 +99,11 @@ describe('an operator', () => {
 
   it.each(['free', 'pro', 'team'])('cannot set the retention on plan %s', async (plan) => {
     const { call, create } = makeOperator();
-    const created = await call('POST', '/v1/admin/users', { email: 'a@example.com', plan, audit_retention_days: 7 });
+    const created = await call('POST', '/v1/admin/users', {
+      email: 'a@example.com',
+      plan,
+      audit_retention_days: 7,
+    });
     expect([created.status, created.body.code]).toEqual([403, 'plan_required']);
     const { id } = await create({ plan });
     const updated = await call('PATCH', `/v1/admin/users/${id}`, { audit_retention_days: 7 });
@@ -115,24 +126,33 @@ describe('an operator', () => {
     const path = `/v1/admin/users/${id}`;
     expect((await must(200, 'PATCH', path, { name: 'Other' })).body.audit_retention_days).toBe(30);
     expect((await must(200, 'PATCH', path, { plan: 'pro' })).body.audit_retention_days).toBe(90);
-    expect((await must(200, 'PATCH', path, { plan: 'enterprise' })).body.audit_retention_days).toBe(2557);
+    expect((await must(200, 'PATCH', path, { plan: 'enterprise' })).body.audit_retention_days).toBe(
+      2557,
+    );
   });
 
   it('changes only the given fields of an account', async () => {
     const { world, create, must } = makeOperator();
     const { token: _, owner: __, ...account } = await create({ name: 'Before', plan: 'pro' });
     world.advance(1_500);
-    const renamed = (await must(200, 'PATCH', `/v1/admin/users/${account.id}`, { name: ' After ' })).body;
+    const renamed = (await must(200, 'PATCH', `/v1/admin/users/${account.id}`, { name: ' After ' }))
+      .body;
     expect(renamed).toEqual({ ...account, name: 'After', updated_at: '2026-01-31T12:00:01.500Z' });
     expect((await must(200, 'GET', `/v1/admin/users/${account.id}`)).body).toEqual(renamed);
-    expect((await must(200, 'PATCH', `/v1/admin/users/${account.id}`, { name: null })).body.name).toBeNull();
+    expect(
+      (await must(200, 'PATCH', `/v1/admin/users/${account.id}`, { name: null })).body.name,
+    ).toBeNull();
   });
 
   it('cannot send an update without fields', async () => {
     const { create, call } = makeOperator();
     const { id } = await create();
     const answer = await call('PATCH', `/v1/admin/users/${id}`, {});
-    expect([answer.status, answer.body.code, answer.body.errors[0].path]).toEqual([400, 'invalid_request', 'body']);
+    expect([answer.status, answer.body.code, answer.body.errors[0].path]).toEqual([
+      400,
+      'invalid_request',
+      'body',
+    ]);
   });
 
   it('can create two accounts with the same e-mail address, and finds both by it', async () => {
@@ -181,7 +201,16 @@ describe('an operator', () => {
     const { text, body } = await must(200, 'GET', '/v1/admin/users?limit=1');
     expect(text).not.toContain(token.token);
     expect(Object.keys(body.data[0])).toEqual([
-      ...['id', 'email', 'name', 'plan', 'audit_retention_days', 'is_active', 'created_at', 'updated_at'],
+      ...[
+        'id',
+        'email',
+        'name',
+        'plan',
+        'audit_retention_days',
+        'is_active',
+        'created_at',
+        'updated_at',
+      ],
     ]);
   });
 
@@ -191,7 +220,10 @@ describe('an operator', () => {
     const all = await must(201, 'POST', `/v1/admin/users/${id}/tokens`);
     expect(all.body.scopes.toSorted()).toEqual(ALL_SCOPES.toSorted());
     expect(all.headers.get('Location')).toBe(`/v1/me/tokens/${all.body.id}`);
-    const some = await must(201, 'POST', `/v1/admin/users/${id}/tokens`, { name: 'CI', scopes: ['account:read'] });
+    const some = await must(201, 'POST', `/v1/admin/users/${id}/tokens`, {
+      name: 'CI',
+      scopes: ['account:read'],
+    });
     expect([some.body.name, some.body.scopes]).toEqual(['CI', ['account:read']]);
     const { body } = await world.must(200, 'GET', '/v1/me', { token: some.body.token });
     expect(body.id).toBe(id);
@@ -205,8 +237,17 @@ describe('an operator', () => {
     ['POST', '/owner'],
   ])('gets not_found for an unknown account (%s %s)', async (method, suffix) => {
     const { call } = makeOperator();
-    for (const id of ['user_01h455vb4pex5vsknk084sn02q', 'agent_01h455vb4pex5vsknk084sn02q', 'x', '%00', '%ff']) {
-      const body = { PATCH: { name: 'x' }, POST: suffix === '/owner' ? { email: 'a@example.com' } : {} }[method];
+    for (const id of [
+      'user_01h455vb4pex5vsknk084sn02q',
+      'agent_01h455vb4pex5vsknk084sn02q',
+      'x',
+      '%00',
+      '%ff',
+    ]) {
+      const body = {
+        PATCH: { name: 'x' },
+        POST: suffix === '/owner' ? { email: 'a@example.com' } : {},
+      }[method];
       const answer = await call(method, `/v1/admin/users/${id}${suffix}`, body);
       expect([id, answer.status, answer.body.code]).toEqual([id, 404, 'not_found']);
     }
@@ -225,7 +266,9 @@ describe('an account that is switched off', () => {
       await agent.call('GET', '/v1/permissions'),
       await agent.call('POST', '/v1/permissions', { action: 'a.b', resource: 'c:d' }),
     ];
-    expect(answers.map(({ status, body }) => [status, body.code])).toEqual(Array(4).fill([403, 'account_inactive']));
+    expect(answers.map(({ status, body }) => [status, body.code])).toEqual(
+      Array(4).fill([403, 'account_inactive']),
+    );
     const { body } = await must(200, 'PATCH', `/v1/admin/users/${account.id}`, { is_active: true });
     expect(body.is_active).toBe(true);
     await account.must(200, 'GET', '/v1/me');

@@ -38,7 +38,10 @@ async function makeLife(world: World) {
   const further = await account.limitedToken('account:read');
   const member = await makeMember(account, 'approver');
   if (agents[0]) await addReview(account, agents[0], member);
-  await world.must(200, 'PUT', '/v1/me/notifications', { token: member.token, body: { quiet_hours: null } });
+  await world.must(200, 'PUT', '/v1/me/notifications', {
+    token: member.token,
+    body: { quiet_hours: null },
+  });
   const policy = { name: 'Reports', effect: 'approve', actions: ['report.*'], resources: ['*'] };
   await account.must(201, 'POST', '/v1/policies', policy);
   const range = { start_date: '2026-01-01', end_date: '2026-12-31' };
@@ -46,11 +49,23 @@ async function makeLife(world: World) {
   await world.work();
   await account.must(202, 'POST', '/v1/audit/export', range);
   const { body } = await account.must(200, 'GET', `/v1/audit/export/${finished.export_id}`);
-  return { account, agents, further, download: body.download_url.slice(world.env.PUBLIC_URL?.length) };
+  return {
+    account,
+    agents,
+    further,
+    download: body.download_url.slice(world.env.PUBLIC_URL?.length),
+  };
 }
 
 // Tables that only moving accounts use; move.test.ts tests them.
-const OF_MOVES = ['move_changes', 'move_numbers', 'move_turns', 'moved_accounts', 'moved_credentials', 'moves'];
+const OF_MOVES = [
+  'move_changes',
+  'move_numbers',
+  'move_turns',
+  'moved_accounts',
+  'moved_credentials',
+  'moves',
+];
 
 it('every credential of a deleted account is refused immediately', async () => {
   const world = new World();
@@ -72,11 +87,15 @@ it('the operator does not find a deleted account', async () => {
   await world.must(404, 'PATCH', `/v1/admin/users/${account.id}`, { token, body: { name: 'x' } });
   await world.must(404, 'POST', `/v1/admin/users/${account.id}/tokens`, { token });
   await world.must(404, 'DELETE', `/v1/admin/users/${account.id}`, { token });
-  const { body } = await world.must(200, 'GET', '/v1/admin/users?email=gone@example.com', { token });
+  const { body } = await world.must(200, 'GET', '/v1/admin/users?email=gone@example.com', {
+    token,
+  });
   expect(body.data).toEqual([]);
 });
 
-/** A message that waits, and a Slack user who is linked: rows that take a channel and time to make. */
+/**
+ * A message that waits, and a Slack user who is linked: rows that take a channel and time to make.
+ */
 async function addRowsOfChannels(): Promise<void> {
   await env.DB.batch([
     env.DB.prepare(`

@@ -23,7 +23,10 @@ beforeEach(async () => {
 });
 
 describe('a move', () => {
-  function makeMover(sizes?: { rows: number; characters: number; changes: number }, wrap = (d: D1Database) => d) {
+  function makeMover(
+    sizes?: { rows: number; characters: number; changes: number },
+    wrap = (d: D1Database) => d,
+  ) {
     const shards = ['00', '01'].map((name) => ({
       name,
       database: new Database(wrap(DATABASES[name] as D1Database), new Cost()),
@@ -32,7 +35,10 @@ describe('a move', () => {
   }
 
   it('completes if an external id is used again after its permission was erased', async () => {
-    const { world, account, agent } = await makeAgent(new World(), { plan: 'enterprise', audit_retention_days: 1 });
+    const { world, account, agent } = await makeAgent(new World(), {
+      plan: 'enterprise',
+      audit_retention_days: 1,
+    });
     Object.assign(world.env, { DB_01: env.DB_01 });
     const ASKED = { ...ACT, external_id: 'nightly' };
     const first = (await agent.must(201, 'POST', '/v1/permissions', ASKED)).body;
@@ -42,7 +48,8 @@ describe('a move', () => {
     await sealLogs(env.DB);
     await orderMove(world, account.id, '01');
     const mover = makeMover({ rows: 1, characters: 20_000, changes: 8 });
-    const copied = async () => env.DB_01.prepare('select count(*) as n from permissions').first<number>('n');
+    const copied = async () =>
+      env.DB_01.prepare('select count(*) as n from permissions').first<number>('n');
     while ((await copied()) === 0) await mover.moveSlice(world.now);
     world.advance(2 * 60_000);
     const { now } = world;
@@ -143,7 +150,8 @@ describe('a move', () => {
     await account.must(204, 'DELETE', `/v1/agents/${doomed.id}`);
     const erasure = openErasure(env.DB, 'oldest', world.now);
     while (await erasure.eraseSlice());
-    const copies = async () => env.DB_01.prepare('select count(*) as n from permissions').first<number>('n');
+    const copies = async () =>
+      env.DB_01.prepare('select count(*) as n from permissions').first<number>('n');
     for (let n = 0; n < 50 && (await copies()) === 2; n++) await mover.moveSlice(world.now);
     expect(await copies()).toBe(1);
     expect(await env.DB.prepare('select held_at from moves').first('held_at')).toBeNull();
@@ -158,7 +166,8 @@ describe('a move', () => {
     Object.assign(world.env, { DB_01: env.DB_01 });
     const other = await account.agent();
     const doomed = [await account.agent(), await account.agent(), await account.agent()];
-    for (const one of [agent, other, ...doomed]) await one.request({ ...CONTENTS, external_id: 'x' });
+    for (const one of [agent, other, ...doomed])
+      await one.request({ ...CONTENTS, external_id: 'x' });
     await orderMove(world, account.id, '01');
     const mover = makeMover(SMALL);
     const asked: Json[] = [];
@@ -188,7 +197,9 @@ describe('a move', () => {
     }
     expect(await findRemains(env.DB)).toEqual([]);
     expect(await checkLeftovers(env.DB_01)).toEqual([]);
-    await world.must(202, 'DELETE', `/v1/admin/users/${account.id}`, { token: world.env.ADMIN_TOKEN ?? '' });
+    await world.must(202, 'DELETE', `/v1/admin/users/${account.id}`, {
+      token: world.env.ADMIN_TOKEN ?? '',
+    });
     for (let n = 0; n < 70; n++) {
       world.advance(60_000);
       await world.sweep();
@@ -198,13 +209,18 @@ describe('a move', () => {
 
   it('shows a repeated request the permission as it is on the new shard', async () => {
     const database = new FaultyDatabase(env.DB);
-    const { world, account, agent } = await makeAgent(new World({ DB: database.binding, DB_01: env.DB_01 }));
+    const { world, account, agent } = await makeAgent(
+      new World({ DB: database.binding, DB_01: env.DB_01 }),
+    );
     const rival = new World({ DB_01: env.DB_01 });
     rival.now = world.now;
     const ASKED = { ...ACT, input: 1, external_id: 'x' };
     let denied: Json;
     database.before(2, async () => {
-      const { body } = await rival.must(201, 'POST', '/v1/permissions', { token: agent.key, body: ASKED });
+      const { body } = await rival.must(201, 'POST', '/v1/permissions', {
+        token: agent.key,
+        body: ASKED,
+      });
       await orderMove(rival, account.id, '01');
       const shards = ['00', '01'].map((name) => ({
         name,
@@ -212,7 +228,9 @@ describe('a move', () => {
       }));
       const mover = new Mover(shards[0] as MoverShard, shards);
       for (let n = 0; n < 100 && (await isMoving()); n++) await mover.moveSlice(rival.now);
-      denied = (await rival.must(200, 'POST', `/v1/permissions/${body.id}/deny`, { token: account.token })).body;
+      denied = (
+        await rival.must(200, 'POST', `/v1/permissions/${body.id}/deny`, { token: account.token })
+      ).body;
     });
     const { status, body } = await agent.call('POST', '/v1/permissions', ASKED);
     expect(denied.status).toBe('denied');

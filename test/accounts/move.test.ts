@@ -34,7 +34,10 @@ function openTimed(name: string, duration: number): MoverShard {
     prepare: client.prepare.bind(client),
     batch: async (statements: D1PreparedStatement[]) => {
       const results = await client.batch(statements);
-      return results.map((result, i) => ({ ...result, meta: { ...result.meta, duration: i === 0 ? duration : 0 } }));
+      return results.map((result, i) => ({
+        ...result,
+        meta: { ...result.meta, duration: i === 0 ? duration : 0 },
+      }));
     },
   };
   return { name, database: new Database(timed as unknown as D1Database, new Cost()) };
@@ -73,27 +76,52 @@ it('a move takes all data of an account to the other shard, and the account read
   expect([held.status, held.headers.get('Retry-After')]).toEqual([503, '1']);
   expect((await world.call('GET', life.download)).status).toBe(503);
   expect(
-    (await world.call('PATCH', `/v1/admin/users/${account.id}`, { token: operator, body: { name: 'x' } })).status,
+    (
+      await world.call('PATCH', `/v1/admin/users/${account.id}`, {
+        token: operator,
+        body: { name: 'x' },
+      })
+    ).status,
   ).toBe(503);
   expect((await other.call('GET', '/v1/me')).status).toBe(200);
   await settleMoves(world);
   expect(await readEverything(life)).toEqual(before);
-  const rest = await account.must(200, 'GET', `/v1/audit?limit=2&order=asc&cursor=${page.next_cursor}`);
+  const rest = await account.must(
+    200,
+    'GET',
+    `/v1/audit?limit=2&order=asc&cursor=${page.next_cursor}`,
+  );
   expect(rest.body.data[0].sequence).toBe(page.data[1].sequence + 1);
   for (const [i, agent] of agents.entries()) {
     await agent.must(200, 'POST', '/v1/tokens/use', { token: tokens[i] });
     await agent.approved();
   }
   await world.must(200, 'GET', '/v1/me', { token: life.further });
-  expect((await world.must(200, 'GET', '/v1/me', { token: life.member.token })).body.member.id).toBe(life.member.id);
+  expect(
+    (await world.must(200, 'GET', '/v1/me', { token: life.member.token })).body.member.id,
+  ).toBe(life.member.id);
   const again = await world.must(201, 'POST', '/v1/agents', repeated(account));
   expect(again.headers.get('Idempotent-Replayed')).toBe('true');
   expect((await account.limitedToken('account:read')).slice(0, 6)).toBe('csu_01');
   expect((await account.agent()).key.slice(0, 6)).toBe('csa_01');
   // The first shard keeps only the other account and the rows that redirect to the new shard.
   const rows = await countRows(env.DB);
-  expect(rows).toMatchObject({ accounts: 1, user_tokens: 1, agents: 1, agent_keys: 1, permissions: 1, policies: 0 });
-  expect(rows).toMatchObject({ audit_entries: 2, trees: 1, files: 0, webhooks: 0, webhook_feeds: 0, deliveries: 0 });
+  expect(rows).toMatchObject({
+    accounts: 1,
+    user_tokens: 1,
+    agents: 1,
+    agent_keys: 1,
+    permissions: 1,
+    policies: 0,
+  });
+  expect(rows).toMatchObject({
+    audit_entries: 2,
+    trees: 1,
+    files: 0,
+    webhooks: 0,
+    webhook_feeds: 0,
+    deliveries: 0,
+  });
   expect(rows).toMatchObject({
     moved_accounts: 1,
     moved_credentials: 10,
@@ -114,7 +142,9 @@ it('an unfinished export and pending deliveries are completed after a move', asy
   world.internet.on(webhook.host, async () => new Response(null, { status: 500 }));
   await agents[0]?.request();
   await world.deliver();
-  const waiting = (await listDeliveries(account, webhook)).filter(({ status }) => status === 'pending');
+  const waiting = (await listDeliveries(account, webhook)).filter(
+    ({ status }) => status === 'pending',
+  );
   expect(waiting.length).toBeGreaterThan(0);
   await orderMove(world, account.id, '01');
   await world.work();
@@ -126,7 +156,11 @@ it('an unfinished export and pending deliveries are completed after a move', asy
   await world.deliver();
   const { body } = await account.must(200, 'GET', `/v1/audit/export/${life.unfinished}`);
   expect(body.status).toBe('completed');
-  const { text } = await world.must(200, 'GET', body.download_url.slice(world.env.PUBLIC_URL?.length));
+  const { text } = await world.must(
+    200,
+    'GET',
+    body.download_url.slice(world.env.PUBLIC_URL?.length),
+  );
   const sequences = (await account.log()).map(({ sequence }) => sequence);
   expect(sequences).toEqual(sequences.toSorted((a, b) => a - b));
   expect(text.trim().split('\n').length).toBeGreaterThan(3);
@@ -138,13 +172,20 @@ it('a move waits for the workers of unfinished files, which then restart on the 
   const world = new World({ RATE_LIMITS: 'off' });
   const life = await makeLife(world);
   const { account, agents } = life;
-  await world.must(200, 'PATCH', `/v1/admin/users/${account.id}`, { token: operator, body: { plan: 'enterprise' } });
+  await world.must(200, 'PATCH', `/v1/admin/users/${account.id}`, {
+    token: operator,
+    body: { plan: 'enterprise' },
+  });
   Object.assign(world.env, { DB_01: env.DB_01 });
   await world.work();
   const range = { start_date: '2026-01-01', end_date: '2026-12-31' };
   const period = { start: '2026-01-01', end: '2026-01-31' };
   const orders = [
-    await account.must(202, 'POST', '/v1/audit/export', { ...range, format: 'parquet', include_details: true }),
+    await account.must(202, 'POST', '/v1/audit/export', {
+      ...range,
+      format: 'parquet',
+      include_details: true,
+    }),
     await account.must(202, 'POST', '/v1/audit/export', { ...range, include_details: true }),
     await account.must(202, 'POST', '/v1/audit/reports/compliance', {
       report_type: 'soc2_type2',
@@ -196,7 +237,8 @@ it('a request that began before the account is held is refused when it writes', 
   const log = await account.log();
   const attempts: (() => Promise<Answer>)[] = [
     () => account.call('POST', `/v1/permissions/${permission.id}/approve`, {}),
-    () => agent.call('POST', '/v1/permissions', { action: 'email.send', resource: 'mailbox:support' }),
+    () =>
+      agent.call('POST', '/v1/permissions', { action: 'email.send', resource: 'mailbox:support' }),
     () => account.call('POST', '/v1/agents', { name: 'Late' }),
     () => account.call('POST', '/v1/me/tokens', {}),
     () => account.call('DELETE', `/v1/agents/${agent.id}`),
@@ -213,27 +255,30 @@ it.each([
   ['of many rows', 'fast', 1, 5, 250],
   ['of few rows', 'slow to read', 100, 1, 50],
   ['of few rows', 'slow to write', 1, 100, 50],
-])('an account is copied in slices %s when the databases are %s', async (_, __, reading, writing, expected) => {
-  const world = new World({ DB_01: env.DB_01 });
-  const account = await world.account();
-  await account.agent();
-  await env.DB.prepare(`
+])(
+  'an account is copied in slices %s when the databases are %s',
+  async (_, __, reading, writing, expected) => {
+    const world = new World({ DB_01: env.DB_01 });
+    const account = await world.account();
+    await account.agent();
+    await env.DB.prepare(`
     insert into audit_entries (pos, id, agent, permission, event, action, created_at, ip_address, user_agent, details, salt)
     with recursive n(value) as (select 1 union all select value + 1 from n where value < 250)
     select accounts.number * 4294967296 + value, randomblob(16), agents.number, randomblob(16), 0, 'a', 0, '', '', '{}', x''
     from n, accounts join agents on account = accounts.number`).run();
-  await orderMove(world, account.id, '01');
-  const shards = [openTimed('00', reading), openTimed('01', writing)];
-  const mover = new Mover(shards[0] as MoverShard, shards);
-  const sizes: number[] = [];
-  for (let before = 0; before < 250; ) {
-    await mover.moveSlice(world.now);
-    const after = await count(env.DB_01, 'audit_entries');
-    if (after > before) sizes.push(after - before);
-    before = after;
-  }
-  expect(Math.max(...sizes)).toBe(expected);
-});
+    await orderMove(world, account.id, '01');
+    const shards = [openTimed('00', reading), openTimed('01', writing)];
+    const mover = new Mover(shards[0] as MoverShard, shards);
+    const sizes: number[] = [];
+    for (let before = 0; before < 250; ) {
+      await mover.moveSlice(world.now);
+      const after = await count(env.DB_01, 'audit_entries');
+      if (after > before) sizes.push(after - before);
+      before = after;
+    }
+    expect(Math.max(...sizes)).toBe(expected);
+  },
+);
 
 it('two concurrent crons move an account without logging an error', async () => {
   const world = new World({ DB_01: env.DB_01 });
@@ -287,7 +332,8 @@ it('an account can move back and move again with every credential that it ever h
   expect(await count(env.DB_01, 'erased_entries')).toBeGreaterThan(0);
   for (const database of [env.DB, env.DB_01]) expect(await count(database, 'erasures')).toBe(0);
   await world.must(202, 'DELETE', `/v1/admin/users/${account.id}`, { token: operator });
-  for (const token of [account.token, agent.key]) await world.must(401, 'GET', '/v1/permissions', { token });
+  for (const token of [account.token, agent.key])
+    await world.must(401, 'GET', '/v1/permissions', { token });
   expect(await countRows(env.DB)).toMatchObject({ moved_accounts: 0, moved_credentials: 0 });
 });
 
@@ -298,7 +344,9 @@ it('a move takes at most one new number per agent on the other shard', async () 
   const lastNumbers = () =>
     Promise.all(
       [env.DB, env.DB_01].map((database) =>
-        database.prepare(`select seq from sqlite_sequence where name = 'agents'`).first<number>('seq'),
+        database
+          .prepare(`select seq from sqlite_sequence where name = 'agents'`)
+          .first<number>('seq'),
       ),
     );
   const before = await lastNumbers();
@@ -347,7 +395,8 @@ it.runIf(depth.isDeep)(
       keys.push(agent.key);
     }
     await world.must(202, 'DELETE', `/v1/admin/users/${account.id}`, { token: operator });
-    for (const token of [...tokens, ...keys]) await world.must(401, 'GET', '/v1/permissions', { token });
+    for (const token of [...tokens, ...keys])
+      await world.must(401, 'GET', '/v1/permissions', { token });
   },
 );
 
@@ -363,12 +412,16 @@ it('credentials and links still work while the first shard does not know yet tha
   first.refuse(/update "moved_accounts"/);
   world.advance(60_000);
   await world.sweep();
-  expect((await env.DB.prepare('select shard from moved_accounts').first<string>('shard')) ?? '').toBe('01');
+  expect(
+    (await env.DB.prepare('select shard from moved_accounts').first<string>('shard')) ?? '',
+  ).toBe('01');
   await account.must(200, 'GET', '/v1/me');
   await world.must(200, 'GET', life.download);
   first.refuse(null);
   await settleMoves(world);
-  expect(await env.DB.prepare('select shard from moved_accounts').first<string>('shard')).toBe('02');
+  expect(await env.DB.prepare('select shard from moved_accounts').first<string>('shard')).toBe(
+    '02',
+  );
 });
 
 it('an account stays usable, and other accounts unaffected, while the other shard does not answer', async () => {
@@ -380,7 +433,10 @@ it('an account stays usable, and other accounts unaffected, while the other shar
   Object.assign(world.env, { DB_01: second.binding });
   await orderMove(world, account.id, '01');
   second.refuse(/./);
-  const requests = [await agent.request({ expires_in: 60 }), await other.request({ expires_in: 60 })];
+  const requests = [
+    await agent.request({ expires_in: 60 }),
+    await other.request({ expires_in: 60 }),
+  ];
   world.advance(120_000);
   await world.sweep();
   const count = `select count(*) as n from audit_entries where event = 4`;
@@ -401,17 +457,25 @@ it('requests of a moving account expire on its old shard, not in the unfinished 
   await orderMove(world, account.id, '01');
   const shards = ['00', '01'].map((name) => ({ name, database: openDatabase(name) }));
   const mover = new Mover(shards[0] as MoverShard, shards);
-  while ((await env.DB_01.prepare('select 1 from permissions').first()) === null) await mover.moveSlice(world.now);
+  while ((await env.DB_01.prepare('select 1 from permissions').first()) === null)
+    await mover.moveSlice(world.now);
   const target = new World({ DB: env.DB_01 });
   const neighbour = await target.account();
   await (await neighbour.agent()).request({ expires_in: 60 });
   world.advance(120_000);
   target.now = world.now;
   await target.sweep();
-  expect((await neighbour.log()).map(({ event_type }) => event_type)).toEqual(['request', 'expire']);
-  expect(await env.DB_01.prepare('select count(*) as n from permissions').first<number>('n')).toBe(2);
+  expect((await neighbour.log()).map(({ event_type }) => event_type)).toEqual([
+    'request',
+    'expire',
+  ]);
+  expect(await env.DB_01.prepare('select count(*) as n from permissions').first<number>('n')).toBe(
+    2,
+  );
   await settleMoves(world);
-  expect((await agent.must(200, 'GET', `/v1/permissions/${request.id}`)).body.status).toBe('expired');
+  expect((await agent.must(200, 'GET', `/v1/permissions/${request.id}`)).body.status).toBe(
+    'expired',
+  );
   expect((await account.log()).map(({ event_type }) => event_type)).toEqual(['request', 'expire']);
 });
 
@@ -459,30 +523,40 @@ it.each([
   ['the move is canceled', () => env.DB.exec('delete from moves')],
   [
     'the account is deleted',
-    (world: World, id: string) => world.must(202, 'DELETE', `/v1/admin/users/${id}`, { token: operator }),
+    (world: World, id: string) =>
+      world.must(202, 'DELETE', `/v1/admin/users/${id}`, { token: operator }),
   ],
-] as const)('nothing remains on the other shard when %s during any phase of the move', async (_, end) => {
-  const world = new World();
-  const life = await makeLife(world);
-  const { account } = life;
-  Object.assign(world.env, { DB_01: env.DB_01 });
-  const restore = await saveTables(env.DB);
-  for (const slices of depth.cases([2, 7, 12], 2)) {
-    await clear();
-    await restore();
-    await orderMove(world, account.id, '01');
-    const shards = ['00', '01'].map((name) => ({ name, database: openDatabase(name) }));
-    const mover = new Mover(shards[0] as MoverShard, shards, { rows: 8, characters: 20_000, changes: 8 });
-    for (let n = 0; n < slices; n++) await mover.moveSlice(world.now);
-    await (await account.agent()).approved();
-    await end(world, account.id);
-    world.advance(60_000);
-    for (let n = 0; n < 3; n++) await world.sweep();
-    expect(await isMoving()).toBe(false);
-    expect(await findRemains(env.DB_01)).toEqual([]);
-    expect(await env.DB.prepare('select count(*) as n from move_changes').first<number>('n')).toBe(0);
-  }
-});
+] as const)(
+  'nothing remains on the other shard when %s during any phase of the move',
+  async (_, end) => {
+    const world = new World();
+    const life = await makeLife(world);
+    const { account } = life;
+    Object.assign(world.env, { DB_01: env.DB_01 });
+    const restore = await saveTables(env.DB);
+    for (const slices of depth.cases([2, 7, 12], 2)) {
+      await clear();
+      await restore();
+      await orderMove(world, account.id, '01');
+      const shards = ['00', '01'].map((name) => ({ name, database: openDatabase(name) }));
+      const mover = new Mover(shards[0] as MoverShard, shards, {
+        rows: 8,
+        characters: 20_000,
+        changes: 8,
+      });
+      for (let n = 0; n < slices; n++) await mover.moveSlice(world.now);
+      await (await account.agent()).approved();
+      await end(world, account.id);
+      world.advance(60_000);
+      for (let n = 0; n < 3; n++) await world.sweep();
+      expect(await isMoving()).toBe(false);
+      expect(await findRemains(env.DB_01)).toEqual([]);
+      expect(
+        await env.DB.prepare('select count(*) as n from move_changes').first<number>('n'),
+      ).toBe(0);
+    }
+  },
+);
 
 it('a deletion that races with a move is refused, and the account stays usable', async () => {
   const first = new FaultyDatabase(env.DB);
@@ -494,9 +568,13 @@ it('a deletion that races with a move is refused, and the account stays usable',
     await orderMove(world, account.id, '01');
     await settleMoves(world);
   });
-  expect((await world.call('DELETE', `/v1/admin/users/${account.id}`, { token: operator })).status).toBe(503);
+  expect(
+    (await world.call('DELETE', `/v1/admin/users/${account.id}`, { token: operator })).status,
+  ).toBe(503);
   await account.must(200, 'GET', '/v1/me');
-  expect(await env.DB.prepare('select count(*) as n from erasures where kind = 3').first<number>('n')).toBe(0);
+  expect(
+    await env.DB.prepare('select count(*) as n from erasures where kind = 3').first<number>('n'),
+  ).toBe(0);
 });
 
 it('an account has one move at a time, and a move to an unknown shard is dropped', async () => {

@@ -12,7 +12,11 @@ describe('a user token', () => {
 
   it('shows its secret only in the answer to its creation', async () => {
     const account = await new World().account();
-    const fields = { name: ' CI ', scopes: ['audit:read', 'audit:read'], expires_at: '2026-02-01T13:00:00+01:00' };
+    const fields = {
+      name: ' CI ',
+      scopes: ['audit:read', 'audit:read'],
+      expires_at: '2026-02-01T13:00:00+01:00',
+    };
     const { body, headers } = await account.must(201, 'POST', '/v1/me/tokens', fields);
     const { token, ...shown } = body;
     expect(headers.get('Location')).toBe(`/v1/me/tokens/${body.id}`);
@@ -36,41 +40,58 @@ describe('a user token', () => {
     const account = await new World().account();
     const asking = await account.limitedToken('account:write', 'audit:read');
     for (const scopes of [['agents:read'], ['audit:read', 'agents:read']]) {
-      const answer = await account.world.call('POST', '/v1/me/tokens', { token: asking, body: { scopes } });
+      const answer = await account.world.call('POST', '/v1/me/tokens', {
+        token: asking,
+        body: { scopes },
+      });
       expect([answer.status, answer.body.code]).toEqual([403, 'insufficient_scope']);
     }
-    await account.world.must(201, 'POST', '/v1/me/tokens', { token: asking, body: { scopes: ['audit:read'] } });
+    await account.world.must(201, 'POST', '/v1/me/tokens', {
+      token: asking,
+      body: { scopes: ['audit:read'] },
+    });
   });
 
   it('cannot expire after the token that creates it', async () => {
     const account = await new World().account();
     const { world } = account;
     const end = '2026-01-31T13:00:00.000Z';
-    const { token: asking } = (await account.must(201, 'POST', '/v1/me/tokens', { expires_at: end })).body;
+    const { token: asking } = (
+      await account.must(201, 'POST', '/v1/me/tokens', { expires_at: end })
+    ).body;
     const make = (body: unknown) => world.call('POST', '/v1/me/tokens', { token: asking, body });
     const refused = await make({ expires_at: '2026-01-31T13:00:00.001Z' });
     expect([refused.status, refused.body.code]).toEqual([400, 'invalid_request']);
     expect(refused.body.errors).toEqual([
-      { path: 'body.expires_at', message: `must not be after ${end}, when the calling credential expires` },
+      {
+        path: 'body.expires_at',
+        message: `must not be after ${end}, when the calling credential expires`,
+      },
     ]);
     expect((await make({})).body.expires_at).toBe(end);
     expect((await make({ expires_at: end })).body.expires_at).toBe(end);
-    expect((await make({ expires_at: '2026-01-31T12:30:00Z' })).body.expires_at).toBe('2026-01-31T12:30:00.000Z');
+    expect((await make({ expires_at: '2026-01-31T12:30:00Z' })).body.expires_at).toBe(
+      '2026-01-31T12:30:00.000Z',
+    );
     expect((await account.must(201, 'POST', '/v1/me/tokens', {})).body.expires_at).toBeNull();
   });
 
-  it.each([[[]], [['everything']], [['audit:read', 'AUDIT:READ']]])('cannot have the scopes %j', async (scopes) => {
-    const account = await new World().account();
-    const answer = await account.call('POST', '/v1/me/tokens', { scopes });
-    expect([answer.status, answer.body.code]).toEqual([400, 'invalid_request']);
-    expect(answer.body.errors[0].path).toMatch(/^body\.scopes/);
-  });
+  it.each([[[]], [['everything']], [['audit:read', 'AUDIT:READ']]])(
+    'cannot have the scopes %j',
+    async (scopes) => {
+      const account = await new World().account();
+      const answer = await account.call('POST', '/v1/me/tokens', { scopes });
+      expect([answer.status, answer.body.code]).toEqual([400, 'invalid_request']);
+      expect(answer.body.errors[0].path).toMatch(/^body\.scopes/);
+    },
+  );
 
   it('works until its expiry, and not one millisecond longer', async () => {
     const account = await new World().account();
     const { world } = account;
-    const { token } = (await account.must(201, 'POST', '/v1/me/tokens', { expires_at: '2026-01-31T12:01:00.500Z' }))
-      .body;
+    const { token } = (
+      await account.must(201, 'POST', '/v1/me/tokens', { expires_at: '2026-01-31T12:01:00.500Z' })
+    ).body;
     world.advance(60_499);
     await world.must(200, 'GET', '/v1/me', { token });
     world.advance(1);
@@ -82,14 +103,18 @@ describe('a user token', () => {
   it('cannot expire in the past', async () => {
     const account = await new World().account();
     const expiring = (expires_at: string) => account.call('POST', '/v1/me/tokens', { expires_at });
-    expect((await expiring('2026-01-31T12:00:00.000Z')).body.errors[0].path).toBe('body.expires_at');
+    expect((await expiring('2026-01-31T12:00:00.000Z')).body.errors[0].path).toBe(
+      'body.expires_at',
+    );
     expect((await expiring('2026-01-31T12:00:00.001Z')).status).toBe(201);
   });
 
   it('records its last use, at most once a minute', async () => {
     const account = await new World().account();
     const { world } = account;
-    const observer = (await account.must(201, 'POST', '/v1/me/tokens', { scopes: ['account:read'] })).body.token;
+    const observer = (
+      await account.must(201, 'POST', '/v1/me/tokens', { scopes: ['account:read'] })
+    ).body.token;
     const lastUsed = async () => {
       const { body } = await world.must(200, 'GET', '/v1/me/tokens', { token: observer });
       return body.data.find(({ id }: Json) => id === account.tokenId).last_used_at;
@@ -119,7 +144,9 @@ describe('a user token', () => {
     const world = new World();
     const account = await world.account();
     const { body } = await account.must(201, 'POST', '/v1/me/tokens', { scopes: ['account:read'] });
-    const refused = await world.must(403, 'DELETE', `/v1/me/tokens/${account.tokenId}`, { token: body.token });
+    const refused = await world.must(403, 'DELETE', `/v1/me/tokens/${account.tokenId}`, {
+      token: body.token,
+    });
     expect(refused.body.code).toBe('insufficient_scope');
     await account.must(200, 'GET', '/v1/me');
     await world.must(204, 'DELETE', `/v1/me/tokens/${body.id}`, { token: body.token });
@@ -130,7 +157,12 @@ describe('a user token', () => {
     const world = new World();
     const [account, other] = [await world.account(), await world.account()];
     const { body } = await account.must(201, 'POST', '/v1/me/tokens');
-    for (const id of [body.id, 'utok_01h455vb4pex5vsknk084sn02q', body.id.replace('utok', 'user'), 'x']) {
+    for (const id of [
+      body.id,
+      'utok_01h455vb4pex5vsknk084sn02q',
+      body.id.replace('utok', 'user'),
+      'x',
+    ]) {
       expect((await other.call('DELETE', `/v1/me/tokens/${id}`)).body.code).toBe('not_found');
     }
     await world.must(200, 'GET', '/v1/me', { token: body.token });
@@ -146,16 +178,24 @@ describe('the user tokens of an account', () => {
     const answers = await Promise.all(Array.from({ length: 110 }, create));
     const made = answers.filter(({ status }) => status === 201);
     expect(made).toHaveLength(99);
-    const refused = answers.filter(({ status }) => status !== 201).map(({ status, body }) => [status, body.code]);
+    const refused = answers
+      .filter(({ status }) => status !== 201)
+      .map(({ status, body }) => [status, body.code]);
     expect(refused).toEqual(Array(11).fill([409, 'conflict']));
     const admin = { token: account.world.env.ADMIN_TOKEN ?? '' };
-    const byOperator = await account.world.call('POST', `/v1/admin/users/${account.id}/tokens`, admin);
+    const byOperator = await account.world.call(
+      'POST',
+      `/v1/admin/users/${account.id}/tokens`,
+      admin,
+    );
     expect([byOperator.status, byOperator.body.code]).toEqual([409, 'conflict']);
     // The tokens of a member count for that member only.
     const owner = await makeMember(account, 'owner');
     const token = owner.token;
     const own = () => account.world.call('POST', '/v1/me/tokens', { token, body: {} });
-    const statuses = (await Promise.all(Array.from({ length: 105 }, own))).map(({ status }) => status);
+    const statuses = (await Promise.all(Array.from({ length: 105 }, own))).map(
+      ({ status }) => status,
+    );
     expect(statuses.filter((status) => status === 201)).toHaveLength(99);
     await makeMember(account, 'approver');
     await account.must(204, 'DELETE', `/v1/me/tokens/${made[0]?.body.id}`);
@@ -166,7 +206,9 @@ describe('the user tokens of an account', () => {
     const account = await new World().account();
     const { world } = account;
     const expires_at = new Date(world.now + 60_000).toISOString();
-    await Promise.all(Array.from({ length: 99 }, () => account.must(201, 'POST', '/v1/me/tokens', { expires_at })));
+    await Promise.all(
+      Array.from({ length: 99 }, () => account.must(201, 'POST', '/v1/me/tokens', { expires_at })),
+    );
     expect((await account.call('POST', '/v1/me/tokens', {})).body.code).toBe('conflict');
     world.advance(60_000);
     await account.must(201, 'POST', '/v1/me/tokens', {});
@@ -187,7 +229,9 @@ describe('the user tokens of an account', () => {
     expect(first.data.map(({ id }: Json) => id)).toEqual(made.slice(0, 20));
     expect(first.has_more).toBe(true);
     await create();
-    const second = (await account.must(200, 'GET', `/v1/me/tokens?limit=5&cursor=${first.next_cursor}`)).body;
+    const second = (
+      await account.must(200, 'GET', `/v1/me/tokens?limit=5&cursor=${first.next_cursor}`)
+    ).body;
     expect(second.data.map(({ id }: Json) => id)).toEqual(made.slice(20));
     expect([second.has_more, second.next_cursor]).toEqual([false, null]);
   });

@@ -7,7 +7,11 @@ const NO_NOTIFICATIONS = 'agent_01h455vb4pex5vsknk084sn02q';
 describe('an agent', () => {
   it('shows its key when it is created, and never again', async () => {
     const account = await new World().account();
-    const fields = { name: '  Mailer ', description: ' Sends mail. ', metadata: { team: 'support' } };
+    const fields = {
+      name: '  Mailer ',
+      description: ' Sends mail. ',
+      metadata: { team: 'support' },
+    };
     const { body, headers } = await account.must(201, 'POST', '/v1/agents', fields);
     const { api_key, ...agent } = body;
     expect(api_key).toMatch(/^csa_00[0-9A-Za-z]{38}$/);
@@ -25,7 +29,10 @@ describe('an agent', () => {
     });
     const shown = { ...agent, last_activity_at: null };
     const path = `/v1/agents/${body.id}`;
-    const answers = [await account.must(200, 'GET', path), await account.must(200, 'PUT', path, { name: 'Mailer' })];
+    const answers = [
+      await account.must(200, 'GET', path),
+      await account.must(200, 'PUT', path, { name: 'Mailer' }),
+    ];
     for (const answer of answers) expect(answer.body).toEqual(shown);
     const list = await account.must(200, 'GET', '/v1/agents');
     expect(list.body).toEqual({ data: [shown], has_more: false, next_cursor: null });
@@ -37,7 +44,9 @@ describe('an agent', () => {
     const { body } = await account.must(201, 'POST', '/v1/agents', { name: 'x' });
     expect(body).not.toHaveProperty('description');
     expect(body.metadata).toEqual({});
-    expect((await account.must(200, 'GET', `/v1/agents/${body.id}`)).body).not.toHaveProperty('description');
+    expect((await account.must(200, 'GET', `/v1/agents/${body.id}`)).body).not.toHaveProperty(
+      'description',
+    );
   });
 
   it('is updated only in the given fields and its update time', async () => {
@@ -63,15 +72,20 @@ describe('an agent', () => {
   it('has its metadata replaced as a whole', async () => {
     const account = await new World().account();
     const agent = await account.agent({ metadata: { a: { b: 1 }, c: 2 } });
-    const { body } = await account.must(200, 'PUT', `/v1/agents/${agent.id}`, { metadata: { a: { d: [] } } });
+    const { body } = await account.must(200, 'PUT', `/v1/agents/${agent.id}`, {
+      metadata: { a: { d: [] } },
+    });
     expect(body.metadata).toEqual({ a: { d: [] } });
-    const { body: emptied } = await account.must(200, 'PUT', `/v1/agents/${agent.id}`, { metadata: {} });
+    const { body: emptied } = await account.must(200, 'PUT', `/v1/agents/${agent.id}`, {
+      metadata: {},
+    });
     expect(emptied.metadata).toEqual({});
   });
 
   it('keeps every key of its metadata, whatever its name', async () => {
     const account = await new World().account();
-    const metadata = '{"__proto__":{"a":1},"constructor":"x","":[null,true,-0.5,"é😀\\u2028"],"toString":1}';
+    const metadata =
+      '{"__proto__":{"a":1},"constructor":"x","":[null,true,-0.5,"é😀\\u2028"],"toString":1}';
     const { body, text } = await account.world.must(201, 'POST', '/v1/agents', {
       token: account.token,
       raw: `{"name":"x","metadata":${metadata}}`,
@@ -79,23 +93,34 @@ describe('an agent', () => {
     });
     const read = await account.must(200, 'GET', `/v1/agents/${body.id}`);
     for (const answer of [text, read.text])
-      expect(JSON.stringify(JSON.parse(answer).metadata)).toBe(JSON.stringify(JSON.parse(metadata)));
+      expect(JSON.stringify(JSON.parse(answer).metadata)).toBe(
+        JSON.stringify(JSON.parse(metadata)),
+      );
     expect(Object.keys(read.body.metadata)).toContain('__proto__');
   });
 
   it('has a name whose length is counted in code points', async () => {
     const account = await new World().account();
-    const { body } = await account.must(201, 'POST', '/v1/agents', { name: ` ${'😀'.repeat(255)} ` });
+    const { body } = await account.must(201, 'POST', '/v1/agents', {
+      name: ` ${'😀'.repeat(255)} `,
+    });
     expect(body.name).toBe('😀'.repeat(255));
     const longer = await account.call('POST', '/v1/agents', { name: '😀'.repeat(256) });
-    expect([longer.status, longer.body.errors]).toEqual([400, [{ path: 'body.name', message: expect.any(String) }]]);
+    expect([longer.status, longer.body.errors]).toEqual([
+      400,
+      [{ path: 'body.name', message: expect.any(String) }],
+    ]);
   });
 
   it('cannot be updated without fields', async () => {
     const account = await new World().account();
     const agent = await account.agent();
     const answer = await account.call('PUT', `/v1/agents/${agent.id}`, {});
-    expect([answer.status, answer.body.code, answer.body.errors[0].path]).toEqual([400, 'invalid_request', 'body']);
+    expect([answer.status, answer.body.code, answer.body.errors[0].path]).toEqual([
+      400,
+      'invalid_request',
+      'body',
+    ]);
   });
 
   it('is not found by a malformed, foreign or unknown id', async () => {
@@ -118,7 +143,9 @@ describe('an agent', () => {
         await account.call('POST', `/v1/agents/${id}/rotate-key`),
         await account.call('GET', `/v1/agents/${id}/stats`),
       ];
-      expect(answers.map(({ status, body }) => [status, body.code])).toEqual(Array(5).fill([404, 'not_found']));
+      expect(answers.map(({ status, body }) => [status, body.code])).toEqual(
+        Array(5).fill([404, 'not_found']),
+      );
     }
     expect((await other.must(200, 'GET', `/v1/agents/${agent.id}`)).body.name).toBe('Mailer');
     await agent.must(200, 'GET', '/v1/permissions');
@@ -127,13 +154,16 @@ describe('an agent', () => {
   it('gets agent_inactive while it is switched off', async () => {
     const account = await new World().account();
     const agent = await account.agent();
-    const switchTo = (is_active: boolean) => account.must(200, 'PUT', `/v1/agents/${agent.id}`, { is_active });
+    const switchTo = (is_active: boolean) =>
+      account.must(200, 'PUT', `/v1/agents/${agent.id}`, { is_active });
     expect((await switchTo(false)).body.is_active).toBe(false);
     const answers = [
       await agent.call('GET', '/v1/permissions'),
       await agent.call('POST', '/v1/permissions', { action: 'a.b', resource: 'c:d' }),
     ];
-    expect(answers.map(({ status, body }) => [status, body.code])).toEqual(Array(2).fill([403, 'agent_inactive']));
+    expect(answers.map(({ status, body }) => [status, body.code])).toEqual(
+      Array(2).fill([403, 'agent_inactive']),
+    );
     expect((await switchTo(true)).body.is_active).toBe(true);
     await agent.must(200, 'GET', '/v1/permissions');
   });
@@ -142,7 +172,8 @@ describe('an agent', () => {
     const account = await new World().account();
     const agent = await account.agent();
     const other = await account.agent();
-    const lastActivity = async () => (await account.must(200, 'GET', `/v1/agents/${agent.id}`)).body.last_activity_at;
+    const lastActivity = async () =>
+      (await account.must(200, 'GET', `/v1/agents/${agent.id}`)).body.last_activity_at;
     const { id } = await other.request();
     await account.must(200, 'PUT', `/v1/agents/${agent.id}`, { name: 'Renamed' });
     expect(await lastActivity()).toBeNull();
@@ -220,6 +251,7 @@ describe('the agents of an account', () => {
 function idHex(id: string): string {
   const digits = '0123456789abcdefghjkmnpqrstvwxyz';
   let value = 0n;
-  for (const digit of id.slice(id.indexOf('_') + 1)) value = value * 32n + BigInt(digits.indexOf(digit));
+  for (const digit of id.slice(id.indexOf('_') + 1))
+    value = value * 32n + BigInt(digits.indexOf(digit));
   return value.toString(16).padStart(32, '0');
 }

@@ -19,7 +19,13 @@ async function makeHistory(account: TestAccount) {
   await account.must(200, 'POST', `/v1/permissions/${denied.id}/deny`);
   const pending = await agent.request();
   const { api_key } = (await account.must(200, 'POST', `/v1/agents/${agent.id}/rotate-key`)).body;
-  return { agent, keys: [agent.key, api_key], approved, permissions: [approved.id, denied.id, pending.id], pending };
+  return {
+    agent,
+    keys: [agent.key, api_key],
+    approved,
+    permissions: [approved.id, denied.id, pending.id],
+    pending,
+  };
 }
 
 async function deleteAgent(account: TestAccount, id: string) {
@@ -58,7 +64,13 @@ describe('a deleted agent', () => {
     for (const id of permissions) await account.must(404, 'GET', `/v1/permissions/${id}`);
     await account.must(404, 'POST', `/v1/permissions/${pending.id}/approve`);
     await account.must(404, 'POST', `/v1/permissions/${pending.id}/deny`);
-    const filters = ['', `?agent_id=${agent.id}`, '?status=pending', '?status=approved', '?action=email.send'];
+    const filters = [
+      '',
+      `?agent_id=${agent.id}`,
+      '?status=pending',
+      '?status=approved',
+      '?action=email.send',
+    ];
     for (const filter of filters) {
       const { body } = await account.must(200, 'GET', `/v1/permissions${filter}`);
       expect(body).toEqual({ data: [], has_more: false, next_cursor: null });
@@ -70,7 +82,11 @@ describe('a deleted agent', () => {
     const { agent, approved } = await makeHistory(account);
     await deleteAgent(account, agent.id);
     const use = await account.call('POST', '/v1/tokens/use', { token: approved.token.value });
-    expect([use.status, use.body.code, use.body.reason]).toEqual([409, 'token_not_active', 'unknown']);
+    expect([use.status, use.body.code, use.body.reason]).toEqual([
+      409,
+      'token_not_active',
+      'unknown',
+    ]);
     await account.must(200, 'POST', '/v1/tokens/revoke', { token: approved.token.value });
     expect(await account.log()).toEqual([]);
   });
@@ -82,7 +98,12 @@ describe('a deleted agent', () => {
     expect(entries).toHaveLength(6);
     await deleteAgent(account, agent.id);
     for (const { id } of entries) await account.must(404, 'GET', `/v1/audit/${id}`);
-    const filters = ['', `&agent_id=${agent.id}`, `&permission_id=${permissions[0]}`, '&event_type=use'];
+    const filters = [
+      '',
+      `&agent_id=${agent.id}`,
+      `&permission_id=${permissions[0]}`,
+      '&event_type=use',
+    ];
     for (const filter of filters) expect(await account.log(filter)).toEqual([]);
   });
 });
@@ -104,7 +125,8 @@ it.runIf(depth.isDeep)(
     const kept = await makeHistory(account);
     const before = await countHistory();
     const agent = await account.agent();
-    for (let i = 0; i < 9; i++) await Promise.all(Array.from({ length: 50 }, () => agent.request()));
+    for (let i = 0; i < 9; i++)
+      await Promise.all(Array.from({ length: 50 }, () => agent.request()));
     const log = await account.log(`&agent_id=${kept.agent.id}`);
     expect(log.length).toBe(6);
     await deleteAgent(account, agent.id);
@@ -176,7 +198,9 @@ describe('after an agent is deleted, the log of the account continues', () => {
     await sweep(account.world);
     account.world.advance(-5_000);
     await (await account.agent()).request();
-    expect((await account.log()).map(({ created_at }: Json) => created_at)).toEqual(['2026-01-31T12:00:00.000Z']);
+    expect((await account.log()).map(({ created_at }: Json) => created_at)).toEqual([
+      '2026-01-31T12:00:00.000Z',
+    ]);
   });
 });
 
@@ -216,10 +240,16 @@ async function sealAndSweep(world: World): Promise<void> {
 }
 
 /**
- * Counts the rows of every table except those that outlive an agent: activity records, the log's tree, the ranges of
- * erased entries, and the account's counter of pending permissions.
+ * Counts the rows of every table except those that outlive an agent: activity records, the log's
+ * tree, the ranges of erased entries, and the account's counter of pending permissions.
  */
 async function countHistory(): Promise<Record<string, number>> {
-  const { activity: _, trees: __, erased_entries: ___, pending_permissions: ____, ...rows } = await countRows(env.DB);
+  const {
+    activity: _,
+    trees: __,
+    erased_entries: ___,
+    pending_permissions: ____,
+    ...rows
+  } = await countRows(env.DB);
   return rows;
 }

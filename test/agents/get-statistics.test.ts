@@ -53,7 +53,12 @@ it('requests are counted by their status, and the counts add up', async () => {
   await agent.request();
   for (const sweep of [async () => undefined, () => world.sweep()]) {
     await sweep();
-    const counts = { total_requests: 7, approved_requests: 3, denied_requests: 2, expired_requests: 1 };
+    const counts = {
+      total_requests: 7,
+      approved_requests: 3,
+      denied_requests: 2,
+      expired_requests: 1,
+    };
     expect(await statistics(agent, '1d')).toEqual({
       period: '1d',
       ...NOTHING,
@@ -109,12 +114,14 @@ it('a token counts when it is issued, first used and revoked', async () => {
   const { world, account, agent } = await makeAgent();
   const { token } = await agent.approved({ max_uses: 3, token_ttl: 86_400 });
   world.advance(HOUR);
-  for (let i = 0; i < 2; i++) await agent.must(200, 'POST', '/v1/tokens/use', { token: token.value });
+  for (let i = 0; i < 2; i++)
+    await agent.must(200, 'POST', '/v1/tokens/use', { token: token.value });
   world.advance(HOUR);
   await agent.must(200, 'POST', '/v1/tokens/use', { token: token.value });
   const second = (await agent.approved({ token_ttl: 86_400 })).token;
   world.advance(HOUR);
-  for (let i = 0; i < 2; i++) await account.must(200, 'POST', '/v1/tokens/revoke', { token_id: second.id });
+  for (let i = 0; i < 2; i++)
+    await account.must(200, 'POST', '/v1/tokens/revoke', { token_id: second.id });
   const tokens = async (period: string) => {
     const { tokens_issued, tokens_used, tokens_revoked } = await statistics(agent, period);
     return [tokens_issued, tokens_used, tokens_revoked];
@@ -217,7 +224,10 @@ describe('a period', () => {
     '30d,30d',
   ])('cannot be %j', async (period) => {
     const { account, agent } = await makeAgent();
-    const answer = await account.call('GET', `/v1/agents/${agent.id}/stats?period=${encodeURIComponent(period)}`);
+    const answer = await account.call(
+      'GET',
+      `/v1/agents/${agent.id}/stats?period=${encodeURIComponent(period)}`,
+    );
     expect([answer.status, answer.body.code]).toEqual([400, 'invalid_request']);
     expect(answer.body.errors[0].path).toBe('query.period');
   });
@@ -244,7 +254,10 @@ it('the hourly cron keeps the counters that a period can include, and deletes ol
   expect(await total(agent, '720h')).toBe(1);
   world.now = Date.UTC(2027, 0, 30);
   await clear();
-  expect([await total(agent, '365d'), await countRows(env.DB)]).toMatchObject([1, { agent_statistics: 1 }]);
+  expect([await total(agent, '365d'), await countRows(env.DB)]).toMatchObject([
+    1,
+    { agent_statistics: 1 },
+  ]);
   world.advance(3 * DAY);
   await clear();
   expect((await countRows(env.DB)).agent_statistics).toBe(0);

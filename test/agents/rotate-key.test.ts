@@ -36,7 +36,10 @@ it('a rotation returns a new key, and the old key works for a day by default', a
     old_key_expires_at: '2026-02-01T12:00:00.007Z',
   });
   const { body: shown } = await account.must(200, 'GET', `/v1/agents/${agent.id}`);
-  expect([shown.api_key_prefix, shown.updated_at]).toEqual([body.api_key_prefix, '2026-01-31T12:00:00.007Z']);
+  expect([shown.api_key_prefix, shown.updated_at]).toEqual([
+    body.api_key_prefix,
+    '2026-01-31T12:00:00.007Z',
+  ]);
   world.advance(86_399_999);
   expect(await works(world, agent.key, body.api_key)).toEqual([true, true]);
   world.advance(1);
@@ -116,7 +119,8 @@ it('a new key is shown in no other answer', async () => {
     await account.must(200, 'GET', '/v1/agents'),
     await account.must(200, 'PUT', `/v1/agents/${agent.id}`, { name: 'x' }),
   ];
-  for (const { text } of answers) expect([text.includes(api_key), text.includes(agent.key)]).toEqual([false, false]);
+  for (const { text } of answers)
+    expect([text.includes(api_key), text.includes(agent.key)]).toEqual([false, false]);
 });
 
 it('the sweep after the grace period erases the old key', async () => {

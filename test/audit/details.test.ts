@@ -1,7 +1,11 @@
 import { expect, it } from 'vitest';
 import { type Json, type TestAccount, type TestAgent, World } from '../support/world';
 
-const ASKED = { action: 'payment.send', resource: 'account:“a” 😀', scope: { amount: 100, to: ['x', 'y'] } };
+const ASKED = {
+  action: 'payment.send',
+  resource: 'account:“a” 😀',
+  scope: { amount: 100, to: ['x', 'y'] },
+};
 const GRANTED = { amount: 50, to: ['x'], until: 'noon' };
 const NO_DECISION = { decided_by: null, decision_reason: null, policy_id: null };
 const NO_DIGESTS = { input_digest: null, preview_digest: null };
@@ -22,7 +26,11 @@ async function approve({ agent }: Scene): Promise<Json> {
 }
 
 /** The newest entry, which must be of the given type and on this permission. */
-async function lastEntry({ account, agent }: Scene, type: string, permission: string): Promise<Json> {
+async function lastEntry(
+  { account, agent }: Scene,
+  type: string,
+  permission: string,
+): Promise<Json> {
   const [entry] = (await account.must(200, 'GET', '/v1/audit?limit=1')).body.data;
   expect(entry).toEqual({
     id: expect.stringMatching(/^audit_[0-9a-hjkmnp-tv-z]{26}$/),
@@ -42,7 +50,11 @@ async function lastEntry({ account, agent }: Scene, type: string, permission: st
 it('the entry of a request has what was requested', async () => {
   const scene = await makeScene();
   const { id } = await scene.agent.request({ ...ASKED, reason: 'please' });
-  expect(await lastEntry(scene, 'request', id)).toEqual({ ...ASKED, ...NO_DECISION, ...NO_DIGESTS });
+  expect(await lastEntry(scene, 'request', id)).toEqual({
+    ...ASKED,
+    ...NO_DECISION,
+    ...NO_DIGESTS,
+  });
 });
 
 it('the entry of an approval has what was granted, who approved it, why, and the token', async () => {
@@ -70,7 +82,11 @@ it('the entry of an approval without a reason has a null reason', async () => {
     policy_id: null,
     ...NO_DIGESTS,
   };
-  expect(await lastEntry(scene, 'approve', id)).toEqual({ ...ASKED, ...decision, token_id: token.id });
+  expect(await lastEntry(scene, 'approve', id)).toEqual({
+    ...ASKED,
+    ...decision,
+    token_id: token.id,
+  });
 });
 
 it('the entry of a denial has what was requested, who denied it and why', async () => {
@@ -93,7 +109,12 @@ it.each(['account', 'agent'] as const)(
     const scene = await makeScene();
     const { id, token } = await approve(scene);
     await scene[caller].must(200, 'POST', '/v1/tokens/use', { token: token.value });
-    expect(await lastEntry(scene, 'use', id)).toEqual({ ...ASKED, ...NO_DECISION, scope: GRANTED, token_id: token.id });
+    expect(await lastEntry(scene, 'use', id)).toEqual({
+      ...ASKED,
+      ...NO_DECISION,
+      scope: GRANTED,
+      token_id: token.id,
+    });
   },
 );
 
@@ -102,7 +123,10 @@ it.each(['account', 'agent'] as const)(
   async (caller) => {
     const scene = await makeScene();
     const { id, token } = await approve(scene);
-    await scene[caller].must(200, 'POST', '/v1/tokens/revoke', { token_id: token.id, reason: ' over ' });
+    await scene[caller].must(200, 'POST', '/v1/tokens/revoke', {
+      token_id: token.id,
+      reason: ' over ',
+    });
     expect(await lastEntry(scene, 'revoke', id)).toEqual({
       ...ASKED,
       scope: GRANTED,
@@ -120,7 +144,11 @@ it('the entry of an expired request has what was requested', async () => {
   const { id } = await scene.agent.request(ASKED);
   scene.world.advance(3_600_000);
   await scene.world.sweep();
-  expect(await lastEntry(scene, 'expire', id)).toEqual({ ...ASKED, ...NO_DECISION, expired: 'request' });
+  expect(await lastEntry(scene, 'expire', id)).toEqual({
+    ...ASKED,
+    ...NO_DECISION,
+    expired: 'request',
+  });
 });
 
 it('the entry of an expired token has what was granted', async () => {
@@ -143,7 +171,10 @@ it('every entry has the client and the time of its event', async () => {
   const send = (token: string, path: string, body: Json = {}) => {
     step += 1;
     world.advance(1_000);
-    const headers = { 'CF-Connecting-IP': `2001:db8::${step}`, 'User-Agent': `client/${step} (x; y)` };
+    const headers = {
+      'CF-Connecting-IP': `2001:db8::${step}`,
+      'User-Agent': `client/${step} (x; y)`,
+    };
     return world.call('POST', path, { token, body, headers });
   };
   const asked = { ...ASKED, max_uses: 2 };
@@ -158,7 +189,9 @@ it('every entry has the client and the time of its event', async () => {
   world.advance(3_600_000);
   await world.sweep();
   const log = await account.log();
-  expect(log.map((entry) => [entry.event_type, entry.ip_address, entry.user_agent, entry.created_at])).toEqual([
+  expect(
+    log.map((entry) => [entry.event_type, entry.ip_address, entry.user_agent, entry.created_at]),
+  ).toEqual([
     ['request', '2001:db8::1', 'client/1 (x; y)', '2026-01-31T12:00:01.000Z'],
     ['approve', '2001:db8::2', 'client/2 (x; y)', '2026-01-31T12:00:02.000Z'],
     ['use', '2001:db8::3', 'client/3 (x; y)', '2026-01-31T12:00:03.000Z'],

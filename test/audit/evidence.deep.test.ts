@@ -48,9 +48,27 @@ const NAMES = [
 ].map((name) => JSON.stringify(name));
 
 const SCALARS = [
-  ...['null', 'true', 'false', '0', '-0', '-0.0', '1e308', '-1.7976931348623157e308', '5e-324', '1e-300', '1E+2'],
+  ...[
+    'null',
+    'true',
+    'false',
+    '0',
+    '-0',
+    '-0.0',
+    '1e308',
+    '-1.7976931348623157e308',
+    '5e-324',
+    '1e-300',
+    '1E+2',
+  ],
   ...['9007199254740992', '0.1', '123e27', '""', '"\\u0041\\/"', '"\\ud83d\\ude00"', '"\u2028"'],
-  ...['"=cmd()"', '"\\r\\n\\t"', '"\\u0001\\u001f\\u007f\\ufffd\\uffff"', '"\\",\\"resource\\":\\"x"', '"policy_x"'],
+  ...[
+    '"=cmd()"',
+    '"\\r\\n\\t"',
+    '"\\u0001\\u001f\\u007f\\ufffd\\uffff"',
+    '"\\",\\"resource\\":\\"x"',
+    '"policy_x"',
+  ],
 ];
 
 /** JSON texts in every valid spelling, not only that of `JSON.stringify`. */
@@ -58,7 +76,9 @@ const { scope: scopes } = fc.letrec<{ value: string; list: string; scope: string
   value: fc.oneof(
     { depthSize: 'small', withCrossShrink: true },
     fc.constantFrom(...SCALARS),
-    fc.string({ unit: 'binary', maxLength: 20 }).map((text) => JSON.stringify(text.replaceAll('\0', ''))),
+    fc
+      .string({ unit: 'binary', maxLength: 20 })
+      .map((text) => JSON.stringify(text.replaceAll('\0', ''))),
     tie('list'),
     tie('scope'),
   ),
@@ -115,7 +135,13 @@ function texts(max: number): fc.Arbitrary<string> {
       fc
         .array(fc.oneof(odd, fc.string({ unit: 'binary', maxLength: 5 })), { maxLength: 8 })
         .map((parts) => parts.join('')),
-      fc.constantFrom('x'.repeat(max), '😀'.repeat(max), '"'.repeat(max), '\r\n'.repeat(max / 2), '\u0001'.repeat(max)),
+      fc.constantFrom(
+        'x'.repeat(max),
+        '😀'.repeat(max),
+        '"'.repeat(max),
+        '\r\n'.repeat(max / 2),
+        '\u0001'.repeat(max),
+      ),
     )
     .map((text) => [...text.replaceAll('\0', '')].slice(0, max).join(''));
 }
@@ -129,7 +155,10 @@ const lives = fc.record({
   decision: texts(1_000),
   userAgent: fc.oneof(
     fc.constantFrom('', '=1+1', '"a", b', '-x', "'", 'Zoë', 'x'.repeat(5_000)),
-    fc.string({ unit: fc.integer({ min: 0x20, max: 0x7e }).map((code) => String.fromCharCode(code)), maxLength: 60 }),
+    fc.string({
+      unit: fc.integer({ min: 0x20, max: 0x7e }).map((code) => String.fromCharCode(code)),
+      maxLength: 60,
+    }),
   ),
   narrows: fc.boolean(),
   fate: fc.constantFrom('wait', 'approve', 'use', 'revoke', 'unused', 'undecided', 'deny'),
@@ -139,20 +168,33 @@ type Life = typeof lives extends fc.Arbitrary<infer L> ? L : never;
 
 async function live(world: World, account: TestAccount, key: string, life: Life): Promise<void> {
   const { action, kind, identifier, scope, reason, decision, userAgent, narrows, fate } = life;
-  const fields = { action, resource: `${kind}:${identifier}`, reason, expires_in: fate === 'undecided' ? 60 : 86_400 };
+  const fields = {
+    action,
+    resource: `${kind}:${identifier}`,
+    reason,
+    expires_in: fate === 'undecided' ? 60 : 86_400,
+  };
   const raw = `${JSON.stringify(fields).slice(0, -1)},"token_ttl":${fate === 'unused' ? 30 : 3_600},"scope":${scope}}`;
-  const headers = { 'Content-Type': 'application/json', 'User-Agent': userAgent, 'CF-Connecting-IP': '2001:db8::1' };
-  const { id } = (await world.must(201, 'POST', '/v1/permissions', { token: key, raw, headers })).body;
+  const headers = {
+    'Content-Type': 'application/json',
+    'User-Agent': userAgent,
+    'CF-Connecting-IP': '2001:db8::1',
+  };
+  const { id } = (await world.must(201, 'POST', '/v1/permissions', { token: key, raw, headers }))
+    .body;
   world.advance(7_000);
-  if (fate === 'deny') await account.must(200, 'POST', `/v1/permissions/${id}/deny`, { reason: decision });
+  if (fate === 'deny')
+    await account.must(200, 'POST', `/v1/permissions/${id}/deny`, { reason: decision });
   if (!['approve', 'use', 'revoke', 'unused'].includes(fate)) return;
   const narrowed = { ...JSON.parse(scope), added: 0 };
-  const approval = narrows && jsonSize(narrowed) <= SCOPE_BYTES ? { scope: narrowed } : { reason: decision };
+  const approval =
+    narrows && jsonSize(narrowed) <= SCOPE_BYTES ? { scope: narrowed } : { reason: decision };
   await account.must(200, 'POST', `/v1/permissions/${id}/approve`, approval);
   const { token } = (await world.must(200, 'GET', `/v1/permissions/${id}`, { token: key })).body;
   const call = { token: key, body: { token: token.value }, headers: { 'User-Agent': userAgent } };
   if (fate === 'use') await world.must(200, 'POST', '/v1/tokens/use', call);
-  if (fate === 'revoke') await account.must(200, 'POST', '/v1/tokens/revoke', { token_id: token.id, reason: decision });
+  if (fate === 'revoke')
+    await account.must(200, 'POST', '/v1/tokens/revoke', { token_id: token.id, reason: decision });
 }
 
 /** The expected cell of a text in a CSV file. */
@@ -170,9 +212,16 @@ async function expectExported(account: TestAccount, log: Json[]): Promise<void> 
         const row = expectedRow(entry, include_details);
         const { action, resource, user_agent } = row;
         if (format !== 'csv') return row;
-        return { ...row, action: cell(action), resource: cell(resource), user_agent: cell(user_agent) };
+        return {
+          ...row,
+          action: cell(action),
+          resource: cell(resource),
+          user_agent: cell(user_agent),
+        };
       });
-      expect(rows.map((row) => canonicalize(row))).toEqual(expected.map((row) => canonicalize(row)));
+      expect(rows.map((row) => canonicalize(row))).toEqual(
+        expected.map((row) => canonicalize(row)),
+      );
     }
   }
 }
@@ -191,9 +240,13 @@ async function expectReported(account: TestAccount, log: Json[], format: string)
 async function expectProven(account: TestAccount, log: Json[]): Promise<void> {
   await sealLogs(env.DB);
   for (const entry of log) {
-    expect(canonicalize((await account.must(200, 'GET', `/v1/audit/${entry.id}`)).body)).toBe(canonicalize(entry));
+    expect(canonicalize((await account.must(200, 'GET', `/v1/audit/${entry.id}`)).body)).toBe(
+      canonicalize(entry),
+    );
     const { body } = await account.must(200, 'GET', `/v1/audit/${entry.id}/proof`);
-    const { salt, ...sealed } = JSON.parse(new TextDecoder().decode(Uint8Array.fromBase64(body.leaf_input)).slice(1));
+    const { salt, ...sealed } = JSON.parse(
+      new TextDecoder().decode(Uint8Array.fromBase64(body.leaf_input)).slice(1),
+    );
     expect(salt).toMatch(/^[0-9a-f]{32}$/);
     expect(canonicalize(sealed)).toBe(canonicalize(entry));
   }
@@ -201,7 +254,9 @@ async function expectProven(account: TestAccount, log: Json[]): Promise<void> {
 
 async function expectListed(account: TestAccount, sent: Map<string, string>): Promise<void> {
   for (let cursor: string | null = ''; cursor !== null; ) {
-    const page: Json = (await account.must(200, 'GET', `/v1/permissions?limit=7${cursor && `&cursor=${cursor}`}`)).body;
+    const page: Json = (
+      await account.must(200, 'GET', `/v1/permissions?limit=7${cursor && `&cursor=${cursor}`}`)
+    ).body;
     for (const { id, scope } of page.data) {
       expect(JSON.stringify(scope)).toBe(sent.get(id));
       await account.must(200, 'GET', `/v1/permissions/${id}`);
@@ -243,7 +298,9 @@ it('extreme values from an agent can be listed, exported, reported, proven and d
       if (runs === 1) await expectReported(account, log, 'pdf');
       await expectProven(account, log);
       await world.deliver();
-      const messages = world.internet.sentTo(webhook.host).map((message) => verify(webhook.secret, message, world.now));
+      const messages = world.internet
+        .sentTo(webhook.host)
+        .map((message) => verify(webhook.secret, message, world.now));
       const delivered = new Map(messages.map(({ data }) => [data.id, canonicalize(data.details)]));
       expect(delivered).toEqual(new Map(log.map(({ id, details }) => [id, canonicalize(details)])));
     }),

@@ -16,19 +16,36 @@ const NOON = Date.UTC(2026, 0, 31, 12);
 
 const iso = (time: number) => new Date(time).toISOString();
 
-async function histogram(account: TestAccount, start: string, end: string, buckets?: number): Promise<Json[]> {
-  const query = new URLSearchParams({ start_date: start, end_date: end, ...(buckets && { buckets: `${buckets}` }) });
+async function histogram(
+  account: TestAccount,
+  start: string,
+  end: string,
+  buckets?: number,
+): Promise<Json[]> {
+  const query = new URLSearchParams({
+    start_date: start,
+    end_date: end,
+    ...(buckets && { buckets: `${buckets}` }),
+  });
   return (await account.must(200, 'GET', `/v1/audit/histogram?${query}`)).body.data;
 }
 
 /** The numbers of entries in the buckets between two times. */
-async function counts(account: TestAccount, from: number, to: number, buckets: number): Promise<number[]> {
+async function counts(
+  account: TestAccount,
+  from: number,
+  to: number,
+  buckets: number,
+): Promise<number[]> {
   return (await histogram(account, iso(from), iso(to), buckets)).map(({ entries }) => entries);
 }
 
 /** The start of a bucket in whole milliseconds. A half is rounded up. */
 function bucketStart(from: number, to: number, buckets: number, i: number): number {
-  const [n, numerator] = [BigInt(buckets), BigInt(from) * BigInt(buckets) + BigInt(i) * BigInt(to - from)];
+  const [n, numerator] = [
+    BigInt(buckets),
+    BigInt(from) * BigInt(buckets) + BigInt(i) * BigInt(to - from),
+  ];
   return Number((2n * numerator + n) / (2n * n));
 }
 
@@ -57,12 +74,20 @@ describe('a histogram of random logs', () => {
     }),
     { minLength: 1, maxLength: 25 },
   );
-  // Each end lies near an entry, which the number chooses; the whole day of that time is used instead if `isDate`.
-  const end = fc.record({ entry: fc.nat(), offset: fc.integer({ min: -3, max: 3 }), isDate: fc.boolean() });
-  const queries = fc.array(fc.record({ ends: fc.tuple(end, end), buckets: fc.integer({ min: 1, max: 366 }) }), {
-    minLength: 6,
-    maxLength: 6,
+  // Each end lies near an entry, which the number chooses; the whole day of that time is used
+  // instead if `isDate`.
+  const end = fc.record({
+    entry: fc.nat(),
+    offset: fc.integer({ min: -3, max: 3 }),
+    isDate: fc.boolean(),
   });
+  const queries = fc.array(
+    fc.record({ ends: fc.tuple(end, end), buckets: fc.integer({ min: 1, max: 366 }) }),
+    {
+      minLength: 6,
+      maxLength: 6,
+    },
+  );
 
   it('counts the entries that the log lists', async () => {
     await fc.assert(
@@ -70,16 +95,24 @@ describe('a histogram of random logs', () => {
         .asyncProperty(steps, queries, async (steps, queries) => {
           const account = await makeLog(steps);
           const log = await account.log();
-          const times = [NOON - DAY, ...log.map(({ created_at }) => Date.parse(created_at)), account.world.now + DAY];
+          const times = [
+            NOON - DAY,
+            ...log.map(({ created_at }) => Date.parse(created_at)),
+            account.world.now + DAY,
+          ];
           for (const { ends, buckets } of queries) {
-            const near = ends.map(({ entry, offset }) => (times[entry % times.length] ?? 0) + offset);
+            const near = ends.map(
+              ({ entry, offset }) => (times[entry % times.length] ?? 0) + offset,
+            );
             const [from = 0, to = 0] = near.sort((a, b) => a - b);
             const [hasStartDate, hasEndDate] = ends.map(({ isDate }) => isDate);
             const day = (time: number) => iso(time).slice(0, 10);
             const start = hasStartDate ? day(from) : iso(from);
             const finish = hasEndDate ? day(to) : iso(to);
             const bounds = [Date.parse(start), hasEndDate ? Date.parse(finish) + DAY : to] as const;
-            expect(await histogram(account, start, finish, buckets)).toEqual(histogramOf(log, ...bounds, buckets));
+            expect(await histogram(account, start, finish, buckets)).toEqual(
+              histogramOf(log, ...bounds, buckets),
+            );
           }
         })
         .beforeEach(() => emptyTables(env.DB)),
@@ -89,9 +122,15 @@ describe('a histogram of random logs', () => {
   });
 
   /** Makes an account with a log, and two others whose logs lie before and after it. */
-  async function makeLog(steps: { agent: number; pause: number; kind: string }[]): Promise<TestAccount> {
+  async function makeLog(
+    steps: { agent: number; pause: number; kind: string }[],
+  ): Promise<TestAccount> {
     const world = new World();
-    const accounts = [await world.account(), await world.account({ plan: 'pro' }), await world.account()] as const;
+    const accounts = [
+      await world.account(),
+      await world.account({ plan: 'pro' }),
+      await world.account(),
+    ] as const;
     const account = accounts[1];
     for (const each of accounts) await (await each.agent()).request();
     const agents = [await account.agent(), await account.agent(), await account.agent()];
@@ -134,13 +173,16 @@ describe('a bucket', () => {
     [1_000, 7, [0, 143, 286, 429, 571, 714, 857]],
     [2, 5, [0, 0, 1, 1, 2]],
     [0, 2, [0, 0]],
-  ])('of %d milliseconds in %d starts at the nearest millisecond', async (length, buckets, starts) => {
-    const { account, agent } = await makeAgent();
-    await agent.request();
-    const data = await histogram(account, iso(NOON), iso(NOON + length), buckets);
-    expect(data.map(({ start }) => Date.parse(start) - NOON)).toEqual(starts);
-    expect(data.reduce((sum, { entries }) => sum + entries, 0)).toBe(length > 0 ? 1 : 0);
-  });
+  ])(
+    'of %d milliseconds in %d starts at the nearest millisecond',
+    async (length, buckets, starts) => {
+      const { account, agent } = await makeAgent();
+      await agent.request();
+      const data = await histogram(account, iso(NOON), iso(NOON + length), buckets);
+      expect(data.map(({ start }) => Date.parse(start) - NOON)).toEqual(starts);
+      expect(data.reduce((sum, { entries }) => sum + entries, 0)).toBe(length > 0 ? 1 : 0);
+    },
+  );
 
   it('is one of 60 by default, and a date as the end is included', async () => {
     const { account, agent } = await makeAgent();
@@ -158,7 +200,9 @@ describe('a bucket', () => {
     const { account, agent } = await makeAgent();
     await agent.request();
     const data = await histogram(account, '2000-01-01', '2199-12-31', 366);
-    expect(data).toEqual(histogramOf(await account.log(), Date.UTC(2000, 0), Date.UTC(2200, 0), 366));
+    expect(data).toEqual(
+      histogramOf(await account.log(), Date.UTC(2000, 0), Date.UTC(2200, 0), 366),
+    );
   });
 });
 
@@ -170,7 +214,8 @@ describe('entries that are not counted', () => {
       await agent.request();
       account.world.advance(1);
     };
-    for (const each of [others[0], agent, others[0], others[1], agent, agent, others[1], others[0]]) await step(each);
+    for (const each of [others[0], agent, others[0], others[1], agent, agent, others[1], others[0]])
+      await step(each);
     const read = () => counts(account, NOON, NOON + 8, 4);
     expect(await read()).toEqual([2, 2, 2, 2]);
     await account.must(204, 'DELETE', `/v1/agents/${others[0].id}`);
@@ -216,7 +261,9 @@ describe('entries that are not counted', () => {
     const hidden = await read();
     expect(hidden).toEqual([0, 0, 0, 0, 0, 2, 0, 0, 0, 0]);
     await world.clean();
-    expect(await env.DB.prepare('select 1 from erased_entries where reason = 1').first()).not.toBeNull();
+    expect(
+      await env.DB.prepare('select 1 from erased_entries where reason = 1').first(),
+    ).not.toBeNull();
     expect(await read()).toEqual(hidden);
     world.advance(2 * DAY);
     await world.clean();
@@ -230,7 +277,8 @@ describe('entries that are not counted', () => {
     for (const [i, account] of accounts.entries()) {
       const [kept, other] = [await account.agent(), await account.agent()];
       erased.push(other);
-      for (const agent of [kept, other, other, ...Array<TestAgent>(i + 1).fill(kept)]) await agent.request();
+      for (const agent of [kept, other, other, ...Array<TestAgent>(i + 1).fill(kept)])
+        await agent.request();
     }
     for (const agent of erased) await eraseAgent(agent);
     for (const [i, account] of accounts.entries()) {
@@ -258,18 +306,26 @@ describe('a request for a histogram', () => {
     ['start_date=2026-01-31T12:00:00&end_date=2026-01-31', ['start_date']],
     ['start_date=2026-02-01&end_date=2026-01-31', ['start_date']],
     ['start_date=2026-01-31T12:00:00.001Z&end_date=2026-01-31T12:00:00Z', ['start_date']],
-    ...['0', '367', '-1', '1.5', '1e2', 'x', '', '%00'].map((buckets) => [`${DATES}&buckets=${buckets}`, ['buckets']]),
+    ...['0', '367', '-1', '1.5', '1e2', 'x', '', '%00'].map((buckets) => [
+      `${DATES}&buckets=${buckets}`,
+      ['buckets'],
+    ]),
     [`${DATES}&buckets=1&buckets=1`, ['buckets']],
     [`${DATES}&start_date=2026-01-01`, ['start_date']],
     [`${DATES}&agent_id=agent_01h455vb4pex5vsknk084sn02q`, ['agent_id']],
   ] as [string, string[]][])('is refused with the parameters %j', async (query, named) => {
-    const { status, body } = await (await new World().account()).call('GET', `/v1/audit/histogram?${query}`);
+    const { status, body } = await (await new World().account()).call(
+      'GET',
+      `/v1/audit/histogram?${query}`,
+    );
     expect([status, body.code]).toEqual([400, 'invalid_request']);
     expect(body.errors.map(({ path }: Json) => path)).toEqual(named.map((name) => `query.${name}`));
   });
 
   it.each([1, 366])('can ask for %d buckets', async (buckets) => {
-    expect(await histogram(await new World().account(), '2026-01-01', '2026-01-31', buckets)).toHaveLength(buckets);
+    expect(
+      await histogram(await new World().account(), '2026-01-01', '2026-01-31', buckets),
+    ).toHaveLength(buckets);
   });
 
   it('takes two round trips, and reads few rows of a long log', { timeout: 60_000 }, async () => {

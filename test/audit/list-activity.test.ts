@@ -30,7 +30,11 @@ async function makeHistory() {
   world.advance(1_000);
   const headers = { 'CF-Connecting-IP': '2001:db8::7', 'User-Agent': 'console/1' };
   const body = { audit_retention_days: 30, name: 'Renamed' };
-  await world.must(200, 'PATCH', `/v1/admin/users/${account.id}`, { token: operator, body, headers });
+  await world.must(200, 'PATCH', `/v1/admin/users/${account.id}`, {
+    token: operator,
+    body,
+    headers,
+  });
   return { world, account, agent, policy, token };
 }
 
@@ -38,7 +42,9 @@ it('the activity shows who did what to which object, newest first, with field na
   const { account, agent, policy, token } = await makeHistory();
   const records = await activity(account);
   const own = account.tokenId;
-  expect(records.map(({ action, target, actor, changes }) => [action, target, actor, changes])).toEqual([
+  expect(
+    records.map(({ action, target, actor, changes }) => [action, target, actor, changes]),
+  ).toEqual([
     ['account.updated', account.id, 'operator', ['name', 'audit_retention_days']],
     ['agent.deleted', agent.id, own, []],
     ['user_token.deleted', token.id, own, []],

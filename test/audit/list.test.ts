@@ -12,7 +12,9 @@ let permissions: string[];
 /** The whole log, oldest first. */
 let log: Json[];
 
-/** Writes fourteen entries of all types for two agents, half an hour apart, from 2026-01-30T22:00. */
+/**
+ * Writes fourteen entries of all types for two agents, half an hour apart, from 2026-01-30T22:00.
+ */
 beforeAll(async () => {
   account = await world.account({ plan: 'pro' });
   world.now = Date.UTC(2026, 0, 30, 21, 30);
@@ -48,7 +50,12 @@ async function sequences(query: string): Promise<number[]> {
 
 it('the log has an entry for every step, numbered from 1', () => {
   const kinds = ['request', 'approve', 'request', 'deny', 'use', 'revoke'];
-  expect(log.map(({ event_type }) => event_type)).toEqual([...kinds, ...kinds, 'request', 'expire']);
+  expect(log.map(({ event_type }) => event_type)).toEqual([
+    ...kinds,
+    ...kinds,
+    'request',
+    'expire',
+  ]);
   expect(log.map(({ sequence }) => sequence)).toEqual(Array.from({ length: 14 }, (_, i) => i + 1));
   expect(log[0].created_at).toBe('2026-01-30T22:00:00.000Z');
 });
@@ -71,11 +78,31 @@ describe('a search', () => {
     ['an agent and a type', () => `agent_id=${first.id}&event_type=request`, [13, 3, 1]],
     ['an agent and an action', () => `agent_id=${first.id}&action=mail.send`, [14, 13, 6, 5, 2, 1]],
     ['an action and a type', () => 'action=mail.send&event_type=approve', [8, 2]],
-    ['an agent, an action and a type', () => `agent_id=${second.id}&action=mail.read&event_type=deny`, [10]],
-    ['a permission and its agent', () => `permission_id=${permissions[2]}&agent_id=${second.id}`, [12, 11, 8, 7]],
-    ['a permission and another agent', () => `permission_id=${permissions[2]}&agent_id=${first.id}`, []],
-    ['a permission and its action', () => `permission_id=${permissions[1]}&action=mail.read`, [4, 3]],
-    ['a permission and another action', () => `permission_id=${permissions[1]}&action=mail.send`, []],
+    [
+      'an agent, an action and a type',
+      () => `agent_id=${second.id}&action=mail.read&event_type=deny`,
+      [10],
+    ],
+    [
+      'a permission and its agent',
+      () => `permission_id=${permissions[2]}&agent_id=${second.id}`,
+      [12, 11, 8, 7],
+    ],
+    [
+      'a permission and another agent',
+      () => `permission_id=${permissions[2]}&agent_id=${first.id}`,
+      [],
+    ],
+    [
+      'a permission and its action',
+      () => `permission_id=${permissions[1]}&action=mail.read`,
+      [4, 3],
+    ],
+    [
+      'a permission and another action',
+      () => `permission_id=${permissions[1]}&action=mail.send`,
+      [],
+    ],
     ['a permission and a type', () => `permission_id=${permissions[0]}&event_type=use`, [5]],
     ['an agent and a time', () => `agent_id=${first.id}&start_date=2026-01-31`, [14, 13, 6, 5]],
     ['a type and a time', () => 'event_type=request&end_date=2026-01-30', [3, 1]],
@@ -100,7 +127,11 @@ describe('a search', () => {
     for (const order of ['asc', 'desc']) {
       const pages: number[] = [];
       for (let cursor = ''; ; ) {
-        const { body } = await account.must(200, 'GET', `/v1/audit?limit=3&order=${order}&${query()}${cursor}`);
+        const { body } = await account.must(
+          200,
+          'GET',
+          `/v1/audit?limit=3&order=${order}&${query()}${cursor}`,
+        );
         pages.push(...body.data.map(({ sequence }: Json) => sequence));
         expect(body.next_cursor === null).toBe(!body.has_more);
         if (!body.has_more) break;
@@ -113,7 +144,8 @@ describe('a search', () => {
 });
 
 describe('a time range', () => {
-  // Entry 1 is at 22:00 on January 30th and each next entry is half an hour later, so entry 5 is at midnight.
+  // Entry 1 is at 22:00 on January 30th and each next entry is half an hour later, so entry 5 is at
+  // midnight.
   it.each<[string, number, number]>([
     ['start_date=2026-01-31', 5, 14],
     ['start_date=2026-01-31T00:00:00Z', 5, 14],
@@ -163,7 +195,11 @@ describe('a time range', () => {
     'start_date=2026-02-01&end_date=2026-01-31T23:59:59.999Z',
   ])('%s is rejected because it ends before it starts', async (query) => {
     const { status, body } = await account.call('GET', `/v1/audit?${query}`);
-    expect([status, body.code, body.errors[0].path]).toEqual([400, 'invalid_request', 'query.start_date']);
+    expect([status, body.code, body.errors[0].path]).toEqual([
+      400,
+      'invalid_request',
+      'query.start_date',
+    ]);
   });
 });
 
@@ -176,7 +212,9 @@ it('ends a page early when its entries reach 8 MiB, and leaves none out', async 
   const path = '/v1/audit?limit=7&order=asc';
   const first = await account.must(200, 'GET', path);
   const second = await account.must(200, 'GET', `${path}&cursor=${first.body.next_cursor}`);
-  expect([first, second].map(({ body, cost }) => [body.data.length, body.has_more, cost.trips])).toEqual([
+  expect(
+    [first, second].map(({ body, cost }) => [body.data.length, body.has_more, cost.trips]),
+  ).toEqual([
     [5, true, 3],
     [2, false, 3],
   ]);

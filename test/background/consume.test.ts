@@ -9,8 +9,8 @@ const log = watchLog();
 /**
  * Consumes a message whose work ends after a number of pauses of the consumer.
  * @param progressOf the progress of the work after a number of pauses
- * @returns the number of pauses that the consumer waited, the work that it moved to the background, and a function that
- * ends the work
+ * @returns the number of pauses that the consumer waited, the work that it moved to the background,
+ *   and a function that ends the work
  */
 async function consumeMessage(pauses: number, progressOf: (pause: number) => number) {
   const { runtime } = new World();
@@ -20,7 +20,9 @@ async function consumeMessage(pauses: number, progressOf: (pause: number) => num
     waited += 1;
     if (waited === pauses) resolve();
   };
-  const batch = createMessageBatch('webhooks', [{ id: '0', timestamp: new Date(), attempts: 1, body: null }]);
+  const batch = createMessageBatch('webhooks', [
+    { id: '0', timestamp: new Date(), attempts: 1, body: null },
+  ]);
   const background: Promise<void>[] = [];
   await consume(
     batch,

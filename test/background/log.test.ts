@@ -17,7 +17,10 @@ describe('the log line of a request', () => {
     const agent = await account.agent();
     const home = { shard: '00', account: account.id };
     const byUser = await account.must(200, 'GET', '/v1/agents');
-    expect(requestLine(log, 'GET', '/v1/agents', byUser)).toMatchObject({ credential: 'user_token', ...home });
+    expect(requestLine(log, 'GET', '/v1/agents', byUser)).toMatchObject({
+      credential: 'user_token',
+      ...home,
+    });
     const byAgent = await agent.must(200, 'GET', '/v1/permissions');
     expect(requestLine(log, 'GET', '/v1/permissions', byAgent)).toMatchObject({
       ...{ credential: 'agent_key', ...home, agent: agent.id },
@@ -52,7 +55,9 @@ describe('the log line of a request', () => {
     const world = new World();
     const account = await world.account();
     const agent = await account.agent();
-    const { body: webhook } = await account.must(201, 'POST', '/v1/webhooks', { url: 'https://hooks.example.com/' });
+    const { body: webhook } = await account.must(201, 'POST', '/v1/webhooks', {
+      url: 'https://hooks.example.com/',
+    });
     const expectTarget = async (
       method: string,
       route: string,
@@ -96,10 +101,17 @@ describe('the log line of a request', () => {
     const call = { token, body: { name: 'Once' }, headers: { 'Idempotency-Key': 'once' } };
     requestLine(log, 'POST', '/v1/agents', await world.must(201, 'POST', '/v1/agents', call));
     requestLine(log, 'POST', '/v1/agents', await world.must(201, 'POST', '/v1/agents', call));
-    requestLine(log, 'POST', '/v1/agents', await world.must(415, 'POST', '/v1/agents', { token, raw: 'x' }));
+    requestLine(
+      log,
+      'POST',
+      '/v1/agents',
+      await world.must(415, 'POST', '/v1/agents', { token, raw: 'x' }),
+    );
     const ill = new World({ ROOT_SECRET: '' });
     requestLine(log, 'GET', null, await ill.must(503, 'GET', '/v1/agents'));
-    expect(log.of('misconfigured')).toMatchObject([{ error: expect.stringContaining('ROOT_SECRET') }]);
+    expect(log.of('misconfigured')).toMatchObject([
+      { error: expect.stringContaining('ROOT_SECRET') },
+    ]);
   });
 
   it('has the duration', async () => {
@@ -125,10 +137,15 @@ it('the log line of an unexpected error has its type and stack, but not the data
   const world = new World();
   const account = await world.account();
   const agent = await account.agent({ metadata: { secret: 'word' } });
-  await env.DB.prepare(`update agents set metadata = '{"secret": word' where name = 'Mailer'`).run();
+  await env.DB.prepare(
+    `update agents set metadata = '{"secret": word' where name = 'Mailer'`,
+  ).run();
   const answer = await account.must(500, 'GET', `/v1/agents/${agent.id}`);
   const [line] = log.of('internal_error');
-  expect(line).toMatchObject({ request_id: answer.headers.get('X-Request-Id'), error: 'SyntaxError' });
+  expect(line).toMatchObject({
+    request_id: answer.headers.get('X-Request-Id'),
+    error: 'SyntaxError',
+  });
   expect(line.stack).toMatch(/^at /);
   expect(log.lines.join('\n')).not.toContain('word');
   requestLine(log, 'GET', '/v1/agents/:id', answer);
@@ -143,9 +160,21 @@ describe('the log line of a job', () => {
     await world.work();
     expect(log.entries).toMatchObject([
       {
-        ...{ event: 'job', queue: 'jobs', message_id: '0', attempt: 1, outcome: 'done', shard: '00', file: id },
+        ...{
+          event: 'job',
+          queue: 'jobs',
+          message_id: '0',
+          attempt: 1,
+          outcome: 'done',
+          shard: '00',
+          file: id,
+        },
         ...{ account_number: expect.any(Number), duration_ms: expect.any(Number) },
-        ...{ d1_trips: expect.any(Number), rows_read: expect.any(Number), rows_written: expect.any(Number) },
+        ...{
+          d1_trips: expect.any(Number),
+          rows_read: expect.any(Number),
+          rows_written: expect.any(Number),
+        },
       },
     ]);
     expect(log.entries[0].d1_trips).toBeGreaterThan(1);
@@ -161,7 +190,9 @@ describe('the log line of a job', () => {
     database.arm({ call: 1, mode: 'before' });
     const { retryMessages } = await deliver(bodies, world.env, world.runtime);
     expect(retryMessages).toHaveLength(1);
-    expect(log.of('job')).toMatchObject([{ outcome: 'failed', d1_trips: 1, error: expect.stringMatching(/./) }]);
+    expect(log.of('job')).toMatchObject([
+      { outcome: 'failed', d1_trips: 1, error: expect.stringMatching(/./) },
+    ]);
   });
 
   it('is written for successful and for failed webhook jobs', async () => {
@@ -194,7 +225,9 @@ describe('the log line of a job', () => {
     const [message] = world.webhookQueue.take();
     log.clear();
     const rest: Promise<void>[] = [];
-    await deliverMessage(message as NonNullable<typeof message>, world.env, world.runtime, (work) => rest.push(work));
+    await deliverMessage(message as NonNullable<typeof message>, world.env, world.runtime, (work) =>
+      rest.push(work),
+    );
     expect(log.of('job')).toEqual([]);
     answer.resolve(new Response());
     await Promise.all(rest);
@@ -233,8 +266,12 @@ describe('the log line of a cron task', () => {
     await emptyTables(env.DB);
     database.arm({ call: 1, mode: 'before' });
     await world.sweep();
-    expect(log.of('cron')).toMatchObject([{ task: 'expire_permissions', outcome: 'failed', slices: 1, d1_trips: 1 }]);
-    expect(log.of('database_failed')).toMatchObject([{ cron: '* * * * *', shard: '00', task: 'expire_permissions' }]);
+    expect(log.of('cron')).toMatchObject([
+      { task: 'expire_permissions', outcome: 'failed', slices: 1, d1_trips: 1 },
+    ]);
+    expect(log.of('database_failed')).toMatchObject([
+      { cron: '* * * * *', shard: '00', task: 'expire_permissions' },
+    ]);
   });
 
   it('has the outcome `unfinished` if work is left for the next run', async () => {
@@ -246,7 +283,12 @@ describe('the log line of a cron task', () => {
     const DB = { prepare: (sql: string) => env.DB.prepare(sql), batch } as unknown as D1Database;
     await new World({ DB }).clean();
     const [line] = log.entries.filter(({ task }) => task === 'delete_old_statistics');
-    expect(line).toMatchObject({ event: 'cron', cron: '17 * * * *', shard: '00', outcome: 'unfinished' });
+    expect(line).toMatchObject({
+      event: 'cron',
+      cron: '17 * * * *',
+      shard: '00',
+      outcome: 'unfinished',
+    });
     expect(line?.slices).toBeGreaterThan(100);
     expect(line?.d1_trips).toBe(line?.slices);
   });

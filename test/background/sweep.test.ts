@@ -11,7 +11,9 @@ async function count(sql: string): Promise<number> {
 }
 
 async function agentNumber(agent: TestAgent): Promise<number> {
-  const { results } = await env.DB.prepare('select number from agents order by number desc limit 1').all<{
+  const { results } = await env.DB.prepare(
+    'select number from agents order by number desc limit 1',
+  ).all<{
     number: number;
   }>();
   expect(agent.id).toMatch(/^agent_/);
@@ -20,9 +22,14 @@ async function agentNumber(agent: TestAgent): Promise<number> {
 
 it('the sweep expires due requests even if a row of another account is damaged', async () => {
   const world = new World();
-  const [damaged, innocent] = [await (await world.account()).agent(), await (await world.account()).agent()];
+  const [damaged, innocent] = [
+    await (await world.account()).agent(),
+    await (await world.account()).agent(),
+  ];
   await damaged.request({ expires_in: 60 });
-  await env.DB.prepare(`update permissions set scope = '{' where agent = (select max(agent) from permissions)`).run();
+  await env.DB.prepare(
+    `update permissions set scope = '{' where agent = (select max(agent) from permissions)`,
+  ).run();
   await innocent.request({ expires_in: 60 });
   world.advance(60_000);
   await world.sweep();
@@ -33,7 +40,10 @@ it('the sweep expires due requests even if a row of another account is damaged',
 it('the sweep expires due requests even if an agent of another account is deleted concurrently', async () => {
   const database = new FaultyDatabase(env.DB);
   const world = new World({ DB: database.binding });
-  const [leaving, innocent] = [await (await world.account()).agent(), await (await world.account()).agent()];
+  const [leaving, innocent] = [
+    await (await world.account()).agent(),
+    await (await world.account()).agent(),
+  ];
   await leaving.request({ expires_in: 60 });
   for (let i = 0; i < 3; i++) await innocent.request({ expires_in: 60 });
   world.advance(60_000);
@@ -47,7 +57,10 @@ it('the sweep expires due requests even if an agent of another account is delete
 it('the sweep expires due requests even if the erasure of a deleted agent with overdue requests fails', async () => {
   const database = new FaultyDatabase(env.DB);
   const world = new World({ DB: database.binding });
-  const [gone, innocent] = [await (await world.account()).agent(), await (await world.account()).agent()];
+  const [gone, innocent] = [
+    await (await world.account()).agent(),
+    await (await world.account()).agent(),
+  ];
   for (let i = 0; i < 120; i++) await gone.request({ expires_in: 60 });
   await innocent.request({ expires_in: 60 });
   await gone.account.must(204, 'DELETE', `/v1/agents/${gone.id}`);
@@ -90,7 +103,8 @@ it('the sweep erases newer deleted agents even if the oldest one cannot be erase
     stuck.push(await agentNumber(agent));
     await account.must(204, 'DELETE', `/v1/agents/${agent.id}`);
   }
-  // The window of the 50 oldest erasures includes the first agent, the window of the 50 newest does not.
+  // The window of the 50 oldest erasures includes the first agent, the window of the 50 newest does
+  // not.
   database.refuse(new RegExp(`delete from permissions where.*"?\\[${stuck[0]}[,\\]]`, 's'));
   await sealLogs(env.DB);
   await world.sweep();
@@ -106,10 +120,14 @@ it('the sweep ignores erasures of an unknown kind', async () => {
   const world = new World();
   const account = await world.account();
   const agent = await account.agent();
-  const { results } = await env.DB.prepare('select number from accounts order by number desc limit 1').all<{
+  const { results } = await env.DB.prepare(
+    'select number from accounts order by number desc limit 1',
+  ).all<{
     number: number;
   }>();
-  await env.DB.prepare('insert into erasures (kind, number) values (2, ?)').bind(results[0]?.number).run();
+  await env.DB.prepare('insert into erasures (kind, number) values (2, ?)')
+    .bind(results[0]?.number)
+    .run();
   await world.sweep();
   await account.must(200, 'GET', '/v1/me');
   await agent.must(200, 'GET', '/v1/permissions');
@@ -124,7 +142,9 @@ it.runIf(depth.isDeep)(
     const [leaving, staying] = [await account.agent(), await account.agent()];
     const leavingNumber = (await agentNumber(staying)) - 1;
     await leaving.request();
-    const { results } = await env.DB.prepare('select max(pos) as pos from audit_entries where agent = ?')
+    const { results } = await env.DB.prepare(
+      'select max(pos) as pos from audit_entries where agent = ?',
+    )
       .bind(leavingNumber)
       .all<{ pos: number }>();
     await env.DB.prepare(
@@ -158,7 +178,10 @@ it.runIf(depth.isDeep)(
 
 it('the statistics of an agent read no expired requests of other accounts', async () => {
   const world = new World();
-  const [careless, careful] = [await (await world.account()).agent(), await (await world.account()).agent()];
+  const [careless, careful] = [
+    await (await world.account()).agent(),
+    await (await world.account()).agent(),
+  ];
   for (let i = 0; i < 50; i++) await careless.request({ expires_in: 60 });
   await careful.request({ expires_in: 60 });
   world.advance(60_000);

@@ -34,8 +34,9 @@ export function allCombinations(): Combination[] {
 const UNKNOWN = '01h2xcejqtf2nbrexx3vqjhp41';
 
 /**
- * Draws a random query with a combination of parameters. Its values are frequent, rare, unknown or of another account,
- * and match the same entry or not; its ranges of time are wide, tiny, empty or at either end of the log.
+ * Draws a random query with a combination of parameters. Its values are frequent, rare, unknown or
+ * of another account, and match the same entry or not; its ranges of time are wide, tiny, empty or
+ * at either end of the log.
  */
 export function drawQuery(
   random: Random,
@@ -47,29 +48,51 @@ export function drawQuery(
   // Half of the queries take all values from this entry, so that they match together.
   const model = random.below(history.time.length);
   const together = random.chance(0.5);
-  const permission = history.permission[together ? model : random.below(history.time.length)] as number;
+  const permission = history.permission[
+    together ? model : random.below(history.time.length)
+  ] as number;
   const entryPermission = history.permission[model] as number;
   return {
-    ...(combination.agent && { agent_id: drawAgent(random, tenant, foreign, together ? entryPermission : null) }),
-    ...(combination.permission && { permission_id: drawPermission(random, tenant, foreign, permission) }),
-    ...(combination.event && {
-      event_type: together ? (EVENTS[history.event[model] as number] as string) : random.pick(EVENTS),
+    ...(combination.agent && {
+      agent_id: drawAgent(random, tenant, foreign, together ? entryPermission : null),
     }),
-    ...(combination.action && { action: drawAction(random, tenant, together ? entryPermission : null) }),
+    ...(combination.permission && {
+      permission_id: drawPermission(random, tenant, foreign, permission),
+    }),
+    ...(combination.event && {
+      event_type: together
+        ? (EVENTS[history.event[model] as number] as string)
+        : random.pick(EVENTS),
+    }),
+    ...(combination.action && {
+      action: drawAction(random, tenant, together ? entryPermission : null),
+    }),
     ...drawRange(random, combination, tenant, model),
-    ...(combination.order === 'asc' && random.chance(0.3) && { after_sequence: random.below(history.time.length) }),
+    ...(combination.order === 'asc' &&
+      random.chance(0.3) && { after_sequence: random.below(history.time.length) }),
     order: combination.order,
   };
 }
 
-function drawAgent(random: Random, tenant: LoadedTenant, foreign: LoadedTenant, like: number | null): string {
+function drawAgent(
+  random: Random,
+  tenant: LoadedTenant,
+  foreign: LoadedTenant,
+  like: number | null,
+): string {
   if (random.chance(0.05)) return random.pick(foreign.agents).id;
   if (random.chance(0.05)) return random.pick([`agent_${UNKNOWN}`, 'agent_', 'nobody']);
-  const agent = like === null ? anyRank(random, tenant.agents.length) : (tenant.history.agent[like] as number);
+  const agent =
+    like === null ? anyRank(random, tenant.agents.length) : (tenant.history.agent[like] as number);
   return tenant.agents[agent]?.id ?? `agent_${UNKNOWN}`;
 }
 
-function drawPermission(random: Random, tenant: LoadedTenant, foreign: LoadedTenant, like: number): string {
+function drawPermission(
+  random: Random,
+  tenant: LoadedTenant,
+  foreign: LoadedTenant,
+  like: number,
+): string {
   const of = ({ number, history }: LoadedTenant, permission: number) =>
     permissionId(number, permission, history.requestedAt[permission] as number);
   if (random.chance(0.05)) return of(foreign, random.below(foreign.history.agent.length));

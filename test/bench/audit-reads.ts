@@ -31,10 +31,15 @@ export interface AuditSubject {
 }
 
 /**
- * Queries an account's log with every combination of filters, follows the cursors, and compares each page with the
- * oracle's. Pages of all sizes are compared, but only pages of 50 are measured.
+ * Queries an account's log with every combination of filters, follows the cursors, and compares
+ * each page with the oracle's. Pages of all sizes are compared, but only pages of 50 are measured.
  */
-export async function measureAudit(report: Report, random: Random, origin: string, subject: AuditSubject) {
+export async function measureAudit(
+  report: Report,
+  random: Random,
+  origin: string,
+  subject: AuditSubject,
+) {
   const { tenant, name, foreign } = subject;
   report.heading(`GET /v1/audit, ${name}: rows read by a page of ${PAGE}`);
   const oracle = new Oracle(tenant, subject.keptFrom);
@@ -83,7 +88,11 @@ async function followPages(
 ): Promise<void> {
   let cursor: string | null = null;
   for (let page = 0; page < MAX_PAGES; page++) {
-    const parameters: Record<string, string | number> = { ...filter, limit, ...(cursor !== null && { cursor }) };
+    const parameters: Record<string, string | number> = {
+      ...filter,
+      limit,
+      ...(cursor !== null && { cursor }),
+    };
     const { status, body, cost }: Answer<Page> = await client.get('/v1/audit', parameters);
     if (status !== 200) {
       note(page, cost.read, `status ${status}`);
@@ -97,17 +106,31 @@ async function followPages(
   }
 }
 
-function compare(oracle: Oracle, tenant: LoadedTenant, slice: number[], more: boolean, page: Page): string | null {
+function compare(
+  oracle: Oracle,
+  tenant: LoadedTenant,
+  slice: number[],
+  more: boolean,
+  page: Page,
+): string | null {
   const shown = slice.filter((at) => oracle.isShown(at));
   const ids = shown.map((at) => entryId(tenant.number, at + 1, tenant.history.time[at] as number));
-  if (ids.length !== page.data.length) return `${page.data.length} entries instead of ${ids.length}`;
+  if (ids.length !== page.data.length)
+    return `${page.data.length} entries instead of ${ids.length}`;
   if (ids.some((id, place) => id !== page.data[place]?.id)) return 'other entries';
-  if (page.has_more !== more || (page.next_cursor !== null) !== more) return `has_more instead of ${more}`;
+  if (page.has_more !== more || (page.next_cursor !== null) !== more)
+    return `has_more instead of ${more}`;
   return null;
 }
 
-function note(figures: Figures, { agent, permission, event, action, start, end }: Combination, read: number): void {
-  const filters = Object.entries({ agent, permission, event, action }).filter(([, present]) => present);
+function note(
+  figures: Figures,
+  { agent, permission, event, action, start, end }: Combination,
+  read: number,
+): void {
+  const filters = Object.entries({ agent, permission, event, action }).filter(
+    ([, present]) => present,
+  );
   const dates = start && end ? 'both dates' : start ? 'start_date' : end ? 'end_date' : 'no date';
   const key = `${filters.map(([name]) => name).join(' + ') || 'no filter'}|${dates}`;
   const list = figures.get(key) ?? [];
@@ -129,7 +152,12 @@ function printFigures(report: Report, figures: Figures): void {
 }
 
 /** Reads single entries of the account and of another account. */
-export async function measureAuditDetail(report: Report, random: Random, origin: string, subject: AuditSubject) {
+export async function measureAuditDetail(
+  report: Report,
+  random: Random,
+  origin: string,
+  subject: AuditSubject,
+) {
   const { tenant, foreign } = subject;
   report.heading('GET /v1/audit/:id: rows read');
   const client = new Client(origin, tenant.token);

@@ -73,10 +73,17 @@ async function signIn(origin: string, token: string): Promise<string> {
 
 async function load(origin: string, path: string, cookie: string): Promise<Figures> {
   const started = performance.now();
-  const answer = await fetch(origin + path, { redirect: 'manual', headers: { Cookie: cookie, Accept: 'text/html' } });
+  const answer = await fetch(origin + path, {
+    redirect: 'manual',
+    headers: { Cookie: cookie, Accept: 'text/html' },
+  });
   await answer.text();
   if (!answer.ok) throw new Error(`GET ${path} answered ${answer.status}`);
   const cost = /trips=(\d+) read=(\d+)/.exec(answer.headers.get('Server-Timing') ?? '');
   if (!cost) throw new Error(`GET ${path} has no cost`);
-  return { trips: Number(cost[1]), read: Number(cost[2]), milliseconds: performance.now() - started };
+  return {
+    trips: Number(cost[1]),
+    read: Number(cost[2]),
+    milliseconds: performance.now() - started,
+  };
 }

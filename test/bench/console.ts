@@ -16,7 +16,10 @@ interface Result {
   audits: { 'total-byte-weight': { numericValue: number } };
 }
 
-/** Measures the inbox, a decision card and the audit explorer with Lighthouse, as a desktop and as a phone. */
+/**
+ * Measures the inbox, a decision card and the audit explorer with Lighthouse, as a desktop and as a
+ * phone.
+ */
 export async function measureConsole(report: Report, state: string): Promise<void> {
   report.heading('The console in Chromium');
   if (!CHROMIUM) {
@@ -28,7 +31,12 @@ export async function measureConsole(report: Report, state: string): Promise<voi
     const { cookie, card } = await prepare(local);
     for (const path of ['/console', card, '/console/audit']) {
       for (const device of ['desktop', 'phone']) {
-        const result = await runLighthouse(local.origin + path, cookie, device, join(state, 'lighthouse.json'));
+        const result = await runLighthouse(
+          local.origin + path,
+          cookie,
+          device,
+          join(state, 'lighthouse.json'),
+        );
         const name = `${path.replace(/perm_.*/, ':id')} (${device})`;
         for (const [category, least] of Object.entries(LEAST)) {
           const score = Math.round(result.categories[category as keyof typeof LEAST].score * 100);
@@ -47,11 +55,19 @@ export async function measureConsole(report: Report, state: string): Promise<voi
 async function prepare({ origin, operator }: LocalConsole) {
   const call = async (path: string, credential: string, body: object) => {
     const headers = { Authorization: `Bearer ${credential}`, 'Content-Type': 'application/json' };
-    const answer = await fetch(origin + path, { method: 'POST', headers, body: JSON.stringify(body) });
-    if (!answer.ok) throw new Error(`POST ${path} answered ${answer.status}: ${await answer.text()}`);
+    const answer = await fetch(origin + path, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(body),
+    });
+    if (!answer.ok)
+      throw new Error(`POST ${path} answered ${answer.status}: ${await answer.text()}`);
     return answer.json() as Promise<{ id: string; api_key: string; token: { token: string } }>;
   };
-  const { token } = await call('/v1/admin/users', operator, { email: 'bench@example.com', plan: 'enterprise' });
+  const { token } = await call('/v1/admin/users', operator, {
+    email: 'bench@example.com',
+    plan: 'enterprise',
+  });
   const { api_key } = await call('/v1/agents', token.token, { name: 'Mail assistant' });
   let card = '';
   for (let i = 0; i < 20; i++) {
@@ -61,7 +77,10 @@ async function prepare({ origin, operator }: LocalConsole) {
       scope: { max_amount: 250, recipients: ['ada@example.com', 'grace@example.com'] },
       reason: 'The customer asked for it',
       input: { to: 'ada@example.com', amount: 240 },
-      preview: { title: `Send invoice ${i}`, fields: [{ label: 'Amount', value: '240 EUR', kind: 'money' }] },
+      preview: {
+        title: `Send invoice ${i}`,
+        fields: [{ label: 'Amount', value: '240 EUR', kind: 'money' }],
+      },
     });
     card = `/console/permissions/${id}`;
   }
@@ -75,13 +94,22 @@ async function prepare({ origin, operator }: LocalConsole) {
   return { cookie, card };
 }
 
-async function runLighthouse(address: string, cookie: string, device: string, file: string): Promise<Result> {
+async function runLighthouse(
+  address: string,
+  cookie: string,
+  device: string,
+  file: string,
+): Promise<Result> {
   const args = [
     ...['--yes', LIGHTHOUSE, address, '--quiet', '--output=json', `--output-path=${file}`],
-    ...['--chrome-flags=--headless=new --no-sandbox', `--extra-headers=${JSON.stringify({ Cookie: cookie })}`],
+    ...[
+      '--chrome-flags=--headless=new --no-sandbox',
+      `--extra-headers=${JSON.stringify({ Cookie: cookie })}`,
+    ],
     ...(device === 'desktop' ? ['--preset=desktop'] : []),
   ];
-  const run = () => promisify(execFile)('npx', args, { env: { ...process.env, CHROME_PATH: CHROMIUM } });
+  const run = () =>
+    promisify(execFile)('npx', args, { env: { ...process.env, CHROME_PATH: CHROMIUM } });
   // Now and then Lighthouse misses the beginning of a page's load, and asks to be run again.
   await run().catch(run);
   return JSON.parse(readFileSync(file, 'utf8')) as Result;

@@ -16,12 +16,16 @@ export interface Counters {
 export type Buckets = Map<number, Counters>;
 
 /**
- * Counts a history by agent. Requests and their outcomes count in the bucket of the request, tokens in the buckets in
- * which they were issued, first used and revoked.
+ * Counts a history by agent. Requests and their outcomes count in the bucket of the request, tokens
+ * in the buckets in which they were issued, first used and revoked.
  * @param length of a bucket, in milliseconds
  * @param first the first bucket that counts
  */
-export function countHistory(history: History, length: number, first: number): Map<number, Buckets> {
+export function countHistory(
+  history: History,
+  length: number,
+  first: number,
+): Map<number, Buckets> {
   const agents = new Map<number, Buckets>();
   const bucketOf = (agent: number, time: number): Counters | null => {
     const bucket = Math.floor(time / length);

@@ -8,15 +8,25 @@ import type { LoadedTenant } from './tenant.ts';
 const LARGE = 1_000_000;
 const SMALL = 2_000;
 const MAX_TRIPS = 2;
-/** Most of these are the borders of the timeline's bars: a binary search for each, of 20 steps in a million entries. */
+/**
+ * Most of these are the borders of the timeline's bars: a binary search for each, of 20 steps in a
+ * million entries.
+ */
 const MAX_READ = 4_500;
 /** The small log has 500 times fewer entries; a binary search takes 11 steps in it. */
 const MAX_FACTOR = 2;
 
-/** Reads every kind of page of the audit explorer in a log of a million entries, and in a small one. */
+/**
+ * Reads every kind of page of the audit explorer in a log of a million entries, and in a small one.
+ */
 export async function measureExplorer(report: Report, state: string): Promise<void> {
-  report.heading(`The console's explorer on a log of ${LARGE.toLocaleString('en')} entries, beside one of ${SMALL}`);
-  const [large, small] = await setScene(state, [enterprise(LARGE, 200, 360), enterprise(SMALL, 200, 360)]);
+  report.heading(
+    `The console's explorer on a log of ${LARGE.toLocaleString('en')} entries, beside one of ${SMALL}`,
+  );
+  const [large, small] = await setScene(state, [
+    enterprise(LARGE, 200, 360),
+    enterprise(SMALL, 200, 360),
+  ]);
   const service = await startService(state);
   try {
     const figures = {
@@ -25,9 +35,21 @@ export async function measureExplorer(report: Report, state: string): Promise<vo
     };
     printPages(report, figures);
     const all = [...figures.large.values()];
-    report.atMost(MAX_TRIPS, Math.max(...all.map(({ trips }) => trips)), 'the most round trips of a page');
-    report.atMost(MAX_READ, Math.max(...all.map(({ read }) => read)), 'the most rows that a page reads');
-    report.atMost(MAX_FACTOR, mostTimes(figures), 'how many times the rows of the small log a page reads at most');
+    report.atMost(
+      MAX_TRIPS,
+      Math.max(...all.map(({ trips }) => trips)),
+      'the most round trips of a page',
+    );
+    report.atMost(
+      MAX_READ,
+      Math.max(...all.map(({ read }) => read)),
+      'the most rows that a page reads',
+    );
+    report.atMost(
+      MAX_FACTOR,
+      mostTimes(figures),
+      'how many times the rows of the small log a page reads at most',
+    );
   } finally {
     await service.stop();
   }

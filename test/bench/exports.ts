@@ -15,8 +15,8 @@ type Format = (typeof FORMATS)[number];
 
 const ENTRIES = 250_000;
 /**
- * Of two exports whose memory is compared, one has all of these entries and one a tenth, which already fills upload
- * parts.
+ * Of two exports whose memory is compared, one has all of these entries and one a tenth, which
+ * already fills upload parts.
  */
 const MEMORY_ENTRIES = 1_000_000;
 const ROUNDS = 3;
@@ -60,9 +60,9 @@ interface Wanted {
 }
 
 /**
- * Measures exports from the request to the finished file and its proof, including the queue: their speed compared with
- * D1 and R2 alone, the rows that they read, and the memory of the runtime. Checks that all formats have the same
- * content.
+ * Measures exports from the request to the finished file and its proof, including the queue: their
+ * speed compared with D1 and R2 alone, the rows that they read, and the memory of the runtime.
+ * Checks that all formats have the same content.
  */
 export async function measureExports(report: Report, state: string): Promise<void> {
   await inFreshState(state, 'speed', async (folder) => {
@@ -85,15 +85,21 @@ export async function measureExports(report: Report, state: string): Promise<voi
 }
 
 /**
- * Makes an export of each format, and right after it has D1 and R2 do their part of the work alone. The median of
- * several rounds counts, because other work on the machine may slow down one half of a round more than the other.
+ * Makes an export of each format, and right after it has D1 and R2 do their part of the work alone.
+ * The median of several rounds counts, because other work on the machine may slow down one half of
+ * a round more than the other.
  */
-async function measureSpeed(report: Report, state: string, tenant: LoadedTenant): Promise<Map<Format, string>> {
+async function measureSpeed(
+  report: Report,
+  state: string,
+  tenant: LoadedTenant,
+): Promise<Map<Format, string>> {
   const files = new Map<Format, string>();
   for (const format of FORMATS) {
     const file = join(state, `export.${format}`);
     const rounds: Round[] = [];
-    for (let round = 0; round < ROUNDS; round++) rounds.push(await runRound(state, tenant, format, file));
+    for (let round = 0; round < ROUNDS; round++)
+      rounds.push(await runRound(state, tenant, format, file));
     files.set(format, file);
     const middle = rounds.toSorted((a, b) => a.ratio - b.ratio)[Math.floor(ROUNDS / 2)] as Round;
     const { made, read, stored, proven, ratio } = middle;
@@ -119,12 +125,18 @@ interface Round {
   ratio: number;
 }
 
-async function runRound(state: string, tenant: LoadedTenant, format: Format, file: string): Promise<Round> {
+async function runRound(
+  state: string,
+  tenant: LoadedTenant,
+  format: Format,
+  file: string,
+): Promise<Round> {
   const service = await startService(state, METERED);
   try {
     const made = await runExport(service, tenant, { format });
     await fetchFile(service, made.download, file);
-    if (statSync(file).size !== made.size) throw new Error('the download differs in size from the export');
+    if (statSync(file).size !== made.size)
+      throw new Error('the download differs in size from the export');
     const platform = await measurePlatform(service, tenant, made, join(state, 'proof'));
     const ratio = (platform.read + platform.stored + platform.proven) / made.seconds;
     return { made, ...platform, ratio };
@@ -134,22 +146,34 @@ async function runRound(state: string, tenant: LoadedTenant, format: Format, fil
 }
 
 /**
- * Measures the seconds that D1 takes to read the rows of an export, and that R2 takes to store its file and to read and
- * store what its proof needs.
+ * Measures the seconds that D1 takes to read the rows of an export, and that R2 takes to store its
+ * file and to read and store what its proof needs.
  */
-async function measurePlatform(service: Service, tenant: LoadedTenant, { size, proof }: Made, proofFile: string) {
+async function measurePlatform(
+  service: Service,
+  tenant: LoadedTenant,
+  { size, proof }: Made,
+  proofFile: string,
+) {
   const client = new Client(service.origin, tenant.token);
   const post = (path: string, body: object) => timed(() => client.expect(200, 'POST', path, body));
-  const read = await post('/bench/read', { account: tenant.number, batch: BATCH, salts: proof !== null });
+  const read = await post('/bench/read', {
+    account: tenant.number,
+    batch: BATCH,
+    salts: proof !== null,
+  });
   const stored = await post('/bench/store', { bytes: size, part: PART });
   if (proof === null) return { read, stored, proven: 0 };
   await fetchFile(service, proof, proofFile);
   const tiles = await post('/bench/tiles', { id: tenant.id, entries: ENTRIES, batch: TILES });
-  const proven = tiles + (await post('/bench/store', { bytes: statSync(proofFile).size, part: PART }));
+  const proven =
+    tiles + (await post('/bench/store', { bytes: statSync(proofFile).size, part: PART }));
   return { read, stored, proven };
 }
 
-/** Compares the peak memory of a runtime with a small heap for a tenth of the rows and for all rows. */
+/**
+ * Compares the peak memory of a runtime with a small heap for a tenth of the rows and for all rows.
+ */
 async function measureMemory(report: Report, state: string, tenant: LoadedTenant): Promise<void> {
   const { time } = tenant.history;
   const tenthUntil = new Date(time[Math.floor(time.length / 10)] as number).toISOString();
@@ -216,17 +240,36 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 
 async function runExport(service: Service, tenant: Tenant, wanted: Wanted): Promise<Made> {
   const client = new Client(service.origin, tenant.token);
-  const asked = { start_date: '2000-01-01', end_date: '2100-01-01', include_details: true, ...wanted };
+  const asked = {
+    start_date: '2000-01-01',
+    end_date: '2100-01-01',
+    include_details: true,
+    ...wanted,
+  };
   const runtimes = findRuntimes(service.pid);
   let peak = 0;
   const started = performance.now();
-  const { body } = await client.expect<{ export_id: string }>(202, 'POST', '/v1/audit/export', asked);
+  const { body } = await client.expect<{ export_id: string }>(
+    202,
+    'POST',
+    '/v1/audit/export',
+    asked,
+  );
   for (;;) {
-    const { body: shown } = await client.expect<Export>(200, 'GET', `/v1/audit/export/${body.export_id}`);
+    const { body: shown } = await client.expect<Export>(
+      200,
+      'GET',
+      `/v1/audit/export/${body.export_id}`,
+    );
     peak = Math.max(peak, ...runtimes.map(memoryOf));
     if (shown.status === 'completed') {
       const seconds = (performance.now() - started) / 1_000;
-      const { row_count: rows, file_size_bytes: size, download_url: download, proof_url: proof = null } = shown;
+      const {
+        row_count: rows,
+        file_size_bytes: size,
+        download_url: download,
+        proof_url: proof = null,
+      } = shown;
       return { rows, seconds, size, peak: Math.round(peak), download, proof };
     }
     if (shown.status !== 'processing') throw new Error(`the export is ${shown.status}`);
@@ -246,7 +289,9 @@ function megabytes(bytes: number): number {
 
 /** The private memory of a process, in MB, without mapped files. */
 function memoryOf(pid: string): number {
-  return Number(/RssAnon:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1_024;
+  return (
+    Number(/RssAnon:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1_024
+  );
 }
 
 /** Reads the files of all formats with DuckDB, and compares their contents. */
@@ -256,9 +301,12 @@ async function compareFiles(report: Report, files: Map<Format, string>): Promise
   const columns = `id, sequence::bigint as sequence, user_id, agent_id, permission_request_id, event_type, action,
     resource, ip_address, user_agent, created_at::timestamptz as created_at, details::varchar as details`;
   await duck.run(`set timezone = 'UTC'`);
-  await duck.run(`create table p as select ${columns} from read_parquet('${files.get('parquet')}')`);
+  await duck.run(
+    `create table p as select ${columns} from read_parquet('${files.get('parquet')}')`,
+  );
   const others = {
-    // CSV has no null: an empty cell is read as an empty text, for example the address of an action of the service.
+    // CSV has no null: an empty cell is read as an empty text, for example the address of an action
+    // of the service.
     csv: `read_csv('${files.get('csv')}', header = true, all_varchar = true, quote = '"', escape = '"',
       force_not_null = ['ip_address'])`,
     json: `read_json('${files.get('json')}', format = 'array', columns = {id: 'varchar', sequence: 'bigint',

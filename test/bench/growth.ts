@@ -9,7 +9,13 @@ import {
   sizesOf,
 } from '../support/growth/measure.ts';
 import type { GrowthService, Json } from '../support/growth/service.ts';
-import { ADMIN_TOKEN, prepareState, type Service, startService, sweep } from '../support/local/service.ts';
+import {
+  ADMIN_TOKEN,
+  prepareState,
+  type Service,
+  startService,
+  sweep,
+} from '../support/local/service.ts';
 import type { Report } from './report.ts';
 
 const SMALL = 300;
@@ -18,11 +24,13 @@ const LARGE = 30_000;
 const ORIGIN = 'http://127.0.0.1';
 
 /**
- * Calls every operation of the router, every page of the console and every tool of the MCP server in an account of 300
- * permissions, in one of 30,000, and in the largest that limits allow.
+ * Calls every operation of the router, every page of the console and every tool of the MCP server
+ * in an account of 300 permissions, in one of 30,000, and in the largest that limits allow.
  */
 export async function measureGrowth(report: Report, state: string): Promise<void> {
-  report.heading(`Rows read and written with ${SMALL} permissions → ${LARGE} → the largest account`);
+  report.heading(
+    `Rows read and written with ${SMALL} permissions → ${LARGE} → the largest account`,
+  );
   await prepareState(state);
   const running = await startService(state, 'test/bench/metered-worker.ts');
   try {
@@ -30,7 +38,10 @@ export async function measureGrowth(report: Report, state: string): Promise<void
     const missing = findMissingLines(service.routes);
     const accounts = await makeGrowthAccounts(service, sizesOf(SMALL, LARGE));
     missing.push(...(await findMissingTools(service, accounts.small)));
-    report.verdict(missing.length === 0, `operations, pages and tools without a line: ${missing.join(', ') || 'none'}`);
+    report.verdict(
+      missing.length === 0,
+      `operations, pages and tools without a line: ${missing.join(', ') || 'none'}`,
+    );
     for (const cost of await measureLines(service, accounts)) {
       report.verdict(!grows(cost) && !isTooWide(cost), describeCost(cost));
     }

@@ -16,7 +16,9 @@ const DAY = 24 * HOUR;
 
 export const TOKEN_TTL = 15 * MINUTE;
 
-/** The history of an account: its permissions and the entries of its audit log, as compact arrays. */
+/**
+ * The history of an account: its permissions and the entries of its audit log, as compact arrays.
+ */
 export interface History {
   actions: readonly string[];
   /** Arrays by permission. */
@@ -50,20 +52,26 @@ interface Life {
 }
 
 /**
- * Draws a random history. Agents and actions have uneven shares, and each agent uses only some of the actions. Some of
- * the requests come in bursts, many within one millisecond.
+ * Draws a random history. Agents and actions have uneven shares, and each agent uses only some of
+ * the actions. Some of the requests come in bursts, many within one millisecond.
  */
 export function drawHistory(random: Random, plan: HistoryPlan): History {
   const drawAgent = zipf(random, plan.agents, 1.5);
   const drawAction = actionsOfAgents(random, plan);
   const bursts = Array.from({ length: 500 }, () => plan.from + random.below(plan.to - plan.from));
-  const permissions = { agent: [] as number[], action: [] as number[], requestedAt: [] as number[] };
+  const permissions = {
+    agent: [] as number[],
+    action: [] as number[],
+    requestedAt: [] as number[],
+  };
   const lives = { expiresIn: [] as number[], maxUses: [] as number[] };
   const drawn = { time: [] as number[], permission: [] as number[], event: [] as number[] };
   while (drawn.time.length < plan.entries) {
     const permission = permissions.agent.length;
     const agent = drawAgent();
-    const requestedAt = random.chance(0.1) ? random.pick(bursts) : plan.from + random.below(plan.to - plan.from);
+    const requestedAt = random.chance(0.1)
+      ? random.pick(bursts)
+      : plan.from + random.below(plan.to - plan.from);
     const life = drawLife(random, requestedAt);
     permissions.agent.push(agent);
     permissions.action.push(drawAction(agent));
@@ -79,7 +87,9 @@ export function drawHistory(random: Random, plan: HistoryPlan): History {
   }
   const times = Float64Array.from(drawn.time);
   // The sort is stable, so entries of a permission with equal times keep their order.
-  const order = Uint32Array.from(times.keys()).sort((a, b) => (times[a] as number) - (times[b] as number) || a - b);
+  const order = Uint32Array.from(times.keys()).sort(
+    (a, b) => (times[a] as number) - (times[b] as number) || a - b,
+  );
   const kept = order.subarray(0, plan.entries);
   return {
     actions: plan.actions,
@@ -106,11 +116,15 @@ export function eraseSome(random: Random, { erased }: History): void {
 }
 
 /** Assigns each agent some of the actions, in its own order of preference. */
-function actionsOfAgents(random: Random, { agents, actions }: HistoryPlan): (agent: number) => number {
+function actionsOfAgents(
+  random: Random,
+  { agents, actions }: HistoryPlan,
+): (agent: number) => number {
   const draw = zipf(random, actions.length, 1.1);
   const known = Array.from({ length: agents }, () => {
     const few = new Set<number>();
-    for (let wanted = 3 + random.below(37), tries = 0; few.size < wanted && tries < 400; tries++) few.add(draw());
+    for (let wanted = 3 + random.below(37), tries = 0; few.size < wanted && tries < 400; tries++)
+      few.add(draw());
     return [...few];
   });
   // Actions that no agent drew are distributed in turn, so that every action is used.
@@ -140,9 +154,17 @@ function drawLife(random: Random, requestedAt: number): Life {
     events.push({ event: EXPIRE, time: decidedAt + TOKEN_TTL + random.below(MINUTE) });
     return { maxUses, expiresIn, events };
   }
-  const uses = end < 0.14 ? Math.min(maxUses - 1, random.below(3)) : end < 0.9 ? maxUses : random.below(maxUses) + 1;
+  const uses =
+    end < 0.14
+      ? Math.min(maxUses - 1, random.below(3))
+      : end < 0.9
+        ? maxUses
+        : random.below(maxUses) + 1;
   for (let use = 1; use <= uses; use++) {
-    events.push({ event: USE, time: decidedAt + Math.floor((use * (TOKEN_TTL - MINUTE)) / (uses + 1)) });
+    events.push({
+      event: USE,
+      time: decidedAt + Math.floor((use * (TOKEN_TTL - MINUTE)) / (uses + 1)),
+    });
   }
   if (end < 0.14) events.push({ event: REVOKE, time: decidedAt + TOKEN_TTL - MINUTE / 2 });
   return { maxUses, expiresIn, events };

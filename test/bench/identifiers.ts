@@ -11,7 +11,11 @@ export function entryId(account: number, sequence: number, time: number): string
 }
 
 /** The bytes of a permission's identifier. */
-export function permissionBytes(account: number, permission: number, requestedAt: number): Uint8Array {
+export function permissionBytes(
+  account: number,
+  permission: number,
+  requestedAt: number,
+): Uint8Array {
   return uuid(requestedAt, 0x2000 + account, permission);
 }
 

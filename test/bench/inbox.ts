@@ -11,19 +11,21 @@ const SMALL = 100;
 const MAX_TRIPS = 2;
 const MAX_READ = 500;
 /**
- * The most rows of a page that looks for the few requests that wait for the reader: it examines 1,000, each with its
- * agent and its review, and the reader's own row.
+ * The most rows of a page that looks for the few requests that wait for the reader: it examines
+ * 1,000, each with its agent and its review, and the reader's own row.
  */
 const MAX_EXAMINING = 6_500;
 /** The small inbox has 100 times fewer requests. */
 const MAX_FACTOR = 2;
 
 /**
- * Reads every kind of page of the inbox of an account in which 10,000 requests wait for the reader, and of one with a
- * hundred; then of a member who reviews 3 of 10,000.
+ * Reads every kind of page of the inbox of an account in which 10,000 requests wait for the reader,
+ * and of one with a hundred; then of a member who reviews 3 of 10,000.
  */
 export async function measureInbox(report: Report, state: string): Promise<void> {
-  report.heading(`The console's inbox with ${LARGE.toLocaleString('en')} waiting requests, beside one with ${SMALL}`);
+  report.heading(
+    `The console's inbox with ${LARGE.toLocaleString('en')} waiting requests, beside one with ${SMALL}`,
+  );
   await prepareState(state);
   const first = await startService(state);
   const [large, small] = [await makeRequest(first.origin), await makeRequest(first.origin)];
@@ -48,12 +50,32 @@ export async function measureInbox(report: Report, state: string): Promise<void>
       report.note(`${page.padEnd(28)} ${trips} trips, ${read} rows, ${milliseconds} ms`);
     }
     const examining = [...ofReviewer.values()];
-    report.atMost(MAX_TRIPS, Math.max(...examining.map(({ trips }) => trips)), 'the most round trips for a reviewer');
-    report.atMost(MAX_EXAMINING, Math.max(...examining.map(({ read }) => read)), 'the most rows read for a reviewer');
+    report.atMost(
+      MAX_TRIPS,
+      Math.max(...examining.map(({ trips }) => trips)),
+      'the most round trips for a reviewer',
+    );
+    report.atMost(
+      MAX_EXAMINING,
+      Math.max(...examining.map(({ read }) => read)),
+      'the most rows read for a reviewer',
+    );
     const all = [...figures.large.values()];
-    report.atMost(MAX_TRIPS, Math.max(...all.map(({ trips }) => trips)), 'the most round trips of a page');
-    report.atMost(MAX_READ, Math.max(...all.map(({ read }) => read)), 'the most rows that a page reads');
-    report.atMost(MAX_FACTOR, mostTimes(figures), 'how many times the rows of the small inbox a page reads at most');
+    report.atMost(
+      MAX_TRIPS,
+      Math.max(...all.map(({ trips }) => trips)),
+      'the most round trips of a page',
+    );
+    report.atMost(
+      MAX_READ,
+      Math.max(...all.map(({ read }) => read)),
+      'the most rows that a page reads',
+    );
+    report.atMost(
+      MAX_FACTOR,
+      mostTimes(figures),
+      'how many times the rows of the small inbox a page reads at most',
+    );
   } finally {
     await service.stop();
   }
@@ -84,10 +106,17 @@ async function makeRequest(origin: string): Promise<Inbox> {
   return { tenant, request: answer.body.id };
 }
 
-/** Creates an account whose owner reviews three requests; a deploy waits, which will get reviews by admins. */
+/**
+ * Creates an account whose owner reviews three requests; a deploy waits, which will get reviews by
+ * admins.
+ */
 async function makeReviewer(origin: string): Promise<Inbox> {
   const tenant = await createTenant(origin, 'enterprise', 2);
-  const ask = async (agent: Tenant['agents'][number] | undefined, action: string, expires_in: number) => {
+  const ask = async (
+    agent: Tenant['agents'][number] | undefined,
+    action: string,
+    expires_in: number,
+  ) => {
     const body = { action, resource: 'service:web', scope: { replicas: 5 }, expires_in };
     const client = new Client(origin, agent?.key ?? '');
     return (await client.expect<{ id: string }>(201, 'POST', '/v1/permissions', body)).body.id;
@@ -99,7 +128,14 @@ async function makeReviewer(origin: string): Promise<Inbox> {
 
 /** Lets admins review every deploy. The account has none, so no policy of the API can say this. */
 function addReviews(database: DatabaseSync): void {
-  const rule = { approvals: 1, members: null, roles: [ADMIN], passkey: false, allow_self: false, escalation: null };
+  const rule = {
+    approvals: 1,
+    members: null,
+    roles: [ADMIN],
+    passkey: false,
+    allow_self: false,
+    escalation: null,
+  };
   database
     .prepare(
       `insert into reviews (account, id, policy_id, rule, proposed_scope, proposed_token_ttl, proposed_max_uses)
@@ -118,7 +154,9 @@ function makeTokenOfOwner(database: DatabaseSync, { tenant }: Inbox): void {
   const account = '(select number from accounts where id = ?)';
   // The code of `active` is 1.
   const active = 'status = 1, active_since = created_at, invitation_hash = null';
-  database.prepare(`update members set ${active} where account = ${account}`).run(id && idBytes(id));
+  database
+    .prepare(`update members set ${active} where account = ${account}`)
+    .run(id && idBytes(id));
   database
     .prepare(
       `update user_tokens set member = (select id from members where members.account = user_tokens.account)
@@ -131,8 +169,12 @@ function makeTokenOfOwner(database: DatabaseSync, { tenant }: Inbox): void {
 function copyRequest(database: DatabaseSync, { request }: Inbox, count: number): void {
   const id = parseId('perm', request);
   if (!id) throw new Error(`${request} is no id of a permission`);
-  const columns = database.prepare("select name from pragma_table_info('permissions')").all() as { name: string }[];
-  const copied = columns.map(({ name }) => (name === 'id' ? 'randomblob(16)' : `p.${name}`)).join(', ');
+  const columns = database.prepare("select name from pragma_table_info('permissions')").all() as {
+    name: string;
+  }[];
+  const copied = columns
+    .map(({ name }) => (name === 'id' ? 'randomblob(16)' : `p.${name}`))
+    .join(', ');
   database
     .prepare(
       `with recursive n (i) as (values (1) union all select i + 1 from n where i < ?)

@@ -12,13 +12,19 @@ const LOG_SPAN = 2 ** 32;
 const GONE_AGENT = 2 ** 40;
 
 /**
- * Writes histories directly into the file of the database, which no other process may have open. Drops the indexes and
- * creates them again after the rows, which takes a third of the time.
- * @param tenants accounts with their histories; a history may have more agents than its account: those are deleted
+ * Writes histories directly into the file of the database, which no other process may have open.
+ * Drops the indexes and creates them again after the rows, which takes a third of the time.
+ * @param tenants accounts with their histories; a history may have more agents than its account:
+ *   those are deleted
  */
-export function loadHistories(file: string, tenants: { tenant: Tenant; history: History }[]): LoadedTenant[] {
+export function loadHistories(
+  file: string,
+  tenants: { tenant: Tenant; history: History }[],
+): LoadedTenant[] {
   const database = new DatabaseSync(file);
-  database.exec('pragma synchronous = off; pragma cache_size = -1000000; pragma temp_store = memory; begin');
+  database.exec(
+    'pragma synchronous = off; pragma cache_size = -1000000; pragma temp_store = memory; begin',
+  );
   const indexes = dropIndexes(database, ['audit_entries', 'permissions']);
   const loaded = tenants.map(({ tenant, history }) => loadTenant(database, tenant, history));
   for (const index of indexes) database.exec(index);
@@ -37,10 +43,14 @@ function dropIndexes(database: DatabaseSync, tables: string[]): string[] {
 }
 
 function loadTenant(database: DatabaseSync, tenant: Tenant, history: History): LoadedTenant {
-  const account = database.prepare('select number from accounts where id = ?').get(idBytes(tenant.id));
+  const account = database
+    .prepare('select number from accounts where id = ?')
+    .get(idBytes(tenant.id));
   const number = Number(account?.number);
   const findAgent = database.prepare('select number from agents where account = ? and id = ?');
-  const agentNumbers = tenant.agents.map(({ id }) => Number(findAgent.get(number, idBytes(id))?.number));
+  const agentNumbers = tenant.agents.map(({ id }) =>
+    Number(findAgent.get(number, idBytes(id))?.number),
+  );
   const loaded = { ...tenant, number, agentNumbers, history };
   insertEntries(database, loaded);
   insertPermissions(database, loaded);
@@ -55,23 +65,32 @@ const DAYS_KEPT = 366;
 const HOURS_KEPT = 722;
 
 function insertStatistics(database: DatabaseSync, { agentNumbers, history }: LoadedTenant): void {
-  const insert = database.prepare('insert into agent_statistics values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)');
+  const insert = database.prepare(
+    'insert into agent_statistics values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+  );
   const now = history.time.at(-1) as number;
   for (const [unit, length, kept] of [
     [0, DAY, DAYS_KEPT],
     [1, HOUR, HOURS_KEPT],
   ] as const) {
-    for (const [agent, buckets] of countHistory(history, length, Math.floor(now / length) - kept + 1)) {
+    for (const [agent, buckets] of countHistory(
+      history,
+      length,
+      Math.floor(now / length) - kept + 1,
+    )) {
       const number = agentNumbers[agent];
       if (number === undefined) continue;
-      for (const [bucket, counters] of buckets) insert.run(number, unit, bucket, ...Object.values(counters));
+      for (const [bucket, counters] of buckets)
+        insert.run(number, unit, bucket, ...Object.values(counters));
     }
   }
 }
 
 function insertEntries(database: DatabaseSync, tenant: LoadedTenant): void {
   const { number, history } = tenant;
-  const insert = database.prepare('insert into audit_entries values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)');
+  const insert = database.prepare(
+    'insert into audit_entries values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+  );
   for (let at = 0; at < history.time.length; at++) {
     if (history.erased[at]) continue;
     const permission = history.permission[at] as number;

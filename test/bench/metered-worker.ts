@@ -22,7 +22,8 @@ const app = createApp(systemRuntime);
 const jobs: StatementCost[] = [];
 
 /**
- * The service with a meter on its database. The header `X-Statements` has the cost of each statement of a request.
+ * The service with a meter on its database. The header `X-Statements` has the cost of each
+ * statement of a request.
  *
  * - `POST /bench/expire` runs one slice of the sweep that expires requests and tokens.
  * - `POST /bench/evaluate` evaluates policies, as the API shows them, many times.
@@ -30,20 +31,25 @@ const jobs: StatementCost[] = [];
  * - `POST /bench/seal` seals a log.
  * - `GET /bench/routes` lists the routes of the router and the pages of the console.
  * - `POST /bench/sql` runs an SQL statement, and returns its rows.
- * - `POST /bench/read`, `/bench/tiles` and `/bench/store` do only what D1 and R2 do for an export and its proof.
+ * - `POST /bench/read`, `/bench/tiles` and `/bench/store` do only what D1 and R2 do for an export
+ *   and its proof.
  */
 export default {
   async fetch(request, env, execution) {
     const statements: StatementCost[] = [];
     const metered = { ...env, DB: meter(env.DB, statements) };
     const bench = ROUTES[new URL(request.url).pathname];
-    const answer = bench ? await bench(metered, request, env) : await app.fetch(request, metered, execution);
+    const answer = bench
+      ? await bench(metered, request, env)
+      : await app.fetch(request, metered, execution);
     const response = new Response(answer.body, answer);
     response.headers.set('X-Statements', JSON.stringify(statements));
-    if (bench && !response.headers.has('Server-Timing')) response.headers.set('Server-Timing', new Cost().toString());
+    if (bench && !response.headers.has('Server-Timing'))
+      response.headers.set('Server-Timing', new Cost().toString());
     return response;
   },
-  queue: (batch, env) => consumeFileQueue(batch, { ...env, DB: meter(env.DB, jobs) }, systemRuntime),
+  queue: (batch, env) =>
+    consumeFileQueue(batch, { ...env, DB: meter(env.DB, jobs) }, systemRuntime),
 } satisfies ExportedHandler<Env, JobMessage>;
 
 const ROUTES: Record<string, (metered: Env, request: Request, env: Env) => Promise<Response>> = {
@@ -64,16 +70,26 @@ async function seal(_metered: Env, request: Request, env: Env): Promise<Response
   const database = openShard(env, '00', new Cost());
   if (!database || !env.FILES) throw new Error('no database or no bucket');
   await env.DB.prepare('insert or ignore into trees (account) values (?)').bind(account).run();
-  const trees = { reader: database, ledger: new Ledger(database, SERVICE_AUTHORITY), bucket: env.FILES };
+  const trees = {
+    reader: database,
+    ledger: new Ledger(database, SERVICE_AUTHORITY),
+    bucket: env.FILES,
+  };
   const sealing = { ...trees, signer: await openSigner(env) };
   while (await sealAccount(sealing, account, systemRuntime.now()));
-  const size = await env.DB.prepare('select size from trees where account = ?').bind(account).first<number>('size');
+  const size = await env.DB.prepare('select size from trees where account = ?')
+    .bind(account)
+    .first<number>('size');
   return Response.json({ size });
 }
 
 /** Reads every entry of an account from D1 and discards it. */
 async function read(_metered: Env, request: Request, env: Env): Promise<Response> {
-  const { account, batch, salts } = (await request.json()) as { account: number; batch: number; salts: boolean };
+  const { account, batch, salts } = (await request.json()) as {
+    account: number;
+    batch: number;
+    salts: boolean;
+  };
   const salt = salts ? '|| hex(salt)' : '';
   const end = (account + 1) * 2 ** 32;
   let rows = 0;
@@ -93,10 +109,15 @@ async function read(_metered: Env, request: Request, env: Env): Promise<Response
 }
 
 /**
- * Reads the full leaf tiles of an account's tree, which have the hashes for the proof of an export of the whole log.
+ * Reads the full leaf tiles of an account's tree, which have the hashes for the proof of an export
+ * of the whole log.
  */
 async function readTiles(_metered: Env, request: Request, env: Env): Promise<Response> {
-  const { id, entries, batch } = (await request.json()) as { id: string; entries: number; batch: number };
+  const { id, entries, batch } = (await request.json()) as {
+    id: string;
+    entries: number;
+    batch: number;
+  };
   const count = Math.floor(entries / TILE_WIDTH);
   const read = async (index: number) => {
     const object = await env.FILES?.get(`${tileFolder(id as Id<'user'>)}0/${index}`);
@@ -104,7 +125,9 @@ async function readTiles(_metered: Env, request: Request, env: Env): Promise<Res
     await object.arrayBuffer();
   };
   for (let first = 0; first < count; first += batch) {
-    await Promise.all(Array.from({ length: Math.min(batch, count - first) }, (_, i) => read(first + i)));
+    await Promise.all(
+      Array.from({ length: Math.min(batch, count - first) }, (_, i) => read(first + i)),
+    );
   }
   return Response.json({ tiles: count });
 }
@@ -142,7 +165,9 @@ async function judge(_env: Env, request: Request): Promise<Response> {
     asked: Omit<EvaluatedRequest, 'agentId'>;
     evaluations: number;
   };
-  const rows = policies.map((policy) => ({ ...policy, isActive: true, agentIds: null }) as unknown as PolicyRow);
+  const rows = policies.map(
+    (policy) => ({ ...policy, isActive: true, agentIds: null }) as unknown as PolicyRow,
+  );
   for (let at = 0; at < evaluations; at++) evaluatePolicies(rows, { ...asked, agentId: null });
   return Response.json({ evaluations });
 }

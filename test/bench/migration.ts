@@ -16,11 +16,14 @@ const TOKENS = 1_000;
 const MAX_LOCK = 5_000;
 
 /**
- * Migrates a database of the previous release with a million audit entries, in SQLite. D1 applies each migration as one
- * transaction, so the time that one takes is also the time for which it locks the database.
+ * Migrates a database of the previous release with a million audit entries, in SQLite. D1 applies
+ * each migration as one transaction, so the time that one takes is also the time for which it locks
+ * the database.
  */
 export async function measureMigration(report: Report, state: string): Promise<void> {
-  report.heading(`Migrations since ${RELEASED}, with ${ENTRIES.toLocaleString('en')} audit entries`);
+  report.heading(
+    `Migrations since ${RELEASED}, with ${ENTRIES.toLocaleString('en')} audit entries`,
+  );
   const database = new DatabaseSync(join(state, 'migration.sqlite'));
   const folder = join(ROOT, 'migrations');
   const files = readdirSync(folder)
@@ -33,20 +36,32 @@ export async function measureMigration(report: Report, state: string): Promise<v
   };
   for (const name of files.filter((name) => name <= RELEASED)) apply(name);
   for (const statement of FILLING) database.exec(statement);
-  const count = () => TABLES.map((name) => database.prepare(`select count(*) as n from ${name}`).get()?.n);
+  const count = () =>
+    TABLES.map((name) => database.prepare(`select count(*) as n from ${name}`).get()?.n);
   const before = count();
   for (const name of files.filter((name) => name > RELEASED)) {
     const started = performance.now();
     apply(name);
     report.atMost(MAX_LOCK, Math.round(performance.now() - started), `${name}, ms`);
   }
-  report.verdict(JSON.stringify(count()) === JSON.stringify(before), `every row is kept: ${before.join(', ')}`);
+  report.verdict(
+    JSON.stringify(count()) === JSON.stringify(before),
+    `every row is kept: ${before.join(', ')}`,
+  );
   const [damage] = database.prepare('pragma integrity_check').all();
   report.verdict(damage?.integrity_check === 'ok', 'the database is whole');
   database.close();
 }
 
-const TABLES = ['accounts', 'agents', 'user_tokens', 'permissions', 'policies', 'audit_entries', 'activity'];
+const TABLES = [
+  'accounts',
+  'agents',
+  'user_tokens',
+  'permissions',
+  'policies',
+  'audit_entries',
+  'activity',
+];
 
 const numbers = (count: number) => `with recursive numbers (n) as (
   select 1 union all select n + 1 from numbers where n < ${count}

@@ -44,8 +44,9 @@ const MAX_HOLD_MS = 2_000;
 const MIN_PACE = 20_000;
 
 /**
- * Measures the move of an account that is in use: how long a slice occupies a database, how much it slows down pages of
- * another account, and how long the account is held. Checks that no row is lost.
+ * Measures the move of an account that is in use: how long a slice occupies a database, how much it
+ * slows down pages of another account, and how long the account is held. Checks that no row is
+ * lost.
  */
 export async function measureMoves(report: Report, state: string): Promise<void> {
   report.heading(`Moving an account with ${ENTRIES} entries to another shard`);
@@ -64,10 +65,15 @@ export async function measureMoves(report: Report, state: string): Promise<void>
     const before = readAccount(first, scene);
     orderMove(first, scene.moving.id);
     const service = await start();
-    const { sweeps, accepted } = await measureMove(report, service, scene).finally(() => service.stop());
+    const { sweeps, accepted } = await measureMove(report, service, scene).finally(() =>
+      service.stop(),
+    );
     const rows = checkCopy(report, before, readAccount(second, scene), accepted);
     const pace = Math.round(rows / sweeps);
-    report.verdict(pace >= MIN_PACE, `rows copied per sweep, that is per minute: ${pace} (at least ${MIN_PACE})`);
+    report.verdict(
+      pace >= MIN_PACE,
+      `rows copied per sweep, that is per minute: ${pace} (at least ${MIN_PACE})`,
+    );
   } finally {
     rmSync(join(ROOT, config));
   }
@@ -86,7 +92,11 @@ async function setScene(state: string): Promise<Scene> {
   const moving = await createTenant(service.origin, 'enterprise', AGENTS);
   const asking = await makeAgent(service, moving);
   const staying = await createTenant(service.origin, 'enterprise', 20);
-  const webhook = { url: 'https://hooks.example.com/', events: ['audit.created'], is_active: false };
+  const webhook = {
+    url: 'https://hooks.example.com/',
+    events: ['audit.created'],
+    is_active: false,
+  };
   await new Client(service.origin, moving.token).expect(201, 'POST', '/v1/webhooks', webhook);
   await service.stop();
   const random = seededRandom(20_261_101);
@@ -101,10 +111,18 @@ async function setScene(state: string): Promise<Scene> {
   return { moving, asking, staying };
 }
 
-async function makeAgent({ origin }: Service, { token }: Tenant): Promise<{ id: string; key: string }> {
-  const created = await new Client(origin, token).expect<{ id: string; api_key: string }>(201, 'POST', '/v1/agents', {
-    name: 'In use',
-  });
+async function makeAgent(
+  { origin }: Service,
+  { token }: Tenant,
+): Promise<{ id: string; key: string }> {
+  const created = await new Client(origin, token).expect<{ id: string; api_key: string }>(
+    201,
+    'POST',
+    '/v1/agents',
+    {
+      name: 'In use',
+    },
+  );
   return { id: created.body.id, key: created.body.api_key };
 }
 
@@ -148,7 +166,8 @@ function orderMove(file: string, id: string): void {
 }
 
 /**
- * Runs sweeps until the account is on the other shard; returns their number, and the permissions requested meanwhile.
+ * Runs sweeps until the account is on the other shard; returns their number, and the permissions
+ * requested meanwhile.
  */
 async function measureMove(
   report: Report,
@@ -186,13 +205,18 @@ async function measureMove(
   };
   await Promise.all([reading(), asks()]);
   if (!batches.some(isLast)) throw new Error('the move did not finish');
-  report.note(`${runs.length} sweeps, of ${runs.map((seconds) => seconds.toFixed(1)).join(', ')} s`);
+  report.note(
+    `${runs.length} sweeps, of ${runs.map((seconds) => seconds.toFixed(1)).join(', ')} s`,
+  );
   reportSlices(report, batches);
-  report.note(`a page of another account without a move, ms: ${spread(usual)}, mean ${mean(usual)}`);
+  report.note(
+    `a page of another account without a move, ms: ${spread(usual)}, mean ${mean(usual)}`,
+  );
   report.note(
     `the same page during the move, ms: ${spread(meanwhile)}, mean ${mean(meanwhile)}; ${meanwhile.length} pages`,
   );
-  const ratio = (of: (figures: number[]) => number) => Math.round((100 * of(meanwhile)) / of(usual)) / 100;
+  const ratio = (of: (figures: number[]) => number) =>
+    Math.round((100 * of(meanwhile)) / of(usual)) / 100;
   report.below(MAX_SLOWDOWN, ratio(median), 'slowdown of the median page, times');
   report.below(MAX_SLOWDOWN, ratio(mean), 'slowdown of the mean page, times');
   reportAnswers(report, answers);
@@ -201,7 +225,9 @@ async function measureMove(
 
 function reportSlices(report: Report, batches: SweepBatch[]): void {
   const own = batches.filter(({ sql }) => /copied_row|move_/.test(sql));
-  const hold = own.findIndex(({ database, sql }) => database === 'DB' && sql.includes('move_turns'));
+  const hold = own.findIndex(
+    ({ database, sql }) => database === 'DB' && sql.includes('move_turns'),
+  );
   const [copying, held] = [own.slice(0, hold), own.slice(hold)];
   for (const [database, what] of [
     ['DB', 'the old shard'],
@@ -211,7 +237,9 @@ function reportSlices(report: Report, batches: SweepBatch[]): void {
       [copying, 'while the account is in use'],
       [held, 'while the account is held'],
     ] as const) {
-      const figures = slices.filter((slice) => slice.database === database).map((slice) => slice.held);
+      const figures = slices
+        .filter((slice) => slice.database === database)
+        .map((slice) => slice.held);
       const text = `a slice occupies ${what} ${when}, ms: ${spread(figures)}; p99`;
       report.atMost(MAX_SLICE_MS, quantile(figures, 0.99), text);
     }
@@ -231,23 +259,35 @@ interface Answered {
 function reportAnswers(report: Report, answers: Answered[]): void {
   const refused = answers.filter(({ status }) => status === 503);
   const others = answers.filter(({ status }) => status !== 201 && status !== 503);
-  report.note(`requests refused with 503 while the account was held: ${refused.length} of ${answers.length}`);
-  report.verdict(others.length === 0, `requests with another answer than 201 or 503: ${others.length}`);
+  report.note(
+    `requests refused with 503 while the account was held: ${refused.length} of ${answers.length}`,
+  );
+  report.verdict(
+    others.length === 0,
+    `requests with another answer than 201 or 503: ${others.length}`,
+  );
 }
 
-/** The rows of an account by table, with identifiers instead of numbers, which differ between shards. */
+/**
+ * The rows of an account by table, with identifiers instead of numbers, which differ between
+ * shards.
+ */
 type Rows = Map<string, Set<string>>;
 
 /** @returns how many rows there are to copy */
 function checkCopy(report: Report, before: Rows, after: Rows, accepted: readonly string[]): number {
   const rows = [...before.values()].reduce((sum, { size }) => sum + size, 0);
   const counts = [...before].map(([name, { size }]) => `${size} ${name}`).join(', ');
-  const lost = [...before].flatMap(([name, rows]) => [...rows].filter((row) => !after.get(name)?.has(row)));
+  const lost = [...before].flatMap(([name, rows]) =>
+    [...rows].filter((row) => !after.get(name)?.has(row)),
+  );
   report.verdict(
     rows > ENTRIES && lost.length === 0,
     `rows that are missing or changed on the new shard: ${lost.length} of ${rows} (${counts})`,
   );
-  const there = new Set([...(after.get('permissions') ?? [])].map((row) => (JSON.parse(row) as { id: string }).id));
+  const there = new Set(
+    [...(after.get('permissions') ?? [])].map((row) => (JSON.parse(row) as { id: string }).id),
+  );
   const missing = accepted.filter((id) => !there.has(hex(idBytes(id))));
   report.verdict(
     missing.length === 0,
@@ -260,9 +300,16 @@ function readAccount(file: string, { moving, asking }: Scene): Rows {
   return use(file, (database) => {
     const find = (sql: string, ...values: (number | Uint8Array)[]) =>
       database.prepare(sql).all(...values) as Record<string, number | string | null | Uint8Array>[];
-    const account = Number(find('select number from accounts where id = ?', idBytes(moving.id))[0]?.number);
+    const account = Number(
+      find('select number from accounts where id = ?', idBytes(moving.id))[0]?.number,
+    );
     const idsOf = (table: string) =>
-      new Map(find(`select number, id from ${table} where account = ?`, account).map(({ number, id }) => [number, id]));
+      new Map(
+        find(`select number, id from ${table} where account = ?`, account).map(({ number, id }) => [
+          number,
+          id,
+        ]),
+      );
     const ids = { agent: idsOf('agents'), webhook: idsOf('webhooks') };
     const own: Record<string, string> = {
       permissions: `account = ${account}`,
@@ -275,7 +322,8 @@ function readAccount(file: string, { moving, asking }: Scene): Rows {
     };
     const neutral = (column: string, value: number | string | null | Uint8Array) => {
       if (column === 'account' || column === 'number') return null;
-      if (column === 'agent' || column === 'webhook') return hexOf(ids[column].get(value as number));
+      if (column === 'agent' || column === 'webhook')
+        return hexOf(ids[column].get(value as number));
       if (column === 'pos' || column === 'starts_after')
         return value === null ? null : Number(value) - account * LOG_SPAN;
       return hexOf(value);
@@ -286,7 +334,9 @@ function readAccount(file: string, { moving, asking }: Scene): Rows {
         new Set(
           find(`select * from ${name} where ${condition}`).map((row) =>
             JSON.stringify(
-              Object.fromEntries(Object.entries(row).map(([column, value]) => [column, neutral(column, value)])),
+              Object.fromEntries(
+                Object.entries(row).map(([column, value]) => [column, neutral(column, value)]),
+              ),
             ),
           ),
         ),

@@ -10,10 +10,13 @@ type Permission = { id: string; token: { id: string; value?: string } | null };
 const ENTRIES = 100_000;
 
 /**
- * Measures each step in the life of a permission: the whole request, and the statement that appends the audit entry.
+ * Measures each step in the life of a permission: the whole request, and the statement that appends
+ * the audit entry.
  */
 export async function measureOperations(report: Report, state: string): Promise<void> {
-  report.heading(`State changes, ${ENTRIES} entries: rows of the whole request, and of appending the audit entry`);
+  report.heading(
+    `State changes, ${ENTRIES} entries: rows of the whole request, and of appending the audit entry`,
+  );
   const [{ token, agents }] = await setScene(state, [enterprise(ENTRIES, 200, 360)] as const);
   const { origin, stop } = await startService(state, 'test/bench/metered-worker.ts');
   try {
@@ -23,16 +26,28 @@ export async function measureOperations(report: Report, state: string): Promise<
   }
 }
 
-async function takeThroughLife(report: Report, origin: string, token: string, key: string): Promise<void> {
+async function takeThroughLife(
+  report: Report,
+  origin: string,
+  token: string,
+  key: string,
+): Promise<void> {
   const user = new Client(origin, token);
   const agent = new Client(origin, key);
   const request = () =>
     agent.expect<Permission>(201, 'POST', '/v1/permissions', {
-      ...{ action: 'area-0.verb-0', resource: 'mailbox:support', scope: { max_recipients: 10 }, max_uses: 3 },
+      ...{
+        action: 'area-0.verb-0',
+        resource: 'mailbox:support',
+        scope: { max_recipients: 10 },
+        max_uses: 3,
+      },
       ...{ expires_in: 60, token_ttl: 30 },
     });
   const approve = ({ body }: Answer<Permission>) =>
-    user.expect<Permission>(200, 'POST', `/v1/permissions/${body.id}/approve`, { reason: 'agreed' });
+    user.expect<Permission>(200, 'POST', `/v1/permissions/${body.id}/approve`, {
+      reason: 'agreed',
+    });
 
   // The first call of a minute also records the use of the credential.
   await request().then(approve);
@@ -41,8 +56,16 @@ async function takeThroughLife(report: Report, origin: string, token: string, ke
   const approved = await approve(requested);
   measure(report, 'approve', approved);
   const denied = await request();
-  measure(report, 'deny', await user.expect(200, 'POST', `/v1/permissions/${denied.body.id}/deny`, {}));
-  const { body } = await agent.expect<Permission>(200, 'GET', `/v1/permissions/${requested.body.id}`);
+  measure(
+    report,
+    'deny',
+    await user.expect(200, 'POST', `/v1/permissions/${denied.body.id}/deny`, {}),
+  );
+  const { body } = await agent.expect<Permission>(
+    200,
+    'GET',
+    `/v1/permissions/${requested.body.id}`,
+  );
   const value = { token: body.token?.value };
   measure(report, 'use', await agent.expect(200, 'POST', '/v1/tokens/use', value));
   measure(report, 'revoke', await agent.expect(200, 'POST', '/v1/tokens/revoke', value));
@@ -51,7 +74,8 @@ async function takeThroughLife(report: Report, origin: string, token: string, ke
 /** Measures the sweep that expires pending requests, per entry. */
 export async function measureExpiry(report: Report, state: string): Promise<void> {
   report.heading(`The sweep that expires permissions, ${ENTRIES} entries: rows per entry`);
-  // A history of five days, so that some requests have expired in the half hour since its last entry.
+  // A history of five days, so that some requests have expired in the half hour since its last
+  // entry.
   await setScene(state, [enterprise(ENTRIES, 200, 5)]);
   const { origin, stop } = await startService(state, 'test/bench/metered-worker.ts');
   try {
@@ -69,7 +93,10 @@ function findAppend({ statements }: Answer<unknown>): StatementCost | undefined 
   return statements.find(({ sql }) => sql.startsWith('insert into audit_entries'));
 }
 
-/** Reports the rows that an answer's statements read and wrote per entry, and the rows written by table. */
+/**
+ * Reports the rows that an answer's statements read and wrote per entry, and the rows written by
+ * table.
+ */
 export function measure(report: Report, name: string, answer: Answer<unknown>, entries = 1): void {
   const { cost } = answer;
   const append = findAppend(answer) as StatementCost;
@@ -81,7 +108,9 @@ export function measure(report: Report, name: string, answer: Answer<unknown>, e
     const table = /^(?:insert into|update|delete from) "?(\w+)/.exec(sql)?.[1];
     if (table) tables.set(table, (tables.get(table) ?? 0) + written);
   }
-  report.note(`${name.padEnd(8)} written: ${[...tables].map(([table, rows]) => `${table} ${each(rows)}`).join(', ')}`);
+  report.note(
+    `${name.padEnd(8)} written: ${[...tables].map(([table, rows]) => `${table} ${each(rows)}`).join(', ')}`,
+  );
   report.atMost(
     MAX_WRITTEN_BY_ENTRY,
     each(append.written),

@@ -32,11 +32,16 @@ export class Oracle {
     this.agents = new Map(agents.map(({ id }, agent) => [id, agent]));
     this.actions = new Map(history.actions.map((action, at) => [action, at]));
     this.permissions = new Map(
-      Array.from(history.requestedAt, (at, permission) => [permissionId(number, permission, at), permission]),
+      Array.from(history.requestedAt, (at, permission) => [
+        permissionId(number, permission, at),
+        permission,
+      ]),
     );
   }
 
-  /** The indexes (sequence - 1) of all matching entries in order, including those of deleted agents. */
+  /**
+   * The indexes (sequence - 1) of all matching entries in order, including those of deleted agents.
+   */
   match(filter: AuditFilter): number[] {
     const { history } = this.tenant;
     const known = (map: Map<string, number>, key: string | undefined) =>
@@ -44,8 +49,14 @@ export class Oracle {
     const agent = known(this.agents, filter.agent_id);
     const action = known(this.actions, filter.action);
     const permission = known(this.permissions, filter.permission_id);
-    const event = filter.event_type === undefined ? null : (EVENTS as readonly string[]).indexOf(filter.event_type);
-    const from = Math.max(this.keptFrom, filter.start_date === undefined ? 0 : Date.parse(filter.start_date));
+    const event =
+      filter.event_type === undefined
+        ? null
+        : (EVENTS as readonly string[]).indexOf(filter.event_type);
+    const from = Math.max(
+      this.keptFrom,
+      filter.start_date === undefined ? 0 : Date.parse(filter.start_date),
+    );
     const to = filter.end_date === undefined ? Number.POSITIVE_INFINITY : endOf(filter.end_date);
     const found: number[] = [];
     for (let at = filter.after_sequence ?? 0; at < history.time.length; at++) {

@@ -5,13 +5,18 @@ interface Env {
 
 const CONNECTIONS = 6;
 
-/** A queue consumer that only sends requests, as a baseline for deliveries. `POST /` enqueues messages. */
+/**
+ * A queue consumer that only sends requests, as a baseline for deliveries. `POST /` enqueues
+ * messages.
+ */
 export default {
   async fetch(request, env) {
     if (request.method === 'GET') return new Response('ok');
     const { count, body } = (await request.json()) as { count: number; body: string };
     for (let sent = 0; sent < count; sent += 100) {
-      await env.PLAIN_QUEUE.sendBatch(Array.from({ length: Math.min(100, count - sent) }, () => ({ body })));
+      await env.PLAIN_QUEUE.sendBatch(
+        Array.from({ length: Math.min(100, count - sent) }, () => ({ body })),
+      );
     }
     return new Response('sent');
   },

@@ -28,7 +28,10 @@ export function seededRandom(seed: number): Random {
   };
 }
 
-/** A rank from 0 to `count - 1`: in half of the cases one of the first five, which are the frequent ones. */
+/**
+ * A rank from 0 to `count - 1`: in half of the cases one of the first five, which are the frequent
+ * ones.
+ */
 export function anyRank(random: Random, count: number): number {
   return random.below(random.chance(0.5) ? Math.min(5, count) : count);
 }

@@ -9,13 +9,21 @@ import { measureStatistics } from './statistics-reads.ts';
 
 const HOUR = DAY / 24;
 
-/** Half of the entries are too old for the plan but not yet erased; some are erased, and one agent is deleted. */
+/**
+ * Half of the entries are too old for the plan but not yet erased; some are erased, and one agent
+ * is deleted.
+ */
 const RETAINED: TenantPlan = {
   plan: 'pro',
   agents: 20,
   draw: (random, now) => {
     const period = { from: now - 180 * DAY, to: now - HOUR / 2 };
-    const history = drawHistory(random, { entries: 250_000, agents: 21, actions: ACTIONS, ...period });
+    const history = drawHistory(random, {
+      entries: 250_000,
+      agents: 21,
+      actions: ACTIONS,
+      ...period,
+    });
     eraseSome(random, history);
     eraseAround(history, now - 90 * DAY);
     return history;
@@ -27,24 +35,39 @@ const NEIGHBOUR: TenantPlan = {
   agents: 30,
   draw: (random, now) => {
     const period = { from: now - 360 * DAY, to: now - HOUR / 2 };
-    return drawHistory(random, { entries: 400_000, agents: 30, actions: [...ACTIONS, 'abroad.only'], ...period });
+    return drawHistory(random, {
+      entries: 400_000,
+      agents: 30,
+      actions: [...ACTIONS, 'abroad.only'],
+      ...period,
+    });
   },
 };
 
-/** One agent with a million requests within a year; only the entries of the last seven days are left. */
+/**
+ * One agent with a million requests within a year; only the entries of the last seven days are
+ * left.
+ */
 const BUSY: TenantPlan = {
   plan: 'free',
   agents: 1,
   draw: (random, now) => {
     // 3.75 million entries have a little over a million requests.
     const period = { from: firstDay(now), to: now - HOUR / 2 };
-    const history = drawHistory(random, { entries: 3_750_000, agents: 1, actions: ACTIONS, ...period });
+    const history = drawHistory(random, {
+      entries: 3_750_000,
+      agents: 1,
+      actions: ACTIONS,
+      ...period,
+    });
     eraseBefore(history, now - 7 * DAY);
     return history;
   },
 };
 
-/** Measures lists, single entries and statistics. They write nothing, so they share their accounts. */
+/**
+ * Measures lists, single entries and statistics. They write nothing, so they share their accounts.
+ */
 export async function measureReads(report: Report, state: string): Promise<void> {
   const plans = [RETAINED, enterprise(1_000_000, 200, 360), NEIGHBOUR, BUSY] as const;
   const keptFrom = Date.now() - 90 * DAY;

@@ -19,8 +19,9 @@ interface Shown {
 }
 
 /**
- * Measures compliance reports on the longest allowed period, from the request to the finished file, and the rows that
- * they read. Seals the log before, because the sweep normally does so every minute.
+ * Measures compliance reports on the longest allowed period, from the request to the finished file,
+ * and the rows that they read. Seals the log before, because the sweep normally does so every
+ * minute.
  */
 export async function measureReports(report: Report, state: string): Promise<void> {
   const [tenant] = await setScene(state, [enterprise(ENTRIES, 200, 360)] as const);
@@ -33,7 +34,11 @@ export async function measureReports(report: Report, state: string): Promise<voi
   }
 }
 
-async function makeReports(report: Report, origin: string, { token, history }: LoadedTenant): Promise<void> {
+async function makeReports(
+  report: Report,
+  origin: string,
+  { token, history }: LoadedTenant,
+): Promise<void> {
   const client = new Client(origin, token);
   const now = Date.now();
   const day = (time: number) => new Date(time).toISOString().slice(0, 10);
@@ -48,13 +53,25 @@ async function makeReports(report: Report, origin: string, { token, history }: L
     const shown = await finish(client, body.report_id);
     const seconds = (performance.now() - started) / 1_000;
     const size = `${Math.round(shown.file_size_bytes / 1_024)} KiB`;
-    report.verdict(seconds <= MAX_SECONDS, `${format}: ${seconds.toFixed(1)} s (at most ${MAX_SECONDS}); ${size}`);
+    report.verdict(
+      seconds <= MAX_SECONDS,
+      `${format}: ${seconds.toFixed(1)} s (at most ${MAX_SECONDS}); ${size}`,
+    );
     const read = ((await rowsRead(client)) - before) / entries;
-    report.atMost(MAX_READ_BY_ENTRY, Math.round(read * 100) / 100, `${format}: rows read per entry`);
+    report.atMost(
+      MAX_READ_BY_ENTRY,
+      Math.round(read * 100) / 100,
+      `${format}: rows read per entry`,
+    );
     if (format !== 'json') continue;
     const { pathname, search } = new URL(shown.download_url);
-    const file = (await (await fetch(origin + pathname + search)).json()) as { summary: { entries: number } };
-    report.verdict(file.summary.entries === entries, `json: the report counts ${file.summary.entries} entries`);
+    const file = (await (await fetch(origin + pathname + search)).json()) as {
+      summary: { entries: number };
+    };
+    report.verdict(
+      file.summary.entries === entries,
+      `json: the report counts ${file.summary.entries} entries`,
+    );
   }
 }
 

@@ -1,6 +1,12 @@
 import { DatabaseSync } from 'node:sqlite';
 import { Client } from '../support/local/client.ts';
-import { databaseFile, fireCron, prepareState, type Service, startService } from '../support/local/service.ts';
+import {
+  databaseFile,
+  fireCron,
+  prepareState,
+  type Service,
+  startService,
+} from '../support/local/service.ts';
 import { createTenant } from '../support/local/tenant.ts';
 import { drawHistory } from './history.ts';
 import { loadHistories } from './load.ts';
@@ -15,16 +21,19 @@ const IDLE_ACCOUNTS = 100_000;
 const MAX_SLICE_MS = 100;
 const MAX_SLOWDOWN = 2;
 const PAGES = 300;
-/** The number of measured sweeps, the hourly one first: how many entries they erase is part of the measurement. */
+/**
+ * The number of measured sweeps, the hourly one first: how many entries they erase is part of the
+ * measurement.
+ */
 const RUNS = 2;
 const DAY = 86_400_000;
 const HOURLY = '17 * * * *';
 const EACH_MINUTE = '* * * * *';
 
 /**
- * Measures the erasure of a million expired entries: how long a slice occupies the database, how many rows it writes,
- * and how much it slows down pages of another account. Checks that accounts with nothing to erase cost the sweeps
- * nothing.
+ * Measures the erasure of a million expired entries: how long a slice occupies the database, how
+ * many rows it writes, and how much it slows down pages of another account. Checks that accounts
+ * with nothing to erase cost the sweeps nothing.
  */
 export async function measureRetention(report: Report, state: string): Promise<void> {
   report.heading(`Retention: ${EXPIRED} expired entries`);
@@ -100,12 +109,16 @@ async function measureErasure(report: Report, service: Service, reader: Client):
   report.note(
     `the same page during the sweeps, ms: ${spread(meanwhile)}, mean ${mean(meanwhile)}; ${meanwhile.length} pages`,
   );
-  const ratio = (of: (figures: number[]) => number) => Math.round((100 * of(meanwhile)) / of(usual)) / 100;
+  const ratio = (of: (figures: number[]) => number) =>
+    Math.round((100 * of(meanwhile)) / of(usual)) / 100;
   report.below(MAX_SLOWDOWN, ratio(median), 'slowdown of the median page, times');
   report.below(MAX_SLOWDOWN, ratio(mean), 'slowdown of the mean page, times');
 }
 
-/** Compares the rows that the sweeps read with and without a hundred thousand accounts in which nothing is due. */
+/**
+ * Compares the rows that the sweeps read with and without a hundred thousand accounts in which
+ * nothing is due.
+ */
 async function measureIdleAccounts(report: Report, state: string): Promise<void> {
   const reads: number[] = [];
   const change = (sql: string) => {
@@ -140,7 +153,10 @@ async function measureIdleAccounts(report: Report, state: string): Promise<void>
   );
 }
 
-async function readPages(client: Client, work: (read: () => Promise<void>) => Promise<void>): Promise<number[]> {
+async function readPages(
+  client: Client,
+  work: (read: () => Promise<void>) => Promise<void>,
+): Promise<number[]> {
   const times: number[] = [];
   await work(async () => {
     const started = performance.now();

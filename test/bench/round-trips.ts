@@ -6,9 +6,9 @@ import type { Report } from './report.ts';
 type Permission = { id: string; token: { id: string; value?: string } | null };
 
 /**
- * Calls every endpoint with valid and invalid requests, and counts the round trips to the database, including
- * authentication. (After a refusal the use of the credential is recorded once a minute; the answer does not wait for
- * it.)
+ * Calls every endpoint with valid and invalid requests, and counts the round trips to the database,
+ * including authentication. (After a refusal the use of the credential is recorded once a minute;
+ * the answer does not wait for it.)
  */
 export async function measureRoundTrips(report: Report, state: string): Promise<void> {
   report.heading('Round trips to the database');
@@ -54,7 +54,9 @@ async function callAccounts(operator: Client, user: Client, id: string): Promise
   await operator.expect(200, 'PUT', `/v1/admin/users/${id}/log/restoration`, restoration);
   await user.expect(200, 'GET', '/v1/me');
   await user.expect(200, 'GET', '/v1/me/tokens');
-  const created = await user.expect<{ id: string }>(201, 'POST', '/v1/me/tokens', { scopes: ['audit:read'] });
+  const created = await user.expect<{ id: string }>(201, 'POST', '/v1/me/tokens', {
+    scopes: ['audit:read'],
+  });
   await user.expect(204, 'DELETE', `/v1/me/tokens/${created.body.id}`);
   await user.expect(404, 'DELETE', `/v1/me/tokens/${created.body.id}`);
 }
@@ -78,7 +80,10 @@ async function callMembers(operator: Client, user: Client, account: string): Pro
 async function callAgents(user: Client, first: string, second: string): Promise<void> {
   await user.expect(200, 'GET', '/v1/agents?active=true');
   await user.expect(200, 'GET', `/v1/agents/${first}`);
-  await user.expect(200, 'PUT', `/v1/agents/${second}`, { is_active: false, description: 'switched off' });
+  await user.expect(200, 'PUT', `/v1/agents/${second}`, {
+    is_active: false,
+    description: 'switched off',
+  });
   await user.expect(400, 'PUT', `/v1/agents/${second}`, {});
   await user.expect(200, 'POST', `/v1/agents/${second}/rotate-key`, { grace_period: 60 });
   await user.expect(200, 'GET', `/v1/agents/${first}/stats?period=365d`);
@@ -90,7 +95,12 @@ async function callAgents(user: Client, first: string, second: string): Promise<
     ['POST', '/rotate-key'],
     ['GET', '/stats'],
   ] as const) {
-    await user.expect(404, method, `/v1/agents/${second}${path}`, method === 'PUT' ? { name: 'gone' } : undefined);
+    await user.expect(
+      404,
+      method,
+      `/v1/agents/${second}${path}`,
+      method === 'PUT' ? { name: 'gone' } : undefined,
+    );
   }
 }
 
@@ -98,7 +108,8 @@ async function callPermissions(user: Client, agent: Client): Promise<void> {
   const wanted = { action: 'mail.send', resource: 'mailbox:support', scope: { max: 3 } };
   const [first, second] = [
     (await agent.expect<Permission>(201, 'POST', '/v1/permissions', wanted)).body,
-    (await agent.expect<Permission>(201, 'POST', '/v1/permissions', { ...wanted, max_uses: 2 })).body,
+    (await agent.expect<Permission>(201, 'POST', '/v1/permissions', { ...wanted, max_uses: 2 }))
+      .body,
   ];
   await agent.expect(400, 'POST', '/v1/permissions', { action: 'mail' });
   for (const caller of [user, agent]) {
@@ -125,14 +136,22 @@ async function callPermissions(user: Client, agent: Client): Promise<void> {
 async function callAudit(user: Client, agent: string): Promise<void> {
   type Page = { data: { id: string }[]; next_cursor: string };
   const page = await user.expect<Page>(200, 'GET', `/v1/audit?agent_id=${agent}&limit=2`);
-  await user.expect(200, 'GET', `/v1/audit?agent_id=${agent}&limit=2&cursor=${page.body.next_cursor}`);
+  await user.expect(
+    200,
+    'GET',
+    `/v1/audit?agent_id=${agent}&limit=2&cursor=${page.body.next_cursor}`,
+  );
   await user.expect(400, 'GET', `/v1/audit?limit=2&cursor=${page.body.next_cursor}`);
   await user.expect(400, 'GET', '/v1/audit?start_date=yesterday');
   await user.expect(200, 'GET', '/v1/audit?order=asc&after_sequence=3');
   await user.expect(200, 'GET', `/v1/audit/${page.body.data[0]?.id}`);
   await user.expect(404, 'GET', '/v1/audit/audit_01h2xcejqtf2nbrexx3vqjhp41');
   const reports = '/v1/audit/reports/compliance';
-  const report = { report_type: 'gdpr', period: { start: '2026-01-01', end: '2026-01-31' }, format: 'json' };
+  const report = {
+    report_type: 'gdpr',
+    period: { start: '2026-01-01', end: '2026-01-31' },
+    format: 'json',
+  };
   const { body } = await user.expect<{ report_id: string }>(202, 'POST', reports, report);
   await user.expect(200, 'GET', `${reports}/${body.report_id}`);
   await user.expect(200, 'GET', `${reports}?limit=2`);
@@ -144,7 +163,10 @@ async function callWebhooks(user: Client): Promise<void> {
   const url = 'https://hooks.example.com/';
   const { body } = await user.expect<{ id: string }>(201, 'POST', '/v1/webhooks', { url });
   const path = `/v1/webhooks/${body.id}`;
-  await user.expect(400, 'POST', '/v1/webhooks', { url, agent_ids: ['agent_01h2xcejqtf2nbrexx3vqjhp41'] });
+  await user.expect(400, 'POST', '/v1/webhooks', {
+    url,
+    agent_ids: ['agent_01h2xcejqtf2nbrexx3vqjhp41'],
+  });
   await user.expect(200, 'GET', '/v1/webhooks');
   await user.expect(200, 'GET', path);
   await user.expect(200, 'PUT', path, { events: ['audit.created'] });
@@ -172,19 +194,31 @@ async function callChannels(user: Client): Promise<void> {
   await user.expect(200, 'GET', `${path}/deliveries?status=pending`);
   await user.expect(200, 'GET', `${path}/deliveries/${delivery.id}`);
   await user.expect(202, 'POST', `${path}/deliveries/${delivery.id}/redeliver`);
-  const { body: permissions } = await user.expect<{ data: { id: string }[] }>(200, 'GET', '/v1/permissions?limit=1');
+  const { body: permissions } = await user.expect<{ data: { id: string }[] }>(
+    200,
+    'GET',
+    '/v1/permissions?limit=1',
+  );
   await user.expect(200, 'GET', `/v1/permissions/${permissions.data[0]?.id}/notifications`);
   await user.expect(204, 'DELETE', path);
   await user.expect(404, 'POST', `${path}/test`);
 }
 
-async function callAsStranger(operator: Client, user: Client, agent: Client, anybody: Client): Promise<void> {
+async function callAsStranger(
+  operator: Client,
+  user: Client,
+  agent: Client,
+  anybody: Client,
+): Promise<void> {
   await anybody.expect(200, 'GET', '/healthz');
   await anybody.expect(401, 'GET', '/v1/agents');
   await operator.expect(403, 'GET', '/v1/agents');
   await user.expect(403, 'GET', '/v1/admin/users');
   await agent.expect(403, 'GET', '/v1/audit');
-  await user.expect(403, 'POST', '/v1/permissions', { action: 'mail.send', resource: 'mailbox:support' });
+  await user.expect(403, 'POST', '/v1/permissions', {
+    action: 'mail.send',
+    resource: 'mailbox:support',
+  });
   await user.expect(404, 'GET', '/v1/nothing');
   await user.expect(405, 'PATCH', '/v1/agents');
 }

@@ -45,7 +45,9 @@ const MEASUREMENTS: Record<string, (report: Report, state: string) => Promise<vo
 const wanted = process.argv.slice(2);
 for (const name of wanted) {
   if (!(name in MEASUREMENTS))
-    throw new Error(`unknown measurement ${name}; known are ${Object.keys(MEASUREMENTS).join(', ')}`);
+    throw new Error(
+      `unknown measurement ${name}; known are ${Object.keys(MEASUREMENTS).join(', ')}`,
+    );
 }
 
 const report = new Report();

@@ -36,7 +36,10 @@ export async function inFreshState<T>(
   }
 }
 
-/** Creates accounts through the API in an empty database, then writes their histories directly into its file. */
+/**
+ * Creates accounts through the API in an empty database, then writes their histories directly into
+ * its file.
+ */
 export async function setScene<const P extends readonly TenantPlan[]>(
   state: string,
   plans: P,
@@ -44,30 +47,48 @@ export async function setScene<const P extends readonly TenantPlan[]>(
   await prepareState(state);
   const service = await startService(state);
   const tenants = [];
-  for (const { plan, agents } of plans) tenants.push(await createTenant(service.origin, plan, agents));
+  for (const { plan, agents } of plans)
+    tenants.push(await createTenant(service.origin, plan, agents));
   await service.stop();
   const random = seededRandom(20_260_131);
   const now = Date.now();
-  const histories = tenants.map((tenant, i) => ({ tenant, history: (plans[i] as TenantPlan).draw(random, now) }));
+  const histories = tenants.map((tenant, i) => ({
+    tenant,
+    history: (plans[i] as TenantPlan).draw(random, now),
+  }));
   return loadHistories(databaseFile(state), histories) as { [I in keyof P]: LoadedTenant };
 }
 
-/** The plan of an enterprise account whose entries are spread over `days` days and end half an hour ago. */
+/**
+ * The plan of an enterprise account whose entries are spread over `days` days and end half an hour
+ * ago.
+ */
 export function enterprise(entries: number, agents: number, days: number): TenantPlan {
   return {
     plan: 'enterprise',
     agents,
     draw: (random, now) =>
-      drawHistory(random, { entries, agents, actions: ACTIONS, from: now - days * DAY, to: now - HOUR / 2 }),
+      drawHistory(random, {
+        entries,
+        agents,
+        actions: ACTIONS,
+        from: now - days * DAY,
+        to: now - HOUR / 2,
+      }),
   };
 }
 
-/** Seals the log of an account, so that a measurement of reports or exports does not include it; takes seconds. */
+/**
+ * Seals the log of an account, so that a measurement of reports or exports does not include it;
+ * takes seconds.
+ */
 export async function sealLog(state: string, tenant: LoadedTenant): Promise<number> {
   const service = await startService(state, 'test/bench/metered-worker.ts');
   const started = performance.now();
   try {
-    await new Client(service.origin, tenant.token).expect(200, 'POST', '/bench/seal', { account: tenant.number });
+    await new Client(service.origin, tenant.token).expect(200, 'POST', '/bench/seal', {
+      account: tenant.number,
+    });
   } finally {
     await service.stop();
   }

@@ -43,7 +43,10 @@ async function sealAll(state: string): Promise<number> {
   return seconds;
 }
 
-/** SQL that adds the accounts and their entries. Account ids contain the creation time, which no entry may precede. */
+/**
+ * SQL that adds the accounts and their entries. Account ids contain the creation time, which no
+ * entry may precede.
+ */
 const LOAD = `
   create temp table n as with recursive n(value) as (select 1 union all select value + 1 from n where value < ${LOGS})
     select value from n;

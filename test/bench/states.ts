@@ -31,7 +31,8 @@ export function replay(history: History): States {
     const permission = history.permission[at] as number;
     const event = EVENTS[history.event[at] as number];
     states.last[permission] = at;
-    if (!history.erased[at]) states.entries[permission] = (states.entries[permission] as number) + 1;
+    if (!history.erased[at])
+      states.entries[permission] = (states.entries[permission] as number) + 1;
     if (event === 'approve' || event === 'deny') {
       states.decidedAt[permission] = history.time[at] as number;
       states.status[permission] = event === 'approve' ? 1 : 2;
@@ -41,7 +42,8 @@ export function replay(history: History): States {
       states.uses[permission] = uses;
       if (uses === history.maxUses[permission]) states.token[permission] = used;
     } else if (event === 'revoke') states.token[permission] = revoked;
-    else if (event === 'expire' && states.token[permission] === active) states.token[permission] = expired;
+    else if (event === 'expire' && states.token[permission] === active)
+      states.token[permission] = expired;
     else if (event === 'expire') states.status[permission] = 3;
   }
   return states;

@@ -19,9 +19,18 @@ interface Statistics {
   avg_approval_time_ms: number;
 }
 
-/** Reads the statistics of an account's one agent over the longest periods, and checks them against its history. */
-export async function measureStatistics(report: Report, origin: string, tenant: LoadedTenant): Promise<void> {
-  report.heading(`GET /v1/agents/:id/stats of an agent with ${tenant.history.agent.length} requests: rows read`);
+/**
+ * Reads the statistics of an account's one agent over the longest periods, and checks them against
+ * its history.
+ */
+export async function measureStatistics(
+  report: Report,
+  origin: string,
+  tenant: LoadedTenant,
+): Promise<void> {
+  report.heading(
+    `GET /v1/agents/:id/stats of an agent with ${tenant.history.agent.length} requests: rows read`,
+  );
   const client = new Client(origin, tenant.token);
   const now = Date.now();
   for (const [period, length, first] of [
@@ -31,7 +40,9 @@ export async function measureStatistics(report: Report, origin: string, tenant: 
     const path = `/v1/agents/${tenant.agents[0]?.id}/stats?period=${period}`;
     const { cost, body } = await client.expect<Statistics>(200, 'GET', path);
     report.atMost(MAX_READ, cost.read, `period ${period}, ${body.total_requests} requests`);
-    const counted = total(countHistory(tenant.history, length, first).get(0)?.values() ?? [].values());
+    const counted = total(
+      countHistory(tenant.history, length, first).get(0)?.values() ?? [].values(),
+    );
     report.verdict(agrees(body, counted), `period ${period} agrees with the history`);
   }
 }
@@ -48,7 +59,10 @@ function keysOf(counters: Counters): (keyof Counters)[] {
   return Object.keys(counters) as (keyof Counters)[];
 }
 
-/** Whether statistics match the history; requests that expired after its end may count as pending or expired. */
+/**
+ * Whether statistics match the history; requests that expired after its end may count as pending or
+ * expired.
+ */
 function agrees(body: Statistics, counted: Counters): boolean {
   const undecided = counted.requests - counted.approved - counted.denied;
   return (

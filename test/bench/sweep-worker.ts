@@ -10,7 +10,9 @@ export interface SweepBatch {
   statements: number;
   /** When it was sent, in milliseconds since the epoch. */
   at: number;
-  /** `held`: milliseconds in the database, as D1 counts them; `took`: milliseconds until the answer. */
+  /**
+   * `held`: milliseconds in the database, as D1 counts them; `took`: milliseconds until the answer.
+   */
   held: number;
   took: number;
   read: number;
@@ -21,10 +23,14 @@ export interface SweepBatch {
 
 let batches: SweepBatch[] = [];
 
-/** The service, with `GET /bench/batches`, which returns and clears the batches that its crons have sent. */
+/**
+ * The service, with `GET /bench/batches`, which returns and clears the batches that its crons have
+ * sent.
+ */
 export default {
   async fetch(request, env, execution) {
-    if (new URL(request.url).pathname !== '/bench/batches') return worker.fetch(request, env, execution);
+    if (new URL(request.url).pathname !== '/bench/batches')
+      return worker.fetch(request, env, execution);
     const answer = Response.json(batches);
     batches = [];
     return answer;
@@ -34,8 +40,14 @@ export default {
 } satisfies ExportedHandler<Env, JobMessage | WebhookMessage>;
 
 function meterAll(env: Env): Env {
-  const databases = Object.entries(env).filter(([name]) => /^DB(_..)?$/.test(name)) as [string, D1Database][];
-  return { ...env, ...Object.fromEntries(databases.map(([name, database]) => [name, meter(name, database)])) };
+  const databases = Object.entries(env).filter(([name]) => /^DB(_..)?$/.test(name)) as [
+    string,
+    D1Database,
+  ][];
+  return {
+    ...env,
+    ...Object.fromEntries(databases.map(([name, database]) => [name, meter(name, database)])),
+  };
 }
 
 function meter(database: string, client: D1Database): D1Database {

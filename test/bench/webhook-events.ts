@@ -21,7 +21,10 @@ export async function registerWebhooks(
   return ids;
 }
 
-/** Has an agent of a tenant request a permission, whose entry its webhooks get; returns the permission's id. */
+/**
+ * Has an agent of a tenant request a permission, whose entry its webhooks get; returns the
+ * permission's id.
+ */
 export async function requestPermission(service: Service, tenant: Tenant): Promise<string> {
   const agent = new Client(service.origin, tenant.agents[0]?.key ?? '');
   const wanted = { action: 'mail.send', resource: 'mailbox:support' };
@@ -30,5 +33,6 @@ export async function requestPermission(service: Service, tenant: Tenant): Promi
 
 /** The id of the permission in a message. */
 export function permissionOf(body: string): string {
-  return (JSON.parse(body) as { data: { permission_request_id: string } }).data.permission_request_id;
+  return (JSON.parse(body) as { data: { permission_request_id: string } }).data
+    .permission_request_id;
 }

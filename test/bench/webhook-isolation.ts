@@ -9,14 +9,20 @@ import { permissionOf, registerWebhooks, requestPermission } from './webhook-eve
 /** The number of accounts, and of the answering and the hanging webhooks of each. */
 const ACCOUNTS = 2;
 const EACH = 25;
-/** Maximum number of measured events per account, and the number of events before them that are not measured. */
+/**
+ * Maximum number of measured events per account, and the number of events before them that are not
+ * measured.
+ */
 const ROUNDS = 30;
 const WARM_UP = 3;
 /** The time after which no further event is measured, in milliseconds. */
 const BUDGET = 40_000;
 const LIMIT = 2;
 
-/** The number of webhooks of the attacking account, the most that it can have, and of its attacks in each way. */
+/**
+ * The number of webhooks of the attacking account, the most that it can have, and of its attacks in
+ * each way.
+ */
 const ATTACKING = 50;
 const ATTACKS = 3;
 /** How late another account's message may be during an attack, in milliseconds. */
@@ -31,9 +37,10 @@ interface Side {
 }
 
 /**
- * Measures how late fifty answering webhooks get an event: alone on one service, and together with fifty hanging
- * webhooks on another. The services take turns, so that warm-up and other work on the machine affect both. Each event
- * waits until the previous one has arrived everywhere, so that no queue grows.
+ * Measures how late fifty answering webhooks get an event: alone on one service, and together with
+ * fifty hanging webhooks on another. The services take turns, so that warm-up and other work on the
+ * machine affect both. Each event waits until the previous one has arrived everywhere, so that no
+ * queue grows.
  * @param prepare creates the state of a service with this name
  */
 export async function measureIsolation(
@@ -72,7 +79,8 @@ export async function measureIsolation(
   try {
     const alone = await open('alone');
     const beside = await open('beside');
-    for (const tenant of beside.tenants) await registerWebhooks(beside.service, tenant, receiver, EACH, '/ill');
+    for (const tenant of beside.tenants)
+      await registerWebhooks(beside.service, tenant, receiver, EACH, '/ill');
     await tellAll(beside, arrivals);
     await until(() => failed.size === ACCOUNTS * EACH);
     let rounds = -WARM_UP;
@@ -111,13 +119,19 @@ interface Attacker {
 }
 
 /** The ways in which all webhooks of an account can start to hang at the same time. */
-const WAYS: Record<string, (attacker: Attacker, round: number, url: (name: string) => string) => Promise<unknown>> = {
+const WAYS: Record<
+  string,
+  (attacker: Attacker, round: number, url: (name: string) => string) => Promise<unknown>
+> = {
   'that are new': async (attacker, round, url) => {
     const { user, service, tenant } = attacker;
-    for (const id of attacker.webhooks.splice(0)) await user.expect(204, 'DELETE', `/v1/webhooks/${id}`);
+    for (const id of attacker.webhooks.splice(0))
+      await user.expect(204, 'DELETE', `/v1/webhooks/${id}`);
     for (let i = 0; i < ATTACKING; i++) {
       const webhook = { url: url(`new/${round}/${i}`) };
-      attacker.webhooks.push((await user.expect<{ id: string }>(201, 'POST', '/v1/webhooks', webhook)).body.id);
+      attacker.webhooks.push(
+        (await user.expect<{ id: string }>(201, 'POST', '/v1/webhooks', webhook)).body.id,
+      );
     }
     await requestPermission(service, tenant);
   },
@@ -138,9 +152,9 @@ const WAYS: Record<string, (attacker: Attacker, round: number, url: (name: strin
 };
 
 /**
- * Measures how late another account gets an event, at a webhook that has answered before and at a new one, while all
- * webhooks of one account start to hang. The local service has one consumer per queue, so whatever blocks a queue
- * blocks every account.
+ * Measures how late another account gets an event, at a webhook that has answered before and at a
+ * new one, while all webhooks of one account start to hang. The local service has one consumer per
+ * queue, so whatever blocks a queue blocks every account.
  */
 export async function measureFirstHang(
   report: Report,
@@ -154,19 +168,30 @@ export async function measureFirstHang(
   receiver.behave = (path, body, response) => {
     if (isHanging && path.startsWith('/attack')) return void hanging.push(response);
     const permission = permissionOf(body);
-    arrivals.set(permission, (arrivals.get(permission) ?? new Map<string, number>()).set(path, performance.now()));
+    arrivals.set(
+      permission,
+      (arrivals.get(permission) ?? new Map<string, number>()).set(path, performance.now()),
+    );
     response.end();
   };
   const service = await startService(await prepare('first-hang'));
   try {
     const tenant = await createTenant(service.origin, 'team', 1);
-    const attacker: Attacker = { service, tenant, user: new Client(service.origin, tenant.token), webhooks: [] };
+    const attacker: Attacker = {
+      service,
+      tenant,
+      user: new Client(service.origin, tenant.token),
+      webhooks: [],
+    };
     const other = await createTenant(service.origin, 'team', 1);
     const arrivalsOf = async (webhooks: number) => {
       const id = await requestPermission(service, other);
       const committed = performance.now();
       await until(() => arrivals.get(id)?.size === webhooks);
-      return [...(arrivals.get(id) ?? [])].map(([path, time]) => ({ path, delay: Math.max(0, time - committed) }));
+      return [...(arrivals.get(id) ?? [])].map(([path, time]) => ({
+        path,
+        delay: Math.max(0, time - committed),
+      }));
     };
     await registerWebhooks(service, other, receiver, 1, '/proven');
     await arrivalsOf(1);
@@ -216,9 +241,13 @@ async function settled(): Promise<void> {
 }
 
 /**
- * Causes an event in each account, waits until all answering webhooks have it, and returns the delay of each message.
+ * Causes an event in each account, waits until all answering webhooks have it, and returns the
+ * delay of each message.
  */
-async function tellAll({ service, tenants }: Side, arrivals: Map<string, number[]>): Promise<number[]> {
+async function tellAll(
+  { service, tenants }: Side,
+  arrivals: Map<string, number[]>,
+): Promise<number[]> {
   const committed: { id: string; time: number }[] = [];
   for (const tenant of tenants) {
     const id = await requestPermission(service, tenant);
@@ -226,7 +255,9 @@ async function tellAll({ service, tenants }: Side, arrivals: Map<string, number[
   }
   await until(() => committed.every(({ id }) => arrivals.get(id)?.length === EACH));
   // A message may arrive before the answer to the request that caused it.
-  return committed.flatMap(({ id, time }) => (arrivals.get(id) ?? []).map((arrival) => Math.max(0, arrival - time)));
+  return committed.flatMap(({ id, time }) =>
+    (arrivals.get(id) ?? []).map((arrival) => Math.max(0, arrival - time)),
+  );
 }
 
 async function until(isDone: () => boolean): Promise<void> {

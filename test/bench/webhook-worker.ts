@@ -4,10 +4,14 @@ import worker from '../../src/index';
 /** The rows that queues and crons have read and written since the last `GET /bench/cost`. */
 let cost = { read: 0, written: 0 };
 
-/** The service, with `GET /bench/cost`, which returns and clears the database cost of its queues and crons. */
+/**
+ * The service, with `GET /bench/cost`, which returns and clears the database cost of its queues and
+ * crons.
+ */
 export default {
   async fetch(request, env, execution) {
-    if (new URL(request.url).pathname !== '/bench/cost') return worker.fetch(request, env, execution);
+    if (new URL(request.url).pathname !== '/bench/cost')
+      return worker.fetch(request, env, execution);
     const answer = Response.json(cost);
     cost = { read: 0, written: 0 };
     return answer;

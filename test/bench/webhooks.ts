@@ -15,9 +15,16 @@ const MAX_READ = 20;
 const SAMPLES = 300;
 
 /** A message of about the size of an entry's message. */
-const MESSAGE = JSON.stringify({ event: 'audit.created', timestamp: '', data: { details: 'x'.repeat(450) } });
+const MESSAGE = JSON.stringify({
+  event: 'audit.created',
+  timestamp: '',
+  data: { details: 'x'.repeat(450) },
+});
 
-/** Measures webhook deliveries compared with a queue consumer that only sends requests, and how late entries arrive. */
+/**
+ * Measures webhook deliveries compared with a queue consumer that only sends requests, and how late
+ * entries arrive.
+ */
 export async function measureWebhooks(report: Report, folder: string): Promise<void> {
   report.heading(`Webhooks: ${ENTRIES} entries to a receiver on loopback`);
   const receiver = await Receiver.start();
@@ -36,13 +43,21 @@ export async function measureWebhooks(report: Report, folder: string): Promise<v
 
 async function measurePlainConsumer(folder: string, receiver: Receiver): Promise<number> {
   const state = await freshState(folder);
-  const options = ['--config', 'test/bench/plain-consumer.toml', '--var', `RECEIVER:${receiver.origin}/plain`];
+  const options = [
+    '--config',
+    'test/bench/plain-consumer.toml',
+    '--var',
+    `RECEIVER:${receiver.origin}/plain`,
+  ];
   const service = await startService(state, undefined, options);
   try {
     const send = async (count: number) => {
       receiver.count = 0;
       const started = performance.now();
-      await fetch(service.origin, { method: 'POST', body: JSON.stringify({ count, body: MESSAGE }) });
+      await fetch(service.origin, {
+        method: 'POST',
+        body: JSON.stringify({ count, body: MESSAGE }),
+      });
       await receiver.until(count);
       return count / ((performance.now() - started) / 1_000);
     };
@@ -53,7 +68,13 @@ async function measurePlainConsumer(folder: string, receiver: Receiver): Promise
   }
 }
 
-async function measureBacklog(report: Report, folder: string, receiver: Receiver, webhooks: number, plain: number) {
+async function measureBacklog(
+  report: Report,
+  folder: string,
+  receiver: Receiver,
+  webhooks: number,
+  plain: number,
+) {
   const state = await freshState(folder);
   await prepareTenant(state, receiver, webhooks);
   fillLog(state, ENTRIES);
@@ -76,7 +97,8 @@ async function measureBacklog(report: Report, folder: string, receiver: Receiver
     );
     report.atMost(MAX_WRITTEN, each(cost.written), `${what}: rows written per delivery`);
     report.atMost(MAX_READ, each(cost.read), `${what}: rows read per delivery`);
-    if (receiver.count !== ENTRIES * webhooks) report.verdict(false, `${what}: ${receiver.count} messages arrived`);
+    if (receiver.count !== ENTRIES * webhooks)
+      report.verdict(false, `${what}: ${receiver.count} messages arrived`);
   } finally {
     await service.stop();
   }
@@ -97,7 +119,9 @@ async function measureLatency(report: Report, folder: string, receiver: Receiver
   }
 }
 
-/** Kills the service three times during a thousand deliveries, and checks that all of them arrive. */
+/**
+ * Kills the service three times during a thousand deliveries, and checks that all of them arrive.
+ */
 async function measureCrash(report: Report, folder: string, receiver: Receiver): Promise<void> {
   const entries = 1_000;
   const state = await freshState(folder);
@@ -107,7 +131,8 @@ async function measureCrash(report: Report, folder: string, receiver: Receiver):
   const healthy = receiver.behave;
   receiver.behave = (path, body, response) => {
     const { id } = JSON.parse(body).data as { id: string };
-    if ((arrived.get(id) ?? body) !== body) report.verdict(false, 'a message differs between two attempts');
+    if ((arrived.get(id) ?? body) !== body)
+      report.verdict(false, 'a message differs between two attempts');
     arrived.set(id, body);
     healthy(path, body, response);
   };
@@ -130,7 +155,11 @@ async function measureCrash(report: Report, folder: string, receiver: Receiver):
 }
 
 /** Requests permissions one after the other, and measures how late each message arrives. */
-async function measureArrival(service: Service, tenant: Tenant, receiver: Receiver): Promise<number[]> {
+async function measureArrival(
+  service: Service,
+  tenant: Tenant,
+  receiver: Receiver,
+): Promise<number[]> {
   const committed = new Map<string, number>();
   const arrivals: { id: string; time: number }[] = [];
   const before = receiver.behave;
@@ -146,7 +175,8 @@ async function measureArrival(service: Service, tenant: Tenant, receiver: Receiv
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
   receiver.behave = before;
-  if (arrivals.length < SAMPLES) throw new Error(`only ${arrivals.length} of ${SAMPLES} messages arrived`);
+  if (arrivals.length < SAMPLES)
+    throw new Error(`only ${arrivals.length} of ${SAMPLES} messages arrived`);
   // A message may arrive before the answer to the request that caused it.
   return arrivals.map(({ id, time }) => Math.max(0, time - (committed.get(id) ?? time)));
 }
@@ -162,7 +192,12 @@ async function freshState(folder: string, name = 'webhooks'): Promise<string> {
 async function prepareTenant(state: string, receiver: Receiver, webhooks: number): Promise<void> {
   const service = await startService(state);
   try {
-    await registerWebhooks(service, await createTenant(service.origin, 'team', 1), receiver, webhooks);
+    await registerWebhooks(
+      service,
+      await createTenant(service.origin, 'team', 1),
+      receiver,
+      webhooks,
+    );
   } finally {
     await service.stop();
   }
@@ -172,7 +207,8 @@ async function prepareTenant(state: string, receiver: Receiver, webhooks: number
 async function sweepUntil(service: Service, isDone: () => boolean): Promise<void> {
   for (const deadline = Date.now() + 120_000; !isDone() && Date.now() < deadline; ) {
     await sweep(service);
-    for (let i = 0; i < 200 && !isDone(); i++) await new Promise((resolve) => setTimeout(resolve, 5));
+    for (let i = 0; i < 200 && !isDone(); i++)
+      await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }
 

@@ -44,7 +44,11 @@ describe('a channel', () => {
       is_active: false,
     };
     const changed = (await account.must(200, 'PUT', path, changes)).body;
-    expect(changed).toEqual({ ...channel, ...changes, updated_at: new Date(world.now).toISOString() });
+    expect(changed).toEqual({
+      ...channel,
+      ...changes,
+      updated_at: new Date(world.now).toISOString(),
+    });
     expect((await account.must(200, 'PUT', path, { filter: null })).body.filter).toBeNull();
     await account.must(204, 'DELETE', path);
     await account.must(404, 'GET', path);
@@ -52,7 +56,12 @@ describe('a channel', () => {
     const actions = data
       .map(({ action }: { action: string }) => action)
       .filter((action: string) => /^channel/.test(action));
-    expect(actions.sort()).toEqual(['channel.created', 'channel.deleted', 'channel.updated', 'channel.updated']);
+    expect(actions.sort()).toEqual([
+      'channel.created',
+      'channel.deleted',
+      'channel.updated',
+      'channel.updated',
+    ]);
   });
 
   it('is no webhook, and a webhook is no channel', async () => {
@@ -60,9 +69,11 @@ describe('a channel', () => {
     const webhook = await makeWebhook(account);
     const { body: channel } = await account.must(201, 'POST', '/v1/channels', CHANNEL);
     const bits = (id: string) => id.slice(id.indexOf('_') + 1);
-    expect((await account.must(200, 'GET', '/v1/webhooks')).body.data.map(({ id }: { id: string }) => id)).toEqual([
-      webhook.id,
-    ]);
+    expect(
+      (await account.must(200, 'GET', '/v1/webhooks')).body.data.map(
+        ({ id }: { id: string }) => id,
+      ),
+    ).toEqual([webhook.id]);
     expect((await account.must(200, 'GET', '/v1/channels')).body.data).toEqual([channel]);
     for (const [method, suffix, body] of [
       ['GET', '', undefined],
@@ -121,7 +132,8 @@ describe('a channel', () => {
     const body = { kind: 'slack', name: 'Approvals', config: new FakeSlack(world).config };
     const { body: channel } = await account.must(201, 'POST', '/v1/channels', body);
     expect(channel.inbound_url).toMatch(/\/v1\/inbound\/csh_/);
-    const reader = (await account.must(201, 'POST', '/v1/me/tokens', { scopes: ['channels:read'] })).body.token;
+    const reader = (await account.must(201, 'POST', '/v1/me/tokens', { scopes: ['channels:read'] }))
+      .body.token;
     for (const [token, address] of [
       [account.token, channel.inbound_url],
       [(await makeMember(account, 'admin')).token, channel.inbound_url],
@@ -131,7 +143,10 @@ describe('a channel', () => {
     ]) {
       const one = await world.must(200, 'GET', `/v1/channels/${channel.id}`, { token });
       const { data } = (await world.must(200, 'GET', '/v1/channels', { token })).body;
-      expect([one.body.inbound_url, ...data.map((each: Json) => each.inbound_url)]).toEqual([address, address]);
+      expect([one.body.inbound_url, ...data.map((each: Json) => each.inbound_url)]).toEqual([
+        address,
+        address,
+      ]);
     }
     const { browser } = await makeMember(account, 'auditor');
     const { text } = await browser.send('GET', `/console/channels/${channel.id}`);
@@ -150,7 +165,10 @@ describe('a channel', () => {
     [{ ...CHANNEL, config: { bot_token: 'x' } }, 'body.config.bot_token'],
     [{ ...CHANNEL, filter: { actions: [] } }, 'body.filter.actions'],
     [{ ...CHANNEL, filter: { resources: ['*'] } }, 'body.filter.resources'],
-    [{ ...CHANNEL, filter: { agent_ids: ['agent_01h455vb4pex5vsknk084sn02q'] } }, 'body.filter.agent_ids.0'],
+    [
+      { ...CHANNEL, filter: { agent_ids: ['agent_01h455vb4pex5vsknk084sn02q'] } },
+      'body.filter.agent_ids.0',
+    ],
     [{ ...CHANNEL, url: 'https://example.com' }, 'body.url'],
   ])('is refused with %j', async (fields, path) => {
     const account = await new World().account();

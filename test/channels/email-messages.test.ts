@@ -24,7 +24,11 @@ async function makeScene(fields: Json = {}): Promise<Scene> {
   const resend = new Resend(world, domain());
   const account = await world.account({ email: address('office') });
   const agent = await account.agent({ name: 'Payer' });
-  const { body: channel } = await account.must(201, 'POST', '/v1/channels', { kind: 'email', name: 'Mail', ...fields });
+  const { body: channel } = await account.must(201, 'POST', '/v1/channels', {
+    kind: 'email',
+    name: 'Mail',
+    ...fields,
+  });
   return { world, resend, account, agent, channel };
 }
 
@@ -32,13 +36,17 @@ function person(account: TestAccount, role: string, name: string): Promise<TestM
   return makeReachableMember(account, role, address(name));
 }
 
-/** The number of the scene. Each has addresses of its own, because a sweep does the work of all scenes of the file. */
+/**
+ * The number of the scene. Each has addresses of its own, because a sweep does the work of all
+ * scenes of the file.
+ */
 let scenes = 0;
 const domain = () => `scene-${scenes}.example.com`;
 const address = (name: string) => `${name}@${domain()}`;
 
 /** The subjects of the mails to a person, in order. */
-const subjects = ({ resend }: Scene, name: string) => resend.to(address(name)).map(({ subject }) => subject);
+const subjects = ({ resend }: Scene, name: string) =>
+  resend.to(address(name)).map(({ subject }) => subject);
 
 async function notifications(account: TestAccount, id: string): Promise<Json[]> {
   return (await account.must(200, 'GET', `/v1/permissions/${id}/notifications`)).body.data;
@@ -53,7 +61,8 @@ describe('a request that waits for people', () => {
   it('is mailed to those who can decide it, and to nobody else', async () => {
     const scene = await makeScene();
     const { world, resend, account, agent } = scene;
-    for (const role of ['owner', 'admin', 'approver', 'developer', 'auditor']) await person(account, role, role);
+    for (const role of ['owner', 'admin', 'approver', 'developer', 'auditor'])
+      await person(account, role, role);
     const suspended = await person(account, 'approver', 'suspended');
     await account.must(200, 'PUT', `/v1/members/${suspended.id}`, { status: 'suspended' });
     await account.must(201, 'POST', '/v1/members', { email: address('invited'), role: 'approver' });
@@ -63,7 +72,9 @@ describe('a request that waits for people', () => {
       preview: { title: 'Pay Ada' },
     });
     await world.deliver();
-    expect(resend.mails.map(({ to }) => to).sort()).toEqual(['admin', 'approver', 'owner'].map(address).sort());
+    expect(resend.mails.map(({ to }) => to).sort()).toEqual(
+      ['admin', 'approver', 'owner'].map(address).sort(),
+    );
     const [mail] = resend.to(address('approver'));
     expect(mail?.from).toBe('Countersign <approvals@example.com>');
     expect(mail?.text).toContain(`https://countersign.test/console/permissions/${id}`);
@@ -71,7 +82,11 @@ describe('a request that waits for people', () => {
     expect(await notifications(account, id)).toHaveLength(3);
     const path = `/v1/permissions/${id}/notifications`;
     const { body: first } = await account.must(200, 'GET', `${path}?limit=2`);
-    const { body: second } = await account.must(200, 'GET', `${path}?limit=2&cursor=${first.next_cursor}`);
+    const { body: second } = await account.must(
+      200,
+      'GET',
+      `${path}?limit=2&cursor=${first.next_cursor}`,
+    );
     expect([first.has_more, second.has_more, second.next_cursor]).toEqual([true, false, null]);
     expect([...first.data, ...second.data]).toEqual(await notifications(account, id));
     expect((await notifications(account, id))[0]).toMatchObject({
@@ -150,9 +165,15 @@ describe('a request that waits for people', () => {
     expect(resend.mails.map(({ to }) => to)).toEqual([address('ben')]);
     const told = await notifications(account, id);
     const of = (member: TestMember) => told.find(({ member_id }) => member_id === member.id);
-    expect(of(ada)).toMatchObject({ status: 'failed', last_error: 'The recipient voted before the message was sent.' });
+    expect(of(ada)).toMatchObject({
+      status: 'failed',
+      last_error: 'The recipient voted before the message was sent.',
+    });
     expect(of(ben)).toMatchObject({ status: 'succeeded', attempts: 2 });
-    expect(of(cleo)).toMatchObject({ status: 'failed', last_error: 'The recipient is no longer an active member.' });
+    expect(of(cleo)).toMatchObject({
+      status: 'failed',
+      last_error: 'The recipient is no longer an active member.',
+    });
   });
 });
 
@@ -214,7 +235,12 @@ describe('reminders', () => {
       expect.stringMatching(/^Reminder/),
       expect.stringMatching(/^Reminder/),
     ]);
-    expect((await notifications(account, id)).map(({ reminder }) => reminder)).toEqual([2, 1, null, null]);
+    expect((await notifications(account, id)).map(({ reminder }) => reminder)).toEqual([
+      2,
+      1,
+      null,
+      null,
+    ]);
   });
 
   it('end with the request', async () => {
@@ -277,10 +303,12 @@ describe('more than five messages a minute to one person', () => {
     expect(resend.mails).toHaveLength(6);
     const digest = resend.mails[5];
     expect(digest?.subject).toBe('7 requests wait for a decision');
-    for (let i = 5; i < 12; i++) expect(digest?.text.replaceAll('\u2060', '')).toContain(`act.${i}`);
+    for (let i = 5; i < 12; i++)
+      expect(digest?.text.replaceAll('\u2060', '')).toContain(`act.${i}`);
     const { results } = await env.DB.prepare('select * from held_messages').all();
     expect(results).toEqual([]);
-    const { data } = (await account.must(200, 'GET', `/v1/channels/${scene.channel.id}/deliveries`)).body;
+    const { data } = (await account.must(200, 'GET', `/v1/channels/${scene.channel.id}/deliveries`))
+      .body;
     expect(data).toHaveLength(12);
     expect(data.every(({ status }: Json) => status === 'succeeded')).toBe(true);
   });
@@ -329,8 +357,12 @@ describe('more than five messages a minute to one person', () => {
     for (const name of ['ada', 'ben']) {
       expect(subjects(scene, name).slice(5)).toEqual(['9 requests wait for a decision']);
     }
-    const { data } = (await account.must(200, 'GET', `/v1/channels/${scene.channel.id}/deliveries?limit=100`)).body;
-    expect(data.map(({ attempts }: Json) => attempts).filter((attempts: number) => attempts === 2)).toHaveLength(18);
+    const { data } = (
+      await account.must(200, 'GET', `/v1/channels/${scene.channel.id}/deliveries?limit=100`)
+    ).body;
+    expect(
+      data.map(({ attempts }: Json) => attempts).filter((attempts: number) => attempts === 2),
+    ).toHaveLength(18);
   });
 });
 
@@ -342,7 +374,10 @@ describe('what a member chose', () => {
   it('limits the channels and events', async () => {
     const scene = await makeScene();
     const { world, account, agent } = scene;
-    const { body: other } = await account.must(201, 'POST', '/v1/channels', { kind: 'email', name: 'Other' });
+    const { body: other } = await account.must(201, 'POST', '/v1/channels', {
+      kind: 'email',
+      name: 'Other',
+    });
     const ada = await person(account, 'approver', 'ada');
     await choose(scene, ada, { channels: [other.id], events: ['permission.requested'] });
     const { id } = await agent.request();
@@ -350,7 +385,9 @@ describe('what a member chose', () => {
     await account.must(200, 'POST', `/v1/permissions/${id}/deny`, {});
     await world.deliver();
     expect(subjects(scene, 'ada')).toHaveLength(1);
-    expect((await notifications(account, id)).map(({ channel_id }) => channel_id)).toEqual([other.id]);
+    expect((await notifications(account, id)).map(({ channel_id }) => channel_id)).toEqual([
+      other.id,
+    ]);
   });
 
   it('lets messages wait for the end of the quiet hours', async () => {
@@ -395,7 +432,10 @@ describe('what a member chose', () => {
   it('notifies a delegate of no decision of their own', async () => {
     const scene = await makeScene({ events: ['permission.decided'] });
     const { world, account, agent } = scene;
-    const [ada, ben] = [await person(account, 'approver', 'ada'), await person(account, 'approver', 'ben')];
+    const [ada, ben] = [
+      await person(account, 'approver', 'ada'),
+      await person(account, 'approver', 'ben'),
+    ];
     await choose(scene, ada, { delegate: { member_id: ben.id, from: null, until: null } });
     const { id } = await agent.request();
     await world.must(200, 'POST', `/v1/permissions/${id}/deny`, { token: ben.token, body: {} });
@@ -449,7 +489,8 @@ describe('a webhook that the service disabled', () => {
   it('is mailed to owners and admins', async () => {
     const scene = await makeScene({ events: ['webhook.disabled'] });
     const { world, account, agent, resend } = scene;
-    for (const role of ['owner', 'admin', 'developer', 'approver']) await person(account, role, role);
+    for (const role of ['owner', 'admin', 'developer', 'approver'])
+      await person(account, role, role);
     const webhook = await makeWebhook(account, { events: ['audit.created'] });
     world.internet.on(webhook.host, () => new Response(null, { status: 410 }));
     await agent.request();
@@ -478,16 +519,29 @@ describe('a test of a channel', () => {
       status: 'pending',
     });
     const unproven = await makeMember(account, 'admin', address('unproven'));
-    const { body: second } = await world.must(202, 'POST', path, { token: unproven.token, body: {} });
+    const { body: second } = await world.must(202, 'POST', path, {
+      token: unproven.token,
+      body: {},
+    });
     const { body: third } = await account.must(202, 'POST', path, {});
     await world.deliver();
-    expect(scene.resend.mails).toMatchObject([{ to: address('admin'), subject: 'Test of a channel' }]);
+    expect(scene.resend.mails).toMatchObject([
+      { to: address('admin'), subject: 'Test of a channel' },
+    ]);
     for (const [delivery, error] of [
       [second, /has not confirmed/],
       [third, /members only/],
     ]) {
-      const { body: failed } = await account.must(200, 'GET', `/v1/channels/${channel.id}/deliveries/${delivery.id}`);
-      expect(failed).toMatchObject({ status: 'failed', attempts: 0, last_error: expect.stringMatching(error) });
+      const { body: failed } = await account.must(
+        200,
+        'GET',
+        `/v1/channels/${channel.id}/deliveries/${delivery.id}`,
+      );
+      expect(failed).toMatchObject({
+        status: 'failed',
+        attempts: 0,
+        last_error: expect.stringMatching(error),
+      });
     }
     await account.must(200, 'PUT', `/v1/channels/${channel.id}`, { is_active: false });
     expect((await account.must(409, 'POST', path, {})).body.code).toBe('conflict');
@@ -498,11 +552,15 @@ describe('sending', () => {
   it('fails with a plain reason where the service has no mail set up, and is tried again', async () => {
     const world = new World();
     const account = await world.account();
-    const { body: channel } = await account.must(201, 'POST', '/v1/channels', { kind: 'email', name: 'Mail' });
+    const { body: channel } = await account.must(201, 'POST', '/v1/channels', {
+      kind: 'email',
+      name: 'Mail',
+    });
     const { token } = await makeReachableMember(account, 'admin');
     await world.must(202, 'POST', `/v1/channels/${channel.id}/test`, { token, body: {} });
     await world.deliver();
-    const [delivery] = (await account.must(200, 'GET', `/v1/channels/${channel.id}/deliveries`)).body.data;
+    const [delivery] = (await account.must(200, 'GET', `/v1/channels/${channel.id}/deliveries`))
+      .body.data;
     expect(delivery).toMatchObject({ status: 'pending', attempts: 1 });
     expect(delivery.last_error).toMatch(/^This service has no mail set up/);
   });
@@ -522,7 +580,10 @@ describe('sending', () => {
     await world.sweep();
     await world.deliver();
     expect(subjects(scene, 'ada')).toHaveLength(1);
-    expect((await notifications(account, id))[0]).toMatchObject({ status: 'succeeded', attempts: 2 });
+    expect((await notifications(account, id))[0]).toMatchObject({
+      status: 'succeeded',
+      attempts: 2,
+    });
   });
 
   it('sends a message again as a new mail', async () => {
@@ -534,7 +595,11 @@ describe('sending', () => {
     const path = `/v1/channels/${channel.id}/deliveries`;
     const [first] = (await account.must(200, 'GET', path)).body.data;
     const { body: again } = await account.must(202, 'POST', `${path}/${first.id}/redeliver`, {});
-    expect(again).toMatchObject({ permission_id: first.permission_id, member_id: first.member_id, status: 'pending' });
+    expect(again).toMatchObject({
+      permission_id: first.permission_id,
+      member_id: first.member_id,
+      status: 'pending',
+    });
     await world.deliver();
     expect(subjects(scene, 'ada')).toHaveLength(2);
     const { body: detail } = await account.must(200, 'GET', `${path}/${first.id}`);
@@ -554,12 +619,16 @@ describe('the inbox', () => {
     world.advance(1);
     resend.failures.push(...Array(2).fill(410));
     const { id } = await agent.request({ expires_in: 7 * 24 * 3_600 });
-    const marked = async () => (await ada.browser.get('/console')).text.includes('Nobody has been notified of it');
+    const marked = async () =>
+      (await ada.browser.get('/console')).text.includes('Nobody has been notified of it');
     expect(await marked()).toBe(false);
     await world.deliver();
     await world.sweep();
     await world.deliver();
-    expect((await notifications(account, id)).map(({ status }) => status)).toEqual(['failed', 'failed']);
+    expect((await notifications(account, id)).map(({ status }) => status)).toEqual([
+      'failed',
+      'failed',
+    ]);
     expect(await marked()).toBe(true);
     await world.must(200, 'POST', `/v1/permissions/${id}/approve`, { token: ada.token, body: {} });
     expect(await marked()).toBe(false);

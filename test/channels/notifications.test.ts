@@ -20,7 +20,11 @@ async function makeScene(fields: Json = {}, overrides: Partial<Env> = {}) {
   const resend = new Resend(world, domain());
   const account = await world.account({ email: address('office') });
   const agent = await account.agent({ name: 'Payer' });
-  const { body: channel } = await account.must(201, 'POST', '/v1/channels', { kind: 'email', name: 'Mail', ...fields });
+  const { body: channel } = await account.must(201, 'POST', '/v1/channels', {
+    kind: 'email',
+    name: 'Mail',
+    ...fields,
+  });
   return { world, resend, account, agent, channel };
 }
 
@@ -30,7 +34,10 @@ async function newestAccount(): Promise<number> {
   return (await statement.first<number>('number')) ?? 0;
 }
 
-/** The database, and what its batches cost: the rows that they read, and the longest text among their parameters. */
+/**
+ * The database, and what its batches cost: the rows that they read, and the longest text among
+ * their parameters.
+ */
 function watchDatabase() {
   const cost = { read: 0, longest: 0 };
   const watch = <T extends object>(target: T, overrides: Partial<T>): T =>
@@ -63,7 +70,9 @@ function watchDatabase() {
 it('sends nothing about the requests of an agent that was deleted, neither by mail nor by webhook', async () => {
   const { world, resend, account, agent } = await makeScene();
   await makeReachableMember(account, 'approver', address('ada'));
-  const webhook = await makeWebhook(account, { events: ['permission.requested', 'permission.decided'] });
+  const webhook = await makeWebhook(account, {
+    events: ['permission.requested', 'permission.decided'],
+  });
   const bodies: string[] = [];
   let status = 500;
   world.internet.on(webhook.host, ({ body }) => {
@@ -104,15 +113,19 @@ it('reports every webhook, if many are disabled at once', async () => {
   const { world, resend, account } = await makeScene({ events: ['webhook.disabled'] });
   await makeReachableMember(account, 'admin', address('admin'));
   const webhooks: Json[] = [];
-  for (let i = 0; i < 13; i++) webhooks.push(await makeWebhook(account, { events: ['audit.created'] }));
-  for (const { host } of webhooks) world.internet.on(host, () => new Response(null, { status: 410 }));
+  for (let i = 0; i < 13; i++)
+    webhooks.push(await makeWebhook(account, { events: ['audit.created'] }));
+  for (const { host } of webhooks)
+    world.internet.on(host, () => new Response(null, { status: 410 }));
   const number = await newestAccount();
   await env.DB.prepare(
     `update webhooks set is_disablement_untold = 1, is_active = 0, disabled_reason = 'Gone' where account = ? and kind = 0`,
   )
     .bind(number)
     .run();
-  await env.DB.prepare('update webhook_feeds set due_at = ? where account = ?').bind(world.now, number).run();
+  await env.DB.prepare('update webhook_feeds set due_at = ? where account = ?')
+    .bind(world.now, number)
+    .run();
   for (let i = 0; i < 4; i++) {
     await world.sweep();
     await world.deliver();
@@ -124,7 +137,10 @@ it('reports every webhook, if many are disabled at once', async () => {
 
 it('does not read the events that an account keeps in order to find those that wait', async () => {
   const { DB, cost } = watchDatabase();
-  const { world, resend, account, agent } = await makeScene({ events: ['permission.requested'] }, { DB });
+  const { world, resend, account, agent } = await makeScene(
+    { events: ['permission.requested'] },
+    { DB },
+  );
   await makeReachableMember(account, 'approver', address('ada'));
   const remind = async () => {
     await agent.request({ expires_in: 600 });
@@ -161,7 +177,9 @@ it.runIf(depth.isDeep)(
     }
     await makeReachableMember(account, 'approver', address('ada'));
     const number = await newestAccount();
-    const { results } = await env.DB.prepare("select name from pragma_table_info('members')").all<{ name: string }>();
+    const { results } = await env.DB.prepare("select name from pragma_table_info('members')").all<{
+      name: string;
+    }>();
     const columns = results.map(({ name }) => name);
     const values = columns.map((name) => {
       if (name === 'id') return 'randomblob(16)';

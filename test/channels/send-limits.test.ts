@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { confirmationPath, confirmEmail, makeMember, makeReachableMember } from '../support/members';
+import {
+  confirmationPath,
+  confirmEmail,
+  makeMember,
+  makeReachableMember,
+} from '../support/members';
 import { MAIL_SETTINGS, Resend } from '../support/resend';
 import { type Json, World } from '../support/world';
 import { makeSlackScene, textsOf } from './slack/scene';
@@ -20,8 +25,12 @@ async function makeScene(accounts: number) {
   for (let i = 0; i < accounts; i++) {
     const account = await world.account({ name: 'BUY NOW' });
     const member = await makeMember(account, 'admin', i % 2 === 0 ? email : `ADA@${domain}`);
-    const { body: channel } = await account.must(201, 'POST', '/v1/channels', { kind: 'email', name: 'BUY NOW' });
-    const test = () => world.call('POST', `/v1/channels/${channel.id}/test`, { token: member.token, body: {} });
+    const { body: channel } = await account.must(201, 'POST', '/v1/channels', {
+      kind: 'email',
+      name: 'BUY NOW',
+    });
+    const test = () =>
+      world.call('POST', `/v1/channels/${channel.id}/test`, { token: member.token, body: {} });
     places.push({ account, member, channel, test });
   }
   return { world, resend, email, places };
@@ -32,16 +41,20 @@ describe('a confirmation mail', () => {
     const { world, resend, email, places } = await makeScene(2);
     const [, place] = places as [Json, Json];
     const { browser, id } = place.member;
-    const proven = async () => (await place.account.must(200, 'GET', `/v1/members/${id}`)).body.email_proven;
+    const proven = async () =>
+      (await place.account.must(200, 'GET', `/v1/members/${id}`)).body.email_proven;
     expect(await proven()).toBe(false);
-    expect((await browser.send('GET', '/console/me')).text).toContain('You get no mail until you confirm');
+    expect((await browser.send('GET', '/console/me')).text).toContain(
+      'You get no mail until you confirm',
+    );
     expect((await browser.submit('/console/me/email/confirmation')).status).toBe(200);
     const [mail] = resend.mails;
     expect(resend.mails).toHaveLength(1);
     expect(mail?.to.toLowerCase()).toBe(email);
     expect(mail?.subject).toBe('Confirm your e-mail address');
     expect(mail?.text).not.toContain('BUY');
-    const path = /https:\/\/countersign\.test(\/console\/me\/email\S+)/.exec(mail?.text ?? '')?.[1] ?? '';
+    const path =
+      /https:\/\/countersign\.test(\/console\/me\/email\S+)/.exec(mail?.text ?? '')?.[1] ?? '';
     const page = await browser.send('GET', path);
     expect(page.status).toBe(200);
     expect(await proven()).toBe(false);
@@ -54,18 +67,25 @@ describe('a confirmation mail', () => {
     const { body: me } = await world.must(200, 'GET', '/v1/me', { token: place.member.token });
     expect(me.member.email_proven).toBe(true);
     const { data } = (await place.account.must(200, 'GET', '/v1/members')).body;
-    expect(data.filter((each: Json) => each.email_proven).map((each: Json) => each.id)).toEqual([id]);
+    expect(data.filter((each: Json) => each.email_proven).map((each: Json) => each.id)).toEqual([
+      id,
+    ]);
     expect((await browser.send('GET', '/console/me')).text).not.toContain('You get no mail');
   });
 
   it('is sent once a day to an address, over all accounts, and its link works as long', async () => {
     const { world, resend, places } = await makeScene(2);
-    const send = (i: number) => (places[i] as Json).member.browser.submit('/console/me/email/confirmation');
+    const send = (i: number) =>
+      (places[i] as Json).member.browser.submit('/console/me/email/confirmation');
     expect((await send(0)).status).toBe(200);
     expect((await send(1)).status).toBe(429);
     expect((await send(0)).status).toBe(429);
     const { account, member } = places[1] as Json;
-    const path = await confirmationPath(world, { account: account.id, member: member.id, email: member.email });
+    const path = await confirmationPath(world, {
+      account: account.id,
+      member: member.id,
+      email: member.email,
+    });
     world.advance(DAY);
     for (const { member } of places) await member.browser.signIn();
     expect((await member.browser.submit(path)).status).toBe(403);
@@ -127,7 +147,9 @@ describe('mails to one address', () => {
     const { browser } = await makeReachableMember(account, 'admin');
     await browser.submit('/console/me/email/confirmation');
     const count = async () => {
-      const databases = [world.env.DB, world.env.DB_01, world.env.DB_02].flatMap((database) => database ?? []);
+      const databases = [world.env.DB, world.env.DB_01, world.env.DB_02].flatMap(
+        (database) => database ?? [],
+      );
       const rows = databases.map((database) =>
         database.prepare('select count(*) as n from send_counts').first<number>('n'),
       );
@@ -154,16 +176,20 @@ describe('posts to a Slack channel', () => {
     await world.deliver();
     expect(slack.messages).toHaveLength(21);
     expect(textsOf(slack.messages[20]?.blocks)).toContain('30 more requests wait for a decision.');
-    expect(JSON.stringify(slack.messages[20]?.blocks)).toContain('https://countersign.test/console"');
+    expect(JSON.stringify(slack.messages[20]?.blocks)).toContain(
+      'https://countersign.test/console"',
+    );
     const last = requests.at(-1) as Json;
     await account.must(200, 'POST', `/v1/permissions/${last.id}/deny`, {});
     await account.must(200, 'POST', `/v1/permissions/${(requests[0] as Json).id}/deny`, {});
     await world.deliver();
-    // The first has a message of its own, which is updated. The last has none, so its end is posted.
+    // The first has a message of its own, which is updated. The last has none, so its end is
+    // posted.
     expect(slack.messages).toHaveLength(22);
     expect(textsOf(slack.messages[20]?.blocks)).toContain('30 more requests');
     expect(slack.messages.filter(({ updates }) => updates > 0)).toHaveLength(1);
-    const { data } = (await account.must(200, 'GET', `/v1/permissions/${last.id}/notifications`)).body;
+    const { data } = (await account.must(200, 'GET', `/v1/permissions/${last.id}/notifications`))
+      .body;
     expect(data.map(({ status }: Json) => status)).toEqual(['succeeded', 'succeeded']);
   });
 });

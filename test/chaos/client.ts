@@ -8,7 +8,10 @@ export interface Answer<T> {
   body: T;
 }
 
-/** The answer to a call, or null if the answer was lost: then the call may or may not have taken effect. */
+/**
+ * The answer to a call, or null if the answer was lost: then the call may or may not have taken
+ * effect.
+ */
 export type Outcome<T> = Answer<T> | null;
 
 /** Whether a call took effect, as far as its outcome shows. */
@@ -22,10 +25,15 @@ export const counts = { requests: 0, lost: 0, replays: 0, refused: 0 };
 const ATTEMPTS = 20;
 /** Delay after an answer with Retry-After, for example of a moving account, in milliseconds. */
 const RETRY_DELAY = 500;
-/** Delay after a 401 to a token of single sign-on: the service fetches unknown keys at most twice a minute. */
+/**
+ * Delay after a 401 to a token of single sign-on: the service fetches unknown keys at most twice a
+ * minute.
+ */
 const KEY_RETRY_DELAY = 3_000;
 
-/** A credential, or a function that gets the current one, whose key the service may not know yet. */
+/**
+ * A credential, or a function that gets the current one, whose key the service may not know yet.
+ */
 export type Credential = string | (() => Promise<string>);
 
 /** Calls the service with one credential. */
@@ -42,7 +50,8 @@ export class Client {
   async ask<T>(method: string, path: string, body?: object, key?: string): Promise<Outcome<T>> {
     await this.service.untilUp();
     const isRenewed = typeof this.credential === 'function';
-    const credential = typeof this.credential === 'function' ? await this.credential() : this.credential;
+    const credential =
+      typeof this.credential === 'function' ? await this.credential() : this.credential;
     counts.requests += 1;
     try {
       const response = await fetch(this.service.origin + path, {
@@ -83,8 +92,9 @@ export class Client {
   }
 
   /**
-   * Repeats a call with an idempotency key until an answer comes; `twice` sends each attempt twice concurrently. Null
-   * if the answer does not show whether an earlier attempt with a lost answer took effect.
+   * Repeats a call with an idempotency key until an answer comes; `twice` sends each attempt twice
+   * concurrently. Null if the answer does not show whether an earlier attempt with a lost answer
+   * took effect.
    */
   async insist<T>(method: string, path: string, body: object, twice = false): Promise<Outcome<T>> {
     const key = randomUUID();
@@ -93,12 +103,17 @@ export class Client {
         this.ask<T>(method, path, body, key),
         ...(twice ? [this.ask<T>(method, path, body, key)] : []),
       ]);
-      const [first, second] = answers.filter((answer) => answer !== null && answer.status < 400) as Answer<T>[];
+      const [first, second] = answers.filter(
+        (answer) => answer !== null && answer.status < 400,
+      ) as Answer<T>[];
       if (first && second && JSON.stringify(first.body) !== JSON.stringify(second.body)) {
-        throw new Error(`one key, two answers: ${JSON.stringify(first.body)} and ${JSON.stringify(second.body)}`);
+        throw new Error(
+          `one key, two answers: ${JSON.stringify(first.body)} and ${JSON.stringify(second.body)}`,
+        );
       }
       if (first) return first;
-      if (answers.every((answer) => answer !== null)) return attempt === 0 ? (answers[0] ?? null) : null;
+      if (answers.every((answer) => answer !== null))
+        return attempt === 0 ? (answers[0] ?? null) : null;
     }
     return null;
   }

@@ -57,13 +57,24 @@ export async function downloadFiles(
 
 /** Whether a file failed or expired because an agent was deleted. */
 function isGone(shown: ShownFile | undefined): boolean {
-  return shown?.status === 'expired' || (shown?.status === 'failed' && shown.error === 'agent_deleted');
+  return (
+    shown?.status === 'expired' || (shown?.status === 'failed' && shown.error === 'agent_deleted')
+  );
 }
 
-async function checkProof(findings: Findings, { id }: KnownFile, path: string, address: string, origin: string) {
+async function checkProof(
+  findings: Findings,
+  { id }: KnownFile,
+  path: string,
+  address: string,
+  origin: string,
+) {
   await save(address, `${path}-proof`);
   const options = { file: path, proof: `${path}-proof`, key: `${origin}/.well-known/jwks.json` };
-  const report = await verifyFile(options).catch((error: Error) => ({ faults: [error], unchecked: [] }));
+  const report = await verifyFile(options).catch((error: Error) => ({
+    faults: [error],
+    unchecked: [],
+  }));
   const wrong = [...report.faults.map(({ message }) => message), ...report.unchecked];
   findings.check(wrong.length === 0, 'proofs', () => `${id}: ${wrong.join('; ')}`);
 }

@@ -10,7 +10,8 @@ export async function readEntries({ user, traits }: Memory): Promise<ShownEntry[
       'GET',
       `/v1/audit?order=asc&limit=${PAGE}${cursor}`,
     );
-    if (page?.status !== 200) throw new Error(`the log of ${traits.name} cannot be read: ${JSON.stringify(page)}`);
+    if (page?.status !== 200)
+      throw new Error(`the log of ${traits.name} cannot be read: ${JSON.stringify(page)}`);
     entries.push(...page.body.data);
     if (page.body.next_cursor === null) return entries;
     cursor = `&cursor=${encodeURIComponent(page.body.next_cursor)}`;

@@ -23,7 +23,9 @@ const ACTIONS: [weight: number, action: Action][] = [
   [5, read],
 ];
 /** Each action as many times as its weight. */
-const WEIGHTED = ACTIONS.flatMap(([weight, action]) => Array.from({ length: weight }, () => action));
+const WEIGHTED = ACTIONS.flatMap(([weight, action]) =>
+  Array.from({ length: weight }, () => action),
+);
 
 /** Runs random actions one after the other until the signal. */
 export async function act(actor: Actor, signal: AbortSignal): Promise<void> {

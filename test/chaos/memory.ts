@@ -104,7 +104,10 @@ export class Memory {
   readonly checkpoints = new Map<number, string>();
   /** Entries from before the kills, with times weeks ago, as the API showed them. */
   past: ShownEntry[] = [];
-  /** Whether the account exists; `maybe` after its deletion was requested and before it was answered. */
+  /**
+   * Whether the account exists; `maybe` after its deletion was requested and before it was
+   * answered.
+   */
   alive: 'yes' | 'maybe' | 'no' = 'yes';
   /** Ids of the agents of the entries in `past`. */
   oldAgents = new Set<string>();

@@ -33,7 +33,9 @@ function ageEntries(file: string): number {
     // The account must be older than its entries.
     database.prepare('update accounts set created_at = created_at - ?').run(OLDEST * DAY);
     database
-      .prepare('update permissions set expires_at = expires_at - ?1, token_expires_at = token_expires_at - ?1')
+      .prepare(
+        'update permissions set expires_at = expires_at - ?1, token_expires_at = token_expires_at - ?1',
+      )
       .run(NEWEST * DAY);
     const { changes } = database
       .prepare(

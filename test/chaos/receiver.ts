@@ -8,7 +8,10 @@ interface Message {
   body: string;
 }
 
-/** How long a message may be under way that was signed before the answer to a rotation came, in milliseconds. */
+/**
+ * How long a message may be under way that was signed before the answer to a rotation came, in
+ * milliseconds.
+ */
 const UNDER_WAY = 30_000;
 
 interface Payload {
@@ -33,7 +36,10 @@ export class Mailbox {
     for (const message of this.unread.splice(0)) this.take(message);
   }
 
-  /** Accepts every message from now on without verifying it, because the answer with a new secret was lost. */
+  /**
+   * Accepts every message from now on without verifying it, because the answer with a new secret
+   * was lost.
+   */
   trustBlindly(): void {
     this.isBlind = true;
     for (const message of this.unread.splice(0)) this.take(message);
@@ -46,7 +52,10 @@ export class Mailbox {
     }
     const [newest] = this.secrets;
     const mustBeNewest = newest && !this.isChanging && Date.now() > newest.learnedAt + UNDER_WAY;
-    if (!this.isBlind && !(mustBeNewest ? this.secrets.slice(0, 1) : this.secrets).some(signed(message))) {
+    if (
+      !this.isBlind &&
+      !(mustBeNewest ? this.secrets.slice(0, 1) : this.secrets).some(signed(message))
+    ) {
       // It may be signed with the new secret of a rotation that is not answered yet.
       if (this.isChanging) this.unread.push(message);
       else this.faults.push('a message does not verify');

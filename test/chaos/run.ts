@@ -56,15 +56,22 @@ const FIRST_AGENTS = 4;
 const GUESTS = 2;
 /** How long the service runs between two kills, in milliseconds. */
 const [SHORTEST_LIFE, LONGEST_LIFE] = [1_000, 20_000];
-/** Longer than the shortest request stays pending and the shortest token is valid, in milliseconds. */
+/**
+ * Longer than the shortest request stays pending and the shortest token is valid, in milliseconds.
+ */
 const SHORTEST_WAIT = 65_000;
 
 const { values } = parseArgs({
-  options: { minutes: { type: 'string', default: '10' }, seed: { type: 'string' }, keep: { type: 'boolean' } },
+  options: {
+    minutes: { type: 'string', default: '10' },
+    seed: { type: 'string' },
+    keep: { type: 'boolean' },
+  },
 });
 const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 32));
 const started = Date.now();
-const tell = (text: string) => console.log(`[${((Date.now() - started) / 1_000).toFixed(0)} s] ${text}`);
+const tell = (text: string) =>
+  console.log(`[${((Date.now() - started) / 1_000).toFixed(0)} s] ${text}`);
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-chaos-'));
 const state = copyProject(folder);
@@ -94,7 +101,11 @@ try {
   signOn.stop();
 }
 const clean = findings.count === 0;
-console.log(clean ? `Nothing differs (${findings.compared} comparisons).` : `Differences:\n  ${findings.describe()}`);
+console.log(
+  clean
+    ? `Nothing differs (${findings.compared} comparisons).`
+    : `Differences:\n  ${findings.describe()}`,
+);
 if (clean && !values.keep) rmSync(folder, { recursive: true });
 else console.log(`seed ${seed}; the data is in ${folder}`);
 process.exitCode = clean ? 0 : 1;
@@ -105,10 +116,13 @@ async function prepareActors(): Promise<Actor[]> {
   for (const [i, traits] of [...ACCOUNTS, EMPLOYEE].entries()) {
     const memory = await (traits === EMPLOYEE ? enterEmployee() : createAccount(traits));
     if (!memory) throw new Error('an account could not be created');
-    for (let n = 0; n < ACTORS_OF_EACH; n++) actors.push(actorOf(memory, seededRandom(seed + 100 * (i + 1) + n)));
+    for (let n = 0; n < ACTORS_OF_EACH; n++)
+      actors.push(actorOf(memory, seededRandom(seed + 100 * (i + 1) + n)));
     for (let n = 0; n < FIRST_AGENTS; n++) await createAgent(memory, { clientOf });
   }
-  for (const actor of actors.filter(({ memory }, i) => memory.traits.isOld && i % ACTORS_OF_EACH === 0)) {
+  for (const actor of actors.filter(
+    ({ memory }, i) => memory.traits.isOld && i % ACTORS_OF_EACH === 0,
+  )) {
     const { memory } = actor;
     await makePast(actor);
     await service.stop();
@@ -116,7 +130,8 @@ async function prepareActors(): Promise<Actor[]> {
     memory.oldAgents = new Set(memory.agents.map(({ id }) => id));
     await service.start();
     memory.past = await readEntries(memory);
-    if (memory.past.length !== aged) throw new Error(`the API shows ${memory.past.length} of ${aged} old entries`);
+    if (memory.past.length !== aged)
+      throw new Error(`the API shows ${memory.past.length} of ${aged} old entries`);
   }
   return actors;
 }
@@ -131,7 +146,9 @@ async function createAccount(traits: Traits): Promise<Memory | null> {
   return new Memory(traits, id, token.token, clientOf(token.token));
 }
 
-/** Signs in a new person, and has the operator give their account a bigger plan and a user token. */
+/**
+ * Signs in a new person, and has the operator give their account a bigger plan and a user token.
+ */
 async function enterEmployee(): Promise<Memory | null> {
   const person = people.newcomer();
   await people.enter(person);
@@ -151,7 +168,9 @@ function actorOf(memory: Memory, random: Random): Actor {
   return { memory, random, receiver, operator, clientOf };
 }
 
-/** Creates accounts until the signal, puts each under load for a while, and deletes most of them. */
+/**
+ * Creates accounts until the signal, puts each under load for a while, and deletes most of them.
+ */
 async function hostGuests(actors: Actor[], random: Random, signal: AbortSignal): Promise<void> {
   for (let n = 1; !signal.aborted; n++) {
     const name = `guest-${random.below(2 ** 32)}-${n}`;
@@ -215,8 +234,13 @@ async function judge(all: Memory[]): Promise<void> {
       () => `${traits.name} ${present.has(id) ? 'exists' : 'does not exist'} (alive: ${alive})`,
     );
   }
-  const [memories, gone] = [all.filter(({ id }) => present.has(id)), all.filter(({ id }) => !present.has(id))];
-  const checkpoints = await read((stored) => new Map(memories.map(({ id }) => [id, stored.checkpoints(id)])));
+  const [memories, gone] = [
+    all.filter(({ id }) => present.has(id)),
+    all.filter(({ id }) => !present.has(id)),
+  ];
+  const checkpoints = await read(
+    (stored) => new Map(memories.map(({ id }) => [id, stored.checkpoints(id)])),
+  );
   await service.start();
   const downloads = new Map<Memory, Downloaded[]>();
   const shown = new Map<Memory, ShownEntry[]>();
@@ -250,7 +274,8 @@ async function judge(all: Memory[]): Promise<void> {
       accounts.reduce((total, account) => total + count(account), 0);
     const files = [...downloads.values()].flat();
     const missing = missingTools();
-    if (missing.length > 0) tell(`PDF reports are not compared: ${missing.join(', ')} not installed`);
+    if (missing.length > 0)
+      tell(`PDF reports are not compared: ${missing.join(', ')} not installed`);
     tell(
       [
         `${counts.requests} requests (${counts.refused} refused, ${counts.lost} lost, ${counts.replays} replayed)`,

@@ -7,7 +7,10 @@ import { Stored } from './stored.ts';
 const ROUND = 20_000;
 const LIMIT = 12 * 60_000;
 
-/** Queries that count pending background work, by its name; work that is due only later does not count. */
+/**
+ * Queries that count pending background work, by its name; work that is due only later does not
+ * count.
+ */
 const DUE: Record<string, string> = {
   requests: 'select count(*) as due from permissions where status = 0 and expires_at <= ?1',
   tokens:
@@ -28,10 +31,16 @@ const DUE: Record<string, string> = {
  * Runs the service until no background work is due, and stops it.
  * @returns what is still due when the time limit is over
  */
-export async function settle(service: Service, state: string, memories: Memory[], operator: Client): Promise<string[]> {
+export async function settle(
+  service: Service,
+  state: string,
+  memories: Memory[],
+  operator: Client,
+): Promise<string[]> {
   for (const deadline = Date.now() + LIMIT; ; await service.start()) {
     for (const memory of memories) await lookAtRetention(memory, operator);
-    for (const end = Date.now() + ROUND; Date.now() < end; await sleep(2_000)) await service.triggerCrons();
+    for (const end = Date.now() + ROUND; Date.now() < end; await sleep(2_000))
+      await service.triggerCrons();
     await service.stop();
     const due = findDue(state);
     hurryErasures(state);
@@ -40,14 +49,19 @@ export async function settle(service: Service, state: string, memories: Memory[]
   }
 }
 
-/** Sets the plan again, which makes the service check retention immediately instead of after five minutes. */
+/**
+ * Sets the plan again, which makes the service check retention immediately instead of after five
+ * minutes.
+ */
 async function lookAtRetention({ id, traits }: Memory, operator: Client): Promise<void> {
   if (!traits.isOld) return;
   const account = await operator.ask<{ plan: string }>('GET', `/v1/admin/users/${id}`);
   if (account) await operator.ask('PATCH', `/v1/admin/users/${id}`, { plan: account.body.plan });
 }
 
-/** Makes erasures due that wait for workers to end: while the service is stopped, there are none. */
+/**
+ * Makes erasures due that wait for workers to end: while the service is stopped, there are none.
+ */
 function hurryErasures(state: string): void {
   const stored = new Stored(state);
   try {

@@ -66,7 +66,10 @@ export class SignOn {
       headers: { Authorization: `Basic ${btoa(`${id}:${SECRET}`)}` },
       body: new URLSearchParams({ grant_type: 'client_credentials' }),
     });
-    if (!response.ok) throw new Error(`the identity provider answered ${response.status}: ${await response.text()}`);
+    if (!response.ok)
+      throw new Error(
+        `the identity provider answered ${response.status}: ${await response.text()}`,
+      );
     return ((await response.json()) as { access_token: string }).access_token;
   }
 }

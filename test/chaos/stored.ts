@@ -93,7 +93,10 @@ export class Stored {
 
   /** The sum of a count over all shards. */
   count(sql: string, ...parameters: (string | number)[]): number {
-    return this.all(sql, ...parameters).reduce((sum, row) => sum + Number(Object.values(row)[0]), 0);
+    return this.all(sql, ...parameters).reduce(
+      (sum, row) => sum + Number(Object.values(row)[0]),
+      0,
+    );
   }
 
   /** The ids of all accounts; an account that is on two shards comes twice. */
@@ -108,8 +111,12 @@ export class Stored {
 
   /** How many rows of a table refer to something that is on no shard. */
   strangers(table: string, column: string, owners: string[]): number {
-    const known = owners.flatMap((owner) => this.all(`select hex(id) as id from ${owner}`).map(({ id }) => id));
-    return this.all(`select hex(${column}) as id from ${table}`).filter(({ id }) => !known.includes(id ?? null)).length;
+    const known = owners.flatMap((owner) =>
+      this.all(`select hex(id) as id from ${owner}`).map(({ id }) => id),
+    );
+    return this.all(`select hex(${column}) as id from ${table}`).filter(
+      ({ id }) => !known.includes(id ?? null),
+    ).length;
   }
 
   account(id: string): StoredAccount {
@@ -117,7 +124,8 @@ export class Stored {
       const rows = shard.prepare('select number, id, erased_sequence from accounts').all() as Row[];
       return rows.filter((row) => idOf('user', row.id) === id).map((row) => ({ row, shard }));
     });
-    if (!found || others.length > 0) throw new Error(`${id} is ${found ? 'on two shards' : 'gone'}`);
+    if (!found || others.length > 0)
+      throw new Error(`${id} is ${found ? 'on two shards' : 'gone'}`);
     const { row, shard } = found;
     const number = Number(row.number);
     const rows = <R = Row>(sql: string, ...parameters: (string | number)[]) =>
@@ -134,16 +142,21 @@ export class Stored {
         number * LOG_SPAN,
         (number + 1) * LOG_SPAN,
       ).map(readEntry),
-      erased: of('select reason, ranges from erased_entries where account = ?').map(({ reason, ranges }) => ({
-        reason: ERASURE_REASONS[Number(reason)] ?? '',
-        ranges: JSON.parse(String(ranges)),
-      })),
+      erased: of('select reason, ranges from erased_entries where account = ?').map(
+        ({ reason, ranges }) => ({
+          reason: ERASURE_REASONS[Number(reason)] ?? '',
+          ranges: JSON.parse(String(ranges)),
+        }),
+      ),
       erasedSequence: Number(row.erased_sequence),
       treeSize: Number(tree?.size ?? 0),
       publishedSize: Number(tree?.published_size ?? 0),
       permissions: of('select * from permissions where account = ?').map(readPermission),
       agents: new Map(
-        of('select id, number from agents where account = ?').map((row) => [idOf('agent', row.id), Number(row.number)]),
+        of('select id, number from agents where account = ?').map((row) => [
+          idOf('agent', row.id),
+          Number(row.number),
+        ]),
       ),
       webhooks: new Map(
         of('select id, starts_after, is_active from webhooks where account = ?').map((row) => [
@@ -151,7 +164,9 @@ export class Stored {
           { startsAfter: Number(row.starts_after) % LOG_SPAN, isActive: row.is_active === 1 },
         ]),
       ),
-      policies: new Set(of('select id from policies where account = ?').map(({ id }) => idOf('policy', id))),
+      policies: new Set(
+        of('select id from policies where account = ?').map(({ id }) => idOf('policy', id)),
+      ),
       files: new Map(
         of('select * from files where account = ?')
           .map(readFile)
@@ -164,7 +179,9 @@ export class Stored {
   objects(): Map<string, string> {
     const blobs = join(this.state, 'v3/r2/countersign-files/blobs');
     const rows = this.bucket('select key, blob_id from _mf_objects');
-    return new Map(rows.map(({ key, blob_id }) => [String(key), blob_id ? join(blobs, String(blob_id)) : '']));
+    return new Map(
+      rows.map(({ key, blob_id }) => [String(key), blob_id ? join(blobs, String(blob_id)) : '']),
+    );
   }
 
   /** The keys of open uploads that have parts. */
@@ -220,7 +237,8 @@ function readPermission(row: Row): StoredPermission {
     agent: Number(row.agent),
     resource: String(row.resource),
     status: PERMISSION_STATUSES[Number(row.status)] ?? '',
-    tokenStatus: row.token_status === null ? null : (TOKEN_STATUSES[Number(row.token_status)] ?? ''),
+    tokenStatus:
+      row.token_status === null ? null : (TOKEN_STATUSES[Number(row.token_status)] ?? ''),
     tokenUses: Number(row.token_uses),
     tokenMaxUses: Number(row.token_max_uses),
     tokenExpiresAt: Number(row.token_expires_at),

@@ -53,7 +53,9 @@ describe('the client', () => {
   it('has a method for every operation of the description', async () => {
     const { paths = {} } = describeApi(new World().app.routes, ORIGIN);
     const names = Object.values(paths).flatMap((item) =>
-      Object.values(item as Record<string, { operationId?: string }>).map(({ operationId }) => operationId),
+      Object.values(item as Record<string, { operationId?: string }>).map(
+        ({ operationId }) => operationId,
+      ),
     );
     expect(names.length).toBeGreaterThan(70);
     const client = new Countersign({ baseUrl: ORIGIN });
@@ -65,8 +67,13 @@ describe('the client', () => {
     const { client, agent } = await stage();
     const created = await client.createAgent({ name: 'Third', metadata: { team: 'mail' } });
     expect(created.api_key).toMatch(/^csa_/);
-    expect(await client.updateAgent(created.id, { is_active: false })).toMatchObject({ is_active: false });
-    expect((await client.listAgents({ active: true })).data.map(({ name }) => name)).toEqual(['Second', 'Mailer']);
+    expect(await client.updateAgent(created.id, { is_active: false })).toMatchObject({
+      is_active: false,
+    });
+    expect((await client.listAgents({ active: true })).data.map(({ name }) => name)).toEqual([
+      'Second',
+      'Mailer',
+    ]);
     expect(await client.deleteAgent(created.id)).toBeUndefined();
     expect((await client.getAgent(agent.id)).name).toBe('Mailer');
   });
@@ -82,9 +89,13 @@ describe('the client', () => {
 
   it('reads a page as a promise, with catch and finally', async () => {
     const { client, sent } = scripted(problem(404, 'not_found'), problem(404, 'not_found'));
-    expect(await client.listAgents().catch((reason) => reason)).toMatchObject({ code: 'not_found' });
+    expect(await client.listAgents().catch((reason) => reason)).toMatchObject({
+      code: 'not_found',
+    });
     const calls: string[] = [];
-    await expect(client.listAgents().finally(() => calls.push('finally'))).rejects.toMatchObject({ code: 'not_found' });
+    await expect(client.listAgents().finally(() => calls.push('finally'))).rejects.toMatchObject({
+      code: 'not_found',
+    });
     expect(calls).toEqual(['finally']);
     expect(sent).toHaveLength(2);
   });
@@ -122,11 +133,14 @@ describe('the client', () => {
     });
   });
 
-  it.each(['', '.', '..'])('refuses the identifier "%s", which would name another resource', (id) => {
-    const { client, sent } = scripted();
-    expect(() => client.deleteAgent(id)).toThrow(TypeError);
-    expect(sent).toEqual([]);
-  });
+  it.each(['', '.', '..'])(
+    'refuses the identifier "%s", which would name another resource',
+    (id) => {
+      const { client, sent } = scripted();
+      expect(() => client.deleteAgent(id)).toThrow(TypeError);
+      expect(sent).toEqual([]);
+    },
+  );
 
   it('encodes an identifier', async () => {
     const { client, sent } = scripted(problem(404, 'not_found'));
@@ -147,7 +161,9 @@ describe('the client', () => {
   });
 
   it('repeats a call whose answer broke off', async () => {
-    const broken = new Response(new ReadableStream({ start: (stream) => stream.error(new Error('reset')) }));
+    const broken = new Response(
+      new ReadableStream({ start: (stream) => stream.error(new Error('reset')) }),
+    );
     const { client } = scripted(broken, Response.json({ status: 'ok' }));
     expect(await client.checkHealth()).toEqual({ status: 'ok' });
   });
@@ -156,22 +172,31 @@ describe('the client', () => {
     ['seconds', '7', [7_000]],
     ['a date', 'Thu, 01 Jan 1970 00:00:09 GMT', [9_000]],
   ])('waits as long as Retry-After says in %s', async (_, value, expected) => {
-    const { client, pauses } = scripted(problem(429, 'rate_limited', { 'Retry-After': value }), Response.json({}));
+    const { client, pauses } = scripted(
+      problem(429, 'rate_limited', { 'Retry-After': value }),
+      Response.json({}),
+    );
     await client.checkHealth();
     expect(pauses).toEqual(expected);
   });
 
   it('does not wait longer than a minute', async () => {
     const { client, pauses } = scripted(problem(429, 'rate_limited', { 'Retry-After': '3600' }));
-    await expect(client.checkHealth()).rejects.toMatchObject({ code: 'rate_limited', retryAfter: 3_600_000 });
+    await expect(client.checkHealth()).rejects.toMatchObject({
+      code: 'rate_limited',
+      retryAfter: 3_600_000,
+    });
     expect(pauses).toEqual([]);
   });
 
-  it.each([400, 401, 403, 404, 409, 422])('does not repeat a call that is refused with %i', async (status) => {
-    const { client, sent } = scripted(problem(status, 'refused'));
-    await expect(client.checkHealth()).rejects.toMatchObject({ status, code: 'refused' });
-    expect(sent).toHaveLength(1);
-  });
+  it.each([400, 401, 403, 404, 409, 422])(
+    'does not repeat a call that is refused with %i',
+    async (status) => {
+      const { client, sent } = scripted(problem(status, 'refused'));
+      await expect(client.checkHealth()).rejects.toMatchObject({ status, code: 'refused' });
+      expect(sent).toHaveLength(1);
+    },
+  );
 
   it('gives up after the retries, and says why', async () => {
     const failure = new TypeError('reset');
@@ -211,7 +236,10 @@ describe('the client', () => {
   });
 
   it('ends the body of an answer that is no JSON with the signal', async () => {
-    const client = new Countersign({ baseUrl: ORIGIN, fetch: async () => new Response(new ReadableStream({})) });
+    const client = new Countersign({
+      baseUrl: ORIGIN,
+      fetch: async () => new Response(new ReadableStream({})),
+    });
     const controller = new AbortController();
     const home = await client.showHome({ signal: controller.signal });
     const reading = home.text();
@@ -221,13 +249,18 @@ describe('the client', () => {
 
   it('ends with the signal, without another attempt', async () => {
     const { client, sent } = scripted(problem(503, 'unavailable'));
-    await expect(client.checkHealth({ signal: AbortSignal.abort(new Error('enough')) })).rejects.toThrow('enough');
+    await expect(
+      client.checkHealth({ signal: AbortSignal.abort(new Error('enough')) }),
+    ).rejects.toThrow('enough');
     expect(sent).toEqual([]);
   });
 
   it('tells an answer that is no problem', async () => {
     const { client } = scripted(new Response('<h1>Bad gateway</h1>', { status: 418 }));
-    await expect(client.checkHealth()).rejects.toMatchObject({ status: 418, code: 'unexpected_answer' });
+    await expect(client.checkHealth()).rejects.toMatchObject({
+      status: 418,
+      code: 'unexpected_answer',
+    });
   });
 
   it('returns what is no JSON as it is, and follows no redirect', async () => {
@@ -237,15 +270,21 @@ describe('the client', () => {
   });
 
   it('does not take a redirect for success', async () => {
-    const moved = () => new Response(null, { status: 302, headers: { Location: 'https://other.test/' } });
+    const moved = () =>
+      new Response(null, { status: 302, headers: { Location: 'https://other.test/' } });
     const { client, sent } = scripted(moved(), moved());
-    await expect(client.deleteAgent('agent_1')).rejects.toMatchObject({ status: 302, code: 'unexpected_answer' });
+    await expect(client.deleteAgent('agent_1')).rejects.toMatchObject({
+      status: 302,
+      code: 'unexpected_answer',
+    });
     await expect(client.checkHealth()).rejects.toMatchObject({ status: 302 });
     expect(sent).toHaveLength(2);
   });
 
   it('takes address and key from the environment', async () => {
-    const fetch = vi.fn(async (_: unknown, _request?: RequestInit) => Response.json({ status: 'ok' }));
+    const fetch = vi.fn(async (_: unknown, _request?: RequestInit) =>
+      Response.json({ status: 'ok' }),
+    );
     vi.stubEnv('COUNTERSIGN_URL', 'https://env.test');
     vi.stubEnv('COUNTERSIGN_API_KEY', 'csa_env');
     const client = new Countersign({ fetch });
@@ -262,13 +301,33 @@ describe('an error', () => {
   it.each<[string, CountersignOptions, string]>([
     ['an address without a scheme', { baseUrl: 'localhost:8901' }, 'Write http://localhost:8901.'],
     ['a host', { baseUrl: 'countersign.example.com' }, 'Write https://countersign.example.com.'],
-    ['another scheme', { baseUrl: 'ftp://x' }, 'Write one such as https://countersign.example.com.'],
+    [
+      'another scheme',
+      { baseUrl: 'ftp://x' },
+      'Write one such as https://countersign.example.com.',
+    ],
     ['a query', { baseUrl: 'https://x.test/?a=b' }, 'is not the address of a service'],
     ['a password', { baseUrl: 'https://user:s3cret@x.test' }, 'holds a user name or a password'],
-    ['a password that cannot be read', { baseUrl: 'https://user:s3cret@x y' }, 'baseUrl is not the address'],
-    ['a key that cannot be sent', { baseUrl: ORIGIN, apiKey: 'csa_s3cret\nx' }, 'apiKey has characters'],
-    ['a misspelled option', { baseURL: ORIGIN } as never, 'Countersign has no option "baseURL". Did you mean baseUrl?'],
-    ['a time that is none', { baseUrl: ORIGIN, timeout: '1x' as never }, 'timeout is "1x", not a length of time'],
+    [
+      'a password that cannot be read',
+      { baseUrl: 'https://user:s3cret@x y' },
+      'baseUrl is not the address',
+    ],
+    [
+      'a key that cannot be sent',
+      { baseUrl: ORIGIN, apiKey: 'csa_s3cret\nx' },
+      'apiKey has characters',
+    ],
+    [
+      'a misspelled option',
+      { baseURL: ORIGIN } as never,
+      'Countersign has no option "baseURL". Did you mean baseUrl?',
+    ],
+    [
+      'a time that is none',
+      { baseUrl: ORIGIN, timeout: '1x' as never },
+      'timeout is "1x", not a length of time',
+    ],
   ])('of the constructor names %s', (_, options, message) => {
     expect(() => new Countersign(options)).toThrow(TypeError);
     expect(() => new Countersign(options)).toThrow(message);
@@ -288,7 +347,12 @@ describe('verifyToken', () => {
     const { world, agent } = await makeAgent();
     const permission = await agent.approved({ input: { amount: 5 } });
     const fetch = (url: unknown) => answerOf(world, new URL(String(url)), {});
-    return { agent, permission, token: permission.token.value, expected: { issuer: ORIGIN, now: world.now, fetch } };
+    return {
+      agent,
+      permission,
+      token: permission.token.value,
+      expected: { issuer: ORIGIN, now: world.now, fetch },
+    };
   }
 
   it('returns what the token allows', async () => {
@@ -324,7 +388,10 @@ describe('verifyToken', () => {
   it('refuses a changed token', async () => {
     const { token, expected } = await approved();
     const [header, claims, signature] = token.split('.');
-    const more = btoa(atob(claims).replace('mailbox:support', 'mailbox:finance')).replace(/=+$/, '');
+    const more = btoa(atob(claims).replace('mailbox:support', 'mailbox:finance')).replace(
+      /=+$/,
+      '',
+    );
     await expect(verifyToken(`${header}.${more}.${signature}`, expected)).rejects.toThrow();
     const none = btoa(JSON.stringify({ alg: 'none', typ: 'at+jwt' })).replace(/=+$/, '');
     await expect(verifyToken(`${none}.${claims}.`, expected)).rejects.toThrow();
@@ -345,7 +412,11 @@ describe('verifyWebhook', () => {
 
   const SECRET = `whsec_${btoa('a secret of thirty-two characters')}`;
   const AT = new Date('2026-01-31T12:00:00Z');
-  const BODY = JSON.stringify({ event: 'audit.created', timestamp: AT.toISOString(), data: { reason: 'Grüße' } });
+  const BODY = JSON.stringify({
+    event: 'audit.created',
+    timestamp: AT.toISOString(),
+    data: { reason: 'Grüße' },
+  });
   const HEADERS = {
     'webhook-id': 'evt_1',
     'webhook-timestamp': String(AT.getTime() / 1000),
@@ -354,8 +425,16 @@ describe('verifyWebhook', () => {
 
   it.each<[string, string | Uint8Array, Headers | Record<string, string>]>([
     ['a text and a Headers object', BODY, new Headers(HEADERS)],
-    ['bytes and an object of headers', new TextEncoder().encode(BODY), { 'Webhook-Id': 'evt_1', ...HEADERS }],
-    ['a second signature', BODY, { ...HEADERS, 'webhook-signature': `v1,AAAA ${HEADERS['webhook-signature']}` }],
+    [
+      'bytes and an object of headers',
+      new TextEncoder().encode(BODY),
+      { 'Webhook-Id': 'evt_1', ...HEADERS },
+    ],
+    [
+      'a second signature',
+      BODY,
+      { ...HEADERS, 'webhook-signature': `v1,AAAA ${HEADERS['webhook-signature']}` },
+    ],
   ])('returns the event of %s', async (_, body, headers) => {
     expect(await verifyWebhook(body, headers, SECRET, AT.getTime() + 299_000)).toMatchObject({
       event: 'audit.created',
@@ -377,8 +456,8 @@ describe('verifyWebhook', () => {
     ['a timestamp in the future', BODY, {}, -301_000],
     ['a timestamp that is no number', BODY, { 'webhook-timestamp': 'now' }, 0],
   ])('refuses %s', async (_, body, headers, later) => {
-    await expect(verifyWebhook(body, { ...HEADERS, ...headers }, SECRET, AT.getTime() + later)).rejects.toThrow(
-      /webhook/,
-    );
+    await expect(
+      verifyWebhook(body, { ...HEADERS, ...headers }, SECRET, AT.getTime() + later),
+    ).rejects.toThrow(/webhook/);
   });
 });

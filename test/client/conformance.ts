@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { Limits } from '../../src/client/index.ts';
 import { depth } from '../support/depth';
-import { type Json, makeAgent, type TestAccount, type TestAgent, type World } from '../support/world';
+import {
+  type Json,
+  makeAgent,
+  type TestAccount,
+  type TestAgent,
+  type World,
+} from '../support/world';
 import { type Fault, type Payment, Process, type Runs, type Subject } from './process';
 
 const INPUT: Payment = { amount: 120.5, to: '4711' };
@@ -23,7 +29,10 @@ class Stage {
     return new Process(this.world, this.agent.key, options);
   }
 
-  call(process: Process, { input = INPUT, callId = this.callId, mode = 'wait', fits, during }: CallSettings = {}) {
+  call(
+    process: Process,
+    { input = INPUT, callId = this.callId, mode = 'wait', fits, during }: CallSettings = {},
+  ) {
     const act = async (input: Payment, granted: Limits) => {
       this.runs.push({ input, granted });
       await during?.(process);
@@ -55,7 +64,8 @@ class Stage {
     const used = [];
     for (const { id } of body.data) {
       const { body: permission } = await this.agent.must(200, 'GET', `/v1/permissions/${id}`);
-      if (permission.token.uses > 0) used.push({ input: permission.input, granted: permission.granted_scope });
+      if (permission.token.uses > 0)
+        used.push({ input: permission.input, granted: permission.granted_scope });
     }
     for (const run of this.runs) {
       const match = used.findIndex((one) => JSON.stringify(one) === JSON.stringify(run));
@@ -75,8 +85,8 @@ interface CallSettings {
 }
 
 /**
- * What every guarded call has to hold, whatever guards it: never two runs, never a run without an approval that covers
- * it, never a lost approval.
+ * What every guarded call has to hold, whatever guards it: never two runs, never a run without an
+ * approval that covers it, never a lost approval.
  */
 export function describeGuard(name: string, subject: Subject): void {
   async function stage(): Promise<Stage> {
@@ -95,7 +105,12 @@ export function describeGuard(name: string, subject: Subject): void {
 
     it('runs at once when a policy approves, and binds the input to the use', async () => {
       const scene = await stage();
-      const policy = { name: 'Payments', effect: 'approve', actions: ['payment.*'], resources: ['account:*'] };
+      const policy = {
+        name: 'Payments',
+        effect: 'approve',
+        actions: ['payment.*'],
+        resources: ['account:*'],
+      };
       await scene.account.must(201, 'POST', '/v1/policies', policy);
       expect(await scene.call(scene.start())).toBe('done');
       await scene.checkRuns();
@@ -108,7 +123,8 @@ export function describeGuard(name: string, subject: Subject): void {
       ['expires', async ({ world }) => world.advance(8 * 24 * HOUR), 'permission_expired'],
       [
         'is withdrawn',
-        async (scene) => scene.agent.must(200, 'POST', `/v1/permissions/${(await scene.waiting()).id}/withdraw`),
+        async (scene) =>
+          scene.agent.must(200, 'POST', `/v1/permissions/${(await scene.waiting()).id}/withdraw`),
         'permission_expired',
       ],
       [
@@ -177,13 +193,19 @@ export function describeGuard(name: string, subject: Subject): void {
 
     it.each<[string, CallSettings['fits'], string]>([
       ['nothing says that the input fits', undefined, 'grant_narrowed'],
-      ['the input does not fit', (input, granted) => input.amount <= Number(granted.amount), 'grant_narrowed'],
+      [
+        'the input does not fit',
+        (input, granted) => input.amount <= Number(granted.amount),
+        'grant_narrowed',
+      ],
       ['fits answers something else than true', () => 1 as unknown as boolean, 'grant_narrowed'],
     ])('does not run when the limits were narrowed and %s', async (_, fits, code) => {
       const scene = await stage();
       await scene.call(scene.start(), { mode: 'suspend' });
       await scene.decide('approve', { scope: { amount: 100 } });
-      expect(await scene.call(scene.start(), { mode: 'suspend', ...(fits && { fits }) })).toBe(code);
+      expect(await scene.call(scene.start(), { mode: 'suspend', ...(fits && { fits }) })).toBe(
+        code,
+      );
       expect(scene.runs).toEqual([]);
     });
 
@@ -223,14 +245,17 @@ export function describeGuard(name: string, subject: Subject): void {
         expect(process.requests).toEqual(REQUESTS);
       });
 
-      it.each(faults)('runs once when the network fails once $when $name', async ({ request, when }) => {
-        const scene = await stage();
-        scene.approveWhileWaiting();
-        const process = scene.start({ fault: { request, when, how: 'fails' }, maxRetries: 1 });
-        expect(await scene.call(process)).toBe('done');
-        expect(scene.runs).toHaveLength(1);
-        await scene.checkRuns();
-      });
+      it.each(faults)(
+        'runs once when the network fails once $when $name',
+        async ({ request, when }) => {
+          const scene = await stage();
+          scene.approveWhileWaiting();
+          const process = scene.start({ fault: { request, when, how: 'fails' }, maxRetries: 1 });
+          expect(await scene.call(process)).toBe('done');
+          expect(scene.runs).toHaveLength(1);
+          await scene.checkRuns();
+        },
+      );
 
       it('runs once when the service comes back after the answer to the use and all retries were lost', async () => {
         const scene = await stage();
@@ -241,25 +266,32 @@ export function describeGuard(name: string, subject: Subject): void {
         await scene.checkRuns();
       });
 
-      it.each(faults)('goes on in another process after it was killed $when $name', async ({ request, when }) => {
-        const scene = await stage();
-        scene.approveWhileWaiting();
-        expect(await scene.call(scene.start({ fault: { request, when, how: 'dies' } }))).toBe('killed');
-        expect(scene.runs).toEqual([]);
-        // The service cannot tell a process that died before the act from one that died after it.
-        const isUsed = request === 2 && when === 'after';
-        expect(await scene.call(scene.start())).toBe(isUsed ? 'already_used' : 'done');
-        expect(await scene.call(scene.start())).toBe('already_used');
-        expect(scene.runs).toHaveLength(isUsed ? 0 : 1);
-        await scene.checkRuns();
-      });
+      it.each(faults)(
+        'goes on in another process after it was killed $when $name',
+        async ({ request, when }) => {
+          const scene = await stage();
+          scene.approveWhileWaiting();
+          expect(await scene.call(scene.start({ fault: { request, when, how: 'dies' } }))).toBe(
+            'killed',
+          );
+          expect(scene.runs).toEqual([]);
+          // The service cannot tell a process that died before the act from one that died after it.
+          const isUsed = request === 2 && when === 'after';
+          expect(await scene.call(scene.start())).toBe(isUsed ? 'already_used' : 'done');
+          expect(await scene.call(scene.start())).toBe('already_used');
+          expect(scene.runs).toHaveLength(isUsed ? 0 : 1);
+          await scene.checkRuns();
+        },
+      );
 
       it.each([faults[0], faults[1], faults[4], faults[5]].filter((fault) => fault !== undefined))(
         'does not run when no attempt succeeds $when $name, and goes on later',
         async ({ request, when }) => {
           const scene = await stage();
           scene.approveWhileWaiting();
-          expect(await scene.call(scene.start({ fault: { request, when, how: 'all fail' } }))).toBe('unreachable');
+          expect(await scene.call(scene.start({ fault: { request, when, how: 'all fail' } }))).toBe(
+            'unreachable',
+          );
           expect(scene.runs).toEqual([]);
           const isUsed = request === 2 && when === 'after';
           expect(await scene.call(scene.start())).toBe(isUsed ? 'already_used' : 'done');
@@ -270,7 +302,9 @@ export function describeGuard(name: string, subject: Subject): void {
       it('does not run a second time after it was killed while it ran', async () => {
         const scene = await stage();
         scene.approveWhileWaiting();
-        expect(await scene.call(scene.start(), { during: (process) => process.die() })).toBe('killed');
+        expect(await scene.call(scene.start(), { during: (process) => process.die() })).toBe(
+          'killed',
+        );
         expect(await scene.call(scene.start())).toBe('already_used');
         expect(scene.runs).toHaveLength(1);
       });
@@ -300,7 +334,8 @@ async function walk(scene: Stage): Promise<void> {
         const input = random(5) ? INPUT : { ...INPUT, amount: 121 };
         await scene.call(process, { mode: 'suspend', input, ...(random(2) && { fits }) });
       },
-      async () => waiting && scene.decide('approve', pick({}, { scope: { amount: pick(100, 200) } })),
+      async () =>
+        waiting && scene.decide('approve', pick({}, { scope: { amount: pick(100, 200) } })),
       async () => waiting && random(3) === 0 && scene.decide('deny'),
       async () => scene.world.advance(random(30) * HOUR),
     );

@@ -3,7 +3,17 @@ import { expect, it } from 'vitest';
 import { findJsonLoss, parseExactJson } from '../../src/client/exact-json';
 import { findJsonLosses } from '../../src/lib/exact-json';
 
-const NUMBERS = ['1', '-0', '0.1', '1.50', '1E+2', '9007199254740993', '1e400', '1e-400', '0.1000000000000000055'];
+const NUMBERS = [
+  '1',
+  '-0',
+  '0.1',
+  '1.50',
+  '1E+2',
+  '9007199254740993',
+  '1e400',
+  '1e-400',
+  '0.1000000000000000055',
+];
 const NAMES = ['"a"', '"b"', '"\\u0061"', '"\\\\"', '"{,"'];
 
 const { text } = fc.letrec<{ text: string }>((tie) => ({
@@ -23,7 +33,10 @@ it('finds the same first place that parsing changes as the service', () => {
     const [loss] = findJsonLosses(json);
     if (loss) changed += 1;
     const place = loss && (loss.path.join('.') || 'The value');
-    expect([json, findJsonLoss(json)]).toEqual([json, loss ? expect.stringContaining(`${place} `) : null]);
+    expect([json, findJsonLoss(json)]).toEqual([
+      json,
+      loss ? expect.stringContaining(`${place} `) : null,
+    ]);
   });
   fc.assert(property, { numRuns: 2_000 });
   expect(changed).toBeGreaterThan(200);

@@ -27,14 +27,23 @@ describe('guard()', () => {
     ['a date', { at: new Date(0) }, 'input.at is an object of the class Date'],
     ['a map', new Map(), 'input is an object of the class Map'],
     ['a lone surrogate', { to: '\ud800' }, 'input.to is a string with a lone surrogate'],
-    ['a key with a lone surrogate', { '\udfff': 1 }, 'input: a key is a string with a lone surrogate'],
+    [
+      'a key with a lone surrogate',
+      { '\udfff': 1 },
+      'input: a key is a string with a lone surrogate',
+    ],
     ['a hole in a list', Object.assign([1], { 2: 2 }), 'input[1] is undefined'],
     ['a symbol as key', { [Symbol('a')]: 1 }, 'input is an object with a symbol as key'],
   ])('throws before it asks when the input holds %s', async (_, input, message) => {
     const fetch = vi.fn();
     const client = makeClient(await stage().then(({ world }) => world), 'csa_unused', { fetch });
-    const guarded = client.guard(async (value: unknown) => value, { action: 'a.b', resource: 'c:d' });
-    await expect(guarded(input)).rejects.toThrow(new TypeError(`${message}, which JSON cannot hold.`));
+    const guarded = client.guard(async (value: unknown) => value, {
+      action: 'a.b',
+      resource: 'c:d',
+    });
+    await expect(guarded(input)).rejects.toThrow(
+      new TypeError(`${message}, which JSON cannot hold.`),
+    );
     expect(fetch).not.toHaveBeenCalled();
   });
 
@@ -52,12 +61,19 @@ describe('guard()', () => {
     const { client } = await stage();
     const input: { self?: unknown } = {};
     input.self = input;
-    await expect(client.guard(async () => 0, { action: 'a.b', resource: 'c:d' })(input)).rejects.toThrow('a cycle');
+    await expect(
+      client.guard(async () => 0, { action: 'a.b', resource: 'c:d' })(input),
+    ).rejects.toThrow('a cycle');
   });
 
   it('tells the function which request was approved, also when a policy approved it at once', async () => {
     const { client, account, agent } = await stage();
-    const policy = { name: 'Payments', effect: 'approve', actions: ['payment.*'], resources: ['account:*'] };
+    const policy = {
+      name: 'Payments',
+      effect: 'approve',
+      actions: ['payment.*'],
+      resources: ['account:*'],
+    };
     await account.must(201, 'POST', '/v1/policies', policy);
     const guarded = client.guard((_: Payment, _limits, request) => request, PAYMENT);
     const request = await guarded({ amount: 5, to: '1' }, { externalId: 'invoice-1' });
@@ -106,7 +122,9 @@ describe('guard()', () => {
     expect(first.externalId).not.toBe(second.externalId);
     await account.must(200, 'POST', `/v1/permissions/${first.permissionId}/approve`);
     expect(await guarded(input, { externalId: first.externalId })).toBe('paid 5');
-    await expect(guarded(input, { externalId: second.externalId })).rejects.toBeInstanceOf(PermissionPending);
+    await expect(guarded(input, { externalId: second.externalId })).rejects.toBeInstanceOf(
+      PermissionPending,
+    );
   });
 
   it('sends only the digest of a hidden input, which may be larger than 16 KiB', async () => {
@@ -153,7 +171,10 @@ describe('guard()', () => {
     const getPermission = client.getPermission.bind(client);
     client.getPermission = async (id, query, options) => {
       polls++;
-      if (polls <= 20) return makeClient(world, agent.key, { maxRetries: 0, fetch: failingFetch }).getPermission(id);
+      if (polls <= 20)
+        return makeClient(world, agent.key, { maxRetries: 0, fetch: failingFetch }).getPermission(
+          id,
+        );
       if (polls === 21) await account.must(200, 'POST', `/v1/permissions/${id}/approve`);
       return getPermission(id, query, options);
     };
@@ -187,13 +208,18 @@ describe('guard()', () => {
     const controller = new AbortController();
     world.whileAsleep = async () => controller.abort(new Error('The user left.'));
     const guarded = client.guard(act, PAYMENT);
-    await expect(guarded({ amount: 5, to: '1' }, { signal: controller.signal })).rejects.toThrow('The user left.');
+    await expect(guarded({ amount: 5, to: '1' }, { signal: controller.signal })).rejects.toThrow(
+      'The user left.',
+    );
     expect(act).not.toHaveBeenCalled();
   });
 
   it.each<[string, (stop: () => void) => (request: string) => void]>([
     ['while it waits', (stop) => (request) => request.startsWith('GET /v1/permissions/') && stop()],
-    ['while the request is on its way', (stop) => (request) => request === 'POST /v1/permissions' && stop()],
+    [
+      'while the request is on its way',
+      (stop) => (request) => request === 'POST /v1/permissions' && stop(),
+    ],
   ])('withdraws its request when the signal ends the call %s', async (_, when) => {
     const { world, account, agent, act } = await stage();
     // The account has another request, which stays.
@@ -208,9 +234,14 @@ describe('guard()', () => {
       },
     });
     const call = { externalId: 'a', signal: controller.signal };
-    await expect(client.guard(act, PAYMENT)({ amount: 5, to: '1' }, call)).rejects.toThrow('The user left.');
+    await expect(client.guard(act, PAYMENT)({ amount: 5, to: '1' }, call)).rejects.toThrow(
+      'The user left.',
+    );
     const { body } = await account.must(200, 'GET', '/v1/permissions');
-    const statuses = body.data.map(({ action, status }: { action: string; status: string }) => [action, status]);
+    const statuses = body.data.map(({ action, status }: { action: string; status: string }) => [
+      action,
+      status,
+    ]);
     expect(statuses.sort()).toEqual([
       ['other.act', 'pending'],
       ['payment.send', 'expired'],
@@ -222,7 +253,9 @@ describe('guard()', () => {
   it('withdraws its request when onPending throws', async () => {
     const { client, agent, act } = await stage();
     const onPending = () => Promise.reject(new Error('No chat'));
-    await expect(client.guard(act, { ...PAYMENT, onPending })({ amount: 5, to: '1' })).rejects.toThrow('No chat');
+    await expect(
+      client.guard(act, { ...PAYMENT, onPending })({ amount: 5, to: '1' }),
+    ).rejects.toThrow('No chat');
     const { body } = await agent.must(200, 'GET', '/v1/permissions?status=pending');
     expect(body.data).toEqual([]);
   });
@@ -234,7 +267,8 @@ describe('guard()', () => {
   ])('keeps its request %s', async (_, options) => {
     const { client, world, agent, act } = await stage();
     const controller = new AbortController();
-    if ('abandoned' in options) world.whileAsleep = async () => controller.abort(new Error('The user left.'));
+    if ('abandoned' in options)
+      world.whileAsleep = async () => controller.abort(new Error('The user left.'));
     const guarded = client.guard(act, { ...PAYMENT, ...options });
     await guarded({ amount: 5, to: '1' }, { signal: controller.signal }).catch(() => {});
     const { body } = await agent.must(200, 'GET', '/v1/permissions?status=pending');
@@ -258,7 +292,11 @@ describe('guard()', () => {
   });
 
   it.each<[string, object, string]>([
-    ['an option', { ressource: 'a:b' }, 'guard() has no option "ressource". Did you mean resource? There are: action,'],
+    [
+      'an option',
+      { ressource: 'a:b' },
+      'guard() has no option "ressource". Did you mean resource? There are: action,',
+    ],
     ['an option in another case', { TokenTTL: 5 }, 'Did you mean tokenTtl?'],
     ['an option of an adapter', { refusals: 'throw' }, 'guard() has no option "refusals".'],
     [
@@ -266,7 +304,11 @@ describe('guard()', () => {
       { expiresIn: '5 minutes' },
       'expiresIn is "5 minutes", not a length of time: give a number of seconds',
     ],
-    ['a duration without a unit', { wait: '90' }, 'wait is "90", not a length of time: give a number of milliseconds'],
+    [
+      'a duration without a unit',
+      { wait: '90' },
+      'wait is "90", not a length of time: give a number of milliseconds',
+    ],
     ['a negative duration', { tokenTtl: -1 }, 'tokenTtl is -1, not'],
     ['an end', { abandoned: 'drop' }, 'The abandoned "drop" is not withdraw, keep.'],
   ])('refuses %s that does not exist before anything is asked', async (_, options, message) => {
@@ -279,7 +321,9 @@ describe('guard()', () => {
   it('refuses an option of a call that does not exist', async () => {
     const { client, act } = await stage();
     const call = client.guard(act, PAYMENT)({ amount: 5, to: '1' }, { externalID: 'a' } as never);
-    await expect(call).rejects.toThrow('A guarded call has no option "externalID". Did you mean externalId?');
+    await expect(call).rejects.toThrow(
+      'A guarded call has no option "externalID". Did you mean externalId?',
+    );
   });
 
   it('takes lengths of time as texts', async () => {
@@ -310,7 +354,11 @@ describe('guard()', () => {
     const client = makeClient(world, 'csa_unused', { fetch });
     const input = { amount: 5, to: '1' };
     expect(await client.guard(act, { ...PAYMENT, mode: 'shadow', onShadow })(input)).toBe('paid 5');
-    expect(onShadow.mock.calls[0]?.[0]).toMatchObject({ action: 'payment.send', input, scope: { amount: 500 } });
+    expect(onShadow.mock.calls[0]?.[0]).toMatchObject({
+      action: 'payment.send',
+      input,
+      scope: { amount: 500 },
+    });
     expect(fetch).not.toHaveBeenCalled();
   });
 
@@ -319,7 +367,11 @@ describe('guard()', () => {
     const guarded = client.guard(act, { ...PAYMENT, action: 'Pay' });
     const error = await guarded({ amount: 5, to: '1' }).catch((reason) => reason);
     expect(error).not.toBeInstanceOf(GuardError);
-    expect(error).toMatchObject({ status: 400, code: 'invalid_request', errors: [{ path: 'body.action' }] });
+    expect(error).toMatchObject({
+      status: 400,
+      code: 'invalid_request',
+      errors: [{ path: 'body.action' }],
+    });
     expect(act).not.toHaveBeenCalled();
   });
 
@@ -327,7 +379,8 @@ describe('guard()', () => {
     const { client, world, account } = await stage();
     world.whileAsleep = async () => {
       const { body } = await account.must(200, 'GET', '/v1/permissions?status=pending');
-      if (body.data[0]) await account.must(200, 'POST', `/v1/permissions/${body.data[0].id}/approve`);
+      if (body.data[0])
+        await account.must(200, 'POST', `/v1/permissions/${body.data[0].id}/approve`);
     };
     const guarded = client.guard(() => Promise.reject(new RangeError('No money')), PAYMENT);
     await expect(guarded({ amount: 5, to: '1' })).rejects.toThrow(new RangeError('No money'));

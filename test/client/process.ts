@@ -1,5 +1,10 @@
 import type { Clock } from '../../src/client/clock.ts';
-import { Countersign, type CountersignOptions, GuardError, type Limits } from '../../src/client/index.ts';
+import {
+  Countersign,
+  type CountersignOptions,
+  GuardError,
+  type Limits,
+} from '../../src/client/index.ts';
 import type { World } from '../support/world';
 
 export interface Payment {
@@ -33,8 +38,8 @@ export const PAYMENT = {
 };
 
 /**
- * Guards the act, once for each process. The guarded call resolves when the act ran, and rejects with the `GuardError`
- * when it did not.
+ * Guards the act, once for each process. The guarded call resolves when the act ran, and rejects
+ * with the `GuardError` when it did not.
  */
 export type Subject = (guarding: Guarding) => (input: Payment, callId: string) => Promise<unknown>;
 
@@ -56,7 +61,11 @@ export function worldClock(world: World): Clock {
 }
 
 /** A client of the service in the world, with an agent's key or a user token. */
-export function makeClient(world: World, apiKey: string, options: CountersignOptions = {}): Countersign {
+export function makeClient(
+  world: World,
+  apiKey: string,
+  options: CountersignOptions = {},
+): Countersign {
   return new Countersign({
     baseUrl: 'https://countersign.test',
     apiKey,
@@ -69,10 +78,14 @@ export function makeClient(world: World, apiKey: string, options: CountersignOpt
 /** Sends a client's request to the world, which also checks it against the OpenAPI document. */
 export async function answerOf(world: World, url: URL, request: RequestInit): Promise<Response> {
   const { 'content-type': _, ...sent } = Object.fromEntries(new Headers(request.headers));
-  const { status, headers, text } = await world.call(request.method ?? 'GET', url.pathname + url.search, {
-    headers: sent,
-    ...(request.body ? { raw: request.body, body: JSON.parse(String(request.body)) } : {}),
-  });
+  const { status, headers, text } = await world.call(
+    request.method ?? 'GET',
+    url.pathname + url.search,
+    {
+      headers: sent,
+      ...(request.body ? { raw: request.body, body: JSON.parse(String(request.body)) } : {}),
+    },
+  );
   return new Response(status === 204 || status === 304 ? null : text, { status, headers });
 }
 
@@ -86,7 +99,11 @@ export class Process {
   readonly #world: World;
   readonly #fault: Fault | undefined;
 
-  constructor(world: World, key: string, { fault, maxRetries = 0 }: { fault?: Fault; maxRetries?: number } = {}) {
+  constructor(
+    world: World,
+    key: string,
+    { fault, maxRetries = 0 }: { fault?: Fault; maxRetries?: number } = {},
+  ) {
     let die = () => {};
     this.#death = new Promise((resolve) => {
       die = () => resolve('killed');
@@ -102,7 +119,8 @@ export class Process {
 
   async #fetch(url: URL, request: RequestInit): Promise<Response> {
     const place = this.#fault ? this.requests.length - this.#fault.request : -1;
-    const fault = place === 0 || (place > 0 && this.#fault?.how === 'all fail') ? this.#fault : undefined;
+    const fault =
+      place === 0 || (place > 0 && this.#fault?.how === 'all fail') ? this.#fault : undefined;
     this.requests.push(`${request.method} ${url.pathname.replace(/perm_\w+/, ':id')}`);
     if (fault?.when === 'before') return this.#fail(fault);
     const answer = await answerOf(this.#world, url, request);
@@ -121,7 +139,12 @@ export class Process {
   }
 
   /** Makes a guarded call in this process. */
-  async call(subject: Subject, guarding: Omit<Guarding, 'client'>, input: Payment, callId: string): Promise<Outcome> {
+  async call(
+    subject: Subject,
+    guarding: Omit<Guarding, 'client'>,
+    input: Payment,
+    callId: string,
+  ): Promise<Outcome> {
     const guarded = subject({ ...guarding, client: this.client });
     const outcome = guarded(input, callId).then(
       () => 'done',

@@ -10,14 +10,24 @@ const INPUT: Payment = { amount: 120, to: '4711' };
 /** Everything that a program could log of an error. */
 function printed(error: unknown): string {
   const { message, stack } = error as Error;
-  const own = Object.values(Object.getOwnPropertyDescriptors(error as Error)).map(({ value }) => value);
-  const options = { depth: Number.POSITIVE_INFINITY, showHidden: true };
-  return [String(error), message, stack, JSON.stringify(error), JSON.stringify(own), inspect(error, options)].join(
-    '\n',
+  const own = Object.values(Object.getOwnPropertyDescriptors(error as Error)).map(
+    ({ value }) => value,
   );
+  const options = { depth: Number.POSITIVE_INFINITY, showHidden: true };
+  return [
+    String(error),
+    message,
+    stack,
+    JSON.stringify(error),
+    JSON.stringify(own),
+    inspect(error, options),
+  ].join('\n');
 }
 
-/** A world with two accounts, whose second one is guarded, and the secrets that were sent or received. */
+/**
+ * A world with two accounts, whose second one is guarded, and the secrets that were sent or
+ * received.
+ */
 async function stage() {
   await makeAgent();
   const { world, account, agent } = await makeAgent();
@@ -52,9 +62,16 @@ async function approve(account: TestAccount, body: object = {}): Promise<void> {
 }
 
 /** What happens to an approved request before the call goes on, and the code of the error. */
-const cases: [code: string, happen: (scene: Scene) => unknown, options?: Partial<GuardOptions<Payment>>][] = [
+const cases: [
+  code: string,
+  happen: (scene: Scene) => unknown,
+  options?: Partial<GuardOptions<Payment>>,
+][] = [
   ['grant_narrowed', () => {}],
-  ['already_used', async ({ client }) => void (await client.guard(async () => 0, OPTIONS)(INPUT, CALL))],
+  [
+    'already_used',
+    async ({ client }) => void (await client.guard(async () => 0, OPTIONS)(INPUT, CALL)),
+  ],
   ['permission_lapsed', ({ world }) => world.advance(8 * 86_400_000)],
   [
     'permission_denied',
@@ -64,43 +81,62 @@ const cases: [code: string, happen: (scene: Scene) => unknown, options?: Partial
       await account.must(200, 'POST', '/v1/tokens/revoke', { token_id: body.token.id });
     },
   ],
-  ['unreachable', ({ break: fail }) => fail('/v1/tokens/use', () => Promise.reject(new TypeError('reset')) as never)],
+  [
+    'unreachable',
+    ({ break: fail }) =>
+      fail('/v1/tokens/use', () => Promise.reject(new TypeError('reset')) as never),
+  ],
   ['unreachable', ({ break: fail }) => fail('/v1/tokens/use', () => new Response('{"value": eyJ'))],
   [
     'token_scope',
-    ({ break: fail }) => fail('/v1/tokens/use', () => Response.json({ code: 'token_scope' }, { status: 403 })),
+    ({ break: fail }) =>
+      fail('/v1/tokens/use', () => Response.json({ code: 'token_scope' }, { status: 403 })),
   ],
-  ['own', () => {}, { fits: () => Promise.reject(Object.assign(new Error('no'), { code: 'own' })) }],
+  [
+    'own',
+    () => {},
+    { fits: () => Promise.reject(Object.assign(new Error('no'), { code: 'own' })) },
+  ],
 ];
 const OPTIONS = { ...PAYMENT, mode: 'suspend', fits: () => true } as const;
 const CALL = { externalId: 'call-1' };
 
-it.each(cases)('the error %s holds no key and no token in its text, JSON or inspection', async (code, happen, more) => {
-  const scene = await stage();
-  const { client, account, secrets } = scene;
-  const narrowed = code === 'grant_narrowed' ? { fits: () => false } : {};
-  const options = { ...OPTIONS, ...narrowed, ...more };
-  await client
-    .guard(async () => 0, options)(INPUT, CALL)
-    .catch(() => {});
-  await approve(account, { scope: { amount: 100 } });
-  // The agent reads its token, as the guard does.
-  const page = await client.listPermissions({ external_id: CALL.externalId });
-  await client.getPermission(page.data[0]?.id ?? '');
-  expect(secrets.size).toBe(2);
-  await happen(scene);
-  const error = await client
-    .guard(async () => 0, options)(INPUT, CALL)
-    .catch((reason) => reason);
-  expect(error.code).toBe(code);
-  const tool = guardTool(client, { execute: async () => 0 }, { ...OPTIONS, ...narrowed, ...more });
-  const execute = tool.execute as unknown as (...call: unknown[]) => Promise<unknown>;
-  const told = await execute(INPUT, { toolCallId: CALL.externalId, messages: [] }).catch((reason) => reason);
-  const texts = [error, told, client].map(printed).join('\n');
-  expect(texts).toContain(code);
-  for (const secret of secrets) expect(texts.includes(secret), 'the secret is printed').toBe(false);
-  if (error instanceof GuardError) expect(error.permission?.token).not.toHaveProperty('value');
-});
+it.each(cases)(
+  'the error %s holds no key and no token in its text, JSON or inspection',
+  async (code, happen, more) => {
+    const scene = await stage();
+    const { client, account, secrets } = scene;
+    const narrowed = code === 'grant_narrowed' ? { fits: () => false } : {};
+    const options = { ...OPTIONS, ...narrowed, ...more };
+    await client
+      .guard(async () => 0, options)(INPUT, CALL)
+      .catch(() => {});
+    await approve(account, { scope: { amount: 100 } });
+    // The agent reads its token, as the guard does.
+    const page = await client.listPermissions({ external_id: CALL.externalId });
+    await client.getPermission(page.data[0]?.id ?? '');
+    expect(secrets.size).toBe(2);
+    await happen(scene);
+    const error = await client
+      .guard(async () => 0, options)(INPUT, CALL)
+      .catch((reason) => reason);
+    expect(error.code).toBe(code);
+    const tool = guardTool(
+      client,
+      { execute: async () => 0 },
+      { ...OPTIONS, ...narrowed, ...more },
+    );
+    const execute = tool.execute as unknown as (...call: unknown[]) => Promise<unknown>;
+    const told = await execute(INPUT, { toolCallId: CALL.externalId, messages: [] }).catch(
+      (reason) => reason,
+    );
+    const texts = [error, told, client].map(printed).join('\n');
+    expect(texts).toContain(code);
+    for (const secret of secrets)
+      expect(texts.includes(secret), 'the secret is printed').toBe(false);
+    if (error instanceof GuardError) expect(error.permission?.token).not.toHaveProperty('value');
+  },
+);
 
 it.each([401, 403, 404, 500])('a refusal with %i holds no key', async (status) => {
   const { client, agent, break: fail } = await stage();

@@ -5,7 +5,14 @@ import { readHiddenFields, readText } from '../support/html';
 import { makeMember } from '../support/members';
 import { countRows } from '../support/tables';
 import { asIdentifier } from '../support/texts';
-import { type Answer, type Json, ORIGIN, type TestAccount, type TestAgent, World } from '../support/world';
+import {
+  type Answer,
+  type Json,
+  ORIGIN,
+  type TestAccount,
+  type TestAgent,
+  World,
+} from '../support/world';
 
 const DAY = 24 * 60 * 60_000;
 const KEY = /csa_[0-9A-Za-z]{40}/;
@@ -18,7 +25,14 @@ async function start(fields: Record<string, unknown> = {}, role = 'admin') {
   const agent = await account.agent({ name: 'Mailer', ...fields });
   account.world.advance(1);
   const member = await makeMember(account, role, `${role}@example.com`);
-  return { account, world: account.world, agent, member, browser: member.browser, path: `/console/agents/${agent.id}` };
+  return {
+    account,
+    world: account.world,
+    agent,
+    member,
+    browser: member.browser,
+    path: `/console/agents/${agent.id}`,
+  };
 }
 
 async function read(account: TestAccount, { id }: { id: string }): Promise<Json> {
@@ -36,12 +50,16 @@ function fault({ text }: Answer, field: string): string | undefined {
   const isMarked = new RegExp(
     `name="${field}" aria-describedby="[^"]*field-${field}-fault[^"]*" aria-invalid="true"`,
   ).test(text);
-  return isMarked ? new RegExp(`<p class="fault" id="field-${field}-fault">([^<]*)</p>`).exec(text)?.[1] : undefined;
+  return isMarked
+    ? new RegExp(`<p class="fault" id="field-${field}-fault">([^<]*)</p>`).exec(text)?.[1]
+    : undefined;
 }
 
 /** The addresses to which a part of a page leads. */
 const links = (text: string) =>
-  [...text.matchAll(/<a [^>]*?href="([^"]*)"/g)].map(([, href]) => (href ?? '').replaceAll('&amp;', '&'));
+  [...text.matchAll(/<a [^>]*?href="([^"]*)"/g)].map(([, href]) =>
+    (href ?? '').replaceAll('&amp;', '&'),
+  );
 
 /** Loads a page, and checks that it takes no more than two round trips. */
 async function load(browser: Browser, path: string, status = 200): Promise<Answer> {
@@ -63,7 +81,12 @@ describe('the list', () => {
     world.advance(5 * 60_000);
     const { text } = await load(browser, '/console/agents');
     const rows = text.split('<li class="request"').slice(1);
-    expect(rows.map((row) => /<bdi>([^<]*)<\/bdi>/.exec(row)?.[1])).toEqual(['Busy', 'Idle', 'Mine', 'Mailer']);
+    expect(rows.map((row) => /<bdi>([^<]*)<\/bdi>/.exec(row)?.[1])).toEqual([
+      'Busy',
+      'Idle',
+      'Mine',
+      'Mailer',
+    ]);
     expect(rows.map((row) => /badge \w+">(\w+)/.exec(row)?.[1])).toEqual(['on', 'off', 'on', 'on']);
     expect(rows[0]).toMatch(/Last active.*5 min ago/);
     expect(rows[1]).toContain('Never active');
@@ -83,7 +106,10 @@ describe('the list', () => {
     const next = links(first.text).find((href) => href.includes('cursor=')) ?? '';
     expect([first.text.includes('Mailer'), next.includes('active=true')]).toEqual([false, true]);
     const second = await load(browser, next);
-    expect([second.text.includes('Mailer'), second.text.includes('cursor=')]).toEqual([true, false]);
+    expect([second.text.includes('Mailer'), second.text.includes('cursor=')]).toEqual([
+      true,
+      false,
+    ]);
   });
 
   it.each([
@@ -99,7 +125,9 @@ describe('a registration', () => {
   it('shows the key once, with code that sends a request which then waits', async () => {
     const { account, world, browser, member } = await start();
     const form = await load(browser, '/console/agents/new');
-    expect(form.text).toContain(`<option value="${member.id}" selected="">admin@example.com</option>`);
+    expect(form.text).toContain(
+      `<option value="${member.id}" selected="">admin@example.com</option>`,
+    );
     const answer = await browser.submit('/console/agents', {
       name: ' Bot ',
       description: 'One\r\ntwo',
@@ -110,16 +138,30 @@ describe('a registration', () => {
     expect(answer.text).toContain('it is shown only this once');
     expect(answer.text).toContain('The request then waits in the inbox');
     const code =
-      /<pre id="curl">([^<]*)<\/pre>/.exec(answer.text)?.[1]?.replaceAll('&#39;', "'").replaceAll('&quot;', '"') ?? '';
+      /<pre id="curl">([^<]*)<\/pre>/
+        .exec(answer.text)?.[1]
+        ?.replaceAll('&#39;', "'")
+        .replaceAll('&quot;', '"') ?? '';
     expect(code.split('\n')).toHaveLength(3);
     expect(code).toContain(`curl ${ORIGIN}/v1/permissions`);
     expect(code).toContain(`'Authorization: Bearer ${key}'`);
     const body = JSON.parse(/-d '(.*)'$/.exec(code)?.[1] ?? '');
-    const { body: permission } = await world.must(201, 'POST', '/v1/permissions', { token: key, body });
+    const { body: permission } = await world.must(201, 'POST', '/v1/permissions', {
+      token: key,
+      body,
+    });
     const agent = await read(account, { id: permission.agent_id });
-    expect(agent).toMatchObject({ name: 'Bot', description: 'One\ntwo', owner_id: member.id, is_active: true });
+    expect(agent).toMatchObject({
+      name: 'Bot',
+      description: 'One\ntwo',
+      owner_id: member.id,
+      is_active: true,
+    });
     const page = await load(browser, `/console/agents/${agent.id}`);
-    expect([page.text.includes(key), page.text.includes(agent.api_key_prefix)]).toEqual([false, true]);
+    expect([page.text.includes(key), page.text.includes(agent.api_key_prefix)]).toEqual([
+      false,
+      true,
+    ]);
     expect((await load(browser, '/console')).text).toContain(permission.id);
   });
 
@@ -132,14 +174,27 @@ describe('a registration', () => {
 
   it('shows what is wrong at the field, with what was typed', async () => {
     const { account, browser } = await start();
-    const invited = (await account.must(201, 'POST', '/v1/members', { email: 'new@example.com', role: 'auditor' }))
-      .body;
+    const invited = (
+      await account.must(201, 'POST', '/v1/members', { email: 'new@example.com', role: 'auditor' })
+    ).body;
     const rows = await countRows(env.DB);
     for (const [fields, field, message] of [
       [{ name: ' ', description: 'Kept' }, 'name', 'must be 1 to 255 characters long'],
-      [{ name: 'x'.repeat(10_000), description: 'Kept' }, 'name', 'must be 1 to 255 characters long'],
-      [{ name: 'Kept', description: 'x'.repeat(2_001) }, 'description', 'must be 0 to 2000 characters long'],
-      [{ name: 'Kept', owner_id: invited.id }, 'owner_id', 'must be the id of an active member of the account'],
+      [
+        { name: 'x'.repeat(10_000), description: 'Kept' },
+        'name',
+        'must be 1 to 255 characters long',
+      ],
+      [
+        { name: 'Kept', description: 'x'.repeat(2_001) },
+        'description',
+        'must be 0 to 2000 characters long',
+      ],
+      [
+        { name: 'Kept', owner_id: invited.id },
+        'owner_id',
+        'must be the id of an active member of the account',
+      ],
       [{ name: 'Kept', owner_id: 'nobody' }, 'owner_id', 'must be the id of a member'],
     ] as const) {
       const answer = await browser.submit('/console/agents', fields);
@@ -174,7 +229,13 @@ describe('the page of an agent', () => {
     ]) {
       expect(text).toContain(part);
     }
-    expect([...text.matchAll(/mailbox:(\w+)/g)].map(([, name]) => name)).toEqual(['5', '4', '3', '2', '1']);
+    expect([...text.matchAll(/mailbox:(\w+)/g)].map(([, name]) => name)).toEqual([
+      '5',
+      '4',
+      '3',
+      '2',
+      '1',
+    ]);
     expect(links(text)).toContain(`/console?agent_id=${agent.id}`);
     expect(links(text)).toContain(`/console/audit?agent_id=${agent.id}`);
   });
@@ -193,10 +254,19 @@ describe('the page of an agent', () => {
     const { text } = await load(browser, path);
     const [requests = '', tokens = ''] = text.split('<figure class="chart">').slice(1);
     const bars = (chart: string) =>
-      [...chart.matchAll(/<span>([^<]*)<\/span> <span>([^<]*)<\/span>/g)].map(([, label, text]) => `${label}: ${text}`);
+      [...chart.matchAll(/<span>([^<]*)<\/span> <span>([^<]*)<\/span>/g)].map(
+        ([, label, text]) => `${label}: ${text}`,
+      );
     const rows = (chart: string) =>
-      [...chart.matchAll(/<th scope="row"><a[^>]*>(.*?)<\/a><\/th><td>(\d+)/g)].map(([, ...row]) => row.join(' '));
-    expect(bars(requests)).toEqual(['Approved: 2 (50%)', 'Denied: 1 (25%)', 'Waiting: 1 (25%)', 'Expired: 0 (0%)']);
+      [...chart.matchAll(/<th scope="row"><a[^>]*>(.*?)<\/a><\/th><td>(\d+)/g)].map(([, ...row]) =>
+        row.join(' '),
+      );
+    expect(bars(requests)).toEqual([
+      'Approved: 2 (50%)',
+      'Denied: 1 (25%)',
+      'Waiting: 1 (25%)',
+      'Expired: 0 (0%)',
+    ]);
     expect(rows(requests)).toEqual(['Approved 2', 'Denied 1', 'Waiting 1', 'Expired 0']);
     expect([...requests.matchAll(/<rect width="([\d.]+)%"/g)].map(([, width]) => width)).toEqual([
       '100',
@@ -208,15 +278,21 @@ describe('the page of an agent', () => {
     const inbox = (status: string) => `/console?${status}agent_id=${agent.id}`;
     const targets = ['status=approved&', 'status=denied&', '', 'status=expired&'].map(inbox);
     expect(links(requests).slice(0, 8)).toEqual([...targets, ...targets]);
-    expect(links(tokens)[1]).toBe(`/console/audit?agent_id=${agent.id}&event_type=use&start_date=2026-02-11`);
+    expect(links(tokens)[1]).toBe(
+      `/console/audit?agent_id=${agent.id}&event_type=use&start_date=2026-02-11`,
+    );
     expect((await load(browser, inbox('status=denied&'))).text).toContain(id);
     const longer = await load(browser, `${path}?period=60d`);
     expect(longer.text).toContain('<span>Approved</span> <span>3 (60%)</span>');
     expect(longer.text).toMatch(/aria-current="page">60 days/);
-    expect((await load(browser, `${path}?period=7h`)).text).toContain('start_date=2026-03-12T05%3A00%3A00.000Z');
+    expect((await load(browser, `${path}?period=7h`)).text).toContain(
+      'start_date=2026-03-12T05%3A00%3A00.000Z',
+    );
     world.advance(2 * DAY);
     await browser.signIn();
-    expect((await load(browser, `${path}?period=24h`)).text).toContain('It made no request in this time.');
+    expect((await load(browser, `${path}?period=24h`)).text).toContain(
+      'It made no request in this time.',
+    );
     expect((await browser.get(`${path}?period=400d`)).status).toBe(400);
   });
 
@@ -246,10 +322,19 @@ describe('the page of an agent', () => {
     const { account, agent, path } = await start();
     const { browser } = await makeMember(await account.world.account(), 'owner');
     const before = await read(account, agent);
-    for (const target of [path, '/console/agents/agent_01h455vb4pex5vsknk084sn02q', '/console/agents/x']) {
+    for (const target of [
+      path,
+      '/console/agents/agent_01h455vb4pex5vsknk084sn02q',
+      '/console/agents/x',
+    ]) {
       await load(browser, target, 404);
       for (const action of ['', '/switch', '/rotate-key', '/delete']) {
-        const fields = { name: 'Mine', confirmation: 'Mailer', grace_period: '0', updated_at: before.updated_at };
+        const fields = {
+          name: 'Mine',
+          confirmation: 'Mailer',
+          grace_period: '0',
+          updated_at: before.updated_at,
+        };
         expect((await browser.submit(target + action, fields)).status).toBe(404);
       }
     }
@@ -285,25 +370,48 @@ describe('a change', () => {
   it('of name, description and owner changes only what differs', async () => {
     const { account, browser, agent, member, path } = await start({ description: 'Sends\nmail' });
     const fields = await present(account, agent);
-    const answer = await browser.submit(path, { ...fields, description: 'Sends\r\nmail', owner_id: member.id });
-    expect([answer.status, answer.headers.get('Location'), answer.cost.trips]).toEqual([303, path, 2]);
+    const answer = await browser.submit(path, {
+      ...fields,
+      description: 'Sends\r\nmail',
+      owner_id: member.id,
+    });
+    expect([answer.status, answer.headers.get('Location'), answer.cost.trips]).toEqual([
+      303,
+      path,
+      2,
+    ]);
     expect(await read(account, agent)).toMatchObject({
       name: 'Mailer',
       description: 'Sends\nmail',
       owner_id: member.id,
     });
     const { body } = await account.must(200, 'GET', '/v1/activity?action=agent.updated');
-    expect(body.data.map(({ actor, changes }: Json) => [actor, changes])).toEqual([[member.id, ['owner_id']]]);
-    await browser.submit(path, { ...(await present(account, agent)), name: 'Post', description: '' });
+    expect(body.data.map(({ actor, changes }: Json) => [actor, changes])).toEqual([
+      [member.id, ['owner_id']],
+    ]);
+    await browser.submit(path, {
+      ...(await present(account, agent)),
+      name: 'Post',
+      description: '',
+    });
     expect(await read(account, agent)).not.toHaveProperty('description');
     expect((await browser.submit(path, await present(account, agent))).status).toBe(303);
-    expect((await account.must(200, 'GET', '/v1/activity?action=agent.updated')).body.data).toHaveLength(2);
+    expect(
+      (await account.must(200, 'GET', '/v1/activity?action=agent.updated')).body.data,
+    ).toHaveLength(2);
   });
 
   it('is refused with the reason at the field, and keeps what was typed', async () => {
     const { account, browser, agent, path } = await start();
-    const answer = await browser.submit(path, { ...(await present(account, agent)), name: '', description: 'Kept' });
-    expect([answer.status, fault(answer, 'name')]).toEqual([400, 'must be 1 to 255 characters long']);
+    const answer = await browser.submit(path, {
+      ...(await present(account, agent)),
+      name: '',
+      description: 'Kept',
+    });
+    expect([answer.status, fault(answer, 'name')]).toEqual([
+      400,
+      'must be 1 to 255 characters long',
+    ]);
     expect(answer.text).toMatch(/<details open="">.*>Kept<\/textarea>/s);
     expect(answer.cost.trips).toBe(2);
   });
@@ -336,7 +444,9 @@ describe('a change', () => {
       `<option value="${gone.id}" selected="">gone@example.com (not active)`,
     );
     expect((await load(browser, '/console/agents/new')).text).not.toContain(gone.id);
-    expect((await browser.submit(path, { ...(await present(account, agent)), name: 'Post' })).status).toBe(303);
+    expect(
+      (await browser.submit(path, { ...(await present(account, agent)), name: 'Post' })).status,
+    ).toBe(303);
     expect(await read(account, agent)).toMatchObject({ name: 'Post', owner_id: gone.id });
     await browser.submit(path, { ...(await present(account, agent)), owner_id: member.id });
     expect(await read(account, agent)).toMatchObject({ owner_id: member.id });
@@ -347,7 +457,10 @@ describe('a change', () => {
     const press = async () => {
       const { text } = await load(browser, path);
       const label = /\/switch".*?>(Switch \w+)</s.exec(text)?.[1];
-      const answer = await browser.submit(`${path}/switch`, readHiddenFields(text, `${path}/switch`));
+      const answer = await browser.submit(
+        `${path}/switch`,
+        readHiddenFields(text, `${path}/switch`),
+      );
       expect([answer.status, answer.headers.get('Location')]).toEqual([303, path]);
       return label;
     };
@@ -363,8 +476,10 @@ describe('a change', () => {
       world.advance(1);
       await account.must(200, 'PUT', `/v1/agents/${agent.id}`, fields);
     };
-    const press = (text: string) => browser.submit(`${path}/switch`, readHiddenFields(text, `${path}/switch`));
-    const isActive = async () => (await account.must(200, 'GET', `/v1/agents/${agent.id}`)).body.is_active;
+    const press = (text: string) =>
+      browser.submit(`${path}/switch`, readHiddenFields(text, `${path}/switch`));
+    const isActive = async () =>
+      (await account.must(200, 'GET', `/v1/agents/${agent.id}`)).body.is_active;
     const shownOn = await load(browser, path);
     await change({ description: 'Changed meanwhile' });
     expect([(await press(shownOn.text)).status, await isActive()]).toEqual([303, false]);
@@ -372,7 +487,10 @@ describe('a change', () => {
     await change({ description: 'Stolen: keep it off' });
     const refused = await press(shownOff.text);
     expect([refused.status, await isActive()]).toEqual([409, false]);
-    for (const part of ['The agent was changed since you opened the page.', 'Stolen: keep it off']) {
+    for (const part of [
+      'The agent was changed since you opened the page.',
+      'Stolen: keep it off',
+    ]) {
       expect(readText(refused.text)).toContain(part);
     }
     expect([(await press(refused.text)).status, await isActive()]).toEqual([303, true]);
@@ -384,14 +502,19 @@ describe('a change', () => {
       const answer = await browser.submit(`${path}/rotate-key`, { grace_period });
       return { ...answer, key: KEY.exec(answer.text)?.[0] ?? '' };
     };
-    const works = async (token: string) => (await world.call('GET', '/v1/permissions', { token })).status === 200;
+    const works = async (token: string) =>
+      (await world.call('GET', '/v1/permissions', { token })).status === 200;
     const first = await rotate('3600');
     expect(first.text).toMatch(/The old key works until .*datetime="2026-01-31T13:00:00.001Z"/s);
     expect(await Promise.all([agent.key, first.key].map(works))).toEqual([true, true]);
     expect((await load(browser, path)).text).not.toContain(first.key);
     const second = await rotate('0');
     expect(second.text).toContain('All older keys have ended.');
-    expect(await Promise.all([agent.key, first.key, second.key].map(works))).toEqual([false, false, true]);
+    expect(await Promise.all([agent.key, first.key, second.key].map(works))).toEqual([
+      false,
+      false,
+      true,
+    ]);
     for (const wrong of ['-1', 'soon', '2592001']) expect((await rotate(wrong)).status).toBe(400);
     expect(await works(second.key)).toBe(true);
   });
@@ -400,11 +523,18 @@ describe('a change', () => {
     const { account, browser, agent, path } = await start({}, 'developer');
     for (const confirmation of ['', 'mailer', 'Mailer 2']) {
       const answer = await browser.submit(`${path}/delete`, { confirmation });
-      expect([answer.status, fault(answer, 'confirmation')]).toEqual([400, 'is not the name of the agent']);
+      expect([answer.status, fault(answer, 'confirmation')]).toEqual([
+        400,
+        'is not the name of the agent',
+      ]);
       expect(answer.text).toContain(`value="${confirmation}"`);
     }
     const answer = await browser.submit(`${path}/delete`, { confirmation: ' Mailer ' });
-    expect([answer.status, answer.headers.get('Location'), answer.cost.trips]).toEqual([303, '/console/agents', 2]);
+    expect([answer.status, answer.headers.get('Location'), answer.cost.trips]).toEqual([
+      303,
+      '/console/agents',
+      2,
+    ]);
     await load(browser, path, 404);
     await account.must(404, 'GET', `/v1/agents/${agent.id}`);
   });
@@ -412,6 +542,8 @@ describe('a change', () => {
   it('deletes an agent whose name has characters that one cannot type', async () => {
     const { browser, path } = await start({ name: 'Mail\u202E  er\u200B' });
     expect((await load(browser, path)).text).toContain('MailU+202E erU+200B');
-    expect((await browser.submit(`${path}/delete`, { confirmation: 'MailU+202E erU+200B' })).status).toBe(303);
+    expect(
+      (await browser.submit(`${path}/delete`, { confirmation: 'MailU+202E erU+200B' })).status,
+    ).toBe(303);
   });
 });

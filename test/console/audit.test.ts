@@ -10,7 +10,8 @@ const DAY = 24 * HOUR;
 const HOSTILE = `<script>alert(1)</script>"><img src=x onerror=alert(1)>\u202e${'x'.repeat(150)}`;
 
 /** The sequences of the entries that a page lists. */
-const shown = ({ text }: Answer) => [...text.matchAll(/>#(\d+)<\/a><\/th>/g)].map(([, sequence]) => Number(sequence));
+const shown = ({ text }: Answer) =>
+  [...text.matchAll(/>#(\d+)<\/a><\/th>/g)].map(([, sequence]) => Number(sequence));
 
 const linkTo = ({ text }: Answer, label: string) => {
   const [, href = ''] = new RegExp(`<a[^>]* href="([^"]+)"[^>]*>${label}</a>`).exec(text) ?? [];
@@ -19,10 +20,12 @@ const linkTo = ({ text }: Answer, label: string) => {
 
 /** The bars of the timeline: where each leads, and how many entries it says it has. */
 const bars = ({ text }: Answer) =>
-  [...text.matchAll(/<a href="([^"]+)" tabindex="-1"><title>[^<]*: (\d+) /g)].map(([, href = '', entries]) => ({
-    href: href.replaceAll('&amp;', '&'),
-    entries: Number(entries),
-  }));
+  [...text.matchAll(/<a href="([^"]+)" tabindex="-1"><title>[^<]*: (\d+) /g)].map(
+    ([, href = '', entries]) => ({
+      href: href.replaceAll('&amp;', '&'),
+      entries: Number(entries),
+    }),
+  );
 
 /** Every sequence that a list shows, page after page. */
 async function showAll(browser: Browser, path: string): Promise<number[]> {
@@ -36,7 +39,10 @@ async function showAll(browser: Browser, path: string): Promise<number[]> {
   return all;
 }
 
-/** An account with two agents whose entries are spread over two days, and its auditor. The tests only read it. */
+/**
+ * An account with two agents whose entries are spread over two days, and its auditor. The tests
+ * only read it.
+ */
 let shared: ReturnType<typeof makeLog> | undefined;
 
 function readLog() {
@@ -64,7 +70,9 @@ describe('the explorer', () => {
   it('shows the entries that the filters in the address match, as the API does', async () => {
     const { browser, agent, other, log } = await readLog();
     expect(await showAll(browser, '/console/audit')).toEqual(sequences(log, () => true));
-    expect(await showAll(browser, '/console/audit?order=asc')).toEqual(sequences(log, () => true).reverse());
+    expect(await showAll(browser, '/console/audit?order=asc')).toEqual(
+      sequences(log, () => true).reverse(),
+    );
     const { permission_request_id: permission, created_at } = log[5];
     const cases: [string, (entry: Json) => boolean][] = [
       [`agent_id=${other.id}`, ({ agent_id }) => agent_id === other.id],
@@ -77,7 +85,10 @@ describe('the explorer', () => {
       [
         `agent_id=${agent.id}&event_type=request&action=file.read&start_date=2026-02-01&end_date=`,
         ({ agent_id, event_type, details, created_at: at }) =>
-          agent_id === agent.id && event_type === 'request' && details.action === 'file.read' && at >= '2026-02-01',
+          agent_id === agent.id &&
+          event_type === 'request' &&
+          details.action === 'file.read' &&
+          at >= '2026-02-01',
       ],
     ];
     for (const [query, matches] of cases) {
@@ -94,7 +105,8 @@ describe('the explorer', () => {
     expect(shown(filtered)).toHaveLength(3);
     expect(filtered.text).toMatch(/Agent: <bdi title="[^"]+">Archivist<\/bdi>/);
     expect(filtered.text).toContain('aria-label="Remove the filter Event"');
-    const [, href = ''] = /<a href="([^"]+)" aria-label="Remove the filter Event"/.exec(filtered.text) ?? [];
+    const [, href = ''] =
+      /<a href="([^"]+)" aria-label="Remove the filter Event"/.exec(filtered.text) ?? [];
     expect(href).toBe(`/console/audit?agent_id=${other.id}`);
     expect(linkTo(filtered, 'Remove all filters')).toBe('/console/audit');
     const nothing = await browser.get('/console/audit?action=nothing');
@@ -111,7 +123,10 @@ describe('the explorer', () => {
     expect(page.text).toContain('id="field-start_date-fault"');
     expect(page.text).toContain('<option value="approve" selected="">');
     const order = await browser.get('/console/audit?start_date=2026-02-02&end_date=2026-02-01');
-    expect([order.status, order.text]).toEqual([400, expect.stringContaining('must not be after the end')]);
+    expect([order.status, order.text]).toEqual([
+      400,
+      expect.stringContaining('must not be after the end'),
+    ]);
   });
 
   it('shortens a long name of an agent, as the forms do that let one choose agents', async () => {
@@ -121,7 +136,11 @@ describe('the explorer', () => {
     const { browser } = await makeMember(account, 'admin');
     for (const page of ['audit', 'policies/new', 'webhooks/new', 'channels/new']) {
       const { text } = await browser.get(`/console/${page}`);
-      expect([page, text.includes(`>${'W'.repeat(60)}…</bdi>`), text.includes(`>${'W'.repeat(61)}`)]).toEqual([
+      expect([
+        page,
+        text.includes(`>${'W'.repeat(60)}…</bdi>`),
+        text.includes(`>${'W'.repeat(61)}`),
+      ]).toEqual([
         page,
         true,
         // The filter of the explorer is a list to choose from, which no long name widens.
@@ -161,7 +180,9 @@ describe('the explorer', () => {
     expect((await browser.get('/console/audit')).text).toContain('The log has no entries yet');
     await agent.request();
     const page = await browser.get('/console/audit?action=email.send');
-    expect(page.text).toMatch(/<div id="entries"[^>]* hx-get="\/console\/audit\?action=email\.send&amp;part=list"/);
+    expect(page.text).toMatch(
+      /<div id="entries"[^>]* hx-get="\/console\/audit\?action=email\.send&amp;part=list"/,
+    );
     expect(page.text).toContain('data-pauses');
     await agent.request();
     const part = await browser.get('/console/audit?action=email.send&part=list');
@@ -232,7 +253,9 @@ describe('the export of exactly what is shown', () => {
       const page = await browser.get('/console/audit');
       expect(page.text.includes('action="/console/audit/export"')).toBe(mayExport);
       const status = mayExport ? 303 : 403;
-      expect((await browser.submit('/console/audit/export', { format: 'json' })).status).toBe(status);
+      expect((await browser.submit('/console/audit/export', { format: 'json' })).status).toBe(
+        status,
+      );
       const other = await browser.get('/console/audit?action=email.send');
       expect(other.text).not.toContain('action="/console/audit/export"');
     }
@@ -243,14 +266,18 @@ describe('the export of exactly what is shown', () => {
     await agent.request();
     const { browser } = await makeMember(account, 'auditor');
     const fields = { format: 'parquet', event_type: 'request' };
-    for (let i = 0; i < 5; i++) expect((await browser.submit('/console/audit/export', fields)).status).toBe(303);
+    for (let i = 0; i < 5; i++)
+      expect((await browser.submit('/console/audit/export', fields)).status).toBe(303);
     const refused = await browser.submit('/console/audit/export', fields);
     expect(refused.status).toBe(429);
     expect(refused.text).toContain('<option value="parquet" selected="">');
     expect(refused.text).toContain('<input type="hidden" name="event_type" value="request"/>');
     expect(shown(refused)).toEqual([1]);
     const wrong = await browser.submit('/console/audit/export', { format: 'pdf' });
-    expect([wrong.status, wrong.text]).toEqual([400, expect.stringContaining('id="field-format-fault"')]);
+    expect([wrong.status, wrong.text]).toEqual([
+      400,
+      expect.stringContaining('id="field-format-fault"'),
+    ]);
   });
 });
 
@@ -274,7 +301,8 @@ describe('an entry', () => {
     expect(linkTo(page, '← Previous')).toBe(`/console/audit/${request.id}`);
     expect(linkTo(page, 'Next →')).toBe(`/console/audit/${use.id}`);
     expect(page.text).toContain('npm run verify -- entry.json');
-    for (const { id: entry } of [request, use]) expect((await browser.get(`/console/audit/${entry}`)).status).toBe(200);
+    for (const { id: entry } of [request, use])
+      expect((await browser.get(`/console/audit/${entry}`)).status).toBe(200);
   });
 
   it('explains the gaps that erased entries leave', async () => {
@@ -290,9 +318,15 @@ describe('an entry', () => {
     expect(page.text).toContain('Entries #2 to #4 were erased');
     expect(linkTo(page, '← Previous')).toBe(`/console/audit/${first.id}`);
     const list = await browser.get('/console/audit');
-    expect([shown(list), list.text]).toEqual([[5, 1], expect.stringContaining('Entries #2 to #4 were erased')]);
-    for (const { text } of [page, list]) expect(text.match(/Deleting an agent erases its entries/g)).toHaveLength(1);
-    expect((await browser.get('/console/audit?event_type=request')).text).not.toContain('were erased');
+    expect([shown(list), list.text]).toEqual([
+      [5, 1],
+      expect.stringContaining('Entries #2 to #4 were erased'),
+    ]);
+    for (const { text } of [page, list])
+      expect(text.match(/Deleting an agent erases its entries/g)).toHaveLength(1);
+    expect((await browser.get('/console/audit?event_type=request')).text).not.toContain(
+      'were erased',
+    );
   });
 
   it('answers its script as the API answers', async () => {
@@ -317,7 +351,11 @@ describe('an entry', () => {
     await agent.request();
     const [{ id }] = await account.log();
     const { browser } = await makeMember(await world.account(), 'owner');
-    const paths = [`/console/audit/${id}`, `/console/audit/${id}/entry`, `/console/audit/${id}/proof`];
+    const paths = [
+      `/console/audit/${id}`,
+      `/console/audit/${id}/entry`,
+      `/console/audit/${id}/proof`,
+    ];
     const member = await makeMember(account, 'auditor');
     for (const path of [...paths, `/console/audit/members/${member.id}`, '/console/audit/nobody']) {
       expect((await browser.get(path)).status).toBe(404);
@@ -332,7 +370,10 @@ describe('an entry', () => {
 it('shows hostile texts as nothing but text', async () => {
   const { account, agent } = await makeAgent(new World(), { plan: 'pro' });
   const hostile = await account.agent({ name: HOSTILE });
-  await hostile.request({ resource: `file:${asIdentifier(HOSTILE)}`, scope: { [HOSTILE]: HOSTILE } });
+  await hostile.request({
+    resource: `file:${asIdentifier(HOSTILE)}`,
+    scope: { [HOSTILE]: HOSTILE },
+  });
   await agent.request();
   const [{ id }] = await account.log();
   const { browser } = await makeMember(account, 'auditor');

@@ -13,14 +13,26 @@ const SCOPE = {
 };
 
 /** An account with an agent, a request of it, and a member of a role. */
-async function open(role = 'approver', request: Json = { scope: SCOPE, max_uses: 3, token_ttl: 3_600 }) {
+async function open(
+  role = 'approver',
+  request: Json = { scope: SCOPE, max_uses: 3, token_ttl: 3_600 },
+) {
   const account = await new World().account();
   const member = await makeMember(account, role);
   const agent = await account.agent({ name: 'Mail assistant' });
   const { id } = await agent.request({ action: 'mail.send', resource: 'mail:support', ...request });
   const path = `/console/permissions/${id}`;
   const read = async () => (await account.must(200, 'GET', `/v1/permissions/${id}`)).body;
-  return { account, world: account.world, agent, id, path, read, member: member.id, browser: member.browser };
+  return {
+    account,
+    world: account.world,
+    agent,
+    id,
+    path,
+    read,
+    member: member.id,
+    browser: member.browser,
+  };
 }
 
 describe('the decision card', () => {
@@ -38,7 +50,12 @@ describe('the decision card', () => {
     });
     const before = await agent.request({ action: 'mail.send', resource: 'mail:before' });
     await account.must(200, 'POST', `/v1/permissions/${before.id}/deny`, {});
-    const policy = { name: 'Mails are reviewed', effect: 'review', actions: ['mail.*'], resources: ['*'] };
+    const policy = {
+      name: 'Mails are reviewed',
+      effect: 'review',
+      actions: ['mail.*'],
+      resources: ['*'],
+    };
     await account.must(201, 'POST', '/v1/policies', policy);
     const page = await browser.get(path);
     const text = readText(page.text);
@@ -49,7 +66,11 @@ describe('the decision card', () => {
         'The customer asked for it',
       ],
       ...['Sends it as PDF', 'Amount 240 EUR', 'Letter', 'Dear Ada', '"to": "ada@example.com"'],
-      ...['max_amount 250', 'recipients ada@example.com, grace@example.com, bob@example.com', 'nested.rows 10'],
+      ...[
+        'max_amount 250',
+        'recipients ada@example.com, grace@example.com, bob@example.com',
+        'nested.rows 10',
+      ],
       ...[
         'Time to act, from the approval 15 min',
         'Times it may act 1',
@@ -110,18 +131,30 @@ describe('the decision card', () => {
       ...{ 'Times it may act': 1, 'Time to act, from the approval': '1 minute' },
       ...{ 'payment › max': 5, payment: { max: 500_000 }, 'p\u0430y': 3 },
     };
-    const { account, browser, path, id } = await open('approver', { scope, max_uses: 1_000, token_ttl: 604_800 });
+    const { account, browser, path, id } = await open('approver', {
+      scope,
+      max_uses: 1_000,
+      token_ttl: 604_800,
+    });
     const shown = async (page: string) => {
       const { text } = await browser.get(page);
-      // The cells of each table of limits, and the labels of the form, with code between grave accents.
+      // The cells of each table of limits, and the labels of the form, with code between grave
+      // accents.
       const own = text.replace(/<code[^>]*>(.*?)<\/code>/gs, '`$1`');
       const tables = [
-        ...own.matchAll(/<section class="table" aria-label="Table: (?:Time|Limits)[^>]*>.*?<\/section>/gs),
+        ...own.matchAll(
+          /<section class="table" aria-label="Table: (?:Time|Limits)[^>]*>.*?<\/section>/gs,
+        ),
       ];
       const fields = /<div class="limits">.*?<\/details>/s.exec(own)?.[0] ?? '';
-      const labels = [...fields.matchAll(/<(label|legend|span(?= class="label"))[^>]*>(.*?)<\/\1>/gs)];
+      const labels = [
+        ...fields.matchAll(/<(label|legend|span(?= class="label"))[^>]*>(.*?)<\/\1>/gs),
+      ];
       const plain = (html: string) => readText(html).trim();
-      return [tables.map(([table]) => plain(table)), labels.map(([, , label = '']) => plain(label))];
+      return [
+        tables.map(([table]) => plain(table)),
+        labels.map(([, , label = '']) => plain(label)),
+      ];
     };
     expect(await shown(path)).toEqual([
       [
@@ -131,12 +164,19 @@ describe('the decision card', () => {
           '`"p\u0430y (mixed scripts: Latin, Cyrillic)"` 3',
       ],
       [
-        ...['Time to act, in seconds', 'Times it may act', 'Limits that the agent named', '`"Times it may act"`'],
+        ...[
+          'Time to act, in seconds',
+          'Times it may act',
+          'Limits that the agent named',
+          '`"Times it may act"`',
+        ],
         ...['`"Time to act, from the approval"`', '`"payment › max"`', '`payment.max`'],
         '`"p\u0430y (mixed scripts: Latin, Cyrillic)"`',
       ],
     ]);
-    await account.must(200, 'POST', `/v1/permissions/${id}/approve`, { scope: { ...scope, '"added"': true } });
+    await account.must(200, 'POST', `/v1/permissions/${id}/approve`, {
+      scope: { ...scope, '"added"': true },
+    });
     const [[, granted] = []] = await shown(path);
     expect(granted).toContain('`"\\"added\\""` – true');
   });
@@ -146,14 +186,28 @@ describe('the decision card', () => {
     const word = 'p\u0430ypal';
     await account.must(200, 'PUT', `/v1/agents/${agent.id}`, { name: `${word} bot` });
     const { id } = await agent.request({
-      ...{ action: 'mail.send', resource: `account:${word}/main`, scope: { [word]: word }, reason: word },
-      preview: { title: `Pay ${word}`, summary: word, fields: [{ label: word, value: word, kind: 'money' }] },
+      ...{
+        action: 'mail.send',
+        resource: `account:${word}/main`,
+        scope: { [word]: word },
+        reason: word,
+      },
+      preview: {
+        title: `Pay ${word}`,
+        summary: word,
+        fields: [{ label: word, value: word, kind: 'money' }],
+      },
     });
     const mark = `${word} (mixed scripts: Latin, Cyrillic)`;
     for (const path of ['/console', `/console/permissions/${id}`]) {
       const { text } = await browser.get(path);
       const shown = readText(text);
-      for (const place of [`Pay ${mark}`, `${mark} bot`, `account:${mark}/main`, `"${mark}" ${mark}`]) {
+      for (const place of [
+        `Pay ${mark}`,
+        `${mark} bot`,
+        `account:${mark}/main`,
+        `"${mark}" ${mark}`,
+      ]) {
         expect([path, shown]).toEqual([path, expect.stringContaining(place)]);
       }
       // No text of the page has the word without the mark.
@@ -188,7 +242,10 @@ describe('the decision card', () => {
   });
 
   it('says of a review how many approvals are missing, and that a vote lowered the limits', async () => {
-    const { agent, people } = await makeReview({ approvals: 2, roles: ['approver'] }, ['approver', 'approver']);
+    const { agent, people } = await makeReview({ approvals: 2, roles: ['approver'] }, [
+      'approver',
+      'approver',
+    ]);
     const [ada, grace] = people;
     const { id } = await agent.request({ scope: { amount: 4_800 }, input: { amount: 4_800 } });
     const path = `/console/permissions/${id}`;
@@ -234,9 +291,15 @@ describe('the decision card', () => {
     const PERSON = 'so a person decides';
 
     /** The part of the card about policies, and what stands between it and the other requests. */
-    async function readCard({ browser, path }: Pick<Awaited<ReturnType<typeof open>>, 'browser' | 'path'>) {
+    async function readCard({
+      browser,
+      path,
+    }: Pick<Awaited<ReturnType<typeof open>>, 'browser' | 'path'>) {
       const text = readText((await browser.get(path)).text);
-      return text.slice(text.indexOf('Policies that apply now'), text.indexOf('Other requests of this agent'));
+      return text.slice(
+        text.indexOf('Policies that apply now'),
+        text.indexOf('Other requests of this agent'),
+      );
     }
 
     it.each([
@@ -250,20 +313,29 @@ describe('the decision card', () => {
         await scene.account.must(201, 'POST', '/v1/policies', { ...POLICY, effect });
         const card = await readCard(scene);
         expect(card).toContain(words);
-        expect(card).toContain('This request was asked before the policies were as they are now: it waits for people.');
+        expect(card).toContain(
+          'This request was asked before the policies were as they are now: it waits for people.',
+        );
       },
     );
 
     it('name the one that decided a request, and say of the next one what it would meet', async () => {
       const { account, agent, browser } = await open();
-      const { body: policy } = await account.must(201, 'POST', '/v1/policies', { ...POLICY, effect: 'deny' });
+      const { body: policy } = await account.must(201, 'POST', '/v1/policies', {
+        ...POLICY,
+        effect: 'deny',
+      });
       const { id } = await agent.request({ action: 'mail.send', resource: 'mail:support' });
       const scene = { browser, path: `/console/permissions/${id}` };
       const denied = await readCard(scene);
       expect(denied).toContain('The policy “Mails” decided this request.');
       expect(denied).toContain('would decide a new request like this');
       expect(denied).not.toContain('waits for people');
-      await account.must(200, 'PUT', `/v1/policies/${policy.id}`, { ...POLICY, effect: 'deny', is_active: false });
+      await account.must(200, 'PUT', `/v1/policies/${policy.id}`, {
+        ...POLICY,
+        effect: 'deny',
+        is_active: false,
+      });
       expect(await readCard(scene)).toMatch(
         /The policy “Mails” decided this request\. No active policy applies to a new/,
       );
@@ -285,7 +357,8 @@ describe('the decision card', () => {
       'say nothing of a person after the request has ended (%s)',
       async (way) => {
         const scene = await open();
-        if (way === 'withdraw') await scene.agent.must(200, 'POST', `/v1/permissions/${scene.id}/withdraw`);
+        if (way === 'withdraw')
+          await scene.agent.must(200, 'POST', `/v1/permissions/${scene.id}/withdraw`);
         else await scene.account.must(200, 'POST', `/v1/permissions/${scene.id}/${way}`, {});
         const card = await readCard(scene);
         expect(card).toContain(NOW);
@@ -297,7 +370,10 @@ describe('the decision card', () => {
   it('finds no request of another account', async () => {
     const { path } = await open();
     const { browser } = await open();
-    for (const answer of [await browser.get(path), await browser.submit(`${path}/decide`, { decision: 'deny' })]) {
+    for (const answer of [
+      await browser.get(path),
+      await browser.submit(`${path}/decide`, { decision: 'deny' }),
+    ]) {
       expect(answer.status).toBe(404);
     }
   });
@@ -306,8 +382,15 @@ describe('the decision card', () => {
 describe('a decision', () => {
   it('approves as asked, under the member’s name, and the card says so', async () => {
     const { account, browser, id, path, read, member } = await open();
-    const answer = await browser.submit(`${path}/decide`, { decision: 'approve', reason: 'As agreed' });
-    expect([answer.status, answer.headers.get('Location'), answer.cost.trips]).toEqual([303, path, 2]);
+    const answer = await browser.submit(`${path}/decide`, {
+      decision: 'approve',
+      reason: 'As agreed',
+    });
+    expect([answer.status, answer.headers.get('Location'), answer.cost.trips]).toEqual([
+      303,
+      path,
+      2,
+    ]);
     const permission = await read();
     expect(permission).toMatchObject({
       status: 'approved',
@@ -315,10 +398,17 @@ describe('a decision', () => {
       granted_scope: SCOPE,
       decision_reason: 'As agreed',
     });
-    const [entry] = (await account.must(200, 'GET', `/v1/audit?permission_id=${id}`)).body.data as Json[];
-    expect(entry?.details).toMatchObject({ decided_by: member, decided_via: 'console', decision_reason: 'As agreed' });
+    const [entry] = (await account.must(200, 'GET', `/v1/audit?permission_id=${id}`)).body
+      .data as Json[];
+    expect(entry?.details).toMatchObject({
+      decided_by: member,
+      decided_via: 'console',
+      decision_reason: 'As agreed',
+    });
     const text = readText((await browser.get(path)).text);
-    expect(text).toMatch(/Approved By .*@example\.com, .* “As agreed” Token active: used 0 of 3 times/);
+    expect(text).toMatch(
+      /Approved By .*@example\.com, .* “As agreed” Token active: used 0 of 3 times/,
+    );
   });
 
   it('grants the narrower limits that the form says, in the form of the scope', async () => {
@@ -348,10 +438,22 @@ describe('a decision', () => {
   });
 
   it.each([
-    ['a higher number', { 'limit-0': '251' }, 'max_amount must be a number of at most the requested 250'],
-    ['a number that a double rounds', { 'limit-0': '0.1000000000000000055' }, 'max_amount would be rounded to 0.1'],
+    [
+      'a higher number',
+      { 'limit-0': '251' },
+      'max_amount must be a number of at most the requested 250',
+    ],
+    [
+      'a number that a double rounds',
+      { 'limit-0': '0.1000000000000000055' },
+      'max_amount would be rounded to 0.1',
+    ],
     ['a text', { 'limit-0': 'much' }, 'max_amount must be a number'],
-    ['an empty list', { 'limit-2-shown': '1' }, 'recipients must be a list of some of the requested members'],
+    [
+      'an empty list',
+      { 'limit-2-shown': '1' },
+      'recipients must be a list of some of the requested members',
+    ],
     ['more uses', { max_uses: '4' }, 'max_uses must be at most the requested 3'],
     ['no number of uses', { max_uses: '' }, 'max_uses must be a whole number'],
     ['a long reason', { reason: 'x'.repeat(1_001) }, 'reason must be 0 to 1000 characters long'],
@@ -417,7 +519,8 @@ describe('a decision', () => {
     const { account, browser, id, path } = await open();
     await browser.submit(`${path}/decide`, { decision: 'approve' });
     expect((await browser.submit(`${path}/revoke`)).status).toBe(303);
-    const [entry] = (await account.must(200, 'GET', `/v1/audit?permission_id=${id}`)).body.data as Json[];
+    const [entry] = (await account.must(200, 'GET', `/v1/audit?permission_id=${id}`)).body
+      .data as Json[];
     expect([entry?.event_type, entry?.details.decided_via]).toEqual(['revoke', 'console']);
     expect(readText((await browser.get(path)).text)).toContain('Token revoked');
   });
@@ -430,8 +533,18 @@ describe('a review', () => {
     const { id } = await agent.request({ scope: { to: ['ada@example.com', 'evil@example.com'] } });
     const path = `/console/permissions/${id}`;
     // Grace sees both recipients, and unchecks the second one.
-    const fields = { decision: 'approve', reason: 'Ada only', 'limit-0-shown': '1', 'limit-0': '0', votes: '0' };
-    await ada.browser.submit(`${path}/decide`, { decision: 'approve', 'limit-0-shown': '1', 'limit-0': '1' });
+    const fields = {
+      decision: 'approve',
+      reason: 'Ada only',
+      'limit-0-shown': '1',
+      'limit-0': '0',
+      votes: '0',
+    };
+    await ada.browser.submit(`${path}/decide`, {
+      decision: 'approve',
+      'limit-0-shown': '1',
+      'limit-0': '1',
+    });
     for (const step of ['decide', 'statement']) {
       const refused = await grace.browser.submit(`${path}/${step}`, fields);
       expect([step, refused.status]).toEqual([step, 409]);
@@ -446,15 +559,26 @@ describe('a review', () => {
     const [ada, grace] = people;
     const { id } = await agent.request({ scope: { max: 10 } });
     const path = `/console/permissions/${id}`;
-    await ada.browser.submit(`${path}/decide`, { decision: 'approve', 'limit-0': '7', reason: 'Seven are enough' });
+    await ada.browser.submit(`${path}/decide`, {
+      decision: 'approve',
+      'limit-0': '7',
+      reason: 'Seven are enough',
+    });
     const own = readText((await ada.browser.get(path)).text);
     expect(own).toContain('You have approved it. It waits for others');
     const other = await grace.browser.get(path);
     expect(readText(other.text)).toMatch(/Review: 1 of 2 approvals .*“Seven are enough”/);
     expect(readText(other.text)).toContain('max 10 7');
     expect(other.text).toMatch(/name="limit-0"[^>]*max="7"/);
-    const wide = await grace.browser.submit(`${path}/decide`, { decision: 'approve', 'limit-0': '8', votes: '1' });
-    expect([wide.status, readText(wide.text)]).toEqual([400, expect.stringContaining('never widen')]);
+    const wide = await grace.browser.submit(`${path}/decide`, {
+      decision: 'approve',
+      'limit-0': '8',
+      votes: '1',
+    });
+    expect([wide.status, readText(wide.text)]).toEqual([
+      400,
+      expect.stringContaining('never widen'),
+    ]);
     await grace.browser.submit(`${path}/decide`, { decision: 'approve', votes: '1' });
     const done = readText((await ada.browser.get(path)).text);
     expect(done).toContain('Review: 2 of 2 approvals');
@@ -462,7 +586,10 @@ describe('a review', () => {
   });
 
   it('shows those who may not approve why, and what they can do', async () => {
-    const { account, agent, people } = await makeReview({ roles: ['admin'] }, ['approver', 'admin']);
+    const { account, agent, people } = await makeReview({ roles: ['admin'] }, [
+      'approver',
+      'admin',
+    ]);
     const [other, owner] = people;
     await account.must(200, 'PUT', `/v1/agents/${agent.id}`, { owner_id: owner.id });
     const { id } = await agent.request();
@@ -487,19 +614,31 @@ describe('a review', () => {
     expect((await ada.browser.get(path)).text).toContain('Approve with passkey');
     const fields = { decision: 'approve', 'limit-0': '5', reason: 'Signed' };
     const unsigned = await ada.browser.submit(`${path}/decide`, fields);
-    expect([unsigned.status, readText(unsigned.text)]).toEqual([403, expect.stringContaining('have to be signed')]);
+    expect([unsigned.status, readText(unsigned.text)]).toEqual([
+      403,
+      expect.stringContaining('have to be signed'),
+    ]);
     const { body, cost } = await ada.browser.submit(`${path}/statement`, fields);
     expect(cost.trips).toBeLessThanOrEqual(2);
     const assertion = JSON.stringify(await ada.browser.authenticator.get(body.options));
     const signature = { assertion, signed_at: body.signed_at };
-    const other = await ada.browser.submit(`${path}/decide`, { ...fields, ...signature, 'limit-0': '6' });
+    const other = await ada.browser.submit(`${path}/decide`, {
+      ...fields,
+      ...signature,
+      'limit-0': '6',
+    });
     expect([other.status, readText(other.text)]).toEqual([
       400,
       expect.stringContaining('The signature is not accepted'),
     ]);
-    expect((await ada.browser.submit(`${path}/decide`, { ...fields, ...signature })).status).toBe(303);
-    const [entry] = (await account.must(200, 'GET', `/v1/audit?permission_id=${id}`)).body.data as Json[];
-    expect(entry?.details.votes).toMatchObject([{ by: ada.id, via: 'console', signed: true, scope: { max: 5 } }]);
+    expect((await ada.browser.submit(`${path}/decide`, { ...fields, ...signature })).status).toBe(
+      303,
+    );
+    const [entry] = (await account.must(200, 'GET', `/v1/audit?permission_id=${id}`)).body
+      .data as Json[];
+    expect(entry?.details.votes).toMatchObject([
+      { by: ada.id, via: 'console', signed: true, scope: { max: 5 } },
+    ]);
   });
 });
 
@@ -507,20 +646,31 @@ describe('what was typed', () => {
   const send = async (browser: Json, path: string, fields: Record<string, string>) =>
     browser.send('POST', path, {
       raw: new URLSearchParams(fields).toString(),
-      headers: { Origin: ORIGIN, Accept: 'text/html', 'Content-Type': 'application/x-www-form-urlencoded' },
+      headers: {
+        Origin: ORIGIN,
+        Accept: 'text/html',
+        'Content-Type': 'application/x-www-form-urlencoded',
+      },
     });
 
   it('is shown when the session has ended, but the decision is made anew on the card', async () => {
     const { browser, path, read } = await open();
     const sender = /name="sender" value="([^"]+)"/.exec((await browser.get(path)).text)?.[1] ?? '';
-    const fields = { decision: 'deny', reason: 'Typed with care', sender, csrf: await browser.csrf() };
+    const fields = {
+      decision: 'deny',
+      reason: 'Typed with care',
+      sender,
+      csrf: await browser.csrf(),
+    };
     browser.cookie = '';
     const ended = await send(browser, `${path}/decide`, fields);
     await browser.signIn();
     const changed = await send(browser, `${path}/decide`, fields);
     expect([ended.status, changed.status]).toEqual([401, 403]);
     for (const { text } of [ended, changed]) {
-      expect(readText(text)).toMatch(/What you typed is kept here.*reason Typed with care Open the request and decide/);
+      expect(readText(text)).toMatch(
+        /What you typed is kept here.*reason Typed with care Open the request and decide/,
+      );
       expect(text).toContain(`action="${path}"`);
       expect(text).not.toContain('Send it again');
       expect(text).not.toContain('/decide"');
@@ -532,7 +682,13 @@ describe('what was typed', () => {
     const { account, browser, path, read } = await open();
     const card = (await browser.get(path)).text;
     const sender = /name="sender" value="([^"]+)"/.exec(card)?.[1] ?? '';
-    const typed = { reason: 'Typed with care', token_ttl: '77', votes: '0', sender, csrf: await browser.csrf() };
+    const typed = {
+      reason: 'Typed with care',
+      token_ttl: '77',
+      votes: '0',
+      sender,
+      csrf: await browser.csrf(),
+    };
     browser.cookie = '';
     const ended = await send(browser, `${path}/decide`, {
       ...typed,
@@ -542,10 +698,9 @@ describe('what was typed', () => {
     });
     const form = ended.text.slice(ended.text.indexOf('<main'));
     const kept = Object.fromEntries(
-      [...form.matchAll(/type="hidden" name="([^"]+)" value="([^"]*)"/g)].map(([, name = '', value = '']) => [
-        name,
-        value,
-      ]),
+      [...form.matchAll(/type="hidden" name="([^"]+)" value="([^"]*)"/g)].map(
+        ([, name = '', value = '']) => [name, value],
+      ),
     );
     expect(kept).toEqual({ ...typed, csrf: '' });
     expect((await send(browser, path, kept)).status).toBe(401);
@@ -553,7 +708,11 @@ describe('what was typed', () => {
     const again = await send(browser, path, kept);
     expect([again.status, again.cost.trips]).toEqual([200, 2]);
     expect(readText(again.text)).toContain('Your session had ended, so nothing was decided.');
-    for (const part of ['value="Typed with care"', 'value="77"', '<details data-key="edit" id="limits" open']) {
+    for (const part of [
+      'value="Typed with care"',
+      'value="77"',
+      '<details data-key="edit" id="limits" open',
+    ]) {
       expect(again.text).toContain(part);
     }
     const other = await makeMember(account, 'approver');
@@ -561,13 +720,18 @@ describe('what was typed', () => {
     expect([foreign.status, foreign.text.includes('Typed with care')]).toEqual([200, false]);
     const evil = await browser.send('POST', path, {
       raw: new URLSearchParams(kept).toString(),
-      headers: { Origin: 'https://evil.example.com', 'Content-Type': 'application/x-www-form-urlencoded' },
+      headers: {
+        Origin: 'https://evil.example.com',
+        'Content-Type': 'application/x-www-form-urlencoded',
+      },
     });
     expect(evil.status).toBe(403);
     expect((await read()).status).toBe('pending');
     await account.must(200, 'POST', `${path.replace('/console', '/v1')}/deny`, {});
     const late = readText((await send(browser, path, kept)).text);
-    expect(late).toContain('Your session had ended, so nothing was decided. Your decision was not taken.');
+    expect(late).toContain(
+      'Your session had ended, so nothing was decided. Your decision was not taken.',
+    );
   });
 
   it('is not taken from a page of another site', async () => {

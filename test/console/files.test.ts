@@ -17,11 +17,21 @@ async function enter(role = 'auditor', fields: Record<string, unknown> = {}) {
 }
 
 /** Sends a form. A field that is a list occurs several times. */
-async function send(browser: Browser, path: string, fields: Record<string, string | string[]> = {}): Promise<Answer> {
-  const pairs = Object.entries(fields).flatMap(([name, value]) => [value].flat().map((one) => [name, one]));
+async function send(
+  browser: Browser,
+  path: string,
+  fields: Record<string, string | string[]> = {},
+): Promise<Answer> {
+  const pairs = Object.entries(fields).flatMap(([name, value]) =>
+    [value].flat().map((one) => [name, one]),
+  );
   return browser.send('POST', path, {
     raw: new URLSearchParams([['csrf', await browser.csrf()], ...pairs]).toString(),
-    headers: { Origin: ORIGIN, Accept: 'text/html', 'Content-Type': 'application/x-www-form-urlencoded' },
+    headers: {
+      Origin: ORIGIN,
+      Accept: 'text/html',
+      'Content-Type': 'application/x-www-form-urlencoded',
+    },
   });
 }
 
@@ -46,11 +56,21 @@ describe('the exports of the console', () => {
     const empty = await browser.get('/console/exports');
     expect(empty.text).toContain('There are no exports yet.');
     expect((await browser.get('/console/exports/new')).text).toContain('value="2026-01-31"');
-    const fields = { ...EXPORT, agent_id: agent.id, event_types: ['request', 'deny'], include_details: 'on' };
+    const fields = {
+      ...EXPORT,
+      agent_id: agent.id,
+      event_types: ['request', 'deny'],
+      include_details: 'on',
+    };
     const sent = await send(browser, '/console/exports', fields);
     expect([sent.status, sent.headers.get('Location')]).toEqual([303, '/console/exports']);
     expect(await lastExport(account)).toMatchObject({
-      ...{ format: 'json', start_date: '2026-01-01', end_date: '2026-01-31', include_details: true },
+      ...{
+        format: 'json',
+        start_date: '2026-01-01',
+        end_date: '2026-01-31',
+        include_details: true,
+      },
       ...{ agent_id: agent.id, event_types: ['request', 'deny'], status: 'processing' },
     });
 
@@ -74,7 +94,8 @@ describe('the exports of the console', () => {
     world.advance(24 * HOUR);
     await browser.signIn();
     const expired = await browser.get('/console/exports');
-    for (const label of ['Download', 'Download the proof']) expect(expired.text).not.toContain(`>${label}</a>`);
+    for (const label of ['Download', 'Download the proof'])
+      expect(expired.text).not.toContain(`>${label}</a>`);
     const again = await browser.get(linkOf(expired, 'Make it again'));
     expect(again.text.match(/checked=""/g)).toHaveLength(3);
     expect(again.text).toContain(`<option value="${agent.id}" selected="">Mailer</option>`);
@@ -83,10 +104,18 @@ describe('the exports of the console', () => {
   it('show what was typed and what is wrong with it', async () => {
     const { account, browser } = await enter();
     const sent = await send(browser, '/console/exports', {
-      ...{ ...EXPORT, start_date: '2026-02-30', event_types: 'deny', agent_id: HOSTILE, format: 'parquet' },
+      ...{
+        ...EXPORT,
+        start_date: '2026-02-30',
+        event_types: 'deny',
+        agent_id: HOSTILE,
+        format: 'parquet',
+      },
     });
     expect(sent.status).toBe(400);
-    expect(sent.text).toMatch(/id="field-start_date"[^>]*aria-invalid="true"[^>]*value="2026-02-30"/);
+    expect(sent.text).toMatch(
+      /id="field-start_date"[^>]*aria-invalid="true"[^>]*value="2026-02-30"/,
+    );
     expect(sent.text).toMatch(/id="field-start_date-fault">must be a date/);
     expect(sent.text).toContain('<option value="parquet" selected="">');
     expect(sent.text).toMatch(/value="deny" checked=""/);
@@ -99,14 +128,18 @@ describe('the exports of the console', () => {
 
   it('say in words why one failed or is refused', async () => {
     const { world, account, agent, browser } = await enter();
-    await Promise.all(Array.from({ length: 5 }, () => startExport(account, { agent_id: agent.id })));
+    await Promise.all(
+      Array.from({ length: 5 }, () => startExport(account, { agent_id: agent.id })),
+    );
     const sent = await send(browser, '/console/exports', EXPORT);
     expect(sent.status).toBe(429);
     expect(sent.text).toMatch(/role="alert"[^>]*>The account has 5 processing exports and reports/);
     await account.must(204, 'DELETE', `/v1/agents/${agent.id}`);
     await world.work();
     const page = await browser.get('/console/exports');
-    expect(page.text).toContain('An agent whose entries it may hold was deleted while it was being made.');
+    expect(page.text).toContain(
+      'An agent whose entries it may hold was deleted while it was being made.',
+    );
   });
 
   it('have pages', async () => {
@@ -118,14 +151,19 @@ describe('the exports of the console', () => {
     }
     const first = await browser.get('/console/exports');
     const second = await browser.get(linkOf(first, 'Older'));
-    expect([first, second].map(({ text }) => text.match(/<h2>2020-01-01 to 2030-01-01, CSV/g)?.length)).toEqual([
-      20, 1,
-    ]);
+    expect(
+      [first, second].map(({ text }) => text.match(/<h2>2020-01-01 to 2030-01-01, CSV/g)?.length),
+    ).toEqual([20, 1]);
   });
 
   it.each(['approver', 'developer'])('are not for the role %s', async (role) => {
     const { browser } = await enter(role);
-    for (const path of ['/console/exports', '/console/exports/new', '/console/reports', '/console/reports/new']) {
+    for (const path of [
+      '/console/exports',
+      '/console/exports/new',
+      '/console/reports',
+      '/console/reports/new',
+    ]) {
       expect((await browser.get(path)).status).toBe(403);
     }
     expect((await send(browser, '/console/exports', EXPORT)).status).toBe(403);
@@ -139,17 +177,23 @@ const REPORT = { report_type: 'gdpr', ...PERIOD, format: 'json' };
 describe('the reports of the console', () => {
   it('are started from a form, and can be downloaded', async () => {
     const { world, browser } = await enter('auditor', { plan: 'enterprise' });
-    expect((await browser.get('/console/reports')).text).toContain('There are no compliance reports yet.');
+    expect((await browser.get('/console/reports')).text).toContain(
+      'There are no compliance reports yet.',
+    );
     const form = await browser.get('/console/reports/new');
     expect(form.text).toMatch(/value="2025-12-01"[\s\S]*value="2025-12-31"/);
     const sent = await send(browser, '/console/reports', REPORT);
     expect([sent.status, sent.headers.get('Location')]).toEqual([303, '/console/reports']);
-    expect((await browser.get('/console/reports')).text).toContain('hx-get="/console/reports?part=list"');
+    expect((await browser.get('/console/reports')).text).toContain(
+      'hx-get="/console/reports?part=list"',
+    );
     await world.work();
     const ready = await browser.get('/console/reports');
     expect(ready.text).toContain('GDPR (Regulation (EU) 2016/679)');
     expect(ready.cost.trips).toBe(2);
-    expect(JSON.parse((await download(world, linkOf(ready, 'Download'))).text).report_type).toBe('gdpr');
+    expect(JSON.parse((await download(world, linkOf(ready, 'Download'))).text).report_type).toBe(
+      'gdpr',
+    );
   });
 
   it('show what is wrong with the period at its field', async () => {
@@ -170,7 +214,9 @@ describe('the reports of the console', () => {
     expect(page.text).not.toContain('href="/console/reports/new"');
     const sent = await send(browser, '/console/reports', REPORT);
     expect(sent.status).toBe(403);
-    expect(sent.text).toMatch(/role="alert"[^>]*>Compliance reports come with the plan enterprise\./);
+    expect(sent.text).toMatch(
+      /role="alert"[^>]*>Compliance reports come with the plan enterprise\./,
+    );
 
     const rich = await enter('auditor', { plan: 'enterprise' });
     await Promise.all(Array.from({ length: 5 }, () => startReport(rich.account)));
@@ -185,23 +231,38 @@ describe('the webhooks of the console', () => {
     const { world, account, agent, browser } = await enter('developer');
     expect((await browser.get('/console/webhooks')).text).toContain('There are no webhooks yet.');
     const created = await send(browser, '/console/webhooks', {
-      ...{ url: ' https://hooks.example.com/a ', description: HOSTILE, events: EVENTS, agent_ids: [agent.id] },
+      ...{
+        url: ' https://hooks.example.com/a ',
+        description: HOSTILE,
+        events: EVENTS,
+        agent_ids: [agent.id],
+      },
     });
     expect([created.status, created.headers.get('Cache-Control')]).toEqual([200, 'no-store']);
     expect(created.text).toMatch(/whsec_[A-Za-z0-9+/]{43}=/);
     const path = linkOf(created, 'I have copied it');
     const id = path.split('/').at(-1) ?? '';
     const webhook = await readWebhook(account, { id });
-    expect(webhook).toMatchObject({ url: 'https://hooks.example.com/a', events: EVENTS, agent_ids: [agent.id] });
+    expect(webhook).toMatchObject({
+      url: 'https://hooks.example.com/a',
+      events: EVENTS,
+      agent_ids: [agent.id],
+    });
 
     const page = await browser.get(path);
-    for (const text of ['audit.created, report.failed', 'Mailer', 'U+202E']) expect(page.text).toContain(text);
-    for (const text of ['whsec_', '<script>alert', '<img', '\u202e']) expect(page.text).not.toContain(text);
+    for (const text of ['audit.created, report.failed', 'Mailer', 'U+202E'])
+      expect(page.text).toContain(text);
+    for (const text of ['whsec_', '<script>alert', '<img', '\u202e'])
+      expect(page.text).not.toContain(text);
     expect(page.cost.trips).toBe(2);
     const form = await browser.get(`${path}/edit`);
     expect(form.text.match(/checked=""/g)).toHaveLength(3);
     world.advance(1);
-    const fields = { url: 'https://hooks.example.com/b', description: HOSTILE, events: EVENTS.toReversed() };
+    const fields = {
+      url: 'https://hooks.example.com/b',
+      description: HOSTILE,
+      events: EVENTS.toReversed(),
+    };
     const old = { ...fields, updated_at: webhook.updated_at };
     const edited = await send(browser, `${path}/edit`, old);
     expect([edited.status, edited.headers.get('Location')]).toEqual([303, path]);
@@ -219,7 +280,8 @@ describe('the webhooks of the console', () => {
     const late = await send(browser, `${path}/edit`, stale);
     expect(late.status).toBe(409);
     expect(late.text).toContain('value="https://hooks.example.com/a"');
-    for (const now of ['https://hooks.example.com/b', 'all agents']) expect(late.text).toContain(`is now: ${now}`);
+    for (const now of ['https://hooks.example.com/b', 'all agents'])
+      expect(late.text).toContain(`is now: ${now}`);
     const { updated_at } = await readWebhook(account, { id });
     expect(late.text).toContain(`name="updated_at" value="${updated_at}"`);
     expect((await send(browser, `${path}/edit`, { ...stale, updated_at })).status).toBe(303);
@@ -227,15 +289,22 @@ describe('the webhooks of the console', () => {
     await send(browser, `${path}/switch`, { is_active: 'false' });
     expect((await browser.get('/console/webhooks')).text).toMatch(/badge neutral">off</);
     const refused = await send(browser, `${path}/test`);
-    expect([refused.status, refused.text.includes('role="alert">The webhook is disabled')]).toEqual([409, true]);
+    expect([refused.status, refused.text.includes('role="alert">The webhook is disabled')]).toEqual(
+      [409, true],
+    );
     const shownOff = readHiddenFields((await browser.get(path)).text, `${path}/switch`);
     account.world.advance(1);
-    await account.must(200, 'PUT', `/v1/webhooks/${id}`, { description: 'Keep it off: the receiver was stolen' });
+    await account.must(200, 'PUT', `/v1/webhooks/${id}`, {
+      description: 'Keep it off: the receiver was stolen',
+    });
     const outdated = await send(browser, `${path}/switch`, shownOff);
     expect([outdated.status, (await readWebhook(account, { id })).is_active]).toEqual([409, false]);
     expect(outdated.text).toContain('The webhook was changed since you opened the page.');
     const again = readHiddenFields(outdated.text, `${path}/switch`);
-    expect([(await send(browser, `${path}/switch`, again)).status, again.is_active]).toEqual([303, 'true']);
+    expect([(await send(browser, `${path}/switch`, again)).status, again.is_active]).toEqual([
+      303,
+      'true',
+    ]);
     const rotated = await send(browser, `${path}/rotate-secret`);
     expect(rotated.text).toMatch(/whsec_[A-Za-z0-9+/]{43}=/);
     const deleted = await send(browser, `${path}/delete`);
@@ -246,12 +315,19 @@ describe('the webhooks of the console', () => {
   it('show what was typed and what is wrong with it', async () => {
     const { account, agent, browser } = await enter('developer');
     const url = 'https://127.0.0.1/"><img src=x>';
-    const sent = await send(browser, '/console/webhooks', { url, description: 'Mine', events: EVENTS });
+    const sent = await send(browser, '/console/webhooks', {
+      url,
+      description: 'Mine',
+      events: EVENTS,
+    });
     expect(sent.status).toBe(400);
     expect(sent.text).toMatch(/id="field-url-fault">must/);
     expect(sent.text).toContain('value="https://127.0.0.1/&quot;&gt;&lt;img src=x&gt;"');
     expect(sent.text.match(/checked=""/g)).toHaveLength(2);
-    const none = await send(browser, '/console/webhooks', { url: 'https://a.example.com', description: 'Mine' });
+    const none = await send(browser, '/console/webhooks', {
+      url: 'https://a.example.com',
+      description: 'Mine',
+    });
     expect(none.text).toContain('Check at least one event.');
     expect(none.text).toContain('value="Mine"');
     const stranger = await account.world.account();
@@ -264,7 +340,10 @@ describe('the webhooks of the console', () => {
       ...{ agent_ids: [agent.id, foreign.id], updated_at },
     };
     const named = await send(browser, path, fields);
-    expect([named.status, named.text.includes('is not an agent of this account')]).toEqual([400, true]);
+    expect([named.status, named.text.includes('is not an agent of this account')]).toEqual([
+      400,
+      true,
+    ]);
     expect((await send(browser, path, { ...fields, agent_ids: [] })).status).toBe(303);
     expect((await readWebhook(account, webhook)).events).toEqual(EVENTS);
   });
@@ -281,18 +360,26 @@ describe('the webhooks of the console', () => {
     await world.deliver();
     const ended = await browser.get(delivery);
     expect(ended.text).not.toContain('hx-get');
-    for (const text of ['>200</td>', 'Delivered', `&quot;webhook_id&quot;: &quot;${webhook.id}&quot;`]) {
+    for (const text of [
+      '>200</td>',
+      'Delivered',
+      `&quot;webhook_id&quot;: &quot;${webhook.id}&quot;`,
+    ]) {
       expect(ended.text).toContain(text);
     }
     expect(ended.cost.trips).toBe(1);
-    expect((await browser.get(`${delivery}?part=progress`)).text).toMatch(/^<section id="delivery">/);
+    expect((await browser.get(`${delivery}?part=progress`)).text).toMatch(
+      /^<section id="delivery">/,
+    );
 
     world.advance(1);
     const slow = await makeWebhook(account);
     world.internet.on(slow.host, answers(503));
     await send(browser, `/console/webhooks/${slow.id}/test`);
     await world.deliver();
-    expect((await browser.get('/console/webhooks')).text).toContain('1 delivery failed and will be tried again');
+    expect((await browser.get('/console/webhooks')).text).toContain(
+      '1 delivery failed and will be tried again',
+    );
     world.internet.on(webhook.host, () => new Response(HOSTILE, { status: 410 }));
     const again = (await send(browser, `${delivery}/redeliver`)).headers.get('Location') ?? '';
     expect(again).not.toBe(delivery);
@@ -312,8 +399,12 @@ describe('the webhooks of the console', () => {
     expect(all.text).toMatch(/badge bad">disabled</);
     expect(all.cost.trips).toBe(2);
     const refused = await send(browser, `${again}/redeliver`);
-    expect([refused.status, refused.text.includes('role="alert">The webhook is disabled')]).toEqual([409, true]);
-    expect((await readDelivery(account, webhook, again.split('/').at(-1) ?? '')).status).toBe('failed');
+    expect([refused.status, refused.text.includes('role="alert">The webhook is disabled')]).toEqual(
+      [409, true],
+    );
+    expect((await readDelivery(account, webhook, again.split('/').at(-1) ?? '')).status).toBe(
+      'failed',
+    );
   });
 
   it('let an auditor look only, and an approver not at all', async () => {
@@ -325,15 +416,27 @@ describe('the webhooks of the console', () => {
     const delivery = `${path}/deliveries/${body.id}`;
     for (const page of ['/console/webhooks', path, delivery]) {
       const { status, text } = await auditor.get(page);
-      expect([status, /<form method="post" action="\/console\/webhooks|\/edit|\/new/.test(text)]).toEqual([200, false]);
+      expect([
+        status,
+        /<form method="post" action="\/console\/webhooks|\/edit|\/new/.test(text),
+      ]).toEqual([200, false]);
     }
-    const changes = ['/edit', '/switch', '/rotate-secret', '/delete', '/test', `/deliveries/${body.id}/redeliver`];
+    const changes = [
+      '/edit',
+      '/switch',
+      '/rotate-secret',
+      '/delete',
+      '/test',
+      `/deliveries/${body.id}/redeliver`,
+    ];
     for (const change of ['', ...changes.map((change) => `/${webhook.id}${change}`)]) {
       expect((await send(auditor, `/console/webhooks${change}`)).status).toBe(403);
     }
-    for (const page of ['/console/webhooks/new', `${path}/edit`]) expect((await auditor.get(page)).status).toBe(403);
+    for (const page of ['/console/webhooks/new', `${path}/edit`])
+      expect((await auditor.get(page)).status).toBe(403);
     const { browser: approver } = await makeMember(account, 'approver');
-    for (const page of ['/console/webhooks', path, delivery]) expect((await approver.get(page)).status).toBe(403);
+    for (const page of ['/console/webhooks', path, delivery])
+      expect((await approver.get(page)).status).toBe(403);
   });
 
   it('of another account are not found', async () => {
@@ -344,7 +447,14 @@ describe('the webhooks of the console', () => {
     const path = `/console/webhooks/${webhook.id}`;
     const pages = [path, `${path}/edit`, `${path}/deliveries/${body.id}`, '/console/webhooks/x'];
     for (const page of pages) expect((await browser.get(page)).status).toBe(404);
-    const changes = ['edit', 'switch', 'rotate-secret', 'delete', 'test', `deliveries/${body.id}/redeliver`];
+    const changes = [
+      'edit',
+      'switch',
+      'rotate-secret',
+      'delete',
+      'test',
+      `deliveries/${body.id}/redeliver`,
+    ];
     for (const change of changes) {
       const fields = { is_active: 'false', url: 'https://a.example.com', events: EVENTS };
       expect((await send(browser, `${path}/${change}`, fields)).status).toBe(404);

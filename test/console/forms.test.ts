@@ -12,7 +12,13 @@ const FORM = 'application/x-www-form-urlencoded';
 const MIB = 1024 * 1024;
 
 /** Sends a body as a page of the console does. */
-function send(browser: Browser, path: string, raw: BodyInit, type = FORM, headers = {}): Promise<Answer> {
+function send(
+  browser: Browser,
+  path: string,
+  raw: BodyInit,
+  type = FORM,
+  headers = {},
+): Promise<Answer> {
   const all = { Origin: ORIGIN, Accept: 'text/html', 'Content-Type': type, ...headers };
   return browser.send('POST', path, { raw, headers: all });
 }
@@ -32,7 +38,10 @@ describe('the body of a change', () => {
     const browser = new Browser(new World());
     for (const raw of ['a&'.repeat(MIB), stream('a'.repeat(MIB + 1))]) {
       const answer = await send(browser, path, raw, type);
-      expect([answer.status, readText(answer.text)]).toEqual([413, expect.stringContaining('Send at most 1 MiB')]);
+      expect([answer.status, readText(answer.text)]).toEqual([
+        413,
+        expect.stringContaining('Send at most 1 MiB'),
+      ]);
       expect(answer.cost.trips).toBe(0);
     }
     expect((await send(browser, path, 'a'.repeat(MIB), type)).status).not.toBe(413);
@@ -52,7 +61,12 @@ describe('the body of a change', () => {
 
   it('has no parts', async () => {
     const part = '--x\r\nContent-Disposition: form-data; name="name"\r\n\r\nMailer\r\n--x--\r\n';
-    const answer = await send(new Browser(new World()), '/console/agents', part, 'multipart/form-data; boundary=x');
+    const answer = await send(
+      new Browser(new World()),
+      '/console/agents',
+      part,
+      'multipart/form-data; boundary=x',
+    );
     expect(answer.status).toBe(415);
   });
 });
@@ -63,10 +77,22 @@ describe('a page of a list that is not there', () => {
     const { browser } = await makeMember(account, 'owner');
     const list = { token: account.token, body: { url: 'https://example.com/hook' } };
     const { body: webhook } = await account.world.must(201, 'POST', '/v1/webhooks', list);
-    const sections = ['activity', 'agents', 'audit', 'exports', 'members', 'reports', `webhooks/${webhook.id}`];
+    const sections = [
+      'activity',
+      'agents',
+      'audit',
+      'exports',
+      'members',
+      'reports',
+      `webhooks/${webhook.id}`,
+    ];
     for (const path of ['/console', ...sections.map((section) => `/console/${section}`)]) {
       const headers = { Accept: 'text/html' };
-      const { status, text, cost } = await browser.send('GET', `${path}?status=pending&cursor=abc`, { headers });
+      const { status, text, cost } = await browser.send(
+        'GET',
+        `${path}?status=pending&cursor=abc`,
+        { headers },
+      );
       expect([path, status, cost.trips <= 2]).toEqual([path, 400, true]);
       expect(readText(text)).toContain('This page of the list is no longer there');
       expect(text).toContain(`href="${path}?status=pending"`);
@@ -93,7 +119,9 @@ describe('a request of somebody who is not signed in', () => {
     for (let i = 0; i < 2; i++) {
       statuses.push((await send(browser, '/console/agents', 'name=Mailer', FORM, headers)).status);
       const cookie = `__Host-countersign=css_00${String(i).repeat(38)}`;
-      statuses.push((await browser.send('GET', '/console', { headers: { ...headers, Cookie: cookie } })).status);
+      statuses.push(
+        (await browser.send('GET', '/console', { headers: { ...headers, Cookie: cookie } })).status,
+      );
     }
     expect(statuses).toEqual([401, 302, 401, 429]);
   });
@@ -102,7 +130,8 @@ describe('a request of somebody who is not signed in', () => {
     await awaitWindow();
     const browser = new Browser(makeLimited());
     const headers = address();
-    for (let i = 0; i < 5; i++) expect((await browser.send('GET', '/console', { headers })).status).toBe(302);
+    for (let i = 0; i < 5; i++)
+      expect((await browser.send('GET', '/console', { headers })).status).toBe(302);
   });
 });
 
@@ -122,22 +151,30 @@ describe('a form of a session that has ended', () => {
     send(browser, '/console/agents', new URLSearchParams(fields).toString());
   const hidden = ({ text }: Answer) =>
     Object.fromEntries(
-      [...text.slice(text.indexOf('<main')).matchAll(/type="hidden" name="([^"]+)" value="([^"]*)"/g)].map(
-        ([, name, value]) => [name, value],
-      ),
+      [
+        ...text
+          .slice(text.indexOf('<main'))
+          .matchAll(/type="hidden" name="([^"]+)" value="([^"]*)"/g),
+      ].map(([, name, value]) => [name, value]),
     );
 
   it('is kept, and can be sent again after the sign-in', async () => {
     const { browser, fields, count } = await leave();
     browser.cookie = '';
     const ended = await post(browser, fields);
-    expect([ended.status, readText(ended.text)]).toEqual([401, expect.stringContaining('Typed with care')]);
+    expect([ended.status, readText(ended.text)]).toEqual([
+      401,
+      expect.stringContaining('Typed with care'),
+    ]);
     expect(hidden(ended)).toEqual({ ...fields, csrf: '' });
     const lines = await post(browser, { ...fields, description: 'Reads\r\nand pays' });
     expect(lines.text).toContain('<bdi>Reads\nand pays</bdi>');
     await browser.signIn();
     const changed = await post(browser, hidden(ended));
-    expect([changed.status, readText(changed.text)]).toEqual([403, expect.stringContaining('Send it again')]);
+    expect([changed.status, readText(changed.text)]).toEqual([
+      403,
+      expect.stringContaining('Send it again'),
+    ]);
     expect(await count()).toBe(0);
     expect((await post(browser, hidden(changed))).status).toBeLessThan(400);
     expect(await count()).toBe(1);
@@ -146,7 +183,9 @@ describe('a form of a session that has ended', () => {
   it('gets the token of the new session by script, if the same person has signed in', async () => {
     const { account, browser, fields, count } = await leave();
     const load = (person: Browser, sender = fields.sender) =>
-      person.send('GET', '/console/csrf-token', { headers: { Accept: 'application/json', 'X-Form-Sender': sender } });
+      person.send('GET', '/console/csrf-token', {
+        headers: { Accept: 'application/json', 'X-Form-Sender': sender },
+      });
     browser.cookie = '';
     const ended = await post(browser, fields);
     expect(ended.text).toContain('data-renew');
@@ -154,7 +193,9 @@ describe('a form of a session that has ended', () => {
     await browser.signIn();
     const renewed = await load(browser);
     expect([renewed.status, renewed.headers.get('Cache-Control')]).toEqual([200, 'no-store']);
-    expect((await post(browser, { ...hidden(ended), csrf: renewed.body.csrf })).status).toBeLessThan(400);
+    expect(
+      (await post(browser, { ...hidden(ended), csrf: renewed.body.csrf })).status,
+    ).toBeLessThan(400);
     expect(await count()).toBe(1);
     const next = await makeMember(account, 'owner', 'grace@example.com');
     for (const [person, sender] of [
@@ -162,7 +203,11 @@ describe('a form of a session that has ended', () => {
       [browser, ''],
     ] as const) {
       const refused = await load(person, sender);
-      expect([refused.status, refused.body.code, refused.body.csrf]).toEqual([403, 'wrong_credential', undefined]);
+      expect([refused.status, refused.body.code, refused.body.csrf]).toEqual([
+        403,
+        'wrong_credential',
+        undefined,
+      ]);
     }
   });
 
@@ -196,7 +241,8 @@ describe('a form of a session that has ended', () => {
 
   it('is kept with at most 200 fields', async () => {
     const browser = new Browser(new World());
-    const fill = (fields: number) => send(browser, '/console/agents', `csrf=&sender=${'&a=1'.repeat(fields)}`);
+    const fill = (fields: number) =>
+      send(browser, '/console/agents', `csrf=&sender=${'&a=1'.repeat(fields)}`);
     expect((await fill(200)).text).toContain('Send it again');
     const refused = await fill(201);
     expect([refused.status, refused.text.includes('name="a"')]).toEqual([401, false]);
@@ -208,7 +254,10 @@ describe('somebody who is signed in', () => {
     const { browser } = await makeMember(await new World().account(), 'owner');
     const accept = { headers: { Accept: 'text/html' } };
     const known = await browser.send('GET', '/console/nothing-here', accept);
-    expect([known.status, readText(known.text)]).toEqual([404, expect.stringContaining('Back to the console')]);
+    expect([known.status, readText(known.text)]).toEqual([
+      404,
+      expect.stringContaining('Back to the console'),
+    ]);
     expect(known.text).not.toContain('href="/console/sign-in"');
     const unknown = await new Browser(browser.world).send('GET', '/console/nothing-here', accept);
     expect(unknown.text).toContain('href="/console/sign-in"');
@@ -227,12 +276,20 @@ describe('somebody who is signed in', () => {
       },
     });
     const csrf = await browser.csrf();
-    const sender = /name="sender" value="([^"]+)"/.exec((await browser.get('/console/agents/new')).text)?.[1] ?? '';
+    const sender =
+      /name="sender" value="([^"]+)"/.exec((await browser.get('/console/agents/new')).text)?.[1] ??
+      '';
     await awaitWindow();
     const post = async (fields: Record<string, string>, path = '/console/agents') => {
       const raw = new URLSearchParams(fields).toString();
-      const headers = { Cookie: browser.cookie, Origin: ORIGIN, Accept: 'text/html', 'Content-Type': FORM };
-      for (let i = 0; i < 3; i++) await limited.call('GET', '/console/me', { headers: { Cookie: browser.cookie } });
+      const headers = {
+        Cookie: browser.cookie,
+        Origin: ORIGIN,
+        Accept: 'text/html',
+        'Content-Type': FORM,
+      };
+      for (let i = 0; i < 3; i++)
+        await limited.call('GET', '/console/me', { headers: { Cookie: browser.cookie } });
       return limited.call('POST', path, { raw, headers });
     };
     const kept = await post({ name: 'Typed with care', csrf, sender });
@@ -245,9 +302,9 @@ describe('somebody who is signed in', () => {
     const secret = await post({ token: 'csu_secret', csrf: '' }, '/console/agents');
     expect([secret.status, secret.text.includes('csu_secret')]).toEqual([429, false]);
     expect(readText(secret.text)).toContain('Back to the console');
-    expect((await browser.submit('/console/agents', { name: 'Typed with care', csrf, sender })).status).toBeLessThan(
-      400,
-    );
+    expect(
+      (await browser.submit('/console/agents', { name: 'Typed with care', csrf, sender })).status,
+    ).toBeLessThan(400);
   });
 });
 
@@ -267,7 +324,11 @@ describe('the script of the pages', () => {
     submitOnce(page, () => isOffline);
     const [form, other] = [makeForm('post'), makeForm('post')];
     // The first is held back, as a decision that has to be signed is, and sent afterwards.
-    expect([submit(page, form), submit(page, form), submit(page, form)]).toEqual([false, true, false]);
+    expect([submit(page, form), submit(page, form), submit(page, form)]).toEqual([
+      false,
+      true,
+      false,
+    ]);
     expect([submit(page, other), submit(page, other)]).toEqual([true, false]);
     page.dispatchEvent(new Event('pageshow'));
     expect(submit(page, form)).toBe(true);
@@ -284,11 +345,22 @@ describe('the script of the pages', () => {
   it('says that an entry failed which should have been sealed', () => {
     const created = { created_at: '2026-01-31T12:00:00.000Z' };
     const at = (seconds: number) =>
-      describeMissingProof({ code: 'conflict' }, created, Date.parse(created.created_at) + seconds * 1_000);
-    expect(at(120)).toMatchObject({ state: 'open', text: expect.stringContaining('Verify it then') });
+      describeMissingProof(
+        { code: 'conflict' },
+        created,
+        Date.parse(created.created_at) + seconds * 1_000,
+      );
+    expect(at(120)).toMatchObject({
+      state: 'open',
+      text: expect.stringContaining('Verify it then'),
+    });
     const late = at(121);
     expect(late.state).toBe('failed');
-    expect(late.text).toMatch(/^It should have been sealed by .*, and is not\. Ask the operator why\.$/);
-    expect(describeMissingProof({ code: 'unavailable', detail: 'Busy.' }, created, Date.now()).state).toBe('open');
+    expect(late.text).toMatch(
+      /^It should have been sealed by .*, and is not\. Ask the operator why\.$/,
+    );
+    expect(
+      describeMissingProof({ code: 'unavailable', detail: 'Busy.' }, created, Date.now()).state,
+    ).toBe('open');
   });
 });

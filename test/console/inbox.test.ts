@@ -13,7 +13,12 @@ const HOUR = 3_600;
 async function open(role = 'approver') {
   const account = await new World().account();
   const member = await makeMember(account, role);
-  return { account, world: account.world, agent: await account.agent({ name: 'Mail assistant' }), ...member };
+  return {
+    account,
+    world: account.world,
+    agent: await account.agent({ name: 'Mail assistant' }),
+    ...member,
+  };
 }
 
 /** The ids of the requests that a page lists, in its order. */
@@ -31,8 +36,16 @@ it('lists what waits, the request that expires first at the top, with agent, act
   });
   world.advance(1);
   const urgent = await agent.request({
-    ...{ action: 'payout.send', resource: 'account:supplier', expires_in: HOUR, scope: { max_amount: 1 } },
-    preview: { title: 'Pay invoice 118', fields: [{ label: 'Amount', value: '240 EUR', kind: 'money' }] },
+    ...{
+      action: 'payout.send',
+      resource: 'account:supplier',
+      expires_in: HOUR,
+      scope: { max_amount: 1 },
+    },
+    preview: {
+      title: 'Pay invoice 118',
+      fields: [{ label: 'Amount', value: '240 EUR', kind: 'money' }],
+    },
   });
   const page = await browser.get('/console');
   expect([page.status, listed(page.text)]).toEqual([200, [urgent.id, slow.id]]);
@@ -59,19 +72,31 @@ it('lists what waits, the request that expires first at the top, with agent, act
   world.advance(1);
   const newest = await agent.request({ expires_in: 3 * HOUR });
   expect(listed((await browser.get('/console')).text)).toEqual([urgent.id, slow.id, newest.id]);
-  expect(listed((await browser.get('/console?order=newest')).text)).toEqual([newest.id, urgent.id, slow.id]);
+  expect(listed((await browser.get('/console?order=newest')).text)).toEqual([
+    newest.id,
+    urgent.id,
+    slow.id,
+  ]);
 });
 
 it.each([
   [4, 'and 1 more limit'],
   [6, 'and 3 more limits'],
-])('shows the numbers of %i limits first, and how many limits it leaves out', async (count, more) => {
-  const { agent, browser } = await open();
-  const texts = Array.from({ length: count - 2 }, (_, i) => [`memo_${i}`, i === 0 ? '2026-01-01' : 'harmless']);
-  await agent.request({ scope: Object.fromEntries([...texts, ['price', '90 EUR'], ['amount', 4800]]) });
-  const text = readText((await browser.get('/console')).text);
-  expect(text).toContain(`amount 4,800 memo_0 2026-01-01 price 90 EUR ${more}`);
-});
+])(
+  'shows the numbers of %i limits first, and how many limits it leaves out',
+  async (count, more) => {
+    const { agent, browser } = await open();
+    const texts = Array.from({ length: count - 2 }, (_, i) => [
+      `memo_${i}`,
+      i === 0 ? '2026-01-01' : 'harmless',
+    ]);
+    await agent.request({
+      scope: Object.fromEntries([...texts, ['price', '90 EUR'], ['amount', 4800]]),
+    });
+    const text = readText((await browser.get('/console')).text);
+    expect(text).toContain(`amount 4,800 memo_0 2026-01-01 price 90 EUR ${more}`);
+  },
+);
 
 it('says nothing of further limits where all are shown', async () => {
   const { agent, browser } = await open();
@@ -82,7 +107,11 @@ it('says nothing of further limits where all are shown', async () => {
 });
 
 it('says why a request is in the inbox, and counts only what the reader may decide', async () => {
-  const { agent, people } = await makeReview({ approvals: 2, roles: ['approver'] }, ['approver', 'approver', 'admin']);
+  const { agent, people } = await makeReview({ approvals: 2, roles: ['approver'] }, [
+    'approver',
+    'approver',
+    'admin',
+  ]);
   const [ada, grace, admin] = people;
   const { id } = await agent.request();
   expect(readText((await ada.browser.get('/console')).text)).toContain(
@@ -153,9 +182,15 @@ it('shows what waits for the reader apart from what others review, however much 
   expect(readLinks(others.text)).toContain('/console?for=others&order=newest');
   // Who may not decide sees everything; for the admins all of it waits.
   expect(listed((await admin.browser.get('/console')).text).length).toBe(50);
-  expect(readText((await admin.browser.get('/console?for=others')).text)).toContain('Nothing waits for others.');
+  expect(readText((await admin.browser.get('/console?for=others')).text)).toContain(
+    'Nothing waits for others.',
+  );
   const all = (await auditor.browser.get('/console?order=newest')).text;
-  expect([listed(all)[0], listed(all).length, all.includes('Waiting for you')]).toEqual([mine.id, 50, false]);
+  expect([listed(all)[0], listed(all).length, all.includes('Waiting for you')]).toEqual([
+    mine.id,
+    50,
+    false,
+  ]);
 });
 
 it('examines at most 1,000 requests a page for those of the reader, and never says that there are none', async () => {
@@ -167,7 +202,9 @@ it('examines at most 1,000 requests a page for those of the reader, and never sa
   expect([listed(first.text), first.cost.trips]).toEqual([[], 2]);
   expect(first.cost.read).toBeLessThan(8_000);
   expect(first.text).toContain('<title>Inbox');
-  expect(readText(first.text)).toContain('Of the first 1,000 requests, none waits for you. More follow.');
+  expect(readText(first.text)).toContain(
+    'Of the first 1,000 requests, none waits for you. More follow.',
+  );
   const next = readLinks(first.text).find((address) => address.includes('cursor=')) ?? '';
   expect(listed((await approver.browser.get(next)).text)).toEqual([mine.id]);
   expect(listed((await approver.browser.get('/console?order=newest')).text)).toEqual([mine.id]);
@@ -216,8 +253,12 @@ it('lists exactly those as waiting for the reader that the page of the request l
   await account.must(200, 'PUT', `/v1/agents/${agent.id}`, { owner_id: owner.id });
   const late = await makeMember(account, 'admin');
   const asked: string[] = [];
-  for (const action of ['two.a', 'two.b', 'self.a', 'free.a']) asked.push((await agent.request({ action })).id);
-  await first.browser.submit(`/console/permissions/${asked[0]}/decide`, { decision: 'approve', votes: '0' });
+  for (const action of ['two.a', 'two.b', 'self.a', 'free.a'])
+    asked.push((await agent.request({ action })).id);
+  await first.browser.submit(`/console/permissions/${asked[0]}/decide`, {
+    decision: 'approve',
+    votes: '0',
+  });
   for (let i = 0; i < 2; i++) {
     for (const { browser } of [...people, late]) {
       const mine = listed((await browser.get('/console')).text);
@@ -240,21 +281,33 @@ it('shows the ended requests by state, with who decided, and filters by agent', 
   const { id } = await agent.request();
   await agent.request({ expires_in: 60 });
   await other.request();
-  await browser.submit(`/console/permissions/${id}/decide`, { decision: 'deny', reason: 'Not today' });
+  await browser.submit(`/console/permissions/${id}/decide`, {
+    decision: 'deny',
+    reason: 'Not today',
+  });
   const denied = readText((await browser.get('/console?status=denied')).text);
   expect(denied).toMatch(/Mail assistant .* denied by .*@example\.com/);
-  expect(readText((await browser.get('/console?status=approved')).text)).toContain('No request has been approved yet.');
+  expect(readText((await browser.get('/console?status=approved')).text)).toContain(
+    'No request has been approved yet.',
+  );
   world.advance(61_000);
-  expect((await browser.get('/console?status=expired')).text.match(/class="request"/g)?.length).toBe(1);
+  expect(
+    (await browser.get('/console?status=expired')).text.match(/class="request"/g)?.length,
+  ).toBe(1);
   expect(listed((await browser.get(`/console?agent_id=${other.id}`)).text).length).toBe(1);
-  expect(readText((await browser.get(`/console?agent_id=${agent.id}`)).text)).toContain('Nothing waits here.');
+  expect(readText((await browser.get(`/console?agent_id=${agent.id}`)).text)).toContain(
+    'Nothing waits here.',
+  );
 });
 
 it('cuts long texts, so that one request does not push the others out of sight', async () => {
   const { agent, browser } = await open();
   const long = 'W'.repeat(2_000);
   const scope = { [long.slice(0, 500)]: long.slice(0, 500) };
-  await agent.request({ scope, preview: { title: long, fields: [{ label: long, value: long, kind: 'money' }] } });
+  await agent.request({
+    scope,
+    preview: { title: long, fields: [{ label: long, value: long, kind: 'money' }] },
+  });
   const { text } = await browser.get('/console?part=list');
   expect(Math.max(...[...text.matchAll(/W+/g)].map(([word]) => word.length))).toBe(120);
 });
@@ -262,7 +315,8 @@ it('cuts long texts, so that one request does not push the others out of sight',
 it('names the keys of the page: in the inbox none decides', async () => {
   const { agent, browser } = await open();
   const { id } = await agent.request();
-  const keys = async (path: string) => readText(/<dialog.*<\/dialog>/.exec((await browser.get(path)).text)?.[0] ?? '');
+  const keys = async (path: string) =>
+    readText(/<dialog.*<\/dialog>/.exec((await browser.get(path)).text)?.[0] ?? '');
   expect(await keys('/console')).toContain('Enter, A or D Open the request, to decide it there');
   expect(await keys('/console')).not.toContain('Approve');
   expect(await keys(`/console/permissions/${id}`)).toContain('A Approve D Deny');
@@ -311,9 +365,13 @@ it('costs the same whether 60 or 3,000 requests wait, of all agents or of one, a
   const newest = await browser.get('/console?order=newest');
   expect(newest.cost.read).toBeLessThanOrEqual(few.cost.read + 5);
   for (const order of ['', '&order=newest']) {
-    expect(await firstPages(`?agent_id=${agent.id}${order}`)).toEqual(await firstPages(`?${order}`));
+    expect(await firstPages(`?agent_id=${agent.id}${order}`)).toEqual(
+      await firstPages(`?${order}`),
+    );
     expect((await browser.get(`/console?agent_id=${other.id}${order}`)).cost.read).toBeLessThan(30);
-    expect((await browser.get(`/console?agent_id=${agent.id}${order}`)).cost.read).toBeLessThan(500);
+    expect((await browser.get(`/console?agent_id=${agent.id}${order}`)).cost.read).toBeLessThan(
+      500,
+    );
   }
 });
 
@@ -352,7 +410,10 @@ it('returns after a denial to the list from which it was sent, and to no other a
   }
   const decided = await agent.request();
   await account.must(200, 'POST', `/v1/permissions/${decided.id}/approve`, {});
-  const late = await browser.submit('/console/deny', { id: decided.id, from: '/console?order=newest' });
+  const late = await browser.submit('/console/deny', {
+    id: decided.id,
+    from: '/console?order=newest',
+  });
   expect(readLinks(late.text)).toContain('/console?order=newest');
 });
 
@@ -362,20 +423,28 @@ it('shows a denial with a fault again in the inbox, with the reason and what was
   const from = '/console?order=newest';
   const none = await browser.submit('/console/deny', { reason: 'Not today', from });
   expect([none.status, listed(none.text)]).toEqual([400, [id]]);
-  expect(readText(none.text)).toContain('Nothing was denied. Check the requests that you want to deny.');
+  expect(readText(none.text)).toContain(
+    'Nothing was denied. Check the requests that you want to deny.',
+  );
   expect(readText(none.text)).toContain('The newest is at the top.');
   expect(none.text).toContain('name="reason" maxlength="1000" type="text" value="Not today"');
   const long = await browser.submit('/console/deny', { id, reason: 'x'.repeat(1_001), from });
-  expect([long.status, /value="perm_[0-9a-z]+" form="deny" checked/.test(long.text)]).toEqual([400, true]);
+  expect([long.status, /value="perm_[0-9a-z]+" form="deny" checked/.test(long.text)]).toEqual([
+    400,
+    true,
+  ]);
   expect((await browser.get('/console')).text).not.toContain('form="deny" checked');
   const many = Array.from({ length: 51 }, () => id);
-  expect(readText((await browser.submit('/console/deny', { id: many })).text)).toContain('at most 50 requests');
+  expect(readText((await browser.submit('/console/deny', { id: many })).text)).toContain(
+    'at most 50 requests',
+  );
 });
 
 it('shows a denial again in the inbox after the sign-in, if the session had ended', async () => {
   const { account, agent, browser } = await open();
   const { id } = await agent.request();
-  const sender = /name="sender" value="([^"]+)"/.exec((await browser.get('/console')).text)?.[1] ?? '';
+  const sender =
+    /name="sender" value="([^"]+)"/.exec((await browser.get('/console')).text)?.[1] ?? '';
   const typed = { id, reason: 'Typed with care', from: '/console?order=newest', sender, csrf: 'x' };
   await browser.submit('/console/sign-out');
   const ended = await browser.submit('/console/deny', typed);
@@ -383,7 +452,11 @@ it('shows a denial again in the inbox after the sign-in, if the session had ende
   expect(readText(ended.text)).toContain('reason Typed with care Open the inbox and deny again');
   await browser.signIn();
   const { text } = await browser.submit('/console', typed);
-  for (const part of ['value="Typed with care"', 'form="deny" checked', 'The newest is at the top.']) {
+  for (const part of [
+    'value="Typed with care"',
+    'form="deny" checked',
+    'The newest is at the top.',
+  ]) {
     expect(text).toContain(part);
   }
   expect((await account.must(200, 'GET', `/v1/permissions/${id}`)).body.status).toBe('pending');

@@ -22,27 +22,44 @@ async function settingsOf(account: TestAccount, { token }: { token: string }): P
   return (await account.world.must(200, 'GET', '/v1/me/notifications', { token })).body;
 }
 
-const place = ({ status, headers }: { status: number; headers: Headers }) => [status, headers.get('Location')];
+const place = ({ status, headers }: { status: number; headers: Headers }) => [
+  status,
+  headers.get('Location'),
+];
 
 describe('the notifications on the own page', () => {
   it('are chosen in a form, and what is not touched stays as it is', async () => {
     const { account, member } = await enter();
     const { browser } = member;
     const other = await makeMember(account, 'approver', 'grace@example.com');
-    expect(readText((await browser.get('/console/me')).text)).toContain('The account has no channel for e-mail yet');
+    expect(readText((await browser.get('/console/me')).text)).toContain(
+      'The account has no channel for e-mail yet',
+    );
     const channels = [await makeChannel(account, 'One <b>'), await makeChannel(account, 'Two')];
     const page = await browser.get('/console/me');
     expect([page.cost.trips, page.text.includes('One &lt;b&gt;')]).toEqual([2, true]);
     expect(page.text).toContain('<option value="Europe/Berlin">');
     const shown = {
-      ...{ offered: channels, channels, events: EVENTS, quiet_start: '', quiet_end: '', time_zone: 'Europe/Berlin' },
+      ...{
+        offered: channels,
+        channels,
+        events: EVENTS,
+        quiet_start: '',
+        quiet_end: '',
+        time_zone: 'Europe/Berlin',
+      },
       ...{ delegate: '', first_day: '', last_day: '', updated_at: '' },
     };
     expect(place(await browser.submit(PATH, shown))).toEqual([303, '/console/me#notifications']);
     expect((await settingsOf(account, member)).updated_at).toBeNull();
 
     const fields = {
-      ...{ channels: channels.slice(0, 1), events: EVENTS.slice(0, 2), quiet_start: '22:00', quiet_end: '07:00' },
+      ...{
+        channels: channels.slice(0, 1),
+        events: EVENTS.slice(0, 2),
+        quiet_start: '22:00',
+        quiet_end: '07:00',
+      },
       ...{ delegate: other.id, first_day: '2026-02-01', last_day: '2026-02-14' },
     };
     expect((await browser.submit(PATH, { ...shown, ...fields })).status).toBe(303);
@@ -50,7 +67,11 @@ describe('the notifications on the own page', () => {
     expect(settings).toMatchObject({
       ...{ channels: channels.slice(0, 1), events: EVENTS.slice(0, 2) },
       quiet_hours: { start: '22:00', end: '07:00', time_zone: 'Europe/Berlin' },
-      delegate: { member_id: other.id, from: '2026-02-01T00:00:00.000Z', until: '2026-02-15T00:00:00.000Z' },
+      delegate: {
+        member_id: other.id,
+        from: '2026-02-01T00:00:00.000Z',
+        until: '2026-02-15T00:00:00.000Z',
+      },
     });
     const again = await browser.get('/console/me');
     for (const value of ['22:00', '07:00', 'Europe/Berlin', '2026-02-01', '2026-02-14']) {
@@ -78,7 +99,13 @@ describe('the notifications on the own page', () => {
   it('show what is wrong at each field', async () => {
     const { account, member } = await enter();
     const typed = {
-      ...{ events: EVENTS, quiet_start: '25:00', quiet_end: '07:00', time_zone: 'Mars/"><b>', updated_at: '' },
+      ...{
+        events: EVENTS,
+        quiet_start: '25:00',
+        quiet_end: '07:00',
+        time_zone: 'Mars/"><b>',
+        updated_at: '',
+      },
       ...{ delegate: member.id, first_day: 'x', last_day: '' },
     };
     const wrong = await member.browser.submit(PATH, typed);
@@ -92,7 +119,12 @@ describe('the notifications on the own page', () => {
     expect([own.status, own.text.includes('must be another active member')]).toEqual([400, true]);
     const stranger = await new World().account();
     const foreign = await makeChannel(stranger, 'Foreign');
-    const named = { events: EVENTS, offered: [foreign, 'chan_x'], channels: foreign, updated_at: '' };
+    const named = {
+      events: EVENTS,
+      offered: [foreign, 'chan_x'],
+      channels: foreign,
+      updated_at: '',
+    };
     expect((await member.browser.submit(PATH, named)).status).toBe(400);
     expect((await settingsOf(account, member)).updated_at).toBeNull();
   });
@@ -109,7 +141,10 @@ describe('the notifications on the own page', () => {
     const { updated_at = '' } = readHiddenFields(page.text, PATH);
     const changed = { events: 'permission.requested', updated_at };
     expect((await member.browser.submit(PATH, changed)).status).toBe(303);
-    expect(await settingsOf(account, member)).toMatchObject({ channels: [channel], events: ['permission.requested'] });
+    expect(await settingsOf(account, member)).toMatchObject({
+      channels: [channel],
+      events: ['permission.requested'],
+    });
   });
 
   it('are of members only, and of a page of the console', async () => {

@@ -32,7 +32,10 @@ async function openFaulty() {
   return { database, scene: await open({ DB: database.binding }) };
 }
 
-const newPerson = (fields: Partial<Person> = {}): Person => ({ sub: crypto.randomUUID(), ...fields });
+const newPerson = (fields: Partial<Person> = {}): Person => ({
+  sub: crypto.randomUUID(),
+  ...fields,
+});
 const ada = (fields: Partial<Person> = {}) =>
   newPerson({ email: 'ada@example.com', email_verified: true, name: 'Ada', ...fields });
 
@@ -48,7 +51,11 @@ function comeBack(browser: Browser, query: string): Promise<Answer> {
   return browser.send('GET', `${CALLBACK}?${query}`, { headers: { Accept: 'text/html' } });
 }
 
-async function signIn({ provider, browser }: Scene, person: Person, path = SIGN_IN): Promise<Answer> {
+async function signIn(
+  { provider, browser }: Scene,
+  person: Person,
+  path = SIGN_IN,
+): Promise<Answer> {
   return comeBack(browser, provider.signIn(await begin(browser, path), person));
 }
 
@@ -60,7 +67,11 @@ async function mustSignIn(scene: Scene, person: Person, path = SIGN_IN): Promise
 async function invite(account: TestAccount, email = 'ada@example.com', role = 'approver') {
   const { body } = await account.must(201, 'POST', '/v1/members', { email, role });
   account.world.advance(SECOND);
-  return { id: body.id as string, path: `${new URL(body.invitation.url).pathname}/oidc`, url: body.invitation.url };
+  return {
+    id: body.id as string,
+    path: `${new URL(body.invitation.url).pathname}/oidc`,
+    url: body.invitation.url,
+  };
 }
 
 /** The account and the member of the one who is signed in. */
@@ -73,12 +84,17 @@ async function actions(account: TestAccount): Promise<string[]> {
   return body.data.map(({ action }: Json) => action);
 }
 
-/** How many members are active with each identity, in all databases: an identity is in at most one account. */
+/**
+ * How many members are active with each identity, in all databases: an identity is in at most one
+ * account.
+ */
 async function activeIdentities(): Promise<number[]> {
   const counts = new Map<string, number>();
   for (const database of [env.DB, env.DB_01, env.DB_02]) {
     const { results } = await database
-      .prepare('select hex(identity) as identity from members where identity is not null and status = 1')
+      .prepare(
+        'select hex(identity) as identity from members where identity is not null and status = 1',
+      )
       .all<{ identity: string }>();
     for (const { identity } of results) counts.set(identity, (counts.get(identity) ?? 0) + 1);
   }
@@ -120,7 +136,11 @@ describe('the sign-in page', () => {
     ] as const) {
       const page = await browser.send('POST', SIGN_IN, {
         raw: new URLSearchParams({ return: wanted }).toString(),
-        headers: { Origin: ORIGIN, Accept: 'text/html', 'Content-Type': 'application/x-www-form-urlencoded' },
+        headers: {
+          Origin: ORIGIN,
+          Accept: 'text/html',
+          'Content-Type': 'application/x-www-form-urlencoded',
+        },
       });
       // Browsers keep no longer cookie.
       expect(page.headers.getSetCookie()[0]?.length).toBeLessThan(4_096);
@@ -136,7 +156,9 @@ describe('the sign-in page', () => {
     const { browser } = await open();
     const page = await browser.press(SIGN_IN);
     const [cookie = ''] = page.headers.getSetCookie();
-    expect(cookie).toMatch(/^__Host-countersign-oidc=[\w-]+; Max-Age=600; Path=\/; HttpOnly; Secure; SameSite=Lax$/);
+    expect(cookie).toMatch(
+      /^__Host-countersign-oidc=[\w-]+; Max-Age=600; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
+    );
     expect(page.headers.get('Content-Security-Policy')).toContain("form-action 'self'");
     const address = page.headers.get('Refresh')?.replace('0; url=', '') ?? '';
     expect(page.text).toContain(`href="${address.replaceAll('&', '&amp;')}"`);
@@ -147,7 +169,8 @@ describe('the sign-in page', () => {
     }
     expect(new Set([...searchParams.values()]).size).toBe([...searchParams].length);
     const again = new URL(await begin(browser)).searchParams;
-    for (const name of ['state', 'nonce', 'code_challenge']) expect(again.get(name)).not.toBe(searchParams.get(name));
+    for (const name of ['state', 'nonce', 'code_challenge'])
+      expect(again.get(name)).not.toBe(searchParams.get(name));
   });
 
   it('starts nothing for a page of another site', async () => {
@@ -187,17 +210,27 @@ describe('a sign-in with the identity provider', () => {
     const { world, browser } = scene;
     const person = ada();
     await mustSignIn(scene, person);
-    expect([browser.flow, browser.cookie.startsWith('__Host-countersign=css_')]).toEqual(['', true]);
+    expect([browser.flow, browser.cookie.startsWith('__Host-countersign=css_')]).toEqual([
+      '',
+      true,
+    ]);
     const me = await whoAmI(scene);
     expect(me).toMatchObject({ email: 'ada@example.com', name: 'Ada', plan: 'free' });
-    expect(me.member).toMatchObject({ role: 'owner', status: 'active', email: 'ada@example.com', sign_in: ['oidc'] });
+    expect(me.member).toMatchObject({
+      role: 'owner',
+      status: 'active',
+      email: 'ada@example.com',
+      sign_in: ['oidc'],
+    });
     const first = browser.cookie;
     world.advance(MINUTE);
     await mustSignIn(scene, ada({ ...person, email: 'other@example.com' }));
     expect(browser.cookie).not.toBe(first);
     const again = await whoAmI(scene);
     expect([again.id, again.member.id]).toEqual([me.id, me.member.id]);
-    const { body } = await world.must(200, 'GET', '/v1/activity', { token: await browser.makeToken() });
+    const { body } = await world.must(200, 'GET', '/v1/activity', {
+      token: await browser.makeToken(),
+    });
     expect(body.data.map(({ actor, action }: Json) => [actor, action])).toContainEqual([
       me.member.id,
       'session.created',
@@ -221,9 +254,13 @@ describe('a sign-in with the identity provider', () => {
     const scene = await open();
     const person = ada();
     const browsers = Array.from({ length: 8 }, () => new Browser(scene.world));
-    const answers = await Promise.all(browsers.map((browser) => signIn({ ...scene, browser }, person)));
+    const answers = await Promise.all(
+      browsers.map((browser) => signIn({ ...scene, browser }, person)),
+    );
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 303));
-    const ids = await Promise.all(browsers.map(async (browser) => (await whoAmI({ ...scene, browser })).id));
+    const ids = await Promise.all(
+      browsers.map(async (browser) => (await whoAmI({ ...scene, browser })).id),
+    );
     expect(new Set(ids).size).toBe(1);
   });
 
@@ -278,14 +315,23 @@ describe('a sign-in with the identity provider', () => {
     const before = await countChanges();
     await account.must(200, 'PUT', `/v1/members/${id}`, { status: 'suspended' });
     const suspended = await signIn(scene, person);
-    expect([suspended.status, suspended.text.includes('Your membership is suspended')]).toEqual([403, true]);
+    expect([suspended.status, suspended.text.includes('Your membership is suspended')]).toEqual([
+      403,
+      true,
+    ]);
     await account.must(200, 'PUT', `/v1/members/${id}`, { status: 'active' });
     const patch = { token: operator, body: { is_active: false } };
     await world.must(200, 'PATCH', `/v1/admin/users/${account.id}`, patch);
     const inactive = await signIn(scene, person);
-    expect([inactive.status, inactive.text.includes('The account is inactive')]).toEqual([403, true]);
+    expect([inactive.status, inactive.text.includes('The account is inactive')]).toEqual([
+      403,
+      true,
+    ]);
     expect((await countChanges()).accounts).toBe(before.accounts);
-    await world.must(200, 'PATCH', `/v1/admin/users/${account.id}`, { token: operator, body: { is_active: true } });
+    await world.must(200, 'PATCH', `/v1/admin/users/${account.id}`, {
+      token: operator,
+      body: { is_active: true },
+    });
     await account.must(204, 'DELETE', `/v1/members/${id}`);
     await mustSignIn(scene, person);
     const me = await whoAmI(scene);
@@ -301,12 +347,17 @@ describe('a sign-in with the identity provider', () => {
     await mustSignIn(scene, person, path);
     const query = scene.provider.signIn(await begin(scene.browser), person);
     const suspend = () =>
-      new World().must(200, 'PUT', `/v1/members/${id}`, { token: account.token, body: { status: 'suspended' } });
+      new World().must(200, 'PUT', `/v1/members/${id}`, {
+        token: account.token,
+        body: { status: 'suspended' },
+      });
     // After the keys, the directory and the member were read.
     database.before(4, suspend);
     expect((await comeBack(scene.browser, query)).status).toBe(401);
     expect((await countRows(env.DB)).sessions).toBe(
-      await env.DB.prepare('select count(*) as n from sessions where member <> ?').bind(idBytes(id)).first('n'),
+      await env.DB.prepare('select count(*) as n from sessions where member <> ?')
+        .bind(idBytes(id))
+        .first('n'),
     );
   });
 
@@ -316,7 +367,11 @@ describe('a sign-in with the identity provider', () => {
     const person = ada();
     await mustSignIn(scene, person);
     const { id } = await whoAmI(scene);
-    const databases: Record<string, D1Database> = { '00': env.DB, '01': env.DB_01, '02': env.DB_02 };
+    const databases: Record<string, D1Database> = {
+      '00': env.DB,
+      '01': env.DB_01,
+      '02': env.DB_02,
+    };
     let place = scene.browser.cookie.slice('__Host-countersign=css_'.length).slice(0, 2);
     for (const next of ['01', '02', '00'].filter((name) => name !== place)) {
       await orderMove(world, id, next, databases[place]);
@@ -373,14 +428,25 @@ describe('a sign-in that goes wrong', () => {
   const withClaims = (claims: Json) => withProvider({ claims });
 
   it.each<[string, number, Change]>([
-    ['the person declines', 401, ({ provider }, address) => provider.sendBack(address, { error: 'access_denied' })],
+    [
+      'the person declines',
+      401,
+      ({ provider }, address) => provider.sendBack(address, { error: 'access_denied' }),
+    ],
     [
       'the provider reports an error',
       401,
       ({ provider }, address) =>
-        provider.sendBack(address, { error: '<script>alert(1)</script>', error_description: '<b>no</b>' }),
+        provider.sendBack(address, {
+          error: '<script>alert(1)</script>',
+          error_description: '<b>no</b>',
+        }),
     ],
-    ['an error comes with another state', 401, withParameters({ error: 'access_denied', state: 'x' })],
+    [
+      'an error comes with another state',
+      401,
+      withParameters({ error: 'access_denied', state: 'x' }),
+    ],
     ['the state is another one', 401, withParameters({ state: 'A'.repeat(43) })],
     ['the state is missing', 401, withParameters({ state: undefined })],
     ['the issuer is another one', 401, withParameters({ iss: 'https://evil.example.com' })],
@@ -439,9 +505,17 @@ describe('a sign-in that goes wrong', () => {
     ['the ID token is signed with another key', 401, withProvider({ key: otherPair.privateKey })],
     ['the client is not accepted', 503, withProvider({ secret: 'another' })],
     ['the token endpoint fails', 503, withProvider({ broken: ['/token'] })],
-    ['the discovery document is not answered', 503, withProvider({ broken: ['/.well-known/openid-configuration'] })],
+    [
+      'the discovery document is not answered',
+      503,
+      withProvider({ broken: ['/.well-known/openid-configuration'] }),
+    ],
     ['the keys are not answered', 503, withProvider({ broken: ['/jwks'] })],
-    ['the profile is not answered', 503, withProvider({ broken: ['/userinfo'], leavesOutProfile: true })],
+    [
+      'the profile is not answered',
+      503,
+      withProvider({ broken: ['/userinfo'], leavesOutProfile: true }),
+    ],
     [
       'the token endpoint is not public',
       503,
@@ -453,7 +527,10 @@ describe('a sign-in that goes wrong', () => {
     const query = await change(scene, await begin(browser));
     const before = await countChanges();
     const page = await comeBack(browser, query);
-    expect([page.status, page.headers.get('Content-Type')]).toEqual([status, 'text/html; charset=utf-8']);
+    expect([page.status, page.headers.get('Content-Type')]).toEqual([
+      status,
+      'text/html; charset=utf-8',
+    ]);
     expect(page.text).toContain('Sign in');
     expect(page.text).not.toMatch(/<script>|<b>|alert\(/);
     expect([browser.cookie, browser.flow]).toEqual(['', '']);
@@ -477,7 +554,9 @@ describe('a sign-in that goes wrong', () => {
     provider.acceptsCodesAgain = true;
     const query = provider.signIn(await begin(browser), ada());
     const { flow } = browser;
-    const browsers = Array.from({ length: 4 }, () => Object.assign(new Browser(scene.world), { flow }));
+    const browsers = Array.from({ length: 4 }, () =>
+      Object.assign(new Browser(scene.world), { flow }),
+    );
     await mustSignIn(scene, ada());
     const answers = await Promise.all(browsers.map((each) => comeBack(each, query)));
     expect(answers.map(({ status }) => status).toSorted()).toEqual([303, 401, 401, 401]);
@@ -504,7 +583,9 @@ describe('a sign-in that goes wrong', () => {
   });
 
   it('is never logged with its codes, tokens, secrets or claims', async () => {
-    const logs = (['log', 'info', 'warn', 'error', 'debug'] as const).map((level) => vi.spyOn(console, level));
+    const logs = (['log', 'info', 'warn', 'error', 'debug'] as const).map((level) =>
+      vi.spyOn(console, level),
+    );
     const scene = await open({ OIDC_CLIENT_SECRET: 'the-client-secret' });
     const { provider, browser } = scene;
     const someone = ada({ sub: 'sub-of-ada' });
@@ -525,7 +606,8 @@ describe('a sign-in that goes wrong', () => {
       secrets.push(browser.cookie.split('=')[1] ?? 'none');
     }
     await comeBack(browser, 'error=<leak>&state=leak');
-    for (const { body } of provider.exchanges) secrets.push(new URLSearchParams(body).get('code_verifier') ?? '');
+    for (const { body } of provider.exchanges)
+      secrets.push(new URLSearchParams(body).get('code_verifier') ?? '');
     const lines = logs.flatMap(({ mock }) => mock.calls.flat().map(String));
     for (const log of logs) log.mockRestore();
     expect(lines.some((line) => line.includes('"oauth_error":"invalid_client"'))).toBe(true);
@@ -543,15 +625,22 @@ describe('a recent sign-in at the identity provider', () => {
   async function beginAgain(browser: Browser): Promise<string> {
     const page = await browser.send('POST', SIGN_IN, {
       raw: new URLSearchParams({ return: '/console/me/tokens/new', recent: 'true' }).toString(),
-      headers: { Origin: ORIGIN, Accept: 'text/html', 'Content-Type': 'application/x-www-form-urlencoded' },
+      headers: {
+        Origin: ORIGIN,
+        Accept: 'text/html',
+        'Content-Type': 'application/x-www-form-urlencoded',
+      },
     });
     return page.headers.get('Refresh')?.replace('0; url=', '') ?? '';
   }
-  const makeToken = (browser: Browser) => browser.submit('/console/me/tokens', { name: 'New', lifetime: '7' });
+  const makeToken = (browser: Browser) =>
+    browser.submit('/console/me/tokens', { name: 'New', lifetime: '7' });
 
   it('is offered by the sign-in page to which a page leads that needs one', async () => {
     const { browser } = await open();
-    expect((await browser.get('/console/sign-in?recent=true')).text).toContain('name="recent" value="true"');
+    expect((await browser.get('/console/sign-in?recent=true')).text).toContain(
+      'name="recent" value="true"',
+    );
     expect((await browser.get('/console/sign-in')).text).not.toContain('name="recent"');
   });
 
@@ -567,13 +656,20 @@ describe('a recent sign-in at the identity provider', () => {
     expect(new URL(address).searchParams.get('max_age')).toBe('0');
     provider.claims = { auth_time: seconds(scene) };
     const answer = await comeBack(browser, provider.signIn(address, person));
-    expect([answer.status, answer.headers.get('Location')]).toEqual([303, '/console/me/tokens/new']);
+    expect([answer.status, answer.headers.get('Location')]).toEqual([
+      303,
+      '/console/me/tokens/new',
+    ]);
     expect((await makeToken(browser)).status).toBe(200);
   });
 
   it.each<[string, (now: number) => Json, RegExp]>([
     ['says nothing about it', () => ({}), /does not say when you signed in there/],
-    ['says that it was 10 minutes ago', (now) => ({ auth_time: now - 600 }), /more than 10 minutes ago/],
+    [
+      'says that it was 10 minutes ago',
+      (now) => ({ auth_time: now - 600 }),
+      /more than 10 minutes ago/,
+    ],
   ])('is refused if the provider %s', async (_, claims, reason) => {
     const scene = await open();
     const { browser, provider } = scene;
@@ -614,7 +710,8 @@ describe('an invitation that is accepted with the identity provider', () => {
     const account = await scene.world.account({ name: 'Example Ltd' });
     const { id, path, url } = await invite(account, 'Ada@Example.com');
     const page = await scene.browser.get(new URL(url).pathname);
-    for (const text of ['Join with id.example.com', 'Ada@Example.com']) expect(page.text).toContain(text);
+    for (const text of ['Join with id.example.com', 'Ada@Example.com'])
+      expect(page.text).toContain(text);
     const person = ada();
     await mustSignIn(scene, person, path);
     const me = await whoAmI(scene);
@@ -628,7 +725,9 @@ describe('an invitation that is accepted with the identity provider', () => {
     });
     const { body } = await account.must(200, 'GET', `/v1/members/${id}`);
     expect(body.passkeys).toEqual([]);
-    const done = (await actions(account)).filter((action) => action !== 'user_token.created').slice(0, 3);
+    const done = (await actions(account))
+      .filter((action) => action !== 'user_token.created')
+      .slice(0, 3);
     expect(done.toSorted()).toEqual(['member.invited', 'member.joined', 'session.created']);
     expect((await scene.browser.get(new URL(url).pathname)).status).toBe(404);
     scene.browser.cookie = '';
@@ -639,13 +738,29 @@ describe('an invitation that is accepted with the identity provider', () => {
 
   it.each<[string, Partial<Person>, string]>([
     ['another address', { email: 'eve@example.com' }, 'the address eve@example.com.'],
-    ['an address that is not verified', { email_verified: false }, 'ada.k@example.com, which it has not verified'],
-    ['an address that may not be verified', { email_verified: undefined }, 'which it has not verified'],
-    ['an address that is verified as a text', { email_verified: 'true' }, 'which it has not verified'],
+    [
+      'an address that is not verified',
+      { email_verified: false },
+      'ada.k@example.com, which it has not verified',
+    ],
+    [
+      'an address that may not be verified',
+      { email_verified: undefined },
+      'which it has not verified',
+    ],
+    [
+      'an address that is verified as a text',
+      { email_verified: 'true' },
+      'which it has not verified',
+    ],
     ['no address', { email: undefined as unknown as string }, 'no e-mail address'],
     ['an address that only looks alike', { email: 'ada.\u212A@example.com' }, 'the address'],
     ['an address with markup', { email: '<script>@example.com' }, '&lt;script&gt;@example.com'],
-    ['an address with a bidirectional control', { email: 'ada\u202e@example.com' }, 'no e-mail address'],
+    [
+      'an address with a bidirectional control',
+      { email: 'ada\u202e@example.com' },
+      'no e-mail address',
+    ],
   ])('is refused if the provider names %s', async (_, fields, text) => {
     const scene = await open();
     const account = await scene.world.account();
@@ -669,7 +784,11 @@ describe('an invitation that is accepted with the identity provider', () => {
     const { path } = await invite(await scene.world.account());
     const page = await signIn(scene, ada({ email_verified: undefined }), path);
     expect(page.status).toBe(403);
-    for (const part of ['lacks `email_verified`', 'Whoever runs this service can set OIDC_EMAIL_VERIFIED', 'passkey']) {
+    for (const part of [
+      'lacks `email_verified`',
+      'Whoever runs this service can set OIDC_EMAIL_VERIFIED',
+      'passkey',
+    ]) {
       expect(page.text).toContain(part);
     }
   });
@@ -707,21 +826,24 @@ describe('an invitation that is accepted with the identity provider', () => {
     await mustSignIn(scene, ada(), path);
   });
 
-  it.each(['replaced', 'withdrawn', 'expired'])('that is %s meanwhile lets nobody join', async (why) => {
-    const scene = await open();
-    const { world, browser, provider } = scene;
-    const account = await world.account();
-    const { id, path } = await invite(account);
-    if (why === 'expired') world.advance(7 * 24 * 60 * MINUTE - 2 * SECOND);
-    const query = provider.signIn(await begin(browser, path), ada());
-    if (why === 'replaced') await account.must(201, 'POST', `/v1/members/${id}/invitation`);
-    if (why === 'withdrawn') await account.must(204, 'DELETE', `/v1/members/${id}`);
-    if (why === 'expired') world.advance(MINUTE);
-    const before = await countChanges();
-    expect((await comeBack(browser, query)).status).toBe(404);
-    expect((await browser.press(path)).status).toBe(404);
-    expect(await countChanges()).toEqual(before);
-  });
+  it.each(['replaced', 'withdrawn', 'expired'])(
+    'that is %s meanwhile lets nobody join',
+    async (why) => {
+      const scene = await open();
+      const { world, browser, provider } = scene;
+      const account = await world.account();
+      const { id, path } = await invite(account);
+      if (why === 'expired') world.advance(7 * 24 * 60 * MINUTE - 2 * SECOND);
+      const query = provider.signIn(await begin(browser, path), ada());
+      if (why === 'replaced') await account.must(201, 'POST', `/v1/members/${id}/invitation`);
+      if (why === 'withdrawn') await account.must(204, 'DELETE', `/v1/members/${id}`);
+      if (why === 'expired') world.advance(MINUTE);
+      const before = await countChanges();
+      expect((await comeBack(browser, query)).status).toBe(404);
+      expect((await browser.press(path)).status).toBe(404);
+      expect(await countChanges()).toEqual(before);
+    },
+  );
 
   it('that is withdrawn while the answer is on its way lets nobody join, and the person can sign in at once', async () => {
     const { database, scene } = await openFaulty();
@@ -729,8 +851,11 @@ describe('an invitation that is accepted with the identity provider', () => {
     const { id, path } = await invite(account);
     await mustSignIn({ ...scene, browser: new Browser(scene.world) }, newPerson());
     const query = scene.provider.signIn(await begin(scene.browser, path), ada({ sub: 'late' }));
-    // Before the member becomes active: after the keys, the invitation and the directory were read, and it was changed.
-    database.before(5, () => new World().must(204, 'DELETE', `/v1/members/${id}`, { token: account.token }));
+    // Before the member becomes active: after the keys, the invitation and the directory were read,
+    // and it was changed.
+    database.before(5, () =>
+      new World().must(204, 'DELETE', `/v1/members/${id}`, { token: account.token }),
+    );
     expect((await comeBack(scene.browser, query)).status).toBe(404);
     expect((await account.must(200, 'GET', `/v1/members/${id}`)).body).toMatchObject({
       status: 'removed',
@@ -745,7 +870,9 @@ describe('an invitation that is accepted with the identity provider', () => {
     const account = await scene.world.account();
     const { path } = await invite(account);
     const browsers = Array.from({ length: 6 }, () => new Browser(scene.world));
-    const answers = await Promise.all(browsers.map((browser) => signIn({ ...scene, browser }, ada(), path)));
+    const answers = await Promise.all(
+      browsers.map((browser) => signIn({ ...scene, browser }, ada(), path)),
+    );
     expect(answers.filter(({ status }) => status === 303)).toHaveLength(1);
     expect(await strandedMembers()).toBe(0);
   });
@@ -767,35 +894,53 @@ describe('an invitation that is accepted with the identity provider', () => {
     browser.cookie = former;
     expect((await browser.get('/console/me')).status).toBe(302);
     browser.cookie = now;
-    const { body: issued } = await world.must(201, 'POST', `/v1/admin/users/${own.id}/tokens`, { token: operator });
-    const { body: left } = await world.must(200, 'GET', `/v1/members/${own.member.id}`, { token: issued.token });
+    const { body: issued } = await world.must(201, 'POST', `/v1/admin/users/${own.id}/tokens`, {
+      token: operator,
+    });
+    const { body: left } = await world.must(200, 'GET', `/v1/members/${own.member.id}`, {
+      token: issued.token,
+    });
     expect([left.status, left.sign_in]).toEqual(['removed', []]);
-    const { body: activity } = await world.must(200, 'GET', '/v1/activity', { token: issued.token });
+    const { body: activity } = await world.must(200, 'GET', '/v1/activity', {
+      token: issued.token,
+    });
     expect(activity.data.map(({ action }: Json) => action)).toContain('member.removed');
     expect(Math.max(...(await activeIdentities()))).toBe(1);
     await mustSignIn(scene, person);
     expect((await whoAmI(scene)).id).toBe(account.id);
   });
 
-  it.each(['agents', 'other members'])('is a conflict if the identity is of an account with %s', async (why) => {
-    const scene = await open();
-    const { world, browser } = scene;
-    const person = ada();
-    await mustSignIn(scene, person);
-    const own = await whoAmI(scene);
-    const token = await browser.makeToken();
-    if (why === 'agents') await world.must(201, 'POST', '/v1/agents', { token, body: { name: 'Mailer' } });
-    else await world.must(201, 'POST', '/v1/members', { token, body: { email: 'b@example.com', role: 'auditor' } });
-    const account = await world.account();
-    const { id, path } = await invite(account);
-    const before = await countChanges();
-    const page = await signIn(scene, person, path);
-    expect([page.status, page.text.includes('Your identity belongs to another account')]).toEqual([409, true]);
-    expect(await countChanges()).toEqual(before);
-    expect((await account.must(200, 'GET', `/v1/members/${id}`)).body.status).toBe('invited');
-    expect((await world.must(200, 'GET', '/v1/me', { token })).body.member.id).toBe(own.member.id);
-    await mustSignIn(scene, person);
-  });
+  it.each(['agents', 'other members'])(
+    'is a conflict if the identity is of an account with %s',
+    async (why) => {
+      const scene = await open();
+      const { world, browser } = scene;
+      const person = ada();
+      await mustSignIn(scene, person);
+      const own = await whoAmI(scene);
+      const token = await browser.makeToken();
+      if (why === 'agents')
+        await world.must(201, 'POST', '/v1/agents', { token, body: { name: 'Mailer' } });
+      else
+        await world.must(201, 'POST', '/v1/members', {
+          token,
+          body: { email: 'b@example.com', role: 'auditor' },
+        });
+      const account = await world.account();
+      const { id, path } = await invite(account);
+      const before = await countChanges();
+      const page = await signIn(scene, person, path);
+      expect([page.status, page.text.includes('Your identity belongs to another account')]).toEqual(
+        [409, true],
+      );
+      expect(await countChanges()).toEqual(before);
+      expect((await account.must(200, 'GET', `/v1/members/${id}`)).body.status).toBe('invited');
+      expect((await world.must(200, 'GET', '/v1/me', { token })).body.member.id).toBe(
+        own.member.id,
+      );
+      await mustSignIn(scene, person);
+    },
+  );
 
   it('is a conflict for somebody who is a member already, and refused for the owner of an inactive account', async () => {
     const scene = await open();
@@ -805,12 +950,20 @@ describe('an invitation that is accepted with the identity provider', () => {
     await mustSignIn(scene, person, (await invite(account)).path);
     const second = await invite(account, 'second@example.com');
     const twice = await signIn(scene, ada({ ...person, email: 'second@example.com' }), second.path);
-    expect([twice.status, twice.text.includes('a member of this account already')]).toEqual([409, true]);
+    expect([twice.status, twice.text.includes('a member of this account already')]).toEqual([
+      409,
+      true,
+    ]);
     const other = ada({ email: 'third@example.com' });
     await mustSignIn(scene, other);
     const { id } = await whoAmI(scene);
-    await world.must(200, 'PATCH', `/v1/admin/users/${id}`, { token: operator, body: { is_active: false } });
-    expect((await signIn(scene, other, (await invite(account, 'third@example.com')).path)).status).toBe(403);
+    await world.must(200, 'PATCH', `/v1/admin/users/${id}`, {
+      token: operator,
+      body: { is_active: false },
+    });
+    expect(
+      (await signIn(scene, other, (await invite(account, 'third@example.com')).path)).status,
+    ).toBe(403);
   });
 
   it('moves an identity from shard to shard', async () => {
@@ -865,7 +1018,8 @@ describe('an invitation that is accepted with the identity provider', () => {
           };
           expect(await strandedMembers()).toBe(0);
           const { status } = (await account.must(200, 'GET', `/v1/members/${id}`)).body;
-          // The person goes on: half of them at once and with the invitation, the others later and without it.
+          // The person goes on: half of them at once and with the invitation, the others later and
+          // without it.
           if (call % 2 === 0 && status === 'invited') {
             await mustSignIn(scene, person, path);
             expect((await whoAmI(scene)).member.id).toBe(id);
@@ -873,7 +1027,9 @@ describe('an invitation that is accepted with the identity provider', () => {
             world.advance(MINUTE + SECOND);
             await mustSignIn(scene, person);
             const me = await whoAmI(scene);
-            expect([me.id === account.id, me.member.id === id]).toEqual(Array(2).fill(status === 'active'));
+            expect([me.id === account.id, me.member.id === id]).toEqual(
+              Array(2).fill(status === 'active'),
+            );
             await check();
             if (status === 'invited') await mustSignIn(scene, person, path);
             expect((await whoAmI(scene)).member.id).toBe(id);
@@ -921,7 +1077,10 @@ describe('an invitation that is accepted with the identity provider', () => {
     const person = ada();
     const account = await world.account();
     const { id, path } = await invite(account);
-    await mustSignIn({ ...scene, browser: new Browser(world) }, why === 'is new' ? newPerson() : person);
+    await mustSignIn(
+      { ...scene, browser: new Browser(world) },
+      why === 'is new' ? newPerson() : person,
+    );
     const joining = provider.signIn(await begin(browser, path), person);
     const twin = new Browser(world);
     const signingIn = provider.signIn(await begin(twin), person);
@@ -981,11 +1140,23 @@ describe('a service with an invalid OIDC configuration', () => {
   it.each<[string, number, object]>([
     ['a client without an issuer', 503, { OIDC_CLIENT_ID: 'console' }],
     ['a secret without an issuer', 503, { OIDC_CLIENT_SECRET: 'secret' }],
-    ['a secret without a client', 503, { ...issuer, OIDC_AUDIENCE: 'us', OIDC_CLIENT_SECRET: 'secret' }],
+    [
+      'a secret without a client',
+      503,
+      { ...issuer, OIDC_AUDIENCE: 'us', OIDC_CLIENT_SECRET: 'secret' },
+    ],
     ['an issuer alone', 503, issuer],
     ['an issuer and a client', 200, { ...issuer, OIDC_CLIENT_ID: 'console' }],
-    ['an issuer, a client and its secret', 200, { ...issuer, OIDC_CLIENT_ID: 'console', OIDC_CLIENT_SECRET: 'secret' }],
-    ['an issuer, an audience and a client', 200, { ...issuer, OIDC_AUDIENCE: 'us', OIDC_CLIENT_ID: 'console' }],
+    [
+      'an issuer, a client and its secret',
+      200,
+      { ...issuer, OIDC_CLIENT_ID: 'console', OIDC_CLIENT_SECRET: 'secret' },
+    ],
+    [
+      'an issuer, an audience and a client',
+      200,
+      { ...issuer, OIDC_AUDIENCE: 'us', OIDC_CLIENT_ID: 'console' },
+    ],
   ])('with %s answers %i', async (_, status, settings) => {
     expect((await new Browser(new World(settings)).get('/console/sign-in')).status).toBe(status);
   });

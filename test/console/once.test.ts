@@ -9,18 +9,40 @@ import { type Answer, type TestAccount, World } from '../support/world';
 
 const PERIOD = { start: '2026-01-01', end: '2026-01-30' };
 const DATES = { start_date: PERIOD.start, end_date: PERIOD.end };
-const POLICY = { name: 'Mail', effect: 'approve', actions: 'mail.*', resources: '*', priority: '0', do: 'save' };
+const POLICY = {
+  name: 'Mail',
+  effect: 'approve',
+  actions: 'mail.*',
+  resources: '*',
+  priority: '0',
+  do: 'save',
+};
 
-/** The forms that create something: the page that shows them, where they are sent, and what a person types. */
+/**
+ * The forms that create something: the page that shows them, where they are sent, and what a person
+ * types.
+ */
 const forms: [page: string, action: string, fields: Record<string, string | string[]>][] = [
   ['/console/agents/new', '/console/agents', { name: 'Mailer' }],
   ['/console/agents/:agent', '/console/agents/:agent/rotate-key', { grace_period: '0' }],
-  ['/console/webhooks/new', '/console/webhooks', { url: 'https://hooks.example.com/a', events: ['audit.created'] }],
+  [
+    '/console/webhooks/new',
+    '/console/webhooks',
+    { url: 'https://hooks.example.com/a', events: ['audit.created'] },
+  ],
   ['/console/webhooks/:webhook', '/console/webhooks/:webhook/rotate-secret', {}],
-  ['/console/channels/new', '/console/channels', { name: 'Mail', events: ['permission.requested'] }],
+  [
+    '/console/channels/new',
+    '/console/channels',
+    { name: 'Mail', events: ['permission.requested'] },
+  ],
   ['/console/policies/new', '/console/policies/new', POLICY],
   ['/console/members/new', '/console/members', { email: 'new@example.com', role: 'auditor' }],
-  ['/console/me/tokens/new', '/console/me/tokens', { name: 'CI', lifetime: '90', scopes: 'agents:read' }],
+  [
+    '/console/me/tokens/new',
+    '/console/me/tokens',
+    { name: 'CI', lifetime: '90', scopes: 'agents:read' },
+  ],
   ['/console/exports/new', '/console/exports', { format: 'csv', ...DATES }],
   ['/console/reports/new', '/console/reports', { report_type: 'gdpr', format: 'json', ...PERIOD }],
   ['/console/audit', '/console/audit/export', { format: 'csv' }],
@@ -43,13 +65,18 @@ beforeAll(async () => {
 const fill = (path: string) => path.replace(/:(\w+)/, (_, name) => ids[name] ?? '');
 
 /** The form as the page has it. */
-async function open(browser: Browser, page: string, action: string): Promise<Record<string, string>> {
+async function open(
+  browser: Browser,
+  page: string,
+  action: string,
+): Promise<Record<string, string>> {
   return readHiddenFields((await browser.get(fill(page))).text, fill(action));
 }
 
 /** What a person sees of an answer: where it leads, or the secret that it shows. */
 function seen({ status, headers, text }: Answer) {
-  const [secret] = /cs[ai]_[0-9A-Za-z]{40}|csu_[0-9A-Za-z]{40}|whsec_[A-Za-z0-9+/=]+/.exec(text) ?? [];
+  const [secret] =
+    /cs[ai]_[0-9A-Za-z]{40}|csu_[0-9A-Za-z]{40}|whsec_[A-Za-z0-9+/=]+/.exec(text) ?? [];
   return [status, headers.get('Location') ?? secret];
 }
 
@@ -71,8 +98,12 @@ describe.each(forms)('the form of %s that is sent to %s', (page, action, typed) 
 
 it('creates once when it is sent twice at the same moment', async () => {
   const { browser } = owner;
-  const fields = { ...(await open(browser, '/console/agents/new', '/console/agents')), name: 'Twin' };
-  const count = async () => (await account.must(200, 'GET', '/v1/agents?limit=100')).body.data.length;
+  const fields = {
+    ...(await open(browser, '/console/agents/new', '/console/agents')),
+    name: 'Twin',
+  };
+  const count = async () =>
+    (await account.must(200, 'GET', '/v1/agents?limit=100')).body.data.length;
   const before = await count();
   const answers = await Promise.all([1, 2, 3].map(() => browser.submit('/console/agents', fields)));
   expect(new Set(answers.map((answer) => JSON.stringify(seen(answer)))).size).toBe(1);
@@ -83,8 +114,14 @@ it('creates another one from the same page if something else is typed, and from 
   const { browser } = owner;
   const fields = await open(browser, '/console/agents/new', '/console/agents');
   const keys = new Set<unknown>();
-  for (const form of [fields, fields, await open(browser, '/console/agents/new', '/console/agents')]) {
-    const [, key] = seen(await browser.submit('/console/agents', { ...form, name: `Agent ${keys.size}` }));
+  for (const form of [
+    fields,
+    fields,
+    await open(browser, '/console/agents/new', '/console/agents'),
+  ]) {
+    const [, key] = seen(
+      await browser.submit('/console/agents', { ...form, name: `Agent ${keys.size}` }),
+    );
     keys.add(key);
   }
   expect(keys.size).toBe(3);
@@ -92,7 +129,10 @@ it('creates another one from the same page if something else is typed, and from 
 
 it('shows nobody else what the form created', async () => {
   const twin = await makeMember(account, 'admin');
-  const fields = { ...(await open(owner.browser, '/console/agents/new', '/console/agents')), name: 'Mine' };
+  const fields = {
+    ...(await open(owner.browser, '/console/agents/new', '/console/agents')),
+    name: 'Mine',
+  };
   const csrf = await owner.browser.csrf();
   const mine = seen(await owner.browser.submit('/console/agents', { ...fields, csrf }));
   expect((await twin.browser.submit('/console/agents', { ...fields, csrf })).status).toBe(403);
@@ -103,7 +143,10 @@ it('shows nobody else what the form created', async () => {
 
 it('shows the key no more once the agent is deleted or the person may no longer see it', async () => {
   const developer = await makeMember(account, 'developer');
-  const fields = { ...(await open(developer.browser, '/console/agents/new', '/console/agents')), name: 'Short-lived' };
+  const fields = {
+    ...(await open(developer.browser, '/console/agents/new', '/console/agents')),
+    name: 'Short-lived',
+  };
   const path = '/console/agents';
   const [, key] = seen(await developer.browser.submit(path, fields));
   await account.must(200, 'PUT', `/v1/members/${developer.id}`, { role: 'auditor' });
@@ -133,11 +176,20 @@ it('shows the key for five minutes', async () => {
 
 it('approves the request once with the rule that is made of it', async () => {
   const agent = await account.agent();
-  const { id } = await agent.request({ action: 'mail.send', resource: 'mail:support', scope: { max: 5 } });
+  const { id } = await agent.request({
+    action: 'mail.send',
+    resource: 'mail:support',
+    scope: { max: 5 },
+  });
   const page = `/console/policies/new?permission=${id}`;
   const { text } = await owner.browser.get(page);
   const fields = {
-    ...{ ...readHiddenFields(text, '/console/policies/new'), ...POLICY, permission: id, approve: 'on' },
+    ...{
+      ...readHiddenFields(text, '/console/policies/new'),
+      ...POLICY,
+      permission: id,
+      approve: 'on',
+    },
     ...{ condition_key: 'max', condition_operator: 'max', condition_value: '5' },
   };
   for (let i = 0; i < 2; i++) {

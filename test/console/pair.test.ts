@@ -71,7 +71,11 @@ describe('a pairing that the member confirms', () => {
 
     world.advance(59 * SECOND);
     const answer = await exchange(world, pairing, target.searchParams.get('code') ?? '');
-    expect([answer.status, answer.cost.trips, answer.headers.get('Cache-Control')]).toEqual([201, 2, 'no-store']);
+    expect([answer.status, answer.cost.trips, answer.headers.get('Cache-Control')]).toEqual([
+      201,
+      2,
+      'no-store',
+    ]);
     const { id, token, scopes, ...rest } = answer.body;
     expect(answer.headers.get('Location')).toBe(`/v1/me/tokens/${id}`);
     expect(rest).toMatchObject({
@@ -84,25 +88,34 @@ describe('a pairing that the member confirms', () => {
     expect(me.scopes).toEqual(scopes);
     const { body: all } = await world.must(200, 'GET', '/v1/me', { token: member.token });
     expect([...scopes, 'account:write'].toSorted()).toEqual(all.scopes.toSorted());
-    const { body: activity } = await account.must(200, 'GET', '/v1/activity?action=user_token.created&limit=1');
+    const { body: activity } = await account.must(
+      200,
+      'GET',
+      '/v1/activity?action=user_token.created&limit=1',
+    );
     expect(activity.data[0]).toMatchObject({ actor: member.id, target: id });
     expect(log.lines.join('\n')).toContain('pairing_code');
     world.advance(30 * DAY);
     expect((await world.call('GET', '/v1/me', { token })).status).toBe(401);
   });
 
-  it.each(['approver', 'developer', 'auditor', 'admin'])('gives it the scopes of the role: %s', async (role) => {
-    const { world, member, pairing, code } = await openConfirmed(role);
-    const { body } = await exchange(world, pairing, code);
-    const { body: me } = await world.must(200, 'GET', '/v1/me', { token: member.token });
-    expect(body.scopes).toEqual(me.scopes.filter((scope: string) => scope !== 'account:write'));
-  });
+  it.each(['approver', 'developer', 'auditor', 'admin'])(
+    'gives it the scopes of the role: %s',
+    async (role) => {
+      const { world, member, pairing, code } = await openConfirmed(role);
+      const { body } = await exchange(world, pairing, code);
+      const { body: me } = await world.must(200, 'GET', '/v1/me', { token: member.token });
+      expect(body.scopes).toEqual(me.scopes.filter((scope: string) => scope !== 'account:write'));
+    },
+  );
 
   it('names the token as the page did, and the exchange cannot change that', async () => {
     const { world, member, pairing, code } = await openConfirmed();
     expect((await exchange(world, pairing, code)).body.name).toBe('countersign on laptop');
     const unnamed = await beginPairing({ name: null });
-    expect(readText((await member.browser.get(unnamed.page)).text)).toContain('Program without a name');
+    expect(readText((await member.browser.get(unnamed.page)).text)).toContain(
+      'Program without a name',
+    );
     const unnamedCode = await confirmPairing(member.browser, unnamed);
     const named = await exchange(world, unnamed, unnamedCode, { name: 'Mine' });
     expect([named.status, named.body.errors[0].path]).toEqual([400, 'body.name']);
@@ -123,7 +136,9 @@ describe('a pairing that the member confirms', () => {
       expect(policy).toContain("frame-ancestors 'none'");
     }
     const other = await member.browser.get('/console/me');
-    expect(other.headers.get('Content-Security-Policy')?.split('; ')).toContain("form-action 'self'");
+    expect(other.headers.get('Content-Security-Policy')?.split('; ')).toContain(
+      "form-action 'self'",
+    );
   });
 });
 
@@ -132,7 +147,10 @@ describe('a pairing that the member denies', () => {
     const { world, member, pairing } = await open();
     world.advance(60 * MINUTE);
     const answer = await member.browser.submit(pairing.page, { decision: 'deny' });
-    expect(place(answer)).toEqual([303, `${pairing.redirectUri}?error=access_denied&state=${pairing.state}`]);
+    expect(place(answer)).toEqual([
+      303,
+      `${pairing.redirectUri}?error=access_denied&state=${pairing.state}`,
+    ]);
   });
 });
 
@@ -140,44 +158,69 @@ describe('the page', () => {
   const long = 'x'.repeat(10_000);
 
   it.each([
-    ...[null, '', '/', 'javascript:alert(1)', 'https://127.0.0.1:8080/callback', 'http://127.0.0.1/callback'].map(
-      (value) => ['redirect_uri', value],
+    ...[
+      null,
+      '',
+      '/',
+      'javascript:alert(1)',
+      'https://127.0.0.1:8080/callback',
+      'http://127.0.0.1/callback',
+    ].map((value) => ['redirect_uri', value]),
+    ...[
+      'http://127.0.0.1:0/',
+      'http://127.0.0.1:65536/',
+      'http://127.0.0.1:080/',
+      'http://127.0.0.1:8080',
+    ].map((value) => ['redirect_uri', value]),
+    ...[
+      'http://127.0.0.1.evil.test:80/',
+      'http://127.0.0.1@evil.test:80/',
+      'http://evil.test:80/',
+    ].map((value) => [...['redirect_uri', value]]),
+    ...['http://a:b@127.0.0.1:80/', 'http://127.0.0.1:80@evil.test/', 'http://127.0.0.1:80/#x'].map(
+      (value) => [...['redirect_uri', value]],
     ),
-    ...['http://127.0.0.1:0/', 'http://127.0.0.1:65536/', 'http://127.0.0.1:080/', 'http://127.0.0.1:8080'].map(
-      (value) => ['redirect_uri', value],
-    ),
-    ...['http://127.0.0.1.evil.test:80/', 'http://127.0.0.1@evil.test:80/', 'http://evil.test:80/'].map((value) => [
-      ...['redirect_uri', value],
-    ]),
-    ...['http://a:b@127.0.0.1:80/', 'http://127.0.0.1:80@evil.test/', 'http://127.0.0.1:80/#x'].map((value) => [
-      ...['redirect_uri', value],
-    ]),
-    ...['http://127.0.0.1:80/?x', 'http://127.0.0.1:80/\r\nA: b', 'http://127.0.0.1:80\\@evil.test/'].map((value) => [
-      ...['redirect_uri', value],
-    ]),
-    ...[' http://127.0.0.1:80/', 'http://127.0.0.1:80/\n', 'http://0x7f000001:80/', 'http://127.1:80/'].map((value) => [
-      ...['redirect_uri', value],
-    ]),
-    ...['http://[::1]:80.evil.test/', 'http://[::ffff:127.0.0.1]:80/', `http://127.0.0.1:80/${long}`].map((value) => [
-      ...['redirect_uri', value],
-    ]),
+    ...[
+      'http://127.0.0.1:80/?x',
+      'http://127.0.0.1:80/\r\nA: b',
+      'http://127.0.0.1:80\\@evil.test/',
+    ].map((value) => [...['redirect_uri', value]]),
+    ...[
+      ' http://127.0.0.1:80/',
+      'http://127.0.0.1:80/\n',
+      'http://0x7f000001:80/',
+      'http://127.1:80/',
+    ].map((value) => [...['redirect_uri', value]]),
+    ...[
+      'http://[::1]:80.evil.test/',
+      'http://[::ffff:127.0.0.1]:80/',
+      `http://127.0.0.1:80/${long}`,
+    ].map((value) => [...['redirect_uri', value]]),
     ...[null, '', 'a b', 'é', 'a\r\nSet-Cookie: x=y', long].map((value) => ['state', value]),
-    ...[null, '', 'x'.repeat(42), 'x'.repeat(44), `${'x'.repeat(42)}=`, long].map((value) => ['code_challenge', value]),
+    ...[null, '', 'x'.repeat(42), 'x'.repeat(44), `${'x'.repeat(42)}=`, long].map((value) => [
+      'code_challenge',
+      value,
+    ]),
     ...[null, '', 'plain', 's256'].map((value) => ['code_challenge_method', value]),
     ...['', '   ', '\0', 'x'.repeat(101), long].map((value) => ['name', value]),
     ['scope', 'account:write'],
-  ] as [string, string | null][])('refuses an address with %s=%j, and does not lead there', async (name, value) => {
-    const { page } = await beginPairing({ [name]: value });
-    const browser = new Browser(new World());
-    for (const method of ['GET', 'POST']) {
-      const answer = await browser.send(method, page, { headers: { Accept: 'text/html', Origin: ORIGIN } });
-      expect(place(answer)).toEqual([400, null]);
-      expect(answer.cost.trips).toBe(0);
-      expect(answer.text).toContain(`<strong>${name}</strong>`);
-      expect(answer.text.length).toBeLessThan(5_000);
-      expect(answer.headers.get('Content-Security-Policy')).toMatch(/form-action 'self';/);
-    }
-  });
+  ] as [string, string | null][])(
+    'refuses an address with %s=%j, and does not lead there',
+    async (name, value) => {
+      const { page } = await beginPairing({ [name]: value });
+      const browser = new Browser(new World());
+      for (const method of ['GET', 'POST']) {
+        const answer = await browser.send(method, page, {
+          headers: { Accept: 'text/html', Origin: ORIGIN },
+        });
+        expect(place(answer)).toEqual([400, null]);
+        expect(answer.cost.trips).toBe(0);
+        expect(answer.text).toContain(`<strong>${name}</strong>`);
+        expect(answer.text.length).toBeLessThan(5_000);
+        expect(answer.headers.get('Content-Security-Policy')).toMatch(/form-action 'self';/);
+      }
+    },
+  );
 
   it('shows hostile texts as they are, and sends the state back unchanged', async () => {
     const { member } = await open();
@@ -188,9 +231,15 @@ describe('the page', () => {
     expect(status).toBe(200);
     expect(text).not.toContain('<script>alert');
     expect(text).toContain('<span class="unseen">U+202E</span>gnp');
-    const location = (await member.browser.submit(pairing.page, { decision: 'confirm' })).headers.get('Location') ?? '';
+    const location =
+      (await member.browser.submit(pairing.page, { decision: 'confirm' })).headers.get(
+        'Location',
+      ) ?? '';
     const { searchParams } = new URL(location);
-    expect([searchParams.getAll('state'), searchParams.getAll('code').length]).toEqual([[state], 1]);
+    expect([searchParams.getAll('state'), searchParams.getAll('code').length]).toEqual([
+      [state],
+      1,
+    ]);
     const most = await beginPairing({ name: '😀'.repeat(100), state: '%'.repeat(255) });
     expect((await member.browser.get(most.page)).status).toBe(200);
   });
@@ -208,7 +257,10 @@ describe('the page', () => {
     expect(shown.text).toContain(`name="return" value="${page.replaceAll('&', '&amp;')}"`);
     const { body: options } = await member.browser.change('POST', '/console/sign-in/options');
     const response = await member.browser.authenticator.get(options);
-    const answer = await member.browser.change('POST', '/console/sign-in', { response, return: page });
+    const answer = await member.browser.change('POST', '/console/sign-in', {
+      response,
+      return: page,
+    });
     expect([answer.status, answer.body.location]).toEqual([201, page]);
     expect((await member.browser.get(answer.body.location)).status).toBe(200);
   });
@@ -226,14 +278,20 @@ describe('the page', () => {
     expect(place(refused)).toEqual([403, null]);
     expect(readText(refused.text)).toContain('To confirm, sign in again');
     const left = await member.browser.submit('/console/sign-out', { return: pairing.page });
-    expect(place(left)).toEqual([303, `/console/sign-in?${new URLSearchParams({ return: pairing.page })}`]);
+    expect(place(left)).toEqual([
+      303,
+      `/console/sign-in?${new URLSearchParams({ return: pairing.page })}`,
+    ]);
     await member.browser.signIn();
     expect((await member.browser.submit(pairing.page, { decision: 'confirm' })).status).toBe(303);
   });
 
   it('refuses a session of a user token, of the account as of a member', async () => {
     const { world, account, member, pairing } = await open('owner');
-    for (const token of [account.token, await makeToken(account, member, { scopes: ['account:read'] })]) {
+    for (const token of [
+      account.token,
+      await makeToken(account, member, { scopes: ['account:read'] }),
+    ]) {
       const browser = new Browser(world);
       await browser.signInWithToken(token);
       const headers = { Accept: 'text/html' };
@@ -274,7 +332,10 @@ describe('the page', () => {
 });
 
 describe('an exchange is refused, always in the same words,', () => {
-  /** Expects that the code is dead also for the program that began the pairing, and that no token was made. */
+  /**
+   * Expects that the code is dead also for the program that began the pairing, and that no token
+   * was made.
+   */
   async function expectDead(
     { world, member, pairing }: { world: World; member: TestMember; pairing: BegunPairing },
     code: string,
@@ -350,9 +411,13 @@ describe('an exchange is refused, always in the same words,', () => {
     ],
     [
       'the member is suspended',
-      ({ account, member }) => account.must(200, 'PUT', `/v1/members/${member.id}`, { status: 'suspended' }),
+      ({ account, member }) =>
+        account.must(200, 'PUT', `/v1/members/${member.id}`, { status: 'suspended' }),
     ],
-    ['the member is removed', ({ account, member }) => account.must(204, 'DELETE', `/v1/members/${member.id}`)],
+    [
+      'the member is removed',
+      ({ account, member }) => account.must(204, 'DELETE', `/v1/members/${member.id}`),
+    ],
     [
       'the account is switched off',
       ({ world, account }) =>
@@ -364,7 +429,9 @@ describe('an exchange is refused, always in the same words,', () => {
     [
       'the account is deleted',
       ({ world, account }) =>
-        world.must(202, 'DELETE', `/v1/admin/users/${account.id}`, { token: env.ADMIN_TOKEN ?? '' }),
+        world.must(202, 'DELETE', `/v1/admin/users/${account.id}`, {
+          token: env.ADMIN_TOKEN ?? '',
+        }),
     ],
   ] as [string, (scene: Awaited<ReturnType<typeof openConfirmed>>) => Promise<unknown>][])(
     'after %s, also between its read and its write',
@@ -373,7 +440,9 @@ describe('an exchange is refused, always in the same words,', () => {
       await end(scene);
       expect(refusal(await exchange(scene.world, scene.pairing, scene.code))).toEqual(REFUSED);
       expect(
-        refusal(await exchange(scene.world, scene.pairing, scene.code, { code_verifier: 'v'.repeat(43) })),
+        refusal(
+          await exchange(scene.world, scene.pairing, scene.code, { code_verifier: 'v'.repeat(43) }),
+        ),
       ).toEqual(REFUSED);
 
       const database = new FaultyDatabase(env.DB);
@@ -390,7 +459,9 @@ describe('an exchange is refused, always in the same words,', () => {
 
   it('for all but one of many exchanges at once', async () => {
     const { world, member, pairing, code } = await openConfirmed();
-    const answers = await Promise.all(Array.from({ length: 10 }, () => exchange(world, pairing, code)));
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () => exchange(world, pairing, code)),
+    );
     expect(answers.map(({ status }) => status).toSorted()).toEqual([201, ...Array(9).fill(400)]);
     expect(await tokensOf(world, member)).toHaveLength(2);
   });
@@ -416,7 +487,11 @@ describe('an exchange', () => {
       ['redirect_uri', null],
     ] as const) {
       const { status, body } = await exchange(world, pairing, code, { [field]: value });
-      expect([status, body.code, body.errors[0].path]).toEqual([400, 'invalid_request', `body.${field}`]);
+      expect([status, body.code, body.errors[0].path]).toEqual([
+        400,
+        'invalid_request',
+        `body.${field}`,
+      ]);
     }
     expect((await exchange(world, pairing, code)).status).toBe(201);
     expect(await tokensOf(world, member)).toHaveLength(2);
@@ -482,7 +557,8 @@ describe('an exchange', () => {
     const { body } = await exchange(world, pairing, code);
     await exchange(world, pairing, code);
     const kept = JSON.stringify(await dumpTables(env.DB)) + log.lines.join('\n');
-    for (const secret of [code, pairing.verifier, pairing.state, body.token]) expect(kept).not.toContain(secret);
+    for (const secret of [code, pairing.verifier, pairing.state, body.token])
+      expect(kept).not.toContain(secret);
   });
 });
 
@@ -506,7 +582,11 @@ describe('the page after a sign-in', () => {
     expect(/data-return="([^"]*)"/.exec(text)?.[1]).toBe(expected);
     const answer = await browser.send('POST', '/console/sign-in/token', {
       raw: new URLSearchParams({ token: account.token, return: wanted }).toString(),
-      headers: { Origin: ORIGIN, Accept: 'text/html', 'Content-Type': 'application/x-www-form-urlencoded' },
+      headers: {
+        Origin: ORIGIN,
+        Accept: 'text/html',
+        'Content-Type': 'application/x-www-form-urlencoded',
+      },
     });
     expect(place(answer)).toEqual([303, expected]);
   });

@@ -11,7 +11,11 @@ const HOSTILE = '<script>alert(1)</script>"><img src=x>\u202e';
 /** Sends a form in which a field may occur several times. */
 async function submit(browser: Browser, path: string, fields: [string, string][]): Promise<Answer> {
   const raw = new URLSearchParams([['csrf', await browser.csrf()], ...fields]).toString();
-  const headers = { Origin: ORIGIN, 'Content-Type': 'application/x-www-form-urlencoded', Accept: 'text/html' };
+  const headers = {
+    Origin: ORIGIN,
+    'Content-Type': 'application/x-www-form-urlencoded',
+    Accept: 'text/html',
+  };
   return browser.send('POST', path, { raw, headers });
 }
 
@@ -60,7 +64,9 @@ describe('the members page', () => {
     await invite(account, { name: 'Ada Lovelace', email: 'ada@example.com' });
     account.world.advance(7 * DAY);
     await browser.signIn();
-    expect(textOf(await browser.get('/console/members'))).toMatch(/auditor invited\s*the invitation has expired/);
+    expect(textOf(await browser.get('/console/members'))).toMatch(
+      /auditor invited\s*the invitation has expired/,
+    );
   });
 
   it('filters by role and status in the address; removed members are shown only when asked for', async () => {
@@ -69,9 +75,11 @@ describe('the members page', () => {
     await account.must(204, 'DELETE', `/v1/members/${gone.id}`);
     await invite(account, { name: 'Ada', role: 'developer' });
     const names = async (query: string) =>
-      [...(await browser.get(`/console/members${query}`)).text.matchAll(/members\/member_\w+"><bdi>(\w+)/g)].map(
-        ([, name]) => name,
-      );
+      [
+        ...(await browser.get(`/console/members${query}`)).text.matchAll(
+          /members\/member_\w+"><bdi>(\w+)/g,
+        ),
+      ].map(([, name]) => name);
     expect(await names('?status=removed')).toEqual(['Gone']);
     expect(await names('?status=invited&role=developer')).toEqual(['Ada']);
     expect(await names('?role=developer&status=')).toEqual(['Ada']);
@@ -88,33 +96,38 @@ describe('the members page', () => {
     ]) {
       const first = await browser.get(`/console/${path}${query}`);
       expect(first.text.split(row ?? '')).toHaveLength(51);
-      const next = /href="([^"]+)" rel="next"/.exec(first.text)?.[1]?.replaceAll('&amp;', '&') ?? '';
+      const next =
+        /href="([^"]+)" rel="next"/.exec(first.text)?.[1]?.replaceAll('&amp;', '&') ?? '';
       const last = await browser.get(next);
       expect(last.text).not.toContain('rel="next"');
       expect(last.text.split(row ?? '').length).toBeGreaterThan(1);
     }
   });
 
-  it.each(['approver', 'developer', 'auditor'])('shows %ss no way to change anything, and refuses it', async (role) => {
-    const { account, browser, id } = await scene(role);
-    const other = await invite(account, { name: 'Ada' });
-    const list = await browser.get('/console/members');
-    expect(list.text).not.toContain('/console/members/new');
-    const page = await browser.get(`/console/members/${other.id}`);
-    expect([page.status, page.text.includes('action="/console/members/')]).toEqual([200, false]);
-    expect((await browser.get('/console/members/new')).status).toBe(403);
-    const refused = [
-      await submit(browser, '/console/members', [
-        ['email', 'x@example.com'],
-        ['role', 'auditor'],
-      ]),
-      await submit(browser, `/console/members/${id}`, [['role', 'owner']]),
-      await submit(browser, `/console/members/${other.id}/status`, [['status', 'suspended']]),
-      await submit(browser, `/console/members/${other.id}/remove`, [['confirm', 'Ada']]),
-      await submit(browser, `/console/members/${other.id}/invitation`, []),
-    ];
-    for (const answer of refused) expect([answer.status, textOf(answer)]).toEqual([403, expect.stringContaining(role)]);
-  });
+  it.each(['approver', 'developer', 'auditor'])(
+    'shows %ss no way to change anything, and refuses it',
+    async (role) => {
+      const { account, browser, id } = await scene(role);
+      const other = await invite(account, { name: 'Ada' });
+      const list = await browser.get('/console/members');
+      expect(list.text).not.toContain('/console/members/new');
+      const page = await browser.get(`/console/members/${other.id}`);
+      expect([page.status, page.text.includes('action="/console/members/')]).toEqual([200, false]);
+      expect((await browser.get('/console/members/new')).status).toBe(403);
+      const refused = [
+        await submit(browser, '/console/members', [
+          ['email', 'x@example.com'],
+          ['role', 'auditor'],
+        ]),
+        await submit(browser, `/console/members/${id}`, [['role', 'owner']]),
+        await submit(browser, `/console/members/${other.id}/status`, [['status', 'suspended']]),
+        await submit(browser, `/console/members/${other.id}/remove`, [['confirm', 'Ada']]),
+        await submit(browser, `/console/members/${other.id}/invitation`, []),
+      ];
+      for (const answer of refused)
+        expect([answer.status, textOf(answer)]).toEqual([403, expect.stringContaining(role)]);
+    },
+  );
 });
 
 describe('an invitation in the console', () => {
@@ -141,7 +154,9 @@ describe('an invitation in the console', () => {
     account.world.advance(7 * DAY);
     await browser.signIn();
     const late = await browser.get(`/console/members/${body.data[0].id}`);
-    expect(textOf(late)).toContain('The invitation expired on 2026-02-07 12:00 UTC, before this person joined.');
+    expect(textOf(late)).toContain(
+      'The invitation expired on 2026-02-07 12:00 UTC, before this person joined.',
+    );
   });
 
   it('keeps what was typed and marks what is wrong', async () => {
@@ -168,12 +183,18 @@ describe('an invitation in the console', () => {
   it('offers an admin no owner, and refuses one', async () => {
     const { browser } = await scene('admin');
     const form = await browser.get('/console/members/new');
-    expect([form.text.includes('value="admin"'), form.text.includes('value="owner"')]).toEqual([true, false]);
+    expect([form.text.includes('value="admin"'), form.text.includes('value="owner"')]).toEqual([
+      true,
+      false,
+    ]);
     const answer = await submit(browser, '/console/members', [
       ['email', 'x@example.com'],
       ['role', 'owner'],
     ]);
-    expect([answer.status, textOf(answer)]).toEqual([403, expect.stringContaining('Only an owner may invite')]);
+    expect([answer.status, textOf(answer)]).toEqual([
+      403,
+      expect.stringContaining('Only an owner may invite'),
+    ]);
     expect(answer.text).toContain('value="x@example.com"');
   });
 });
@@ -182,7 +203,10 @@ describe('the page of a member', () => {
   it('shows who it is, the passkeys, the agents and the latest actions, in two trips', async () => {
     const { account, browser } = await scene();
     const developer = await makeMember(account, 'developer', 'dev@example.com');
-    await account.world.must(201, 'POST', '/v1/agents', { token: developer.token, body: { name: 'Mailer' } });
+    await account.world.must(201, 'POST', '/v1/agents', {
+      token: developer.token,
+      body: { name: 'Mailer' },
+    });
     await account.agent({ name: 'Of the account' });
     const page = await browser.get(`/console/members/${developer.id}`);
     expect([page.status, page.cost.trips]).toEqual([200, 2]);
@@ -213,12 +237,27 @@ describe('the page of a member', () => {
     ).toEqual([303, path]);
     const first = await account.must(200, 'GET', `/v1/activity?target=${id}`);
     expect(first.body.data.map(({ action }: Json) => action)).toEqual(['member.invited']);
-    await submit(browser, path, [['name', 'Ada'], ['role', 'admin'], await shownState(account, id)]);
-    const { body } = await account.must(200, 'GET', `/v1/activity?target=${id}&action=member.updated`);
+    await submit(browser, path, [
+      ['name', 'Ada'],
+      ['role', 'admin'],
+      await shownState(account, id),
+    ]);
+    const { body } = await account.must(
+      200,
+      'GET',
+      `/v1/activity?target=${id}&action=member.updated`,
+    );
     expect(body.data).toMatchObject([{ changes: ['role'] }]);
     expect(textOf(await browser.get(path))).toMatch(/Role\s*admin/);
-    const refused = await submit(browser, path, [['name', ' '], ['role', 'approver'], await shownState(account, id)]);
-    expect([refused.status, textOf(refused)]).toEqual([400, expect.stringContaining('must be 1 to 255')]);
+    const refused = await submit(browser, path, [
+      ['name', ' '],
+      ['role', 'approver'],
+      await shownState(account, id),
+    ]);
+    expect([refused.status, textOf(refused)]).toEqual([
+      400,
+      expect.stringContaining('must be 1 to 255'),
+    ]);
     expect(refused.text).toContain('value="approver" checked');
   });
 
@@ -234,34 +273,55 @@ describe('the page of a member', () => {
       ['role', 'admin'],
     ];
     const refused = await submit(browser, path, [...form, old]);
-    expect([refused.status, textOf(refused)]).toEqual([409, expect.stringContaining('is now: auditor')]);
+    expect([refused.status, textOf(refused)]).toEqual([
+      409,
+      expect.stringContaining('is now: auditor'),
+    ]);
     expect(textOf(refused)).toContain('The member was changed since you opened the page.');
     expect(refused.text).toContain('value="admin" checked');
     expect((await submit(browser, path, form)).status).toBe(409);
     const current = await shownState(account, member.id);
     expect(refused.text).toContain(`name="updated_at" value="${current[1]}"`);
     // Suspending takes rights away: no page is too old for that. Activating gives them back.
-    expect((await submit(browser, `${path}/status`, [['status', 'suspended'], old])).status).toBe(303);
+    expect((await submit(browser, `${path}/status`, [['status', 'suspended'], old])).status).toBe(
+      303,
+    );
     const late = await submit(browser, `${path}/status`, [['status', 'active'], old]);
-    expect([late.status, textOf(late)]).toEqual([409, expect.stringContaining('since you opened the page')]);
+    expect([late.status, textOf(late)]).toEqual([
+      409,
+      expect.stringContaining('since you opened the page'),
+    ]);
     const { body } = await account.must(200, 'GET', `/v1/members/${member.id}`);
     expect([body.role, body.status]).toEqual(['auditor', 'suspended']);
-    expect(where(await submit(browser, path, [...form, await shownState(account, member.id)]))).toEqual([303, path]);
+    expect(
+      where(await submit(browser, path, [...form, await shownState(account, member.id)])),
+    ).toEqual([303, path]);
   });
 
   it('suspends, activates and removes after the name was typed', async () => {
     const { account, browser } = await scene();
     const member = await makeMember(account, 'approver', 'Grace@example.com');
     const path = `/console/members/${member.id}`;
-    expect(where(await submit(browser, `${path}/status`, [['status', 'suspended']]))).toEqual([303, path]);
+    expect(where(await submit(browser, `${path}/status`, [['status', 'suspended']]))).toEqual([
+      303,
+      path,
+    ]);
     expect((await member.browser.get('/console/me')).status).toBe(302);
     expect(textOf(await browser.get(path))).toContain('Activate');
-    await submit(browser, `${path}/status`, [['status', 'active'], await shownState(account, member.id)]);
+    await submit(browser, `${path}/status`, [
+      ['status', 'active'],
+      await shownState(account, member.id),
+    ]);
     expect((await member.browser.signIn()).status).toBe(201);
     const wrong = await submit(browser, `${path}/remove`, [['confirm', 'Ada']]);
-    expect([wrong.status, textOf(wrong)]).toEqual([400, expect.stringContaining('is neither the name nor the e-mail')]);
+    expect([wrong.status, textOf(wrong)]).toEqual([
+      400,
+      expect.stringContaining('is neither the name nor the e-mail'),
+    ]);
     expect(wrong.text).toContain('value="Ada"');
-    expect(where(await submit(browser, `${path}/remove`, [['confirm', ' grace@EXAMPLE.com ']]))).toEqual([303, path]);
+    expect(
+      where(await submit(browser, `${path}/remove`, [['confirm', ' grace@EXAMPLE.com ']])),
+    ).toEqual([303, path]);
     const page = await browser.get(path);
     expect(textOf(page)).toMatch(/removed.*Laptop\s*added .* removed 2026/);
     expect(page.text).not.toContain(`action="${path}`);
@@ -304,7 +364,9 @@ describe('the page of a member', () => {
     const foreign = await invite(await account.world.account());
     for (const id of [foreign.id, 'member_x', 'x']) {
       expect((await browser.get(`/console/members/${id}`)).status).toBe(404);
-      expect((await submit(browser, `/console/members/${id}/remove`, [['confirm', id]])).status).toBe(404);
+      expect(
+        (await submit(browser, `/console/members/${id}/remove`, [['confirm', id]])).status,
+      ).toBe(404);
     }
   });
 
@@ -358,15 +420,18 @@ describe('the activity page', () => {
     expect(await lines(`actor=${id}&action=session.created&end_date=2026-01-31`)).toBe(1);
     expect(await lines('start_date=2026-02-01&action=agent.created&actor=')).toBe(1);
     expect(await lines(`target=${id}&action=member.joined`)).toBe(1);
-    expect(textOf(await browser.get('/console/activity?actor=operator&action=report.requested'))).toContain(
-      'No activity matches.',
-    );
+    expect(
+      textOf(await browser.get('/console/activity?actor=operator&action=report.requested')),
+    ).toContain('No activity matches.');
   });
 
   it('names the device from which somebody acted', async () => {
     const { account, browser } = await scene();
     for (const [userAgent, name] of [
-      ['Mozilla/5.0 (Windows NT 10.0) AppleWebKit/537.36 Chrome/130.0 Safari/537.36 Edg/130.0', 'Edge on Windows'],
+      [
+        'Mozilla/5.0 (Windows NT 10.0) AppleWebKit/537.36 Chrome/130.0 Safari/537.36 Edg/130.0',
+        'Edge on Windows',
+      ],
       [
         'Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) Version/18.0 Mobile/15E148 Safari/604.1',
         'Safari on iPhone',
@@ -374,7 +439,11 @@ describe('the activity page', () => {
       ['curl/8.5.0', 'curl'],
       [`<img${'x'.repeat(200)}`, `<img${'x'.repeat(36)}`],
     ]) {
-      const call = { token: account.token, headers: { 'User-Agent': userAgent ?? '' }, body: { name: 'Mailer' } };
+      const call = {
+        token: account.token,
+        headers: { 'User-Agent': userAgent ?? '' },
+        body: { name: 'Mailer' },
+      };
       await account.world.must(201, 'POST', '/v1/agents', call);
       const { text } = await browser.get('/console/activity?action=agent.created');
       expect(text).toContain(`<bdi>${name?.replace('<', '&lt;')}</bdi>`);
@@ -399,15 +468,18 @@ describe('the activity page', () => {
 });
 
 describe('my own page', () => {
-  it.each(['owner', 'approver', 'developer', 'auditor'])('works for an %s in two trips', async (role) => {
-    const { browser } = await scene(role);
-    const page = await browser.get('/console/me');
-    expect([page.status, page.cost.trips]).toEqual([200, 2]);
-    expect(page.text.includes('Change my name')).toBe(role === 'owner');
-    for (const part of ['Example Ltd', role, 'Laptop', 'this session', 'only way to sign in']) {
-      expect(textOf(page)).toContain(part);
-    }
-  });
+  it.each(['owner', 'approver', 'developer', 'auditor'])(
+    'works for an %s in two trips',
+    async (role) => {
+      const { browser } = await scene(role);
+      const page = await browser.get('/console/me');
+      expect([page.status, page.cost.trips]).toEqual([200, 2]);
+      expect(page.text.includes('Change my name')).toBe(role === 'owner');
+      for (const part of ['Example Ltd', role, 'Laptop', 'this session', 'only way to sign in']) {
+        expect(textOf(page)).toContain(part);
+      }
+    },
+  );
 
   it('offers to change passkeys only for ten minutes, and says what to do then', async () => {
     const { account, browser } = await scene('auditor');
@@ -499,8 +571,12 @@ describe('my own page', () => {
   it('has nothing to do with the sessions and tokens of others', async () => {
     const { account, browser } = await scene('admin');
     const other = await makeMember(account, 'admin');
-    const { body: sessions } = await account.world.must(200, 'GET', '/v1/me/sessions', { token: other.token });
-    const { body: tokens } = await account.world.must(200, 'GET', '/v1/me/tokens', { token: other.token });
+    const { body: sessions } = await account.world.must(200, 'GET', '/v1/me/sessions', {
+      token: other.token,
+    });
+    const { body: tokens } = await account.world.must(200, 'GET', '/v1/me/tokens', {
+      token: other.token,
+    });
     for (const path of [
       `sessions/${sessions.data[0].id}/end`,
       `tokens/${tokens.data[0].id}/delete`,

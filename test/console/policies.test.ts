@@ -76,7 +76,9 @@ function withFields(fields: Fields, changes: Record<string, string | string[]>):
   const kept = fields.filter(([name]) => !Object.hasOwn(changes, name));
   return [
     ...kept,
-    ...Object.entries(changes).flatMap(([name, values]) => [values].flat().map((v): [string, string] => [name, v])),
+    ...Object.entries(changes).flatMap(([name, values]) =>
+      [values].flat().map((v): [string, string] => [name, v]),
+    ),
   ];
 }
 
@@ -84,12 +86,21 @@ function send(browser: Browser, path: string, fields: Fields): Promise<Answer> {
   const raw = new URLSearchParams(fields).toString();
   return browser.send('POST', path, {
     raw,
-    headers: { Origin: ORIGIN, 'Content-Type': 'application/x-www-form-urlencoded', Accept: 'text/html' },
+    headers: {
+      Origin: ORIGIN,
+      'Content-Type': 'application/x-www-form-urlencoded',
+      Accept: 'text/html',
+    },
   });
 }
 
 /** Fills in the form for a new policy and presses a button. */
-async function fill(browser: Browser, changes: Record<string, string | string[]>, button = 'save', path = NEW) {
+async function fill(
+  browser: Browser,
+  changes: Record<string, string | string[]>,
+  button = 'save',
+  path = NEW,
+) {
   const fields = await fieldsOf(await browser.get(path));
   return send(browser, NEW, withFields(fields, { ...changes, do: button }));
 }
@@ -140,11 +151,18 @@ describe('the list of policies', () => {
   it('offers a new policy only to roles that may make one, and refuses the others', async () => {
     const { account, browser } = await makeScene('approver');
     const admin = await makeMember(account, 'admin');
-    expect((await admin.browser.get('/console/policies')).text).toContain('href="/console/policies/new"');
-    expect((await browser.get('/console/policies')).text).not.toContain('href="/console/policies/new"');
+    expect((await admin.browser.get('/console/policies')).text).toContain(
+      'href="/console/policies/new"',
+    );
+    expect((await browser.get('/console/policies')).text).not.toContain(
+      'href="/console/policies/new"',
+    );
     const { id } = await createPolicy(account);
     const page = await browser.get(`/console/policies/${id}`);
-    expect([page.status, page.text.includes('<form method="post" action="/console/policies')]).toEqual([200, false]);
+    expect([
+      page.status,
+      page.text.includes('<form method="post" action="/console/policies'),
+    ]).toEqual([200, false]);
     expect(plain(page)).toContain('Approves email.* on mailbox:*');
     expect((await browser.get(NEW)).status).toBe(403);
     for (const path of [
@@ -153,7 +171,9 @@ describe('the list of policies', () => {
       `/console/policies/${id}/switch`,
       `/console/policies/${id}/delete`,
     ]) {
-      expect((await browser.submit(path, { ...FILLED, do: 'save', state: 'off' })).status).toBe(403);
+      expect((await browser.submit(path, { ...FILLED, do: 'save', state: 'off' })).status).toBe(
+        403,
+      );
     }
     expect(await policiesOf(account)).toMatchObject([{ id, name: SMALL.name, is_active: true }]);
   });
@@ -163,23 +183,34 @@ describe('the simulation', () => {
   it('says what is decided, by which policy, and which others apply', async () => {
     const { account, browser } = await makeScene();
     await createPolicy(account);
-    const review = await createPolicy(account, { name: 'People <b>', effect: 'review', priority: 8, conditions: {} });
+    const review = await createPolicy(account, {
+      name: 'People <b>',
+      effect: 'review',
+      priority: 8,
+      conditions: {},
+    });
     const ask = (scope: string, action = 'email.send') =>
-      browser.get(`/console/policies?agent_id=&action=${action}&resource=mailbox:a&scope=${encodeURIComponent(scope)}`);
+      browser.get(
+        `/console/policies?agent_id=&action=${action}&resource=mailbox:a&scope=${encodeURIComponent(scope)}`,
+      );
     const page = await ask('{"n": 3}');
     expect([page.status, page.cost.trips]).toEqual([200, 2]);
     expect(plain(page)).toContain(
       'It would wait for reviewers. The policy People <b> decides. 1 of 1 reviewer has to approve. Also applying, but weighed later: Small mailings',
     );
     await account.must(200, 'PUT', `/v1/policies/${review.id}`, { is_active: false });
-    expect(plain(await ask('{"n": 3}'))).toContain('It would be approved at once. The policy Small mailings decides.');
+    expect(plain(await ask('{"n": 3}'))).toContain(
+      'It would be approved at once. The policy Small mailings decides.',
+    );
     expect(plain(await ask('{"n": 6}'))).toContain('No policy applies');
     expect(plain(await ask(''))).toContain('No policy applies');
     const refused = await ask('{"n": ', 'email');
     expect([refused.status, refused.text.includes('value="email"')]).toEqual([400, true]);
     expect(plain(refused)).toContain('must be dotted, such as email.send');
     expect(plain(refused)).toContain('must be a JSON object');
-    expect(plain(await ask('{"n": [9007199254740993]}'))).toContain('n 0 would be rounded to 9007199254740992');
+    expect(plain(await ask('{"n": [9007199254740993]}'))).toContain(
+      'n 0 would be rounded to 9007199254740992',
+    );
   });
 
   it('counts the reviewers without the owner of the agent', async () => {
@@ -189,7 +220,9 @@ describe('the simulation', () => {
     await makeMember(account, 'approver');
     await createPolicy(account, { effect: 'review', conditions: {} });
     const of = async (id: string) =>
-      plain(await browser.get(`/console/policies?agent_id=${id}&action=email.send&resource=mailbox:a`));
+      plain(
+        await browser.get(`/console/policies?agent_id=${id}&action=email.send&resource=mailbox:a`),
+      );
     expect(await of('')).toContain('1 of 2 reviewers has to approve');
     expect(await of(agent.id)).toContain('1 of 1 reviewer has to approve');
   });
@@ -213,19 +246,41 @@ describe('the form for a new policy', () => {
       condition_key: ['amount', 'amount', 'currency', 'test', 'note', '', 'code'],
       condition_operator: ['min', 'max', 'in', 'equals', 'any', 'max', 'equals'],
       condition_value: ['10', '1e3', 'EUR, USD', 'true', '', '', '"5"'],
-      ...{ priority: '-3', token_ttl: '600', max_uses: '', reason: 'Unused', approvals: '1', passkey: 'on' },
-      ...{ review_roles: ['approver'], review_members: member, escalation_after: '1800', escalation_roles: 'owner' },
+      ...{
+        priority: '-3',
+        token_ttl: '600',
+        max_uses: '',
+        reason: 'Unused',
+        approvals: '1',
+        passkey: 'on',
+      },
+      ...{
+        review_roles: ['approver'],
+        review_members: member,
+        escalation_after: '1800',
+        escalation_roles: 'owner',
+      },
     });
     expect([answer.status, answer.text.match(/class="fault".*?<\/p>/g)]).toEqual([303, null]);
     const [policy] = await policiesOf(account);
     expect(answer.headers.get('Location')).toBe(`/console/policies#${policy.id}`);
     const people = { members: [member], roles: ['approver'] };
     expect(policy).toMatchObject({
-      ...{ name: 'Large payouts', effect: 'review', actions: ['payout.*', 'refund.create'], resources: ['account:*'] },
+      ...{
+        name: 'Large payouts',
+        effect: 'review',
+        actions: ['payout.*', 'refund.create'],
+        resources: ['account:*'],
+      },
       ...{ agent_ids: [agent.id], priority: -3, token_ttl: 600, max_uses: null, is_active: true },
       conditions: {
         amount: { min: 10, max: 1000 },
-        ...{ currency: { in: ['EUR', 'USD'] }, test: { equals: true }, note: {}, code: { equals: '5' } },
+        ...{
+          currency: { in: ['EUR', 'USD'] },
+          test: { equals: true },
+          note: {},
+          code: { equals: '5' },
+        },
       },
       review: {
         ...{ approvals: 1, ...people, allow_self: false, passkey: true },
@@ -239,9 +294,19 @@ describe('the form for a new policy', () => {
     ['name', { name: ' ' }, 'field-name-fault', 'must be 1 to 255 characters long'],
     ['effect', { effect: 'allow' }, 'class="fault"', 'must be one of'],
     ['actions', { actions: ' \r\n ' }, 'field-actions-fault', 'must not be empty'],
-    ['resources', { resources: 'x'.repeat(10_000) }, 'field-resources-fault', 'at most 512 characters'],
+    [
+      'resources',
+      { resources: 'x'.repeat(10_000) },
+      'field-resources-fault',
+      'at most 512 characters',
+    ],
     ['agents', { agents: 'some' }, 'class="fault"', 'must not be empty'],
-    ['foreign ids', { agents: 'some', agent_ids: HOSTILE }, 'class="fault"', 'must be the id of an agent'],
+    [
+      'foreign ids',
+      { agents: 'some', agent_ids: HOSTILE },
+      'class="fault"',
+      'must be the id of an agent',
+    ],
     ['priority', { priority: 'high' }, 'field-priority-fault', 'must be a whole number'],
     ['lifetime', { token_ttl: '5' }, 'field-token_ttl-fault', 'must be a whole number from 30'],
     ['uses', { max_uses: '1.5' }, 'field-max_uses-fault', 'must be a whole number'],
@@ -265,7 +330,11 @@ describe('the form for a new policy', () => {
     ],
     [
       'range',
-      { condition_key: ['n', 'n'], condition_operator: ['min', 'max'], condition_value: ['2', '1'] },
+      {
+        condition_key: ['n', 'n'],
+        condition_operator: ['min', 'max'],
+        condition_value: ['2', '1'],
+      },
       'condition-0-fault',
       'must not be above max',
     ],
@@ -289,7 +358,11 @@ describe('the form for a new policy', () => {
     ],
     [
       'twice',
-      { condition_key: ['n', 'n'], condition_operator: ['max', 'max'], condition_value: ['2', '1'] },
+      {
+        condition_key: ['n', 'n'],
+        condition_operator: ['max', 'max'],
+        condition_value: ['2', '1'],
+      },
       'condition-1-fault',
       'says the same',
     ],
@@ -312,22 +385,27 @@ describe('the form for a new policy', () => {
       'field-escalation_after-fault',
       'must be a whole number from 60',
     ],
-  ])('shows at the field that the %s is refused, and keeps what was typed', async (_, changes, place, message) => {
-    const { account, browser } = await shared;
-    const typed = { ...FILLED, reason: HOSTILE, ...changes };
-    const answer = await fill(browser, typed);
-    expect([answer.status, await policiesOf(account)]).toEqual([400, []]);
-    const fault = answer.text.slice(answer.text.indexOf(place.startsWith('class') ? place : `id="${place}"`));
-    expect(plain({ ...answer, text: `<main ${fault.slice(0, 2_000)}` })).toContain(message);
-    expect(answer.text).not.toContain('<script>alert');
-    expect(answer.text).not.toContain('<img');
-    const shown = await fieldsOf(answer);
-    for (const [name, value] of Object.entries(typed).flatMap(([name, value]) =>
-      [value].flat().map((one) => [name, one]),
-    )) {
-      if (value !== 'allow' && value !== 'not') expect(shown).toContainEqual([name, value]);
-    }
-  });
+  ])(
+    'shows at the field that the %s is refused, and keeps what was typed',
+    async (_, changes, place, message) => {
+      const { account, browser } = await shared;
+      const typed = { ...FILLED, reason: HOSTILE, ...changes };
+      const answer = await fill(browser, typed);
+      expect([answer.status, await policiesOf(account)]).toEqual([400, []]);
+      const fault = answer.text.slice(
+        answer.text.indexOf(place.startsWith('class') ? place : `id="${place}"`),
+      );
+      expect(plain({ ...answer, text: `<main ${fault.slice(0, 2_000)}` })).toContain(message);
+      expect(answer.text).not.toContain('<script>alert');
+      expect(answer.text).not.toContain('<img');
+      const shown = await fieldsOf(answer);
+      for (const [name, value] of Object.entries(typed).flatMap(([name, value]) =>
+        [value].flat().map((one) => [name, one]),
+      )) {
+        if (value !== 'allow' && value !== 'not') expect(shown).toContainEqual([name, value]);
+      }
+    },
+  );
 
   it('adds a row and tries the policy on past requests without saving it', async () => {
     const { world, account, browser, agent } = await makeScene();
@@ -341,7 +419,12 @@ describe('the form for a new policy', () => {
     const denied = await ask(2, 'deny', { preview: { title: HOSTILE } });
     await ask(3);
     await ask(9, 'approve');
-    const typed = { ...FILLED, condition_key: 'n', condition_operator: 'max', condition_value: '5' };
+    const typed = {
+      ...FILLED,
+      condition_key: 'n',
+      condition_operator: 'max',
+      condition_value: '5',
+    };
     const added = await fill(
       browser,
       {
@@ -352,13 +435,11 @@ describe('the form for a new policy', () => {
       },
       'add',
     );
-    expect((await fieldsOf(added)).filter(([name]) => name === 'condition_key').map(([, value]) => value)).toEqual([
-      'n',
-      'a',
-      'b',
-      '',
-      '',
-    ]);
+    expect(
+      (await fieldsOf(added))
+        .filter(([name]) => name === 'condition_key')
+        .map(([, value]) => value),
+    ).toEqual(['n', 'a', 'b', '', '']);
     const full = await fill(
       browser,
       {
@@ -372,9 +453,13 @@ describe('the form for a new policy', () => {
     expect((await fieldsOf(full)).filter(([name]) => name === 'condition_key')).toHaveLength(4);
     const tried = await fill(browser, typed, 'try');
     expect([tried.status, tried.cost.trips, tried.cost.written]).toEqual([200, 2, 0]);
-    expect(plain(tried)).toContain('Of the 4 requests of the last 30 days, this policy alone would');
+    expect(plain(tried)).toContain(
+      'Of the 4 requests of the last 30 days, this policy alone would',
+    );
     expect(plain(tried)).toMatch(/approve ?3 ?deny ?0 ?send to reviewers ?0 ?leave alone ?1/);
-    expect(plain(tried)).toContain('1 of these was decided the same way, 1 differently, and 1 had no decision.');
+    expect(plain(tried)).toContain(
+      '1 of these was decided the same way, 1 differently, and 1 had no decision.',
+    );
     expect(tried.text).toContain(`href="/console/permissions/${denied}"`);
     expect(tried.text).not.toContain('<script>alert');
     expect(await fieldsOf(tried)).toContainEqual(['condition_value', '5']);
@@ -394,17 +479,34 @@ describe('a rule from a request', () => {
     expect(plain(page)).toMatch(/approve ?1 ?deny ?0/);
     expect(page.text).not.toContain('<script>alert');
     const answer = await send(browser, NEW, withFields(await fieldsOf(page), { do: 'save' }));
-    expect([answer.status, answer.headers.get('Location')]).toEqual([303, `/console/permissions/${id}`]);
+    expect([answer.status, answer.headers.get('Location')]).toEqual([
+      303,
+      `/console/permissions/${id}`,
+    ]);
     const [policy] = await policiesOf(account);
     expect(policy).toMatchObject({
-      ...{ name: `email.send on ${resource}`, effect: 'approve', actions: ['email.send'], resources: [resource] },
+      ...{
+        name: `email.send on ${resource}`,
+        effect: 'approve',
+        actions: ['email.send'],
+        resources: [resource],
+      },
       ...{ agent_ids: [agent.id], token_ttl: 120, max_uses: 2, priority: 0, is_active: true },
     });
     expect(policy.conditions).toEqual({
-      ...{ max: { max: 9 }, to: { equals: ['a', 'b'] }, currency: { equals: 'EUR' }, nested: { equals: { a: 1 } } },
+      ...{
+        max: { max: 9 },
+        to: { equals: ['a', 'b'] },
+        currency: { equals: 'EUR' },
+        nested: { equals: { a: 1 } },
+      },
     });
     const { body: approved } = await account.must(200, 'GET', `/v1/permissions/${id}`);
-    expect([approved.status, approved.policy_id, approved.granted_scope]).toEqual(['approved', null, SCOPE]);
+    expect([approved.status, approved.policy_id, approved.granted_scope]).toEqual([
+      'approved',
+      null,
+      SCOPE,
+    ]);
     expect((await agent.request({ scope: { ...SCOPE, max: 8 } })).status).toBe('approved');
     expect((await agent.request({ scope: { ...SCOPE, to: ['a'] } })).status).toBe('pending');
   });
@@ -413,15 +515,23 @@ describe('a rule from a request', () => {
     const { account, browser, agent } = await makeScene();
     const { id } = await agent.request();
     const page = await browser.get(`${NEW}?permission=${id}`);
-    expect(page.text).toMatch(/<p class="notice waiting">The request has no limits[\s\S]*whatever the limits are/);
-    expect(plain(page)).toMatch(/Approves email.send on mailbox:support by Mailer, whatever the limits are\./);
+    expect(page.text).toMatch(
+      /<p class="notice waiting">The request has no limits[\s\S]*whatever the limits are/,
+    );
+    expect(plain(page)).toMatch(
+      /Approves email.send on mailbox:support by Mailer, whatever the limits are\./,
+    );
     const fields = withFields(await fieldsOf(page), { do: 'save' });
     const refused = await send(browser, NEW, fields);
     expect(refused.status).toBe(400);
-    expect(refused.text).toMatch(/aria-describedby="any-limits-fault"[\s\S]*id="any-limits-fault">check this/);
+    expect(refused.text).toMatch(
+      /aria-describedby="any-limits-fault"[\s\S]*id="any-limits-fault">check this/,
+    );
     expect(await policiesOf(account)).toEqual([]);
     const row = { condition_key: ['amount'], condition_operator: ['max'], condition_value: ['5'] };
-    expect((await send(browser, NEW, withFields(fields, { ...row, approve: [] }))).status).toBe(303);
+    expect((await send(browser, NEW, withFields(fields, { ...row, approve: [] }))).status).toBe(
+      303,
+    );
     expect((await send(browser, NEW, withFields(fields, { any_limits: 'on' }))).status).toBe(303);
     const conditions = (await policiesOf(account)).map(({ conditions }) => conditions);
     expect(conditions).toEqual(expect.arrayContaining([{}, { amount: { max: 5 } }]));
@@ -432,7 +542,10 @@ describe('a rule from a request', () => {
       'save',
       `${NEW}?permission=${(await agent.request(ASKED)).id}`,
     );
-    expect([limited.status, plain(limited)]).toEqual([400, expect.stringContaining('check this, or write conditions')]);
+    expect([limited.status, plain(limited)]).toEqual([
+      400,
+      expect.stringContaining('check this, or write conditions'),
+    ]);
   });
 
   it('does not approve the request if that was not checked', async () => {
@@ -443,15 +556,20 @@ describe('a rule from a request', () => {
     expect((await account.must(200, 'GET', `/v1/permissions/${id}`)).body.status).toBe('pending');
   });
 
-  it.each(['mailbox:*', 'mailbox:a *b'])('leaves out a resource that would match others: %j', async (resource) => {
-    const { account, browser, agent } = await makeScene();
-    const { id } = await agent.request({ resource });
-    const page = await browser.get(`${NEW}?permission=${id}`);
-    expect(await fieldsOf(page)).toContainEqual(['resources', '']);
-    expect(plain(page)).toContain('In a policy * stands for any text');
-    expect((await send(browser, NEW, withFields(await fieldsOf(page), { do: 'save' }))).status).toBe(400);
-    expect(await policiesOf(account)).toEqual([]);
-  });
+  it.each(['mailbox:*', 'mailbox:a *b'])(
+    'leaves out a resource that would match others: %j',
+    async (resource) => {
+      const { account, browser, agent } = await makeScene();
+      const { id } = await agent.request({ resource });
+      const page = await browser.get(`${NEW}?permission=${id}`);
+      expect(await fieldsOf(page)).toContainEqual(['resources', '']);
+      expect(plain(page)).toContain('In a policy * stands for any text');
+      expect(
+        (await send(browser, NEW, withFields(await fieldsOf(page), { do: 'save' }))).status,
+      ).toBe(400);
+      expect(await policiesOf(account)).toEqual([]);
+    },
+  );
 
   it('keeps the policy and says so when the request was decided meanwhile', async () => {
     const { account, browser, agent } = await makeScene();
@@ -463,7 +581,9 @@ describe('a rule from a request', () => {
     const location = answer.headers.get('Location') ?? '';
     expect(location).toBe(`/console/policies/${policy.id}?permission=${id}&refused=not_pending`);
     const page = await browser.get(location);
-    expect(plain(page)).toContain('The policy is saved. The request was not approved: The request was already decided');
+    expect(plain(page)).toContain(
+      'The policy is saved. The request was not approved: The request was already decided',
+    );
     expect(page.text).toContain(`href="/console/permissions/${id}"`);
     expect((await account.must(200, 'GET', `/v1/permissions/${id}`)).body.status).toBe('denied');
   });
@@ -483,7 +603,11 @@ describe('a rule from a request', () => {
     expect(plain(page)).toContain(
       'It changes nothing for requests like this: “ Two of us ”, which asks reviewers about them',
     );
-    const answer = await send(browser, NEW, withFields(await fieldsOf(page), { approve: 'on', do: 'save' }));
+    const answer = await send(
+      browser,
+      NEW,
+      withFields(await fieldsOf(page), { approve: 'on', do: 'save' }),
+    );
     expect(answer.headers.get('Location')).toContain('refused=not_a_reviewer');
     expect((await account.must(200, 'GET', `/v1/permissions/${id}`)).body.status).toBe('pending');
   });
@@ -493,7 +617,9 @@ describe('a rule from a request', () => {
     const stranger = await (await new World().account()).agent();
     const { id } = await stranger.request();
     expect((await browser.get(`${NEW}?permission=${id}`)).status).toBe(404);
-    expect((await browser.submit(NEW, { ...FILLED, permission: id, approve: 'on', do: 'save' })).status).toBe(404);
+    expect(
+      (await browser.submit(NEW, { ...FILLED, permission: id, approve: 'on', do: 'save' })).status,
+    ).toBe(404);
     expect((await browser.get(`${NEW}?permission=perm_x`)).status).toBe(404);
     expect(await policiesOf(account)).toEqual([]);
   });
@@ -504,7 +630,12 @@ describe('the page of a policy', () => {
   const AWKWARD = {
     name: HOSTILE,
     actions: ['email.*'],
-    resources: ['mailbox:*', `x:${'x'.repeat(510)}`, 'x:"quoted"', `x:${HOSTILE.replace('\u202e', '')}`],
+    resources: [
+      'mailbox:*',
+      `x:${'x'.repeat(510)}`,
+      'x:"quoted"',
+      `x:${HOSTILE.replace('\u202e', '')}`,
+    ],
     conditions: {
       a: { min: 1, max: 5, in: [1, '2', 'three', null, true], equals: 'x' },
       b: { equals: '5' },
@@ -532,14 +663,17 @@ describe('the page of a policy', () => {
     const fields = await fieldsOf(page);
     const answer = await send(browser, path, withFields(fields, { do: 'save' }));
     expect([answer.status, answer.cost.written]).toEqual([303, 0]);
-    // What the form could not write in rows stays when something else changes, unless it is unchecked.
+    // What the form could not write in rows stays when something else changes, unless it is
+    // unchecked.
     await send(browser, path, withFields(fields, { priority: '9', do: 'save' }));
     const { body: changed } = await account.must(200, 'GET', `/v1/policies/${before.id}`);
     expect(changed).toEqual({ ...before, priority: 9, updated_at: changed.updated_at });
     const again = await fieldsOf(await browser.get(path));
     await send(browser, path, withFields(again, { keep: [], do: 'save' }));
     const { conditions } = (await account.must(200, 'GET', `/v1/policies/${before.id}`)).body;
-    expect(Object.keys(conditions).toSorted()).toEqual(['a', 'b', 'c', 'e', 'k', 'l', 'm', HOSTILE].toSorted());
+    expect(Object.keys(conditions).toSorted()).toEqual(
+      ['a', 'b', 'c', 'e', 'k', 'l', 'm', HOSTILE].toSorted(),
+    );
   });
 
   it('saves only what changed, and refuses to overwrite the change of somebody else unnoticed', async () => {
@@ -556,10 +690,14 @@ describe('the page of a policy', () => {
     for (const now of [SMALL.name, 'as the sentence at the top says']) {
       expect(plain(refused)).toContain(`is now: ${now}`);
     }
-    expect((await account.must(200, 'GET', `/v1/policies/${id}`)).body).toMatchObject({ name: SMALL.name });
+    expect((await account.must(200, 'GET', `/v1/policies/${id}`)).body).toMatchObject({
+      name: SMALL.name,
+    });
     // Trying it in between does not hide the change.
     const tried = await send(browser, path, withFields(fields, { name: 'Mine', do: 'try' }));
-    expect((await send(browser, path, withFields(await fieldsOf(tried), { do: 'save' }))).status).toBe(409);
+    expect(
+      (await send(browser, path, withFields(await fieldsOf(tried), { do: 'save' }))).status,
+    ).toBe(409);
     const saved = await send(browser, path, withFields(await fieldsOf(refused), { do: 'save' }));
     expect([saved.status, saved.headers.get('Location')]).toEqual([303, `/console/policies#${id}`]);
     expect((await account.must(200, 'GET', `/v1/policies/${id}`)).body).toMatchObject({
@@ -578,7 +716,11 @@ describe('the page of a policy', () => {
     await agent.approved({ scope: { n: 1 } });
     const { id } = await createPolicy(account);
     const fields = await fieldsOf(await browser.get(`/console/policies/${id}`));
-    const tried = await send(browser, `/console/policies/${id}`, withFields(fields, { effect: 'deny', do: 'try' }));
+    const tried = await send(
+      browser,
+      `/console/policies/${id}`,
+      withFields(fields, { effect: 'deny', do: 'try' }),
+    );
     expect([tried.status, tried.cost.trips, tried.cost.written]).toEqual([200, 2, 0]);
     expect(plain(tried)).toContain('0 of these were decided the same way, 1 differently.');
   });
@@ -588,8 +730,11 @@ describe('the page of a policy', () => {
     const other = await makeMember(account, 'approver');
     const { id } = await createPolicy(account, { effect: 'review', review: { approvals: 2 } });
     const path = `/console/policies/${id}`;
-    const isActive = async () => (await account.must(200, 'GET', `/v1/policies/${id}`)).body.is_active;
-    expect((await browser.submit(`${path}/switch`, { state: 'off' })).headers.get('Location')).toBe(path);
+    const isActive = async () =>
+      (await account.must(200, 'GET', `/v1/policies/${id}`)).body.is_active;
+    expect((await browser.submit(`${path}/switch`, { state: 'off' })).headers.get('Location')).toBe(
+      path,
+    );
     expect(await isActive()).toBe(false);
     await account.must(200, 'PUT', `/v1/members/${other.id}`, { role: 'auditor' });
     const shownOff = readHiddenFields((await browser.get(path)).text, `${path}/switch`);
@@ -619,7 +764,13 @@ describe('the page of a policy', () => {
     expect((await browser.get(`/console/policies/${id}`)).status).toBe(404);
     for (const rest of ['', '/switch', '/delete']) {
       expect(
-        (await browser.submit(`/console/policies/${id}${rest}`, { ...FILLED, do: 'save', state: 'off' })).status,
+        (
+          await browser.submit(`/console/policies/${id}${rest}`, {
+            ...FILLED,
+            do: 'save',
+            state: 'off',
+          })
+        ).status,
       ).toBe(404);
     }
     expect(await policiesOf(stranger)).toMatchObject([{ id, is_active: true }]);

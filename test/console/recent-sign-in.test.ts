@@ -7,7 +7,10 @@ import { type Answer, type Json, ORIGIN, type TestAccount, World } from '../supp
 
 const MINUTE = 60_000;
 
-/** What outlives the session. Each route that changes something is either in this list or in the next one. */
+/**
+ * What outlives the session. Each route that changes something is either in this list or in the
+ * next one.
+ */
 const NEED_RECENT = [
   'POST /console/channels',
   'POST /console/channels/:id/edit',
@@ -59,7 +62,10 @@ const NEED_NONE = [
   'POST /console/webhooks/:id/switch',
   'POST /console/webhooks/:id/test',
 ];
-/** Their pages ask for a recent sign-in where somebody confirms: test/console/pair and test/channels/slack/link. */
+/**
+ * Their pages ask for a recent sign-in where somebody confirms: test/console/pair and
+ * test/channels/slack/link.
+ */
 const ASK_THEMSELVES = ['POST /console/pair', 'POST /console/slack/link'];
 /** These are for people who are not signed in. */
 const SIGN_INS = [
@@ -89,7 +95,9 @@ const textOf = ({ text }: Answer) =>
     .replace(/\s+/g, ' ');
 
 it('is asked for, or not, by every route that changes something', () => {
-  expect(changes).toEqual([...NEED_RECENT, ...NEED_NONE, ...ASK_THEMSELVES, ...SIGN_INS].toSorted());
+  expect(changes).toEqual(
+    [...NEED_RECENT, ...NEED_NONE, ...ASK_THEMSELVES, ...SIGN_INS].toSorted(),
+  );
 });
 
 describe('a sign-in of 10 minutes ago', () => {
@@ -107,16 +115,29 @@ describe('a sign-in of 10 minutes ago', () => {
 
   it.each(NEED_RECENT)('is too old for %s', async (route) => {
     const [method = '', path = ''] = route.split(' ');
-    const answer = await owner.browser.change(method, fill(path), {}, { Accept: 'application/json' });
+    const answer = await owner.browser.change(
+      method,
+      fill(path),
+      {},
+      { Accept: 'application/json' },
+    );
     expect(code(answer)).toEqual([401, 'unauthorized']);
     expect(answer.body.detail).toContain('You signed in more than 10 minutes ago');
   });
 
-  it.each(NEED_NONE.filter((route) => route !== 'POST /console/sign-out'))('is enough for %s', async (route) => {
-    const [method = '', path = ''] = route.split(' ');
-    const answer = await owner.browser.change(method, fill(path), {}, { Accept: 'application/json' });
-    expect(answer.status).not.toBe(401);
-  });
+  it.each(NEED_NONE.filter((route) => route !== 'POST /console/sign-out'))(
+    'is enough for %s',
+    async (route) => {
+      const [method = '', path = ''] = route.split(' ');
+      const answer = await owner.browser.change(
+        method,
+        fill(path),
+        {},
+        { Accept: 'application/json' },
+      );
+      expect(answer.status).not.toBe(401);
+    },
+  );
 
   it('changes nothing, is said on the page, and keeps what was typed until the person signs in again', async () => {
     const fields = { email: 'grace@example.com', name: 'Grace Hopper', role: 'auditor', once: 'a' };
@@ -127,24 +148,38 @@ describe('a sign-in of 10 minutes ago', () => {
     expect(page).toContain('You signed in more than 10 minutes ago');
     const refused = await owner.browser.submit('/console/members', { ...fields, sender });
     expect(refused.status).toBe(401);
-    expect(textOf(refused)).toContain('You signed in more than 10 minutes ago, so nothing was changed.');
+    expect(textOf(refused)).toContain(
+      'You signed in more than 10 minutes ago, so nothing was changed.',
+    );
     expect(refused.text).toContain('<bdi>Grace Hopper</bdi>');
     expect(refused.text).toContain('href="/console/sign-in?recent=true"');
     expect(await count()).toBe(before);
     const hidden = Object.fromEntries(
       [
-        ...refused.text.slice(refused.text.indexOf('<main')).matchAll(/type="hidden" name="([^"]+)" value="([^"]*)"/g),
+        ...refused.text
+          .slice(refused.text.indexOf('<main'))
+          .matchAll(/type="hidden" name="([^"]+)" value="([^"]*)"/g),
       ].map(([, name = '', value = '']) => [name, value]),
     );
     await owner.browser.signIn();
-    const sent = await owner.browser.submit('/console/members', { ...hidden, csrf: await owner.browser.csrf() });
+    const sent = await owner.browser.submit('/console/members', {
+      ...hidden,
+      csrf: await owner.browser.csrf(),
+    });
     expect([sent.status, await count()]).toEqual([200, before + 1]);
-    expect((await owner.browser.get('/console/members/new')).text).not.toContain('more than 10 minutes ago');
+    expect((await owner.browser.get('/console/members/new')).text).not.toContain(
+      'more than 10 minutes ago',
+    );
     world.advance(10 * MINUTE);
   });
 
   it('keeps no secret that was typed, and leads back to its page', async () => {
-    const fields = { kind: 'slack', name: 'Approvals', bot_token: 'xoxb-secret', signing_secret: 'hush' };
+    const fields = {
+      kind: 'slack',
+      name: 'Approvals',
+      bot_token: 'xoxb-secret',
+      signing_secret: 'hush',
+    };
     const path = '/console/channels/new?kind=slack';
     const csrf = await owner.browser.csrf();
     const refused = await owner.browser.send('POST', '/console/channels', {
@@ -156,18 +191,23 @@ describe('a sign-in of 10 minutes ago', () => {
         Referer: ORIGIN + path,
       },
     });
-    expect([refused.status, refused.text.includes('xoxb-secret'), refused.text.includes('hush')]).toEqual([
-      401,
-      false,
-      false,
-    ]);
+    expect([
+      refused.status,
+      refused.text.includes('xoxb-secret'),
+      refused.text.includes('hush'),
+    ]).toEqual([401, false, false]);
     const target = new URLSearchParams({ recent: 'true', return: path });
-    expect(refused.text).toContain(`href="/console/sign-in?${String(target).replaceAll('&', '&amp;')}"`);
+    expect(refused.text).toContain(
+      `href="/console/sign-in?${String(target).replaceAll('&', '&amp;')}"`,
+    );
   });
 
   it('is renewed by signing out and in again, which leads back to the page', async () => {
     const member = await makeMember(account, 'owner');
-    const out = await member.browser.submit('/console/sign-out', { return: '/console/me', recent: 'true' });
+    const out = await member.browser.submit('/console/sign-out', {
+      return: '/console/me',
+      recent: 'true',
+    });
     expect(out.headers.get('Location')).toBe('/console/sign-in?recent=true&return=%2Fconsole%2Fme');
     const page = await member.browser.get(out.headers.get('Location') ?? '');
     expect(textOf(page)).toContain('needs a sign-in within the last 10 minutes');

@@ -8,7 +8,10 @@ const FORM = { Accept: 'text/html', 'Content-Type': 'application/x-www-form-urle
 /** Signs in with a user token at a deployment with this origin. */
 function signIn({ world, token }: TestAccount, origin: string): Promise<Answer> {
   const raw = new URLSearchParams({ csrf: '', token }).toString();
-  return world.call('POST', '/console/sign-in/token', { raw, headers: { ...FORM, Origin: origin } });
+  return world.call('POST', '/console/sign-in/token', {
+    raw,
+    headers: { ...FORM, Origin: origin },
+  });
 }
 
 describe('the cookies of the console', () => {
@@ -20,11 +23,15 @@ describe('the cookies of the console', () => {
       await world.account();
       const account = await world.account();
       const [set = ''] = (await signIn(account, origin)).headers.getSetCookie();
-      expect(set).toMatch(/^countersign=css_00[0-9A-Za-z]{38}; Max-Age=604800; Path=\/; HttpOnly; SameSite=Lax$/);
+      expect(set).toMatch(
+        /^countersign=css_00[0-9A-Za-z]{38}; Max-Age=604800; Path=\/; HttpOnly; SameSite=Lax$/,
+      );
       const headers = { Cookie: set.split(';')[0] ?? '' };
       const page = await world.call('GET', '/console/me', { headers });
       expect([page.status, page.text.includes('as none of its members')]).toEqual([200, true]);
-      const flow = await world.call('POST', '/console/oidc/sign-in', { headers: { ...FORM, Origin: origin } });
+      const flow = await world.call('POST', '/console/oidc/sign-in', {
+        headers: { ...FORM, Origin: origin },
+      });
       expect(flow.headers.getSetCookie()[0]).toMatch(
         /^countersign-oidc=[\w-]+; Max-Age=600; Path=\/; HttpOnly; SameSite=Lax$/,
       );
@@ -38,21 +45,25 @@ describe('the cookies of the console', () => {
     },
   );
 
-  it.each(['https://localhost:8787', 'http://countersign.internal', 'http://localhost.example.com', ORIGIN])(
-    'have both at %s',
-    async (origin) => {
-      const account = await new World({ PUBLIC_URL: origin }).account();
-      const [set = ''] = (await signIn(account, origin)).headers.getSetCookie();
-      expect(set).toMatch(/^__Host-countersign=css_.*; HttpOnly; Secure; SameSite=Lax$/);
-      const headers = { Cookie: (set.split(';')[0] ?? '').replace('__Host-', '') };
-      expect((await account.world.call('GET', '/console/me', { headers })).status).toBe(302);
-    },
-  );
+  it.each([
+    'https://localhost:8787',
+    'http://countersign.internal',
+    'http://localhost.example.com',
+    ORIGIN,
+  ])('have both at %s', async (origin) => {
+    const account = await new World({ PUBLIC_URL: origin }).account();
+    const [set = ''] = (await signIn(account, origin)).headers.getSetCookie();
+    expect(set).toMatch(/^__Host-countersign=css_.*; HttpOnly; Secure; SameSite=Lax$/);
+    const headers = { Cookie: (set.split(';')[0] ?? '').replace('__Host-', '') };
+    expect((await account.world.call('GET', '/console/me', { headers })).status).toBe(302);
+  });
 
   it('are missed, with the reason, by somebody who comes from the sign-in without one', async () => {
     const world = new World();
     const load = (referer: string | null, path = '/console', headers: Json = {}) =>
-      world.call('GET', path, { headers: { Accept: 'text/html', ...(referer && { Referer: referer }), ...headers } });
+      world.call('GET', path, {
+        headers: { Accept: 'text/html', ...(referer && { Referer: referer }), ...headers },
+      });
     for (const from of [
       '/console/sign-in',
       '/console/sign-in?return=%2Fconsole%2Fme',
@@ -64,12 +75,19 @@ describe('the cookies of the console', () => {
       expect(page.text).toContain('Your browser did not send back the cookie');
       expect(page.text).toContain('href="/console/sign-in"');
     }
-    for (const from of [null, `${ORIGIN}/console`, 'https://evil.example.com/console/sign-in', 'nonsense']) {
+    for (const from of [
+      null,
+      `${ORIGIN}/console`,
+      'https://evil.example.com/console/sign-in',
+      'nonsense',
+    ]) {
       expect((await load(from)).status).toBe(302);
     }
     const ended = { Cookie: `__Host-countersign=css_00${'0'.repeat(38)}` };
     expect((await load(`${ORIGIN}/console/sign-in`, '/console', ended)).status).toBe(302);
-    expect((await load(null, '/console/sign-in')).text).toContain('href="/console" rel="noreferrer"');
+    expect((await load(null, '/console/sign-in')).text).toContain(
+      'href="/console" rel="noreferrer"',
+    );
   });
 });
 
@@ -115,7 +133,9 @@ describe('without a session', () => {
   it('a page redirects to the sign-in', async () => {
     const world = new World();
     for (const path of ['/console', '/console/audit', '/console/exports']) {
-      expect((await world.call('GET', path, { headers: { Accept: 'text/html' } })).status).toBe(302);
+      expect((await world.call('GET', path, { headers: { Accept: 'text/html' } })).status).toBe(
+        302,
+      );
     }
   });
 });

@@ -16,7 +16,11 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const code = ({ status, body }: Json) => [status, body?.code];
 
-async function invite(account: TestAccount, role = 'approver', email = `${crypto.randomUUID()}@example.com`) {
+async function invite(
+  account: TestAccount,
+  role = 'approver',
+  email = `${crypto.randomUUID()}@example.com`,
+) {
   return (await account.must(201, 'POST', '/v1/members', { email, role })).body;
 }
 
@@ -33,7 +37,9 @@ const TAMPERINGS = {
   'no user verification': { flags: 0x01 },
   'no user presence': { flags: 0x04 },
   'a frame of another site': { clientData: { crossOrigin: true } },
-  'a frame of another site that is named': { clientData: { crossOrigin: true, topOrigin: 'https://evil.example.com' } },
+  'a frame of another site that is named': {
+    clientData: { crossOrigin: true, topOrigin: 'https://evil.example.com' },
+  },
   'another ceremony': { clientData: { type: 'webauthn.payment' } },
   'a challenge that the service did not make': { challenge: 'A'.repeat(75) },
 };
@@ -46,11 +52,17 @@ describe('an invitation', () => {
     const browser = new Browser(account.world);
     for (let i = 0; i < 2; i++) {
       const page = await browser.get(path);
-      expect([page.status, page.headers.get('Content-Type')]).toEqual([200, 'text/html; charset=utf-8']);
-      for (const text of ['Example &lt;Ltd&gt;', 'ada@example.com', 'approver']) expect(page.text).toContain(text);
+      expect([page.status, page.headers.get('Content-Type')]).toEqual([
+        200,
+        'text/html; charset=utf-8',
+      ]);
+      for (const text of ['Example &lt;Ltd&gt;', 'ada@example.com', 'approver'])
+        expect(page.text).toContain(text);
       expect(page.headers.get('Content-Security-Policy')).toContain("default-src 'none'");
     }
-    expect((await account.must(200, 'GET', `/v1/members/${member.id}`)).body.status).toBe('invited');
+    expect((await account.must(200, 'GET', `/v1/members/${member.id}`)).body.status).toBe(
+      'invited',
+    );
     account.world.advance(1);
     const joined = await browser.join(member.invitation.url);
     expect([joined.status, joined.body]).toEqual([201, { location: '/console' }]);
@@ -75,37 +87,52 @@ describe('an invitation', () => {
       'session.created',
     ]);
     expect((await new Browser(account.world).get(path)).status).toBe(404);
-    expect(code(await new Browser(account.world).change('POST', `${path}/options`))).toEqual([404, 'not_found']);
+    expect(code(await new Browser(account.world).change('POST', `${path}/options`))).toEqual([
+      404,
+      'not_found',
+    ]);
   });
 
   it('lets one person join, however many try at once', async () => {
     const account = await new World().account();
     const { id, invitation } = await invite(account);
     const browsers = Array.from({ length: 8 }, () => new Browser(account.world));
-    const answers = await Promise.allSettled(browsers.map((browser) => browser.join(invitation.url)));
-    const joined = answers.filter((answer) => answer.status === 'fulfilled' && answer.value.status === 201);
+    const answers = await Promise.allSettled(
+      browsers.map((browser) => browser.join(invitation.url)),
+    );
+    const joined = answers.filter(
+      (answer) => answer.status === 'fulfilled' && answer.value.status === 201,
+    );
     expect(joined).toHaveLength(1);
     const { body } = await account.must(200, 'GET', `/v1/members/${id}`);
     expect(body.passkeys).toHaveLength(1);
   });
 
-  it.each(['replaced', 'withdrawn', 'expired', 'of a deleted account'])('that is %s lets nobody join', async (why) => {
-    const account = await new World().account();
-    const { world } = account;
-    const { id, invitation } = await invite(account);
-    const browser = new Browser(world);
-    const path = new URL(invitation.url).pathname;
-    const { body: options } = await browser.change('POST', `${path}/options`);
-    const response = await browser.authenticator.create(options);
-    if (why === 'replaced') await account.must(201, 'POST', `/v1/members/${id}/invitation`);
-    if (why === 'withdrawn') await account.must(204, 'DELETE', `/v1/members/${id}`);
-    if (why === 'expired') world.advance(7 * 24 * HOUR);
-    if (why === 'of a deleted account') {
-      await world.must(202, 'DELETE', `/v1/admin/users/${account.id}`, { token: env.ADMIN_TOKEN ?? '' });
-    }
-    expect(code(await browser.change('POST', path, { name: 'Late', response }))).toEqual([404, 'not_found']);
-    expect((await browser.get(path)).status).toBe(404);
-  });
+  it.each(['replaced', 'withdrawn', 'expired', 'of a deleted account'])(
+    'that is %s lets nobody join',
+    async (why) => {
+      const account = await new World().account();
+      const { world } = account;
+      const { id, invitation } = await invite(account);
+      const browser = new Browser(world);
+      const path = new URL(invitation.url).pathname;
+      const { body: options } = await browser.change('POST', `${path}/options`);
+      const response = await browser.authenticator.create(options);
+      if (why === 'replaced') await account.must(201, 'POST', `/v1/members/${id}/invitation`);
+      if (why === 'withdrawn') await account.must(204, 'DELETE', `/v1/members/${id}`);
+      if (why === 'expired') world.advance(7 * 24 * HOUR);
+      if (why === 'of a deleted account') {
+        await world.must(202, 'DELETE', `/v1/admin/users/${account.id}`, {
+          token: env.ADMIN_TOKEN ?? '',
+        });
+      }
+      expect(code(await browser.change('POST', path, { name: 'Late', response }))).toEqual([
+        404,
+        'not_found',
+      ]);
+      expect((await browser.get(path)).status).toBe(404);
+    },
+  );
 
   it('that is withdrawn while the answer is on its way lets nobody join', async () => {
     const database = new FaultyDatabase(env.DB);
@@ -115,8 +142,13 @@ describe('an invitation', () => {
     const path = new URL(invitation.url).pathname;
     const { body: options } = await browser.change('POST', `${path}/options`);
     const response = await browser.authenticator.create(options);
-    database.before(2, () => new World().must(204, 'DELETE', `/v1/members/${id}`, { token: account.token }));
-    expect(code(await browser.change('POST', path, { name: 'Late', response }))).toEqual([404, 'not_found']);
+    database.before(2, () =>
+      new World().must(204, 'DELETE', `/v1/members/${id}`, { token: account.token }),
+    );
+    expect(code(await browser.change('POST', path, { name: 'Late', response }))).toEqual([
+      404,
+      'not_found',
+    ]);
     expect((await account.must(200, 'GET', `/v1/members/${id}`)).body.passkeys).toEqual([]);
   });
 
@@ -134,10 +166,16 @@ describe('an invitation', () => {
     const account = await new World().account();
     const [mine, other] = [await invite(account), await invite(account)];
     const browser = new Browser(account.world);
-    const { body: foreign } = await browser.change('POST', `${new URL(other.invitation.url).pathname}/options`);
+    const { body: foreign } = await browser.change(
+      'POST',
+      `${new URL(other.invitation.url).pathname}/options`,
+    );
     const { body: signIn } = await browser.change('POST', '/console/sign-in/options');
     for (const { challenge } of [foreign, signIn]) {
-      expect(code(await browser.join(mine.invitation.url, { challenge }))).toEqual([400, 'invalid_request']);
+      expect(code(await browser.join(mine.invitation.url, { challenge }))).toEqual([
+        400,
+        'invalid_request',
+      ]);
     }
   });
 });
@@ -157,7 +195,11 @@ describe('a sign-in', () => {
     for (const text of ['auditor', 'Laptop']) expect(page.text).toContain(text);
     expect(page.cost.trips).toBe(2);
     const [newest] = (await account.must(200, 'GET', '/v1/activity')).body.data;
-    expect(newest).toMatchObject({ actor: id, action: 'session.created', target: expect.stringMatching(/^session_/) });
+    expect(newest).toMatchObject({
+      actor: id,
+      action: 'session.created',
+      target: expect.stringMatching(/^session_/),
+    });
   });
 
   it('ends with the root secret, as the sessions and tokens from before do', async () => {
@@ -166,7 +208,9 @@ describe('a sign-in', () => {
     const world = new World({ ROOT_SECRET: btoa('another root secret, 32 bytes ..') });
     const { authenticator, cookie } = browser;
     const later = Object.assign(new Browser(world), { authenticator, cookie });
-    expect((await later.get('/console/me')).headers.get('Location')).toBe('/console/sign-in?return=%2Fconsole%2Fme');
+    expect((await later.get('/console/me')).headers.get('Location')).toBe(
+      '/console/sign-in?return=%2Fconsole%2Fme',
+    );
     expect((await world.call('GET', '/v1/me', { token })).status).toBe(401);
     expect(code(await later.signIn())).toEqual([401, 'unauthorized']);
   });
@@ -189,7 +233,8 @@ describe('a sign-in', () => {
     browser.cookie = '';
     const { body: options } = await browser.change('POST', '/console/sign-in/options');
     const response = await browser.authenticator.get(options, { counter: 0 });
-    const send = () => browser.send('POST', '/console/sign-in', { body: { response }, headers: { Origin: ORIGIN } });
+    const send = () =>
+      browser.send('POST', '/console/sign-in', { body: { response }, headers: { Origin: ORIGIN } });
     world.advance(5 * MINUTE - 1);
     const answers = await Promise.all([send(), send(), send()]);
     expect(answers.map(({ status }) => status).toSorted()).toEqual([201, 401, 401]);
@@ -201,24 +246,37 @@ describe('a sign-in', () => {
     });
     expect(code(answer)).toEqual([401, 'unauthorized']);
     await world.sweep();
-    const left = await env.DB.prepare('select min(expires_at) as first from used_challenges').first<number>('first');
+    const left = await env.DB.prepare(
+      'select min(expires_at) as first from used_challenges',
+    ).first<number>('first');
     expect(left ?? Number.POSITIVE_INFINITY).toBeGreaterThan(world.now);
   });
 
   it("is refused with another member's handle", async () => {
     const account = await new World().account();
-    const [mine, other] = [await makeMember(account, 'auditor'), await makeMember(account, 'admin')];
+    const [mine, other] = [
+      await makeMember(account, 'auditor'),
+      await makeMember(account, 'admin'),
+    ];
     const stranger = await makeMember(await account.world.account(), 'admin');
     const handleOf = async ({ browser }: { browser: Browser }) => {
       const { body } = await browser.change('POST', '/console/sign-in/options');
       return (await browser.authenticator.get(body)).response.userHandle;
     };
-    for (const userHandle of [await handleOf(other), await handleOf(stranger), 'AAAA', 'A'.repeat(46)]) {
+    for (const userHandle of [
+      await handleOf(other),
+      await handleOf(stranger),
+      'AAAA',
+      'A'.repeat(46),
+    ]) {
       expect(code(await mine.browser.signIn({ userHandle }))).toEqual([401, 'unauthorized']);
     }
   });
 
-  /** A member whose passkey counted up to a number when it was made, in an account that is not the first. */
+  /**
+   * A member whose passkey counted up to a number when it was made, in an account that is not the
+   * first.
+   */
   async function counting(first: number) {
     const world = new World();
     await makeMember(await world.account(), 'auditor');
@@ -232,7 +290,10 @@ describe('a sign-in', () => {
     return { world, account, browser, wentBack };
   }
 
-  /** Stores the only passkey of an account as the service would if it did not know its first counter. */
+  /**
+   * Stores the only passkey of an account as the service would if it did not know its first
+   * counter.
+   */
   async function forgetFirstCounter(world: World, account: TestAccount): Promise<void> {
     const number = '(select number from accounts where id = ?1)';
     const accountId = account.id as Id<'user'>;
@@ -251,7 +312,9 @@ describe('a sign-in', () => {
       firstCounter: null,
       addedAt: row.addedAt,
     });
-    await env.DB.prepare(`update passkeys set first_counter = null, mac = ?2 where account = ${number}`)
+    await env.DB.prepare(
+      `update passkeys set first_counter = null, mac = ?2 where account = ${number}`,
+    )
       .bind(idBytes(accountId), await rowMac(keyring, content))
       .run();
   }
@@ -294,7 +357,8 @@ describe('a sign-in', () => {
   it('answers a challenge once, and not once for each account or shard', async () => {
     const world = new World({ DB_01: env.DB_01, DB_02: env.DB_02 });
     const people: Browser[] = [];
-    for (let i = 0; i < 6; i++) people.push((await makeMember(await world.account(), 'auditor')).browser);
+    for (let i = 0; i < 6; i++)
+      people.push((await makeMember(await world.account(), 'auditor')).browser);
     const visitor = new Browser(world);
     const { body: options } = await visitor.change('POST', '/console/sign-in/options');
     const statuses: number[] = [];
@@ -317,21 +381,24 @@ describe('a sign-in', () => {
     expect(left).toEqual([0, 0, 0]);
   });
 
-  it.each(['suspended', 'removed'])('is refused for a member who is %s, and every session ends', async (status) => {
-    const account = await new World().account();
-    const { id, browser } = await makeMember(account, 'auditor');
-    if (status === 'removed') await account.must(204, 'DELETE', `/v1/members/${id}`);
-    else await account.must(200, 'PUT', `/v1/members/${id}`, { status });
-    expect((await browser.get('/console/me')).status).toBe(302);
-    expect((await countRows(env.DB)).sessions).toBe(
-      await env.DB.prepare(
-        'select count(*) as n from sessions where member in (select id from members where status = 1)',
-      ).first('n'),
-    );
-    expect(code(await browser.signIn())).toEqual(
-      status === 'removed' ? [401, 'unauthorized'] : [403, 'account_inactive'],
-    );
-  });
+  it.each(['suspended', 'removed'])(
+    'is refused for a member who is %s, and every session ends',
+    async (status) => {
+      const account = await new World().account();
+      const { id, browser } = await makeMember(account, 'auditor');
+      if (status === 'removed') await account.must(204, 'DELETE', `/v1/members/${id}`);
+      else await account.must(200, 'PUT', `/v1/members/${id}`, { status });
+      expect((await browser.get('/console/me')).status).toBe(302);
+      expect((await countRows(env.DB)).sessions).toBe(
+        await env.DB.prepare(
+          'select count(*) as n from sessions where member in (select id from members where status = 1)',
+        ).first('n'),
+      );
+      expect(code(await browser.signIn())).toEqual(
+        status === 'removed' ? [401, 'unauthorized'] : [403, 'account_inactive'],
+      );
+    },
+  );
 
   it('is refused if the member is removed while the answer is on its way', async () => {
     const database = new FaultyDatabase(env.DB);
@@ -339,8 +406,13 @@ describe('a sign-in', () => {
     const { id, browser } = await makeMember(account, 'auditor');
     const { body: options } = await browser.change('POST', '/console/sign-in/options');
     const response = await browser.authenticator.get(options);
-    database.before(2, () => new World().must(204, 'DELETE', `/v1/members/${id}`, { token: account.token }));
-    const answer = await browser.send('POST', '/console/sign-in', { body: { response }, headers: { Origin: ORIGIN } });
+    database.before(2, () =>
+      new World().must(204, 'DELETE', `/v1/members/${id}`, { token: account.token }),
+    );
+    const answer = await browser.send('POST', '/console/sign-in', {
+      body: { response },
+      headers: { Origin: ORIGIN },
+    });
     expect(code(answer)).toEqual([401, 'unauthorized']);
   });
 
@@ -348,7 +420,11 @@ describe('a sign-in', () => {
     const account = await new World({ DB_01: env.DB_01, DB_02: env.DB_02 }).account();
     const { world } = account;
     const home = account.token.slice(4, 6);
-    const databases: Record<string, D1Database> = { '00': env.DB, '01': env.DB_01, '02': env.DB_02 };
+    const databases: Record<string, D1Database> = {
+      '00': env.DB,
+      '01': env.DB_01,
+      '02': env.DB_02,
+    };
     const { id, browser } = await makeMember(account, 'auditor');
     const { invitation } = await invite(account);
     let place = home;
@@ -369,7 +445,10 @@ describe('a sign-in', () => {
   it('page redirects to the host at which passkeys work', async () => {
     const world = new World({ PUBLIC_URL: 'https://elsewhere.test' });
     const answer = await new Browser(world).get('/console/sign-in');
-    expect([answer.status, answer.headers.get('Location')]).toEqual([302, 'https://elsewhere.test/console/sign-in']);
+    expect([answer.status, answer.headers.get('Location')]).toEqual([
+      302,
+      'https://elsewhere.test/console/sign-in',
+    ]);
   });
 });
 
@@ -398,15 +477,22 @@ describe('a session', () => {
     const { browser } = await makeMember(account, 'admin');
     const secret = browser.cookie.split('=')[1] ?? '';
     expect(code(await browser.send('GET', '/v1/me'))).toEqual([401, 'unauthorized']);
-    expect(code(await account.world.call('GET', '/v1/me', { token: secret }))).toEqual([401, 'unauthorized']);
+    expect(code(await account.world.call('GET', '/v1/me', { token: secret }))).toEqual([
+      401,
+      'unauthorized',
+    ]);
   });
 
   it('is listed to the member, who can end it, and to nobody else', async () => {
     const account = await new World().account();
     const { world } = account;
-    const [mine, other] = [await makeMember(account, 'auditor'), await makeMember(account, 'admin')];
+    const [mine, other] = [
+      await makeMember(account, 'auditor'),
+      await makeMember(account, 'admin'),
+    ];
     world.advance(MINUTE);
-    const list = async (token: string) => (await world.must(200, 'GET', '/v1/me/sessions', { token })).body.data;
+    const list = async (token: string) =>
+      (await world.must(200, 'GET', '/v1/me/sessions', { token })).body.data;
     const [session] = await list(mine.token);
     expect(session).toEqual({
       id: expect.stringMatching(/^session_/),
@@ -432,7 +518,11 @@ describe('a session', () => {
     const { browser } = await makeMember(account, 'auditor');
     const { cookie } = browser;
     const answer = await browser.submit('/console/sign-out');
-    expect([answer.status, answer.headers.get('Location'), browser.cookie]).toEqual([303, '/console/sign-in', '']);
+    expect([answer.status, answer.headers.get('Location'), browser.cookie]).toEqual([
+      303,
+      '/console/sign-in',
+      '',
+    ]);
     browser.cookie = cookie;
     expect((await browser.get('/console/me')).status).toBe(302);
   });
@@ -443,18 +533,30 @@ describe('a session', () => {
     const before = await countRows(env.DB);
     const { cookie } = mine.browser;
     const attempts: Promise<Answer>[] = [
-      mine.browser.change('POST', '/console/me/tokens', undefined, { Origin: 'https://evil.example.com' }),
-      mine.browser.send('POST', '/console/me/tokens', { headers: { 'X-CSRF-Token': await mine.browser.csrf() } }),
+      mine.browser.change('POST', '/console/me/tokens', undefined, {
+        Origin: 'https://evil.example.com',
+      }),
+      mine.browser.send('POST', '/console/me/tokens', {
+        headers: { 'X-CSRF-Token': await mine.browser.csrf() },
+      }),
       mine.browser.change('POST', '/console/sign-out', undefined, { 'X-CSRF-Token': '' }),
-      mine.browser.change('POST', '/console/sign-out', undefined, { 'X-CSRF-Token': await other.browser.csrf() }),
-      mine.browser.change('POST', '/console/me/passkeys/options', undefined, { 'X-CSRF-Token': 'AAAA' }),
+      mine.browser.change('POST', '/console/sign-out', undefined, {
+        'X-CSRF-Token': await other.browser.csrf(),
+      }),
+      mine.browser.change('POST', '/console/me/passkeys/options', undefined, {
+        'X-CSRF-Token': 'AAAA',
+      }),
     ];
-    for (const attempt of await Promise.all(attempts)) expect(code(attempt)).toEqual([403, 'wrong_credential']);
+    for (const attempt of await Promise.all(attempts))
+      expect(code(attempt)).toEqual([403, 'wrong_credential']);
     expect(mine.browser.cookie).toBe(cookie);
     expect(await countRows(env.DB)).toEqual(before);
     const anonymous = new Browser(account.world);
     const headers = { Origin: ORIGIN };
-    expect(code(await anonymous.send('POST', '/console/me/passkeys', { headers }))).toEqual([401, 'unauthorized']);
+    expect(code(await anonymous.send('POST', '/console/me/passkeys', { headers }))).toEqual([
+      401,
+      'unauthorized',
+    ]);
   });
 });
 
@@ -466,7 +568,9 @@ describe('a passkey', () => {
     for (const name of ['A', 'B']) {
       const { body: options } = await browser.change('POST', '/console/me/passkeys/options');
       const response = await browser.authenticator.create(options);
-      expect((await browser.change('POST', '/console/me/passkeys', { name, response })).status).toBe(201);
+      expect(
+        (await browser.change('POST', '/console/me/passkeys', { name, response })).status,
+      ).toBe(201);
       if (name === 'A') world.advance(1);
     }
     const list = (query = '') => world.call('GET', `/v1/me/passkeys${query}`, { token });
@@ -520,7 +624,9 @@ describe('a passkey', () => {
     expect(code(await remove(second.id))).toEqual([409, 'conflict']);
     // The authenticator of the removed passkey may make a new one.
     const { body: options } = await browser.change('POST', '/console/me/passkeys/options');
-    expect(options.excludeCredentials.map((credential: Json) => credential.id)).toEqual([second.id]);
+    expect(options.excludeCredentials.map((credential: Json) => credential.id)).toEqual([
+      second.id,
+    ]);
     expect((await list()).map(({ name }: Json) => name)).toEqual(['Phone']);
     const { body } = await account.must(200, 'GET', `/v1/members/${id}`);
     expect(body.passkeys.map(({ name, removed_at }: Json) => [name, removed_at === null])).toEqual([
@@ -530,14 +636,15 @@ describe('a passkey', () => {
     expect(code(await browser.signIn({}, 0))).toEqual([401, 'unauthorized']);
     expect((await browser.signIn({}, 1)).status).toBe(201);
     world.advance(10 * MINUTE);
-    for (const answer of [await remove(second.id), await browser.change('POST', '/console/me/passkeys/options')]) {
+    for (const answer of [
+      await remove(second.id),
+      await browser.change('POST', '/console/me/passkeys/options'),
+    ]) {
       expect(code(answer)).toEqual([401, 'unauthorized']);
     }
-    expect((await actions(account)).filter((action) => action.startsWith('passkey.')).toSorted()).toEqual([
-      'passkey.added',
-      'passkey.added',
-      'passkey.removed',
-    ]);
+    expect(
+      (await actions(account)).filter((action) => action.startsWith('passkey.')).toSorted(),
+    ).toEqual(['passkey.added', 'passkey.added', 'passkey.removed']);
   });
 
   it('is refused when it is made if no decision could be signed with it', async () => {
@@ -560,11 +667,17 @@ describe('a passkey', () => {
     const account = await new World().account();
     const { world } = account;
     const [mine, other] = [await makeMember(account, 'admin'), await makeMember(account, 'admin')];
-    const [foreign] = (await world.must(200, 'GET', '/v1/me/passkeys', { token: other.token })).body.data;
-    expect(code(await mine.browser.change('DELETE', `/console/me/passkeys/${foreign.id}`))).toEqual([404, 'not_found']);
+    const [foreign] = (await world.must(200, 'GET', '/v1/me/passkeys', { token: other.token })).body
+      .data;
+    expect(code(await mine.browser.change('DELETE', `/console/me/passkeys/${foreign.id}`))).toEqual(
+      [404, 'not_found'],
+    );
     const { body: options } = await other.browser.change('POST', '/console/me/passkeys/options');
     const response = await mine.browser.authenticator.create(options);
-    const answer = await mine.browser.change('POST', '/console/me/passkeys', { name: 'Mine', response });
+    const answer = await mine.browser.change('POST', '/console/me/passkeys', {
+      name: 'Mine',
+      response,
+    });
     expect(code(answer)).toEqual([400, 'invalid_request']);
   });
 

@@ -13,7 +13,13 @@ import { type Answer, type Json, ORIGIN, type TestAccount, World } from '../supp
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
-const EVERYTHING = ['account:read', 'account:write', 'permissions:read', 'permissions:decide', 'agents:read'];
+const EVERYTHING = [
+  'account:read',
+  'account:write',
+  'permissions:read',
+  'permissions:decide',
+  'agents:read',
+];
 const random = (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes));
 const code = ({ status, body }: Answer) => [status, body?.code];
 const place = ({ status, headers }: Answer) => [status, headers.get('Location')];
@@ -29,7 +35,11 @@ async function enter(world: World, token: string): Promise<Browser> {
 async function enterWithNew(account: TestAccount, fields: Json = {}, member?: TestMember) {
   const token = member?.token ?? account.token;
   const { body } = await account.world.must(201, 'POST', '/v1/me/tokens', { token, body: fields });
-  return { id: body.id as string, token: body.token as string, browser: await enter(account.world, body.token) };
+  return {
+    id: body.id as string,
+    token: body.token as string,
+    browser: await enter(account.world, body.token),
+  };
 }
 
 const sessionsOf = async (world: World, token: string): Promise<Json[]> =>
@@ -37,9 +47,9 @@ const sessionsOf = async (world: World, token: string): Promise<Json[]> =>
 
 async function expectEnded(browser: Browser): Promise<void> {
   expect(place(await browser.get('/console'))).toEqual([302, '/console/sign-in']);
-  expect(code(await browser.send('POST', '/console/sign-out', { headers: { Origin: ORIGIN } }))).toEqual([
-    ...[401, 'unauthorized'],
-  ]);
+  expect(
+    code(await browser.send('POST', '/console/sign-out', { headers: { Origin: ORIGIN } })),
+  ).toEqual([...[401, 'unauthorized']]);
 }
 
 describe('a sign-in with a user token', () => {
@@ -52,22 +62,37 @@ describe('a sign-in with a user token', () => {
     const { id, browser } = await enterWithNew(account, { name: 'CI', scopes: EVERYTHING }, member);
     expect(browser.cookie).toMatch(/^__Host-countersign=css_/);
     const page = await browser.get('/console/me');
-    for (const text of ['ada@example.com', 'admin, by user token', 'Example', 'CI', 'Laptop', 'permissions:decide']) {
+    for (const text of [
+      'ada@example.com',
+      'admin, by user token',
+      'Example',
+      'CI',
+      'Laptop',
+      'permissions:decide',
+    ]) {
       expect(page.text).toContain(text);
     }
     expect(page.cost.trips).toBe(2);
     const sessions = await sessionsOf(world, member.token);
     expect(sessions.map(({ token_id }) => token_id)).toEqual([id, null]);
-    const { body: activity } = await account.must(200, 'GET', '/v1/activity?action=session.created&limit=1');
-    expect(activity.data[0]).toMatchObject({ actor: member.id, action: 'session.created', target: sessions[0].id });
+    const { body: activity } = await account.must(
+      200,
+      'GET',
+      '/v1/activity?action=session.created&limit=1',
+    );
+    expect(activity.data[0]).toMatchObject({
+      actor: member.id,
+      action: 'session.created',
+      target: sessions[0].id,
+    });
     const { body: tokens } = await world.must(200, 'GET', '/v1/me/tokens', { token: member.token });
     expect(tokens.data[0]).toMatchObject({ id, last_used_at: new Date(world.now).toISOString() });
     // Nobody else sees or ends it.
     for (const token of [owner.token, account.token]) {
       expect((await sessionsOf(world, token)).map(({ id }) => id)).not.toContain(sessions[0].id);
-      expect(code(await world.call('DELETE', `/v1/me/sessions/${sessions[0].id}`, { token }))).toEqual([
-        ...[404, 'not_found'],
-      ]);
+      expect(
+        code(await world.call('DELETE', `/v1/me/sessions/${sessions[0].id}`, { token })),
+      ).toEqual([...[404, 'not_found']]);
     }
     await world.must(204, 'DELETE', `/v1/me/sessions/${sessions[0].id}`, { token: member.token });
     await expectEnded(browser);
@@ -105,19 +130,30 @@ describe('a sign-in with a user token', () => {
     expect(several.text).toContain('only a member with their own credential can decide');
     const card = await browser.get(`/console/permissions/${free.id}`);
     expect([card.cost.trips, card.text.includes('data-key="approve"')]).toEqual([2, true]);
-    const decided = await browser.submit(`/console/permissions/${free.id}/decide`, { decision: 'approve', reason: '' });
+    const decided = await browser.submit(`/console/permissions/${free.id}/decide`, {
+      decision: 'approve',
+      reason: '',
+    });
     expect(place(decided)).toEqual([303, `/console/permissions/${free.id}`]);
     const [entry] = (await account.log(`&permission_id=${free.id}&event_type=approve`)) as Json[];
     expect(entry.details).toMatchObject({ decided_by: account.id, decided_via: 'console' });
-    expect((await browser.get(`/console/permissions/${free.id}`)).text).toContain('>a token of the account<');
+    expect((await browser.get(`/console/permissions/${free.id}`)).text).toContain(
+      '>a token of the account<',
+    );
     const me = await browser.get('/console/me');
     expect([me.status, me.cost.trips]).toEqual([200, 2]);
-    for (const text of ['as none of its members', 'Passkeys belong to members']) expect(me.text).toContain(text);
-    for (const text of ['data-remove', 'data-passkey', 'Make a user token']) expect(me.text).not.toContain(text);
+    for (const text of ['as none of its members', 'Passkeys belong to members'])
+      expect(me.text).toContain(text);
+    for (const text of ['data-remove', 'data-passkey', 'Make a user token'])
+      expect(me.text).not.toContain(text);
     const [session] = await sessionsOf(world, account.token);
     expect(session).toMatchObject({ token_id: account.tokenId });
     expect(await sessionsOf(world, approver.token)).toHaveLength(1);
-    const { body: activity } = await account.must(200, 'GET', '/v1/activity?action=session.created&limit=1');
+    const { body: activity } = await account.must(
+      200,
+      'GET',
+      '/v1/activity?action=session.created&limit=1',
+    );
     expect(activity.data[0]).toMatchObject({ actor: account.tokenId, target: session.id });
     expect(place(await browser.submit('/console/sign-out'))).toEqual([303, '/console/sign-in']);
     expect(await sessionsOf(world, account.token)).toEqual([]);
@@ -169,14 +205,19 @@ describe('a session of a user token', () => {
     const account = await new World().account({ name: 'Secret Ltd' });
     const owner = await makeMember(account, 'owner', 'olga@example.com');
     const { id } = await (await account.agent()).request();
-    const { browser } = await enterWithNew(account, { name: 'Reader', scopes: ['permissions:read'] }, owner);
+    const { browser } = await enterWithNew(
+      account,
+      { name: 'Reader', scopes: ['permissions:read'] },
+      owner,
+    );
     const card = await browser.get(`/console/permissions/${id}`);
     expect(card.status).toBe(200);
     expect(card.text).toContain('The user token with which you signed in cannot decide');
     const me = await browser.get('/console/me');
     expect(me.text).toContain('may not read the account');
     // The names of the account and its people need account:read.
-    for (const { text } of [card, me]) for (const name of ['Secret Ltd', 'olga']) expect(text).not.toContain(name);
+    for (const { text } of [card, me])
+      for (const name of ['Secret Ltd', 'olga']) expect(text).not.toContain(name);
     const attempts: [string, Record<string, string>][] = [
       [`/console/permissions/${id}/decide`, { decision: 'approve', reason: '' }],
       [`/console/permissions/${id}/statement`, { decision: 'approve', reason: '' }],
@@ -219,10 +260,16 @@ describe('a session of a user token', () => {
     const { account, ids } = await makeSecrets();
     const { browser } = await enterWithNew(account, { scopes: [scope] });
     const fill = (text: string) => text.replace(/:(\w+)/g, (all, name) => ids[name] ?? all);
-    const sent = fields && Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, fill(value)]));
-    const answer = sent ? await browser.submit(fill(pattern), sent) : await browser.get(fill(pattern));
+    const sent =
+      fields &&
+      Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, fill(value)]));
+    const answer = sent
+      ? await browser.submit(fill(pattern), sent)
+      : await browser.get(fill(pattern));
     expect(answer.status).toBe(403);
-    expect(answer.text).toMatch(/lacks the scope (permissions|agents|policies|webhooks|channels|account|audit):read\./);
+    expect(answer.text).toMatch(
+      /lacks the scope (permissions|agents|policies|webhooks|channels|account|audit):read\./,
+    );
     expect(answer.text).not.toContain('Secret');
   });
 
@@ -239,7 +286,9 @@ describe('a session of a user token', () => {
       const first = await browser.get('/console');
       expect(place(first)).toEqual(path ? [302, path] : [200, null]);
       expect((await browser.get(path ?? '/console')).status).toBe(200);
-      const refused = await browser.send('GET', '/console/policies', { headers: { Accept: 'text/html' } });
+      const refused = await browser.send('GET', '/console/policies', {
+        headers: { Accept: 'text/html' },
+      });
       expect(refused.text).toContain(`href="${path ?? '/console'}">${label}</a>`);
       // A part of the inbox, which a page loads by itself, is never another page.
       expect((await browser.get('/console?part=list')).status).toBe(path ? 403 : 200);
@@ -266,7 +315,10 @@ describe('a session of a user token', () => {
     for (const { text } of [page, form]) expect(text).not.toContain('secret@example.com');
     const agent = async () => (await account.must(200, 'GET', `/v1/agents/${ids.agent}`)).body;
     const { owner_id, updated_at } = await agent();
-    expect((await browser.submit(path, { name: 'Renamed', owner_id: owner_id ?? '', updated_at })).status).toBe(303);
+    expect(
+      (await browser.submit(path, { name: 'Renamed', owner_id: owner_id ?? '', updated_at }))
+        .status,
+    ).toBe(303);
     expect(await agent()).toMatchObject({ name: 'Renamed', owner_id });
     expect((await browser.submit('/console/agents', { name: 'New' })).status).toBe(201);
   });
@@ -275,7 +327,14 @@ describe('a session of a user token', () => {
     const { account, agent, ids } = await makeSecrets();
     await account.must(200, 'POST', `/v1/permissions/${ids.perm}/deny`, {});
     const writer = await enterWithNew(account, { scopes: ['policies:read', 'policies:write'] });
-    const draft = { name: 'Mail', effect: 'approve', actions: '*', resources: '*', priority: '0', do: 'try' };
+    const draft = {
+      name: 'Mail',
+      effect: 'approve',
+      actions: '*',
+      resources: '*',
+      priority: '0',
+      do: 'try',
+    };
     const tried = await writer.browser.submit('/console/policies/new', draft);
     expect([tried.status, tried.text.includes(`<code>${ids.perm}`)]).toEqual([200, true]);
     await agent.request();
@@ -293,34 +352,41 @@ describe('a session of a user token', () => {
     const { browser } = await enterWithNew(account, { scopes: EVERYTHING }, member);
     await account.must(200, 'PUT', `/v1/members/${member.id}`, { role: 'auditor' });
     const fields = { decision: 'approve', reason: '' };
-    expect(code(await browser.submit(`/console/permissions/${id}/decide`, fields, 'application/json'))).toEqual([
-      403,
-      'insufficient_scope',
-    ]);
+    expect(
+      code(await browser.submit(`/console/permissions/${id}/decide`, fields, 'application/json')),
+    ).toEqual([403, 'insufficient_scope']);
     await account.must(200, 'PUT', `/v1/members/${member.id}`, { role: 'approver' });
     expect((await browser.submit(`/console/permissions/${id}/decide`, fields)).status).toBe(303);
   });
 
-  it.each(['owner', 'the account'])('of %s changes no passkeys and makes no user tokens', async (who) => {
-    const account = await new World().account();
-    const owner = await makeMember(account, 'owner');
-    const browser = await enter(account.world, who === 'owner' ? owner.token : account.token);
-    const [passkey] = (await account.world.must(200, 'GET', '/v1/me/passkeys', { token: owner.token })).body.data;
-    const before = await countRows(env.DB);
-    const answers = [
-      await browser.change('POST', '/console/me/passkeys/options'),
-      await browser.change('DELETE', `/console/me/passkeys/${passkey.id}`),
-      await browser.submit('/console/me/tokens', { name: 'More' }, 'application/json'),
-    ];
-    // With a challenge that the member got in a session of the member's own.
-    const { body: options } = await owner.browser.change('POST', '/console/me/passkeys/options');
-    const response = await browser.authenticator.create(options);
-    answers.push(await browser.change('POST', '/console/me/passkeys', { name: 'Mine', response }));
-    expect(answers.map(code)).toEqual(answers.map(() => [403, 'person_required']));
-    expect(await countRows(env.DB)).toEqual(before);
-    const { text } = await browser.get('/console/me');
-    for (const part of ['data-remove', 'data-passkey', 'Make a user token']) expect(text).not.toContain(part);
-  });
+  it.each(['owner', 'the account'])(
+    'of %s changes no passkeys and makes no user tokens',
+    async (who) => {
+      const account = await new World().account();
+      const owner = await makeMember(account, 'owner');
+      const browser = await enter(account.world, who === 'owner' ? owner.token : account.token);
+      const [passkey] = (
+        await account.world.must(200, 'GET', '/v1/me/passkeys', { token: owner.token })
+      ).body.data;
+      const before = await countRows(env.DB);
+      const answers = [
+        await browser.change('POST', '/console/me/passkeys/options'),
+        await browser.change('DELETE', `/console/me/passkeys/${passkey.id}`),
+        await browser.submit('/console/me/tokens', { name: 'More' }, 'application/json'),
+      ];
+      // With a challenge that the member got in a session of the member's own.
+      const { body: options } = await owner.browser.change('POST', '/console/me/passkeys/options');
+      const response = await browser.authenticator.create(options);
+      answers.push(
+        await browser.change('POST', '/console/me/passkeys', { name: 'Mine', response }),
+      );
+      expect(answers.map(code)).toEqual(answers.map(() => [403, 'person_required']));
+      expect(await countRows(env.DB)).toEqual(before);
+      const { text } = await browser.get('/console/me');
+      for (const part of ['data-remove', 'data-passkey', 'Make a user token'])
+        expect(text).not.toContain(part);
+    },
+  );
 
   it('deletes own tokens only with account:write', async () => {
     const account = await new World().account();
@@ -328,12 +394,17 @@ describe('a session of a user token', () => {
     const path = `/console/me/tokens/${spare}/delete`;
     const reader = await enterWithNew(account, { scopes: ['account:read'] });
     expect((await reader.browser.get('/console/me')).text).not.toContain('/delete"');
-    expect(code(await reader.browser.submit(path, {}, 'application/json'))).toEqual([403, 'insufficient_scope']);
+    expect(code(await reader.browser.submit(path, {}, 'application/json'))).toEqual([
+      403,
+      'insufficient_scope',
+    ]);
     const writer = await enterWithNew(account, { scopes: ['account:read', 'account:write'] });
     expect((await writer.browser.get('/console/me')).text).toContain(path);
     expect(place(await writer.browser.submit(path))).toEqual([303, '/console/me']);
     // Also the one with which it was started: then it ends.
-    expect((await writer.browser.submit(`/console/me/tokens/${writer.id}/delete`)).status).toBe(303);
+    expect((await writer.browser.submit(`/console/me/tokens/${writer.id}/delete`)).status).toBe(
+      303,
+    );
     await expectEnded(writer.browser);
   });
 
@@ -354,7 +425,10 @@ describe('a session of a user token', () => {
     const browser = await enter(account.world, account.token);
     const secret = browser.cookie.split('=')[1] ?? '';
     expect(code(await browser.send('GET', '/v1/me'))).toEqual([401, 'unauthorized']);
-    expect(code(await account.world.call('GET', '/v1/me', { token: secret }))).toEqual([401, 'unauthorized']);
+    expect(code(await account.world.call('GET', '/v1/me', { token: secret }))).toEqual([
+      401,
+      'unauthorized',
+    ]);
   });
 
   it('follows the account to other shards', async () => {
@@ -362,7 +436,11 @@ describe('a session of a user token', () => {
     const { world } = account;
     const member = await makeMember(account, 'auditor', 'ada@example.com');
     const home = account.token.slice(4, 6);
-    const databases: Record<string, D1Database> = { '00': env.DB, '01': env.DB_01, '02': env.DB_02 };
+    const databases: Record<string, D1Database> = {
+      '00': env.DB,
+      '01': env.DB_01,
+      '02': env.DB_02,
+    };
     const browsers = [await enter(world, account.token), await enter(world, member.token)];
     let place = home;
     for (const next of ['01', '02', '00'].filter((name) => name !== home)) {
@@ -415,8 +493,13 @@ describe('a session of a user token ends', () => {
     const operator = await makeMember(account, 'owner');
     const before = (await countRows(env.DB)).sessions ?? 0;
     const call = { token: operator.token };
-    if (status === 'removed') await account.world.must(204, 'DELETE', `/v1/members/${member.id}`, call);
-    else await account.world.must(200, 'PUT', `/v1/members/${member.id}`, { ...call, body: { status } });
+    if (status === 'removed')
+      await account.world.must(204, 'DELETE', `/v1/members/${member.id}`, call);
+    else
+      await account.world.must(200, 'PUT', `/v1/members/${member.id}`, {
+        ...call,
+        body: { status },
+      });
     await expectEnded(browser);
     // That of the token, and that of the passkey.
     expect((await countRows(env.DB)).sessions).toBe(before - 2);
@@ -458,10 +541,15 @@ describe('the sign-in page refuses', () => {
   it('every token that does not work with the same words, writes nothing and shows nothing of it', async () => {
     const account = await new World().account();
     const { world } = account;
-    const expired = (await account.must(201, 'POST', '/v1/me/tokens', { expires_at: '2026-01-31T12:01:00Z' })).body;
+    const expired = (
+      await account.must(201, 'POST', '/v1/me/tokens', { expires_at: '2026-01-31T12:01:00Z' })
+    ).body;
     const deleted = (await account.must(201, 'POST', '/v1/me/tokens', {})).body;
     await account.must(204, 'DELETE', `/v1/me/tokens/${deleted.id}`);
-    const { body: invited } = await account.must(201, 'POST', '/v1/members', { email: 'x@example.com', role: 'admin' });
+    const { body: invited } = await account.must(201, 'POST', '/v1/members', {
+      email: 'x@example.com',
+      role: 'admin',
+    });
     world.advance(MINUTE);
     const tokens = [
       expired.token,
@@ -482,7 +570,9 @@ describe('the sign-in page refuses', () => {
       const browser = new Browser(world);
       const { status, text } = await browser.signInWithToken(token);
       expect([status, browser.cookie]).toEqual([401, '']);
-      expect(text).toContain('This is no valid user token: it may be mistyped, deleted or expired.');
+      expect(text).toContain(
+        'This is no valid user token: it may be mistyped, deleted or expired.',
+      );
       expect(text).toContain('You are not signed in.');
       if (token) expect(text).not.toContain(token);
     }
@@ -500,8 +590,12 @@ describe('the sign-in page refuses', () => {
       return text;
     };
     expect(await refused(key)).toContain('This is the key of an agent, not a user token.');
-    expect(await refused(makeCredential('agent', '00', random))).toContain('This is the key of an agent');
-    expect(await refused(env.ADMIN_TOKEN ?? '')).toContain('This is the token of the operator, not a user token.');
+    expect(await refused(makeCredential('agent', '00', random))).toContain(
+      'This is the key of an agent',
+    );
+    expect(await refused(env.ADMIN_TOKEN ?? '')).toContain(
+      'This is the token of the operator, not a user token.',
+    );
     expect(await countRows(env.DB)).toEqual(before);
   });
 
@@ -518,7 +612,9 @@ describe('the sign-in page refuses', () => {
   it('what comes from another site, or is no form', async () => {
     const account = await new World().account();
     const browser = new Browser(account.world);
-    const foreign = await browser.signInWithToken(account.token, { Origin: 'https://evil.example.com' });
+    const foreign = await browser.signInWithToken(account.token, {
+      Origin: 'https://evil.example.com',
+    });
     expect([foreign.status, foreign.text.includes(account.token)]).toEqual([403, false]);
     const attempts: Json[] = [
       { raw: `token=${account.token}&token=x` },
@@ -544,7 +640,10 @@ describe('the sign-in page refuses', () => {
     const from = { 'CF-Connecting-IP': `203.0.113.7-${crypto.randomUUID()}` };
     const statuses = [];
     for (let i = 0; i < 5; i++) {
-      statuses.push((await new Browser(world).signInWithToken(makeCredential('user', '00', random), from)).status);
+      statuses.push(
+        (await new Browser(world).signInWithToken(makeCredential('user', '00', random), from))
+          .status,
+      );
     }
     expect(statuses).toEqual([401, 401, 401, 429, 429]);
     const { token } = await new World().account();
@@ -553,7 +652,10 @@ describe('the sign-in page refuses', () => {
 });
 
 describe('when a user token is deleted while a request is in flight', () => {
-  /** An account on a database that can fail, what waits there, and a session of a token that can be deleted. */
+  /**
+   * An account on a database that can fail, what waits there, and a session of a token that can be
+   * deleted.
+   */
   async function arrange() {
     const database = new FaultyDatabase(env.DB);
     const world = new World({ DB: database.binding });
@@ -563,22 +665,31 @@ describe('when a user token is deleted while a request is in flight', () => {
     const spare = (await account.must(201, 'POST', '/v1/me/tokens', {})).body.id;
     const entered = await enterWithNew(account);
     const end = () =>
-      new World().must(204, 'DELETE', `/v1/me/tokens/${entered.id}`, { token: account.token }).then(() => undefined);
+      new World()
+        .must(204, 'DELETE', `/v1/me/tokens/${entered.id}`, { token: account.token })
+        .then(() => undefined);
     return { database, world, account, end, one, approved, spare, ...entered };
   }
 
   type Arranged = Awaited<ReturnType<typeof arrange>>;
-  const CHANGES: Record<string, (arranged: Arranged) => Promise<[string, Record<string, string>]>> = {
-    'approve a request': async ({ one }) => [`/console/permissions/${one.id}/decide`, { decision: 'approve' }],
-    'deny a request': async ({ one }) => [`/console/permissions/${one.id}/decide`, { decision: 'deny' }],
-    'revoke a token': async ({ approved }) => [`/console/permissions/${approved.id}/revoke`, {}],
-    'delete another user token': async ({ spare }) => [`/console/me/tokens/${spare}/delete`, {}],
-    'end a session': async ({ world, account }) => {
-      await enter(world, account.token);
-      return [`/console/me/sessions/${(await sessionsOf(world, account.token))[0].id}/end`, {}];
-    },
-    'sign out': async () => ['/console/sign-out', {}],
-  };
+  const CHANGES: Record<string, (arranged: Arranged) => Promise<[string, Record<string, string>]>> =
+    {
+      'approve a request': async ({ one }) => [
+        `/console/permissions/${one.id}/decide`,
+        { decision: 'approve' },
+      ],
+      'deny a request': async ({ one }) => [
+        `/console/permissions/${one.id}/decide`,
+        { decision: 'deny' },
+      ],
+      'revoke a token': async ({ approved }) => [`/console/permissions/${approved.id}/revoke`, {}],
+      'delete another user token': async ({ spare }) => [`/console/me/tokens/${spare}/delete`, {}],
+      'end a session': async ({ world, account }) => {
+        await enter(world, account.token);
+        return [`/console/me/sessions/${(await sessionsOf(world, account.token))[0].id}/end`, {}];
+      },
+      'sign out': async () => ['/console/sign-out', {}],
+    };
 
   it.each(Object.entries(CHANGES))('it does not %s', async (_, plan) => {
     const arranged = await arrange();
@@ -605,8 +716,13 @@ describe('when a user token is deleted while a request is in flight', () => {
     database.before(3, end);
     const raw = new URLSearchParams({ csrf, reason: '', id: one.id }).toString();
     const headers = { Origin: ORIGIN, 'Content-Type': 'application/x-www-form-urlencoded' };
-    expect(code(await browser.send('POST', '/console/deny', { raw, headers }))).toEqual([401, 'unauthorized']);
-    expect((await account.must(200, 'GET', `/v1/permissions/${one.id}`)).body.status).toBe('pending');
+    expect(code(await browser.send('POST', '/console/deny', { raw, headers }))).toEqual([
+      401,
+      'unauthorized',
+    ]);
+    expect((await account.must(200, 'GET', `/v1/permissions/${one.id}`)).body.status).toBe(
+      'pending',
+    );
   });
 
   it('nobody is signed in with it', async () => {
@@ -632,10 +748,15 @@ describe('when a user token is deleted while a request is in flight', () => {
       database.before(2, end);
       const raw = new URLSearchParams({ csrf, decision: 'approve', reason: '' }).toString();
       const headers = { Origin: ORIGIN, 'Content-Type': 'application/x-www-form-urlencoded' };
-      const answer = await browser.send('POST', `/console/permissions/${one.id}/decide`, { raw, headers });
+      const answer = await browser.send('POST', `/console/permissions/${one.id}/decide`, {
+        raw,
+        headers,
+      });
       database.arm(null);
       expect(answer.status).toBeGreaterThanOrEqual(401);
-      expect((await account.must(200, 'GET', `/v1/permissions/${one.id}`)).body.status).toBe('pending');
+      expect((await account.must(200, 'GET', `/v1/permissions/${one.id}`)).body.status).toBe(
+        'pending',
+      );
     },
   );
 });
@@ -646,7 +767,9 @@ it('a session whose token expires before the write writes nothing', async () => 
   const account = await world.account();
   const agent = await account.agent();
   const { id } = await agent.request();
-  const { browser } = await enterWithNew(account, { expires_at: new Date(world.now + MINUTE).toISOString() });
+  const { browser } = await enterWithNew(account, {
+    expires_at: new Date(world.now + MINUTE).toISOString(),
+  });
   const csrf = await browser.csrf();
   world.advance(MINUTE - 1);
   // Another entry moves the time of the log past the end of the token.
@@ -654,7 +777,10 @@ it('a session whose token expires before the write writes nothing', async () => 
   const elsewhere = new World();
   elsewhere.now = world.now + MINUTE;
   database.before(2, async () => {
-    await elsewhere.must(200, 'POST', `/v1/permissions/${second}/deny`, { token: account.token, body: {} });
+    await elsewhere.must(200, 'POST', `/v1/permissions/${second}/deny`, {
+      token: account.token,
+      body: {},
+    });
   });
   const raw = new URLSearchParams({ csrf, decision: 'approve', reason: '' }).toString();
   const headers = { Origin: ORIGIN, 'Content-Type': 'application/x-www-form-urlencoded' };

@@ -42,14 +42,25 @@ it('all rows of an account are on its shard', async () => {
 it('the operator can list and change accounts on every shard', async () => {
   const page = await world.must(200, 'GET', '/v1/admin/users?limit=1', { token: operator });
   expect(page.body.data.map(({ id }: { id: string }) => id)).toEqual([second.id]);
-  const rest = await world.must(200, 'GET', `/v1/admin/users?limit=1&cursor=${page.body.next_cursor}`, {
-    token: operator,
-  });
+  const rest = await world.must(
+    200,
+    'GET',
+    `/v1/admin/users?limit=1&cursor=${page.body.next_cursor}`,
+    {
+      token: operator,
+    },
+  );
   expect(rest.body).toMatchObject({ data: [{ id: first.id }] });
   for (const { id, token } of [first, second]) {
-    await world.must(200, 'PATCH', `/v1/admin/users/${id}`, { token: operator, body: { name: 'Renamed' } });
+    await world.must(200, 'PATCH', `/v1/admin/users/${id}`, {
+      token: operator,
+      body: { name: 'Renamed' },
+    });
     expect((await world.must(200, 'GET', '/v1/me', { token })).body.name).toBe('Renamed');
-    const { body } = await world.must(201, 'POST', `/v1/admin/users/${id}/tokens`, { token: operator, body: {} });
+    const { body } = await world.must(201, 'POST', `/v1/admin/users/${id}/tokens`, {
+      token: operator,
+      body: {},
+    });
     expect(body.token.slice(4, 6)).toBe(token.slice(4, 6));
   }
 });

@@ -22,6 +22,8 @@ it('the slice size grows after fast slices, shrinks after slow ones, and stays w
   expect(await sizesAfter([10, 10, 10, 10, 10])).toEqual([100, 150, 225, 337, 500, 500]);
   expect(await sizesAfter([30, 60, 45])).toEqual([100, 100, 100, 100]);
   expect(await sizesAfter([61, 500, 500, 10])).toEqual([100, 50, 50, 50, 75]);
-  expect(await sizesAfter([10, 10, 10, 10, 10, 10], 1_000)).toEqual([100, 150, 225, 337, 506, 759, 1_000]);
+  expect(await sizesAfter([10, 10, 10, 10, 10, 10], 1_000)).toEqual([
+    100, 150, 225, 337, 506, 759, 1_000,
+  ]);
   expect(await sizesAfter([10, 500], 6)).toEqual([6, 6, 6]);
 });

@@ -4,7 +4,8 @@ import { ApiDocument } from '../support/api-document';
 import { Conformance } from '../support/conformance';
 import { type Answer, type Json, ORIGIN, World } from '../support/world';
 
-// Every answer in every test is checked against the OpenAPI document. These tests show that the check finds faults.
+// Every answer in every test is checked against the OpenAPI document. These tests show that the
+// check finds faults.
 
 const world = new World();
 const judge = new Conformance(new ApiDocument(describeApi(world.app.routes, ORIGIN)));
@@ -35,21 +36,43 @@ it('the check accepts answers that the document describes', () => {
 });
 
 describe('the check rejects', () => {
-  const change = (members: Json) => ({ body: JSON.parse(JSON.stringify({ ...created.body, ...members })) });
+  const change = (members: Json) => ({
+    body: JSON.parse(JSON.stringify({ ...created.body, ...members })),
+  });
 
   it.each<[string, () => string[], RegExp]>([
     ['an undescribed field', () => faults('POST', '/v1/agents', change({ extra: 1 })), /"extra"/],
     ['a missing field', () => faults('POST', '/v1/agents', change({ name: undefined })), /"name"/],
-    ['a field of another type', () => faults('POST', '/v1/agents', change({ name: 1 })), /at #\/name/],
-    ['an id of another kind', () => faults('POST', '/v1/agents', change({ id: created.body.api_key })), /at #\/id/],
+    [
+      'a field of another type',
+      () => faults('POST', '/v1/agents', change({ name: 1 })),
+      /at #\/name/,
+    ],
+    [
+      'an id of another kind',
+      () => faults('POST', '/v1/agents', change({ id: created.body.api_key })),
+      /at #\/id/,
+    ],
     [
       'a time without milliseconds',
       () => faults('POST', '/v1/agents', change({ created_at: '2026-01-31T12:00:00Z' })),
       /at #\/created_at/,
     ],
-    ['an undescribed status', () => faults('POST', '/v1/agents', { status: 200 }), /the status is not described/],
-    ['a body of an answer that has none', () => faults('DELETE', '/v1/agents/x', { status: 204 }), /there is a body/],
-    ['a problem of another operation', () => faults('GET', '/v1/agents', { ...refused, status: 403 }), /the body/],
+    [
+      'an undescribed status',
+      () => faults('POST', '/v1/agents', { status: 200 }),
+      /the status is not described/,
+    ],
+    [
+      'a body of an answer that has none',
+      () => faults('DELETE', '/v1/agents/x', { status: 204 }),
+      /there is a body/,
+    ],
+    [
+      'a problem of another operation',
+      () => faults('GET', '/v1/agents', { ...refused, status: 403 }),
+      /the body/,
+    ],
     [
       'a problem as plain JSON',
       () => faults('GET', '/v1/agents/x', { ...refused, headers: created.headers }),
@@ -75,7 +98,11 @@ describe('the check rejects', () => {
       () => faults('PATCH', '/v1/agents', refused),
       /not one of method_not_allowed/,
     ],
-    ['an invalid body that was accepted', () => faults('POST', '/v1/agents', {}, { name: '' }), /the body was taken/],
+    [
+      'an invalid body that was accepted',
+      () => faults('POST', '/v1/agents', {}, { name: '' }),
+      /the body was taken/,
+    ],
     [
       'an undescribed parameter that was accepted',
       () => faults('POST', '/v1/agents?limit=1', {}, AGENT),
@@ -89,5 +116,7 @@ describe('the check rejects', () => {
 it('World.call throws for such an answer', async () => {
   const odd = new World();
   odd.app.fetch = async () => Response.json({ odd: true });
-  await expect(odd.call('GET', '/v1/me')).rejects.toThrow(/^GET \/v1\/me answered 200:\n {2}the header X-Request-Id/);
+  await expect(odd.call('GET', '/v1/me')).rejects.toThrow(
+    /^GET \/v1\/me answered 200:\n {2}the header X-Request-Id/,
+  );
 });

@@ -10,7 +10,9 @@ const TYPES: Record<string, string> = {
 /** The page /docs and the paths of the files that it loads. */
 async function readPage(world = new World()) {
   const { text, headers } = await world.must(200, 'GET', '/docs');
-  const files = [...text.matchAll(/<(?:link|script)\b[^>]*\b(?:href|src)="([^"]*)"/g)].map(([, path = '']) => path);
+  const files = [...text.matchAll(/<(?:link|script)\b[^>]*\b(?:href|src)="([^"]*)"/g)].map(
+    ([, path = '']) => path,
+  );
   return { text, headers, files };
 }
 
@@ -68,7 +70,10 @@ it('every file of the reference is served with an immutable cache', async () => 
   const { files } = await readPage(world);
   for (const file of files) {
     const { text, headers } = await world.must(200, 'GET', file);
-    expect([file, headers.get('Content-Type')]).toEqual([file, TYPES[file.split('.').at(-1) ?? '']]);
+    expect([file, headers.get('Content-Type')]).toEqual([
+      file,
+      TYPES[file.split('.').at(-1) ?? ''],
+    ]);
     expect(headers.get('Cache-Control')).toBe('public, max-age=31536000, immutable');
     expect(headers.get('X-Content-Type-Options')).toBe('nosniff');
     expect(headers.get('X-Request-Id')).toMatch(/^req_/);
@@ -78,7 +83,9 @@ it('every file of the reference is served with an immutable cache', async () => 
 
 it('the licences of the library are served, but none of its other files', async () => {
   const world = new World();
-  const [library = ''] = (await readPage(world)).files.filter((file) => file.endsWith('/swagger-ui-bundle.js'));
+  const [library = ''] = (await readPage(world)).files.filter((file) =>
+    file.endsWith('/swagger-ui-bundle.js'),
+  );
   const { text, headers } = await world.must(200, 'GET', `${library}.LICENSE.txt`);
   expect([headers.get('Content-Type'), text]).toEqual([
     'text/plain; charset=utf-8',
@@ -93,9 +100,14 @@ it('the page, its styles and its own script name no other host', async () => {
   const world = new World();
   const { text, files } = await readPage(world);
   const own = files.filter((file) => !file.endsWith('/swagger-ui-bundle.js'));
-  const texts = [text, ...(await Promise.all(own.map(async (file) => (await world.must(200, 'GET', file)).text)))];
+  const texts = [
+    text,
+    ...(await Promise.all(own.map(async (file) => (await world.must(200, 'GET', file)).text))),
+  ];
   for (const content of texts) {
-    const addresses = [...content.matchAll(/(?:\w+:)?\/\/[\w.-]+\.[a-z]{2,}|@import/gi)].map(([address]) => address);
+    const addresses = [...content.matchAll(/(?:\w+:)?\/\/[\w.-]+\.[a-z]{2,}|@import/gi)].map(
+      ([address]) => address,
+    );
     expect(addresses.filter((address) => address !== 'http://www.w3.org')).toEqual([]);
   }
 });
@@ -132,16 +144,43 @@ it('other methods are answered 405', async () => {
   for (const path of ['/', '/docs', ...files]) {
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
       const { status, headers } = await world.call(method, path);
-      expect([method, path, status, headers.get('Allow')]).toEqual([method, path, 405, 'GET, HEAD']);
+      expect([method, path, status, headers.get('Allow')]).toEqual([
+        method,
+        path,
+        405,
+        'GET, HEAD',
+      ]);
     }
   }
 });
 
 it.each([
-  ...['/docs/', '/docs/x', '/docs/x/y', '/docs/index.html', '/index.html', '/docs.html', '/swagger-ui.css'],
-  ...['/docs/FOLDER', '/docs/FOLDER/', '/docs/FOLDER/x.js', '/docs/FOLDER/PAGE.js', '/docs/FOLDER/page.js/'],
-  ...['/docs/FOLDER/..%2findex.html', '/docs/FOLDER/..%2f..%2f..%2fwrangler.toml', '/docs/..%2f..%2f/package.json'],
-  ...['/docs/FOLDER/..%5c..%5cpackage.json', '/docs/%2e%2e/wrangler.toml', '/docs/FOLDER/../../../.dev.vars'],
+  ...[
+    '/docs/',
+    '/docs/x',
+    '/docs/x/y',
+    '/docs/index.html',
+    '/index.html',
+    '/docs.html',
+    '/swagger-ui.css',
+  ],
+  ...[
+    '/docs/FOLDER',
+    '/docs/FOLDER/',
+    '/docs/FOLDER/x.js',
+    '/docs/FOLDER/PAGE.js',
+    '/docs/FOLDER/page.js/',
+  ],
+  ...[
+    '/docs/FOLDER/..%2findex.html',
+    '/docs/FOLDER/..%2f..%2f..%2fwrangler.toml',
+    '/docs/..%2f..%2f/package.json',
+  ],
+  ...[
+    '/docs/FOLDER/..%5c..%5cpackage.json',
+    '/docs/%2e%2e/wrangler.toml',
+    '/docs/FOLDER/../../../.dev.vars',
+  ],
   ...[
     '/docs//etc/passwd',
     '/docs/FOLDER/%00',

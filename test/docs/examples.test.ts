@@ -26,7 +26,10 @@ it('every example in the OpenAPI document is valid by its schema', () => {
   }
 });
 
-/** An account with everything that the examples name, its credentials, and a function that replaces example ids. */
+/**
+ * An account with everything that the examples name, its credentials, and a function that replaces
+ * example ids.
+ */
 async function makeScene() {
   const world = new World();
   const account = await world.account({ plan: 'enterprise' });
@@ -42,14 +45,24 @@ async function makeScene() {
   });
   const policy = { name: 'Never', effect: 'deny', actions: ['never.*'], resources: ['*'] };
   const { body: made } = await account.must(201, 'POST', '/v1/policies', policy);
-  const { body: webhook } = await account.must(201, 'POST', '/v1/webhooks', { url: 'https://hooks.example.com/' });
+  const { body: webhook } = await account.must(201, 'POST', '/v1/webhooks', {
+    url: 'https://hooks.example.com/',
+  });
   const { body: delivery } = await account.must(202, 'POST', `/v1/webhooks/${webhook.id}/test`);
-  const { body: channel } = await account.must(201, 'POST', '/v1/channels', { kind: 'email', name: 'Mail' });
+  const { body: channel } = await account.must(201, 'POST', '/v1/channels', {
+    kind: 'email',
+    name: 'Mail',
+  });
   const { body: message } = await account.must(202, 'POST', `/v1/channels/${channel.id}/test`);
   const range = { start_date: '2026-01-01', end_date: '2026-01-31' };
   const { body: exported } = await account.must(202, 'POST', '/v1/audit/export', range);
   const report = { report_type: 'gdpr', period: { start: '2026-01-01', end: '2026-01-31' } };
-  const { body: reported } = await account.must(202, 'POST', '/v1/audit/reports/compliance', report);
+  const { body: reported } = await account.must(
+    202,
+    'POST',
+    '/v1/audit/reports/compliance',
+    report,
+  );
   // Seals the log, because an unsealed entry has no proof.
   await world.sweep();
   const names: [string, string][] = [
@@ -61,7 +74,10 @@ async function makeScene() {
     [exampleId('token'), granted.token.id],
     [exampleId('policy'), made.id],
     [exampleId('audit'), entry.id],
-    [`${exampleId('chan')}/deliveries/${exampleId('dlv')}`, `${channel.id}/deliveries/${message.id}`],
+    [
+      `${exampleId('chan')}/deliveries/${exampleId('dlv')}`,
+      `${channel.id}/deliveries/${message.id}`,
+    ],
     [exampleId('chan'), channel.id],
     [exampleId('webhook'), webhook.id],
     [exampleId('dlv'), delivery.id],
@@ -74,15 +90,17 @@ async function makeScene() {
     agentKey: agent.key,
     operatorToken: world.env.ADMIN_TOKEN,
   };
-  const aim = (text: string) => names.reduce((aimed, [example, real]) => aimed.replaceAll(example, real), text);
+  const aim = (text: string) =>
+    names.reduce((aimed, [example, real]) => aimed.replaceAll(example, real), text);
   return { world, credentials, aim };
 }
 
 /**
- * Operations that the scene has no target for, each tested in a file of its own: the paths of two are signed or
- * hashed (docs.test.ts, downloads.test.ts), and only a member has sessions to end, decisions to sign, programs to pair and
- * notification settings (sign-in.test.ts, signature.test.ts, pair.test.ts, settings.test.ts). Only Slack knows the address
- * of a channel (slack/decide.test.ts).
+ * Operations that the scene has no target for, each tested in a file of its own: the paths of two
+ * are signed or hashed (docs.test.ts, downloads.test.ts), and only a member has sessions to end,
+ * decisions to sign, programs to pair and notification settings (sign-in.test.ts,
+ * signature.test.ts, pair.test.ts, settings.test.ts). Only Slack knows the address of a channel
+ * (slack/decide.test.ts).
  */
 const WITHOUT_TARGET = [
   'getReferenceFile',
@@ -98,7 +116,9 @@ const WITHOUT_TARGET = [
 /** Every example request of the document; an operation without a body has one request. */
 const requests = document.operations.flatMap((operation) => {
   if (WITHOUT_TARGET.includes(operation.json.operationId)) return [];
-  const content = document.resolve(operation.json.requestBody)?.content ?? { none: { schema: { examples: [null] } } };
+  const content = document.resolve(operation.json.requestBody)?.content ?? {
+    none: { schema: { examples: [null] } },
+  };
   return Object.entries<Json>(content).flatMap(([type, { schema }]) =>
     document.resolve(schema).examples.map((body: Json) => ({ operation, type, body })),
   );
@@ -107,30 +127,44 @@ const requests = document.operations.flatMap((operation) => {
 const scene = await makeScene();
 const restore = await saveTables(env.DB);
 
-describe.each(requests)('$operation.method $operation.template as $type: $body', ({ operation, type, body }) => {
-  it('succeeds', async () => {
-    const { world, credentials, aim } = scene;
-    if (operation.method !== 'GET') await restore();
-    const [caller] = operation.json.security.flatMap((requirement: Json) => Object.keys(requirement));
-    const token = credentials[caller];
-    const { status } = await world.call(operation.method, aim(fillPath(operation)), {
-      ...(token !== undefined && { token }),
-      ...(body !== null && {
-        raw: aim(type === 'application/json' ? JSON.stringify(body) : String(new URLSearchParams(body))),
-        headers: { 'Content-Type': type },
-      }),
+describe.each(requests)(
+  '$operation.method $operation.template as $type: $body',
+  ({ operation, type, body }) => {
+    it('succeeds', async () => {
+      const { world, credentials, aim } = scene;
+      if (operation.method !== 'GET') await restore();
+      const [caller] = operation.json.security.flatMap((requirement: Json) =>
+        Object.keys(requirement),
+      );
+      const token = credentials[caller];
+      const { status } = await world.call(operation.method, aim(fillPath(operation)), {
+        ...(token !== undefined && { token }),
+        ...(body !== null && {
+          raw: aim(
+            type === 'application/json' ? JSON.stringify(body) : String(new URLSearchParams(body)),
+          ),
+          headers: { 'Content-Type': type },
+        }),
+      });
+      expect(status).toBeOneOf([200, 201, 202, 204, 302]);
     });
-    expect(status).toBeOneOf([200, 201, 202, 204, 302]);
-  });
-});
+  },
+);
 
-/** The path of an operation with the examples of its path parameters and its required query parameters. */
+/**
+ * The path of an operation with the examples of its path parameters and its required query
+ * parameters.
+ */
 function fillPath({ template, json }: Operation): string {
   const query = (json.parameters ?? [])
     .filter((parameter: Json) => parameter.in === 'query' && parameter.required)
-    .map((parameter: Json) => `${parameter.name}=${document.resolve(parameter.schema).examples[0]}`);
+    .map(
+      (parameter: Json) => `${parameter.name}=${document.resolve(parameter.schema).examples[0]}`,
+    );
   const path = template.replace(/\{(\w+)\}/g, (_, name) => {
-    const parameter = json.parameters.find((other: Json) => other.in === 'path' && other.name === name);
+    const parameter = json.parameters.find(
+      (other: Json) => other.in === 'path' && other.name === name,
+    );
     return document.resolve(parameter.schema).examples[0];
   });
   return query.length > 0 ? `${path}?${query.join('&')}` : path;

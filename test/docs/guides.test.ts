@@ -7,7 +7,9 @@ const INDEX = '/docs/guides/';
 const world = new World();
 const paths = [
   INDEX,
-  ...linksOf((await world.must(200, 'GET', INDEX)).text).filter((path) => /^\/docs\/guides\/./.test(path)),
+  ...linksOf((await world.must(200, 'GET', INDEX)).text).filter((path) =>
+    /^\/docs\/guides\/./.test(path),
+  ),
 ];
 const pages = new Map<string, { text: string; headers: Headers }>();
 for (const path of new Set(paths)) pages.set(path, await world.must(200, 'GET', path));
@@ -23,28 +25,42 @@ it('the reference links to the list of guides, and its path without the slash re
 });
 
 it('the README links to exactly the guides that are served, and has at most 150 lines', () => {
-  const named = [...readme.matchAll(/\]\(src\/docs\/guides\/([\w-]+)\.md\)/g)].map(([, name]) => INDEX + name);
+  const named = [...readme.matchAll(/\]\(src\/docs\/guides\/([\w-]+)\.md\)/g)].map(
+    ([, name]) => INDEX + name,
+  );
   expect(named.toSorted()).toEqual([...pages.keys()].filter((path) => path !== INDEX).toSorted());
   expect(readme.split('\n').length).toBeLessThanOrEqual(150);
 });
 
-it.each([...pages])('%s is an HTML page that loads no script, style or image of its own', (_, { text, headers }) => {
-  expect(headers.get('Content-Type')).toBe('text/html; charset=utf-8');
-  expect(text).toMatch(/^<!doctype html>\n<html lang="en">/);
-  for (const name of ['Content-Security-Policy', 'Cache-Control', 'Referrer-Policy', 'X-Content-Type-Options']) {
-    expect([name, headers.get(name)]).toEqual([name, reference.headers.get(name)]);
-  }
-  expect(text).not.toMatch(/<script|<style|<base|<iframe|<img|\sstyle=|\son\w+=|javascript:|%[A-Z]+%/i);
-  expect(text.match(/<h1\b/g)).toHaveLength(1);
-  expect(text).toMatch(/<title>[^<]+<\/title>/);
-});
+it.each([...pages])(
+  '%s is an HTML page that loads no script, style or image of its own',
+  (_, { text, headers }) => {
+    expect(headers.get('Content-Type')).toBe('text/html; charset=utf-8');
+    expect(text).toMatch(/^<!doctype html>\n<html lang="en">/);
+    for (const name of [
+      'Content-Security-Policy',
+      'Cache-Control',
+      'Referrer-Policy',
+      'X-Content-Type-Options',
+    ]) {
+      expect([name, headers.get(name)]).toEqual([name, reference.headers.get(name)]);
+    }
+    expect(text).not.toMatch(
+      /<script|<style|<base|<iframe|<img|\sstyle=|\son\w+=|javascript:|%[A-Z]+%/i,
+    );
+    expect(text.match(/<h1\b/g)).toHaveLength(1);
+    expect(text).toMatch(/<title>[^<]+<\/title>/);
+  },
+);
 
 it.each([...pages])(
   '%s lists all guides, marks the current one, and links to each of its sections',
   (path, { text }) => {
     const [, navigation = ''] = /<nav class="guides"[^>]*>(.*?)<\/nav>/s.exec(text) ?? [];
     expect(linksOf(navigation)).toEqual([...pages.keys()].filter((other) => other !== INDEX));
-    const marked = [...navigation.matchAll(/href="([^"]*)" aria-current="page"/g)].map(([, marked]) => marked);
+    const marked = [...navigation.matchAll(/href="([^"]*)" aria-current="page"/g)].map(
+      ([, marked]) => marked,
+    );
     expect(marked).toEqual(path === INDEX ? [] : [path]);
 
     const [, contents = ''] = /<nav class="contents"[^>]*>(.*?)<\/nav>/s.exec(text) ?? [];

@@ -50,7 +50,9 @@ describe.each(operations)('$route', ({ operation, method, template }) => {
 
   it('has an example', () => {
     const { requestBody, parameters, responses } = operation;
-    const contents = [requestBody, ...Object.values<Json>(responses)].map((part) => document.resolve(part)?.content);
+    const contents = [requestBody, ...Object.values<Json>(responses)].map(
+      (part) => document.resolve(part)?.content,
+    );
     const media = contents.flatMap((content) => Object.values<Json>(content ?? {}));
     const schemas = [...media, ...parameters].map(({ schema }) => document.resolve(schema));
     expect(schemas.flatMap((schema) => schema?.examples ?? [])).not.toEqual([]);

@@ -16,7 +16,12 @@ import webhookGuide from '../../src/docs/guides/webhooks.md?raw';
 import { PROBLEMS } from '../../src/errors';
 import { FILE_LIFETIME, FILE_RECORD_LIFETIME, MAX_PROCESSING } from '../../src/files/file';
 import { type Principal, SCOPES } from '../../src/http/context';
-import { BODY_LIMITS, MAX_BODY_BYTES, MAX_FORM_PARAMETERS, MAX_QUERY_CHARACTERS } from '../../src/http/input';
+import {
+  BODY_LIMITS,
+  MAX_BODY_BYTES,
+  MAX_FORM_PARAMETERS,
+  MAX_QUERY_CHARACTERS,
+} from '../../src/http/input';
 import { MAX_PROBLEM_BYTES } from '../../src/http/problem';
 import { RATE_LIMITS } from '../../src/http/rate-limit';
 import { ROLE_SCOPES } from '../../src/http/roles';
@@ -57,12 +62,14 @@ function field(schema: string, name: string): Json {
 
 const number = (value: number) => value.toLocaleString('en');
 const kib = (bytes: number) => `${bytes / 1024} KiB`;
-const range = ({ minimum, maximum }: Json) => `${duration(minimum * SECOND)} to ${duration(maximum * SECOND)}`;
+const range = ({ minimum, maximum }: Json) =>
+  `${duration(minimum * SECOND)} to ${duration(maximum * SECOND)}`;
 
 /** The size and depth that the description of a free-form object states. */
 function objectLimit(schema: string, name: string): string {
   const [, size, levels] =
-    /At most (\d+ KiB) of compact JSON and (\d+) levels/.exec(field(schema, name).description) ?? [];
+    /At most (\d+ KiB) of compact JSON and (\d+) levels/.exec(field(schema, name).description) ??
+    [];
   return `${size}, ${levels} levels`;
 }
 
@@ -85,30 +92,49 @@ function duration(milliseconds: number): string {
     [MINUTE, 'minutes'],
     [SECOND, 'seconds'],
   ] as const;
-  const [unit, name] = units.find(([unit]) => milliseconds >= unit * 2 && milliseconds % unit === 0) ?? [
-    SECOND,
-    'seconds',
-  ];
+  const [unit, name] = units.find(
+    ([unit]) => milliseconds >= unit * 2 && milliseconds % unit === 0,
+  ) ?? [SECOND, 'seconds'];
   return `${number(milliseconds / unit)} ${name}`;
 }
 
-const requests = ({ quota, window }: { quota: number; window: number }) => `${number(quota)} in ${window} seconds`;
+const requests = ({ quota, window }: { quota: number; window: number }) =>
+  `${number(quota)} in ${window} seconds`;
 
 it('the guide API lists every problem code with its status and meaning', () => {
-  const rows = Object.entries(PROBLEMS).map(([code, { status, meaning }]) => [`\`${code}\``, String(status), meaning]);
+  const rows = Object.entries(PROBLEMS).map(([code, { status, meaning }]) => [
+    `\`${code}\``,
+    String(status),
+    meaning,
+  ]);
   expect(tableOf(api, 'Errors')).toEqual(rows);
 });
 
 it('the guide API lists every reason for which a token cannot be used', () => {
   const reasons = tableOf(api, 'From request to use').map(([reason]) => reason);
-  expect(reasons.toSorted()).toEqual(PROBLEMS.token_not_active.reasons.map((reason) => `\`${reason}\``).toSorted());
+  expect(reasons.toSorted()).toEqual(
+    PROBLEMS.token_not_active.reasons.map((reason) => `\`${reason}\``).toSorted(),
+  );
 });
 
 it('the guide MCP lists every tool with who may call it', () => {
   const account = { number: 1, id: 'user_x', plan: 'pro', auditRetentionDays: null } as const;
-  const agent = { kind: 'agent', shard: '00', account, agent: { number: 1, id: 'agent_x', owner: null } } as const;
+  const agent = {
+    kind: 'agent',
+    shard: '00',
+    account,
+    agent: { number: 1, id: 'agent_x', owner: null },
+  } as const;
   const user = (scope: (typeof SCOPES)[number]) =>
-    ({ kind: 'user', shard: '00', account, member: null, token: null, scopes: [scope], expiresAt: null }) as const;
+    ({
+      kind: 'user',
+      shard: '00',
+      account,
+      member: null,
+      token: null,
+      scopes: [scope],
+      expiresAt: null,
+    }) as const;
   const admits = (tool: (typeof TOOLS)[number], principal: Principal) => {
     try {
       return tool.admit(principal) === principal;
@@ -127,7 +153,10 @@ it('the guide MCP lists every tool with who may call it', () => {
 });
 
 it('the guide webhooks lists the delays between the attempts of a webhook', () => {
-  const waits = tableOf(webhookGuide, 'Answers and retries').map(([attempt, wait]) => [Number(attempt), wait]);
+  const waits = tableOf(webhookGuide, 'Answers and retries').map(([attempt, wait]) => [
+    Number(attempt),
+    wait,
+  ]);
   expect(waits).toEqual(RETRY_DELAYS.map((step, i) => [i + 1, duration(step)]));
 });
 
@@ -146,7 +175,10 @@ it('the guide API lists the limits', () => {
     ['log entries of an account', number(MAX_LOG_LENGTH)],
     ['exports and reports in progress', number(MAX_PROCESSING)],
     ['`name` of an agent', `${field('AgentCreation', 'name').maxLength} characters`],
-    ['`description` of an agent', `${number(field('AgentCreation', 'description').maxLength)} characters`],
+    [
+      '`description` of an agent',
+      `${number(field('AgentCreation', 'description').maxLength)} characters`,
+    ],
     ['`metadata` of an agent', objectLimit('AgentCreation', 'metadata')],
     ['`action`', `${field('PermissionRequest', 'action').maxLength} characters`],
     ['`resource`', `${field('PermissionRequest', 'resource').maxLength} characters`],
@@ -158,7 +190,10 @@ it('the guide API lists the limits', () => {
     ['`expires_in`', range(field('PermissionRequest', 'expires_in'))],
     ['`token_ttl`', range(field('PermissionRequest', 'token_ttl'))],
     ['`max_uses`', `1 to ${number(field('PermissionRequest', 'max_uses').maximum)}`],
-    ['`grace_period` of a rotated key', `up to ${duration(field('KeyRotation', 'grace_period').maximum * SECOND)}`],
+    [
+      '`grace_period` of a rotated key',
+      `up to ${duration(field('KeyRotation', 'grace_period').maximum * SECOND)}`,
+    ],
     ['`actions` of a policy', patternLimit(field('PolicyCreation', 'actions'))],
     ['`resources` of a policy', patternLimit(field('PolicyCreation', 'resources'))],
     ['`conditions` of a policy', objectLimit('PolicyCreation', 'conditions')],
@@ -173,7 +208,10 @@ it('the guide API lists the limits', () => {
     ['problem document', kib(MAX_PROBLEM_BYTES)],
     ['requests of one credential', requests(RATE_LIMITS.credential)],
     ['requests of one account, with all its credentials', requests(RATE_LIMITS.account)],
-    ['requests of one address (IPv6: its /64) that fail authentication', requests(RATE_LIMITS.address)],
+    [
+      'requests of one address (IPv6: its /64) that fail authentication',
+      requests(RATE_LIMITS.address),
+    ],
     ['attempts of a webhook message', number(RETRY_DELAYS.length + 1)],
     ['time for an answer to a webhook message', duration(REQUEST_TIMEOUT)],
     ['bytes of that answer that are read', kib(MAX_ANSWER_BYTES)],
@@ -204,7 +242,10 @@ it('the guide people lists the scopes of every role', () => {
   const scopes = tableOf(people, 'Roles').map(([role, , scopes]) => [role, scopes]);
   const expected = MEMBER_ROLES.map((role) => {
     const list = ROLE_SCOPES[role];
-    return [`\`${role}\``, list.length === SCOPES.length ? 'all' : list.map((scope) => `\`${scope}\``).join(' ')];
+    return [
+      `\`${role}\``,
+      list.length === SCOPES.length ? 'all' : list.map((scope) => `\`${scope}\``).join(' '),
+    ];
   });
   expect(scopes).toEqual(expected);
 });

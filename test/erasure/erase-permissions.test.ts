@@ -15,7 +15,10 @@ interface Scene {
   world: World;
   account: TestAccount;
   agent: TestAgent;
-  /** A token that lives for a week, and was used once on the first day, in an account that keeps entries for one day. */
+  /**
+   * A token that lives for a week, and was used once on the first day, in an account that keeps
+   * entries for one day.
+   */
   permission: Json;
 }
 
@@ -26,7 +29,11 @@ async function makeScene(): Promise<Scene> {
   await useOnce(other, await other.approved({ token_ttl: WEEK, max_uses: 3 }));
   const account = await world.account({ plan: 'enterprise', audit_retention_days: 1 });
   const agent = await account.agent();
-  const permission = await agent.approved({ token_ttl: WEEK, max_uses: 3, preview: CONTENTS.preview });
+  const permission = await agent.approved({
+    token_ttl: WEEK,
+    max_uses: 3,
+    preview: CONTENTS.preview,
+  });
   await useOnce(agent, permission);
   return { world, account, agent, permission };
 }
@@ -69,7 +76,8 @@ describe('a permission whose token outlives its last entry', () => {
     ['used again', useOnce],
     [
       'revoked',
-      (agent: TestAgent, { token }: Json) => agent.must(200, 'POST', '/v1/tokens/revoke', { token: token.value }),
+      (agent: TestAgent, { token }: Json) =>
+        agent.must(200, 'POST', '/v1/tokens/revoke', { token: token.value }),
     ],
   ])('is erased with its new last entry when the token is %s', async (_, act) => {
     const { world, account, agent, permission } = await makeScene();
@@ -91,7 +99,9 @@ describe('a permission whose token outlives its last entry', () => {
     world.advance(2 * DAY);
     await runTasks(world);
     await env.DB.prepare('update permissions set erase_at = null').run();
-    const { queries } = env.TEST_MIGRATIONS.find(({ name }) => name.startsWith('0024')) as { queries: string[] };
+    const { queries } = env.TEST_MIGRATIONS.find(({ name }) => name.startsWith('0024')) as {
+      queries: string[];
+    };
     await env.DB.prepare(queries.at(-1) as string).run();
     const { results } = await env.DB.prepare(
       'select account, erase_at is not null as is_marked from permissions',

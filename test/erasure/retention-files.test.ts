@@ -17,11 +17,19 @@ const DAY = 24 * HOUR;
 const KIB = 2 ** 10;
 
 /** Small parts and slices, so that a job needs many of them. */
-const SMALL: JobSizes = { part: 16 * KIB, sliceRows: 20, sliceBytes: 12 * KIB, slices: 2, batchRows: 20 };
+const SMALL: JobSizes = {
+  part: 16 * KIB,
+  sliceRows: 20,
+  sliceBytes: 12 * KIB,
+  slices: 2,
+  batchRows: 20,
+};
 
 beforeEach(() => emptyTables(env.DB));
 
-/** An account with a retention of one day, whose entries except the newest one expire in a minute. */
+/**
+ * An account with a retention of one day, whose entries except the newest one expire in a minute.
+ */
 async function makeScene(entries = 102) {
   const bucket = new TestBucket(16 * KIB);
   const world = new World({ FILES: bucket.binding });
@@ -48,38 +56,47 @@ async function sweepDuringJob(world: World, sizes = SMALL): Promise<void> {
 }
 
 /** More entries than one row group of 16,384, which takes seconds. */
-const PARQUET: [string, number, JobSizes] = ['parquet', 17_000, { ...SMALL, part: 768 * KIB, batchRows: 9_000 }];
+const PARQUET: [string, number, JobSizes] = [
+  'parquet',
+  17_000,
+  { ...SMALL, part: 768 * KIB, batchRows: 9_000 },
+];
 
 describe('retention during the making of a file', () => {
-  it.each<[string, number, JobSizes]>([['csv', 102, SMALL], ['json', 102, SMALL], ...(depth.isDeep ? [PARQUET] : [])])(
-    'does not change a %s export',
-    { timeout: 60_000 },
-    async (format, entries, sizes) => {
-      const { world, account } = await makeScene(entries);
-      const wanted = { format, include_details: true };
-      const { shown: reference } = await makeExport(account, wanted, sizes);
-      expect(reference.row_count).toBe(entries);
-      const id = await startExport(account, wanted);
-      await sweepDuringJob(world, sizes);
-      expect([(await readExport(account, id)).status, await countEntries()]).toEqual(['processing', entries]);
-      expect((await account.log()).length).toBe(1);
-      const { status, sha256 } = await finishFile(world, () => readExport(account, id), sizes);
-      expect([status, sha256]).toEqual(['completed', reference.sha256]);
-      world.advance(HOUR);
-      await world.clean();
-      expect(await countEntries()).toBe(1);
-      expect(await checkErasure(env.DB)).toEqual([]);
-    },
-  );
+  it.each<[string, number, JobSizes]>([
+    ['csv', 102, SMALL],
+    ['json', 102, SMALL],
+    ...(depth.isDeep ? [PARQUET] : []),
+  ])('does not change a %s export', { timeout: 60_000 }, async (format, entries, sizes) => {
+    const { world, account } = await makeScene(entries);
+    const wanted = { format, include_details: true };
+    const { shown: reference } = await makeExport(account, wanted, sizes);
+    expect(reference.row_count).toBe(entries);
+    const id = await startExport(account, wanted);
+    await sweepDuringJob(world, sizes);
+    expect([(await readExport(account, id)).status, await countEntries()]).toEqual([
+      'processing',
+      entries,
+    ]);
+    expect((await account.log()).length).toBe(1);
+    const { status, sha256 } = await finishFile(world, () => readExport(account, id), sizes);
+    expect([status, sha256]).toEqual(['completed', reference.sha256]);
+    world.advance(HOUR);
+    await world.clean();
+    expect(await countEntries()).toBe(1);
+    expect(await checkErasure(env.DB)).toEqual([]);
+  });
 
   it('does not change the entries and the activity of a report', { timeout: 60_000 }, async () => {
     const { world, account } = await makeScene();
     const today = { start: '2026-01-31', end: '2026-02-01' };
     const asked = { report_type: 'soc2_type2', period: today, format: 'json' };
-    const { report_id } = (await account.must(202, 'POST', '/v1/audit/reports/compliance', asked)).body;
+    const { report_id } = (await account.must(202, 'POST', '/v1/audit/reports/compliance', asked))
+      .body;
     const { activity } = await countRows(env.DB);
     await sweepDuringJob(world);
-    const read = async () => (await account.must(200, 'GET', `/v1/audit/reports/compliance/${report_id}`)).body;
+    const read = async () =>
+      (await account.must(200, 'GET', `/v1/audit/reports/compliance/${report_id}`)).body;
     expect([(await read()).status, await countEntries()]).toEqual(['processing', 102]);
     expect((await countRows(env.DB)).activity).toBe(activity);
     const { download_url } = await finishFile(world, read, SMALL);

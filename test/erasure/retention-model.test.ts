@@ -22,11 +22,20 @@ const pick = fc.nat(1_000);
 const steps = fc.array(
   fc.oneof(
     { weight: 8, arbitrary: fc.record({ do: fc.constant('request' as const), pick }) },
-    { weight: 6, arbitrary: fc.record({ do: fc.constantFrom('deny' as const, 'approve' as const), pick }) },
+    {
+      weight: 6,
+      arbitrary: fc.record({ do: fc.constantFrom('deny' as const, 'approve' as const), pick }),
+    },
     { weight: 4, arbitrary: fc.record({ do: fc.constant('use' as const), pick }) },
     { weight: 5, arbitrary: fc.record({ do: fc.constant('seal' as const) }) },
     { weight: 1, arbitrary: fc.record({ do: fc.constant('delete agent' as const), pick }) },
-    { weight: 5, arbitrary: fc.record({ do: fc.constant('wait' as const), hours: fc.constantFrom(1, 30, 100, 300) }) },
+    {
+      weight: 5,
+      arbitrary: fc.record({
+        do: fc.constant('wait' as const),
+        hours: fc.constantFrom(1, 30, 100, 300),
+      }),
+    },
     {
       weight: 1,
       arbitrary: fc.record({
@@ -34,7 +43,12 @@ const steps = fc.array(
         plan: fc.constantFrom('enterprise', 'enterprise', 'free', 'pro', 'team'),
       }),
     },
-    { weight: 5, arbitrary: fc.record({ do: fc.constantFrom('sweep' as const, 'clean' as const, 'clean' as const) }) },
+    {
+      weight: 5,
+      arbitrary: fc.record({
+        do: fc.constantFrom('sweep' as const, 'clean' as const, 'clean' as const),
+      }),
+    },
   ),
   { minLength: 20, maxLength: 60, size: 'max' },
 );
@@ -146,7 +160,9 @@ class Walk {
 
   async addAgent() {
     const agent = await this.account.agent();
-    const number = (await env.DB.prepare('select max(number) as number from agents').first<number>('number')) ?? 0;
+    const number =
+      (await env.DB.prepare('select max(number) as number from agents').first<number>('number')) ??
+      0;
     const added = { agent, number, isGone: false };
     this.agents.push(added);
     return added;
@@ -160,7 +176,9 @@ class Walk {
     )
       .bind(this.entries.length)
       .all<Entry>();
-    expect(results.map(({ sequence }) => sequence)).toEqual(results.map((_, i) => this.entries.length + 1 + i));
+    expect(results.map(({ sequence }) => sequence)).toEqual(
+      results.map((_, i) => this.entries.length + 1 + i),
+    );
     this.entries.push(...results);
   }
 
@@ -169,12 +187,23 @@ class Walk {
   }
 
   private isOfGone({ sequence, agent }: Entry): boolean {
-    return sequence <= this.sealed && this.agents.some(({ number, isGone }) => isGone && number === agent);
+    return (
+      sequence <= this.sealed &&
+      this.agents.some(({ number, isGone }) => isGone && number === agent)
+    );
   }
 
-  /** Checks the erased entries against the model, and that permissions are erased with their last entry. */
-  private async compare(must: (entry: Entry) => boolean, may: (entry: Entry) => boolean): Promise<void> {
-    const { results } = await env.DB.prepare('select pos % 4294967296 as sequence from audit_entries').all<Entry>();
+  /**
+   * Checks the erased entries against the model, and that permissions are erased with their last
+   * entry.
+   */
+  private async compare(
+    must: (entry: Entry) => boolean,
+    may: (entry: Entry) => boolean,
+  ): Promise<void> {
+    const { results } = await env.DB.prepare(
+      'select pos % 4294967296 as sequence from audit_entries',
+    ).all<Entry>();
     const left = new Set(results.map(({ sequence }) => sequence));
     const before = this.entries.filter(({ sequence }) => !this.gone.has(sequence));
     for (const entry of before) {
@@ -188,7 +217,9 @@ class Walk {
       const end = this.ends.get(permission) ?? 0;
       return end <= this.lastSweep || end > this.world.now;
     };
-    expect((await this.storedPermissions()).filter(isCertain)).toEqual(this.expectedPermissions().filter(isCertain));
+    expect((await this.storedPermissions()).filter(isCertain)).toEqual(
+      this.expectedPermissions().filter(isCertain),
+    );
   }
 
   private async storedPermissions(): Promise<string[]> {

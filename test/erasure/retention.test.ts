@@ -29,23 +29,35 @@ async function cleanUp(world: World): Promise<void> {
 }
 
 async function stored(): Promise<number[]> {
-  const { results } = await env.DB.prepare('select pos % 4294967296 as sequence from audit_entries order by pos').all<{
+  const { results } = await env.DB.prepare(
+    'select pos % 4294967296 as sequence from audit_entries order by pos',
+  ).all<{
     sequence: number;
   }>();
   return results.map(({ sequence }) => sequence);
 }
 
 async function erasedRanges(): Promise<Json[]> {
-  const { results } = await env.DB.prepare('select reason, ranges from erased_entries order by id').all<Json>();
-  return results.map(({ reason, ranges }) => [['agent_deleted', 'retention'][reason], JSON.parse(ranges)]);
+  const { results } = await env.DB.prepare(
+    'select reason, ranges from erased_entries order by id',
+  ).all<Json>();
+  return results.map(({ reason, ranges }) => [
+    ['agent_deleted', 'retention'][reason],
+    JSON.parse(ranges),
+  ]);
 }
 
 async function dueAt(): Promise<number | null> {
-  return env.DB.prepare('select retention_due_at as due from accounts order by number desc').first<number>('due');
+  return env.DB.prepare(
+    'select retention_due_at as due from accounts order by number desc',
+  ).first<number>('due');
 }
 
 function patch({ world, id }: TestAccount, body: Json) {
-  return world.must(200, 'PATCH', `/v1/admin/users/${id}`, { token: world.env.ADMIN_TOKEN ?? '', body });
+  return world.must(200, 'PATCH', `/v1/admin/users/${id}`, {
+    token: world.env.ADMIN_TOKEN ?? '',
+    body,
+  });
 }
 
 describe('the hourly sweep', () => {
@@ -75,9 +87,16 @@ describe('the hourly sweep', () => {
     expect(await dueAt()).not.toBeNull();
     world.advance(7 * DAY + 1);
     await cleanUp(world);
-    const { audit_entries, permissions, permission_contents, activity, erased_entries } = await countRows(env.DB);
+    const { audit_entries, permissions, permission_contents, activity, erased_entries } =
+      await countRows(env.DB);
     expect({ audit_entries, permissions, permission_contents, activity, erased_entries }).toEqual({
-      ...{ audit_entries: 0, permissions: 0, permission_contents: 0, activity: 0, erased_entries: 1 },
+      ...{
+        audit_entries: 0,
+        permissions: 0,
+        permission_contents: 0,
+        activity: 0,
+        erased_entries: 1,
+      },
     });
     expect(await dueAt()).toBeNull();
   });
@@ -147,10 +166,16 @@ describe('the hourly sweep', () => {
 
   it('erases only sealed entries, and the rest in a later sweep', async () => {
     const { world, account, agent } = await makeAgent();
-    const requests = [await agent.request(), await agent.request(), await agent.request(), await agent.request()];
+    const requests = [
+      await agent.request(),
+      await agent.request(),
+      await agent.request(),
+      await agent.request(),
+    ];
     await account.must(200, 'POST', `/v1/permissions/${requests[0].id}/deny`);
     await sealLogs(env.DB);
-    for (const { id } of requests.slice(1)) await account.must(200, 'POST', `/v1/permissions/${id}/deny`);
+    for (const { id } of requests.slice(1))
+      await account.must(200, 'POST', `/v1/permissions/${id}/deny`);
     world.advance(8 * DAY);
     await world.clean();
     expect(await stored()).toEqual([6, 7, 8]);
@@ -218,9 +243,18 @@ describe('the activity of an account', () => {
 });
 
 describe('a permission', () => {
-  /** A permission one day and one millisecond after its request, in an account with a retention of one day. */
-  async function afterADay(act: (agent: TestAgent, id: string) => Promise<unknown>, fields: Json = {}) {
-    const { world, account, agent } = await makeAgent({ plan: 'enterprise', audit_retention_days: 1 });
+  /**
+   * A permission one day and one millisecond after its request, in an account with a retention of
+   * one day.
+   */
+  async function afterADay(
+    act: (agent: TestAgent, id: string) => Promise<unknown>,
+    fields: Json = {},
+  ) {
+    const { world, account, agent } = await makeAgent({
+      plan: 'enterprise',
+      audit_retention_days: 1,
+    });
     const { id } = await agent.request({ expires_in: 604_800, ...fields });
     await act(agent, id);
     world.advance(DAY + 1);
@@ -233,7 +267,9 @@ describe('a permission', () => {
     const { world, account, id, status } = await afterADay(async () => undefined);
     expect([status, await stored()]).toEqual(['pending', []]);
     await account.must(200, 'POST', `/v1/permissions/${id}/deny`);
-    expect((await account.log()).map(({ sequence, event_type }) => [sequence, event_type])).toEqual([[2, 'deny']]);
+    expect((await account.log()).map(({ sequence, event_type }) => [sequence, event_type])).toEqual(
+      [[2, 'deny']],
+    );
     world.advance(DAY + 1);
     await cleanUp(world);
     await account.must(404, 'GET', `/v1/permissions/${id}`);
@@ -254,7 +290,10 @@ describe('a permission', () => {
   });
 
   it('is kept as long as one of its entries', async () => {
-    const { world, account, agent } = await makeAgent({ plan: 'enterprise', audit_retention_days: 1 });
+    const { world, account, agent } = await makeAgent({
+      plan: 'enterprise',
+      audit_retention_days: 1,
+    });
     const { id } = await agent.request({ expires_in: 604_800 });
     world.advance(DAY);
     await account.must(200, 'POST', `/v1/permissions/${id}/deny`);
@@ -262,7 +301,9 @@ describe('a permission', () => {
     await cleanUp(world);
     expect(await stored()).toEqual([2]);
     await account.must(200, 'GET', `/v1/permissions/${id}`);
-    expect((await account.log(`&permission_id=${id}`)).map(({ sequence }) => sequence)).toEqual([2]);
+    expect((await account.log(`&permission_id=${id}`)).map(({ sequence }) => sequence)).toEqual([
+      2,
+    ]);
     world.advance(DAY);
     await cleanUp(world);
     await account.must(404, 'GET', `/v1/permissions/${id}`);
@@ -343,25 +384,32 @@ describe('a change of the plan', () => {
     expect(await dueAt()).toBe(world.now - 7 * DAY + 90 * DAY);
   });
 
-  it.each(['entries', 'activity'])('during a sweep takes effect immediately (on %s)', async (what) => {
-    for (let call = 1; call <= 3; call++) {
-      await emptyTables(env.DB);
-      const { world, account, agent } = await makeAgent();
-      await agent.request();
-      await env.DB.prepare(what === 'activity' ? 'delete from audit_entries' : 'delete from activity').run();
-      world.advance(8 * DAY);
-      await sealLogs(env.DB);
-      const database = new FaultyDatabase(env.DB);
-      const sweeping = new World({ DB: database.binding });
-      sweeping.now = world.now;
-      database.before(call, () => patch(account, { plan: 'pro' }), /retention_due_at/);
-      await sweeping.clean();
-      const { audit_entries, activity } = await countRows(env.DB);
-      const kept = what === 'activity' ? 2 : 0;
-      // The change itself is recorded in the activity as well.
-      expect([audit_entries, activity]).toEqual(call <= 2 ? [what === 'entries' ? 1 : 0, kept + 1] : [0, 1]);
-    }
-  });
+  it.each(['entries', 'activity'])(
+    'during a sweep takes effect immediately (on %s)',
+    async (what) => {
+      for (let call = 1; call <= 3; call++) {
+        await emptyTables(env.DB);
+        const { world, account, agent } = await makeAgent();
+        await agent.request();
+        await env.DB.prepare(
+          what === 'activity' ? 'delete from audit_entries' : 'delete from activity',
+        ).run();
+        world.advance(8 * DAY);
+        await sealLogs(env.DB);
+        const database = new FaultyDatabase(env.DB);
+        const sweeping = new World({ DB: database.binding });
+        sweeping.now = world.now;
+        database.before(call, () => patch(account, { plan: 'pro' }), /retention_due_at/);
+        await sweeping.clean();
+        const { audit_entries, activity } = await countRows(env.DB);
+        const kept = what === 'activity' ? 2 : 0;
+        // The change itself is recorded in the activity as well.
+        expect([audit_entries, activity]).toEqual(
+          call <= 2 ? [what === 'entries' ? 1 : 0, kept + 1] : [0, 1],
+        );
+      }
+    },
+  );
 });
 
 describe('an account with more than a slice to erase', () => {

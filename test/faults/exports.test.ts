@@ -3,7 +3,15 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { JOB_SIZES, type JobSizes } from '../../src/files/job';
 import { TestBucket } from '../support/bucket';
 import { depth } from '../support/depth';
-import { download, fillLog, finishFile, listObjects, readExport, sha256, startExport } from '../support/exports';
+import {
+  download,
+  fillLog,
+  finishFile,
+  listObjects,
+  readExport,
+  sha256,
+  startExport,
+} from '../support/exports';
 import { FAULTS_TIMEOUT, failingCalls, MODES, strideOf } from '../support/failing-calls';
 import { Outage } from '../support/outage';
 import { deliver } from '../support/queue';
@@ -16,7 +24,13 @@ const KIB = 2 ** 10;
 const MIB = 2 ** 20;
 
 /** Small parts and slices, so that a job has many boundaries. */
-const SMALL: JobSizes = { part: 16 * KIB, sliceRows: 20, sliceBytes: 12 * KIB, slices: 2, batchRows: 20 };
+const SMALL: JobSizes = {
+  part: 16 * KIB,
+  sliceRows: 20,
+  sliceBytes: 12 * KIB,
+  slices: 2,
+  batchRows: 20,
+};
 
 beforeEach(() => emptyTables(env.DB));
 
@@ -27,7 +41,10 @@ interface Scene {
   bucket: TestBucket;
 }
 
-/** An account whose log takes several slices, and whose CSV export with details takes several upload parts. */
+/**
+ * An account whose log takes several slices, and whose CSV export with details takes several upload
+ * parts.
+ */
 async function makeScene(entries = 100, size = 500): Promise<Scene> {
   const outage = new Outage();
   const bucket = new TestBucket(16 * KIB);
@@ -38,7 +55,10 @@ async function makeScene(entries = 100, size = 500): Promise<Scene> {
 }
 
 /** The digest of an export that is made in one run without failures. */
-async function makeReference({ account, world }: Pick<Scene, 'world' | 'account'>, fields: Json): Promise<string> {
+async function makeReference(
+  { account, world }: Pick<Scene, 'world' | 'account'>,
+  fields: Json,
+): Promise<string> {
   const id = await startExport(account, fields);
   await world.work();
   const { sha256: hash, download_url } = await readExport(account, id);
@@ -70,21 +90,25 @@ describe.each<[string, Json, number, number, JobSizes, stride: number]>([
     24,
   ],
 ])('an export (%s)', (_, fields, entries, size, sizes, stride) => {
-  it.runIf(depth.isDeep)('is the same file for every slice, part and batch size', FAULTS_TIMEOUT, async () => {
-    const scene = await makeScene(entries, size);
-    const reference = await makeReference(scene, fields);
-    const variants: JobSizes[] = [
-      sizes,
-      { ...sizes, slices: 1, sliceRows: 1, batchRows: Math.ceil(entries / 10) },
-      { ...JOB_SIZES, part: 20 * KIB, batchRows: entries / 2 },
-      { ...sizes, batchRows: Math.ceil(entries / 9), slices: 100 },
-    ];
-    for (const variant of depth.cases(variants, 4)) {
-      const id = await startExport(scene.account, fields);
-      await scene.world.work(variant);
-      expect((await readExport(scene.account, id)).sha256).toBe(reference);
-    }
-  });
+  it.runIf(depth.isDeep)(
+    'is the same file for every slice, part and batch size',
+    FAULTS_TIMEOUT,
+    async () => {
+      const scene = await makeScene(entries, size);
+      const reference = await makeReference(scene, fields);
+      const variants: JobSizes[] = [
+        sizes,
+        { ...sizes, slices: 1, sliceRows: 1, batchRows: Math.ceil(entries / 10) },
+        { ...JOB_SIZES, part: 20 * KIB, batchRows: entries / 2 },
+        { ...sizes, batchRows: Math.ceil(entries / 9), slices: 100 },
+      ];
+      for (const variant of depth.cases(variants, 4)) {
+        const id = await startExport(scene.account, fields);
+        await scene.world.work(variant);
+        expect((await readExport(scene.account, id)).sha256).toBe(reference);
+      }
+    },
+  );
 
   // A shallow run makes the large export fail in one of the four ways, the small ones in two.
   it.each(depth.cases(MODES, entries > 1_000 ? 4 : 2))(
@@ -123,29 +147,33 @@ async function countCalls(scene: Scene, fields: Json, sizes = SMALL): Promise<nu
   return calls;
 }
 
-it('an export with 5 MiB parts is the same file after its worker is killed at any call', FAULTS_TIMEOUT, async () => {
-  const sizes = { part: 5 * MIB, sliceRows: 550, sliceBytes: 4 * MIB, slices: 2, batchRows: 550 };
-  const outage = new Outage();
-  const world = new World({ DB: outage.database(env.DB), FILES: outage.bucket(env.FILES) });
-  const account = await world.account({ plan: 'enterprise' });
-  await fillLog(await account.agent(), 1_100, 5_000);
-  const reference = await makeReference({ world, account }, CSV);
-  await env.FILES.delete(await listObjects());
-  const stride = strideOf(4);
-  for (let call = 1, calls = call; call <= calls; call += stride) {
-    const id = await startExport(account, CSV);
-    outage.arm({ call, mode: 'kill after' });
-    await world.work(sizes);
-    calls = Math.max(calls, outage.calls + stride);
-    if (outage.calls < call) break;
-    outage.arm(null);
-    const shown = await finishFile(world, () => readExport(account, id), sizes);
-    expect([call, shown.status, shown.sha256]).toEqual([call, 'completed', reference]);
-    await world.sweep();
-    expect(await listObjects()).toEqual([`files/${id}/file`]);
+it(
+  'an export with 5 MiB parts is the same file after its worker is killed at any call',
+  FAULTS_TIMEOUT,
+  async () => {
+    const sizes = { part: 5 * MIB, sliceRows: 550, sliceBytes: 4 * MIB, slices: 2, batchRows: 550 };
+    const outage = new Outage();
+    const world = new World({ DB: outage.database(env.DB), FILES: outage.bucket(env.FILES) });
+    const account = await world.account({ plan: 'enterprise' });
+    await fillLog(await account.agent(), 1_100, 5_000);
+    const reference = await makeReference({ world, account }, CSV);
     await env.FILES.delete(await listObjects());
-  }
-});
+    const stride = strideOf(4);
+    for (let call = 1, calls = call; call <= calls; call += stride) {
+      const id = await startExport(account, CSV);
+      outage.arm({ call, mode: 'kill after' });
+      await world.work(sizes);
+      calls = Math.max(calls, outage.calls + stride);
+      if (outage.calls < call) break;
+      outage.arm(null);
+      const shown = await finishFile(world, () => readExport(account, id), sizes);
+      expect([call, shown.status, shown.sha256]).toEqual([call, 'completed', reference]);
+      await world.sweep();
+      expect(await listObjects()).toEqual([`files/${id}/file`]);
+      await env.FILES.delete(await listObjects());
+    }
+  },
+);
 
 describe('queue messages', () => {
   it('that are duplicate, late or invalid are acknowledged and do not change the export', async () => {
@@ -175,7 +203,10 @@ describe('queue messages', () => {
     const messages = world.queue.take();
     outage.arm({ call: 2, mode: 'before' });
     const result = await deliver(messages, world.env, world.runtime);
-    expect([result.retryMessages.map(({ msgId }) => msgId), result.explicitAcks]).toEqual([['0'], ['1']]);
+    expect([result.retryMessages.map(({ msgId }) => msgId), result.explicitAcks]).toEqual([
+      ['0'],
+      ['1'],
+    ]);
     outage.arm(null);
     expect((await readExport(account, ids[1] ?? '')).status).toBe('completed');
     world.advance(2 * SECOND);
@@ -190,7 +221,9 @@ describe('queue messages', () => {
     await bucket.binding.delete(bucket.fileKeys);
     const id = await startExport(account, CSV);
     const messages = world.queue.take();
-    await Promise.all(Array.from({ length: 4 }, () => deliver(messages, world.env, world.runtime, SMALL)));
+    await Promise.all(
+      Array.from({ length: 4 }, () => deliver(messages, world.env, world.runtime, SMALL)),
+    );
     await world.work(SMALL);
     expect((await readExport(account, id)).sha256).toBe(reference);
     await expectOneObject(scene, id);
@@ -227,7 +260,10 @@ it('an export that resumes after a crash does not repeat its completed slices', 
 
 /** The environment of a scene with a bucket that refuses every `put`. */
 function withFailingPut({ world }: Scene) {
-  const bucket = { ...world.env.FILES, put: () => Promise.reject(new Error('put: We encountered an internal error.')) };
+  const bucket = {
+    ...world.env.FILES,
+    put: () => Promise.reject(new Error('put: We encountered an internal error.')),
+  };
   return { ...world.env, FILES: bucket as unknown as R2Bucket };
 }
 
@@ -241,14 +277,19 @@ describe('an export job that fails repeatedly', () => {
     world.queue.take();
     const message = { shard: '00', account: await accountNumber(), id };
     for (const delaySeconds of [2, 4, 8, 16, 25, 25]) {
-      expect((await deliver([message], withFailingPut(scene), world.runtime, SMALL)).retryMessages).toHaveLength(1);
+      expect(
+        (await deliver([message], withFailingPut(scene), world.runtime, SMALL)).retryMessages,
+      ).toHaveLength(1);
       world.advance(delaySeconds * SECOND - 1);
-      expect((await deliver([message], withFailingPut(scene), world.runtime, SMALL)).explicitAcks).toHaveLength(1);
+      expect(
+        (await deliver([message], withFailingPut(scene), world.runtime, SMALL)).explicitAcks,
+      ).toHaveLength(1);
       world.advance(1);
     }
     for (let minute = 0; minute < 8; minute++) {
       await world.sweep();
-      for (const body of world.queue.take()) await deliver([body], withFailingPut(scene), world.runtime, SMALL);
+      for (const body of world.queue.take())
+        await deliver([body], withFailingPut(scene), world.runtime, SMALL);
       world.advance(MINUTE);
     }
     await world.sweep();
@@ -265,7 +306,9 @@ describe('an export job that fails repeatedly', () => {
       prepare: (sql: string) => env.DB.prepare(sql),
       batch: async (statements: D1PreparedStatement[]) => {
         const results = await env.DB.batch<Json>(statements);
-        const rows = results.flatMap((result) => result.results).filter(({ row }) => row !== undefined);
+        const rows = results
+          .flatMap((result) => result.results)
+          .filter(({ row }) => row !== undefined);
         if (rows.length === 0) return results;
         reads.push(rows.length);
         throw new Error('D1_ERROR: Network connection lost.');
@@ -289,12 +332,17 @@ describe('an export job that fails repeatedly', () => {
     expect(bucket.openUploads).toHaveLength(1);
     const message = { shard: '00', account: await accountNumber(), id };
     for (let attempt = 1; attempt <= 20; attempt++) {
-      expect((await deliver([message], withFailingPut(scene), world.runtime, SMALL)).retryMessages).toHaveLength(1);
+      expect(
+        (await deliver([message], withFailingPut(scene), world.runtime, SMALL)).retryMessages,
+      ).toHaveLength(1);
       expect((await readExport(account, id)).status).toBe('processing');
       world.advance(25 * SECOND);
     }
     await deliver([message], withFailingPut(scene), world.runtime, SMALL);
-    expect(await readExport(account, id)).toMatchObject({ status: 'failed', error: 'processing_failed' });
+    expect(await readExport(account, id)).toMatchObject({
+      status: 'failed',
+      error: 'processing_failed',
+    });
     await world.sweep();
     expect([bucket.fileKeys, bucket.openUploads]).toEqual([[], []]);
     await startExport(account, CSV);
@@ -302,7 +350,10 @@ describe('an export job that fails repeatedly', () => {
 });
 
 async function accountNumber(): Promise<number> {
-  return (await env.DB.prepare('select max(number) as number from accounts').first<number>('number')) ?? 0;
+  return (
+    (await env.DB.prepare('select max(number) as number from accounts').first<number>('number')) ??
+    0
+  );
 }
 
 it.each([
@@ -322,7 +373,8 @@ it.each([
       outage.before(call, async () => {
         world.advance(30 * SECOND);
         await world.sweep();
-        for (const body of world.queue.take()) await deliver([body], world.env, world.runtime, { ...SMALL, slices });
+        for (const body of world.queue.take())
+          await deliver([body], world.env, world.runtime, { ...SMALL, slices });
       });
       await world.work(SMALL);
       const shown = await finishFile(scene.world, () => readExport(scene.account, id), SMALL);
@@ -401,7 +453,8 @@ it('an export restarts when its upload no longer exists', async () => {
     ...bucket.binding,
     resumeMultipartUpload: (key: string, uploadId: string) => {
       const upload = bucket.binding.resumeMultipartUpload(key, uploadId);
-      const complete = () => upload.abort().then(() => Promise.reject(new Error('Network connection lost.')));
+      const complete = () =>
+        upload.abort().then(() => Promise.reject(new Error('Network connection lost.')));
       return { ...upload, complete };
     },
   } as unknown as R2Bucket;
@@ -421,9 +474,22 @@ it.each([
   const { world, account } = scene;
   const id = await startExport(account, CSV);
   await deliver(world.queue.take(), world.env, world.runtime, SMALL);
-  const columns = ['status', 'row_count', 'completed_at', 'expires_at', 'lease', 'state', 'upload_id', 'due_at'];
+  const columns = [
+    'status',
+    'row_count',
+    'completed_at',
+    'expires_at',
+    'lease',
+    'state',
+    'upload_id',
+    'due_at',
+  ];
   const row = await env.DB.prepare(`select ${columns} from files`).first();
-  expect(row).toMatchObject({ status: 0, state: expect.any(String), upload_id: expect.any(String) });
+  expect(row).toMatchObject({
+    status: 0,
+    state: expect.any(String),
+    upload_id: expect.any(String),
+  });
   const read = () => readExport(account, id);
   const first = await finishFile(world, read, SMALL);
   const earlier = { ...row, ...lost };
@@ -439,7 +505,9 @@ it.each([
 it('an export fails when R2 repeatedly refuses its parts, and leaves no object and no upload', async () => {
   const { world, account, bucket } = await makeScene();
   const refuse = () =>
-    Promise.reject(new Error('completeMultipartUpload: One or more parts could not be found. (10025)'));
+    Promise.reject(
+      new Error('completeMultipartUpload: One or more parts could not be found. (10025)'),
+    );
   const FILES = {
     ...bucket.binding,
     resumeMultipartUpload: (key: string, id: string) => ({
@@ -452,7 +520,10 @@ it('an export fails when R2 repeatedly refuses its parts, and leaves no object a
     await deliver(bodies, { ...world.env, FILES }, world.runtime, SMALL);
     expect(bucket.openUploads.length).toBeLessThanOrEqual(1);
   }
-  expect(await readExport(account, id)).toMatchObject({ status: 'failed', error: 'processing_failed' });
+  expect(await readExport(account, id)).toMatchObject({
+    status: 'failed',
+    error: 'processing_failed',
+  });
   await world.sweep();
   expect([bucket.fileKeys, bucket.openUploads]).toEqual([[], []]);
 });
@@ -467,10 +538,17 @@ describe('the deletion of an agent or account during an export', FAULTS_TIMEOUT,
     await account.must(204, 'DELETE', `/v1/agents/${body.data[0].id}`);
   }
 
-  async function expectNothing({ account, bucket }: Scene, what: string, id: string): Promise<void> {
-    if (what === 'agent') expect(['failed', 'expired']).toContain((await readExport(account, id)).status);
+  async function expectNothing(
+    { account, bucket }: Scene,
+    what: string,
+    id: string,
+  ): Promise<void> {
+    if (what === 'agent')
+      expect(['failed', 'expired']).toContain((await readExport(account, id)).status);
     const { results } = await env.DB.prepare('select lease, upload_id, state from files').all();
-    expect(results).toEqual(what === 'agent' ? [{ lease: null, state: null, upload_id: null }] : []);
+    expect(results).toEqual(
+      what === 'agent' ? [{ lease: null, state: null, upload_id: null }] : [],
+    );
     expect([bucket.fileKeys, bucket.openUploads]).toEqual([[], []]);
   }
 

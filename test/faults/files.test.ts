@@ -19,13 +19,21 @@ function requestFile(start: (account: TestAccount) => Promise<string>) {
   };
 }
 
-/** Checks that the file is complete and the webhook got one event. Returns what must not depend on failures. */
+/**
+ * Checks that the file is complete and the webhook got one event. Returns what must not depend on
+ * failures.
+ */
 function expectFile(event: string, read: (account: TestAccount, id: string) => Promise<Json>) {
-  return async ({ world, account, bucket }: Life, { id, host }: RequestedFile): Promise<unknown> => {
+  return async (
+    { world, account, bucket }: Life,
+    { id, host }: RequestedFile,
+  ): Promise<unknown> => {
     // The download URL depends on the time of completion, so only its presence is compared.
     const { status, sha256, proof_url } = await read(account, id);
     expect([status, bucket.openUploads]).toEqual(['completed', []]);
-    const events = world.internet.sentTo(host).filter(({ body }) => JSON.parse(body).event === event);
+    const events = world.internet
+      .sentTo(host)
+      .filter(({ body }) => JSON.parse(body).event === event);
     expect(new Set(events.map(({ headers }) => headers.get('webhook-id'))).size).toBe(1);
     return [sha256, proof_url === null, bucket.fileKeys];
   };

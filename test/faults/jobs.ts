@@ -14,16 +14,28 @@ export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
 
-/** Number of failures per job in a deep run. A shallow run tests a single failure, a different one for each job. */
+/**
+ * Number of failures per job in a deep run. A shallow run tests a single failure, a different one
+ * for each job.
+ */
 const SAMPLES = 4;
 
 /** A shallow run tests one of this many jobs. */
 const SHALLOW_JOBS = 3;
 
 /** Small parts and slices, so that a job has many boundaries. */
-export const SMALL: JobSizes = { part: 16 * KIB, sliceRows: 20, sliceBytes: 12 * KIB, slices: 2, batchRows: 20 };
+export const SMALL: JobSizes = {
+  part: 16 * KIB,
+  sliceRows: 20,
+  sliceBytes: 12 * KIB,
+  slices: 2,
+  batchRows: 20,
+};
 
-/** An account with entries of all types, some of which are sealed. A second account exists beside it. */
+/**
+ * An account with entries of all types, some of which are sealed. A second account exists beside
+ * it.
+ */
 export interface Life {
   world: World;
   outage: Outage;
@@ -51,8 +63,9 @@ interface Fault {
 }
 
 /**
- * Tests that tree, log, state, files, deliveries and statistics are consistent after any call of a job fails or kills
- * its worker, both immediately and after the scheduled work has run, and that the job is then done as without a failure.
+ * Tests that tree, log, state, files, deliveries and statistics are consistent after any call of a
+ * job fails or kills its worker, both immediately and after the scheduled work has run, and that
+ * the job is then done as without a failure.
  */
 export function testJob<P>({ name, prepare, work, expectEnd }: Job<P>): void {
   const turn = jobs++;
@@ -60,46 +73,59 @@ export function testJob<P>({ name, prepare, work, expectEnd }: Job<P>): void {
     beforeEach(silenceLog);
 
     const test = it.runIf(depth.isDeep || turn % SHALLOW_JOBS === 0);
-    test('leaves consistent data and completes after any of its calls fails', FAULTS_TIMEOUT, async ({ annotate }) => {
-      await emptyTables(env.DB);
-      const life = await makeLife();
-      const { world, outage, bucket } = life;
-      const prepared = await prepare(life);
-      const restore = await save(life);
-      outage.arm(null);
-      await work(world);
-      const { calls } = outage;
-      expect(await checkEverything(world, bucket)).toEqual([]);
-      const end = await expectEnd(life, prepared);
-
-      const findings: string[] = [];
-      let failures = 0;
-      for (const fault of listFaults(calls, turn)) {
-        const compare = async (when: string) => {
-          const differences = await checkEverything(world, bucket);
-          findings.push(...differences.map((difference) => `${describeFault(fault, calls)}, ${when}: ${difference}`));
-        };
-        await restore();
-        outage.arm(fault);
-        await work(world).catch(() => undefined);
-        if (outage.hasFailed) failures += 1;
+    test(
+      'leaves consistent data and completes after any of its calls fails',
+      FAULTS_TIMEOUT,
+      async ({ annotate }) => {
+        await emptyTables(env.DB);
+        const life = await makeLife();
+        const { world, outage, bucket } = life;
+        const prepared = await prepare(life);
+        const restore = await save(life);
         outage.arm(null);
-        await compare('immediately');
-        await recover(world);
-        await compare('after recovery');
-        try {
-          expect(await expectEnd(life, prepared)).toEqual(end);
-        } catch (error) {
-          findings.push(`${describeFault(fault, calls)}: ${error instanceof Error ? error.message : error}`);
+        await work(world);
+        const { calls } = outage;
+        expect(await checkEverything(world, bucket)).toEqual([]);
+        const end = await expectEnd(life, prepared);
+
+        const findings: string[] = [];
+        let failures = 0;
+        for (const fault of listFaults(calls, turn)) {
+          const compare = async (when: string) => {
+            const differences = await checkEverything(world, bucket);
+            findings.push(
+              ...differences.map(
+                (difference) => `${describeFault(fault, calls)}, ${when}: ${difference}`,
+              ),
+            );
+          };
+          await restore();
+          outage.arm(fault);
+          await work(world).catch(() => undefined);
+          if (outage.hasFailed) failures += 1;
+          outage.arm(null);
+          await compare('immediately');
+          await recover(world);
+          await compare('after recovery');
+          try {
+            expect(await expectEnd(life, prepared)).toEqual(end);
+          } catch (error) {
+            findings.push(
+              `${describeFault(fault, calls)}: ${error instanceof Error ? error.message : error}`,
+            );
+          }
         }
-      }
-      expect(findings).toEqual([]);
-      await annotate(`${calls} calls, ${failures} failures, no inconsistency`, 'faults');
-    });
+        expect(findings).toEqual([]);
+        await annotate(`${calls} calls, ${failures} failures, no inconsistency`, 'faults');
+      },
+    );
   });
 }
 
-/** Suppresses the log of the service, because the lines of so many failures would be too long to read. */
+/**
+ * Suppresses the log of the service, because the lines of so many failures would be too long to
+ * read.
+ */
 export function silenceLog(): void {
   vi.spyOn(console, 'log').mockImplementation(() => undefined);
   vi.spyOn(console, 'error').mockImplementation(() => undefined);
@@ -109,7 +135,10 @@ function describeFault({ call, mode }: Fault, calls: number): string {
   return `call ${call} of ${calls} (${mode})`;
 }
 
-/** All calls in all modes in an exhaustive run. Otherwise samples in different modes, spread over the calls. */
+/**
+ * All calls in all modes in an exhaustive run. Otherwise samples in different modes, spread over
+ * the calls.
+ */
 function listFaults(calls: number, turn: number): Fault[] {
   const all = Array.from({ length: calls }, (_, i) => i + 1);
   if (depth.isExhaustive) return all.flatMap((call) => MODES.map((mode) => ({ call, mode })));

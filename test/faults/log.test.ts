@@ -23,7 +23,8 @@ testJob({
   name: 'the sealing of logs',
   prepare: async ({ agents }) => {
     // More entries than fit in a tile.
-    for (let i = 0; i < 60; i++) await Promise.all(agents.flatMap((agent) => [agent.request(), agent.request()]));
+    for (let i = 0; i < 60; i++)
+      await Promise.all(agents.flatMap((agent) => [agent.request(), agent.request()]));
   },
   work: (world) => world.sweep(),
   expectEnd: async () => {
@@ -41,7 +42,8 @@ testJob({
   },
   work: (world) => world.sweep(),
   expectEnd: async () => {
-    const due = 'select id from permissions where status = 0 or (token_status = 0 and token_uses = 0)';
+    const due =
+      'select id from permissions where status = 0 or (token_status = 0 and token_uses = 0)';
     expect(await listAll(due)).toEqual([]);
     return (await countRows(env.DB)).audit_entries;
   },
@@ -51,7 +53,10 @@ testJob({
 async function expireHistory(life: Life): Promise<void> {
   const { world, account } = life;
   await addWebhook(life);
-  await world.must(200, 'PATCH', `/v1/admin/users/${account.id}`, { ...operator, body: { plan: 'free' } });
+  await world.must(200, 'PATCH', `/v1/admin/users/${account.id}`, {
+    ...operator,
+    body: { plan: 'free' },
+  });
   world.advance(DAY);
   await world.sweep();
   world.advance(MINUTE);
@@ -110,10 +115,13 @@ testJob({
     await world.sweep();
   },
   expectEnd: async ({ account, bucket }) => {
-    const { accounts, agents, erasures, files, trees, erased_entries, webhooks, deliveries } = await countRows(env.DB);
+    const { accounts, agents, erasures, files, trees, erased_entries, webhooks, deliveries } =
+      await countRows(env.DB);
     expect([accounts, agents, erasures, files, trees, erased_entries]).toEqual([1, 1, 0, 0, 1, 0]);
     expect([webhooks, deliveries]).toEqual([0, 0]);
-    expect(bucket.keys.filter((key) => key.includes(account.id) || key.startsWith('files/'))).toEqual([]);
+    expect(
+      bucket.keys.filter((key) => key.includes(account.id) || key.startsWith('files/')),
+    ).toEqual([]);
   },
 });
 
@@ -121,7 +129,11 @@ testJob({
   name: 'the removal of old stored answers and agent keys',
   prepare: async ({ world, account, agents }) => {
     for (const key of ['first', 'second', 'third']) {
-      const call = { token: account.token, headers: { 'Idempotency-Key': key }, body: { name: 'Kept' } };
+      const call = {
+        token: account.token,
+        headers: { 'Idempotency-Key': key },
+        body: { name: 'Kept' },
+      };
       await world.must(201, 'POST', '/v1/agents', call);
     }
     for (const { id } of agents) {

@@ -41,15 +41,24 @@ function makeChanges(): (() => Promise<unknown>)[] {
   const [first, second] = agents;
   const database = new Database(env.DB, new Cost());
   return [
-    () => Promise.all([first?.approved(), account.must(201, 'POST', '/v1/agents', { name: 'New' })]),
+    () =>
+      Promise.all([first?.approved(), account.must(201, 'POST', '/v1/agents', { name: 'New' })]),
     () => first?.must(200, 'POST', '/v1/tokens/use', { token: tokens[0] }) ?? Promise.reject(),
     () => account.must(204, 'DELETE', `/v1/webhooks/${extraWebhook.id}`),
     () => account.must(204, 'DELETE', `/v1/agents/${second?.id}`),
     () => openErasure(env.DB, 'newest', world.now).eraseSlice(),
     () => eraseWebhookDeliveries(database),
     () => account.must(200, 'POST', `/v1/agents/${first?.id}/rotate-key`, {}),
-    () => world.must(201, 'POST', '/v1/agents', { ...repeated(account), headers: { 'Idempotency-Key': 'again' } }),
-    () => account.must(202, 'POST', '/v1/audit/export', { start_date: '2026-01-01', end_date: '2026-12-31' }),
+    () =>
+      world.must(201, 'POST', '/v1/agents', {
+        ...repeated(account),
+        headers: { 'Idempotency-Key': 'again' },
+      }),
+    () =>
+      account.must(202, 'POST', '/v1/audit/export', {
+        start_date: '2026-01-01',
+        end_date: '2026-12-31',
+      }),
     () => openErasure(env.DB, 'oldest', world.now).eraseSlice(),
     async () => {
       const late = await account.agent({ name: 'Late' });
@@ -85,7 +94,9 @@ function openMover(outage: Outage, from: '00' | '01' = '00'): Mover {
   return new Mover(from === '00' ? shards[0] : shards[1], shards, SIZES);
 }
 
-/** Moves the account while it is in use, with at most one failing call. Returns the number of calls. */
+/**
+ * Moves the account while it is in use, with at most one failing call. Returns the number of calls.
+ */
 async function moveWith(plan: Plan, hasRival = false): Promise<number> {
   await reset();
   const { account } = life;
@@ -117,13 +128,18 @@ async function moveWith(plan: Plan, hasRival = false): Promise<number> {
   const rows = Object.entries(expected ?? {}).flatMap(([name, rows]) =>
     rows.length > 0 ? `${rows.length} ${name}` : [],
   );
-  expect(await findRemains(env.DB_01)).toEqual(rows.filter((name) => !name.endsWith(' stored_answers')));
+  expect(await findRemains(env.DB_01)).toEqual(
+    rows.filter((name) => !name.endsWith(' stored_answers')),
+  );
   await eraseRest(env.DB, world.now);
   expect(await findRemains(env.DB)).toEqual([]);
   return calls + outage.calls;
 }
 
-/** Abandons a move halfway, with at most one failing call of the clean-up. Returns the number of clean-up calls. */
+/**
+ * Abandons a move halfway, with at most one failing call of the clean-up. Returns the number of
+ * clean-up calls.
+ */
 async function abandonWith(plan: Plan): Promise<number> {
   await reset();
   const { account } = life;
@@ -148,7 +164,8 @@ async function abandonWith(plan: Plan): Promise<number> {
 }
 
 /**
- * Lets calls fail, a single one per run: all calls in an exhaustive run, otherwise a sample that differs for each mode.
+ * Lets calls fail, a single one per run: all calls in an exhaustive run, otherwise a sample that
+ * differs for each mode.
  */
 async function failCalls(
   calls: number,
@@ -179,9 +196,13 @@ it('an account moves once when two movers run concurrently', async () => {
   expect(await moveWith(null, true)).toBeGreaterThan(total);
 });
 
-it.for(MODES)('a move resumes after any call fails (%s)', FAULTS_TIMEOUT, async (mode, { annotate }) => {
-  await failCalls(total, mode, moveWith, annotate);
-});
+it.for(MODES)(
+  'a move resumes after any call fails (%s)',
+  FAULTS_TIMEOUT,
+  async (mode, { annotate }) => {
+    await failCalls(total, mode, moveWith, annotate);
+  },
+);
 
 it.for(MODES)(
   'an abandoned move is cleaned up even if any call fails (%s)',

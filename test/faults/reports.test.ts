@@ -90,58 +90,65 @@ it('a report is the same file for every slice size', async () => {
   }
 });
 
-describe.each<OutageMode>(['kill before', 'kill after'])('a report whose worker is killed at any call (%s)', (mode) => {
-  it('is the same file, and leaves no other object', FAULTS_TIMEOUT, async () => {
-    const scene = await makeScene();
-    const { world, outage, id, reference } = scene;
-    await resetReport(scene);
-    outage.arm(null);
-    await world.work(SMALL);
-    const { calls } = outage;
-    expect(calls).toBeGreaterThan(20);
-    for (const call of failingCalls(calls, 6, MODES.indexOf(mode))) {
+describe.each<OutageMode>(['kill before', 'kill after'])(
+  'a report whose worker is killed at any call (%s)',
+  (mode) => {
+    it('is the same file, and leaves no other object', FAULTS_TIMEOUT, async () => {
+      const scene = await makeScene();
+      const { world, outage, id, reference } = scene;
       await resetReport(scene);
-      outage.arm({ call, mode });
-      await world.work(SMALL);
       outage.arm(null);
-      const shown = await finishFile(world, () => readReport(scene.account, id), SMALL);
-      expect([call, shown.status, shown.sha256]).toEqual([call, 'completed', reference]);
-      await world.sweep();
-      expect(await listObjects()).toEqual([`files/${id}/file`]);
-    }
-  });
-});
-
-it('a report leaves no file if an agent is deleted at any point of the work', FAULTS_TIMEOUT, async () => {
-  const ends = [];
-  // The sample always includes the last call, which cleans up after a finished report.
-  for (
-    let call = 1, calls = await countCalls();
-    call <= calls;
-    call += Math.max(1, Math.min(strideOf(2), calls - call))
-  ) {
-    const scene = await makeScene();
-    const { world, account, outage, id } = scene;
-    const { body: agents } = await account.must(200, 'GET', '/v1/agents');
-    await resetReport(scene);
-    let isDone = false;
-    outage.before(call, async () => {
-      isDone = true;
-      await account.must(204, 'DELETE', `/v1/agents/${agents.data[0].id}`);
-    });
-    await world.work(SMALL);
-    expect([call, isDone]).toEqual([call, true]);
-    const { status, error } = await readReport(account, id);
-    ends.push(`${status} ${error}`);
-    for (let minute = 0; minute < 2; minute++) {
-      world.advance(60 * SECOND);
-      await world.sweep();
       await world.work(SMALL);
+      const { calls } = outage;
+      expect(calls).toBeGreaterThan(20);
+      for (const call of failingCalls(calls, 6, MODES.indexOf(mode))) {
+        await resetReport(scene);
+        outage.arm({ call, mode });
+        await world.work(SMALL);
+        outage.arm(null);
+        const shown = await finishFile(world, () => readReport(scene.account, id), SMALL);
+        expect([call, shown.status, shown.sha256]).toEqual([call, 'completed', reference]);
+        await world.sweep();
+        expect(await listObjects()).toEqual([`files/${id}/file`]);
+      }
+    });
+  },
+);
+
+it(
+  'a report leaves no file if an agent is deleted at any point of the work',
+  FAULTS_TIMEOUT,
+  async () => {
+    const ends = [];
+    // The sample always includes the last call, which cleans up after a finished report.
+    for (
+      let call = 1, calls = await countCalls();
+      call <= calls;
+      call += Math.max(1, Math.min(strideOf(2), calls - call))
+    ) {
+      const scene = await makeScene();
+      const { world, account, outage, id } = scene;
+      const { body: agents } = await account.must(200, 'GET', '/v1/agents');
+      await resetReport(scene);
+      let isDone = false;
+      outage.before(call, async () => {
+        isDone = true;
+        await account.must(204, 'DELETE', `/v1/agents/${agents.data[0].id}`);
+      });
+      await world.work(SMALL);
+      expect([call, isDone]).toEqual([call, true]);
+      const { status, error } = await readReport(account, id);
+      ends.push(`${status} ${error}`);
+      for (let minute = 0; minute < 2; minute++) {
+        world.advance(60 * SECOND);
+        await world.sweep();
+        await world.work(SMALL);
+      }
+      expect([call, await listObjects()]).toEqual([call, []]);
+      await emptyTables(env.DB);
     }
-    expect([call, await listObjects()]).toEqual([call, []]);
-    await emptyTables(env.DB);
-  }
-  // Reports that are deleted after their completion expire.
-  expect(new Set(ends)).toEqual(new Set(['failed agent_deleted', 'expired null']));
-  expect(ends.indexOf('expired null')).toBeGreaterThan(depth.runs(0, 3));
-});
+    // Reports that are deleted after their completion expire.
+    expect(new Set(ends)).toEqual(new Set(['failed agent_deleted', 'expired null']));
+    expect(ends.indexOf('expired null')).toBeGreaterThan(depth.runs(0, 3));
+  },
+);

@@ -36,7 +36,10 @@ async function makeScene(): Promise<Scene & { agent: string }> {
   return { world, outage, account, agent: first.id };
 }
 
-/** Lets calls of `work` fail, one per run, and checks the data immediately after the failure and at the end. */
+/**
+ * Lets calls of `work` fail, one per run, and checks the data immediately after the failure and at
+ * the end.
+ */
 async function failEachCall(
   mode: OutageMode,
   prepare: (scene: Scene & { agent: string }) => Promise<unknown>,
@@ -75,7 +78,9 @@ async function remainingRows(): Promise<Json> {
 }
 
 async function erasedSequences(): Promise<number> {
-  const { results } = await env.DB.prepare('select ranges from erased_entries').all<{ ranges: string }>();
+  const { results } = await env.DB.prepare('select ranges from erased_entries').all<{
+    ranges: string;
+  }>();
   const ranges = results.flatMap(({ ranges }) => JSON.parse(ranges) as [number, number][]);
   return ranges.reduce((sum, [first, last]) => sum + last - first + 1, 0);
 }
@@ -94,37 +99,45 @@ describe.each(MODES)('after any call fails (%s)', FAULTS_TIMEOUT, (mode) => {
   });
 });
 
-describe.each<OutageMode>(['before', 'kill after'])('after any call fails (%s)', FAULTS_TIMEOUT, (mode) => {
-  it('the erasure of an agent resumes, and erases no entry of another agent', async () => {
-    await failEachCall(
-      mode,
-      ({ account, agent }) => account.must(204, 'DELETE', `/v1/agents/${agent}`),
-      (world) => world.sweep(),
-      async ({ account }) => {
-        expect(await remainingRows()).toEqual({
-          ...{ audit_entries: ENTRIES / 2 + 2, permissions: ENTRIES / 2 + 1, erasures: 0 },
-        });
-        expect((await account.log()).length).toBe(ENTRIES / 2 + 2);
-        expect(await erasedSequences()).toBe(ENTRIES / 2);
-      },
-    );
-  });
+describe.each<OutageMode>(['before', 'kill after'])(
+  'after any call fails (%s)',
+  FAULTS_TIMEOUT,
+  (mode) => {
+    it('the erasure of an agent resumes, and erases no entry of another agent', async () => {
+      await failEachCall(
+        mode,
+        ({ account, agent }) => account.must(204, 'DELETE', `/v1/agents/${agent}`),
+        (world) => world.sweep(),
+        async ({ account }) => {
+          expect(await remainingRows()).toEqual({
+            ...{ audit_entries: ENTRIES / 2 + 2, permissions: ENTRIES / 2 + 1, erasures: 0 },
+          });
+          expect((await account.log()).length).toBe(ENTRIES / 2 + 2);
+          expect(await erasedSequences()).toBe(ENTRIES / 2);
+        },
+      );
+    });
 
-  it('the erasure of an account resumes and leaves no row', async () => {
-    await failEachCall(
-      mode,
-      ({ world, account }) =>
-        world.must(202, 'DELETE', `/v1/admin/users/${account.id}`, { token: env.ADMIN_TOKEN ?? '' }),
-      (world) => world.sweep(),
-      async ({ world }) => {
-        // By then no sealer can still be sealing its log.
-        world.advance(20 * 60_000);
-        await world.sweep();
-        expect(Object.entries(await countRows(env.DB)).filter(([, rows]) => rows > 0)).toEqual([]);
-      },
-    );
-  });
-});
+    it('the erasure of an account resumes and leaves no row', async () => {
+      await failEachCall(
+        mode,
+        ({ world, account }) =>
+          world.must(202, 'DELETE', `/v1/admin/users/${account.id}`, {
+            token: env.ADMIN_TOKEN ?? '',
+          }),
+        (world) => world.sweep(),
+        async ({ world }) => {
+          // By then no sealer can still be sealing its log.
+          world.advance(20 * 60_000);
+          await world.sweep();
+          expect(Object.entries(await countRows(env.DB)).filter(([, rows]) => rows > 0)).toEqual(
+            [],
+          );
+        },
+      );
+    });
+  },
+);
 
 describe('concurrent sweeps', FAULTS_TIMEOUT, () => {
   it('erase each expired entry once', async () => {
@@ -155,7 +168,11 @@ describe('concurrent sweeps', FAULTS_TIMEOUT, () => {
       await world.sweep();
       expect([call, failures.mock.calls]).toEqual([call, []]);
       failures.mockRestore();
-      expect([call, await checkErasure(env.DB), await erasedSequences()]).toEqual([call, [], ENTRIES / 2]);
+      expect([call, await checkErasure(env.DB), await erasedSequences()]).toEqual([
+        call,
+        [],
+        ENTRIES / 2,
+      ]);
     }
   });
 

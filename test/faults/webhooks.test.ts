@@ -24,9 +24,11 @@ async function addWebhooks(life: Life, many = 0, receiver?: Receiver): Promise<S
     await makeWebhook(account, { agent_ids: [agents[0].id] }),
   ];
   if (receiver) for (const { host } of webhooks) world.internet.on(host, receiver);
-  for (let i = 0; i < many; i += 4) await Promise.all(Array.from({ length: 4 }, () => agents[0].request()));
+  for (let i = 0; i < many; i += 4)
+    await Promise.all(Array.from({ length: 4 }, () => agents[0].request()));
   for (const agent of agents) await live(agent);
-  const head = 'select max(pos) as pos from audit_entries where pos / 4294967296 in (select account from webhooks)';
+  const head =
+    'select max(pos) as pos from audit_entries where pos / 4294967296 in (select account from webhooks)';
   return { webhooks, last: (await env.DB.prepare(head).first<number>('pos')) ?? 0 };
 }
 
@@ -55,15 +57,24 @@ async function readDeliveries({ last }: Scene): Promise<DeliveryRow[]> {
   }));
 }
 
-/** Checks that every entry was delivered to its webhooks in one message, which may have been sent more than once. */
+/**
+ * Checks that every entry was delivered to its webhooks in one message, which may have been sent
+ * more than once.
+ */
 async function expectDelivered({ world }: Life, scene: Scene): Promise<unknown> {
   const deliveries = await readDeliveries(scene);
   for (const { id, host } of scene.webhooks) {
     const own = deliveries.filter(({ webhook }) => webhook === id);
     expect(own.filter(({ status }) => status !== SUCCEEDED)).toEqual([]);
-    const sent = new Map(world.internet.sentTo(host).map(({ headers, body }) => [headers.get('webhook-id'), body]));
+    const sent = new Map(
+      world.internet.sentTo(host).map(({ headers, body }) => [headers.get('webhook-id'), body]),
+    );
     const bodies = own.map(({ message }) => sent.get(message));
-    expect([own.length > 0, bodies.includes(undefined), new Set(bodies).size]).toEqual([true, false, own.length]);
+    expect([own.length > 0, bodies.includes(undefined), new Set(bodies).size]).toEqual([
+      true,
+      false,
+      own.length,
+    ]);
   }
   return deliveries.map(({ webhook, entry }) => [webhook, entry]);
 }
@@ -94,7 +105,9 @@ testJob({
 function refusing(world: World): Receiver {
   return (message) => {
     const id = message.headers.get('webhook-id');
-    const times = world.internet.received.filter(({ headers }) => headers.get('webhook-id') === id).length;
+    const times = world.internet.received.filter(
+      ({ headers }) => headers.get('webhook-id') === id,
+    ).length;
     return new Response(null, { status: times <= 2 ? 503 : 200 });
   };
 }
@@ -112,7 +125,10 @@ testJob({
   expectEnd: expectDelivered,
 });
 
-/** Checks that the first webhook is disabled, its deliveries have failed, and no delivery is pending. */
+/**
+ * Checks that the first webhook is disabled, its deliveries have failed, and no delivery is
+ * pending.
+ */
 async function expectDisabled({ account }: Life, scene: Scene): Promise<unknown> {
   const [first] = scene.webhooks;
   const deliveries = await readDeliveries(scene);

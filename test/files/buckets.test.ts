@@ -23,18 +23,23 @@ async function outcome(call: Promise<unknown>): Promise<unknown> {
   );
 }
 
-it.each(BUCKETS)('%s completes an upload only if all parts but the last have the same size', async (_, open) => {
-  const bucket = open();
-  const complete = async (sizes: number[]) => {
-    const upload = await begin(bucket, 'parts');
-    const parts = await Promise.all(sizes.map((size, i) => upload.uploadPart(i + 1, filled(size))));
-    return [await outcome(upload.complete(parts)), (await bucket.head('parts'))?.size];
-  };
-  expect(await complete([PART, PART, 3])).toEqual(['done', 2 * PART + 3]);
-  expect(await complete([PART + 1, PART, 3])).toEqual(['10048', 2 * PART + 3]);
-  expect(await complete([PART, PART + 1])).toEqual(['10048', 2 * PART + 3]);
-  expect(await complete([9, 3])).toEqual(['10011', 2 * PART + 3]);
-});
+it.each(BUCKETS)(
+  '%s completes an upload only if all parts but the last have the same size',
+  async (_, open) => {
+    const bucket = open();
+    const complete = async (sizes: number[]) => {
+      const upload = await begin(bucket, 'parts');
+      const parts = await Promise.all(
+        sizes.map((size, i) => upload.uploadPart(i + 1, filled(size))),
+      );
+      return [await outcome(upload.complete(parts)), (await bucket.head('parts'))?.size];
+    };
+    expect(await complete([PART, PART, 3])).toEqual(['done', 2 * PART + 3]);
+    expect(await complete([PART + 1, PART, 3])).toEqual(['10048', 2 * PART + 3]);
+    expect(await complete([PART, PART + 1])).toEqual(['10048', 2 * PART + 3]);
+    expect(await complete([9, 3])).toEqual(['10011', 2 * PART + 3]);
+  },
+);
 
 it.each(BUCKETS)('%s completes an upload only with the newest ETag of a part', async (_, open) => {
   const bucket = open();
@@ -81,7 +86,8 @@ it.each(BUCKETS)('%s returns the time at which an object was written', async (_,
   const before = Date.now();
   const put = () => bucket.put('written', Uint8Array.of(1), { onlyIf: { etagDoesNotMatch: '*' } });
   await put();
-  const writtenAt = async () => (await bucket.list({ prefix: 'written' })).objects[0]?.uploaded.getTime() ?? 0;
+  const writtenAt = async () =>
+    (await bucket.list({ prefix: 'written' })).objects[0]?.uploaded.getTime() ?? 0;
   const first = await writtenAt();
   expect(first).toBeGreaterThanOrEqual(before);
   expect(first).toBeLessThanOrEqual(Date.now());
@@ -89,17 +95,26 @@ it.each(BUCKETS)('%s returns the time at which an object was written', async (_,
   expect(await writtenAt()).toBe(first);
 });
 
-it.each(BUCKETS)('%s writes conditionally, and lists the keys after a given key', async (_, open) => {
-  const bucket = open();
-  const putOnce = (key: string, byte: number) =>
-    bucket.put(key, Uint8Array.of(byte), { onlyIf: { etagDoesNotMatch: '*' } });
-  expect(await putOnce('once/1', 1)).not.toBeNull();
-  expect(await putOnce('once/1', 2)).toBeNull();
-  expect(new Uint8Array((await (await bucket.get('once/1'))?.arrayBuffer()) ?? [])).toEqual(Uint8Array.of(1));
-  for (const key of ['once/2', 'once/3', 'other/4']) await putOnce(key, 1);
-  const after = async (startAfter: string) => {
-    const { objects } = await bucket.list({ prefix: 'once/', startAfter, limit: 1 });
-    return objects.map(({ key }) => key);
-  };
-  expect([await after('once/1'), await after('once/2'), await after('once/3')]).toEqual([['once/2'], ['once/3'], []]);
-});
+it.each(BUCKETS)(
+  '%s writes conditionally, and lists the keys after a given key',
+  async (_, open) => {
+    const bucket = open();
+    const putOnce = (key: string, byte: number) =>
+      bucket.put(key, Uint8Array.of(byte), { onlyIf: { etagDoesNotMatch: '*' } });
+    expect(await putOnce('once/1', 1)).not.toBeNull();
+    expect(await putOnce('once/1', 2)).toBeNull();
+    expect(new Uint8Array((await (await bucket.get('once/1'))?.arrayBuffer()) ?? [])).toEqual(
+      Uint8Array.of(1),
+    );
+    for (const key of ['once/2', 'once/3', 'other/4']) await putOnce(key, 1);
+    const after = async (startAfter: string) => {
+      const { objects } = await bucket.list({ prefix: 'once/', startAfter, limit: 1 });
+      return objects.map(({ key }) => key);
+    };
+    expect([await after('once/1'), await after('once/2'), await after('once/3')]).toEqual([
+      ['once/2'],
+      ['once/3'],
+      [],
+    ]);
+  },
+);

@@ -56,7 +56,13 @@ describe('a download', () => {
     const whole = await get();
     const { status, headers, bytes } = await get({ Range: 'bytes=0-9' }, 'HEAD');
     expect([status, bytes.length]).toEqual([200, 0]);
-    for (const name of ['Content-Type', 'Content-Length', 'ETag', 'Content-Disposition', 'Accept-Ranges']) {
+    for (const name of [
+      'Content-Type',
+      'Content-Length',
+      'ETag',
+      'Content-Disposition',
+      'Accept-Ranges',
+    ]) {
       expect(headers.get(name)).toBe(whole.headers.get(name));
     }
   });
@@ -77,16 +83,24 @@ describe('a download', () => {
     expect(status).toBe(206);
     expect(bytes).toEqual(expected);
     expect(headers.get('Content-Length')).toBe(`${expected.length}`);
-    expect(headers.get('Content-Range')).toBe(`bytes ${offset}-${offset + expected.length - 1}/${scene.bytes.length}`);
+    expect(headers.get('Content-Range')).toBe(
+      `bytes ${offset}-${offset + expected.length - 1}/${scene.bytes.length}`,
+    );
   });
 
-  it.each(['bytes=', 'bytes=-', 'bytes=9-1', 'bytes=a-b', 'bytes=0-1,3-4', 'lines=0-1', 'bytes 0-1', '0-1'])(
-    'with the invalid or unsupported range %j has the whole file',
-    async (Range) => {
-      const { status, bytes } = await get({ Range });
-      expect([status, bytes.length]).toEqual([200, scene.bytes.length]);
-    },
-  );
+  it.each([
+    'bytes=',
+    'bytes=-',
+    'bytes=9-1',
+    'bytes=a-b',
+    'bytes=0-1,3-4',
+    'lines=0-1',
+    'bytes 0-1',
+    '0-1',
+  ])('with the invalid or unsupported range %j has the whole file', async (Range) => {
+    const { status, bytes } = await get({ Range });
+    expect([status, bytes.length]).toEqual([200, scene.bytes.length]);
+  });
 
   it('of a range beyond the end is answered with 416 and the size', async () => {
     const { length } = scene.bytes;
@@ -115,8 +129,16 @@ describe('a download', () => {
   it('is answered with 304 if the client already has the file, with or without a range', async () => {
     const etag = (await get()).headers.get('ETag') ?? '';
     for (const known of [etag, `W/${etag}`, `"other", ${etag}`, `W/${etag},"other"`, '*']) {
-      for (const [method, Range] of [['GET'], ['HEAD'], ['GET', 'bytes=5-'], ['GET', 'bytes=99999999-']]) {
-        const { status, headers, bytes } = await get({ 'If-None-Match': known, ...(Range && { Range }) }, method);
+      for (const [method, Range] of [
+        ['GET'],
+        ['HEAD'],
+        ['GET', 'bytes=5-'],
+        ['GET', 'bytes=99999999-'],
+      ]) {
+        const { status, headers, bytes } = await get(
+          { 'If-None-Match': known, ...(Range && { Range }) },
+          method,
+        );
         expect([known, status, headers.get('ETag'), bytes.length]).toEqual([known, 304, etag, 0]);
       }
     }
@@ -129,7 +151,9 @@ describe('a download', () => {
     const downloadRecords = async () =>
       (await scene.account.must(200, 'GET', '/v1/activity?action=export.downloaded')).body.data;
     const { shown, id } = await makeExport(scene.account);
-    await Promise.all([1, 2, 3].map((n) => download(scene.world, shown.download_url, { Range: `bytes=${n}-` })));
+    await Promise.all(
+      [1, 2, 3].map((n) => download(scene.world, shown.download_url, { Range: `bytes=${n}-` })),
+    );
     const records = (await downloadRecords()).filter(({ target }: Json) => target === id);
     expect(records).toMatchObject([{ actor: null, target: id, changes: [] }]);
   });
@@ -142,7 +166,11 @@ describe('a download', () => {
     const database = new FaultyDatabase(env.DB);
     database.before(2, () => download(world, download_url));
     const { status } = await download(new World({ DB: database.binding }), download_url);
-    const { body } = await account.must(200, 'GET', `/v1/activity?action=export.downloaded&target=${id}`);
+    const { body } = await account.must(
+      200,
+      'GET',
+      `/v1/activity?action=export.downloaded&target=${id}`,
+    );
     expect([status, body.data.length]).toEqual([200, 1]);
   });
 
@@ -157,7 +185,11 @@ describe('a download', () => {
     await download(world, shown.download_url, {}, 'HEAD');
     await download(world, shown.download_url, { Range: 'bytes=99999999-' });
     await download(world, shown.download_url, { 'If-None-Match': '*' });
-    const { body: activity } = await account.must(200, 'GET', '/v1/activity?action=export.downloaded');
+    const { body: activity } = await account.must(
+      200,
+      'GET',
+      '/v1/activity?action=export.downloaded',
+    );
     expect(activity.data.filter(({ target }: Json) => target === body.export_id)).toEqual([]);
   });
 
@@ -177,8 +209,14 @@ describe('a download URL', () => {
     ['without an expiry', (url) => url.searchParams.delete('expires')],
     ['of another shard', (url) => url.searchParams.set('shard', '01')],
     ['of a shard that does not exist', (url) => url.searchParams.set('shard', 'zz')],
-    ['of another account', (url) => url.searchParams.set('account', 'user_01h455vb4pex5vsknk084sn02q')],
-    ['of another export', (url) => (url.pathname = '/v1/downloads/export_01h455vb4pex5vsknk084sn02q')],
+    [
+      'of another account',
+      (url) => url.searchParams.set('account', 'user_01h455vb4pex5vsknk084sn02q'),
+    ],
+    [
+      'of another export',
+      (url) => (url.pathname = '/v1/downloads/export_01h455vb4pex5vsknk084sn02q'),
+    ],
     ['of an invalid id', (url) => (url.pathname = '/v1/downloads/x')],
   ];
 
@@ -186,7 +224,9 @@ describe('a download URL', () => {
     const url = new URL(scene.url);
     change(url);
     const { status, text } = await download(scene.world, url.pathname + url.search);
-    const expected = name.includes('additional empty') ? [400, 'invalid_request'] : [403, 'invalid_signature'];
+    const expected = name.includes('additional empty')
+      ? [400, 'invalid_request']
+      : [403, 'invalid_signature'];
     expect([status, JSON.parse(text).code]).toEqual(expected);
   });
 

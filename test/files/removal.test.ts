@@ -28,7 +28,8 @@ it('the sweep cleans up the other files when one fails, and retries the failed o
   for (let i = 0; i < 22; i++) ids.push((await makeExport(account)).id);
   const [last] = ids.slice(-1);
   const list = async (options: R2ListOptions) => {
-    if (!options.prefix?.includes(`${last}`)) throw new Error('list: We encountered an internal error. (10001)');
+    if (!options.prefix?.includes(`${last}`))
+      throw new Error('list: We encountered an internal error. (10001)');
     return bucket.binding.list(options);
   };
   const broken = new World({ FILES: { ...bucket.binding, list } as unknown as R2Bucket });
@@ -58,10 +59,10 @@ it('the sweep keeps the row of an expired or failed file for 90 days', async () 
   await world.sweep();
   world.advance(89 * DAY - 1);
   await world.sweep();
-  expect([(await readExport(account, id)).status, (await readExport(account, failed)).status]).toEqual([
-    'expired',
-    'failed',
-  ]);
+  expect([
+    (await readExport(account, id)).status,
+    (await readExport(account, failed)).status,
+  ]).toEqual(['expired', 'failed']);
   world.advance(1);
   await world.sweep();
   for (const gone of [id, failed]) await account.must(404, 'GET', `/v1/audit/export/${gone}`);
@@ -101,7 +102,11 @@ it('the sweep cleans up a completed file, and deletes it when it expires', async
   const { world, account, bucket } = await makeScene();
   const agent = await account.agent();
   for (let i = 0; i < 4; i++) await agent.request();
-  const { id } = await makeExport(account, {}, { part: 1_000, sliceRows: 1, sliceBytes: 1, slices: 9, batchRows: 1 });
+  const { id } = await makeExport(
+    account,
+    {},
+    { part: 1_000, sliceRows: 1, sliceBytes: 1, slices: 9, batchRows: 1 },
+  );
   await world.sweep();
   expect(bucket.fileKeys).toEqual([`files/${id}/file`]);
   const due = await env.DB.prepare('select due_at - expires_at as early, state from files').first();
@@ -115,7 +120,11 @@ it('the sweep deletes a file whose agent is deleted during the sweep', async () 
   const { world, account, bucket } = await makeScene();
   const agent = await account.agent();
   for (let i = 0; i < 4; i++) await agent.request();
-  const { id } = await makeExport(account, {}, { part: 1_000, sliceRows: 1, sliceBytes: 1, slices: 9, batchRows: 1 });
+  const { id } = await makeExport(
+    account,
+    {},
+    { part: 1_000, sliceRows: 1, sliceBytes: 1, slices: 9, batchRows: 1 },
+  );
   await env.DB.prepare('update files set due_at = ?').bind(world.now).run();
   const list = async (options: R2ListOptions) => {
     await account.call('DELETE', `/v1/agents/${agent.id}`);
@@ -145,7 +154,11 @@ it('a worker writes no file after its lease has expired', async () => {
       return results;
     },
   } as unknown as D1Database;
-  const { explicitAcks } = await deliver(world.queue.take(), { ...world.env, DB: late }, world.runtime);
+  const { explicitAcks } = await deliver(
+    world.queue.take(),
+    { ...world.env, DB: late },
+    world.runtime,
+  );
   expect([explicitAcks, bucket.fileKeys]).toEqual([['0'], []]);
 });
 
@@ -165,7 +178,11 @@ it('a worker renews its lease during a long job', async () => {
       const [wakeUp] = world.queue.take();
       // Another worker finds the file leased, and makes no call to R2.
       if (wakeUp && ++visits)
-        await deliver([wakeUp], { ...world.env, FILES: null as unknown as R2Bucket }, world.runtime);
+        await deliver(
+          [wakeUp],
+          { ...world.env, FILES: null as unknown as R2Bucket },
+          world.runtime,
+        );
       return results;
     },
   } as unknown as D1Database;

@@ -14,7 +14,10 @@ it('the table of access rules lists exactly the routes of the service', () => {
   expect(Object.keys(rules).toSorted()).toEqual(routes.toSorted());
 });
 
-/** The routes that take a credential, those that take a user token's scope, and those that act in an account. */
+/**
+ * The routes that take a credential, those that take a user token's scope, and those that act in an
+ * account.
+ */
 const guarded = routes.filter((route) => !rules[route]?.includes('everybody'));
 const scoped = guarded.filter((route) => rules[route]?.some((who) => who.startsWith('user:')));
 const ofAccounts = guarded.filter((route) => !rules[route]?.includes('operator'));
@@ -61,8 +64,9 @@ function about(route: string) {
 }
 
 /**
- * Routes that are only of use to members, with what they answer the callers here, which are tokens of the account: it
- * has no sessions, signs no decisions, pairs no programs, and gets no messages; and the one that only Slack can call.
+ * Routes that are only of use to members, with what they answer the callers here, which are tokens
+ * of the account: it has no sessions, signs no decisions, pairs no programs, and gets no messages;
+ * and the one that only Slack can call.
  */
 const FOR_MEMBERS: Record<string, number> = {
   'DELETE /v1/me/sessions/:id': 404,
@@ -84,7 +88,8 @@ it.each(routes)('%s answers every caller who may call it', async (route) => {
     everybody: undefined,
     operator: scene.world.env.ADMIN_TOKEN,
     agent: scene.agent.key,
-    [`user:${scope}`]: scope && (await scene.account.limitedToken(...(ALSO_NEEDED[route] ?? []), scope)),
+    [`user:${scope}`]:
+      scope && (await scene.account.limitedToken(...(ALSO_NEEDED[route] ?? []), scope)),
   };
   for (const who of allowed) {
     const { status } = await call(scene, credentials[who as keyof typeof credentials]);
@@ -115,19 +120,28 @@ describe('without a valid credential', () => {
 });
 
 /** Invalid credentials: none, unknown, expired, deleted and malformed ones. */
-async function makeDeadCredentials({ world, account, agent, token }: Scene): Promise<(string | undefined)[]> {
+async function makeDeadCredentials({
+  world,
+  account,
+  agent,
+  token,
+}: Scene): Promise<(string | undefined)[]> {
   const expiring = await account.must(201, 'POST', '/v1/me/tokens', {
     expires_at: new Date(world.now + 1_000).toISOString(),
   });
   const rotated = await account.agent();
-  await account.must(200, 'POST', `/v1/agents/${rotated.id}/rotate-key`, { revoke_immediately: true });
+  await account.must(200, 'POST', `/v1/agents/${rotated.id}/rotate-key`, {
+    revoke_immediately: true,
+  });
   const deletedToken = await account.must(201, 'POST', '/v1/me/tokens', {});
   await account.must(204, 'DELETE', `/v1/me/tokens/${deletedToken.body.id}`);
   const deleted = await account.agent();
   await account.must(204, 'DELETE', `/v1/agents/${deleted.id}`);
   const gone = await world.account();
   const orphan = await gone.agent();
-  await world.must(202, 'DELETE', `/v1/admin/users/${gone.id}`, { token: world.env.ADMIN_TOKEN ?? '' });
+  await world.must(202, 'DELETE', `/v1/admin/users/${gone.id}`, {
+    token: world.env.ADMIN_TOKEN ?? '',
+  });
   world.advance(1_000);
   return [
     undefined,
@@ -159,7 +173,11 @@ describe('with a credential of another kind or scope', () => {
 
   it.each(guarded)('%s answers 403 wrong_credential to every other kind', async (route) => {
     const { allowed, call } = about(route);
-    const kinds = { operator: scene.world.env.ADMIN_TOKEN ?? '', agent: scene.agent.key, user: scene.account.token };
+    const kinds = {
+      operator: scene.world.env.ADMIN_TOKEN ?? '',
+      agent: scene.agent.key,
+      user: scene.account.token,
+    };
     for (const [kind, token] of Object.entries(kinds)) {
       if (allowed.some((who) => who.startsWith(kind))) continue;
       const { status, body } = await call(scene, token);
@@ -185,7 +203,10 @@ describe('with a credential of an inactive account', () => {
     scene = await makeScene();
     const { world, account } = scene;
     const operator = world.env.ADMIN_TOKEN ?? '';
-    await world.must(200, 'PATCH', `/v1/admin/users/${account.id}`, { token: operator, body: { is_active: false } });
+    await world.must(200, 'PATCH', `/v1/admin/users/${account.id}`, {
+      token: operator,
+      body: { is_active: false },
+    });
   });
 
   it.each(guarded)('%s answers 403 account_inactive', async (route) => {
@@ -213,7 +234,18 @@ describe('with a credential of another account', () => {
     const { call } = about(route);
     for (const token of [stranger.account.token, stranger.agent.key]) {
       const answer = await call(scene, token);
-      const { account, agent, permission, entry, spareToken, policy, webhook, delivery, channel, message } = scene;
+      const {
+        account,
+        agent,
+        permission,
+        entry,
+        spareToken,
+        policy,
+        webhook,
+        delivery,
+        channel,
+        message,
+      } = scene;
       const things = [
         account.id,
         agent.id,

@@ -25,7 +25,9 @@ const operations = Object.entries<Json>(document.paths).flatMap(([path, methods]
   Object.entries<Json>(methods).flatMap(([method, { requestBody, security }]) => {
     const schema = requestBody?.content['application/json'].schema;
     const mayBeForm = requestBody?.content[FORM_TYPE] !== undefined;
-    return schema ? [{ name: `${method.toUpperCase()} ${path}`, method, path, schema, security, mayBeForm }] : [];
+    return schema
+      ? [{ name: `${method.toUpperCase()} ${path}`, method, path, schema, security, mayBeForm }]
+      : [];
   }),
 );
 
@@ -39,7 +41,13 @@ beforeAll(async () => {
   account = await world.account({ plan: 'enterprise' });
   const agent = await account.agent();
   const { id: permission } = await agent.request();
-  const policy = { name: 'Never', effect: 'deny', actions: ['never.*'], resources: ['*'], is_active: false };
+  const policy = {
+    name: 'Never',
+    effect: 'deny',
+    actions: ['never.*'],
+    resources: ['*'],
+    is_active: false,
+  };
   ids = {
     users: account.id,
     agents: agent.id,
@@ -51,14 +59,21 @@ beforeAll(async () => {
 });
 
 /** Sends a body; `taken` is the time from the request to the end of the answer, in milliseconds. */
-async function send({ method, path, security }: (typeof operations)[number], raw: string, type = JSON_TYPE) {
+async function send(
+  { method, path, security }: (typeof operations)[number],
+  raw: string,
+  type = JSON_TYPE,
+) {
   const [credential = ''] = security.flatMap((requirement: Json) => Object.keys(requirement));
   const work = new BackgroundWork();
-  const request = new Request(ORIGIN + path.replace(/(\w+)\/{id}/, (_, kind) => `${kind}/${ids[kind]}`), {
-    method,
-    headers: { Authorization: `Bearer ${tokens[credential]}`, 'Content-Type': type },
-    body: raw,
-  });
+  const request = new Request(
+    ORIGIN + path.replace(/(\w+)\/{id}/, (_, kind) => `${kind}/${ids[kind]}`),
+    {
+      method,
+      headers: { Authorization: `Bearer ${tokens[credential]}`, 'Content-Type': type },
+      body: raw,
+    },
+  );
   const start = performance.now();
   const response = await world.app.fetch(request, world.env, work.context);
   const text = await response.text();
@@ -67,8 +82,16 @@ async function send({ method, path, security }: (typeof operations)[number], raw
   return { taken, status: response.status, size: new TextEncoder().encode(text).length };
 }
 
-/** The fastest answer to a body in `runs` runs, or the first that took no longer than `enough` milliseconds. */
-async function sendFastest(target: (typeof operations)[number], raw: string, enough = 0, type = JSON_TYPE) {
+/**
+ * The fastest answer to a body in `runs` runs, or the first that took no longer than `enough`
+ * milliseconds.
+ */
+async function sendFastest(
+  target: (typeof operations)[number],
+  raw: string,
+  enough = 0,
+  type = JSON_TYPE,
+) {
   let fastest = await send(target, raw, type);
   for (let run = 1; run < RUNS && fastest.taken > enough; run++) {
     const next = await send(target, raw, type);
@@ -83,8 +106,9 @@ describe.each(operations)('$name', (target) => {
     const valid: object = schema.examples[0];
     const largest = fill(' ', JSON.stringify(valid));
     const base = await sendFastest(target, largest);
-    // The body is valid, but may name something that is unknown or over, or exceed a quota, or be for members only. An
-    // unknown code of a pairing, which needs no credential, is refused as invalid.
+    // The body is valid, but may name something that is unknown or over, or exceed a quota, or be
+    // for members only. An unknown code of a pairing, which needs no credential, is refused as
+    // invalid.
     const accepted = target.security.length > 0 ? [200, 201, 202, 403, 404, 409, 429] : [400];
     expect(accepted).toContain(base.status);
     const most = base.taken + MAX_EXTRA;
@@ -95,9 +119,14 @@ describe.each(operations)('$name', (target) => {
       if (taken > worst.taken) worst = { name, taken };
       expect([name, taken <= most ? 'soon' : `${taken} ms, not ${most}`]).toEqual([name, 'soon']);
       expect([name, status]).not.toEqual([name, 500]);
-      expect([name, status < 400 || size <= 8 * 1024 ? 'short' : `${size} bytes`]).toEqual([name, 'short']);
+      expect([name, status < 400 || size <= 8 * 1024 ? 'short' : `${size} bytes`]).toEqual([
+        name,
+        'short',
+      ]);
     }
-    slowest.push(`${target.name}: ${base.taken.toFixed(0)} ms valid, ${worst.taken.toFixed(0)} ms ${worst.name}`);
+    slowest.push(
+      `${target.name}: ${base.taken.toFixed(0)} ms valid, ${worst.taken.toFixed(0)} ms ${worst.name}`,
+    );
   });
 });
 
@@ -107,7 +136,10 @@ it.each(operations.filter(({ mayBeForm }) => mayBeForm))(
     const { taken: base } = await sendFastest(target, 'token=x', 0, FORM_TYPE);
     const numbered = Array.from({ length: 100_000 }, (_, i) => `n${i}`).join('&');
     const parts = ['a=1&', '&', '=&', 'token=x&', '%', '%00', '%41', '%ff', '+', 'token=', '='];
-    const forms = [numbered, ...parts.flatMap((part) => [fill(part), fill(part, 'token='), fill(part, 'x')])];
+    const forms = [
+      numbered,
+      ...parts.flatMap((part) => [fill(part), fill(part, 'token='), fill(part, 'x')]),
+    ];
     for (const raw of forms) {
       const { taken, status, size } = await sendFastest(target, raw, base + MAX_EXTRA, FORM_TYPE);
       const most = base + MAX_EXTRA;
@@ -115,7 +147,11 @@ it.each(operations.filter(({ mayBeForm }) => mayBeForm))(
         raw.slice(0, 20),
         'soon',
       ]);
-      expect([raw.slice(0, 20), status < 500, size <= 8 * 1024]).toEqual([raw.slice(0, 20), true, true]);
+      expect([raw.slice(0, 20), status < 500, size <= 8 * 1024]).toEqual([
+        raw.slice(0, 20),
+        true,
+        true,
+      ]);
     }
   },
 );

@@ -63,14 +63,22 @@ const LOGGED: Write[] = ['deny', 'request', 'use'];
 const LIFETIME = 60_000;
 
 const REFUSALS = [
-  ...['unauthorized', 'account_inactive', 'agent_inactive', 'not_found', 'not_pending', 'token_not_active'],
+  ...[
+    'unauthorized',
+    'account_inactive',
+    'agent_inactive',
+    'not_found',
+    'not_pending',
+    'token_not_active',
+  ],
   'unavailable',
 ];
 
 /** Which writes an ending forbids. */
 function forbids(ending: Ending, write: Write): boolean {
   if (ending === 'switch off account') return true;
-  // Times in the log never decrease, so a logged write after the expiry would have a time after the expiry.
+  // Times in the log never decrease, so a logged write after the expiry would have a time after the
+  // expiry.
   if (ending === 'let both expire') return LOGGED.includes(write);
   return ending === 'delete token' ? !OF_AGENT.includes(write) : OF_AGENT.includes(write);
 }
@@ -81,7 +89,9 @@ async function makeScene() {
   const end = new Date(account.world.now + LIFETIME).toISOString();
   const { body: user } = await account.must(201, 'POST', '/v1/me/tokens', { expires_at: end });
   const { token } = await agent.approved({ max_uses: 10 });
-  await account.must(200, 'POST', `/v1/agents/${agent.id}/rotate-key`, { grace_period: LIFETIME / 1_000 });
+  await account.must(200, 'POST', `/v1/agents/${agent.id}/rotate-key`, {
+    grace_period: LIFETIME / 1_000,
+  });
   return { account, agent, user, token: token.value as string, otherAgent: await account.agent() };
 }
 
@@ -103,14 +113,21 @@ function describeWrite(write: Write, { agent, user, token }: Scene, permission: 
   return { path, body, credential: OF_AGENT.includes(write) ? agent.key : (user.token as string) };
 }
 
-function end(ending: Ending, world: World, { account, agent, user, otherAgent }: Scene): Promise<Answer> {
+function end(
+  ending: Ending,
+  world: World,
+  { account, agent, user, otherAgent }: Scene,
+): Promise<Answer> {
   const byOwner = { token: account.token };
   const path = `/v1/agents/${agent.id}`;
   switch (ending) {
     case 'delete token':
       return world.call('DELETE', `/v1/me/tokens/${user.id}`, byOwner);
     case 'rotate key':
-      return world.call('POST', `${path}/rotate-key`, { ...byOwner, body: { revoke_immediately: true } });
+      return world.call('POST', `${path}/rotate-key`, {
+        ...byOwner,
+        body: { revoke_immediately: true },
+      });
     case 'switch off agent':
       return world.call('PUT', path, { ...byOwner, body: { is_active: false } });
     case 'delete agent':
@@ -126,8 +143,15 @@ function end(ending: Ending, world: World, { account, agent, user, otherAgent }:
   }
 }
 
-/** Runs the requests, releasing their batches in the given order; returns the successful ones in commit order. */
-async function run(requests: Map<string, (world: World) => Promise<Answer>>, gate: Gate, order: Iterator<number>) {
+/**
+ * Runs the requests, releasing their batches in the given order; returns the successful ones in
+ * commit order.
+ */
+async function run(
+  requests: Map<string, (world: World) => Promise<Answer>>,
+  gate: Gate,
+  order: Iterator<number>,
+) {
   const answers = new Map<string, Answer>();
   const entered: string[] = [];
   const all = [...requests].map(async ([name, send]) => {
@@ -135,7 +159,8 @@ async function run(requests: Map<string, (world: World) => Promise<Answer>>, gat
   });
   while (answers.size < requests.size) {
     // The request whose batch was let through continues to its next batch or to its answer.
-    while (gate.size < requests.size - answers.size) await new Promise((resolve) => setTimeout(resolve));
+    while (gate.size < requests.size - answers.size)
+      await new Promise((resolve) => setTimeout(resolve));
     if (gate.size > 0) entered.push(await gate.open(order.next().value));
   }
   await Promise.all(all);
@@ -161,7 +186,9 @@ it('the service commits no write after the end of its credential, in any order o
       const requests = new Map<string, (world: World) => Promise<Answer>>();
       for (const [i, write] of writes.entries()) {
         const { path, body, credential } = describeWrite(write, scene, permissions[i] ?? '');
-        requests.set(`${i} ${write}`, (world) => world.call('POST', path, { token: credential, body }));
+        requests.set(`${i} ${write}`, (world) =>
+          world.call('POST', path, { token: credential, body }),
+        );
       }
       for (const ending of endings) requests.set(ending, (world) => end(ending, world, scene));
       const before = (await scene.account.log()).length;
@@ -187,11 +214,15 @@ it('the service commits no write after the end of its credential, in any order o
 });
 
 /**
- * Checks that the log grew by one entry for each request, denial and use that succeeded, in the order of their commits.
- * The log shows no entry of a deleted agent.
+ * Checks that the log grew by one entry for each request, denial and use that succeeded, in the
+ * order of their commits. The log shows no entry of a deleted agent.
  * @param before how many entries the log had before
  */
-async function expectLogToAgree(account: TestAccount, committed: string[], before: number): Promise<void> {
+async function expectLogToAgree(
+  account: TestAccount,
+  committed: string[],
+  before: number,
+): Promise<void> {
   const isDeleted = committed.includes('delete agent');
   const events: Record<string, string> = { request: 'request', deny: 'deny', use: 'use' };
   const eventsOf = (name: string) => {

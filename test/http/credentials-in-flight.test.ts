@@ -31,7 +31,9 @@ const writing = new World().routes.filter(
 );
 /** Without sessions and notification settings, which only members have. */
 const userRoutes = writing.filter(
-  (route) => route !== 'POST /v1/permissions' && !/(\/withdraw|\/sessions\/:id|\/notifications)$/.test(route),
+  (route) =>
+    route !== 'POST /v1/permissions' &&
+    !/(\/withdraw|\/sessions\/:id|\/notifications)$/.test(route),
 );
 
 const database = new FaultyDatabase(env.DB);
@@ -59,7 +61,10 @@ interface Ending {
 }
 
 const byOwner = (status: number, method: string, path: string, body?: unknown) =>
-  elsewhere.must(status, method, path, { token: scene.account.token, ...(body !== undefined && { body }) });
+  elsewhere.must(status, method, path, {
+    token: scene.account.token,
+    ...(body !== undefined && { body }),
+  });
 
 const byOperator = (status: number, method: string, body?: unknown) =>
   elsewhere.must(status, method, `/v1/admin/users/${scene.account.id}`, {
@@ -72,7 +77,10 @@ async function userToken(fields: Record<string, unknown> = {}) {
   return { id: body.id as string, credential: body.token as string };
 }
 
-/** Appends an entry of another agent a minute later, so that later entries cannot have an earlier time. */
+/**
+ * Appends an entry of another agent a minute later, so that later entries cannot have an earlier
+ * time.
+ */
 async function appendLater(): Promise<void> {
   elsewhere.advance(MINUTE);
   const { body } = await byOwner(201, 'POST', '/v1/agents', { name: 'Later' });
@@ -94,7 +102,8 @@ const userEndings: Record<string, () => Promise<Ending>> = {
 
 const agentEndings: Record<string, () => Promise<Ending>> = {
   'its key is revoked': async () => {
-    const end = () => byOwner(200, 'POST', `/v1/agents/${scene.agent.id}/rotate-key`, { revoke_immediately: true });
+    const end = () =>
+      byOwner(200, 'POST', `/v1/agents/${scene.agent.id}/rotate-key`, { revoke_immediately: true });
     return { credential: scene.agent.key, end };
   },
   'the agent is switched off': async () => {
@@ -102,7 +111,10 @@ const agentEndings: Record<string, () => Promise<Ending>> = {
     return { credential: scene.agent.key, end };
   },
   'the agent is deleted': async () => {
-    return { credential: scene.agent.key, end: () => byOwner(204, 'DELETE', `/v1/agents/${scene.agent.id}`) };
+    return {
+      credential: scene.agent.key,
+      end: () => byOwner(204, 'DELETE', `/v1/agents/${scene.agent.id}`),
+    };
   },
   'the account is switched off': async () => ({ credential: scene.agent.key, end: switchedOff }),
   'the account is deleted': async () => ({ credential: scene.agent.key, end: deleted }),
@@ -112,15 +124,17 @@ const agentEndings: Record<string, () => Promise<Ending>> = {
 function makeCall(route: string, credential: string) {
   const { method, path, body } = aim(route, scene);
   // With a key, a request that is sent again succeeds again.
-  const headers: Record<string, string> = method === 'POST' ? { 'Idempotency-Key': 'in-flight' } : {};
-  return () => world.call(method, path, { token: credential, headers, ...(body !== undefined && { body }) });
+  const headers: Record<string, string> =
+    method === 'POST' ? { 'Idempotency-Key': 'in-flight' } : {};
+  return () =>
+    world.call(method, path, { token: credential, headers, ...(body !== undefined && { body }) });
 }
 
 const outcome = ({ status, body }: Answer) => [status, body?.code];
 
 /**
- * Ends a credential between authentication and write, and expects that nothing is written and that the answer is the
- * same as for a request that comes after the end.
+ * Ends a credential between authentication and write, and expects that nothing is written and that
+ * the answer is the same as for a request that comes after the end.
  */
 async function expectNothingWritten(route: string, { credential, end }: Ending) {
   let before: unknown;
@@ -144,38 +158,51 @@ describe.each(Object.entries(userEndings))('when %s while a request is in flight
   });
 });
 
-describe.each(Object.entries(agentEndings))('when %s while a request of the agent is in flight', (_, arrange) => {
-  it.each(AGENT_ROUTES)('%s writes nothing, and answers as it does afterwards', async (route) => {
-    await expectNothingWritten(route, await arrange());
-  });
-});
+describe.each(Object.entries(agentEndings))(
+  'when %s while a request of the agent is in flight',
+  (_, arrange) => {
+    it.each(AGENT_ROUTES)('%s writes nothing, and answers as it does afterwards', async (route) => {
+      await expectNothingWritten(route, await arrange());
+    });
+  },
+);
 
 it.each(userRoutes)('%s succeeds with a user token that does not end', async (route) => {
   const { credential } = await userToken();
   expect((await makeCall(route, credential)()).status).toBeLessThan(300);
 });
 
-describe.each(['before', 'after'] as const)('when a database call also fails %s it takes effect', (mode) => {
-  it.each([2, 3])('a request whose token was deleted meanwhile writes nothing (call %s)', async (call) => {
-    for (const route of ['POST /v1/agents', 'POST /v1/permissions/:id/approve', 'POST /v1/tokens/use']) {
-      await restore();
-      const { id, credential } = await userToken();
-      let ended: unknown;
-      database.arm({ call, mode });
-      database.before(2, async () => {
-        await byOwner(204, 'DELETE', `/v1/me/tokens/${id}`);
-        ended = await dumpTables(env.DB);
-      });
-      const answer = await makeCall(route, credential)();
-      database.arm(null);
-      expect(ended).toBeDefined();
-      // A call that fails earlier does not say whether the credential is still valid.
-      const isRefused = call === 2 && mode === 'after';
-      expect(outcome(answer)).toEqual(isRefused ? [401, 'unauthorized'] : [503, 'unavailable']);
-      expect(await dumpTables(env.DB)).toEqual(ended);
-    }
-  });
-});
+describe.each(['before', 'after'] as const)(
+  'when a database call also fails %s it takes effect',
+  (mode) => {
+    it.each([2, 3])(
+      'a request whose token was deleted meanwhile writes nothing (call %s)',
+      async (call) => {
+        for (const route of [
+          'POST /v1/agents',
+          'POST /v1/permissions/:id/approve',
+          'POST /v1/tokens/use',
+        ]) {
+          await restore();
+          const { id, credential } = await userToken();
+          let ended: unknown;
+          database.arm({ call, mode });
+          database.before(2, async () => {
+            await byOwner(204, 'DELETE', `/v1/me/tokens/${id}`);
+            ended = await dumpTables(env.DB);
+          });
+          const answer = await makeCall(route, credential)();
+          database.arm(null);
+          expect(ended).toBeDefined();
+          // A call that fails earlier does not say whether the credential is still valid.
+          const isRefused = call === 2 && mode === 'after';
+          expect(outcome(answer)).toEqual(isRefused ? [401, 'unauthorized'] : [503, 'unavailable']);
+          expect(await dumpTables(env.DB)).toEqual(ended);
+        }
+      },
+    );
+  },
+);
 
 it.each(AGENT_ROUTES)('%s succeeds with an agent key that does not end', async (route) => {
   expect((await makeCall(route, scene.agent.key)()).status).toBeLessThan(300);
@@ -195,11 +222,17 @@ it('a download is not recorded if the account becomes inactive while the request
 });
 
 describe('a credential that expires while a request is in flight', () => {
-  const LOGGED = ['POST /v1/permissions/:id/approve', 'POST /v1/permissions/:id/deny', ...AGENT_ROUTES];
+  const LOGGED = [
+    'POST /v1/permissions/:id/approve',
+    'POST /v1/permissions/:id/deny',
+    ...AGENT_ROUTES,
+  ];
 
   it.each(LOGGED)('writes no entry with a time after its expiry: %s', async (route) => {
     const agentKey = async () => {
-      await byOwner(200, 'POST', `/v1/agents/${scene.agent.id}/rotate-key`, { grace_period: MINUTE / 1_000 });
+      await byOwner(200, 'POST', `/v1/agents/${scene.agent.id}/rotate-key`, {
+        grace_period: MINUTE / 1_000,
+      });
       return scene.agent.key;
     };
     const end = new Date(world.now + MINUTE).toISOString();
@@ -216,25 +249,29 @@ describe('a credential that expires while a request is in flight', () => {
     expect(outcome(await makeCall(route, credential)())).toEqual([401, 'unauthorized']);
   });
 
-  it.each(['POST /v1/agents', 'POST /v1/policies', 'POST /v1/me/tokens', 'POST /v1/permissions/:id/approve'])(
-    'writes nothing when the body arrives after its expiry: %s',
-    async (route) => {
-      const { credential } = await userToken({ expires_at: new Date(world.now + MINUTE).toISOString() });
-      const { method, path, body } = aim(route, scene);
-      const text = JSON.stringify(body ?? {});
-      const pull = (controller: ReadableStreamDefaultController) => {
-        world.advance(MINUTE);
-        controller.enqueue(new TextEncoder().encode(text));
-        controller.close();
-      };
-      const late = new ReadableStream({ pull }, { highWaterMark: 0 });
-      const before = await dumpTables(env.DB);
-      const headers = { 'Content-Type': 'application/json' };
-      const answer = await world.call(method, path, { token: credential, raw: late, headers });
-      expect(outcome(answer)).toEqual([401, 'unauthorized']);
-      expect(await dumpTables(env.DB)).toEqual(before);
-    },
-  );
+  it.each([
+    'POST /v1/agents',
+    'POST /v1/policies',
+    'POST /v1/me/tokens',
+    'POST /v1/permissions/:id/approve',
+  ])('writes nothing when the body arrives after its expiry: %s', async (route) => {
+    const { credential } = await userToken({
+      expires_at: new Date(world.now + MINUTE).toISOString(),
+    });
+    const { method, path, body } = aim(route, scene);
+    const text = JSON.stringify(body ?? {});
+    const pull = (controller: ReadableStreamDefaultController) => {
+      world.advance(MINUTE);
+      controller.enqueue(new TextEncoder().encode(text));
+      controller.close();
+    };
+    const late = new ReadableStream({ pull }, { highWaterMark: 0 });
+    const before = await dumpTables(env.DB);
+    const headers = { 'Content-Type': 'application/json' };
+    const answer = await world.call(method, path, { token: credential, raw: late, headers });
+    expect(outcome(answer)).toEqual([401, 'unauthorized']);
+    expect(await dumpTables(env.DB)).toEqual(before);
+  });
 });
 
 it('a request writes all its rows with the same time, however long it takes', async () => {
@@ -245,7 +282,12 @@ it('a request writes all its rows with the same time, however long it takes', as
   };
   Object.assign(slow.runtime, { now });
   const { token } = scene.account;
-  const { body: agent } = await slow.must(201, 'POST', '/v1/agents', { token, body: { name: 'Slow' } });
-  const { body: activity } = await slow.must(200, 'GET', `/v1/activity?target=${agent.id}`, { token });
+  const { body: agent } = await slow.must(201, 'POST', '/v1/agents', {
+    token,
+    body: { name: 'Slow' },
+  });
+  const { body: activity } = await slow.must(200, 'GET', `/v1/activity?target=${agent.id}`, {
+    token,
+  });
   expect(activity.data.map(({ created_at }: Json) => created_at)).toEqual([agent.created_at]);
 });

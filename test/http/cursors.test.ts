@@ -18,7 +18,10 @@ async function makeThree(): Promise<[TestAccount, TestAgent]> {
     agents.push(await owner.agent());
     await agents[0]?.request();
     await owner.must(201, 'POST', '/v1/me/tokens');
-    await owner.must(201, 'POST', '/v1/members', { email: `member-${i}@example.com`, role: 'auditor' });
+    await owner.must(201, 'POST', '/v1/members', {
+      email: `member-${i}@example.com`,
+      role: 'auditor',
+    });
     await owner.must(201, 'POST', '/v1/policies', { ...POLICY, name: `Policy ${i}` });
     await owner.must(201, 'POST', '/v1/webhooks', { url: 'https://hooks.example.com/' });
     await owner.must(201, 'POST', '/v1/channels', { kind: 'email', name: `Channel ${i}` });
@@ -73,7 +76,11 @@ const LISTS: [Caller, string][] = [
 /** Lists that these tests leave out, because their rows need a sign-in, a job or a delivery. */
 const OTHER_LISTS = [
   ...['/v1/me/sessions', '/v1/me/passkeys', '/v1/audit/export', '/v1/audit/reports/compliance'],
-  ...['/v1/webhooks/{id}/deliveries', '/v1/channels/{id}/deliveries', '/v1/permissions/{id}/notifications'],
+  ...[
+    '/v1/webhooks/{id}/deliveries',
+    '/v1/channels/{id}/deliveries',
+    '/v1/permissions/{id}/notifications',
+  ],
 ];
 
 it('every list of the service is tested here or named as left out', async () => {
@@ -104,12 +111,27 @@ describe.each(LISTS)('a cursor of the %s for %s', (caller, path) => {
 
   it('is refused when it is shortened, lengthened or made up', async () => {
     const cursor = await cursorOf(caller, path);
-    for (let i = 0; i < cursor.length; i += 3) await expectRefusal(caller, path, cursor.slice(0, i));
-    const others = ['', 'x', '0', '=', 'null', '\0', '😀', `${cursor}A`, `${cursor}=`, ` ${cursor}`, cursor.repeat(2)];
+    for (let i = 0; i < cursor.length; i += 3)
+      await expectRefusal(caller, path, cursor.slice(0, i));
+    const others = [
+      '',
+      'x',
+      '0',
+      '=',
+      'null',
+      '\0',
+      '😀',
+      `${cursor}A`,
+      `${cursor}=`,
+      ` ${cursor}`,
+      cursor.repeat(2),
+    ];
     for (const other of [...others, 'A'.repeat(5_000)]) await expectRefusal(caller, path, other);
   });
 
-  const others = LISTS.filter(([otherCaller, otherPath]) => otherCaller !== caller || otherPath !== path);
+  const others = LISTS.filter(
+    ([otherCaller, otherPath]) => otherCaller !== caller || otherPath !== path,
+  );
   it.each(others)('is refused from the %s for %s', async (otherCaller, otherPath) => {
     await expectRefusal(otherCaller, otherPath, await cursorOf(caller, path));
   });
@@ -124,29 +146,50 @@ it.each(['/v1/me/tokens', '/v1/agents', '/v1/permissions', '/v1/audit'])(
 );
 
 const FILTERS: [Caller, string, string[]][] = [
-  ['operator', '/v1/admin/users', ['&plan=free', '&email=three@example.com', '&plan=free&email=three@example.com']],
+  [
+    'operator',
+    '/v1/admin/users',
+    ['&plan=free', '&email=three@example.com', '&plan=free&email=three@example.com'],
+  ],
   ['account', '/v1/agents', ['&active=true']],
-  ['account', '/v1/permissions', ['&status=pending', '&action=email.send', '&status=pending&action=email.send']],
+  [
+    'account',
+    '/v1/permissions',
+    ['&status=pending', '&action=email.send', '&status=pending&action=email.send'],
+  ],
   ['agent', '/v1/permissions', ['&status=pending', '&action=email.send']],
   [
     'account',
     '/v1/audit',
-    ['&event_type=request', '&action=email.send', '&order=asc', '&start_date=2026-01-01', '&end_date=2026-12-31'],
+    [
+      '&event_type=request',
+      '&action=email.send',
+      '&order=asc',
+      '&start_date=2026-01-01',
+      '&end_date=2026-12-31',
+    ],
   ],
 ];
 
-it.each(FILTERS)('a cursor of the %s for %s is refused with other filters', async (caller, path, filters) => {
-  for (const made of ['', ...filters]) {
-    const cursor = await cursorOf(caller, path, made);
-    expect((await read(caller, path, `cursor=${cursor}${made}`)).status).toBe(200);
-    for (const used of ['', ...filters].filter((filter) => filter !== made)) {
-      await expectRefusal(caller, path, cursor, used);
+it.each(FILTERS)(
+  'a cursor of the %s for %s is refused with other filters',
+  async (caller, path, filters) => {
+    for (const made of ['', ...filters]) {
+      const cursor = await cursorOf(caller, path, made);
+      expect((await read(caller, path, `cursor=${cursor}${made}`)).status).toBe(200);
+      for (const used of ['', ...filters].filter((filter) => filter !== made)) {
+        await expectRefusal(caller, path, cursor, used);
+      }
     }
-  }
-});
+  },
+);
 
 it('a cursor is accepted with its filters in another order', async () => {
   const cursor = await cursorOf('account', '/v1/audit', '&event_type=request&action=email.send');
-  const { status } = await read('account', '/v1/audit', `action=email.send&cursor=${cursor}&event_type=request`);
+  const { status } = await read(
+    'account',
+    '/v1/audit',
+    `action=email.send&cursor=${cursor}&event_type=request`,
+  );
   expect(status).toBe(200);
 });

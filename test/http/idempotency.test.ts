@@ -51,7 +51,13 @@ async function makeScene(world = new World()): Promise<Scene> {
     role: 'auditor',
   });
   const messages = { channel: channel.id, message: message.id };
-  const ids = { pending: id, webhook: webhook.id, delivery: delivery.id, ...messages, member: member.id };
+  const ids = {
+    pending: id,
+    webhook: webhook.id,
+    delivery: delivery.id,
+    ...messages,
+    member: member.id,
+  };
   return { world, account, agent, token: token.value, ...ids };
 }
 
@@ -67,8 +73,18 @@ beforeAll(async () => {
 /** Restores the original scene, and opens it in another world. */
 async function openScene(world = new World()): Promise<Scene> {
   await restore();
-  const account = new TestAccount(world, original.account.id, original.account.token, original.account.tokenId);
-  return { ...original, world, account, agent: new TestAgent(account, original.agent.id, original.agent.key) };
+  const account = new TestAccount(
+    world,
+    original.account.id,
+    original.account.token,
+    original.account.tokenId,
+  );
+  return {
+    ...original,
+    world,
+    account,
+    agent: new TestAgent(account, original.agent.id, original.agent.key),
+  };
 }
 
 /** Every POST that changes something: its path, credential and body. */
@@ -93,13 +109,22 @@ const posts: Record<string, (scene: Scene) => { path: string; call: Call }> = {
     path: `/v1/members/${member}/invitation`,
     call: { token: account.token },
   }),
-  'POST /v1/me/tokens': ({ account }) => ({ path: '/v1/me/tokens', call: { token: account.token } }),
-  'POST /v1/agents': ({ account }) => ({ path: '/v1/agents', call: { token: account.token, body: { name: 'New' } } }),
+  'POST /v1/me/tokens': ({ account }) => ({
+    path: '/v1/me/tokens',
+    call: { token: account.token },
+  }),
+  'POST /v1/agents': ({ account }) => ({
+    path: '/v1/agents',
+    call: { token: account.token, body: { name: 'New' } },
+  }),
   'POST /v1/agents/:id/rotate-key': ({ account, agent }) => ({
     path: `/v1/agents/${agent.id}/rotate-key`,
     call: { token: account.token },
   }),
-  'POST /v1/policies': ({ account }) => ({ path: '/v1/policies', call: { token: account.token, body: POLICY } }),
+  'POST /v1/policies': ({ account }) => ({
+    path: '/v1/policies',
+    call: { token: account.token, body: POLICY },
+  }),
   'POST /v1/audit/export': ({ account }) => ({
     path: '/v1/audit/export',
     call: { token: account.token, body: { start_date: '2026-01-01', end_date: '2026-12-31' } },
@@ -111,7 +136,10 @@ const posts: Record<string, (scene: Scene) => { path: string; call: Call }> = {
       body: { report_type: 'gdpr', period: { start: '2026-01-01', end: '2026-01-31' } },
     },
   }),
-  'POST /v1/webhooks': ({ account }) => ({ path: '/v1/webhooks', call: { token: account.token, body: WEBHOOK } }),
+  'POST /v1/webhooks': ({ account }) => ({
+    path: '/v1/webhooks',
+    call: { token: account.token, body: WEBHOOK },
+  }),
   'POST /v1/webhooks/:id/rotate-secret': ({ account, webhook }) => ({
     path: `/v1/webhooks/${webhook}/rotate-secret`,
     call: { token: account.token },
@@ -124,7 +152,10 @@ const posts: Record<string, (scene: Scene) => { path: string; call: Call }> = {
     path: `/v1/webhooks/${webhook}/deliveries/${delivery}/redeliver`,
     call: { token: account.token },
   }),
-  'POST /v1/channels': ({ account }) => ({ path: '/v1/channels', call: { token: account.token, body: CHANNEL } }),
+  'POST /v1/channels': ({ account }) => ({
+    path: '/v1/channels',
+    call: { token: account.token, body: CHANNEL },
+  }),
   'POST /v1/channels/:id/test': ({ account, channel }) => ({
     path: `/v1/channels/${channel}/test`,
     call: { token: account.token },
@@ -135,7 +166,10 @@ const posts: Record<string, (scene: Scene) => { path: string; call: Call }> = {
   }),
   'POST /v1/permissions': ({ agent }) => ({
     path: '/v1/permissions',
-    call: { token: agent.key, body: { action: 'file.read', resource: 'file:a', scope: { '2': 1, '1': [2, 1] } } },
+    call: {
+      token: agent.key,
+      body: { action: 'file.read', resource: 'file:a', scope: { '2': 1, '1': [2, 1] } },
+    },
   }),
   'POST /v1/permissions/:id/approve': ({ account, pending }) => ({
     path: `/v1/permissions/${pending}/approve`,
@@ -187,7 +221,10 @@ const harmless: Record<string, (scene: Scene) => Promise<{ path: string; call: C
 };
 
 function send(world: World, path: string, call: Call, key: string): Promise<Answer> {
-  return world.call('POST', path, { ...call, headers: { ...call.headers, 'Idempotency-Key': key } });
+  return world.call('POST', path, {
+    ...call,
+    headers: { ...call.headers, 'Idempotency-Key': key },
+  });
 }
 
 const isReplay = ({ headers }: Answer) => headers.get('Idempotent-Replayed') === 'true';
@@ -203,7 +240,9 @@ const CONCURRENT = depth.runs(6, 20);
 
 it('the tables of this file list every POST of the service that needs a credential', () => {
   const isGuarded = (route: string) => !rules[route]?.includes('everybody');
-  const routes = new World().routes.filter((route) => route.startsWith('POST ') && isGuarded(route));
+  const routes = new World().routes.filter(
+    (route) => route.startsWith('POST ') && isGuarded(route),
+  );
   expect([...Object.keys(posts), ...Object.keys(harmless)].toSorted()).toEqual(routes.toSorted());
 });
 
@@ -228,7 +267,9 @@ describe.each(Object.entries(posts))('%s', (_, aim) => {
     const scene = await openScene();
     const { path, call } = aim(scene);
     const before = await countRows(env.DB);
-    const answers = await Promise.all(Array.from({ length: CONCURRENT }, () => send(scene.world, path, call, 'k-1')));
+    const answers = await Promise.all(
+      Array.from({ length: CONCURRENT }, () => send(scene.world, path, call, 'k-1')),
+    );
     expect(new Set(answers.map((answer) => JSON.stringify(told(answer)))).size).toBe(1);
     expect(answers[0]?.status).toBeLessThan(300);
     expect(answers.filter(isReplay)).toHaveLength(CONCURRENT - 1);
@@ -263,9 +304,14 @@ describe.each(Object.entries(posts))('%s', (_, aim) => {
     expect(lost.status).toBe(503);
     database.arm(null);
     const state = await dumpTables(env.DB);
-    const answers = await Promise.all(Array.from({ length: CONCURRENT }, () => send(scene.world, path, call, 'k-1')));
+    const answers = await Promise.all(
+      Array.from({ length: CONCURRENT }, () => send(scene.world, path, call, 'k-1')),
+    );
     expect(new Set(answers.map((answer) => JSON.stringify(told(answer)))).size).toBe(1);
-    expect([answers[0]?.status && answers[0].status < 300, answers.every(isReplay)]).toEqual([true, true]);
+    expect([answers[0]?.status && answers[0].status < 300, answers.every(isReplay)]).toEqual([
+      true,
+      true,
+    ]);
     expect(await dumpTables(env.DB)).toEqual(state);
   });
 
@@ -285,7 +331,11 @@ describe.each(Object.entries(posts))('%s', (_, aim) => {
     const { path, call } = aim(scene);
     await send(scene.world, path, call, 'k-1');
     const state = await dumpTables(env.DB);
-    const another: Call = { ...call, raw: '{"reason":"another"}', headers: { 'Content-Type': 'application/json' } };
+    const another: Call = {
+      ...call,
+      raw: '{"reason":"another"}',
+      headers: { 'Content-Type': 'application/json' },
+    };
     const others: [string, Call][] = [
       [path, another],
       [`${path}?x=1`, call],
@@ -312,7 +362,9 @@ it.each(Object.entries(harmless))(
       expect([answer.status, isReplay(answer)]).toEqual([200, false]);
     }
     expect((await countRows(env.DB)).stored_answers).toBe(0);
-    expect((await send(world, '/v1/agents', { ...call, body: { name: 'A' } }, 'k-1')).status).toBe(201);
+    expect((await send(world, '/v1/agents', { ...call, body: { name: 'A' } }, 'k-1')).status).toBe(
+      201,
+    );
     expect((await send(world, path, call, 'k-1')).body.code).toBe('idempotency_key_reuse');
   },
 );
@@ -323,8 +375,16 @@ it('a refused request does not use up its key', async () => {
   const operator = world.env.ADMIN_TOKEN ?? '';
   const refused: [number, string, Call][] = [
     [400, '/v1/agents', { token: account.token, body: { name: '' } }],
-    [400, '/v1/agents', { token: account.token, raw: '{', headers: { 'Content-Type': 'application/json' } }],
-    [415, '/v1/agents', { token: account.token, raw: 'x', headers: { 'Content-Type': 'text/plain' } }],
+    [
+      400,
+      '/v1/agents',
+      { token: account.token, raw: '{', headers: { 'Content-Type': 'application/json' } },
+    ],
+    [
+      415,
+      '/v1/agents',
+      { token: account.token, raw: 'x', headers: { 'Content-Type': 'text/plain' } },
+    ],
     [413, '/v1/agents', { token: account.token, body: { name: 'x'.repeat(2 ** 20) } }],
     [403, '/v1/agents', { token: await account.limitedToken('agents:read'), body: { name: 'x' } }],
     [403, '/v1/agents', { token: agent.key, body: { name: 'x' } }],
@@ -333,7 +393,11 @@ it('a refused request does not use up its key', async () => {
     [400, `/v1/permissions/${open}/approve`, { token: account.token, body: { max_uses: 2 } }],
     [409, '/v1/tokens/use', { token: account.token, body: { token, action: 'other.action' } }],
     [200, '/v1/tokens/revoke', { token: account.token, body: { token: 'nobody’s' } }],
-    [403, '/v1/admin/users', { token: operator, body: { email: 'a@example.com', audit_retention_days: 3 } }],
+    [
+      403,
+      '/v1/admin/users',
+      { token: operator, body: { email: 'a@example.com', audit_retention_days: 3 } },
+    ],
     [404, '/v1/admin/users/user_x/tokens', { token: operator }],
   ];
   for (const [status, path, call] of refused) {
@@ -341,10 +405,17 @@ it('a refused request does not use up its key', async () => {
     expect([path, answer.status, isReplay(answer)]).toEqual([path, status, false]);
   }
   await account.must(200, 'POST', `/v1/permissions/${pending}/deny`);
-  const late = await send(world, `/v1/permissions/${pending}/approve`, { token: account.token }, 'k-1');
+  const late = await send(
+    world,
+    `/v1/permissions/${pending}/approve`,
+    { token: account.token },
+    'k-1',
+  );
   expect([late.status, late.body.code]).toEqual([409, 'not_pending']);
   expect((await countRows(env.DB)).stored_answers).toBe(0);
-  expect((await send(world, `/v1/permissions/${open}/approve`, { token: account.token }, 'k-1')).status).toBe(200);
+  expect(
+    (await send(world, `/v1/permissions/${open}/approve`, { token: account.token }, 'k-1')).status,
+  ).toBe(200);
 });
 
 it('a used key is refused before an invalid body is', async () => {
@@ -361,7 +432,11 @@ it.each(['', ' ', 'a b', 'é', 'x'.repeat(256)])('the malformed key %j is refuse
   const { world, account } = await makeScene();
   const state = await countRows(env.DB);
   const headers = { 'Idempotency-Key': key };
-  const answer = await world.call('POST', '/v1/agents', { token: account.token, body: { name: 'A' }, headers });
+  const answer = await world.call('POST', '/v1/agents', {
+    token: account.token,
+    body: { name: 'A' },
+    headers,
+  });
   expect([answer.status, answer.body.code, answer.body.errors]).toEqual([
     400,
     'invalid_request',
@@ -385,7 +460,8 @@ it('two user tokens or two agents can use the same key independently', async () 
   const other = await account.agent();
   const body = { action: 'file.read', resource: 'file:a' };
   const asked = [];
-  for (const token of [agent.key, other.key]) asked.push(await send(world, '/v1/permissions', { token, body }, 'k-1'));
+  for (const token of [agent.key, other.key])
+    asked.push(await send(world, '/v1/permissions', { token, body }, 'k-1'));
   const made = [];
   for (const token of [account.token, await account.limitedToken('agents:write')]) {
     made.push(await send(world, '/v1/agents', { token, body: { name: 'A' } }, 'k-1'));
@@ -399,7 +475,12 @@ it('an answer is replayed to the same agent after its API key is rotated', async
   const { world, account, agent } = await makeScene();
   const body = { action: 'file.read', resource: 'file:a' };
   const first = await send(world, '/v1/permissions', { token: agent.key, body }, 'k-1');
-  const { body: rotated } = await account.must(200, 'POST', `/v1/agents/${agent.id}/rotate-key`, {});
+  const { body: rotated } = await account.must(
+    200,
+    'POST',
+    `/v1/agents/${agent.id}/rotate-key`,
+    {},
+  );
   const again = await send(world, '/v1/permissions', { token: rotated.api_key, body }, 'k-1');
   expect([again.text, isReplay(again)]).toEqual([first.text, true]);
 });
@@ -423,11 +504,20 @@ it('a key is valid for exactly 24 hours, with or without a sweep', async () => {
 
 it.each(['used', 'new', ' ', 'a b'])('PUT, GET and DELETE ignore the key %j', async (key) => {
   const { world, account } = await makeScene();
-  const { body: agent } = await send(world, '/v1/agents', { token: account.token, body: { name: 'A' } }, 'used');
+  const { body: agent } = await send(
+    world,
+    '/v1/agents',
+    { token: account.token, body: { name: 'A' } },
+    'used',
+  );
   const headers = { 'Idempotency-Key': key };
   const path = `/v1/agents/${agent.id}`;
   for (const name of ['B', 'C', 'B']) {
-    const { body } = await world.must(200, 'PUT', path, { token: account.token, headers, body: { name } });
+    const { body } = await world.must(200, 'PUT', path, {
+      token: account.token,
+      headers,
+      body: { name },
+    });
     expect(body.name).toBe(name);
   }
   await world.must(200, 'GET', path, { token: account.token, headers });
@@ -444,7 +534,8 @@ it('stored answers contain no plain text of the answer, the body or the key', as
     'the-client-key',
   );
   const { results } = await env.DB.prepare('select * from stored_answers').all();
-  const text = JSON.stringify(results) + JSON.stringify(results.map((row) => Object.values(row).map(asText)));
+  const text =
+    JSON.stringify(results) + JSON.stringify(results.map((row) => Object.values(row).map(asText)));
   for (const secret of [answer.body.api_key, 'Cassowary', 'the-client-key', 'api_key'])
     expect(text).not.toContain(secret);
 });
@@ -459,8 +550,13 @@ it('a stored answer cannot be decrypted in the row of another key', async () => 
   await send(world, '/v1/agents', call, 'k-1');
   await send(world, '/v1/agents', call, 'k-2');
   const [one, two] = (await env.DB.prepare('select key, answer from stored_answers').all()).results;
-  await env.DB.prepare('update stored_answers set answer = ? where key = ?').bind(one?.answer, two?.key).run();
-  const answers = [await send(world, '/v1/agents', call, 'k-1'), await send(world, '/v1/agents', call, 'k-2')];
+  await env.DB.prepare('update stored_answers set answer = ? where key = ?')
+    .bind(one?.answer, two?.key)
+    .run();
+  const answers = [
+    await send(world, '/v1/agents', call, 'k-1'),
+    await send(world, '/v1/agents', call, 'k-2'),
+  ];
   expect(answers.map(({ status }) => status).toSorted()).toEqual([201, 500]);
 });
 
@@ -489,7 +585,12 @@ it('a replayed use has the counts of its first answer after later uses', async (
 describe('stored answers about a deleted agent', () => {
   it('are not replayed after the deletion, and are erased by the sweep', async () => {
     const { world, account, pending, token } = await makeScene();
-    const made = await send(world, '/v1/agents', { token: account.token, body: { name: 'A' } }, 'k-1');
+    const made = await send(
+      world,
+      '/v1/agents',
+      { token: account.token, body: { name: 'A' } },
+      'k-1',
+    );
     const agent = made.body.id;
     const own = await send(
       world,
@@ -503,16 +604,28 @@ describe('stored answers about a deleted agent', () => {
     await send(world, rotate, { token: account.token }, 'k-3');
     await send(world, `/v1/permissions/${pending}/approve`, { token: account.token }, 'k-4');
     await send(world, '/v1/policies', { token: account.token, body: POLICY }, 'k-5');
-    const use = await send(world, '/v1/tokens/use', { token: account.token, body: { token } }, 'k-6');
+    const use = await send(
+      world,
+      '/v1/tokens/use',
+      { token: account.token, body: { token } },
+      'k-6',
+    );
     await account.must(204, 'DELETE', `/v1/agents/${agent}`);
     expect((await send(world, approve, { token: account.token }, 'k-2')).status).toBe(404);
     expect((await send(world, rotate, { token: account.token }, 'k-3')).status).toBe(404);
-    const anew = await send(world, '/v1/agents', { token: account.token, body: { name: 'A' } }, 'k-1');
+    const anew = await send(
+      world,
+      '/v1/agents',
+      { token: account.token, body: { name: 'A' } },
+      'k-1',
+    );
     expect([anew.status, isReplay(anew)]).toEqual([201, false]);
     expect((await countRows(env.DB)).stored_answers).toBe(7);
     await world.sweep();
     expect((await countRows(env.DB)).stored_answers).toBe(4);
-    expect((await send(world, '/v1/tokens/use', { token: account.token, body: { token } }, 'k-6')).text).toBe(use.text);
+    expect(
+      (await send(world, '/v1/tokens/use', { token: account.token, body: { token } }, 'k-6')).text,
+    ).toBe(use.text);
   });
 
   it('are not replayed for a use or a revocation', async () => {
@@ -589,7 +702,9 @@ describe('a request that loses a race for its key', () => {
     const call = { token: account.token, body: { name: 'A' } };
     database.before(2, async () => {
       const { body } = await send(rival, '/v1/agents', call, 'k-1');
-      database.before(1, () => rival.must(204, 'DELETE', `/v1/agents/${body.id}`, { token: account.token }));
+      database.before(1, () =>
+        rival.must(204, 'DELETE', `/v1/agents/${body.id}`, { token: account.token }),
+      );
     });
     const late = await send(world, '/v1/agents', call, 'k-1');
     expect([late.status, late.body.code]).toEqual([503, 'unavailable']);
@@ -600,7 +715,9 @@ describe('a request that loses a race for its key', () => {
     const world = new World({ DB: database.binding });
     const account = await world.account();
     const { token } = account;
-    database.before(2, () => send(new World(), '/v1/agents', { token, body: { name: 'A' } }, 'k-1'));
+    database.before(2, () =>
+      send(new World(), '/v1/agents', { token, body: { name: 'A' } }, 'k-1'),
+    );
     const late = await send(world, '/v1/agents', { token, body: { name: 'B' } }, 'k-1');
     expect([late.status, late.body.code]).toEqual([422, 'idempotency_key_reuse']);
     expect((await account.must(200, 'GET', '/v1/agents')).body.data).toHaveLength(1);
@@ -611,7 +728,9 @@ it('each stored answer has a nonce of its own', async () => {
   const { world, account } = await makeScene();
   const nonce = async () => {
     await send(world, '/v1/policies', { token: account.token, body: POLICY }, 'k-1');
-    return env.DB.prepare('select hex(substr(answer, 1, 12)) as nonce from stored_answers').first('nonce');
+    return env.DB.prepare('select hex(substr(answer, 1, 12)) as nonce from stored_answers').first(
+      'nonce',
+    );
   };
   const first = await nonce();
   world.advance(DAY);
@@ -679,7 +798,9 @@ describe('with two shards', () => {
       expect([again.text, isReplay(again), again.cost.trips]).toEqual([first.text, true, 2]);
       const tokens = `/v1/admin/users/${first.body.id}/tokens`;
       const made = await send(world, tokens, { token: call.token }, `${key}-token`);
-      expect((await send(world, tokens, { token: call.token }, `${key}-token`)).text).toBe(made.text);
+      expect((await send(world, tokens, { token: call.token }, `${key}-token`)).text).toBe(
+        made.text,
+      );
       await database.prepare('drop table _ballast').run();
     }
   });
@@ -687,7 +808,10 @@ describe('with two shards', () => {
   it('an account is created once when two attempts race', async () => {
     for (const [shard, key] of (await keysOfShards()).entries()) {
       const database = new FaultyDatabase(shard === 0 ? env.DB : env.DB_01);
-      const world = new World({ DB_01: env.DB_01, [shard === 0 ? 'DB' : 'DB_01']: database.binding });
+      const world = new World({
+        DB_01: env.DB_01,
+        [shard === 0 ? 'DB' : 'DB_01']: database.binding,
+      });
       const call = { token: env.ADMIN_TOKEN, body: { email: 'new@example.com' } };
       let first: Answer | undefined;
       database.before(2, async () => {

@@ -25,7 +25,9 @@ const shared = await makeScene();
 /** Takes a form, whose signature it checks first. */
 const OF_SLACK = 'POST /v1/inbound/:secret/slack';
 /** Every route that takes a body of JSON. */
-const ROUTES = new World().routes.filter((route) => /^(POST|PUT|PATCH) /.test(route) && route !== OF_SLACK);
+const ROUTES = new World().routes.filter(
+  (route) => /^(POST|PUT|PATCH) /.test(route) && route !== OF_SLACK,
+);
 
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 const MEBIBYTE = 1024 * 1024;
@@ -57,25 +59,59 @@ describe.each(ROUTES)('%s', (route) => {
   }
 
   it('refuses text that is not JSON', async () => {
-    const texts = ['{', '{"a":1', "{'a':1}", '{"a":1,}', 'x', '[1,2', '{"a":NaN}', '{"a":01}', '{} {}', '\u0000', ' '];
+    const texts = [
+      '{',
+      '{"a":1',
+      "{'a':1}",
+      '{"a":1,}',
+      'x',
+      '[1,2',
+      '{"a":NaN}',
+      '{"a":01}',
+      '{} {}',
+      '\u0000',
+      ' ',
+    ];
     const calls = texts.map((raw) => ({ raw, headers: JSON_TYPE }));
-    await expectRefusals(400, 'invalid_request', calls, [{ path: 'body', message: expect.any(String) }]);
+    await expectRefusals(400, 'invalid_request', calls, [
+      { path: 'body', message: expect.any(String) },
+    ]);
   });
 
   it('refuses bytes that are not UTF-8', async () => {
-    const bytes = [[0xff], [0xc3, 0x28], [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80], [0xc0, 0x80], [0xe2, 0x82]];
-    const quote = (middle: number[]) => Uint8Array.of(...new TextEncoder().encode('{"name":"'), ...middle, 0x22, 0x7d);
+    const bytes = [
+      [0xff],
+      [0xc3, 0x28],
+      [0xed, 0xa0, 0x80],
+      [0xf4, 0x90, 0x80, 0x80],
+      [0xc0, 0x80],
+      [0xe2, 0x82],
+    ];
+    const quote = (middle: number[]) =>
+      Uint8Array.of(...new TextEncoder().encode('{"name":"'), ...middle, 0x22, 0x7d);
     const calls = bytes.map((middle) => ({ raw: quote(middle), headers: JSON_TYPE }));
-    await expectRefusals(400, 'invalid_request', calls, [{ path: 'body', message: expect.any(String) }]);
+    await expectRefusals(400, 'invalid_request', calls, [
+      { path: 'body', message: expect.any(String) },
+    ]);
   });
 
   it('refuses another content type', async () => {
-    const types = ['text/plain', 'application/xml', 'application/jsonx', 'multipart/form-data; boundary=x', 'json', ''];
+    const types = [
+      'text/plain',
+      'application/xml',
+      'application/jsonx',
+      'multipart/form-data; boundary=x',
+      'json',
+      '',
+    ];
     const calls = types.map((type) => ({
       raw: new TextEncoder().encode('{"name":"x"}'),
       headers: { 'Content-Type': type },
     }));
-    await expectRefusals(415, 'unsupported_media_type', [...calls, { raw: new TextEncoder().encode('{}') }]);
+    await expectRefusals(415, 'unsupported_media_type', [
+      ...calls,
+      { raw: new TextEncoder().encode('{}') },
+    ]);
   });
 
   it('refuses a body over 1 MiB, with or without Content-Length', async () => {
@@ -98,7 +134,10 @@ describe.each(ROUTES)('%s', (route) => {
 
   it('refuses an unknown field', async () => {
     // The kind of a channel decides which fields it has.
-    const raw = JSON.stringify({ ...(route === 'POST /v1/channels' && { kind: 'email' }), unknown: 1 });
+    const raw = JSON.stringify({
+      ...(route === 'POST /v1/channels' && { kind: 'email' }),
+      unknown: 1,
+    });
     const { status, body } = await send(shared, { raw, headers: JSON_TYPE });
     expect([status, body.code]).toEqual([400, 'invalid_request']);
     expect(body.errors).toContainEqual({ path: 'body.unknown', message: expect.any(String) });
@@ -142,7 +181,10 @@ describe('a body', () => {
     ];
     for (const [caller, path, missing] of calls) {
       const { status, body } = await caller.call('POST', path);
-      expect([status, body.errors.map((error: { path: string }) => error.path)]).toEqual([400, missing]);
+      expect([status, body.errors.map((error: { path: string }) => error.path)]).toEqual([
+        400,
+        missing,
+      ]);
     }
   });
 });
@@ -155,23 +197,44 @@ it('an answer to many errors has at most 8 KiB', async () => {
   const long = names((i) => `${i}${'😀'.repeat(10_000)}`, 20);
   const control = names((i) => `${i}${'\u0001\ud800'.repeat(20_000)}`, 2);
   const policy = { name: 'x', effect: 'deny', actions: ['*'], resources: ['*'] };
-  const limits = Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`${i}${'\u0001'.repeat(12)}`, 9]));
+  const limits = Object.fromEntries(
+    Array.from({ length: 20 }, (_, i) => [`${i}${'\u0001'.repeat(12)}`, 9]),
+  );
   const { id } = await agent.request({ scope: limits });
   const raised = Object.fromEntries(Object.keys(limits).map((name) => [name, 10]));
-  const form = { token: account.token, headers: { 'Content-Type': 'application/x-www-form-urlencoded' } };
+  const form = {
+    token: account.token,
+    headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+  };
   const answers = [
-    ...(await Promise.all([wide, long, control].map((body) => agent.call('POST', '/v1/permissions', body)))),
-    await account.call('POST', '/v1/me/tokens', { scopes: Array.from({ length: 300_000 }, () => 0) }),
+    ...(await Promise.all(
+      [wide, long, control].map((body) => agent.call('POST', '/v1/permissions', body)),
+    )),
+    await account.call('POST', '/v1/me/tokens', {
+      scopes: Array.from({ length: 300_000 }, () => 0),
+    }),
     await account.call('POST', '/v1/me/tokens', { name: 5, ...wide }),
     await account.call('POST', '/v1/policies', { ...policy, conditions: { a: long } }),
-    await account.call('POST', '/v1/policies', { ...policy, conditions: { a: names((i) => `${i}x`, 1_000) } }),
-    await account.call('POST', '/v1/policies', { ...policy, conditions: { ['x'.repeat(9_000)]: { max: 'x' } } }),
+    await account.call('POST', '/v1/policies', {
+      ...policy,
+      conditions: { a: names((i) => `${i}x`, 1_000) },
+    }),
+    await account.call('POST', '/v1/policies', {
+      ...policy,
+      conditions: { ['x'.repeat(9_000)]: { max: 'x' } },
+    }),
     await account.call('POST', `/v1/permissions/${id}/approve`, { scope: raised }),
     await account.call('GET', `/v1/agents?${'x'.repeat(16_000)}`),
     await account.call('GET', `/v1/agents?${'x&'.repeat(8_000)}`),
     await account.call('GET', `/v1/agents?${'y='.repeat(400_000)}`),
-    await account.call('GET', `/v1/agents?${Array.from({ length: 3_000 }, (_, i) => `n${i}`).join('&')}`),
-    await world.call('POST', '/v1/tokens/revoke', { ...form, raw: `${'x'.repeat(MEBIBYTE - 4)}=1` }),
+    await account.call(
+      'GET',
+      `/v1/agents?${Array.from({ length: 3_000 }, (_, i) => `n${i}`).join('&')}`,
+    ),
+    await world.call('POST', '/v1/tokens/revoke', {
+      ...form,
+      raw: `${'x'.repeat(MEBIBYTE - 4)}=1`,
+    }),
     await world.call('POST', '/v1/tokens/revoke', { ...form, raw: 'a=1&'.repeat(MEBIBYTE / 4) }),
     await world.call('POST', '/v1/tokens/introspect', {
       ...form,
@@ -179,7 +242,11 @@ it('an answer to many errors has at most 8 KiB', async () => {
     }),
   ];
   for (const [i, { status, body, text }] of answers.entries()) {
-    expect([i, status, ['invalid_request', 'scope_widened'].includes(body.code)]).toEqual([i, 400, true]);
+    expect([i, status, ['invalid_request', 'scope_widened'].includes(body.code)]).toEqual([
+      i,
+      400,
+      true,
+    ]);
     expect([i, new TextEncoder().encode(text).length <= 8_192]).toEqual([i, true]);
     expect([i, body.errors.length > 0]).toEqual([i, true]);
     for (const { path, message } of body.errors)
@@ -200,11 +267,26 @@ it('a refusal names the field that is nested too deeply or has too many values',
     [`{"scope":${'{"a":'.repeat(MEBIBYTE / 8)}`, 'body.scope'],
   ];
   for (const [raw, path] of cases) {
-    const answer = await world.call('POST', '/v1/permissions', { token: agent.key, raw, headers: JSON_TYPE });
-    expect([answer.status, answer.body.errors]).toEqual([400, [{ path, message: expect.stringMatching(/^must/) }]]);
+    const answer = await world.call('POST', '/v1/permissions', {
+      token: agent.key,
+      raw,
+      headers: JSON_TYPE,
+    });
+    expect([answer.status, answer.body.errors]).toEqual([
+      400,
+      [{ path, message: expect.stringMatching(/^must/) }],
+    ]);
   }
   const strings = `{"name":"x","metadata":{"a":"${'[{,'.repeat(5_000)}"}}`;
-  await world.must(201, 'POST', '/v1/agents', { token: account.token, raw: strings, headers: JSON_TYPE });
+  await world.must(201, 'POST', '/v1/agents', {
+    token: account.token,
+    raw: strings,
+    headers: JSON_TYPE,
+  });
   const full = `{"name":"x","metadata":{"a":[${'0,'.repeat(8_180)}0]}}`;
-  await world.must(201, 'POST', '/v1/agents', { token: account.token, raw: full, headers: JSON_TYPE });
+  await world.must(201, 'POST', '/v1/agents', {
+    token: account.token,
+    raw: full,
+    headers: JSON_TYPE,
+  });
 });

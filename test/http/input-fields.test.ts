@@ -28,14 +28,29 @@ interface Endpoint {
 
 const { textField, wordField, numberField, booleanField, objectField } = values;
 const plan = wordField('free', 'pro', 'team', 'enterprise');
-const retention = { ...numberField(1, 2_557), rest: { email: 'owner@example.com', plan: 'enterprise' } };
-const userToken = { name: textField(1, 255), scopes: values.scopesField, expires_at: values.futureField };
+const retention = {
+  ...numberField(1, 2_557),
+  rest: { email: 'owner@example.com', plan: 'enterprise' },
+};
+const userToken = {
+  name: textField(1, 255),
+  scopes: values.scopesField,
+  expires_at: values.futureField,
+};
 const nullable = (field: values.Field) => ({
   good: [...field.good, null],
   bad: field.bad.filter((value) => value !== null),
 });
 
-const ofWebhooks = ['id', 'user_id', 'secret', 'disabled_reason', 'is_slow', 'created_at', 'updated_at'];
+const ofWebhooks = [
+  'id',
+  'user_id',
+  'secret',
+  'disabled_reason',
+  'is_slow',
+  'created_at',
+  'updated_at',
+];
 const webhook = {
   url: {
     good: ['https://a.co', `https://example.com/${'x'.repeat(2_028)}`],
@@ -50,21 +65,58 @@ const webhook = {
   },
   description: nullable(textField(0, 2_000)),
   events: {
-    good: [['audit.created'], ['webhook.test', 'report.failed', 'report.completed', 'audit.export.failed']],
-    bad: ['audit.created', 1, null, {}, [], ['x'], ['AUDIT.CREATED'], [''], [null], ['webhook.test', 'webhook.test']],
+    good: [
+      ['audit.created'],
+      ['webhook.test', 'report.failed', 'report.completed', 'audit.export.failed'],
+    ],
+    bad: [
+      'audit.created',
+      1,
+      null,
+      {},
+      [],
+      ['x'],
+      ['AUDIT.CREATED'],
+      [''],
+      [null],
+      ['webhook.test', 'webhook.test'],
+    ],
   },
   agent_ids: {
     good: [null],
-    bad: ['x', 1, true, {}, [], ['x'], [null], [1], ['agent_01h455vb4pex5vsknk084sn02q'], Array(101).fill('x')],
+    bad: [
+      'x',
+      1,
+      true,
+      {},
+      [],
+      ['x'],
+      [null],
+      [1],
+      ['agent_01h455vb4pex5vsknk084sn02q'],
+      Array(101).fill('x'),
+    ],
   },
   is_active: booleanField(),
 };
 
-const ofChannels = ['id', 'user_id', 'inbound_url', 'disabled_reason', 'created_at', 'updated_at', 'url', 'secret'];
+const ofChannels = [
+  'id',
+  'user_id',
+  'inbound_url',
+  'disabled_reason',
+  'created_at',
+  'updated_at',
+  'url',
+  'secret',
+];
 const channel = {
   name: textField(1, 255),
   events: {
-    good: [['permission.requested'], ['webhook.disabled', 'permission.expired', 'permission.decided']],
+    good: [
+      ['permission.requested'],
+      ['webhook.disabled', 'permission.expired', 'permission.decided'],
+    ],
     bad: [
       'permission.requested',
       1,
@@ -79,7 +131,17 @@ const channel = {
   },
   filter: {
     good: [null, {}, { actions: ['a.*'] }, { actions: null, agent_ids: null }],
-    bad: ['x', 1, true, [], { actions: [] }, { actions: 'a' }, { agent_ids: [] }, { agent_ids: ['x'] }, { x: 1 }],
+    bad: [
+      'x',
+      1,
+      true,
+      [],
+      { actions: [] },
+      { actions: 'a' },
+      { agent_ids: [] },
+      { agent_ids: ['x'] },
+      { x: 1 },
+    ],
   },
   is_active: booleanField(),
 };
@@ -101,7 +163,17 @@ const ENDPOINTS: Record<string, Endpoint> = {
       },
       include_details: booleanField(),
     },
-    owned: ['export_id', 'id', 'status', 'download_url', 'expires_at', 'row_count', 'sha256', 'error', 'created_at'],
+    owned: [
+      'export_id',
+      'id',
+      'status',
+      'download_url',
+      'expires_at',
+      'row_count',
+      'sha256',
+      'error',
+      'created_at',
+    ],
   },
   'start report': {
     method: 'POST',
@@ -116,7 +188,17 @@ const ENDPOINTS: Record<string, Endpoint> = {
       period: { ...values.periodField, required: true },
       format: wordField('pdf', 'json'),
     },
-    owned: ['report_id', 'id', 'status', 'download_url', 'expires_at', 'sha256', 'error', 'created_at', 'agent_id'],
+    owned: [
+      'report_id',
+      'id',
+      'status',
+      'download_url',
+      'expires_at',
+      'sha256',
+      'error',
+      'created_at',
+      'agent_id',
+    ],
   },
   'create account': {
     method: 'POST',
@@ -126,8 +208,26 @@ const ENDPOINTS: Record<string, Endpoint> = {
     fields: {
       email: {
         required: true,
-        good: ['a@b.co', ' a.b+c@example.com ', `${'a'.repeat(60)}@${'b'.repeat(60)}.${'c'.repeat(60)}.example.com`],
-        bad: [1, true, null, [], {}, '', 'x', 'a@', '@b.co', 'a b@c.de', 'a@b.co,c@d.eu', 'a\0@b.co', '\ud800@b.co'],
+        good: [
+          'a@b.co',
+          ' a.b+c@example.com ',
+          `${'a'.repeat(60)}@${'b'.repeat(60)}.${'c'.repeat(60)}.example.com`,
+        ],
+        bad: [
+          1,
+          true,
+          null,
+          [],
+          {},
+          '',
+          'x',
+          'a@',
+          '@b.co',
+          'a b@c.de',
+          'a@b.co,c@d.eu',
+          'a\0@b.co',
+          '\ud800@b.co',
+        ],
       },
       name: textField(1, 255),
       plan,
@@ -154,7 +254,11 @@ const ENDPOINTS: Record<string, Endpoint> = {
     by: 'operator',
     base: { shard: '00', restored_to: '2026-01-31T12:00:00Z' },
     fields: {
-      shard: { good: ['00', '01', 'zZ'], bad: ['', '0', '000', '-1', 'ä1', 0, null, true, {}, []], required: true },
+      shard: {
+        good: ['00', '01', 'zZ'],
+        bad: ['', '0', '000', '-1', 'ä1', 0, null, true, {}, []],
+        required: true,
+      },
       restored_to: { ...values.pastField, required: true },
     },
     owned: ['id', 'set_aside', 'has_more', 'size', 'due_at', 'held_until'],
@@ -183,7 +287,16 @@ const ENDPOINTS: Record<string, Endpoint> = {
       description: textField(0, 2_000),
       metadata: objectField(16 * 1024),
     },
-    owned: ['id', 'user_id', 'api_key', 'api_key_prefix', 'is_active', 'last_activity_at', 'created_at', 'updated_at'],
+    owned: [
+      'id',
+      'user_id',
+      'api_key',
+      'api_key_prefix',
+      'is_active',
+      'last_activity_at',
+      'created_at',
+      'updated_at',
+    ],
   },
   'update agent': {
     method: 'PUT',
@@ -196,7 +309,15 @@ const ENDPOINTS: Record<string, Endpoint> = {
       metadata: objectField(16 * 1024),
       is_active: booleanField(),
     },
-    owned: ['id', 'user_id', 'api_key', 'api_key_prefix', 'last_activity_at', 'created_at', 'updated_at'],
+    owned: [
+      'id',
+      'user_id',
+      'api_key',
+      'api_key_prefix',
+      'last_activity_at',
+      'created_at',
+      'updated_at',
+    ],
   },
   'rotate key': {
     method: 'POST',
@@ -277,7 +398,17 @@ const ENDPOINTS: Record<string, Endpoint> = {
       external_id: values.visibleField,
     },
     owned: [
-      ...['id', 'agent_id', 'status', 'granted_scope', 'decided_by', 'policy_id', 'token', 'expires_at', 'user_id'],
+      ...[
+        'id',
+        'agent_id',
+        'status',
+        'granted_scope',
+        'decided_by',
+        'policy_id',
+        'token',
+        'expires_at',
+        'user_id',
+      ],
       ...['title', 'preview_digest'],
     ],
   },
@@ -334,14 +465,19 @@ async function makeScene(): Promise<Scene> {
   const agent = await account.agent();
   const { id } = await agent.request({ token_ttl: 604_800, max_uses: 1_000 });
   const webhook = await makeWebhook(account);
-  const { body: channel } = await account.must(201, 'POST', '/v1/channels', { kind: 'email', name: 'Mail' });
+  const { body: channel } = await account.must(201, 'POST', '/v1/channels', {
+    kind: 'email',
+    name: 'Mail',
+  });
   return { world, account, agent, pending: id, webhook: webhook.id, channel: channel.id };
 }
 
 function send(scene: Scene, { method, path, by }: Endpoint, body: Json): Promise<Answer> {
-  const token = { operator: scene.world.env.ADMIN_TOKEN ?? '', account: scene.account.token, agent: scene.agent.key }[
-    by
-  ];
+  const token = {
+    operator: scene.world.env.ADMIN_TOKEN ?? '',
+    account: scene.account.token,
+    agent: scene.agent.key,
+  }[by];
   const headers = { 'Content-Type': 'application/json' };
   return scene.world.call(method, path(scene), { token, headers, raw: values.writeBody(body) });
 }
@@ -349,7 +485,9 @@ function send(scene: Scene, { method, path, by }: Endpoint, body: Json): Promise
 function expectRefusal({ status, body, text }: Answer, field: string, sent: Json) {
   const what = values.writeBody(sent).slice(0, 100);
   expect([status, body.code, what]).toEqual([400, 'invalid_request', what]);
-  const paths: string[] = body.errors.map(({ path }: Json) => path.split('.').slice(0, 2).join('.'));
+  const paths: string[] = body.errors.map(({ path }: Json) =>
+    path.split('.').slice(0, 2).join('.'),
+  );
   expect([new Set(paths), what]).toEqual([new Set([field]), what]);
   for (const { message } of body.errors) expect(message).toMatch(/./);
   expect(text.length).toBeLessThan(5_000);
@@ -369,14 +507,18 @@ describe.each(Object.entries(ENDPOINTS))('%s refuses', (_, endpoint) => {
 
   async function expectRefusals(bodies: [field: string, body: Json][]) {
     const before = await dumpTables(env.DB);
-    for (const [field, body] of bodies) expectRefusal(await send(shared, endpoint, body), field, body);
+    for (const [field, body] of bodies)
+      expectRefusal(await send(shared, endpoint, body), field, body);
     expect(await dumpTables(env.DB)).toEqual(before);
   }
 
-  it.each(fields)('every value of %s that is out of bounds or of another type', async (name, { bad, rest = base }) => {
-    expect(bad.length).toBeGreaterThan(5);
-    await expectRefusals(bad.map((value) => [`body.${name}`, { ...rest, [name]: value }]));
-  });
+  it.each(fields)(
+    'every value of %s that is out of bounds or of another type',
+    async (name, { bad, rest = base }) => {
+      expect(bad.length).toBeGreaterThan(5);
+      await expectRefusals(bad.map((value) => [`body.${name}`, { ...rest, [name]: value }]));
+    },
+  );
 
   it.each(fields.filter(([, { required }]) => required))('a body without %s', async (name) => {
     const { [name]: __, ...body } = base;
@@ -384,27 +526,45 @@ describe.each(Object.entries(ENDPOINTS))('%s refuses', (_, endpoint) => {
   });
 
   it('unknown fields, and fields that only the service sets', async () => {
-    const foreign = [...endpoint.owned, 'nmae', 'Name', '', 'constructor', '__proto__', 'toString', 'errors'];
+    const foreign = [
+      ...endpoint.owned,
+      'nmae',
+      'Name',
+      '',
+      'constructor',
+      '__proto__',
+      'toString',
+      'errors',
+    ];
     await expectRefusals(
-      foreign.map((name) => [`body.${name}`, Object.fromEntries([...Object.entries(base), [name, null]])]),
+      foreign.map((name) => [
+        `body.${name}`,
+        Object.fromEntries([...Object.entries(base), [name, null]]),
+      ]),
     );
   });
 
   it('a body that is not an object', async () => {
-    await expectRefusals([null, [], [base], 1, true, 'x', values.HUGE].map((body) => ['body', body as Json]));
+    await expectRefusals(
+      [null, [], [base], 1, true, 'x', values.HUGE].map((body) => ['body', body as Json]),
+    );
   });
 });
 
-const takesSome = ([, { fields }]: [string, Endpoint]) => Object.values(fields).some(({ good }) => good.length > 0);
+const takesSome = ([, { fields }]: [string, Endpoint]) =>
+  Object.values(fields).some(({ good }) => good.length > 0);
 
 describe.each(Object.entries(ENDPOINTS).filter(takesSome))('%s accepts', (_, endpoint) => {
   const fields = Object.entries(endpoint.fields).filter(([, { good }]) => good.length > 0);
 
-  it.each(fields)('every valid value of %s, up to its bounds', async (name, { good, rest = endpoint.base ?? {} }) => {
-    for (const value of good) {
-      const scene = await makeScene();
-      const { status, text } = await send(scene, endpoint, { ...rest, [name]: value });
-      expect([Math.floor(status / 100), text.slice(0, 300)]).toEqual([2, text.slice(0, 300)]);
-    }
-  });
+  it.each(fields)(
+    'every valid value of %s, up to its bounds',
+    async (name, { good, rest = endpoint.base ?? {} }) => {
+      for (const value of good) {
+        const scene = await makeScene();
+        const { status, text } = await send(scene, endpoint, { ...rest, [name]: value });
+        expect([Math.floor(status / 100), text.slice(0, 300)]).toEqual([2, text.slice(0, 300)]);
+      }
+    },
+  );
 });

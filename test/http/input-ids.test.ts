@@ -21,7 +21,20 @@ const BODIES: [RegExp, Record<string, unknown>][] = [
 ];
 const SUFFIX = '01h455vb4pex5vsknk084sn02q';
 const MALFORMED = [
-  ...['x', '1', '-1', 'null', 'undefined', '__proto__', '%00', '%ff', '%F0%9F%98%80', '%2e%2e', '*', "'%20or%201=1--"],
+  ...[
+    'x',
+    '1',
+    '-1',
+    'null',
+    'undefined',
+    '__proto__',
+    '%00',
+    '%ff',
+    '%F0%9F%98%80',
+    '%2e%2e',
+    '*',
+    "'%20or%201=1--",
+  ],
   ...['user_', `_${SUFFIX}`, SUFFIX, 'x'.repeat(2_000)],
 ];
 
@@ -37,7 +50,10 @@ const caller = await account.agent();
 const agent = await other.agent();
 const { id } = await agent.request();
 const webhook = await makeWebhook(other);
-const { body: channel } = await other.must(201, 'POST', '/v1/channels', { kind: 'email', name: 'Mail' });
+const { body: channel } = await other.must(201, 'POST', '/v1/channels', {
+  kind: 'email',
+  name: 'Mail',
+});
 const [entry] = await other.log();
 const { body: members } = await other.must(200, 'GET', '/v1/members');
 
@@ -73,7 +89,11 @@ describe.each(ROUTES)('%s', (route) => {
       'USER',
       'key',
     ];
-    const unknown = kinds.flatMap((kind) => [`${kind}_${SUFFIX}`, `${kind}_${SUFFIX}0`, `${kind}_8${SUFFIX.slice(1)}`]);
+    const unknown = kinds.flatMap((kind) => [
+      `${kind}_${SUFFIX}`,
+      `${kind}_${SUFFIX}0`,
+      `${kind}_8${SUFFIX.slice(1)}`,
+    ]);
     const disguised = kinds.map((kind) => own.replace('agent_', `${kind}0_`));
     const before = await dumpTables(env.DB);
     for (const candidate of [...MALFORMED, ...foreign, ...depth.cases(unknown, 2), ...disguised]) {

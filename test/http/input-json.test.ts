@@ -12,13 +12,19 @@ async function makeScene() {
   const account = await world.account();
   const agent = await account.agent();
   const { id } = await agent.request({ scope: { amount: { of: [500, 600] } } });
-  const { body: policy } = await account.must(201, 'POST', '/v1/policies', JSON.parse(`{${RULE}, "is_active": false}`));
+  const { body: policy } = await account.must(
+    201,
+    'POST',
+    '/v1/policies',
+    JSON.parse(`{${RULE}, "is_active": false}`),
+  );
   const send = (token: string, method: string, path: string, raw: string, headers = {}) =>
     world.call(method, path, { token, raw, headers: { ...HEADERS, ...headers } });
   return {
     account,
     asUser: (method: string, path: string, raw: string) => send(account.token, method, path, raw),
-    asAgent: (method: string, path: string, raw: string, headers = {}) => send(agent.key, method, path, raw, headers),
+    asAgent: (method: string, path: string, raw: string, headers = {}) =>
+      send(agent.key, method, path, raw, headers),
     ofAgent: `/v1/agents/${agent.id}`,
     ofPermission: `/v1/permissions/${id}`,
     ofPolicy: `/v1/policies/${policy.id}`,
@@ -46,7 +52,8 @@ const FIELDS: Record<string, Field> = {
   },
   'the scope of an approval': {
     place: 'body.scope',
-    send: ({ asUser, ofPermission }, field) => asUser('POST', `${ofPermission}/approve`, `{"scope": ${field}}`),
+    send: ({ asUser, ofPermission }, field) =>
+      asUser('POST', `${ofPermission}/approve`, `{"scope": ${field}}`),
   },
   'the scope of a statement': {
     place: 'body.scope',
@@ -55,11 +62,13 @@ const FIELDS: Record<string, Field> = {
   },
   'the scope of a simulation': {
     place: 'body.scope',
-    send: ({ asUser }, field) => asUser('POST', '/v1/policies/simulate', `{${ACT}, "scope": ${field}}`),
+    send: ({ asUser }, field) =>
+      asUser('POST', '/v1/policies/simulate', `{${ACT}, "scope": ${field}}`),
   },
   'the conditions of a new policy': {
     place: 'body.conditions',
-    send: ({ asUser }, field) => asUser('POST', '/v1/policies', `{${RULE}, "conditions": ${field}}`),
+    send: ({ asUser }, field) =>
+      asUser('POST', '/v1/policies', `{${RULE}, "conditions": ${field}}`),
   },
   'the conditions of a changed policy': {
     place: 'body.conditions',
@@ -67,11 +76,13 @@ const FIELDS: Record<string, Field> = {
   },
   'the conditions of a replay': {
     place: 'body.policy.conditions',
-    send: ({ asUser }, field) => asUser('POST', '/v1/policies/replay', `{"policy": {${RULE}, "conditions": ${field}}}`),
+    send: ({ asUser }, field) =>
+      asUser('POST', '/v1/policies/replay', `{"policy": {${RULE}, "conditions": ${field}}}`),
   },
   'the metadata of a new agent': {
     place: 'body.metadata',
-    send: ({ asUser }, field) => asUser('POST', '/v1/agents', `{"name": "x", "metadata": ${field}}`),
+    send: ({ asUser }, field) =>
+      asUser('POST', '/v1/agents', `{"name": "x", "metadata": ${field}}`),
   },
   'the metadata of a changed agent': {
     place: 'body.metadata',
@@ -101,22 +112,25 @@ describe.each(Object.entries(FIELDS))('%s', (_, { place, send }) => {
     '-1e999',
   ])('refuses %s, which a double would round', async (number) => {
     const { status, body } = await send(shared, `{"amount": {"equals": [1, ${number}]}}`);
-    const errors = [{ path: `${place}.amount.equals.1`, message: expect.stringMatching(/send it as text/) }];
+    const errors = [
+      { path: `${place}.amount.equals.1`, message: expect.stringMatching(/send it as text/) },
+    ];
     expect([status, body.code, body.errors]).toEqual([400, 'invalid_request', errors]);
   });
 
-  it.each(['{"amount": {"max": 5}, "amount": {"max": 500000}}', '{"amount": {}, "\\u0061mount": {}}'])(
-    'refuses a name that an object has twice: %s',
-    async (field) => {
-      const { status, body } = await send(shared, field);
-      const errors = [{ path: `${place}.amount`, message: 'must be given once' }];
-      expect([status, body.code, body.errors]).toEqual([400, 'invalid_request', errors]);
-    },
-  );
+  it.each([
+    '{"amount": {"max": 5}, "amount": {"max": 500000}}',
+    '{"amount": {}, "\\u0061mount": {}}',
+  ])('refuses a name that an object has twice: %s', async (field) => {
+    const { status, body } = await send(shared, field);
+    const errors = [{ path: `${place}.amount`, message: 'must be given once' }];
+    expect([status, body.code, body.errors]).toEqual([400, 'invalid_request', errors]);
+  });
 
   it('takes a number whose shortest decimal has the same value, however it is written', async () => {
     const scene = await makeScene();
-    const numbers = '0.1, 1.50, 1e2, 1E+2, -0, 0e999, 9007199254740992, 9007199254740994, 5e-324, 1e21';
+    const numbers =
+      '0.1, 1.50, 1e2, 1E+2, -0, 0e999, 9007199254740992, 9007199254740994, 5e-324, 1e21';
     // An approval keeps the list that was requested.
     const value = place === 'body.scope' ? '[600.0, 5.00e2]' : `[${numbers}]`;
     const key = place.endsWith('conditions') ? 'in' : 'of';
@@ -130,7 +144,10 @@ it('a name that stands twice in the body itself is refused', async () => {
   const { asAgent } = shared;
   const raw = `{${ACT}, "scope": {"max": 1}, "scope": {"max": 2}}`;
   const { status, body } = await asAgent('POST', '/v1/permissions', raw);
-  expect([status, body.errors]).toEqual([400, [{ path: 'body.scope', message: 'must be given once' }]]);
+  expect([status, body.errors]).toEqual([
+    400,
+    [{ path: 'body.scope', message: 'must be given once' }],
+  ]);
 });
 
 it('a policy on a large number approves no request for its neighbour', async () => {
@@ -138,7 +155,8 @@ it('a policy on a large number approves no request for its neighbour', async () 
   const conditions = { id: { equals: 1234567890123456800 } };
   const policy = { name: 'x', effect: 'approve', actions: ['*'], resources: ['*'], conditions };
   await account.must(201, 'POST', '/v1/policies', policy);
-  const ask = (id: string) => asAgent('POST', '/v1/permissions', `{${ACT}, "scope": {"id": ${id}}}`);
+  const ask = (id: string) =>
+    asAgent('POST', '/v1/permissions', `{${ACT}, "scope": {"id": ${id}}}`);
   expect((await ask('1234567890123456800')).body.status).toBe('approved');
   expect((await ask('1234567890123456801')).status).toBe(400);
 });

@@ -16,10 +16,19 @@ async function makeScene(): Promise<Scene> {
 }
 
 /** Sends a request with the credential that its path accepts. */
-function send({ world, account, agent }: Scene, method: string, path: string, body?: Json): Promise<Answer> {
+function send(
+  { world, account, agent }: Scene,
+  method: string,
+  path: string,
+  body?: Json,
+): Promise<Answer> {
   const operator = path.startsWith('/v1/admin') ? world.env.ADMIN_TOKEN : undefined;
-  const agentOnly = method === 'POST' && /^\/v1\/permissions(\?|$|.*\/withdraw)/.test(path) ? agent.key : undefined;
-  return world.call(method, path, { token: operator ?? agentOnly ?? account.token, ...(body && { body }) });
+  const agentOnly =
+    method === 'POST' && /^\/v1\/permissions(\?|$|.*\/withdraw)/.test(path) ? agent.key : undefined;
+  return world.call(method, path, {
+    token: operator ?? agentOnly ?? account.token,
+    ...(body && { body }),
+  });
 }
 
 function expectRefusal({ status, body }: Answer, parameter: string, sent: string) {
@@ -44,7 +53,16 @@ describe.each(ROUTES)('%s', (route) => {
   it('refuses unknown parameters', async () => {
     const scene = await makeScene();
     const before = await dumpTables(env.DB);
-    const unknown = ['unknown', 'Limit', 'limits', 'constructor', '__proto__', 'toString', 'user_id', 'access_token'];
+    const unknown = [
+      'unknown',
+      'Limit',
+      'limits',
+      'constructor',
+      '__proto__',
+      'toString',
+      'user_id',
+      'access_token',
+    ];
     for (const name of unknown) {
       expectRefusal(await send(scene, method, `${path}?${needed}${name}=1`), name, name);
       expectRefusal(await send(scene, method, `${path}?${needed}${name}`), name, name);
@@ -64,7 +82,23 @@ interface Parameter {
 const limitUpTo = (max: number): Parameter => ({
   good: ['1', `${max}`],
   bad: [
-    ...['0', '-1', '1.5', '1e1', '1e9', '1e400', 'abc', '', '%20', '1%20', '%2B1', '1%00', '0x1', '1,2', 'Infinity'],
+    ...[
+      '0',
+      '-1',
+      '1.5',
+      '1e1',
+      '1e9',
+      '1e400',
+      'abc',
+      '',
+      '%20',
+      '1%20',
+      '%2B1',
+      '1%00',
+      '0x1',
+      '1,2',
+      'Infinity',
+    ],
     ...['NaN', 'null', '%D9%A3', `${max + 1}`, '9007199254740993', '99999999999999999999'],
   ],
 });
@@ -72,20 +106,50 @@ const words = (...good: string[]): Parameter => ({
   good,
   bad: ['', 'x', good[0]?.toUpperCase() ?? '', `${good[0]}%20`, good.join(), 'null', '%00'],
 });
-const text: Parameter = { good: ['x', '', 'a.b', '%F0%9F%98%80', '%27%20or%201%3D1--'], bad: ['%00', 'a%00b'] };
+const text: Parameter = {
+  good: ['x', '', 'a.b', '%F0%9F%98%80', '%27%20or%201%3D1--'],
+  bad: ['%00', 'a%00b'],
+};
 const BAD_TIMES = [
-  ...['', 'yesterday', '2026', '2026-01', '2026-1-1', '2026-02-30', '2026-13-01', '20260131', '1769860800000', '%00'],
-  ...['2026-01-31T12:00:00', '2026-01-31T12:00Z', '2026-01-31T24:00:00Z', '2026-01-31T12:00:61Z', '2026-02-29'],
+  ...[
+    '',
+    'yesterday',
+    '2026',
+    '2026-01',
+    '2026-1-1',
+    '2026-02-30',
+    '2026-13-01',
+    '20260131',
+    '1769860800000',
+    '%00',
+  ],
+  ...[
+    '2026-01-31T12:00:00',
+    '2026-01-31T12:00Z',
+    '2026-01-31T24:00:00Z',
+    '2026-01-31T12:00:61Z',
+    '2026-02-29',
+  ],
   // A plus sign that is not encoded stands for a space.
   ...['2026-01-31T12:00:00+01:00', '2026-01-31T12:00:00.Z'],
 ];
 const time: Parameter = {
-  good: ['2026-01-31', '2026-01-31T12:00:00Z', '2026-01-31t12:00:00.5z', '2026-01-31T12:00:00%2B01:00', '2024-02-29'],
+  good: [
+    '2026-01-31',
+    '2026-01-31T12:00:00Z',
+    '2026-01-31t12:00:00.5z',
+    '2026-01-31T12:00:00%2B01:00',
+    '2024-02-29',
+  ],
   bad: BAD_TIMES,
 };
 
 const LISTS: Record<string, Record<string, Parameter>> = {
-  '/v1/admin/users': { limit: limitUpTo(100), plan: words('free', 'pro', 'team', 'enterprise'), email: text },
+  '/v1/admin/users': {
+    limit: limitUpTo(100),
+    plan: words('free', 'pro', 'team', 'enterprise'),
+    email: text,
+  },
   '/v1/me/tokens': { limit: limitUpTo(100) },
   '/v1/agents': { limit: limitUpTo(100), active: words('true', 'false') },
   '/v1/permissions': {
@@ -113,7 +177,8 @@ const PARAMETERS = Object.entries(LISTS).flatMap(([path, parameters]) =>
 describe.each(PARAMETERS)('$name of $path', ({ path, name, good, bad }) => {
   it('is refused when it is out of bounds or malformed', async () => {
     const scene = await makeScene();
-    for (const value of bad) expectRefusal(await send(scene, 'GET', `${path}?${name}=${value}`), name, value);
+    for (const value of bad)
+      expectRefusal(await send(scene, 'GET', `${path}?${name}=${value}`), name, value);
   });
 
   it('is accepted at its bounds', async () => {
@@ -127,12 +192,20 @@ describe.each(PARAMETERS)('$name of $path', ({ path, name, good, bad }) => {
   it('cannot be given twice', async () => {
     const scene = await makeScene();
     const [value] = good;
-    expectRefusal(await send(scene, 'GET', `${path}?${name}=${value}&${name}=${value}`), name, 'twice');
+    expectRefusal(
+      await send(scene, 'GET', `${path}?${name}=${value}&${name}=${value}`),
+      name,
+      'twice',
+    );
   });
 });
 
 it.each(Object.keys(LISTS))('two cursors are refused for %s', async (path) => {
-  expectRefusal(await send(await makeScene(), 'GET', `${path}?cursor=x&cursor=x`), 'cursor', 'twice');
+  expectRefusal(
+    await send(await makeScene(), 'GET', `${path}?cursor=x&cursor=x`),
+    'cursor',
+    'twice',
+  );
 });
 
 it('the parameter wait is refused when it is out of bounds, malformed or given twice', async () => {
@@ -147,7 +220,11 @@ it('the parameter wait is refused when it is out of bounds, malformed or given t
 
 it('a refusal names every invalid parameter', async () => {
   const scene = await makeScene();
-  const { status, body } = await send(scene, 'GET', '/v1/audit?limit=0&event_type=x&foo=1&bar=2&start_date=x');
+  const { status, body } = await send(
+    scene,
+    'GET',
+    '/v1/audit?limit=0&event_type=x&foo=1&bar=2&start_date=x',
+  );
   expect(status).toBe(400);
   expect(body.errors.map(({ path }: Json) => path).toSorted()).toEqual([
     ...['query.bar', 'query.event_type', 'query.foo', 'query.limit', 'query.start_date'],

@@ -20,7 +20,11 @@ const others = await generateKeyPair('RS256', { extractable: true });
 const secret = new TextEncoder().encode(await exportSPKI(pair.publicKey));
 const onCurve = await generateKeyPair('ES256', { extractable: true });
 
-const symmetric = { kty: 'oct', kid: 'first', k: secret.toBase64({ alphabet: 'base64url', omitPadding: true }) };
+const symmetric = {
+  kty: 'oct',
+  kid: 'first',
+  k: secret.toBase64({ alphabet: 'base64url', omitPadding: true }),
+};
 
 /** A public key as the provider publishes it. */
 async function publicKey(fields: Json = {}, { publicKey: key } = pair): Promise<Json> {
@@ -65,8 +69,17 @@ class Scene {
     key: CryptoKey | Uint8Array = pair.privateKey,
   ) {
     const now = Math.floor(this.world.now / 1_000);
-    const usual = { iss: ISSUER, aud: AUDIENCE, sub: crypto.randomUUID(), iat: now, nbf: now, exp: now + 600 };
-    return new SignJWT({ ...usual, ...claims }).setProtectedHeader({ alg: 'RS256', kid: 'first', ...header }).sign(key);
+    const usual = {
+      iss: ISSUER,
+      aud: AUDIENCE,
+      sub: crypto.randomUUID(),
+      iat: now,
+      nbf: now,
+      exp: now + 600,
+    };
+    return new SignJWT({ ...usual, ...claims })
+      .setProtectedHeader({ alg: 'RS256', kid: 'first', ...header })
+      .sign(key);
   }
 
   /** A signed token with any header and claims, also invalid ones. */
@@ -78,11 +91,21 @@ class Scene {
     ]
       .map(writePart)
       .join('.');
-    const signature = await crypto.subtle.sign('RSASSA-PKCS1-v1_5', key, new TextEncoder().encode(signed));
+    const signature = await crypto.subtle.sign(
+      'RSASSA-PKCS1-v1_5',
+      key,
+      new TextEncoder().encode(signed),
+    );
     return `${signed}.${new Uint8Array(signature).toBase64({ alphabet: 'base64url', omitPadding: true })}`;
   }
 
-  call(token: string, method = 'GET', path = '/v1/me', body?: unknown, headers: Record<string, string> = {}) {
+  call(
+    token: string,
+    method = 'GET',
+    path = '/v1/me',
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ) {
     return this.world.call(method, path, { token, headers, ...(body !== undefined && { body }) });
   }
 
@@ -131,7 +154,9 @@ describe('a token of a real provider', () => {
     const { body } = await world.must(200, 'GET', '/v1/me', { token });
     expect(body.plan).toBe('free');
     await world.must(403, 'GET', '/v1/agents', { token });
-    await world.must(200, 'GET', '/v1/agents', { token: await getToken('agents:read account:read') });
+    await world.must(200, 'GET', '/v1/agents', {
+      token: await getToken('agents:read account:read'),
+    });
     await fetch(`${issuer}/rotate`, { method: 'POST' });
     world.advance(MINUTE);
     const again = await world.must(200, 'GET', '/v1/me', { token: await getToken('account:read') });
@@ -171,8 +196,14 @@ describe('a token of the provider', () => {
       scopes: SCOPES,
     });
     world.advance(MINUTE);
-    const again = await scene.must(200, await scene.token({ sub: 'ada', email: 'other@example.com' }));
-    expect(again.body).toEqual({ ...account, member: { ...account.member, last_seen_at: '2026-01-31T12:00:00.000Z' } });
+    const again = await scene.must(
+      200,
+      await scene.token({ sub: 'ada', email: 'other@example.com' }),
+    );
+    expect(again.body).toEqual({
+      ...account,
+      member: { ...account.member, last_seen_at: '2026-01-31T12:00:00.000Z' },
+    });
     expect(again.cost.trips).toBe(2);
     expect(await countAccounts()).toBe(before + 1);
     const { body: found } = await world.must(200, 'GET', `/v1/admin/users/${account.id}`, {
@@ -216,7 +247,10 @@ describe('a token of the provider', () => {
       'delete from accounts where id = (select account from identities order by created_at desc limit 1)',
     ).run();
     const again = await scene.must(200, token);
-    expect(again.body).toEqual({ ...body, member: { ...body.member, last_seen_at: expect.any(String) } });
+    expect(again.body).toEqual({
+      ...body,
+      member: { ...body.member, last_seen_at: expect.any(String) },
+    });
   });
 
   it('acts for its account: agents, idempotent requests, activity records', async () => {
@@ -253,7 +287,9 @@ describe('a token of the provider', () => {
       await scene.must(201, token, 'POST', '/v1/agents', { name: 'Mailer' });
       const { body } = await scene.must(200, token, 'GET', '/v1/agents');
       expect(body.data).toHaveLength(1);
-      const { body: issued } = await scene.must(201, token, 'POST', '/v1/me/tokens', { scopes: ['agents:read'] });
+      const { body: issued } = await scene.must(201, token, 'POST', '/v1/me/tokens', {
+        scopes: ['agents:read'],
+      });
       homes.add(issued.token.slice(4, 6));
       await scene.must(200, issued.token, 'GET', '/v1/agents');
     }
@@ -291,7 +327,9 @@ describe('a token of the provider', () => {
     await scene.must(200, second.token, 'PUT', path, { role: 'auditor' });
     const { body: now } = await scene.must(200, token);
     expect([now.member.role, now.scopes.includes('agents:write')]).toEqual(['auditor', false]);
-    expect((await scene.must(403, token, 'POST', '/v1/agents', { name: 'x' })).body.code).toBe('insufficient_scope');
+    expect((await scene.must(403, token, 'POST', '/v1/agents', { name: 'x' })).body.code).toBe(
+      'insufficient_scope',
+    );
   });
 
   it('writes nothing if its member is demoted or suspended while the request is in flight', async () => {
@@ -302,9 +340,14 @@ describe('a token of the provider', () => {
       const { body: me } = await scene.must(200, token);
       const second = await makeMember(accountOf(scene, me, token), 'owner');
       const path = `/v1/members/${me.member.id}`;
-      first.before(2, () => new World().must(200, 'PUT', path, { token: second.token, body: change }));
+      first.before(2, () =>
+        new World().must(200, 'PUT', path, { token: second.token, body: change }),
+      );
       const late = await scene.call(token, 'POST', '/v1/agents', { name: 'Late' });
-      expect([late.status, late.body.code]).toEqual([403, change.role ? 'insufficient_scope' : 'account_inactive']);
+      expect([late.status, late.body.code]).toEqual([
+        403,
+        change.role ? 'insufficient_scope' : 'account_inactive',
+      ]);
       expect((await scene.must(200, second.token, 'GET', '/v1/agents')).body.data).toEqual([]);
     }
   });
@@ -321,25 +364,33 @@ describe('a token of the provider', () => {
     expect((await scene.must(200, token)).body.id).toBe(me.id);
   });
 
-  it.each([0, 30])('gets an account of its own after its member was removed %d days ago', async (days) => {
-    const scene = await Scene.open();
-    const { world } = scene;
-    const sub = crypto.randomUUID();
-    const token = await scene.token({ sub });
-    const { body: me } = await scene.must(200, token);
-    const second = await makeMember(accountOf(scene, me, token), 'owner');
-    await scene.must(204, second.token, 'DELETE', `/v1/members/${me.member.id}`);
-    world.advance(days * 86_400_000);
-    await world.clean();
-    const operator = { token: world.env.ADMIN_TOKEN ?? '' };
-    const { body: issued } = await world.must(201, 'POST', `/v1/admin/users/${me.id}/tokens`, operator);
-    await scene.must(days === 0 ? 200 : 404, issued.token, 'GET', `/v1/members/${me.member.id}`);
-    const { body: own } = await scene.must(200, await scene.token({ sub }));
-    expect(own.id).not.toBe(me.id);
-    expect(own.member.role).toBe('owner');
-    expect((await scene.must(200, await scene.token({ sub }))).body.id).toBe(own.id);
-    await scene.must(200, issued.token);
-  });
+  it.each([0, 30])(
+    'gets an account of its own after its member was removed %d days ago',
+    async (days) => {
+      const scene = await Scene.open();
+      const { world } = scene;
+      const sub = crypto.randomUUID();
+      const token = await scene.token({ sub });
+      const { body: me } = await scene.must(200, token);
+      const second = await makeMember(accountOf(scene, me, token), 'owner');
+      await scene.must(204, second.token, 'DELETE', `/v1/members/${me.member.id}`);
+      world.advance(days * 86_400_000);
+      await world.clean();
+      const operator = { token: world.env.ADMIN_TOKEN ?? '' };
+      const { body: issued } = await world.must(
+        201,
+        'POST',
+        `/v1/admin/users/${me.id}/tokens`,
+        operator,
+      );
+      await scene.must(days === 0 ? 200 : 404, issued.token, 'GET', `/v1/members/${me.member.id}`);
+      const { body: own } = await scene.must(200, await scene.token({ sub }));
+      expect(own.id).not.toBe(me.id);
+      expect(own.member.role).toBe('owner');
+      expect((await scene.must(200, await scene.token({ sub }))).body.id).toBe(own.id);
+      await scene.must(200, issued.token);
+    },
+  );
 
   it('becomes the owner of an account that it made before accounts had members', async () => {
     const scene = await Scene.open();
@@ -370,7 +421,9 @@ describe('a token of the provider', () => {
       const token = await scene.token();
       const { body } = await scene.must(200, token);
       await scene.must(201, token, 'POST', '/v1/agents', { name: 'Mailer' });
-      await scene.world.must(202, 'DELETE', `/v1/admin/users/${body.id}`, { token: scene.world.env.ADMIN_TOKEN ?? '' });
+      await scene.world.must(202, 'DELETE', `/v1/admin/users/${body.id}`, {
+        token: scene.world.env.ADMIN_TOKEN ?? '',
+      });
       const { body: renewed } = await scene.must(200, token);
       expect(renewed.id).not.toBe(body.id);
       expect((await scene.must(200, token, 'GET', '/v1/agents')).body.data).toEqual([]);
@@ -411,15 +464,19 @@ describe('a token of the provider', () => {
       ADDRESS_LIMITER: env.LIMITER_OF_3,
       ACCOUNT_LIMITER: env.ACCOUNT_LIMITER,
     });
-    const tokens = await Promise.all([1, 2, 3, 4, 5].map((jti) => scene.token({ sub: 'bea', jti: `${jti}` })));
+    const tokens = await Promise.all(
+      [1, 2, 3, 4, 5].map((jti) => scene.token({ sub: 'bea', jti: `${jti}` })),
+    );
     const key = { 'Idempotency-Key': 'once' };
     const answers: Json[] = [];
-    for (const token of tokens) answers.push(await scene.call(token, 'POST', '/v1/agents', { name: 'Mailer' }, key));
+    for (const token of tokens)
+      answers.push(await scene.call(token, 'POST', '/v1/agents', { name: 'Mailer' }, key));
     expect(answers.map(({ status }) => status)).toEqual([201, 201, 201, 429, 429]);
     expect(new Set(answers.slice(0, 3).map(({ text }) => text)).size).toBe(1);
     expect(answers[1].headers.get('Idempotent-Replayed')).toBe('true');
     expect(answers[3].headers.get('Retry-After')).toBe('10');
-    // Other people have limits of their own, and forged tokens do not count against the person that they name.
+    // Other people have limits of their own, and forged tokens do not count against the person that
+    // they name.
     await scene.must(200, await scene.token({ sub: 'cyd' }));
     for (const jti of ['6', '7', '8']) {
       const forged = await scene.token({ sub: 'dot', jti }, {}, others.privateKey);
@@ -430,7 +487,9 @@ describe('a token of the provider', () => {
 
   it('is never logged, nor are the claims about its person', async () => {
     const scene = await Scene.open();
-    const logs = (['log', 'info', 'warn', 'error', 'debug'] as const).map((level) => vi.spyOn(console, level));
+    const logs = (['log', 'info', 'warn', 'error', 'debug'] as const).map((level) =>
+      vi.spyOn(console, level),
+    );
     const person = { sub: 'sub-of-ada', email: 'ada@example.com', name: 'Ada Lovelace' };
     const token = await scene.token(person);
     await scene.must(200, token);
@@ -464,7 +523,9 @@ describe('a token of the provider', () => {
     const token = await scene.token();
     const { exp } = decodeJwt(token);
     const end = new Date((exp ?? 0) * 1_000);
-    expect((await scene.must(201, token, 'POST', '/v1/me/tokens', {})).body.expires_at).toBe(end.toISOString());
+    expect((await scene.must(201, token, 'POST', '/v1/me/tokens', {})).body.expires_at).toBe(
+      end.toISOString(),
+    );
     const later = new Date(end.getTime() + 1).toISOString();
     const { body } = await scene.must(400, token, 'POST', '/v1/me/tokens', { expires_at: later });
     expect(body.errors[0].path).toBe('body.expires_at');
@@ -488,7 +549,10 @@ describe('a token of the provider', () => {
     await setActive(true);
     expect((await scene.must(200, token, 'GET', '/v1/agents')).body.data).toEqual([]);
     const { body: agent } = await scene.must(201, token, 'POST', '/v1/agents', { name: 'Mailer' });
-    const ask = { token: agent.api_key, body: { action: 'file.read', resource: 'file:a', expires_in: 86_400 } };
+    const ask = {
+      token: agent.api_key,
+      body: { action: 'file.read', resource: 'file:a', expires_in: 86_400 },
+    };
     const { body: permission } = await elsewhere.must(201, 'POST', '/v1/permissions', ask);
     first.before(2, async () => {
       elsewhere.now = (decodeJwt(token).exp ?? 0) * 1_000;
@@ -558,7 +622,10 @@ describe('an invalid token', () => {
   const now = Date.UTC(2026, 0, 31, 12) / 1_000;
   const refused: [string, (scene: Scene) => Promise<string>][] = [
     ['signed with another key', (scene) => scene.token({}, {}, others.privateKey)],
-    ['signed with the public key as a secret', (scene) => scene.token({}, { alg: 'HS256' }, secret)],
+    [
+      'signed with the public key as a secret',
+      (scene) => scene.token({}, { alg: 'HS256' }, secret),
+    ],
     ['without a signature', async (scene) => withoutSignature(await scene.token())],
     ['of another issuer', (scene) => scene.token({ iss: 'https://id.example.com' })],
     ['of an issuer with an added slash', (scene) => scene.token({ iss: `${ISSUER}/` })],
@@ -569,25 +636,46 @@ describe('an invalid token', () => {
     ['not valid yet', (scene) => scene.token({ nbf: now + 1 })],
     ['without a subject', (scene) => scene.token({ sub: undefined })],
     ['with an empty subject', (scene) => scene.token({ sub: '' })],
-    ['with a subject that is not a string', (scene) => scene.token({ sub: 7 as unknown as string })],
+    [
+      'with a subject that is not a string',
+      (scene) => scene.token({ sub: 7 as unknown as string }),
+    ],
     ['with a subject that is too long', (scene) => scene.token({ sub: 'a'.repeat(256) })],
     ['with an unknown key id', (scene) => scene.token({}, { kid: 'second' })],
-    ['with a critical header that is not understood', (scene) => scene.forge({ crit: ['x'], x: 1 })],
+    [
+      'with a critical header that is not understood',
+      (scene) => scene.forge({ crit: ['x'], x: 1 }),
+    ],
     ['of several issuers', (scene) => scene.forge({}, { iss: [ISSUER] })],
-    ['for several other audiences', (scene) => scene.token({ aud: ['https://a.example.com', `${AUDIENCE}/`] })],
+    [
+      'for several other audiences',
+      (scene) => scene.token({ aud: ['https://a.example.com', `${AUDIENCE}/`] }),
+    ],
     ['with an expiry that is a string', (scene) => scene.forge({}, { exp: String(now + 600) })],
     ['with an expiry that is null', (scene) => scene.forge({}, { exp: null })],
     ['with the algorithm in lower case', (scene) => scene.forge({ alg: 'rs256' })],
     ['of a type for another use', (scene) => scene.token({}, { typ: 'logout+jwt' })],
-    ['of a media type for another use', (scene) => scene.token({}, { typ: 'application/secevent+jwt' })],
+    [
+      'of a media type for another use',
+      (scene) => scene.token({}, { typ: 'application/secevent+jwt' }),
+    ],
     ...['jku', 'x5u'].map((header): [string, (scene: Scene) => Promise<string>] => [
       `with the URL of a key in \`${header}\``,
-      (scene) => scene.forge({ kid: 'theirs', [header]: 'https://evil.example.com/jwks' }, {}, others.privateKey),
+      (scene) =>
+        scene.forge(
+          { kid: 'theirs', [header]: 'https://evil.example.com/jwks' },
+          {},
+          others.privateKey,
+        ),
     ]),
-    ['with a changed claim', async (scene) => withClaim(await scene.token(), { sub: 'somebody else' })],
+    [
+      'with a changed claim',
+      async (scene) => withClaim(await scene.token(), { sub: 'somebody else' }),
+    ],
     [
       'with a key of its own in the header',
-      async (scene) => scene.token({}, { jwk: await exportJWK(others.publicKey) }, others.privateKey),
+      async (scene) =>
+        scene.token({}, { jwk: await exportJWK(others.publicKey) }, others.privateKey),
     ],
     [
       'signed with another algorithm than that of the key',
@@ -613,7 +701,10 @@ describe('an invalid token', () => {
     ['it has a symmetric algorithm', (scene: Scene) => scene.token({}, { alg: 'HS256' }, secret)],
     ['it is too long', (scene: Scene) => scene.token({ padding: 'a'.repeat(8_192) })],
     ['it is not a JWT', async () => 'a.b.c'],
-    ['its subject has ten thousand characters', (scene: Scene) => scene.token({ sub: 'a'.repeat(10_000) })],
+    [
+      'its subject has ten thousand characters',
+      (scene: Scene) => scene.token({ sub: 'a'.repeat(10_000) }),
+    ],
     ['it is encrypted', async (scene: Scene) => `${await scene.token()}.tag.more`],
     ['it begins like a user token', async (scene: Scene) => `csu_00${await scene.token()}`],
     ['it has an additional character', async (scene: Scene) => `${await scene.token()}=`],
@@ -674,7 +765,10 @@ describe('the keys of the provider', () => {
   });
 
   it.each([
-    ['names another issuer', { issuer: 'https://other.example.com', jwks_uri: 'https://keys.example.com/jwks' }],
+    [
+      'names another issuer',
+      { issuer: 'https://other.example.com', jwks_uri: 'https://keys.example.com/jwks' },
+    ],
     ['has a key URL without https', { issuer: ISSUER, jwks_uri: 'http://keys.example.com/jwks' }],
     ['has no key URL', { issuer: ISSUER }],
     ['is not an object', 'configuration'],
@@ -722,29 +816,65 @@ describe('the keys of the provider', () => {
     scene.world.internet.on(hostname, discovery);
     scene.world.internet.on('id.example.com', discovery);
     await scene.must(isTaken ? 200 : 503, await scene.token());
-    expect(scene.world.internet.requests.filter(({ url }) => url === address)).toHaveLength(isTaken ? 1 : 0);
+    expect(scene.world.internet.requests.filter(({ url }) => url === address)).toHaveLength(
+      isTaken ? 1 : 0,
+    );
   });
 
   it.each<[string, number, () => Json[] | Promise<Json[]>]>([
     ['the key twice', 200, async () => [await publicKey(), await publicKey()]],
-    ['another key of the same id before it', 200, async () => [await publicKey({}, others), await publicKey()]],
-    ['another key of the same id after it', 200, async () => [await publicKey(), await publicKey({}, others)]],
-    ['no id', 200, async () => [{ ...(await publicKey()), kid: undefined }, await publicKey({}, others)]],
-    ['malformed keys beside it', 200, async () => [null, 7, 'key', [], {}, { kid: 'first' }, await publicKey()]],
-    ['a key of an unknown type beside it', 200, async () => [{ kty: 'NEW', kid: 'first' }, await publicKey()]],
+    [
+      'another key of the same id before it',
+      200,
+      async () => [await publicKey({}, others), await publicKey()],
+    ],
+    [
+      'another key of the same id after it',
+      200,
+      async () => [await publicKey(), await publicKey({}, others)],
+    ],
+    [
+      'no id',
+      200,
+      async () => [{ ...(await publicKey()), kid: undefined }, await publicKey({}, others)],
+    ],
+    [
+      'malformed keys beside it',
+      200,
+      async () => [null, 7, 'key', [], {}, { kid: 'first' }, await publicKey()],
+    ],
+    [
+      'a key of an unknown type beside it',
+      200,
+      async () => [{ kty: 'NEW', kid: 'first' }, await publicKey()],
+    ],
     ['a symmetric key of the same id beside it', 200, async () => [symmetric, await publicKey()]],
-    ['only other keys of the same id', 401, async () => [await publicKey({}, others), await publicKey({}, others)]],
+    [
+      'only other keys of the same id',
+      401,
+      async () => [await publicKey({}, others), await publicKey({}, others)],
+    ],
     ['the key for encryption', 401, async () => [await publicKey({ use: 'enc' })]],
-    ['the key for key wrapping', 401, async () => [await publicKey({ use: undefined, key_ops: ['wrapKey'] })]],
+    [
+      'the key for key wrapping',
+      401,
+      async () => [await publicKey({ use: undefined, key_ops: ['wrapKey'] })],
+    ],
     ['the key for another algorithm', 401, async () => [await publicKey({ alg: 'PS256' })]],
-    ['the private key', 401, async () => [{ ...(await exportJWK(pair.privateKey)), kid: 'first', alg: 'RS256' }]],
+    [
+      'the private key',
+      401,
+      async () => [{ ...(await exportJWK(pair.privateKey)), kid: 'first', alg: 'RS256' }],
+    ],
     ['a key that is too short', 401, () => [{ kty: 'RSA', kid: 'first', n: 'AQAB', e: 'AQAB' }]],
     ['only a symmetric key', 401, () => [symmetric]],
     ['no key', 401, () => []],
   ])('with %s make the service answer %i', async (_, status, makeKeys) => {
     const scene = await Scene.open();
     scene.keys = await makeKeys();
-    const answer = await scene.call(await scene.forge(scene.keys[0]?.kid === undefined ? { kid: undefined } : {}));
+    const answer = await scene.call(
+      await scene.forge(scene.keys[0]?.kid === undefined ? { kid: undefined } : {}),
+    );
     expect(answer.status).toBe(status);
     await scene.must(401, await scene.token({}, { alg: 'HS256' }, secret));
   });
@@ -753,7 +883,9 @@ describe('the keys of the provider', () => {
     const scene = await Scene.open();
     await scene.must(200, await scene.token());
     scene.world.advance(MINUTE);
-    const unknown = await Promise.all(Array.from({ length: 20 }, (_, i) => scene.token({}, { kid: `new-${i}` })));
+    const unknown = await Promise.all(
+      Array.from({ length: 20 }, (_, i) => scene.token({}, { kid: `new-${i}` })),
+    );
     const refused = await Promise.all(unknown.map((token) => scene.call(token)));
     expect(new Set(refused.map(({ status }) => status))).toEqual(new Set([401]));
     expect(scene.asked).toBe(2);
@@ -777,30 +909,37 @@ describe('the keys of the provider', () => {
   it.each([
     ['were never fetched', 0],
     ['are too old', 61 * MINUTE],
-  ])('that %s are requested at most once in half a minute while the provider is down', async (_, age) => {
-    const scene = await Scene.open();
-    const { world } = scene;
-    if (age > 0) await scene.must(200, await scene.token());
-    world.advance(age);
-    scene.isDown = true;
-    const before = scene.asked;
-    const flood = async () => {
-      const tokens = Array.from({ length: 20 }, (_, i) => scene.token({}, { kid: `new-${i}` }, others.privateKey));
-      const answers = await Promise.all((await Promise.all(tokens)).map((token) => scene.call(token)));
-      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([503]));
-    };
-    const start = world.now;
-    await flood();
-    expect(scene.asked).toBe(before + 1);
-    // The failure is remembered, so no request waits.
-    world.now = start + 29_999;
-    world.pauses = [];
-    await flood();
-    expect([scene.asked, world.pauses]).toEqual([before + 1, []]);
-    world.advance(1);
-    await flood();
-    expect(scene.asked).toBe(before + 2);
-  });
+  ])(
+    'that %s are requested at most once in half a minute while the provider is down',
+    async (_, age) => {
+      const scene = await Scene.open();
+      const { world } = scene;
+      if (age > 0) await scene.must(200, await scene.token());
+      world.advance(age);
+      scene.isDown = true;
+      const before = scene.asked;
+      const flood = async () => {
+        const tokens = Array.from({ length: 20 }, (_, i) =>
+          scene.token({}, { kid: `new-${i}` }, others.privateKey),
+        );
+        const answers = await Promise.all(
+          (await Promise.all(tokens)).map((token) => scene.call(token)),
+        );
+        expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([503]));
+      };
+      const start = world.now;
+      await flood();
+      expect(scene.asked).toBe(before + 1);
+      // The failure is remembered, so no request waits.
+      world.now = start + 29_999;
+      world.pauses = [];
+      await flood();
+      expect([scene.asked, world.pauses]).toEqual([before + 1, []]);
+      world.advance(1);
+      await flood();
+      expect(scene.asked).toBe(before + 2);
+    },
+  );
 
   it('delay a concurrent request by at most 1.75 s while the provider does not answer', async () => {
     const scene = await Scene.open();
@@ -825,7 +964,9 @@ describe('the keys of the provider', () => {
 
   it('are fetched again after a crash during a fetch', async () => {
     const scene = await Scene.open();
-    await env.DB.prepare('insert into provider_keys values (?, null, 0, ?, 1)').bind(ISSUER, scene.world.now).run();
+    await env.DB.prepare('insert into provider_keys values (?, null, 0, ?, 1)')
+      .bind(ISSUER, scene.world.now)
+      .run();
     await scene.must(503, await scene.token());
     scene.world.advance(30_000);
     await scene.must(200, await scene.token());
@@ -835,7 +976,9 @@ describe('the keys of the provider', () => {
   it('are fetched with one timeout for the discovery document and the keys', async () => {
     const scene = await Scene.open();
     await scene.must(200, await scene.token());
-    const [configuration, keys] = scene.world.internet.requests.map(({ options }) => options.signal);
+    const [configuration, keys] = scene.world.internet.requests.map(
+      ({ options }) => options.signal,
+    );
     expect(configuration).toBeInstanceOf(AbortSignal);
     expect(keys).toBe(configuration);
   });
@@ -845,7 +988,8 @@ describe('the keys of the provider', () => {
     const token = await scene.token({ exp: scene.world.now / 1_000 + 7_200 });
     await scene.must(200, token);
     scene.world.advance(61 * MINUTE);
-    // The stored keys are too old. The first fetch fails late, after a concurrent one has succeeded.
+    // The stored keys are too old. The first fetch fails late, after a concurrent one has
+    // succeeded.
     let first = true;
     scene.world.internet.on('id.example.com', async () => {
       if (!first) return Response.json(scene.configuration);
@@ -867,7 +1011,10 @@ describe('the keys of the provider', () => {
   it('are fetched without following redirects', async () => {
     const scene = await Scene.open();
     await scene.must(200, await scene.token());
-    expect(scene.world.internet.requests.map(({ options }) => options.redirect)).toEqual(['manual', 'manual']);
+    expect(scene.world.internet.requests.map(({ options }) => options.redirect)).toEqual([
+      'manual',
+      'manual',
+    ]);
   });
 });
 
@@ -883,11 +1030,15 @@ describe('a service with an invalid OIDC configuration', () => {
 });
 
 function readPart(part: string): Json {
-  return JSON.parse(new TextDecoder().decode(Uint8Array.fromBase64(part, { alphabet: 'base64url' })));
+  return JSON.parse(
+    new TextDecoder().decode(Uint8Array.fromBase64(part, { alphabet: 'base64url' })),
+  );
 }
 
 function writePart(value: Json): string {
-  return new TextEncoder().encode(JSON.stringify(value)).toBase64({ alphabet: 'base64url', omitPadding: true });
+  return new TextEncoder()
+    .encode(JSON.stringify(value))
+    .toBase64({ alphabet: 'base64url', omitPadding: true });
 }
 
 function withoutSignature(token: string): string {
@@ -897,6 +1048,9 @@ function withoutSignature(token: string): string {
 
 function withClaim(token: string, claims: object): string {
   const [header, payload = '', signature] = token.split('.');
-  const changed = { ...JSON.parse(atob(payload.replaceAll('-', '+').replaceAll('_', '/'))), ...claims };
+  const changed = {
+    ...JSON.parse(atob(payload.replaceAll('-', '+').replaceAll('_', '/'))),
+    ...claims,
+  };
   return `${header}.${btoa(JSON.stringify(changed)).replaceAll('=', '').replaceAll('+', '-').replaceAll('/', '_')}.${signature}`;
 }

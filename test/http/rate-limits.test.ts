@@ -8,7 +8,10 @@ import { awaitWindow } from '../support/limiter';
 import { dumpTables } from '../support/tables';
 import { type Answer, type Call, World } from '../support/world';
 
-/** A service that allows three requests a minute per credential, and three failures a minute per address. */
+/**
+ * A service that allows three requests a minute per credential, and three failures a minute per
+ * address.
+ */
 function makeLimited(overrides: Partial<typeof LIMITERS> = {}) {
   return new World({ RATE_LIMITS: 'on', ...LIMITERS, ...overrides });
 }
@@ -32,7 +35,8 @@ async function callFive(world: World, path: string, call: Call): Promise<Answer[
 const statuses = (answers: Answer[]) => answers.map(({ status }) => status);
 
 /** An address that no other test uses. */
-const someAddress = () => `203.0.113.${crypto.getRandomValues(new Uint8Array(1))[0]}-${crypto.randomUUID()}`;
+const someAddress = () =>
+  `203.0.113.${crypto.getRandomValues(new Uint8Array(1))[0]}-${crypto.randomUUID()}`;
 const from = (address: string) => ({ headers: { 'CF-Connecting-IP': address } });
 const unknownKey = (kind: 'user' | 'agent' = 'user', shard = '00') =>
   makeCredential(kind, shard, (bytes) => crypto.getRandomValues(new Uint8Array(bytes)));
@@ -74,7 +78,8 @@ it('an account has one limit for all its credentials, and nothing is written bey
   const tokens = [account.token, await account.limitedToken('account:read'), agent.key, agent.key];
   const paths = ['/v1/me', '/v1/me', '/v1/permissions', '/v1/permissions'];
   const answers = [];
-  for (const [i, path] of paths.entries()) answers.push(await world.call('GET', path, { token: tokens[i] ?? '' }));
+  for (const [i, path] of paths.entries())
+    answers.push(await world.call('GET', path, { token: tokens[i] ?? '' }));
   expect(statuses(answers)).toEqual([200, 200, 200, 429]);
   const before = await dumpTables(env.DB);
   const body = { action: 'email.send', resource: 'mailbox:support' };
@@ -90,14 +95,22 @@ it('an account has one limit for all its credentials, and nothing is written bey
 });
 
 it('people can stop an agent after it has used up the limit of the account', async () => {
-  const world = makeLimited({ ACCOUNT_LIMITER: env.LIMITER_OF_3, CREDENTIAL_LIMITER: env.ACCOUNT_LIMITER });
+  const world = makeLimited({
+    ACCOUNT_LIMITER: env.LIMITER_OF_3,
+    CREDENTIAL_LIMITER: env.ACCOUNT_LIMITER,
+  });
   const account = await unlimited.account();
   const agent = await account.agent();
   const list = () => world.call('GET', '/v1/permissions', { token: agent.key });
-  expect(statuses([await list(), await list(), await list(), await list()])).toEqual([200, 200, 200, 429]);
+  expect(statuses([await list(), await list(), await list(), await list()])).toEqual([
+    200, 200, 200, 429,
+  ]);
   const { token } = account;
   await world.must(200, 'PUT', `/v1/agents/${agent.id}`, { token, body: { is_active: false } });
-  await world.must(200, 'POST', `/v1/agents/${agent.id}/rotate-key`, { token, body: { revoke_immediately: true } });
+  await world.must(200, 'POST', `/v1/agents/${agent.id}/rotate-key`, {
+    token,
+    body: { revoke_immediately: true },
+  });
   await world.must(204, 'DELETE', `/v1/agents/${agent.id}`, { token });
   expect(statuses([await world.call('GET', '/v1/me', { token })])).toEqual([429]);
 });
@@ -151,22 +164,27 @@ it('an IPv6 network has one limit for all its addresses', async () => {
   expect(statuses(answers)).toEqual([401, 401, 401, 429]);
 });
 
-it.each(['', ' ', 'a b'])('requests with the malformed idempotency key %j count, too', async (key) => {
-  const world = makeLimited();
-  const account = await unlimited.account();
-  const address = someAddress();
-  const headers = { ...from(address).headers, 'Idempotency-Key': key };
-  for (const [token, status] of [
-    [undefined, 401],
-    [account.token, 400],
-  ] as const) {
-    const answers = [];
-    for (let i = 0; i < 5; i++) {
-      answers.push(await world.call('POST', '/v1/me/tokens', { ...(token && { token }), headers }));
+it.each(['', ' ', 'a b'])(
+  'requests with the malformed idempotency key %j count, too',
+  async (key) => {
+    const world = makeLimited();
+    const account = await unlimited.account();
+    const address = someAddress();
+    const headers = { ...from(address).headers, 'Idempotency-Key': key };
+    for (const [token, status] of [
+      [undefined, 401],
+      [account.token, 400],
+    ] as const) {
+      const answers = [];
+      for (let i = 0; i < 5; i++) {
+        answers.push(
+          await world.call('POST', '/v1/me/tokens', { ...(token && { token }), headers }),
+        );
+      }
+      expect(statuses(answers)).toEqual([status, status, status, 429, 429]);
     }
-    expect(statuses(answers)).toEqual([status, status, status, 429, 429]);
-  }
-});
+  },
+);
 
 it('a long-polling request counts once', async () => {
   const world = makeLimited();
@@ -185,7 +203,11 @@ it('a limiter never sees a credential', async () => {
     },
   };
   const { token } = await unlimited.account();
-  const world = makeLimited({ CREDENTIAL_LIMITER: watching, ADDRESS_LIMITER: watching, ACCOUNT_LIMITER: watching });
+  const world = makeLimited({
+    CREDENTIAL_LIMITER: watching,
+    ADDRESS_LIMITER: watching,
+    ACCOUNT_LIMITER: watching,
+  });
   await world.must(200, 'GET', '/v1/me', { token });
   await world.must(401, 'GET', '/v1/me', { token: `${token}x` });
   expect(keys.length).toBe(4);
@@ -196,13 +218,23 @@ it('a limiter never sees a credential', async () => {
 it('requests are served when a limiter fails', async () => {
   const broken = { limit: () => Promise.reject(new Error('broken')) };
   const { token } = await unlimited.account();
-  const world = makeLimited({ CREDENTIAL_LIMITER: broken, ADDRESS_LIMITER: broken, ACCOUNT_LIMITER: broken });
+  const world = makeLimited({
+    CREDENTIAL_LIMITER: broken,
+    ADDRESS_LIMITER: broken,
+    ACCOUNT_LIMITER: broken,
+  });
   expect(statuses(await callFive(world, '/v1/me', { token }))).toEqual([200, 200, 200, 200, 200]);
   expect(statuses(await callFive(world, '/v1/me', {}))).toEqual([401, 401, 401, 401, 401]);
 });
 
 it('a malformed credential causes no database query', async () => {
-  for (const token of ['x', 'csu_00', `${unknownKey()}0`, unknownKey().replace(/.$/, '!'), 'csa_zz'.padEnd(44, '0')]) {
+  for (const token of [
+    'x',
+    'csu_00',
+    `${unknownKey()}0`,
+    unknownKey().replace(/.$/, '!'),
+    'csa_zz'.padEnd(44, '0'),
+  ]) {
     for (const path of ['/v1/me', '/v1/permissions', '/v1/admin/users']) {
       const answer = await unlimited.call('GET', path, { token });
       expect([answer.status, answer.cost.trips]).toEqual([401, 0]);
@@ -213,17 +245,24 @@ it('a malformed credential causes no database query', async () => {
 it('nothing is limited if RATE_LIMITS is off', async () => {
   const world = new World(LIMITERS);
   const account = await world.account();
-  expect(statuses(await callFive(world, '/v1/me', { token: account.token }))).toEqual([200, 200, 200, 200, 200]);
+  expect(statuses(await callFive(world, '/v1/me', { token: account.token }))).toEqual([
+    200, 200, 200, 200, 200,
+  ]);
   expect(statuses(await callFive(world, '/v1/me', {}))).toEqual([401, 401, 401, 401, 401]);
 });
 
-it.each(['on', ''])('the service answers 503 with RATE_LIMITS %j and a missing limiter', async (RATE_LIMITS) => {
-  for (const missing of Object.keys(LIMITERS)) {
-    const { [missing as keyof typeof LIMITERS]: _, ...bound } = LIMITERS;
-    expect((await new World({ RATE_LIMITS, ...bound }).call('GET', '/healthz')).status).toBe(503);
-  }
-  expect((await new World({ RATE_LIMITS, ...LIMITERS }).call('GET', '/healthz')).status).toBe(200);
-});
+it.each(['on', ''])(
+  'the service answers 503 with RATE_LIMITS %j and a missing limiter',
+  async (RATE_LIMITS) => {
+    for (const missing of Object.keys(LIMITERS)) {
+      const { [missing as keyof typeof LIMITERS]: _, ...bound } = LIMITERS;
+      expect((await new World({ RATE_LIMITS, ...bound }).call('GET', '/healthz')).status).toBe(503);
+    }
+    expect((await new World({ RATE_LIMITS, ...LIMITERS }).call('GET', '/healthz')).status).toBe(
+      200,
+    );
+  },
+);
 
 it('the limits that answers name are those of wrangler.toml', () => {
   const { ratelimits } = parse(env.WRANGLER) as unknown as {
@@ -257,5 +296,7 @@ it.each([
 it('an address is limited when it guesses signatures of downloads', async () => {
   const world = makeLimited();
   const path = '/v1/downloads/export_01h455vb4pex5vsknk084sn02q?signature=guessed';
-  expect(statuses(await callFive(world, path, from(someAddress())))).toEqual([403, 403, 403, 429, 429]);
+  expect(statuses(await callFive(world, path, from(someAddress())))).toEqual([
+    403, 403, 403, 429, 429,
+  ]);
 });

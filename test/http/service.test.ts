@@ -57,22 +57,27 @@ describe('GET /healthz', () => {
 });
 
 describe('the request id', () => {
-  it.each(['a', 'req-1/2:3', '!~', 'x'.repeat(128)])('is the one that the client sends: %j', async (id) => {
-    const world = new World();
-    const headers = { 'X-Request-Id': id };
-    const answers = [
-      await world.call('GET', '/healthz', { headers }),
-      await world.call('GET', '/v1/agents', { headers }),
-      await world.call('GET', '/nowhere', { headers }),
-    ];
-    expect(answers.map((answer) => answer.headers.get('X-Request-Id'))).toEqual([id, id, id]);
-    expect(answers[1]?.body.request_id).toBe(id);
-  });
+  it.each(['a', 'req-1/2:3', '!~', 'x'.repeat(128)])(
+    'is the one that the client sends: %j',
+    async (id) => {
+      const world = new World();
+      const headers = { 'X-Request-Id': id };
+      const answers = [
+        await world.call('GET', '/healthz', { headers }),
+        await world.call('GET', '/v1/agents', { headers }),
+        await world.call('GET', '/nowhere', { headers }),
+      ];
+      expect(answers.map((answer) => answer.headers.get('X-Request-Id'))).toEqual([id, id, id]);
+      expect(answers[1]?.body.request_id).toBe(id);
+    },
+  );
 
   it.each(['', 'two words', 'x'.repeat(129), 'é', 'tab\there'])(
     'is generated when the client sends the invalid %j',
     async (id) => {
-      const { headers } = await new World().call('GET', '/healthz', { headers: { 'X-Request-Id': id } });
+      const { headers } = await new World().call('GET', '/healthz', {
+        headers: { 'X-Request-Id': id },
+      });
       expect(headers.get('X-Request-Id')).toMatch(/^req_[0-9a-hjkmnp-tv-z]{26}$/);
     },
   );
@@ -80,7 +85,9 @@ describe('the request id', () => {
   it('is different for every request', async () => {
     const world = new World();
     const ids = await Promise.all(
-      Array.from({ length: 10 }, async () => (await world.call('GET', '/healthz')).headers.get('X-Request-Id')),
+      Array.from({ length: 10 }, async () =>
+        (await world.call('GET', '/healthz')).headers.get('X-Request-Id'),
+      ),
     );
     expect(new Set(ids).size).toBe(10);
   });
@@ -101,14 +108,20 @@ it('authenticated answers have Cache-Control: no-store', async () => {
 });
 
 describe('the router', () => {
-  it.each(['/v1', '/v1/', '/v1/nowhere', '/v2/agents', '/v1/agents/a/b/c', '/V1/agents', '/healthz/x', '/%ff'])(
-    'answers an unknown path with 404 and a problem: %s',
-    async (path) => {
-      const account = await new World().account();
-      expectProblem(await account.world.call('GET', path), 404, 'not_found');
-      expectProblem(await account.call('POST', path, {}), 404, 'not_found');
-    },
-  );
+  it.each([
+    '/v1',
+    '/v1/',
+    '/v1/nowhere',
+    '/v2/agents',
+    '/v1/agents/a/b/c',
+    '/V1/agents',
+    '/healthz/x',
+    '/%ff',
+  ])('answers an unknown path with 404 and a problem: %s', async (path) => {
+    const account = await new World().account();
+    expectProblem(await account.world.call('GET', path), 404, 'not_found');
+    expectProblem(await account.call('POST', path, {}), 404, 'not_found');
+  });
 
   it.each([
     ['DELETE', '/healthz', 'GET'],
@@ -144,9 +157,14 @@ describe('the router', () => {
     ['PUT', '/v1/admin/users/x', 'DELETE,GET,PATCH'],
   ])('answers %s %s with 405 and Allow: %s', async (method, path, allowed) => {
     const account = await new World().account();
-    for (const answer of [await account.call(method, path), await account.world.call(method, path)]) {
+    for (const answer of [
+      await account.call(method, path),
+      await account.world.call(method, path),
+    ]) {
       expectProblem(answer, 405, 'method_not_allowed');
-      const methods = (answer.headers.get('Allow') ?? '').split(/, */).filter((name) => !/^(HEAD|OPTIONS)$/.test(name));
+      const methods = (answer.headers.get('Allow') ?? '')
+        .split(/, */)
+        .filter((name) => !/^(HEAD|OPTIONS)$/.test(name));
       expect(methods.toSorted().join()).toBe(allowed);
     }
   });
@@ -157,7 +175,10 @@ describe.each(['/openapi.json', '/.well-known/jwks.json'])('%s', (path) => {
   async function fetchFromPage(target: string, method: string, headers = {}) {
     const world = new World();
     const work = new BackgroundWork();
-    const request = new Request(ORIGIN + target, { method, headers: { Origin: 'https://tool.example', ...headers } });
+    const request = new Request(ORIGIN + target, {
+      method,
+      headers: { Origin: 'https://tool.example', ...headers },
+    });
     const response = await world.app.fetch(request, world.env, work.context);
     await response.arrayBuffer();
     await work.finish();
@@ -169,8 +190,13 @@ describe.each(['/openapi.json', '/.well-known/jwks.json'])('%s', (path) => {
       const { status, headers } = await fetchFromPage(path, method);
       expect([status, headers.get('Access-Control-Allow-Origin')]).toEqual([200, '*']);
     }
-    const preflight = await fetchFromPage(path, 'OPTIONS', { 'Access-Control-Request-Method': 'GET' });
-    expect([preflight.status, preflight.headers.get('Access-Control-Allow-Origin')]).toEqual([204, '*']);
+    const preflight = await fetchFromPage(path, 'OPTIONS', {
+      'Access-Control-Request-Method': 'GET',
+    });
+    expect([preflight.status, preflight.headers.get('Access-Control-Allow-Origin')]).toEqual([
+      204,
+      '*',
+    ]);
     expect(preflight.headers.get('Access-Control-Allow-Methods')).toBe('GET,HEAD');
   });
 
@@ -205,7 +231,14 @@ describe('a service with an invalid configuration', () => {
     const { token } = await new World().account();
     const world = new World(settings as Partial<Env>);
     const secrets = Object.values(settings).flatMap((value) => value || []);
-    const calls = ['/healthz', '/v1/me', '/v1/agents', '/v1/admin/users', '/.well-known/jwks.json', '/nowhere'];
+    const calls = [
+      '/healthz',
+      '/v1/me',
+      '/v1/agents',
+      '/v1/admin/users',
+      '/.well-known/jwks.json',
+      '/nowhere',
+    ];
     for (const path of calls) {
       const answer = await world.call('GET', path, { token });
       expectProblem(answer, 503, 'unavailable');
@@ -249,7 +282,15 @@ describe('an internal error', () => {
 
 it('a missing or malformed credential is refused without a database query', async () => {
   const world = new World();
-  const headers = ['', 'Bearer', 'Bearer ', 'Basic YTpi', 'Bearer a b', 'Bearer csu_x', `Bearer ${'x'.repeat(5_000)}`];
+  const headers = [
+    '',
+    'Bearer',
+    'Bearer ',
+    'Basic YTpi',
+    'Bearer a b',
+    'Bearer csu_x',
+    `Bearer ${'x'.repeat(5_000)}`,
+  ];
   for (const Authorization of headers) {
     const answer = await world.call('GET', '/v1/agents', { headers: { Authorization } });
     expectProblem(answer, 401, 'unauthorized');

@@ -8,12 +8,16 @@ it('exactly one of 50 concurrent approvals and denials succeeds', async () => {
   const agent = await account.agent();
   const { id } = await agent.request();
   const decisions = Array.from({ length: CALLERS }, (_, i) =>
-    account.call('POST', `/v1/permissions/${id}/${i % 2 ? 'approve' : 'deny'}`, { reason: `decision ${i}` }),
+    account.call('POST', `/v1/permissions/${id}/${i % 2 ? 'approve' : 'deny'}`, {
+      reason: `decision ${i}`,
+    }),
   );
   const answers = await Promise.all(decisions);
   const winners = answers.filter(({ status }) => status === 200);
   expect(winners).toHaveLength(1);
-  expect(answers.filter(({ status, body }) => status === 409 && body.code === 'not_pending')).toHaveLength(CALLERS - 1);
+  expect(
+    answers.filter(({ status, body }) => status === 409 && body.code === 'not_pending'),
+  ).toHaveLength(CALLERS - 1);
   const decided = (await account.log()).filter(({ event_type }) => event_type !== 'request');
   expect(decided).toHaveLength(1);
   const permission = (await account.must(200, 'GET', `/v1/permissions/${id}`)).body;
@@ -33,9 +37,9 @@ it('exactly 10 of 50 concurrent uses of a token with 10 uses succeed', async () 
   const used = answers.filter(({ status }) => status === 200).map(({ body }) => body.uses);
   expect(used.toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
   const refused = answers.filter(({ status }) => status !== 200);
-  expect(new Set(refused.map(({ status, body }) => `${status} ${body.code} ${body.reason}`))).toEqual(
-    new Set(['409 token_not_active used']),
-  );
+  expect(
+    new Set(refused.map(({ status, body }) => `${status} ${body.code} ${body.reason}`)),
+  ).toEqual(new Set(['409 token_not_active used']));
   expect(Math.max(...answers.map(({ cost }) => cost.trips))).toBe(2);
   expect((await account.log('&event_type=use')).length).toBe(10);
   const { body: statistics } = await account.must(200, 'GET', `/v1/agents/${agent.id}/stats`);

@@ -7,8 +7,13 @@ import type { Entry } from '../../src/ledger/entry';
 import { type ActivityRecord, Ledger } from '../../src/ledger/ledger';
 
 /** Ways to change a state without its entry. */
-export async function forbidden({ reader, ledger }: UserContext, entry: Entry, record: ActivityRecord): Promise<void> {
+export async function forbidden(
+  { reader, ledger }: UserContext,
+  entry: Entry,
+  record: ActivityRecord,
+): Promise<void> {
   const answer = null;
+  const approve = { status: 'approved' } as const;
   // @ts-expect-error a reader cannot update
   reader.update(permissions);
   // @ts-expect-error a reader cannot insert
@@ -16,13 +21,13 @@ export async function forbidden({ reader, ledger }: UserContext, entry: Entry, r
   // @ts-expect-error a reader cannot run raw statements
   reader.run('delete from permissions');
   // @ts-expect-error permissions are no records
-  await ledger.change({ record, answer, changes: (write) => [write.update(permissions).set({ status: 'approved' })] });
+  await ledger.change({ record, answer, changes: (w) => [w.update(permissions).set(approve)] });
   // @ts-expect-error audit entries are no records
   await ledger.change({ record, answer, changes: (write) => [write.delete(auditEntries)] });
   // @ts-expect-error counters are no records
   await ledger.change({ record, answer, changes: (write) => [write.delete(agentStatistics)] });
   // @ts-expect-error permissions are no internal records
-  await ledger.write({ changes: (write) => [write.update(permissions).set({ status: 'approved' })] });
+  await ledger.write({ changes: (write) => [write.update(permissions).set(approve)] });
   // @ts-expect-error an account's settings cannot change without an activity record
   await ledger.write({ changes: (write) => [write.update(accounts).set({ name: 'x' })] });
   // @ts-expect-error an agent cannot be deleted without an activity record
@@ -31,18 +36,23 @@ export async function forbidden({ reader, ledger }: UserContext, entry: Entry, r
   await ledger.change({ answer, changes: (write) => [write.update(accounts).set({ name: 'x' })] });
   // @ts-expect-error a change of a record without the answer to the client
   await ledger.change({ record, changes: (write) => [write.update(accounts).set({ name: 'x' })] });
-  await ledger.change({ record, answer, changes: (write) => [write.update(accounts).set({ name: 'x' })] });
+  await ledger.change({
+    record,
+    answer,
+    changes: (write) => [write.update(accounts).set({ name: 'x' })],
+  });
   const changes = (write: Parameters<Parameters<typeof ledger.commit>[0]['changes']>[0]) =>
     [write.update(permissions).set({ status: 'approved', lastEntry: entry.id })] as const;
   // @ts-expect-error a state change without an entry
   await ledger.commit({ answer, changes });
   // @ts-expect-error a state change with no entry in its list
   await ledger.commit({ answer, changes, entries: [] });
+  const entries = [entry] as const;
   // @ts-expect-error a transition changes nothing but permissions and tokens
-  await ledger.commit({ answer, changes: (write) => [write.update(accounts).set({ name: 'x' })], entries: [entry] });
+  await ledger.commit({ answer, entries, changes: (w) => [w.update(accounts).set({ name: 'x' })] });
   // @ts-expect-error a state change without the answer to the client
-  await ledger.commit({ changes, entries: [entry] });
-  await ledger.commit({ answer, changes, entries: [entry] });
+  await ledger.commit({ changes, entries });
+  await ledger.commit({ answer, changes, entries });
   // @ts-expect-error a ledger without the authority for its writes
   new Ledger({} as Database);
 }

@@ -27,7 +27,11 @@ async function pending({ id }: TestAccount): Promise<[counted: number, actual: n
 }
 
 /** Sends a request that must be refused, and returns the detail of the problem. */
-async function refusal(agent: TestAgent, path = '/v1/permissions', body: object = REQUEST): Promise<string> {
+async function refusal(
+  agent: TestAgent,
+  path = '/v1/permissions',
+  body: object = REQUEST,
+): Promise<string> {
   const problem = (await agent.must(409, 'POST', path, body)).body;
   expect(problem.code).toBe('conflict');
   return problem.detail;
@@ -63,7 +67,10 @@ it('an account can have 10,000 pending requests, which do not limit other accoun
   await account.must(204, 'DELETE', `/v1/agents/${gone?.id}`);
   await sealLogs(env.DB);
   for (let sweep = 0; sweep < 3; sweep++) await account.world.sweep();
-  expect(await pending(account)).toEqual([MAX_PENDING - MAX_PENDING_OF_AGENT, MAX_PENDING - MAX_PENDING_OF_AGENT]);
+  expect(await pending(account)).toEqual([
+    MAX_PENDING - MAX_PENDING_OF_AGENT,
+    MAX_PENDING - MAX_PENDING_OF_AGENT,
+  ]);
   await late.request();
 });
 
@@ -119,7 +126,9 @@ describe('a full log', () => {
   it('refuses requests and uses, but accepts decisions and revocations', async () => {
     const { account, agent, approved, open, other } = await makeFull();
     expect(await refusal(agent)).toContain('audit log');
-    expect(await refusal(agent, '/v1/tokens/use', { token: approved.token.value })).toContain('audit log');
+    expect(await refusal(agent, '/v1/tokens/use', { token: approved.token.value })).toContain(
+      'audit log',
+    );
     await account.must(200, 'POST', `/v1/permissions/${open.id}/deny`);
     await account.must(200, 'POST', `/v1/permissions/${other.id}/approve`);
     await agent.must(200, 'POST', '/v1/tokens/revoke', { token: approved.token.value });

@@ -6,7 +6,9 @@ import { type TestAccount, World } from '../support/world';
 
 const operator = env.ADMIN_TOKEN;
 
-/** A world in which another request can run between the authentication and the write of a request. */
+/**
+ * A world in which another request can run between the authentication and the write of a request.
+ */
 async function makeScene() {
   const database = new FaultyDatabase(env.DB);
   const world = new World({ DB: database.binding });
@@ -19,7 +21,10 @@ async function makeScene() {
 }
 
 function setActive(world: World, account: TestAccount, isActive: boolean) {
-  return world.must(200, 'PATCH', `/v1/admin/users/${account.id}`, { token: operator, body: { is_active: isActive } });
+  return world.must(200, 'PATCH', `/v1/admin/users/${account.id}`, {
+    token: operator,
+    body: { is_active: isActive },
+  });
 }
 
 it('a token cannot be used when its account is deactivated concurrently', async () => {
@@ -37,7 +42,10 @@ it('a token cannot be used when its agent is deactivated concurrently', async ()
   const { account, agent, other, meanwhile } = await makeScene();
   const { token } = await agent.approved();
   meanwhile(() =>
-    other.must(200, 'PUT', `/v1/agents/${agent.id}`, { token: account.token, body: { is_active: false } }),
+    other.must(200, 'PUT', `/v1/agents/${agent.id}`, {
+      token: account.token,
+      body: { is_active: false },
+    }),
   );
   const { status, body } = await account.call('POST', '/v1/tokens/use', { token: token.value });
   expect([status, body.reason]).toEqual([409, 'agent_inactive']);
@@ -45,13 +53,24 @@ it('a token cannot be used when its agent is deactivated concurrently', async ()
 });
 
 it.each([
-  ['deactivated', (id: string) => ['PUT', `/v1/agents/${id}`, { is_active: false }] as const, [403, 'agent_inactive']],
-  ['deleted', (id: string) => ['DELETE', `/v1/agents/${id}`, undefined] as const, [401, 'unauthorized']],
+  [
+    'deactivated',
+    (id: string) => ['PUT', `/v1/agents/${id}`, { is_active: false }] as const,
+    [403, 'agent_inactive'],
+  ],
+  [
+    'deleted',
+    (id: string) => ['DELETE', `/v1/agents/${id}`, undefined] as const,
+    [401, 'unauthorized'],
+  ],
 ])('an agent cannot request a permission when it is %s concurrently', async (_, end, refusal) => {
   const { account, agent, other, meanwhile } = await makeScene();
   const [method, path, body] = end(agent.id);
   meanwhile(() => other.call(method, path, { token: account.token, ...(body && { body }) }));
-  const answer = await agent.call('POST', '/v1/permissions', { action: 'file.read', resource: 'file:a' });
+  const answer = await agent.call('POST', '/v1/permissions', {
+    action: 'file.read',
+    resource: 'file:a',
+  });
   expect([answer.status, answer.body.code]).toEqual(refusal);
   expect(await account.log()).toEqual([]);
 });
@@ -69,7 +88,10 @@ it('an account cannot get a custom retention when it leaves the enterprise plan 
   const account = await world.account({ plan: 'enterprise' });
   const path = `/v1/admin/users/${account.id}`;
   meanwhile(() => other.must(200, 'PATCH', path, { token: operator, body: { plan: 'pro' } }));
-  const answer = await world.call('PATCH', path, { token: operator, body: { audit_retention_days: 30 } });
+  const answer = await world.call('PATCH', path, {
+    token: operator,
+    body: { audit_retention_days: 30 },
+  });
   expect([answer.status, answer.body.code]).toEqual([409, 'conflict']);
   await world.must(200, 'PATCH', path, { token: operator, body: { plan: 'enterprise' } });
   expect((await account.must(200, 'GET', '/v1/me')).body.audit_retention_days).toBe(2557);
@@ -87,7 +109,12 @@ it('an account can be renamed when its plan changes concurrently', async () => {
 it('a use that loses the last use to a concurrent one fails with the reason `used` after two database calls', async () => {
   const { account, agent, other, meanwhile } = await makeScene();
   const { token } = await agent.approved();
-  meanwhile(() => other.must(200, 'POST', '/v1/tokens/use', { token: account.token, body: { token: token.value } }));
+  meanwhile(() =>
+    other.must(200, 'POST', '/v1/tokens/use', {
+      token: account.token,
+      body: { token: token.value },
+    }),
+  );
   const answer = await account.call('POST', '/v1/tokens/use', { token: token.value });
   expect([answer.status, answer.body.reason, answer.cost.trips]).toEqual([409, 'used', 2]);
   expect(await account.log('&event_type=use')).toHaveLength(1);
@@ -97,7 +124,12 @@ it('a use that loses the last use to a concurrent one fails with the reason `use
 it('a use fails with the reason `revoked`, read in a third database call, when the token is revoked concurrently', async () => {
   const { account, agent, other, meanwhile } = await makeScene();
   const { token } = await agent.approved();
-  meanwhile(() => other.must(200, 'POST', '/v1/tokens/revoke', { token: account.token, body: { token_id: token.id } }));
+  meanwhile(() =>
+    other.must(200, 'POST', '/v1/tokens/revoke', {
+      token: account.token,
+      body: { token_id: token.id },
+    }),
+  );
   const answer = await account.call('POST', '/v1/tokens/use', { token: token.value });
   expect([answer.status, answer.body.reason, answer.cost.trips]).toEqual([409, 'revoked', 3]);
   expect(await account.log('&event_type=use')).toEqual([]);

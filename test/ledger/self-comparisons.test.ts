@@ -9,7 +9,10 @@ describe('the check of the statements that the tests run', () => {
     ],
     ['select 1 from a where "a"."b" = "a"."b"', 'a.b = a.b'],
     ['delete from a where exists (select 1 from b, a where a.x = x)', 'a.x = x'],
-    ['update a set x = 1 where (select max(y) from c join a on c.y = 1 where z = a.z) > 0', 'z = a.z'],
+    [
+      'update a set x = 1 where (select max(y) from c join a on c.y = 1 where z = a.z) > 0',
+      'z = a.z',
+    ],
   ])('finds what compares a column with itself: %s', (statement, found) => {
     expect(findSelfComparisons(statement)).toEqual([found]);
   });

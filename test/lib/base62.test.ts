@@ -25,12 +25,14 @@ describe('a random base62 string', () => {
   const random = (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes));
 
   it('has the requested length', () => {
-    for (let length = 0; length < 70; length++) expect(randomBase62(length, random)).toHaveLength(length);
+    for (let length = 0; length < 70; length++)
+      expect(randomBase62(length, random)).toHaveLength(length);
   });
 
   it('uses every character of the alphabet, and no other, about equally often', () => {
     const counts = new Map<string, number>();
-    for (const character of randomBase62(62_000, random)) counts.set(character, (counts.get(character) ?? 0) + 1);
+    for (const character of randomBase62(62_000, random))
+      counts.set(character, (counts.get(character) ?? 0) + 1);
     expect([...counts.keys()].toSorted()).toEqual([...ALPHABET].toSorted());
     // Expected 1,000 with a standard deviation of 31. The limit is seven standard deviations.
     for (const count of counts.values()) expect(Math.abs(count - 1_000)).toBeLessThan(220);

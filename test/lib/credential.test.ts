@@ -38,12 +38,15 @@ describe('the checksum', () => {
 });
 
 describe('a credential', () => {
-  it.each(['user', 'agent'] as const)('of kind %s has its prefix, its shard, 32 characters and a checksum', (kind) => {
-    const prefix = { user: 'csu_', agent: 'csa_' }[kind];
-    const credential = makeCredential(kind, 'a7', random);
-    expect(credential).toMatch(new RegExp(`^${prefix}a7[0-9A-Za-z]{38}$`));
-    expect(parseCredential(credential, 'user', 'agent')).toEqual({ kind, shard: 'a7' });
-  });
+  it.each(['user', 'agent'] as const)(
+    'of kind %s has its prefix, its shard, 32 characters and a checksum',
+    (kind) => {
+      const prefix = { user: 'csu_', agent: 'csa_' }[kind];
+      const credential = makeCredential(kind, 'a7', random);
+      expect(credential).toMatch(new RegExp(`^${prefix}a7[0-9A-Za-z]{38}$`));
+      expect(parseCredential(credential, 'user', 'agent')).toEqual({ kind, shard: 'a7' });
+    },
+  );
 
   it.each(VECTORS)('of kind %s on shard %s is parsed: %s', (kind, shard, credential) => {
     expect(parseCredential(credential, 'user', 'agent')).toEqual({ kind, shard });
@@ -67,7 +70,8 @@ describe('an invalid credential', () => {
       for (let i = 0; i < credential.length; i++) {
         for (const character of `${ALPHABET}_- `) {
           const changed = credential.slice(0, i) + character + credential.slice(i + 1);
-          if (changed !== credential && parseCredential(changed, 'user', 'agent')) accepted.push(changed);
+          if (changed !== credential && parseCredential(changed, 'user', 'agent'))
+            accepted.push(changed);
         }
       }
       expect(accepted).toEqual([]);
@@ -78,17 +82,32 @@ describe('an invalid credential', () => {
     const credential = VECTORS[3][2];
     const accepted: string[] = [];
     for (let i = 0; i < credential.length; i++) {
-      const [before, at, after] = [credential.slice(0, i), credential.charAt(i), credential.slice(i + 1)];
-      const changed = [before + after, `${before}${at}0${after}`, before + after.charAt(0) + at + after.slice(1)];
-      accepted.push(...changed.filter((text) => text !== credential && parseCredential(text, 'user', 'agent')));
+      const [before, at, after] = [
+        credential.slice(0, i),
+        credential.charAt(i),
+        credential.slice(i + 1),
+      ];
+      const changed = [
+        before + after,
+        `${before}${at}0${after}`,
+        before + after.charAt(0) + at + after.slice(1),
+      ];
+      accepted.push(
+        ...changed.filter((text) => text !== credential && parseCredential(text, 'user', 'agent')),
+      );
     }
     expect(accepted).toEqual([]);
   });
 
-  it.each(['', 'csu_', 'Bearer x', ` ${VECTORS[0][2]}`, `${VECTORS[0][2]}\n`, `${VECTORS[0][2]}\0`, 'csu_00é'])(
-    'is %j',
-    (text) => {
-      expect(parseCredential(text, 'user', 'agent')).toBeNull();
-    },
-  );
+  it.each([
+    '',
+    'csu_',
+    'Bearer x',
+    ` ${VECTORS[0][2]}`,
+    `${VECTORS[0][2]}\n`,
+    `${VECTORS[0][2]}\0`,
+    'csu_00é',
+  ])('is %j', (text) => {
+    expect(parseCredential(text, 'user', 'agent')).toBeNull();
+  });
 });

@@ -26,12 +26,37 @@ describe('an e-mail address', () => {
     ['ada@MÜLLER.de', 'ada@xn--mller-kva.de'],
     ['x@пример.рф', 'x@xn--e1afmkfd.xn--p1ai'],
     ['x@例え。jp', 'x@xn--r8jz45g.jp'],
-  ])('gets A-labels: %s becomes %s', (text, address) => expect(normalizeEmailAddress(text)).toBe(address));
+  ])('gets A-labels: %s becomes %s', (text, address) =>
+    expect(normalizeEmailAddress(text)).toBe(address),
+  );
 
   it.each([
-    ...['', 'ada', '@example.com', 'ada@', 'ada@host', 'ada@@example.com', 'a@b@example.com', '.ada@example.com'],
-    ...['ada.@example.com', 'a..b@example.com', '"a b"@example.com', 'a b@example.com', 'ada@exa mple.com', 'é@x.de'],
-    ...['ada@127.0.0.1', 'ada@0x7f.1', 'ada@[127.0.0.1]', 'ada@[::1]', 'ada@example.com:25', 'ada@example.com/x'],
+    ...[
+      '',
+      'ada',
+      '@example.com',
+      'ada@',
+      'ada@host',
+      'ada@@example.com',
+      'a@b@example.com',
+      '.ada@example.com',
+    ],
+    ...[
+      'ada.@example.com',
+      'a..b@example.com',
+      '"a b"@example.com',
+      'a b@example.com',
+      'ada@exa mple.com',
+      'é@x.de',
+    ],
+    ...[
+      'ada@127.0.0.1',
+      'ada@0x7f.1',
+      'ada@[127.0.0.1]',
+      'ada@[::1]',
+      'ada@example.com:25',
+      'ada@example.com/x',
+    ],
     ...['ada@-x.com', 'ada@x-.com', 'ada@x_y.com', 'ada@.com', 'ada@x..com', 'ada@example.com.'],
     ...[
       'ada@exam%70le.com',
@@ -42,7 +67,12 @@ describe('an e-mail address', () => {
       'ada@x.com\n',
       'ada@x\u200by.\n',
     ],
-    ...[`ada@${'x'.repeat(64)}.com`, `${'x'.repeat(243)}@example.com`, `ada@${'ü'.repeat(60)}.de`, 'ada@x.123'],
+    ...[
+      `ada@${'x'.repeat(64)}.com`,
+      `${'x'.repeat(243)}@example.com`,
+      `ada@${'ü'.repeat(60)}.de`,
+      'ada@x.123',
+    ],
   ])('is not %j', (text) => {
     expect(normalizeEmailAddress(text)).toBeNull();
     expect(parseMailbox(text)).toBeNull();

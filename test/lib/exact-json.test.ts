@@ -2,7 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { findJsonLosses, roundingFault } from '../../src/lib/exact-json';
 
-/** A decimal number as a whole number of units of 10^-800, which holds the digits of every double. */
+/**
+ * A decimal number as a whole number of units of 10^-800, which holds the digits of every double.
+ */
 function unitsOf(decimal: string): bigint {
   const [mantissa = '', exponent = '0'] = decimal.toLowerCase().split('e');
   const [whole = '', fraction = ''] = mantissa.split('.');
@@ -18,7 +20,13 @@ const digits = (minLength: number, maxLength: number) =>
 /** JSON numbers of up to 25 digits, and the numbers that doubles are written as. */
 const numbers = fc.oneof(
   fc
-    .tuple(fc.boolean(), digits(1, 20), digits(0, 5), fc.option(fc.integer({ min: -330, max: 330 })), fc.boolean())
+    .tuple(
+      fc.boolean(),
+      digits(1, 20),
+      digits(0, 5),
+      fc.option(fc.integer({ min: -330, max: 330 })),
+      fc.boolean(),
+    )
     .map(([isNegative, whole, fraction, exponent, isUpper]) => {
       const start = `${isNegative ? '-' : ''}${whole.replace(/^0+(?=.)/, '')}${fraction && `.${fraction}`}`;
       return exponent === null ? start : `${start}${isUpper ? 'E' : 'e'}${exponent}`;
@@ -33,20 +41,34 @@ describe('a number of a JSON text', () => {
       const double = Number(JSON.parse(number));
       const isExact = Number.isFinite(double) && unitsOf(number) === unitsOf(String(double));
       if (isExact) taken += 1;
-      expect([number, [...findJsonLosses(`[${number}]`)].length]).toEqual([number, isExact ? 0 : 1]);
+      expect([number, [...findJsonLosses(`[${number}]`)].length]).toEqual([
+        number,
+        isExact ? 0 : 1,
+      ]);
     });
     fc.assert(property, { numRuns: 2_000 });
     expect(taken).toBeGreaterThan(500);
     expect(taken).toBeLessThan(1_990);
   });
 
-  it.each(['0.1', '1.50', '1e2', '1E+2', '-0', '0.0e999', '100e-2', '5e-324', '1.7976931348623157e308', '1e21'])(
-    'may be %s',
-    (number) => expect(roundingFault(number)).toBeNull(),
-  );
+  it.each([
+    '0.1',
+    '1.50',
+    '1e2',
+    '1E+2',
+    '-0',
+    '0.0e999',
+    '100e-2',
+    '5e-324',
+    '1.7976931348623157e308',
+    '1e21',
+  ])('may be %s', (number) => expect(roundingFault(number)).toBeNull());
 
   it.each([
-    ['9007199254740993', 'would be rounded to 9007199254740992: send it as text, or with fewer digits'],
+    [
+      '9007199254740993',
+      'would be rounded to 9007199254740992: send it as text, or with fewer digits',
+    ],
     ['0.1000000000000000055', 'would be rounded to 0.1: send it as text, or with fewer digits'],
     ['1e-400', 'would be rounded to 0: send it as text, or with fewer digits'],
     ['-1e400', 'is out of the range of a double: send it as text'],

@@ -3,11 +3,16 @@ import { describe, expect, it } from 'vitest';
 import { jsonDepth } from '../../src/lib/json';
 import { findExceededLimit } from '../../src/lib/json-limits';
 
-/** The number of members in all objects and arrays of a value. An empty object or array counts as one member. */
+/**
+ * The number of members in all objects and arrays of a value. An empty object or array counts as
+ * one member.
+ */
 function countMembers(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0;
   const members = Object.values(value);
-  return Math.max(1, members.length) + members.reduce((sum, member) => sum + countMembers(member), 0);
+  return (
+    Math.max(1, members.length) + members.reduce((sum, member) => sum + countMembers(member), 0)
+  );
 }
 
 describe('an exceeded limit of a JSON text', () => {
@@ -18,8 +23,12 @@ describe('an exceeded limit of a JSON text', () => {
         const text = JSON.stringify(value, null, isSpaced ? 2 : 0);
         const [levels, members] = [jsonDepth(value), countMembers(value)];
         expect(findExceededLimit(text, { levels, values: members })).toBeNull();
-        if (levels > 0) expect(findExceededLimit(text, { levels: levels - 1, values: members })?.limit).toBe('levels');
-        if (members > 0) expect(findExceededLimit(text, { levels, values: members - 1 })?.limit).toBe('values');
+        if (levels > 0)
+          expect(findExceededLimit(text, { levels: levels - 1, values: members })?.limit).toBe(
+            'levels',
+          );
+        if (members > 0)
+          expect(findExceededLimit(text, { levels, values: members - 1 })?.limit).toBe('values');
       }),
       { numRuns: 1_000 },
     );

@@ -1,6 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { equalJson, isJsonObject, type Json, jsonDepth, jsonFault, jsonSize, writeJson } from '../../src/lib/json';
+import {
+  equalJson,
+  isJsonObject,
+  type Json,
+  jsonDepth,
+  jsonFault,
+  jsonSize,
+  writeJson,
+} from '../../src/lib/json';
 
 const nested = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels));
 
@@ -73,7 +81,9 @@ describe('the size of a JSON value', () => {
 
 describe('a JSON object', () => {
   it('is neither an array nor null nor a scalar', () => {
-    const answers = ['{}', '[]', 'null', '1', '"{}"', 'true'].map((text) => isJsonObject(JSON.parse(text)));
+    const answers = ['{}', '[]', 'null', '1', '"{}"', 'true'].map((text) =>
+      isJsonObject(JSON.parse(text)),
+    );
     expect(answers).toEqual([true, false, false, false, false, false]);
   });
 });
@@ -87,7 +97,8 @@ describe('two JSON values', () => {
       ['1.0', '1'],
       ['[]', '[]'],
     ];
-    for (const [a = '', b = ''] of equal) expect([a, equalJson(JSON.parse(a), JSON.parse(b))]).toEqual([a, true]);
+    for (const [a = '', b = ''] of equal)
+      expect([a, equalJson(JSON.parse(a), JSON.parse(b))]).toEqual([a, true]);
     const different = [
       ['{"a": 1}', '{"a": 2}'],
       ['{"a": 1}', '{"a": 1, "b": 1}'],

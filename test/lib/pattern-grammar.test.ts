@@ -7,7 +7,10 @@ import { permissionFields } from '../../src/permissions/permission-fields';
 /** Every text over an alphabet of at most `length` characters. */
 function textsOver(alphabet: string[], length: number): string[] {
   const longest = Array.from({ length }).reduce<string[][]>(
-    (texts) => [...texts, (texts.at(-1) ?? []).flatMap((text) => alphabet.map((character) => text + character))],
+    (texts) => [
+      ...texts,
+      (texts.at(-1) ?? []).flatMap((text) => alphabet.map((character) => text + character)),
+    ],
     [['']],
   );
   return longest.flat();
@@ -16,7 +19,9 @@ function textsOver(alphabet: string[], length: number): string[] {
 /** A resource, by the words of its definition. */
 function isResource(text: string): boolean {
   const [kind = '', ...identifier] = text.split(':');
-  const inner = text.replaceAll(/\p{Extended_Pictographic}[\ufe0e\ufe0f]/gu, 'x').replaceAll(' ', '');
+  const inner = text
+    .replaceAll(/\p{Extended_Pictographic}[\ufe0e\ufe0f]/gu, 'x')
+    .replaceAll(' ', '');
   return (
     /^[a-z0-9_-]+$/.test(kind) &&
     identifier.join(':') !== '' &&
@@ -28,7 +33,11 @@ function isResource(text: string): boolean {
 /** Compares with a search for a match among all texts that are long enough for the patterns. */
 function searchAgrees(canMatch: (pattern: string) => boolean, texts: string[], alphabet: string[]) {
   let accepted = 0;
-  const patterns = fc.string({ unit: fc.constantFrom(...alphabet, '*', '*'), minLength: 1, maxLength: 4 });
+  const patterns = fc.string({
+    unit: fc.constantFrom(...alphabet, '*', '*'),
+    minLength: 1,
+    maxLength: 4,
+  });
   const property = fc.property(patterns, (pattern) => {
     const isMatching = texts.some((text) => matchesPattern(pattern, text));
     if (isMatching) accepted += 1;
@@ -47,21 +56,38 @@ describe('a pattern for actions', () => {
     searchAgrees(canMatchAction, textsOver(alphabet.slice(0, 4), 7).filter(isAction), alphabet);
   });
 
-  it.each(['*', '**', 'email.*', '*.send', 'e*d', 'email*', '*email*', 'a.b', `*${'a'.repeat(126)}`])(
-    'may be %j',
-    (pattern) => expect(canMatchAction(pattern)).toBe(true),
-  );
+  it.each([
+    '*',
+    '**',
+    'email.*',
+    '*.send',
+    'e*d',
+    'email*',
+    '*email*',
+    'a.b',
+    `*${'a'.repeat(126)}`,
+  ])('may be %j', (pattern) => expect(canMatchAction(pattern)).toBe(true));
 
-  it.each(['', 'Email.*', 'email', 'email.send ', ' *', 'email.', '.*', 'a..b', '*..*', 'é.*', `${'a'.repeat(127)}*`])(
-    'may not be %j',
-    (pattern) => expect(canMatchAction(pattern)).toBe(false),
-  );
+  it.each([
+    '',
+    'Email.*',
+    'email',
+    'email.send ',
+    ' *',
+    'email.',
+    '.*',
+    'a..b',
+    '*..*',
+    'é.*',
+    `${'a'.repeat(127)}*`,
+  ])('may not be %j', (pattern) => expect(canMatchAction(pattern)).toBe(false));
 });
 
 describe('a pattern for resources', () => {
   it('is accepted exactly if a resource matches it', () => {
     const alphabet = ['a', ':', ' ', '\u00a0', '\ufe0f', '☂'];
-    // A pattern of 4 characters needs at most 3 more for a resource; the blank that no resource has is left out.
+    // A pattern of 4 characters needs at most 3 more for a resource; the blank that no resource has
+    // is left out.
     const texts = textsOver(['a', ':', ' ', '\ufe0f', '☂'], 7).filter(isResource);
     searchAgrees(canMatchResource, texts, alphabet);
   });

@@ -32,7 +32,8 @@ it.each([
 it('a pattern matches exactly if a search of all splits finds a match', () => {
   const slow = (pattern: string, text: string): boolean => {
     if (pattern === '') return text === '';
-    if (pattern[0] !== '*') return text[0] === pattern[0] && text !== '' && slow(pattern.slice(1), text.slice(1));
+    if (pattern[0] !== '*')
+      return text[0] === pattern[0] && text !== '' && slow(pattern.slice(1), text.slice(1));
     return slow(pattern.slice(1), text) || (text !== '' && slow(pattern, text.slice(1)));
   };
   const pattern = fc.string({ unit: fc.constantFrom('a', 'b', '*'), maxLength: 8 });

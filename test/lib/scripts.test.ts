@@ -11,6 +11,9 @@ it('finds each word once, with its end, and no more than ten', () => {
     { end: 2, scripts: ['Latin', 'Cyrillic'] },
     { end: 6, scripts: ['Latin', 'Cyrillic'] },
   ]);
-  const many = Array.from({ length: 5_000 }, (_, index) => `a\u0430${String.fromCodePoint(0x4e00 + index)}`).join(' ');
+  const many = Array.from(
+    { length: 5_000 },
+    (_, index) => `a\u0430${String.fromCodePoint(0x4e00 + index)}`,
+  ).join(' ');
   expect(findMixedWords(many)).toHaveLength(10);
 });

@@ -2,7 +2,10 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { isLongerThan, shorten } from '../../src/lib/text';
 
-const texts = fc.string({ unit: fc.constantFrom('a', '😀', '\ud800', '\udc00', 'é'), maxLength: 30 });
+const texts = fc.string({
+  unit: fc.constantFrom('a', '😀', '\ud800', '\udc00', 'é'),
+  maxLength: 30,
+});
 
 it('isLongerThan counts code points', () => {
   fc.assert(
@@ -17,7 +20,9 @@ it('shorten keeps a given number of code points, well-formed, and adds an ellips
     fc.property(texts, fc.nat(30), (text, max) => {
       const characters = [...text.toWellFormed()];
       const whole = characters.length <= max;
-      expect(shorten(text, max)).toBe(whole ? text.toWellFormed() : `${characters.slice(0, max).join('')}…`);
+      expect(shorten(text, max)).toBe(
+        whole ? text.toWellFormed() : `${characters.slice(0, max).join('')}…`,
+      );
     }),
   );
 });

@@ -30,7 +30,8 @@ describe('a date-time of RFC 3339', () => {
     ['0099-12-31T23:59:59Z', '0099-12-31T23:59:59.000Z'],
     ['9999-12-31T23:59:59.999Z', '9999-12-31T23:59:59.999Z'],
     ['2026-01-31T23:59:59Z', '2026-01-31T23:59:59.000Z'],
-    // A leap second is the first instant of the next minute (RFC 3339 section 5.7 has the examples).
+    // A leap second is the first instant of the next minute (RFC 3339 section 5.7 has the
+    // examples).
     ['1990-12-31T23:59:60Z', '1991-01-01T00:00:00.000Z'],
     ['1990-12-31T15:59:60-08:00', '1991-01-01T00:00:00.000Z'],
     ['1990-12-31T23:59:60.75Z', '1991-01-01T00:00:00.000Z'],

@@ -16,15 +16,23 @@ describe('an identifier', () => {
     expect(idBytes('user_01h455vb4pex5vsknk084sn02q')).toEqual(uuid);
   });
 
-  it.each(['user', 'utok', 'agent', 'key', 'perm', 'token', 'policy', 'audit', 'export', 'req'] as const)(
-    'of the kind %s is the same after conversion to bytes and back',
-    (prefix) => {
-      const id = makeId(prefix, Date.UTC(2026, 0, 31), crypto.getRandomValues(new Uint8Array(10)));
-      expect(id).toMatch(new RegExp(`^${prefix}_[0-9a-hjkmnp-tv-z]{26}$`));
-      expect(formatId(prefix, idBytes(id))).toBe(id);
-      expect(parseId(prefix, id)).toBe(id);
-    },
-  );
+  it.each([
+    'user',
+    'utok',
+    'agent',
+    'key',
+    'perm',
+    'token',
+    'policy',
+    'audit',
+    'export',
+    'req',
+  ] as const)('of the kind %s is the same after conversion to bytes and back', (prefix) => {
+    const id = makeId(prefix, Date.UTC(2026, 0, 31), crypto.getRandomValues(new Uint8Array(10)));
+    expect(id).toMatch(new RegExp(`^${prefix}_[0-9a-hjkmnp-tv-z]{26}$`));
+    expect(formatId(prefix, idBytes(id))).toBe(id);
+    expect(parseId(prefix, id)).toBe(id);
+  });
 
   it('keeps its 128 bits under another prefix', () => {
     const id = makeId('perm', Date.UTC(2026, 0, 31), ones);
@@ -34,8 +42,19 @@ describe('an identifier', () => {
   });
 
   it('sorts by time, to the millisecond, with any random part', () => {
-    const times = [0, 1, 2 ** 32 - 1, 2 ** 32, Date.UTC(2026, 0, 31), Date.UTC(2026, 0, 31) + 1, 2 ** 48 - 1];
-    const ids = times.flatMap((time) => [makeId('audit', time, zeros), makeId('audit', time, ones)]);
+    const times = [
+      0,
+      1,
+      2 ** 32 - 1,
+      2 ** 32,
+      Date.UTC(2026, 0, 31),
+      Date.UTC(2026, 0, 31) + 1,
+      2 ** 48 - 1,
+    ];
+    const ids = times.flatMap((time) => [
+      makeId('audit', time, zeros),
+      makeId('audit', time, ones),
+    ]);
     expect(ids.toSorted()).toEqual(ids);
     expect(new Set(ids).size).toBe(ids.length);
   });

@@ -6,11 +6,17 @@ import { MISLEADING_PARTS, UNSEEN_TEXTS } from '../support/texts';
 
 /** A text in which `{a0}` stands for the escape of U+00A0. */
 function withEscapes(text: string): string {
-  return text.replace(/\{([0-9a-f]+)\}/g, (_, code: string) => `U+${code.toUpperCase().padStart(4, '0')}`);
+  return text.replace(
+    /\{([0-9a-f]+)\}/g,
+    (_, code: string) => `U+${code.toUpperCase().padStart(4, '0')}`,
+  );
 }
 
 const texts = fc
-  .array(fc.oneof(fc.constantFrom(...MISLEADING_PARTS), fc.string({ unit: 'binary', maxLength: 2 })), { maxLength: 20 })
+  .array(
+    fc.oneof(fc.constantFrom(...MISLEADING_PARTS), fc.string({ unit: 'binary', maxLength: 2 })),
+    { maxLength: 20 },
+  )
   .map((parts) => parts.join(''));
 
 it.each(UNSEEN_TEXTS)('%j is shown with its unseen characters as code points', (text, shown) => {
@@ -26,7 +32,9 @@ it('no text is shown with a character that cannot be seen, or with more than fou
   fc.assert(
     fc.property(texts, (text) => {
       const shown = showUnseen(text);
-      expect(shown).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]|(?![\ufe0e\ufe0f])\p{DI}|(?! )\p{White_Space}/u);
+      expect(shown).not.toMatch(
+        /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]|(?![\ufe0e\ufe0f])\p{DI}|(?! )\p{White_Space}/u,
+      );
       expect(shown).not.toMatch(/(?<!\p{ExtPict})[\ufe0e\ufe0f]|\p{M}{5}|^\p{M}/u);
       expect(showUnseen(shown)).toBe(shown);
     }),
@@ -68,7 +76,14 @@ describe('a text that people compare by eye', () => {
 });
 
 it('a blank text has no character that is seen', () => {
-  for (const blank of ['', ' ', '\u00a0\u2003', '\u200b\ufe0f', '\u2800\u3164\u115f', '\u{1d159}']) {
+  for (const blank of [
+    '',
+    ' ',
+    '\u00a0\u2003',
+    '\u200b\ufe0f',
+    '\u2800\u3164\u115f',
+    '\u{1d159}',
+  ]) {
     expect(hasSeen(blank)).toBe(false);
   }
   for (const text of ['a', ' é', '\u200b.', '😀']) expect(hasSeen(text)).toBe(true);

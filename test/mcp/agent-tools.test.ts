@@ -16,7 +16,12 @@ describe.each(REVISIONS)('with revision %s', (revision) => {
     const { world, account, agent } = await makeAgent();
     const client = await McpClient.connect(world, agent.key, revision);
     const input = { to: ['ada@example.com'], amount: 12.5 };
-    const asked = await client.must('request_permission', { ...ASK, scope: { max: 5 }, reason: 'Ticket 4711', input });
+    const asked = await client.must('request_permission', {
+      ...ASK,
+      scope: { max: 5 },
+      reason: 'Ticket 4711',
+      input,
+    });
     expect(client.last?.cost.trips).toBe(2);
     const { id } = asked.permission;
     expect(asked).toMatchObject({
@@ -91,14 +96,21 @@ describe('request_permission', () => {
     expect([again.is_new, again.permission.id]).toEqual([false, permission.id]);
     expect(again.permission.token.value).toMatch(/^ey/);
     expect(again.next_step).not.toContain('narrower');
-    expect(await client.refused('request_permission', { ...ask, input: [2] })).toContain('(external_id_conflict)');
+    expect(await client.refused('request_permission', { ...ask, input: [2] })).toContain(
+      '(external_id_conflict)',
+    );
     expect(await account.log()).toHaveLength(2);
   });
 
   it('is answered with the decision of a policy', async () => {
     const { account, client } = await makeClient();
     const policy = { resources: ['*'], priority: 1 };
-    await account.must(201, 'POST', '/v1/policies', { ...policy, name: 'Yes', effect: 'approve', actions: ['a.yes'] });
+    await account.must(201, 'POST', '/v1/policies', {
+      ...policy,
+      name: 'Yes',
+      effect: 'approve',
+      actions: ['a.yes'],
+    });
     await account.must(201, 'POST', '/v1/policies', {
       ...policy,
       name: 'No',
@@ -107,22 +119,35 @@ describe('request_permission', () => {
       reason: 'Never',
     });
     const yes = await client.must('request_permission', { action: 'a.yes', resource: 'x:y' });
-    expect(yes.permission).toMatchObject({ status: 'approved', token: { value: expect.stringMatching(/^ey/) } });
+    expect(yes.permission).toMatchObject({
+      status: 'approved',
+      token: { value: expect.stringMatching(/^ey/) },
+    });
     expect(yes.next_step).not.toContain('as input');
     const no = await client.must('request_permission', { action: 'a.no', resource: 'x:y' });
-    expect(no.permission).toMatchObject({ status: 'denied', written_by_people: { decision_reason: 'Never' } });
+    expect(no.permission).toMatchObject({
+      status: 'denied',
+      written_by_people: { decision_reason: 'Never' },
+    });
     expect(no.next_step).toMatch(/Do not act.*Tell your user/);
   });
 
   it('names every invalid argument', async () => {
     const { account, client } = await makeClient();
-    const text = await client.refused('request_permission', { action: 'email', resource: 1, preview: {}, extra: true });
+    const text = await client.refused('request_permission', {
+      action: 'email',
+      resource: 1,
+      preview: {},
+      extra: true,
+    });
     expect(text.split('\n').slice(0, -1)).toEqual([
       'Invalid request (invalid_request). Correct the fields in `errors`, then send the request again.',
       '- action: must be dotted, such as email.send',
       '- resource: must be text',
       '- preview.title: is required',
-      expect.stringMatching(/^- extra: is not a field of this endpoint, which takes action, resource, /),
+      expect.stringMatching(
+        /^- extra: is not a field of this endpoint, which takes action, resource, /,
+      ),
     ]);
     expect(await account.log()).toEqual([]);
   });
@@ -147,9 +172,9 @@ describe('wait_for_decision', () => {
     world.pauses = [];
     await client.must('wait_for_decision', { permission_id: permission.id, seconds: 2 });
     expect(world.pauses).toEqual([500, 1_000, 500]);
-    expect(await client.refused('wait_for_decision', { permission_id: permission.id, seconds: 26 })).toContain(
-      '- seconds: must be a whole number from 0 to 25',
-    );
+    expect(
+      await client.refused('wait_for_decision', { permission_id: permission.id, seconds: 26 }),
+    ).toContain('- seconds: must be a whole number from 0 to 25');
   });
 
   it.each([
@@ -160,7 +185,9 @@ describe('wait_for_decision', () => {
     const { world, account, agent, client } = await makeClient();
     const { permission } = await client.must('request_permission', ASK);
     world.whileAsleep = () => account.call(method, `/v1/agents/${agent.id}${path}`, body);
-    expect(await client.refused('wait_for_decision', { permission_id: permission.id })).toContain(code);
+    expect(await client.refused('wait_for_decision', { permission_id: permission.id })).toContain(
+      code,
+    );
     expect(world.pauses).toEqual([500]);
   });
 
@@ -172,7 +199,8 @@ describe('wait_for_decision', () => {
     await account.must(200, 'POST', `/v1/permissions/${denied.id}/deny`, { reason: 'No' });
     await agent.must(200, 'POST', `/v1/permissions/${withdrawn.id}/withdraw`);
     world.advance(50_000);
-    const next = async ({ id }: Json) => (await client.must('wait_for_decision', { permission_id: id })).next_step;
+    const next = async ({ id }: Json) =>
+      (await client.must('wait_for_decision', { permission_id: id })).next_step;
     expect(await next(denied)).toMatch(/is denied\. Do not act/);
     expect(await next(withdrawn)).toMatch(/is expired: .* Do not act/);
     expect(world.pauses).toEqual([]);
@@ -201,11 +229,16 @@ describe('use_token', () => {
     await account.must(200, 'POST', '/v1/tokens/revoke', { token_id: revoked.token.id });
     const short = await agent.approved({ token_ttl: 30 });
     const before = await account.log();
-    const reason = async (fields: Json) => /\nreason: (\w+)/.exec(await client.refused('use_token', fields))?.[1];
+    const reason = async (fields: Json) =>
+      /\nreason: (\w+)/.exec(await client.refused('use_token', fields))?.[1];
     expect(await reason({ permission_id: id, input: { n: 2 } })).toBe('mismatch');
     expect(await reason({ permission_id: id })).toBe('mismatch');
-    expect(await reason({ permission_id: id, input: { n: 1 }, action: 'email.read' })).toBe('mismatch');
-    expect(await reason({ permission_id: id, input: { n: 1 }, resource: 'mailbox:other' })).toBe('mismatch');
+    expect(await reason({ permission_id: id, input: { n: 1 }, action: 'email.read' })).toBe(
+      'mismatch',
+    );
+    expect(await reason({ permission_id: id, input: { n: 1 }, resource: 'mailbox:other' })).toBe(
+      'mismatch',
+    );
     expect(await reason({ permission_id: plain.id, input: null })).toBe('mismatch');
     expect(await reason({ permission_id: pending.id })).toBe('unknown');
     expect(await reason({ permission_id: revoked.id })).toBe('revoked');
@@ -214,9 +247,13 @@ describe('use_token', () => {
     const changed = await client.refused('use_token', { permission_id: id, input: { n: 2 } });
     expect(changed).toContain('The input is not the one that was approved.');
     const digest = 'sha-256:47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU';
-    expect(await client.refused('use_token', { permission_id: id, input: { n: 1 }, input_digest: digest })).toContain(
-      '- input_digest: is not the digest of `input`',
-    );
+    expect(
+      await client.refused('use_token', {
+        permission_id: id,
+        input: { n: 1 },
+        input_digest: digest,
+      }),
+    ).toContain('- input_digest: is not the digest of `input`');
     expect(await account.log()).toEqual(before);
     await client.must('use_token', { permission_id: id, input: { n: 1 } });
   });
@@ -224,7 +261,9 @@ describe('use_token', () => {
   it('gives the last use to one of two calls', async () => {
     const { agent, client } = await makeClient();
     const { id } = await agent.approved();
-    const results = await Promise.all([1, 2].map(() => client.call('use_token', { permission_id: id })));
+    const results = await Promise.all(
+      [1, 2].map(() => client.call('use_token', { permission_id: id })),
+    );
     expect(results.filter(({ isError }) => isError)).toHaveLength(1);
   });
 });
@@ -239,12 +278,20 @@ it('list_my_permissions lists the own ones with filters and pages, without token
   const page = await client.must('list_my_permissions', { limit: 1 });
   expect(page.permissions.map(({ id }: Json) => id)).toEqual([pending.id]);
   const rest = await client.must('list_my_permissions', { limit: 1, cursor: page.next_cursor });
-  expect(rest).toMatchObject({ has_more: false, permissions: [{ id: approved.id, token: { status: 'active' } }] });
+  expect(rest).toMatchObject({
+    has_more: false,
+    permissions: [{ id: approved.id, token: { status: 'active' } }],
+  });
   expect(rest.permissions[0].token.value).toBeUndefined();
   expect(rest.permissions[0].written_by_agent.input).toBeUndefined();
-  const found = await client.must('list_my_permissions', { external_id: 'mine', status: 'pending' });
+  const found = await client.must('list_my_permissions', {
+    external_id: 'mine',
+    status: 'pending',
+  });
   expect(found.permissions).toHaveLength(1);
-  expect(await client.refused('list_my_permissions', { cursor: 'x' })).toContain('(invalid_cursor)');
+  expect(await client.refused('list_my_permissions', { cursor: 'x' })).toContain(
+    '(invalid_cursor)',
+  );
   expect(await client.refused('list_my_permissions', { agent_id: stranger.id })).toContain(
     '- agent_id: is not a field',
   );
@@ -260,9 +307,16 @@ it('an agent finds nothing of another agent or account', async () => {
       expect(await client.refused(tool, { permission_id: id })).toMatch(/^Not found \(not_found\)/);
     }
   }
-  for (const id of ['perm_01h2xcejqtf2nbrexx3vqjhp41', 'x', '', 'agent_01h2xcejqtf2nbrexx3vqjhp41']) {
+  for (const id of [
+    'perm_01h2xcejqtf2nbrexx3vqjhp41',
+    'x',
+    '',
+    'agent_01h2xcejqtf2nbrexx3vqjhp41',
+  ]) {
     expect(await client.refused('get_permission', { permission_id: id })).toMatch(/^Not found/);
   }
-  expect(await client.refused('get_permission', { permission_id: 1 })).toContain('- permission_id: must be text');
+  expect(await client.refused('get_permission', { permission_id: 1 })).toContain(
+    '- permission_id: must be text',
+  );
   expect(await client.refused('get_permission')).toContain('- permission_id: is required');
 });

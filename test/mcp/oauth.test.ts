@@ -1,4 +1,9 @@
-import { auth, Client, type OAuthClientProvider, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import {
+  auth,
+  Client,
+  type OAuthClientProvider,
+  StreamableHTTPClientTransport,
+} from '@modelcontextprotocol/client';
 import { expect, it } from 'vitest';
 import { ORIGIN, World } from '../support/world';
 
@@ -8,7 +13,10 @@ const ADVICE = expect.stringMatching(SENTENCE);
 /** Sends the requests of the official client to a world, and remembers them. */
 function recorder(world: World) {
   const requests: string[] = [];
-  const send = async (url: string | URL | Request, { method = 'GET', headers, body }: RequestInit = {}) => {
+  const send = async (
+    url: string | URL | Request,
+    { method = 'GET', headers, body }: RequestInit = {},
+  ) => {
     const { pathname } = new URL(url as URL);
     requests.push(`${method} ${pathname}`);
     const sent = Object.fromEntries(new Headers(headers));
@@ -51,10 +59,16 @@ it('the official client, which looks for a sign-in when its key is refused, says
 
 it('the official client with an id of its own says it where it asks for a token', async () => {
   const { requests, send } = recorder(new World());
-  const own = { clientInformation: () => ({ client_id: 'mine', client_secret: 'secret' }), redirectUrl: undefined };
+  const own = {
+    clientInformation: () => ({ client_id: 'mine', client_secret: 'secret' }),
+    redirectUrl: undefined,
+  };
   const options = { serverUrl: `${ORIGIN}/mcp`, fetchFn: send };
   const asking = auth(
-    provider({ ...own, prepareTokenRequest: () => new URLSearchParams({ grant_type: 'client_credentials' }) }),
+    provider({
+      ...own,
+      prepareTokenRequest: () => new URLSearchParams({ grant_type: 'client_credentials' }),
+    }),
     options,
   );
   await expect(asking).rejects.toThrow(SENTENCE);
@@ -63,7 +77,11 @@ it('the official client with an id of its own says it where it asks for a token'
 
 it('a browser that is sent to the sign-in is shown the guide, at the section about keys', async () => {
   const world = new World();
-  const { headers } = await world.must(302, 'GET', '/mcp/oauth/authorize?response_type=code&client_id=x');
+  const { headers } = await world.must(
+    302,
+    'GET',
+    '/mcp/oauth/authorize?response_type=code&client_id=x',
+  );
   const { pathname, hash } = new URL(headers.get('Location') ?? '', ORIGIN);
   expect((await world.must(200, 'GET', pathname)).text).toContain(`id="${hash.slice(1)}"`);
 });
@@ -76,7 +94,12 @@ it.each([
   for (const raw of ['', '{', 'grant_type=authorization_code&code=x']) {
     const answer = await world.call('POST', `/mcp/oauth/${name}`, { raw });
     expect(answer.status).toBe(400);
-    expect(answer.body).toMatchObject({ code: 'invalid_request', detail: ADVICE, error, error_description: ADVICE });
+    expect(answer.body).toMatchObject({
+      code: 'invalid_request',
+      detail: ADVICE,
+      error,
+      error_description: ADVICE,
+    });
     expect(answer.headers.get('Cache-Control')).toBe('no-store');
     expect(answer.cost.trips).toBe(0);
   }
@@ -85,7 +108,11 @@ it.each([
 
 it('names no sign-in of its own for a protected resource', async () => {
   const world = new World();
-  for (const path of ['oauth-protected-resource', 'oauth-protected-resource/mcp', 'openid-configuration']) {
+  for (const path of [
+    'oauth-protected-resource',
+    'oauth-protected-resource/mcp',
+    'openid-configuration',
+  ]) {
     expect([path, (await world.call('GET', `/.well-known/${path}`)).status]).toEqual([path, 404]);
   }
 });

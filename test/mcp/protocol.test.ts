@@ -45,7 +45,10 @@ it('answers one message with JSON that nobody stores, and keeps the request id',
   expect(answer.headers.get('Cache-Control')).toBe('no-store');
   expect(answer.headers.get('X-Request-Id')).toBe('mine');
   expect(answer.headers.get('Mcp-Session-Id')).toBeNull();
-  const notification = await sendMessage(world, agent.key, { jsonrpc: '2.0', method: 'notifications/initialized' });
+  const notification = await sendMessage(world, agent.key, {
+    jsonrpc: '2.0',
+    method: 'notifications/initialized',
+  });
   expect([notification.status, notification.text]).toEqual([202, '']);
 });
 
@@ -54,7 +57,9 @@ it('answers 401 with a plain challenge before anything else', async () => {
   const { body: gone } = await account.must(201, 'POST', '/v1/me/tokens', {});
   await account.must(204, 'DELETE', `/v1/me/tokens/${gone.id}`);
   const rotated = await account.agent();
-  await account.must(200, 'POST', `/v1/agents/${rotated.id}/rotate-key`, { revoke_immediately: true });
+  await account.must(200, 'POST', `/v1/agents/${rotated.id}/rotate-key`, {
+    revoke_immediately: true,
+  });
   const ask = call('request_permission', { action: 'a.b', resource: 'x:y' });
   for (const token of ['', 'nonsense', gone.token, rotated.key, agent.key.toLowerCase()]) {
     for (const message of [PING, ask, {}, [], 'x']) {
@@ -91,27 +96,56 @@ it.each([
   expectProblem(answer, 403, 'wrong_credential');
   expect(answer.cost.trips).toBe(0);
   expect(answer.headers.get('Access-Control-Allow-Origin')).toBeNull();
-  expect((await sendMessage(world, agent.key, PING, { Origin: 'https://countersign.test' })).status).toBe(200);
+  expect(
+    (await sendMessage(world, agent.key, PING, { Origin: 'https://countersign.test' })).status,
+  ).toBe(200);
 });
 
-it.each(['GET', 'DELETE', 'PUT', 'PATCH', 'OPTIONS'])('accepts no %s: there are no sessions', async (method) => {
-  const { world, agent } = await makeAgent();
-  const answer = await world.call(method, '/mcp', { token: agent.key, headers: { Accept: 'text/event-stream' } });
-  expectProblem(answer, 405, 'method_not_allowed');
-  expect(answer.headers.get('Allow')).toBe('POST');
-});
+it.each(['GET', 'DELETE', 'PUT', 'PATCH', 'OPTIONS'])(
+  'accepts no %s: there are no sessions',
+  async (method) => {
+    const { world, agent } = await makeAgent();
+    const answer = await world.call(method, '/mcp', {
+      token: agent.key,
+      headers: { Accept: 'text/event-stream' },
+    });
+    expectProblem(answer, 405, 'method_not_allowed');
+    expect(answer.headers.get('Allow')).toBe('POST');
+  },
+);
 
 it('refuses bodies that are too large, of another type, or no JSON', async () => {
   const { world, agent } = await makeAgent();
   const send = (raw: BodyInit, headers: Record<string, string> = {}) =>
-    world.call('POST', '/mcp', { token: agent.key, raw, headers: { ...LEGACY_HEADERS, ...headers } });
+    world.call('POST', '/mcp', {
+      token: agent.key,
+      raw,
+      headers: { ...LEGACY_HEADERS, ...headers },
+    });
   const large = JSON.stringify({ ...PING, params: { x: 'x'.repeat(1024 * 1024) } });
   expectProblem(await send(large), 413, 'payload_too_large');
-  expectProblem(await send(JSON.stringify(PING), { 'Content-Type': 'text/plain' }), 415, 'unsupported_media_type');
-  for (const raw of ['{', 'no JSON', new Uint8Array([0xff]), `${'['.repeat(65)}${']'.repeat(65)}`]) {
+  expectProblem(
+    await send(JSON.stringify(PING), { 'Content-Type': 'text/plain' }),
+    415,
+    'unsupported_media_type',
+  );
+  for (const raw of [
+    '{',
+    'no JSON',
+    new Uint8Array([0xff]),
+    `${'['.repeat(65)}${']'.repeat(65)}`,
+  ]) {
     expectProblem(await send(raw), 400, 'invalid_request');
   }
-  for (const raw of ['', 'null', '1', '"x"', '{}', '{"jsonrpc":"1.0","id":1,"method":"ping"}', '{"id":1}']) {
+  for (const raw of [
+    '',
+    'null',
+    '1',
+    '"x"',
+    '{}',
+    '{"jsonrpc":"1.0","id":1,"method":"ping"}',
+    '{"id":1}',
+  ]) {
     expect([raw, (await send(raw)).status]).toEqual([raw, 400]);
   }
 });
@@ -145,7 +179,8 @@ it('counts against the limits of the credential', async () => {
   };
   const world = new World({ RATE_LIMITS: 'on', ...limiters });
   const statuses = [];
-  for (let i = 0; i < 5; i++) statuses.push((await sendMessage(world, unlimited.agent.key, PING)).status);
+  for (let i = 0; i < 5; i++)
+    statuses.push((await sendMessage(world, unlimited.agent.key, PING)).status);
   expect(statuses).toEqual([200, 200, 200, 429, 429]);
 });
 
@@ -157,10 +192,18 @@ it('answers what it does not have with a JSON-RPC error', async () => {
   };
   expect(await errorOf(call('approve_permission'))).toEqual([7, -32602]);
   expect(await errorOf(call('__proto__'))).toEqual([7, -32602]);
-  for (const method of ['resources/list', 'prompts/list', 'completion/complete', 'logging/setLevel', 'nothing']) {
+  for (const method of [
+    'resources/list',
+    'prompts/list',
+    'completion/complete',
+    'logging/setLevel',
+    'nothing',
+  ]) {
     expect([method, await errorOf({ ...PING, method, params: {} })]).toEqual([method, [1, -32601]]);
   }
-  const [listen, headers] = modern('subscriptions/listen', { notifications: { toolsListChanged: true } });
+  const [listen, headers] = modern('subscriptions/listen', {
+    notifications: { toolsListChanged: true },
+  });
   expect(await errorOf(listen, headers)).toEqual([1, -32603]);
   const [unknown, unknownHeaders] = modern('tools/call', { name: 'approve', arguments: {} });
   expect(await errorOf(unknown, unknownHeaders)).toEqual([1, -32602]);
@@ -190,14 +233,29 @@ it.each([
 it('serves the same at /mcp/', async () => {
   const { world, account, agent } = await makeAgent();
   const ask = call('request_permission', { action: 'a.b', resource: 'x:y' });
-  const answer = await world.call('POST', '/mcp/', { token: agent.key, body: ask, headers: LEGACY_HEADERS });
-  expect([answer.status, answer.body.result.structuredContent.permission.status]).toEqual([200, 'pending']);
+  const answer = await world.call('POST', '/mcp/', {
+    token: agent.key,
+    body: ask,
+    headers: LEGACY_HEADERS,
+  });
+  expect([answer.status, answer.body.result.structuredContent.permission.status]).toEqual([
+    200,
+    'pending',
+  ]);
   expect(await account.log()).toHaveLength(1);
   for (const method of ['GET', 'DELETE', 'PUT']) {
-    expectProblem(await world.call(method, '/mcp/', { token: agent.key }), 405, 'method_not_allowed');
+    expectProblem(
+      await world.call(method, '/mcp/', { token: agent.key }),
+      405,
+      'method_not_allowed',
+    );
   }
   expectProblem(await world.call('POST', '/mcp/', { body: PING }), 401, 'unauthorized');
-  const page = { token: agent.key, body: PING, headers: { ...LEGACY_HEADERS, Origin: 'https://evil.test' } };
+  const page = {
+    token: agent.key,
+    body: PING,
+    headers: { ...LEGACY_HEADERS, Origin: 'https://evil.test' },
+  };
   expectProblem(await world.call('POST', '/mcp/', page), 403, 'wrong_credential');
 });
 
@@ -210,15 +268,22 @@ it('takes null for an absent field of a message', async () => {
   };
   const listed = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
   expect((await resultOf({ ...listed, params: null })).tools).toHaveLength(5);
-  expect((await resultOf({ ...listed, params: { cursor: null, _meta: null } })).tools).toHaveLength(5);
+  expect((await resultOf({ ...listed, params: { cursor: null, _meta: null } })).tools).toHaveLength(
+    5,
+  );
   expect(await resultOf({ ...PING, params: null })).toEqual({});
   const params = {
     protocolVersion: '2025-11-25',
     capabilities: { roots: null },
     clientInfo: { name: 'test', title: null, version: '1' },
   };
-  expect((await resultOf({ jsonrpc: '2.0', id: 1, method: 'initialize', params })).serverInfo.name).toBe('countersign');
-  const calling = { ...call('list_my_permissions'), params: { name: 'list_my_permissions', arguments: null } };
+  expect(
+    (await resultOf({ jsonrpc: '2.0', id: 1, method: 'initialize', params })).serverInfo.name,
+  ).toBe('countersign');
+  const calling = {
+    ...call('list_my_permissions'),
+    params: { name: 'list_my_permissions', arguments: null },
+  };
   expect((await resultOf(calling)).structuredContent.permissions).toEqual([]);
   const none = { jsonrpc: '2.0', method: 'notifications/initialized', params: null };
   expect((await sendMessage(world, agent.key, none)).status).toBe(202);
@@ -230,24 +295,54 @@ it('takes null for an absent argument of a tool, except where null is a value', 
     const message = call('request_permission', { action: 'a.b', resource: 'x:y', ...fields });
     return (await sendMessage(world, agent.key, message)).body.result;
   };
-  const nothing = { scope: null, reason: null, expires_in: null, token_ttl: null, max_uses: null, input_digest: null };
+  const nothing = {
+    scope: null,
+    reason: null,
+    expires_in: null,
+    token_ttl: null,
+    max_uses: null,
+    input_digest: null,
+  };
   const unnamed = await ask({ ...nothing, preview: null, external_id: null });
   const { permission } = unnamed.structuredContent;
   const { body: asked } = await agent.must(200, 'GET', `/v1/permissions/${permission.id}`);
-  expect(asked).toMatchObject({ scope: {}, reason: null, input_digest: null, preview: null, external_id: null });
+  expect(asked).toMatchObject({
+    scope: {},
+    reason: null,
+    input_digest: null,
+    preview: null,
+    external_id: null,
+  });
 
-  const preview = { title: 'Title', summary: null, fields: [{ label: 'To', value: 'Ada', kind: null }] };
+  const preview = {
+    title: 'Title',
+    summary: null,
+    fields: [{ label: 'To', value: 'Ada', kind: null }],
+  };
   const valued = await ask({ input: null, scope: { max: null }, preview, external_id: 'call_1' });
   const { id } = valued.structuredContent.permission;
   const { body } = await agent.must(200, 'GET', `/v1/permissions/${id}`);
-  expect(body).toMatchObject({ input: null, input_digest: expect.stringMatching(/^sha-256:/), scope: { max: null } });
+  expect(body).toMatchObject({
+    input: null,
+    input_digest: expect.stringMatching(/^sha-256:/),
+    scope: { max: null },
+  });
   expect(body.preview).toEqual({ title: 'Title', fields: [{ label: 'To', value: 'Ada' }] });
   // The external id finds the request although the other fields are null.
-  const again = await ask({ ...nothing, scope: { max: null }, input: null, preview: null, external_id: 'call_1' });
+  const again = await ask({
+    ...nothing,
+    scope: { max: null },
+    input: null,
+    preview: null,
+    external_id: 'call_1',
+  });
   expect(again.structuredContent).toMatchObject({ is_new: false, permission: { id } });
 
   const missing = await ask({ action: null });
-  expect([missing.isError, missing.content[0].text]).toEqual([true, expect.stringContaining('- action: is required')]);
+  expect([missing.isError, missing.content[0].text]).toEqual([
+    true,
+    expect.stringContaining('- action: is required'),
+  ]);
   expect((await ask({ unknown: null })).content[0].text).toContain('- unknown: is not a field');
 });
 
@@ -269,10 +364,16 @@ it('refuses what contradicts the protocol before a tool is called', async () => 
 
 it('reads an id that is no text as one of nothing, before it knows who calls', async () => {
   const { world, agent } = await makeAgent();
-  const message = call('use_token', { permission_id: { toString: 1 }, action: 'a.b', resource: 'c:d' });
+  const message = call('use_token', {
+    permission_id: { toString: 1 },
+    action: 'a.b',
+    resource: 'c:d',
+  });
   const { body } = await sendMessage(world, agent.key, message);
   expect(body.result.isError).toBe(true);
-  await agent.account.must(200, 'POST', `/v1/agents/${agent.id}/rotate-key`, { revoke_immediately: true });
+  await agent.account.must(200, 'POST', `/v1/agents/${agent.id}/rotate-key`, {
+    revoke_immediately: true,
+  });
   expectProblem(await sendMessage(world, agent.key, message), 401, 'unauthorized');
 });
 
@@ -280,7 +381,10 @@ it('takes arguments that are not an object for none', async () => {
   const { world, agent } = await makeAgent();
   for (const fields of [null, [], 'x', 1]) {
     const { status, body } = await sendMessage(world, agent.key, call('get_permission', fields));
-    expect([status, body.error?.code ?? body.result?.isError]).toEqual([200, expect.toBeOneOf([-32602, true])]);
+    expect([status, body.error?.code ?? body.result?.isError]).toEqual([
+      200,
+      expect.toBeOneOf([-32602, true]),
+    ]);
   }
 });
 
@@ -294,7 +398,14 @@ it('logs the tool, what it refused, and the permission', async () => {
   await world.call('POST', '/mcp', { body: PING });
   const lines = log
     .of('request')
-    .map(({ route, tool, target, code, status, agent }) => [route, tool, target, code, status, agent]);
+    .map(({ route, tool, target, code, status, agent }) => [
+      route,
+      tool,
+      target,
+      code,
+      status,
+      agent,
+    ]);
   expect(lines).toEqual([
     ['/mcp', 'get_permission', id, undefined, 200, agent.id],
     ['/mcp', 'get_permission', undefined, 'not_found', 200, agent.id],

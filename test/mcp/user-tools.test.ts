@@ -26,13 +26,23 @@ describe.each(REVISIONS)('with revision %s', (revision) => {
   });
 
   it('lists the tools of the credential and its scopes', async () => {
-    const listed = async (token: string) => names(await (await McpClient.connect(world, token, revision)).tools());
+    const listed = async (token: string) =>
+      names(await (await McpClient.connect(world, token, revision)).tools());
     expect(await listed(key)).toEqual(AGENT_TOOLS);
     expect(await listed(account.token)).toEqual(USER_TOOLS);
-    expect(await listed(await account.limitedToken('permissions:read'))).toEqual(['list_pending', 'get_permission']);
+    expect(await listed(await account.limitedToken('permissions:read'))).toEqual([
+      'list_pending',
+      'get_permission',
+    ]);
     expect(await listed(await account.limitedToken('audit:read'))).toEqual(['search_audit']);
     expect(await listed(await account.limitedToken('policies:read'))).toEqual(['simulate_policy']);
-    const others = ['permissions:decide', 'tokens:use', 'agents:write', 'policies:write', 'account:write'];
+    const others = [
+      'permissions:decide',
+      'tokens:use',
+      'agents:write',
+      'policies:write',
+      'account:write',
+    ];
     expect(await listed(await account.limitedToken(...others))).toEqual([]);
   });
 
@@ -47,7 +57,11 @@ describe.each(REVISIONS)('with revision %s', (revision) => {
       expect(tool).toMatchObject({
         title: expect.stringMatching(/./),
         description: expect.stringMatching(/.{40}/),
-        annotations: { title: tool.title, readOnlyHint: !changing.includes(tool.name), openWorldHint: false },
+        annotations: {
+          title: tool.title,
+          readOnlyHint: !changing.includes(tool.name),
+          openWorldHint: false,
+        },
         inputSchema: { type: 'object', additionalProperties: false },
         outputSchema: { type: 'object', required: expect.arrayContaining(['notice', 'next_step']) },
       });
@@ -95,7 +109,9 @@ describe('refuses as the HTTP API does', () => {
     const client = await McpClient.connect(world, token);
     const refusal = await world.call(method, path, { token, ...(body && { body }) });
     expect(refusal.status).toBe(403);
-    expect(await client.refused(tool, fields)).toContain(`(${refusal.body.code}). ${refusal.body.detail}`);
+    expect(await client.refused(tool, fields)).toContain(
+      `(${refusal.body.code}). ${refusal.body.detail}`,
+    );
   });
 });
 
@@ -107,7 +123,10 @@ describe('with a user token', () => {
     const read = await client.must('get_permission', { permission_id: id });
     expect(read).toMatchObject({
       next_step: `${id} is approved. There is nothing left to decide.`,
-      permission: { console_url: `https://countersign.test/console/permissions/${id}`, token: { status: 'active' } },
+      permission: {
+        console_url: `https://countersign.test/console/permissions/${id}`,
+        token: { status: 'active' },
+      },
     });
     expect(client.last?.cost.trips).toBe(1);
     expect(client.last?.text).not.toContain(token.value);
@@ -133,8 +152,12 @@ describe('with a user token', () => {
     expect(page.next_step).toContain('console_url');
     expect(client.last?.cost.trips).toBe(2);
     const rest = await client.must('list_pending', { limit: 1, cursor: page.next_cursor });
-    expect(rest).toMatchObject({ permissions: [{ id: first.id, written_by_agent: { title: 'First' } }] });
-    expect((await client.must('list_pending', { action: 'file.read' })).permissions).toHaveLength(1);
+    expect(rest).toMatchObject({
+      permissions: [{ id: first.id, written_by_agent: { title: 'First' } }],
+    });
+    expect((await client.must('list_pending', { action: 'file.read' })).permissions).toHaveLength(
+      1,
+    );
     expect((await client.must('list_pending', { agent_id: late.id })).permissions).toEqual([]);
     const { next_step } = await client.must('get_permission', { permission_id: first.id });
     expect(next_step).toContain(
@@ -144,7 +167,10 @@ describe('with a user token', () => {
 
   it('search_audit finds what GET /v1/audit finds', async () => {
     const { world, account, agent } = await makeAgent();
-    const { id } = await agent.approved({ scope: { max: 5 }, input: 1 }, { scope: { max: 3 }, reason: 'Fine' });
+    const { id } = await agent.approved(
+      { scope: { max: 5 }, input: 1 },
+      { scope: { max: 3 }, reason: 'Fine' },
+    );
     await agent.request({ action: 'file.read' });
     const client = await McpClient.connect(world, account.token);
     for (const fields of [
@@ -163,7 +189,9 @@ describe('with a user token', () => {
       expect(entries.map(({ id }: Json) => id)).toEqual(body.data.map(({ id }: Json) => id));
       expect(has_more).toBe(body.has_more);
     }
-    const [request, approval] = (await client.must('search_audit', { permission_id: id, order: 'asc' })).entries;
+    const [request, approval] = (
+      await client.must('search_audit', { permission_id: id, order: 'asc' })
+    ).entries;
     expect(request).toMatchObject({
       event_type: 'request',
       sequence: 1,
@@ -192,16 +220,28 @@ describe('with a user token', () => {
   it('simulate_policy answers as POST /v1/policies/simulate', async () => {
     const { world, account, agent } = await makeAgent();
     const client = await McpClient.connect(world, account.token);
-    const policy = { name: 'Mail', effect: 'approve', actions: ['email.*'], resources: ['*'], agent_ids: [agent.id] };
+    const policy = {
+      name: 'Mail',
+      effect: 'approve',
+      actions: ['email.*'],
+      resources: ['*'],
+      agent_ids: [agent.id],
+    };
     await account.must(201, 'POST', '/v1/policies', policy);
     for (const request of [
       { agent_id: agent.id, action: 'email.send', resource: 'mailbox:x' },
       { action: 'email.send', resource: 'mailbox:x' },
       { agent_id: 'x', action: 'file.read', resource: 'mailbox:x', scope: { a: 1 } },
     ]) {
-      const { notice: _, next_step: __, ...simulation } = await client.must('simulate_policy', request);
+      const {
+        notice: _,
+        next_step: __,
+        ...simulation
+      } = await client.must('simulate_policy', request);
       expect(client.last?.cost.trips).toBe(1);
-      expect(simulation).toEqual((await account.must(200, 'POST', '/v1/policies/simulate', request)).body);
+      expect(simulation).toEqual(
+        (await account.must(200, 'POST', '/v1/policies/simulate', request)).body,
+      );
     }
   });
 
@@ -212,7 +252,9 @@ describe('with a user token', () => {
     const { id } = await agent.approved();
     await agent.request();
     const client = await McpClient.connect(world, stranger.token);
-    expect(await client.refused('get_permission', { permission_id: id })).toMatch(/^Not found \(not_found\)/);
+    expect(await client.refused('get_permission', { permission_id: id })).toMatch(
+      /^Not found \(not_found\)/,
+    );
     expect((await client.must('list_pending')).permissions).toEqual([]);
     expect((await client.must('list_pending', { agent_id: agent.id })).permissions).toEqual([]);
     for (const fields of [{}, { permission_id: id }, { agent_id: agent.id }]) {

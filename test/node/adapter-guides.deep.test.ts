@@ -1,4 +1,12 @@
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -16,7 +24,15 @@ let user: Client;
 
 beforeAll(async () => {
   ({ project } = await installClient(folder));
-  linkPackages(project, 'ai', '@openai/agents', 'langchain', '@langchain/core', '@langchain/langgraph', 'zod');
+  linkPackages(
+    project,
+    'ai',
+    '@openai/agents',
+    'langchain',
+    '@langchain/core',
+    '@langchain/langgraph',
+    'zod',
+  );
   addPackage(project, '@ai-sdk/openai', AI_SDK_MODEL);
   addPackage(project, '@langchain/openai', LANGCHAIN_MODEL);
   writeFileSync(join(project, 'scripted-agents.mjs'), AGENTS_MODEL);
@@ -31,8 +47,8 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
 });
 
-// The packages of the real models are replaced by models that ask for two refunds, one after the other, and then say what
-// the result of the second one was.
+// The packages of the real models are replaced by models that ask for two refunds, one after the
+// other, and then say what the result of the second one was.
 const ARGUMENTS = '{ order: "4711", amount: 20 }';
 
 const AI_SDK_MODEL = `
@@ -75,7 +91,8 @@ const AGENTS_MODEL = `
   setDefaultModelProvider({ getModel: () => new ScriptedModel([respond, respond, respond]) });`;
 
 /**
- * Saves the refund that a guide has as an example in a folder of its own. Returns a function that runs it.
+ * Saves the refund that a guide has as an example in a folder of its own. Returns a function that
+ * runs it.
  * @param folder a name for the folder in the project
  */
 function saveExample(guide: string, folder = guide): () => Promise<string> {
@@ -89,7 +106,8 @@ function saveExample(guide: string, folder = guide): () => Promise<string> {
   const key = tenant.agents[0]?.key as string;
   const env = { ...process.env, COUNTERSIGN_URL: service.origin, COUNTERSIGN_API_KEY: key };
   const models = join(project, 'scripted-agents.mjs');
-  return async () => (await run(process.execPath, ['--import', models, 'agent.mjs'], { cwd, env })).stdout;
+  return async () =>
+    (await run(process.execPath, ['--import', models, 'agent.mjs'], { cwd, env })).stdout;
 }
 
 async function approve(): Promise<void> {
@@ -122,12 +140,14 @@ it.each([
   ['ai-sdk', 2],
   ['openai-agents', 2],
   ['guard', 1],
-])('the example of the guide %s pauses %i times, and goes on when it is run again', (guide, decisions) =>
-  expectPauses(saveExample(guide), decisions),
+])(
+  'the example of the guide %s pauses %i times, and goes on when it is run again',
+  (guide, decisions) => expectPauses(saveExample(guide), decisions),
 );
 
 it('the example of the guide ai-sdk does so with version 6, too', async () => {
-  // The client and the model are resolved from the folder too, so that they come with the same version.
+  // The client and the model are resolved from the folder too, so that they come with the same
+  // version.
   const folder = 'version-6';
   for (const name of ['countersign', '@ai-sdk/openai', 'zod']) {
     cpSync(join(project, 'node_modules', name), join(project, folder, 'node_modules', name), {

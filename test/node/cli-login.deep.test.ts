@@ -5,7 +5,12 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ROOT } from '../../src/dev/project.ts';
-import { addAuthenticator, CHROMIUM, type LocalConsole, startConsole } from '../support/local/console';
+import {
+  addAuthenticator,
+  CHROMIUM,
+  type LocalConsole,
+  startConsole,
+} from '../support/local/console';
 
 describe.skipIf(!CHROMIUM)('countersign login with the console in Chromium', () => {
   const home = mkdtempSync(join(tmpdir(), 'countersign-login-'));
@@ -31,7 +36,10 @@ describe.skipIf(!CHROMIUM)('countersign login with the console in Chromium', () 
   /** Runs the command; `onAddress` gets the address that it prints. */
   async function run(argv: string[], onAddress?: (address: string) => Promise<unknown>) {
     const env = { PATH: process.env.PATH, HOME: home };
-    const child = spawn(process.execPath, [join(ROOT, 'src/client/cli/main.ts'), ...argv], { env, stdio: 'pipe' });
+    const child = spawn(process.execPath, [join(ROOT, 'src/client/cli/main.ts'), ...argv], {
+      env,
+      stdio: 'pipe',
+    });
     const output = { stdout: '', stderr: '' };
     let visited: Promise<unknown> | undefined;
     child.stdout.on('data', (chunk: Buffer) => {
@@ -56,9 +64,16 @@ describe.skipIf(!CHROMIUM)('countersign login with the console in Chromium', () 
 
   it('signs in as the member who confirms, and logout revokes the token', async () => {
     const signedIn = await run(['login', '--url', local.origin, '--no-browser'], press('Confirm'));
-    expect([signedIn.code, signedIn.stderr.includes('Signed in')], signedIn.stderr).toEqual([0, true]);
+    expect([signedIn.code, signedIn.stderr.includes('Signed in')], signedIn.stderr).toEqual([
+      0,
+      true,
+    ]);
     const identity = JSON.parse(signedIn.stdout);
-    expect(identity).toMatchObject({ url: local.origin, credential: 'login', member: { role: 'owner' } });
+    expect(identity).toMatchObject({
+      url: local.origin,
+      credential: 'login',
+      member: { role: 'owner' },
+    });
     expect(identity.scopes).not.toContain('account:write');
     expect(statSync(file).mode & 0o777).toBe(0o600);
     const { token } = JSON.parse(readFileSync(file, 'utf8')).services[local.origin];
@@ -68,13 +83,19 @@ describe.skipIf(!CHROMIUM)('countersign login with the console in Chromium', () 
 
     expect((await run(['logout'])).code).toBe(0);
     expect(readFileSync(file, 'utf8')).not.toContain(token);
-    const answer = await fetch(`${local.origin}/v1/me`, { headers: { Authorization: `Bearer ${token}` } });
+    const answer = await fetch(`${local.origin}/v1/me`, {
+      headers: { Authorization: `Bearer ${token}` },
+    });
     expect(answer.status).toBe(401);
     expect((await run(['whoami'])).stderr).toContain('countersign login');
   });
 
   it('tells plainly that the person denied', async () => {
     const denied = await run(['login', '--url', local.origin, '--no-browser'], press('Deny'));
-    expect([denied.code, denied.stdout, denied.stderr.includes('You denied')]).toEqual([3, '', true]);
+    expect([denied.code, denied.stdout, denied.stderr.includes('You denied')]).toEqual([
+      3,
+      '',
+      true,
+    ]);
   });
 });

@@ -71,15 +71,24 @@ describe('arguments', () => {
     [['approve', ID, '--scope', '[1]'], '--scope'],
     [['approve', ID, '--scope', '{}', '--limit', 'a=1'], 'not both'],
     [['approve', ID, '--limit', 'a'], 'key=value'],
-    [['approve', ID, '--limit', 'a=9007199254740993'], '--limit a cannot be sent as it is written. The value would be'],
-    [['approve', ID, '--scope', '{"a": 1, "a": 2}'], '--scope cannot be sent as it is written. a is given twice.'],
+    [
+      ['approve', ID, '--limit', 'a=9007199254740993'],
+      '--limit a cannot be sent as it is written. The value would be',
+    ],
+    [
+      ['approve', ID, '--scope', '{"a": 1, "a": 2}'],
+      '--scope cannot be sent as it is written. a is given twice.',
+    ],
     [
       ['api', 'POST', '/v1/agents', '--data', '{"metadata": {"n": [1e400]}}'],
       'metadata.n.0 would be rounded to Infinity',
     ],
     [['audit', 'list', '--event', 'evil'], 'evil'],
     [['audit', 'list', '--limit', '-1'], 'limit'],
-    [['audit', 'export', '--from', '2026-01-01', '--to', '2026-01-31', '--proof', 'x'], '--details'],
+    [
+      ['audit', 'export', '--from', '2026-01-01', '--to', '2026-01-31', '--proof', 'x'],
+      '--details',
+    ],
     [['api', 'BREW', '/v1/me'], 'BREW'],
     [['api', 'GET', '@evil.example/v1/me'], 'slash'],
     [['api', 'POST', '/v1/agents', '--data', '{'], 'not JSON'],
@@ -88,12 +97,15 @@ describe('arguments', () => {
     [['completion', 'powershell'], 'powershell'],
     [['login', '--url', 'ftp://x'], 'ftp://x'],
     [['login', '--url', 'localhost:8901'], 'Write http://localhost:8901.'],
-  ])('%j is wrong usage: nothing is sent, and stderr says what and where to read on', async (argv, told) => {
-    const { code, stdout, stderr, sent } = await runInProcess(argv);
-    expect([code, stdout, sent]).toEqual([2, '', []]);
-    expect(stderr).toContain(told);
-    expect(stderr).toMatch(/See: countersign.* --help\n$/);
-  });
+  ])(
+    '%j is wrong usage: nothing is sent, and stderr says what and where to read on',
+    async (argv, told) => {
+      const { code, stdout, stderr, sent } = await runInProcess(argv);
+      expect([code, stdout, sent]).toEqual([2, '', []]);
+      expect(stderr).toContain(told);
+      expect(stderr).toMatch(/See: countersign.* --help\n$/);
+    },
+  );
 
   it('lengths of time are seconds', () => {
     expect(['90', '90s', '30m', '12h', '7d', '0'].map((text) => readDuration(text, 'x'))).toEqual([
@@ -117,9 +129,14 @@ describe('arguments', () => {
     'the help fits a terminal of %d columns, but for the examples, which are copied',
     async (columns) => {
       for (const name of ['', 'audit', ...Object.keys(COMMANDS)]) {
-        const { stdout } = await runInProcess([...name.split(' ').filter(Boolean), '--help'], {}, { columns });
+        const { stdout } = await runInProcess(
+          [...name.split(' ').filter(Boolean), '--help'],
+          {},
+          { columns },
+        );
         const [help = ''] = stripVTControlCharacters(stdout).split('EXAMPLES');
-        for (const line of help.split('\n')) expect(widthOf(line), line).toBeLessThanOrEqual(columns);
+        for (const line of help.split('\n'))
+          expect(widthOf(line), line).toBeLessThanOrEqual(columns);
       }
     },
   );
@@ -165,7 +182,10 @@ describe('texts that agents wrote', () => {
       ['deny', ID, '--reason', 'x'],
       ['api', 'GET', '/v1/permissions'],
     ]) {
-      const { stdout, stderr } = await runInProcess(argv, answers, { columns: 100, env: { NO_COLOR: '1' } });
+      const { stdout, stderr } = await runInProcess(argv, answers, {
+        columns: 100,
+        env: { NO_COLOR: '1' },
+      });
       for (const line of (stdout + stderr).split('\n')) expect(line).not.toMatch(ACTIVE);
       expect(stdout + stderr).toMatch(/\\u\{?0*1b/);
       if (argv.includes('--json')) expect(JSON.parse(stdout).resource).toBe(hostile.resource);
@@ -177,8 +197,18 @@ describe('texts that agents wrote', () => {
 
   it('cannot look like what the service says: no line of theirs begins as a fact does', () => {
     const lines = formatPermission(
-      { ...pending, reason: 'x\nStatus      approved', resource: `a:${'b '.repeat(100)}Status      approved` },
-      { width: 60, style: plain, baseUrl: 'https://countersign.test', now: Date.parse('2026-01-31T12:00:00Z'), names },
+      {
+        ...pending,
+        reason: 'x\nStatus      approved',
+        resource: `a:${'b '.repeat(100)}Status      approved`,
+      },
+      {
+        width: 60,
+        style: plain,
+        baseUrl: 'https://countersign.test',
+        now: Date.parse('2026-01-31T12:00:00Z'),
+        names,
+      },
     );
     expect(lines.filter((line) => line.startsWith('Status'))).toEqual(['Status      pending']);
     expect(lines).toContain('  │   Status      approved');
@@ -214,9 +244,18 @@ describe('what people read', () => {
     'leaves out the last columns on a terminal of %d columns, and cuts neither ids nor times',
     async (columns, titles) => {
       const entry = {
-        ...{ sequence: 2, created_at: '2026-01-31T12:00:20.000Z', event_type: 'approve', permission_request_id: ID },
+        ...{
+          sequence: 2,
+          created_at: '2026-01-31T12:00:20.000Z',
+          event_type: 'approve',
+          permission_request_id: ID,
+        },
         details: {
-          ...{ action: 'email.send', resource: 'mailbox:support', decision_reason: 'Ten recipients are enough' },
+          ...{
+            action: 'email.send',
+            resource: 'mailbox:support',
+            decision_reason: 'Ten recipients are enough',
+          },
           decided_by: 'member_1',
         },
         agent_id: 'agent_1',
@@ -233,7 +272,9 @@ describe('what people read', () => {
       const [head = '', row = ''] = stdout.split('\n');
       expect(head.split(/\s+/)).toEqual(titles);
       for (const line of [head, row]) expect(widthOf(line)).toBeLessThanOrEqual(columns);
-      expect(row).toMatch(/^2 +2026-01-31 12:00:20Z {2}approve {2}Mailer {2}email\.send +mailbox:\S+/);
+      expect(row).toMatch(
+        /^2 +2026-01-31 12:00:20Z {2}approve {2}Mailer {2}email\.send +mailbox:\S+/,
+      );
       // The credential may not read members: the id stands for the name.
       if (columns > 80) expect(row).toMatch(/member_1 +Ten recip/);
       // A program reads what the service says, with no further request.
@@ -245,15 +286,27 @@ describe('what people read', () => {
   it('has colours only on a terminal, and not with NO_COLOR', async () => {
     const answers = { [`GET /v1/permissions/${ID}`]: pending };
     expect((await runInProcess(['show', ID], answers, { columns: 80 })).stdout).toContain('\x1b[');
-    for (const settings of [{}, { columns: 80, env: { NO_COLOR: '1' } }, { columns: 80, env: { TERM: 'dumb' } }]) {
+    for (const settings of [
+      {},
+      { columns: 80, env: { NO_COLOR: '1' } },
+      { columns: 80, env: { TERM: 'dumb' } },
+    ]) {
       expect((await runInProcess(['show', ID], answers, settings)).stdout).not.toContain('\x1b');
     }
   });
 
   it('has times left in two units', () => {
     const now = Date.parse('2026-01-31T12:00:00Z');
-    const left = (seconds: number) => formatTimeLeft(new Date(now + seconds * 1000).toISOString(), now);
-    expect([-1, 0, 59, 61, 3_600, 90_061].map(left)).toEqual(['over', 'over', '59 s', '1 min 1 s', '1 h', '1 d 1 h']);
+    const left = (seconds: number) =>
+      formatTimeLeft(new Date(now + seconds * 1000).toISOString(), now);
+    expect([-1, 0, 59, 61, 3_600, 90_061].map(left)).toEqual([
+      'over',
+      'over',
+      '59 s',
+      '1 min 1 s',
+      '1 h',
+      '1 d 1 h',
+    ]);
   });
 });
 
@@ -302,7 +355,9 @@ describe('commands', () => {
     expect(inbox.stdout).toMatch(/AGENT[\s\S]*Mail\\u\{1b\}[\s\S]*agent_gone/);
     for (const line of inbox.stdout.split('\n')) expect(line).not.toMatch(ACTIVE);
     const shown = await runInProcess(['show', ID], answers, settings);
-    expect(shown.stdout).toMatch(/Agent +Mail\\u\{1b\}.* \(agent_\w+\)\n[\s\S]*Decided by +Small mails \(policy_1\)\n/);
+    expect(shown.stdout).toMatch(
+      /Agent +Mail\\u\{1b\}.* \(agent_\w+\)\n[\s\S]*Decided by +Small mails \(policy_1\)\n/,
+    );
     expect(shown.sent).toHaveLength(3);
   });
 
@@ -314,8 +369,17 @@ describe('commands', () => {
   });
 
   it('approve keeps what earlier votes have left', async () => {
-    const proposal = { scope: { max_recipients: 5, domains: ['a.example'] }, token_ttl: 900, max_uses: 1 };
-    const review = { approvals_required: 2, escalates_at: null, short_of_reviewers: false, proposal };
+    const proposal = {
+      scope: { max_recipients: 5, domains: ['a.example'] },
+      token_ttl: 900,
+      max_uses: 1,
+    };
+    const review = {
+      approvals_required: 2,
+      escalates_at: null,
+      short_of_reviewers: false,
+      proposal,
+    };
     const answers = {
       [`GET /v1/permissions/${ID}`]: { ...pending, review },
       [`POST /v1/permissions/${ID}/approve`]: pending,
@@ -325,7 +389,9 @@ describe('commands', () => {
   });
 
   it('a refusal is one line, the refused options and the request id, on stderr', async () => {
-    const refusal = problem(400, 'invalid_request', { errors: [{ path: 'body.reason', message: 'must be shorter' }] });
+    const refusal = problem(400, 'invalid_request', {
+      errors: [{ path: 'body.reason', message: 'must be shorter' }],
+    });
     const { code, stdout, stderr } = await runInProcess(['approve', ID], {
       [`POST /v1/permissions/${ID}/approve`]: refusal,
     });
@@ -350,7 +416,9 @@ describe('commands', () => {
   it('a service that does not answer is told with its address, and never with the credential', async () => {
     const { code, stderr } = await runInProcess(['whoami']);
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^countersign: No answer from https:\/\/countersign\.test: .*Check the address/);
+    expect(stderr).toMatch(
+      /^countersign: No answer from https:\/\/countersign\.test: .*Check the address/,
+    );
     expect(stderr).not.toContain('csu_secret');
   });
 
@@ -378,9 +446,13 @@ describe('commands', () => {
 
   it('api reads a body from stdin, and prints what is no JSON as it is', async () => {
     const answers = { 'POST /v1/agents': { id: 'x' }, 'GET /x': new Response('<p>') };
-    const { sent, stdout } = await runInProcess(['api', 'post', '/v1/agents', '--data', '-'], answers, {
-      stdin: '{"name": "A"}',
-    });
+    const { sent, stdout } = await runInProcess(
+      ['api', 'post', '/v1/agents', '--data', '-'],
+      answers,
+      {
+        stdin: '{"name": "A"}',
+      },
+    );
     expect([sent[0]?.body, stdout]).toEqual([{ name: 'A' }, '{"id":"x"}\n']);
     expect((await runInProcess(['api', 'GET', '/x'], answers)).stdout).toBe('<p>');
   });
@@ -392,17 +464,32 @@ describe('commands', () => {
 
   it('a damaged download leaves no file', async () => {
     const made = {
-      ...{ export_id: 'export_1', status: 'completed', sha256: '00'.repeat(32), file_size_bytes: 3, row_count: 1 },
+      ...{
+        export_id: 'export_1',
+        status: 'completed',
+        sha256: '00'.repeat(32),
+        file_size_bytes: 3,
+        row_count: 1,
+      },
       download_url: 'https://elsewhere.test/v1/downloads/export_1?signature=s',
     };
-    const answers = { 'POST /v1/audit/export': made, 'GET /v1/downloads/export_1': new Response('abc') };
+    const answers = {
+      'POST /v1/audit/export': made,
+      'GET /v1/downloads/export_1': new Response('abc'),
+    };
     const output = join(folder, 'export.json');
     const argv = ['audit', 'export', '--from', '2026-01-01', '--to', '2026-01-31', '-o', output];
     const { code, stderr, sent } = await runInProcess(argv, answers);
-    expect([code, readdirSync(folder).filter((name) => name.startsWith('export'))]).toEqual([1, []]);
+    expect([code, readdirSync(folder).filter((name) => name.startsWith('export'))]).toEqual([
+      1,
+      [],
+    ]);
     expect(stderr).toContain('checksum');
     // The address comes from the service, but the credential goes only to the configured one.
-    expect(sent.map(({ origin }) => origin)).toEqual(['https://countersign.test', 'https://countersign.test']);
+    expect(sent.map(({ origin }) => origin)).toEqual([
+      'https://countersign.test',
+      'https://countersign.test',
+    ]);
   });
 });
 
@@ -415,14 +502,23 @@ describe('credentials', () => {
     return file;
   };
   const me = {
-    'GET /v1/me': { id: 'user_1', email: 'a@example.com', name: null, plan: 'pro', scopes: [], member: null },
+    'GET /v1/me': {
+      id: 'user_1',
+      email: 'a@example.com',
+      name: null,
+      plan: 'pro',
+      scopes: [],
+      member: null,
+    },
   };
   const healthy = { 'GET /healthz': { status: 'ok' } };
   const one = { id: 'utok_1', token: 'csu_one', expires_at: '2026-03-01T00:00:00.000Z' };
   const two = { id: 'utok_2', token: 'csu_two', expires_at: '2026-01-01T00:00:00.000Z' };
   const services = { 'https://one.test': one, 'https://two.test': two };
 
-  /** The origin and the credential of the call that a command sends; its message if it sends none. */
+  /**
+   * The origin and the credential of the call that a command sends; its message if it sends none.
+   */
   const sends = async (argv: string[], env: Record<string, string>) => {
     const { sent, stderr, stdout } = await runInProcess(['whoami', ...argv], me, { env });
     expect(stdout + stderr).not.toMatch(/csu_/);
@@ -435,25 +531,41 @@ describe('credentials', () => {
     stored(home, services, 'https://one.test');
     const file = { XDG_CONFIG_HOME: home, COUNTERSIGN_URL: '', COUNTERSIGN_API_KEY: '' };
     expect(await sends([], file)).toEqual(['https://one.test', 'Bearer csu_one']);
-    expect(await sends(['--url', 'https://one.test/'], file)).toEqual(['https://one.test', 'Bearer csu_one']);
+    expect(await sends(['--url', 'https://one.test/'], file)).toEqual([
+      'https://one.test',
+      'Bearer csu_one',
+    ]);
     expect(await sends(['--url', 'https://two.test'], file)).toContain('has expired');
-    expect(await sends(['--url', 'https://three.test'], file)).toContain('not signed in to https://three.test');
-    expect(await sends([], { ...file, COUNTERSIGN_URL: 'https://three.test' })).toContain('not signed in');
+    expect(await sends(['--url', 'https://three.test'], file)).toContain(
+      'not signed in to https://three.test',
+    );
+    expect(await sends([], { ...file, COUNTERSIGN_URL: 'https://three.test' })).toContain(
+      'not signed in',
+    );
     expect(await sends([], { ...file, COUNTERSIGN_API_KEY: 'csu_env' })).toEqual([
       'https://one.test',
       'Bearer csu_env',
     ]);
     const both = { ...file, COUNTERSIGN_URL: 'https://three.test', COUNTERSIGN_API_KEY: 'csu_env' };
     expect(await sends([], both)).toEqual(['https://three.test', 'Bearer csu_env']);
-    expect(await sends(['--url', 'https://one.test'], both)).toEqual(['https://one.test', 'Bearer csu_one']);
+    expect(await sends(['--url', 'https://one.test'], both)).toEqual([
+      'https://one.test',
+      'Bearer csu_one',
+    ]);
     expect(await sends(['--url', 'https://four.test'], both)).toContain('not signed in');
-    expect(await sends([], { ...file, XDG_CONFIG_HOME: join(folder, 'empty') })).toContain('countersign login');
+    expect(await sends([], { ...file, XDG_CONFIG_HOME: join(folder, 'empty') })).toContain(
+      'countersign login',
+    );
   });
 
   it('are refused when other people can read the file', async () => {
     const home = join(folder, 'open');
     const file = stored(home, services, 'https://one.test', 0o640);
-    const told = await sends([], { XDG_CONFIG_HOME: home, COUNTERSIGN_URL: '', COUNTERSIGN_API_KEY: '' });
+    const told = await sends([], {
+      XDG_CONFIG_HOME: home,
+      COUNTERSIGN_URL: '',
+      COUNTERSIGN_API_KEY: '',
+    });
     expect(told).toContain(`chmod 600 '${file}'`);
   });
 
@@ -471,7 +583,9 @@ describe('credentials', () => {
         back({ code: 'stolen' }),
         back({ code: 'x', state: query.get('state') ?? '' }, '/x'),
       );
-      browser.push(Promise.all(browser).then(() => back({ code: 'code', state: query.get('state') ?? '' })));
+      browser.push(
+        Promise.all(browser).then(() => back({ code: 'code', state: query.get('state') ?? '' })),
+      );
     };
     const token = { ...one, id: 'utok_9', token: 'csu_nine' };
     const paired = await runInProcess(
@@ -484,16 +598,26 @@ describe('credentials', () => {
     expect((await Promise.all(browser)).map(({ status }) => status)).toEqual([400, 400, 400, 200]);
     const [health, exchange, identity] = paired.sent;
     expect(health).toMatchObject({ path: '/healthz', authorization: null });
-    expect(exchange).toMatchObject({ path: '/v1/pairing', authorization: null, body: { code: 'code' } });
+    expect(exchange).toMatchObject({
+      path: '/v1/pairing',
+      authorization: null,
+      body: { code: 'code' },
+    });
     expect(identity?.authorization).toBe('Bearer csu_nine');
     expect(paired.stdout + paired.stderr).not.toContain('csu_nine');
 
     const file = join(home, 'countersign/credentials.json');
-    expect([statSync(file).mode & 0o777, statSync(join(home, 'countersign')).mode & 0o777]).toEqual([0o600, 0o700]);
+    expect([statSync(file).mode & 0o777, statSync(join(home, 'countersign')).mode & 0o777]).toEqual(
+      [0o600, 0o700],
+    );
     expect(readdirSync(join(home, 'countersign'))).toEqual(['credentials.json']);
     expect(JSON.parse(readFileSync(file, 'utf8')).current).toBe('https://one.test');
 
-    const kept = await runInProcess(['logout'], { 'DELETE /v1/me/tokens/utok_9': problem(500, 'internal') }, { env });
+    const kept = await runInProcess(
+      ['logout'],
+      { 'DELETE /v1/me/tokens/utok_9': problem(500, 'internal') },
+      { env },
+    );
     expect([kept.code, readFileSync(file, 'utf8').includes('csu_nine')]).toEqual([1, true]);
     const gone = await runInProcess(
       ['logout'],
@@ -501,19 +625,30 @@ describe('credentials', () => {
       { env },
     );
     expect(gone.sent[0]?.authorization).toBe('Bearer csu_nine');
-    expect([gone.code, JSON.parse(readFileSync(file, 'utf8'))]).toEqual([0, { current: null, services: {} }]);
+    expect([gone.code, JSON.parse(readFileSync(file, 'utf8'))]).toEqual([
+      0,
+      { current: null, services: {} },
+    ]);
   });
 
   it('are not stored when the person denies', async () => {
-    const env = { XDG_CONFIG_HOME: join(folder, 'denied'), COUNTERSIGN_URL: '', COUNTERSIGN_API_KEY: '' };
+    const env = {
+      XDG_CONFIG_HOME: join(folder, 'denied'),
+      COUNTERSIGN_URL: '',
+      COUNTERSIGN_API_KEY: '',
+    };
     const openBrowser = (address: string) => {
       const query = new URL(address).searchParams;
       void fetch(`${query.get('redirect_uri')}?error=access_denied&state=${query.get('state')}`);
     };
-    const { code, stderr, sent } = await runInProcess(['login', '--url', 'https://one.test'], healthy, {
-      env,
-      openBrowser,
-    });
+    const { code, stderr, sent } = await runInProcess(
+      ['login', '--url', 'https://one.test'],
+      healthy,
+      {
+        env,
+        openBrowser,
+      },
+    );
     expect([code, sent.length, existsSync(join(folder, 'denied'))]).toEqual([3, 1, false]);
     expect(stderr).toContain('You denied');
   });
@@ -521,12 +656,23 @@ describe('credentials', () => {
   it.each<[string, Answers, string]>([
     ['nothing', {}, 'No answer from https://one.test'],
     ['a page', { 'GET /healthz': new Response('<html>') }, 'https://one.test is no Countersign'],
-    ['another service', { 'GET /healthz': new Response('x', { status: 404 }) }, 'https://one.test is no Countersign'],
+    [
+      'another service',
+      { 'GET /healthz': new Response('x', { status: 404 }) },
+      'https://one.test is no Countersign',
+    ],
   ])('are not asked for where %s answers', async (_, answers, told) => {
-    const env = { XDG_CONFIG_HOME: join(folder, 'nowhere'), COUNTERSIGN_URL: '', COUNTERSIGN_API_KEY: '' };
+    const env = {
+      XDG_CONFIG_HOME: join(folder, 'nowhere'),
+      COUNTERSIGN_URL: '',
+      COUNTERSIGN_API_KEY: '',
+    };
     const opened: string[] = [];
     const openBrowser = (address: string) => void opened.push(address);
-    const { code, stderr } = await runInProcess(['login', '--url', 'https://one.test'], answers, { env, openBrowser });
+    const { code, stderr } = await runInProcess(['login', '--url', 'https://one.test'], answers, {
+      env,
+      openBrowser,
+    });
     expect([code, opened]).toEqual([1, []]);
     expect(stderr).toContain(told);
   });
@@ -540,7 +686,16 @@ describe('credentials', () => {
 describe('the inbox', () => {
   const state = (): InboxState => ({
     requests: [pending, { ...pending, id: 'perm_2' }],
-    ...{ selected: ID, view: 'list', card: null, scroll: 0, isRead: false, reason: '', message: '', isBusy: false },
+    ...{
+      selected: ID,
+      view: 'list',
+      card: null,
+      scroll: 0,
+      isRead: false,
+      reason: '',
+      message: '',
+      isBusy: false,
+    },
   });
   const press = (inbox: InboxState, ...names: string[]) =>
     names.map((name) => takeKey(inbox, { name, sequence: name === 'space' ? ' ' : name })).at(-1);
@@ -567,7 +722,10 @@ describe('the inbox', () => {
   it('approves only what was shown to its end, after a question', () => {
     const inbox = state();
     expect(press(inbox, 'a')).toEqual({ kind: 'open', id: ID, view: 'card' });
-    Object.assign(inbox, { view: 'card', card: { ...pending, input: 'x\n'.repeat(50) + 'y'.repeat(4000) } });
+    Object.assign(inbox, {
+      view: 'card',
+      card: { ...pending, input: 'x\n'.repeat(50) + 'y'.repeat(4000) },
+    });
     draw(inbox);
     expect(press(inbox, 'a')).toBeNull();
     expect([inbox.view, inbox.message]).toEqual(['card', expect.stringContaining('to the end')]);

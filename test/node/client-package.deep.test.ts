@@ -7,7 +7,13 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ROOT } from '../../src/dev/project';
 import { Client } from '../support/local/client';
 import { installClient, linkPackages, run } from '../support/local/installed-client';
-import { freePort, prepareState, type Service, startService, wranglerScript } from '../support/local/service';
+import {
+  freePort,
+  prepareState,
+  type Service,
+  startService,
+  wranglerScript,
+} from '../support/local/service';
 import { createTenant, type Tenant } from '../support/local/tenant';
 
 /** What a user may write: compiled as TypeScript, run in Node and in workerd. */
@@ -74,12 +80,26 @@ let tenant: Tenant;
 
 beforeAll(async () => {
   ({ built, project } = await installClient(folder));
-  linkPackages(project, '@types/node', 'undici-types', 'typescript', 'zod', '@openai/agents', 'ai', 'langchain');
+  linkPackages(
+    project,
+    '@types/node',
+    'undici-types',
+    'typescript',
+    'zod',
+    '@openai/agents',
+    'ai',
+    'langchain',
+  );
   linkPackages(project, '@langchain/core', '@langchain/langgraph');
   await prepareState(folder);
   service = await startService(folder);
   tenant = await createTenant(service.origin, 'team', 1);
-  const policy = { name: 'Greetings', effect: 'approve', actions: ['greeting.*'], resources: ['person:*'] };
+  const policy = {
+    name: 'Greetings',
+    effect: 'approve',
+    actions: ['greeting.*'],
+    resources: ['person:*'],
+  };
   await new Client(service.origin, tenant.token).expect(201, 'POST', '/v1/policies', policy);
 });
 
@@ -92,7 +112,14 @@ afterAll(async () => {
 async function compile(name: string, source: string, options: string[]): Promise<string> {
   writeFileSync(join(project, `${name}.ts`), source);
   const compiler = join(ROOT, 'node_modules/typescript/bin/tsc');
-  const strict = ['--strict', '--exactOptionalPropertyTypes', '--target', 'es2022', '--types', 'node'];
+  const strict = [
+    '--strict',
+    '--exactOptionalPropertyTypes',
+    '--target',
+    'es2022',
+    '--types',
+    'node',
+  ];
   const files = [`${name}.ts`, '--outDir', 'out', '--ignoreConfig'];
   return run(process.execPath, [compiler, ...files, ...strict, ...options], { cwd: project }).then(
     () => '',
@@ -104,7 +131,10 @@ it('is a package without a fault that publint or the types checker can find', as
   const publint = await run(process.execPath, [bin('publint/src/cli.js'), '--strict', built]);
   expect(publint.stdout).toContain('All good!');
   const tarball = ['--profile', 'esm-only', '--no-color', '--pack', built];
-  const types = await run(process.execPath, [bin('@arethetypeswrong/cli/dist/index.js'), ...tarball]);
+  const types = await run(process.execPath, [
+    bin('@arethetypeswrong/cli/dist/index.js'),
+    ...tarball,
+  ]);
   // The program ends with another status than 0 when it finds a problem.
   expect(types.stdout).toContain('countersign/langchain');
 });
@@ -123,14 +153,17 @@ it.each([
   expect(await compile('adapters', ADAPTERS, [...options, '--skipLibCheck'])).toBe('');
 });
 
-it.each([process.execPath, join(ROOT, 'node_modules/.bin/node')])('runs in Node: %s', async (node) => {
-  await compile('program', PROGRAM, ['--module', 'nodenext']);
-  const id = `call-${crypto.randomUUID()}`;
-  const call = `useGuard(${JSON.stringify(service.origin)}, ${JSON.stringify(agentKey())}, '${id}')`;
-  const script = `import { useGuard } from './out/program.js'; console.log(JSON.stringify(await ${call}));`;
-  const { stdout } = await run(node, ['--input-type=module', '-e', script], { cwd: project });
-  expect(JSON.parse(stdout)).toEqual(EXPECTED);
-});
+it.each([process.execPath, join(ROOT, 'node_modules/.bin/node')])(
+  'runs in Node: %s',
+  async (node) => {
+    await compile('program', PROGRAM, ['--module', 'nodenext']);
+    const id = `call-${crypto.randomUUID()}`;
+    const call = `useGuard(${JSON.stringify(service.origin)}, ${JSON.stringify(agentKey())}, '${id}')`;
+    const script = `import { useGuard } from './out/program.js'; console.log(JSON.stringify(await ${call}));`;
+    const { stdout } = await run(node, ['--input-type=module', '-e', script], { cwd: project });
+    expect(JSON.parse(stdout)).toEqual(EXPECTED);
+  },
+);
 
 it('runs in workerd', async () => {
   const id = `call-${crypto.randomUUID()}`;
@@ -143,9 +176,21 @@ it('runs in workerd', async () => {
     '{ "name": "user", "main": "worker.ts", "compatibility_date": "2026-01-01" }',
   );
   const port = await freePort();
-  const options = ['dev', '--port', String(port), '--inspector-port', String(await freePort()), '--ip', '127.0.0.1'];
+  const options = [
+    'dev',
+    '--port',
+    String(port),
+    '--inspector-port',
+    String(await freePort()),
+    '--ip',
+    '127.0.0.1',
+  ];
   const env = { ...process.env, WRANGLER_SEND_METRICS: 'false', CI: 'true' };
-  const worker = spawn(process.execPath, [wranglerScript, ...options], { cwd: project, env, stdio: 'ignore' });
+  const worker = spawn(process.execPath, [wranglerScript, ...options], {
+    cwd: project,
+    env,
+    stdio: 'ignore',
+  });
   try {
     expect(await answerOf(`http://127.0.0.1:${port}/`)).toEqual(EXPECTED);
   } finally {
@@ -177,7 +222,9 @@ function bin(path: string): string {
 function modulesOf(path: string, found = new Set<string>()): Set<string> {
   if (found.has(path)) return found;
   found.add(path);
-  for (const [, imported = ''] of readFileSync(path, 'utf8').matchAll(/(?:from|\bimport) ?"(\.[^"]+)"/g)) {
+  for (const [, imported = ''] of readFileSync(path, 'utf8').matchAll(
+    /(?:from|\bimport) ?"(\.[^"]+)"/g,
+  )) {
     modulesOf(join(dirname(path), imported), found);
   }
   return found;

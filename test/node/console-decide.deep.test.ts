@@ -1,9 +1,17 @@
 import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { addAuthenticator, CHROMIUM, type LocalConsole, makeUserToken, startConsole } from '../support/local/console';
+import {
+  addAuthenticator,
+  CHROMIUM,
+  type LocalConsole,
+  makeUserToken,
+  startConsole,
+} from '../support/local/console';
 
-const AXE = readFileSync(`${import.meta.dirname}/../../node_modules/axe-core/axe.min.js`, { encoding: 'utf8' });
+const AXE = readFileSync(`${import.meta.dirname}/../../node_modules/axe-core/axe.min.js`, {
+  encoding: 'utf8',
+});
 
 interface Json {
   // biome-ignore lint/suspicious/noExplicitAny: answers of the API and results of axe
@@ -17,7 +25,12 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
   let agentKey: string;
   let cookies: Parameters<ReturnType<Page['context']>['addCookies']>[0];
 
-  async function call(method: string, path: string, body?: object, credential = token): Promise<Json> {
+  async function call(
+    method: string,
+    path: string,
+    body?: object,
+    credential = token,
+  ): Promise<Json> {
     const answer = await fetch(local.origin + path, {
       method,
       headers: { Authorization: `Bearer ${credential}`, 'Content-Type': 'application/json' },
@@ -53,7 +66,10 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
 
   /** Opens a page of the owner, who is signed in; faults that the browser reports are collected. */
   async function open(options: Parameters<LocalConsole['browser']['newContext']>[0] = {}) {
-    const context = await local.browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+    const context = await local.browser.newContext({
+      viewport: { width: 1280, height: 800 },
+      ...options,
+    });
     await context.addCookies(cookies);
     const page = await context.newPage();
     const faults: string[] = [];
@@ -64,30 +80,33 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
 
   const read = (id: string) => call('GET', `/v1/permissions/${id}`);
 
-  it.each([true, false])('approves with narrower limits and denies (JavaScript: %s)', async (javaScriptEnabled) => {
-    const { context, page, faults } = await open({ javaScriptEnabled });
-    const first = await ask({ preview: { title: 'Send invoice 118' } });
-    const second = await ask({ preview: { title: 'Send invoice 119' } });
-    await page.goto(`${local.origin}/console`);
-    await page.getByRole('link', { name: 'Agent says: Send invoice 118' }).click();
-    await page.getByText('Narrow the limits').click();
-    await page.getByLabel('max_amount').fill('100');
-    await page.getByLabel('grace@example.com').uncheck();
-    await page.getByLabel('Reason').fill('One hundred is enough');
-    await page.getByRole('button', { name: 'Approve', exact: true }).click();
-    await page.getByRole('heading', { name: 'Approved' }).waitFor();
-    expect(await read(first.id)).toMatchObject({
-      status: 'approved',
-      granted_scope: { max_amount: 100, recipients: ['ada@example.com'] },
-      decision_reason: 'One hundred is enough',
-    });
-    await page.goto(`${local.origin}/console/permissions/${second.id}`);
-    await page.getByRole('button', { name: 'Deny', exact: true }).click();
-    await page.getByRole('heading', { name: 'Denied' }).waitFor();
-    expect((await read(second.id)).status).toBe('denied');
-    expect(faults).toEqual([]);
-    await context.close();
-  });
+  it.each([true, false])(
+    'approves with narrower limits and denies (JavaScript: %s)',
+    async (javaScriptEnabled) => {
+      const { context, page, faults } = await open({ javaScriptEnabled });
+      const first = await ask({ preview: { title: 'Send invoice 118' } });
+      const second = await ask({ preview: { title: 'Send invoice 119' } });
+      await page.goto(`${local.origin}/console`);
+      await page.getByRole('link', { name: 'Agent says: Send invoice 118' }).click();
+      await page.getByText('Narrow the limits').click();
+      await page.getByLabel('max_amount').fill('100');
+      await page.getByLabel('grace@example.com').uncheck();
+      await page.getByLabel('Reason').fill('One hundred is enough');
+      await page.getByRole('button', { name: 'Approve', exact: true }).click();
+      await page.getByRole('heading', { name: 'Approved' }).waitFor();
+      expect(await read(first.id)).toMatchObject({
+        status: 'approved',
+        granted_scope: { max_amount: 100, recipients: ['ada@example.com'] },
+        decision_reason: 'One hundred is enough',
+      });
+      await page.goto(`${local.origin}/console/permissions/${second.id}`);
+      await page.getByRole('button', { name: 'Deny', exact: true }).click();
+      await page.getByRole('heading', { name: 'Denied' }).waitFor();
+      expect((await read(second.id)).status).toBe('denied');
+      expect(faults).toEqual([]);
+      await context.close();
+    },
+  );
 
   it('decides 20 requests by keyboard alone', async () => {
     const { context, page, faults } = await open();
@@ -102,7 +121,9 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
       await page.keyboard.press('Enter');
       await page.waitForURL('**/console/permissions/*');
       await page.keyboard.press(i % 2 === 0 ? 'a' : 'd');
-      await page.getByRole('heading', { name: i % 2 === 0 ? 'Approved' : 'Denied', exact: true }).waitFor();
+      await page
+        .getByRole('heading', { name: i % 2 === 0 ? 'Approved' : 'Denied', exact: true })
+        .waitFor();
       await page.waitForLoadState();
       await page.keyboard.press('u');
       await page.waitForURL('**/console');
@@ -175,7 +196,10 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
 
   it('denies several at once with a reason, which stays while the list updates itself', async () => {
     const { context, page, faults } = await open();
-    const asked = [await ask({ preview: { title: 'Deny one' } }), await ask({ preview: { title: 'Deny two' } })];
+    const asked = [
+      await ask({ preview: { title: 'Deny one' } }),
+      await ask({ preview: { title: 'Deny two' } }),
+    ];
     await page.goto(`${local.origin}/console?order=newest`);
     const reason = page.getByLabel('Reason for all that are checked');
     expect(await reason.isVisible()).toBe(false);
@@ -184,7 +208,9 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
     await reason.fill('Not today');
     await boxes[1]?.check();
     await ask({ preview: { title: 'Comes while one types' } });
-    await page.getByRole('link', { name: 'Agent says: Comes while one types' }).waitFor({ timeout: 15_000 });
+    await page
+      .getByRole('link', { name: 'Agent says: Comes while one types' })
+      .waitFor({ timeout: 15_000 });
     expect(await reason.inputValue()).toBe('Not today');
     await page.getByRole('button', { name: 'Deny those that are checked' }).click();
     await page.locator(`#${asked[0]?.id}`).waitFor({ state: 'detached' });
@@ -208,7 +234,9 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
     await page.getByRole('button', { name: 'Deny those that are checked' }).click();
     await page.getByText('Correct what is marked').waitFor();
     await ask({ preview: { title: 'Comes after the refusal' } });
-    await page.getByRole('link', { name: 'Agent says: Comes after the refusal' }).waitFor({ timeout: 15_000 });
+    await page
+      .getByRole('link', { name: 'Agent says: Comes after the refusal' })
+      .waitFor({ timeout: 15_000 });
     expect(await page.locator(`#${id} input[type=checkbox]`).isChecked()).toBe(true);
     expect(await page.locator('#deny input[name=reason]').inputValue()).toBe('x'.repeat(1_001));
     await context.close();
@@ -254,7 +282,12 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
       { name: 'Mailer' },
       await makeUserToken(page, local.origin),
     );
-    const { id } = await call('POST', '/v1/permissions', { action: 'a.b', resource: 'x:y', scope: { max: 5 } }, key);
+    const { id } = await call(
+      'POST',
+      '/v1/permissions',
+      { action: 'a.b', resource: 'x:y', scope: { max: 5 } },
+      key,
+    );
     await page.goto(`${local.origin}/console/permissions/${id}`);
     await page.getByText('Narrow the limits').click();
     await page.getByLabel('max', { exact: true }).fill('3');
@@ -264,7 +297,10 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
     await context.close();
   });
 
-  /** Waits for the message below the buttons, and expects that the window shows all of it, beside no button. */
+  /**
+   * Waits for the message below the buttons, and expects that the window shows all of it, beside no
+   * button.
+   */
   async function readMessage(page: Page): Promise<string> {
     const message = page.locator('#message:not(:empty)');
     await message.waitFor();
@@ -291,7 +327,9 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
     await page.addInitScript(
       `navigator.credentials.get = () => Promise.reject(new DOMException('Cancelled', 'NotAllowedError'))`,
     );
-    const { id } = await ask({ scope: Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`limit_${i}`, i])) });
+    const { id } = await ask({
+      scope: Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`limit_${i}`, i])),
+    });
     await page.goto(`${local.origin}/console/permissions/${id}`);
     await page.addStyleTag({ content: `:root { font-size: ${percent}%; }` });
     await page.getByLabel('Reason').fill('Typed');
@@ -319,7 +357,9 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
     await other.click('button:has-text("Sign in with the token")');
     await other.waitForURL('**/console');
     await sign.click();
-    await page.locator('#message:has-text("You have signed in again since you opened the page")').waitFor();
+    await page
+      .locator('#message:has-text("You have signed in again since you opened the page")')
+      .waitFor();
     expect((await read(id)).status).toBe('pending');
     await context.close();
   });
@@ -337,15 +377,25 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
 
   const HOSTILE = '<script>alert(1)</script>"><img src=x onerror=alert(1)>\u202Eevil';
 
-  /** Makes every kind of thing with texts that attack a page, and returns the paths of the pages that show them. */
+  /**
+   * Makes every kind of thing with texts that attack a page, and returns the paths of the pages
+   * that show them.
+   */
   async function makeHostilePages(): Promise<string[]> {
     const filter = { actions: ['mail.*', `x.${'x'.repeat(126)}`] };
     const channel = await call('POST', '/v1/channels', { kind: 'email', name: HOSTILE, filter });
-    const { id: off } = await call('POST', '/v1/channels', { kind: 'email', name: 'W'.repeat(255), is_active: false });
+    const { id: off } = await call('POST', '/v1/channels', {
+      kind: 'email',
+      name: 'W'.repeat(255),
+      is_active: false,
+    });
     const { id: message } = await call('POST', `/v1/channels/${channel.id}/test`, {});
     const states = [
       await ask({
-        preview: { title: 'Send invoice 118', fields: [{ label: 'Amount', value: '240 EUR', kind: 'money' }] },
+        preview: {
+          title: 'Send invoice 118',
+          fields: [{ label: 'Amount', value: '240 EUR', kind: 'money' }],
+        },
       }),
       await ask({
         ...{
@@ -367,27 +417,57 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
     await call('POST', `/v1/permissions/${denied.id}/deny`, {});
     const cards = [...states, approved, denied].map(({ id }) => `/console/permissions/${id}`);
     const lists = ['/console', '/console?status=approved', '/console?status=expired'];
-    const { id: hostileAgent } = await call('POST', '/v1/agents', { name: HOSTILE, description: HOSTILE });
+    const { id: hostileAgent } = await call('POST', '/v1/agents', {
+      name: HOSTILE,
+      description: HOSTILE,
+    });
     const policy = { name: HOSTILE, effect: 'review', actions: ['other.*'], resources: ['*'] };
     const { id: hostilePolicy } = await call('POST', '/v1/policies', policy);
     const [{ id: entry }] = (await call('GET', '/v1/audit?limit=1')).data;
     const [{ id: member }] = (await call('GET', '/v1/members?limit=1')).data;
     const pair = `/console/pair?${new URLSearchParams({
       redirect_uri: `http://127.0.0.1:49152/${'x'.repeat(100)}`,
-      ...{ state: 'x', code_challenge: 'x'.repeat(43), code_challenge_method: 'S256', name: HOSTILE },
+      ...{
+        state: 'x',
+        code_challenge: 'x'.repeat(43),
+        code_challenge_method: 'S256',
+        name: HOSTILE,
+      },
     })}`;
-    const sections = ['agents', 'policies', 'exports', 'reports', 'webhooks', 'channels', 'members'];
-    const ofChannel = ['', '/edit', `/deliveries/${message}`].map((end) => `/console/channels/${channel.id}${end}`);
+    const sections = [
+      'agents',
+      'policies',
+      'exports',
+      'reports',
+      'webhooks',
+      'channels',
+      'members',
+    ];
+    const ofChannel = ['', '/edit', `/deliveries/${message}`].map(
+      (end) => `/console/channels/${channel.id}${end}`,
+    );
     // The channel has told its reviewers of the requests.
-    const told = async () => (await call('GET', `/v1/permissions/${states[0]?.id}/notifications`)).data;
-    await vi.waitFor(async () => expect(await told()).not.toEqual([]), { timeout: 30_000, interval: 500 });
+    const told = async () =>
+      (await call('GET', `/v1/permissions/${states[0]?.id}/notifications`)).data;
+    await vi.waitFor(async () => expect(await told()).not.toEqual([]), {
+      timeout: 30_000,
+      interval: 500,
+    });
     return [
       ...lists,
       ...cards,
       ...[...ofChannel, `/console/channels/${off}`],
       ...sections.flatMap((section) => [`/console/${section}`, `/console/${section}/new`]),
-      ...[`/console/agents/${hostileAgent}`, `/console/policies/${hostilePolicy}`, `/console/members/${member}`],
-      ...[`/console/policies/new?permission=${states[1]?.id}`, `/console/audit/${entry}`, '/console/audit'],
+      ...[
+        `/console/agents/${hostileAgent}`,
+        `/console/policies/${hostilePolicy}`,
+        `/console/members/${member}`,
+      ],
+      ...[
+        `/console/policies/new?permission=${states[1]?.id}`,
+        `/console/audit/${entry}`,
+        '/console/audit',
+      ],
       ...[
         '/console/activity',
         '/console/me',
@@ -399,10 +479,15 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
     ];
   }
 
-  /** Expects that the page fits the window, and breaks no rule of accessibility, with everything unfolded. */
+  /**
+   * Expects that the page fits the window, and breaks no rule of accessibility, with everything
+   * unfolded.
+   */
   async function expectSound(page: Page, path: string, width: number): Promise<void> {
     await page.goto(local.origin + path);
-    await page.evaluate(`document.querySelectorAll('details').forEach((one) => { one.open = true; })`);
+    await page.evaluate(
+      `document.querySelectorAll('details').forEach((one) => { one.open = true; })`,
+    );
     const overflow = await page.evaluate('document.documentElement.scrollWidth');
     expect([path, overflow]).toEqual([path, width]);
     await page.evaluate(AXE);
@@ -423,25 +508,38 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
       [375, 'dark'],
       [768, 'light'],
       [1280, 'dark'],
-    ] as const)('no page has a fault of accessibility or scrolls sideways at %i px, %s', async (width, colorScheme) => {
-      const { context, page, faults } = await open({ viewport: { width, height: 800 }, colorScheme, bypassCSP: true });
-      const dialogs: string[] = [];
-      page.on('dialog', (dialog) => dialogs.push(dialog.message()));
-      for (const path of paths) await expectSound(page, path, width);
-      expect(dialogs).toEqual([]);
-      expect(faults.filter((fault) => !fault.includes('404'))).toEqual([]);
-      await context.close();
-    });
+    ] as const)(
+      'no page has a fault of accessibility or scrolls sideways at %i px, %s',
+      async (width, colorScheme) => {
+        const { context, page, faults } = await open({
+          viewport: { width, height: 800 },
+          colorScheme,
+          bypassCSP: true,
+        });
+        const dialogs: string[] = [];
+        page.on('dialog', (dialog) => dialogs.push(dialog.message()));
+        for (const path of paths) await expectSound(page, path, width);
+        expect(dialogs).toEqual([]);
+        expect(faults.filter((fault) => !fault.includes('404'))).toEqual([]);
+        await context.close();
+      },
+    );
   });
 
   describe('the limits', () => {
     /** What an agent could choose to push the limits of a request out of sight. */
-    const LONG = { [`maximum_amount_${'x'.repeat(54)}`]: 4_800, memo: 'v'.repeat(900), max_recipients: 3 };
+    const LONG = {
+      [`maximum_amount_${'x'.repeat(54)}`]: 4_800,
+      memo: 'v'.repeat(900),
+      max_recipients: 3,
+    };
     let paths: string[];
 
     beforeAll(async () => {
       const states = [await ask({ scope: LONG }), await ask({ scope: LONG })];
-      await call('POST', `/v1/permissions/${states[1]?.id}/approve`, { scope: { ...LONG, max_recipients: 2 } });
+      await call('POST', `/v1/permissions/${states[1]?.id}/approve`, {
+        scope: { ...LONG, max_recipients: 2 },
+      });
       paths = states.map(({ id }) => `/console/permissions/${id}`);
     });
 
@@ -468,7 +566,11 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
     it('and the audit list keep their columns in sight at 1280 px, however long a name is', async () => {
       const { context, page } = await open();
       const { api_key: key } = await call('POST', '/v1/agents', { name: 'W'.repeat(255) });
-      const request = { action: `mail.${'a'.repeat(100)}`, resource: `mail:${'R'.repeat(200)}`, scope: {} };
+      const request = {
+        action: `mail.${'a'.repeat(100)}`,
+        resource: `mail:${'R'.repeat(200)}`,
+        scope: {},
+      };
       await call('POST', '/v1/permissions', request, key);
       await page.goto(`${local.origin}/console/audit`);
       await page.locator('#entries td:has-text("WWWW")').first().waitFor();

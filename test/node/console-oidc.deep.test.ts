@@ -18,7 +18,10 @@ describe.skipIf(!CHROMIUM)('the console in Chromium, with a real identity provid
     const port = await freePort();
     const client = { id: 'console', secret: 'secret of the console: 50%' };
     const redirectUri = `http://localhost:${port}/console/oidc/callback`;
-    provider.on('request', makeSignInProvider(`http://${host}`, { ...client, redirectUri }, [await makeKey()]));
+    provider.on(
+      'request',
+      makeSignInProvider(`http://${host}`, { ...client, redirectUri }, [await makeKey()]),
+    );
     local = await startConsole(port, {
       OIDC_ISSUER: `http://${host}`,
       OIDC_CLIENT_ID: client.id,
@@ -78,7 +81,8 @@ describe.skipIf(!CHROMIUM)('the console in Chromium, with a real identity provid
       const { page } = await begin(invitation, 'Join');
       await signIn(page, name);
       const text = await page.textContent('main');
-      for (const part of ['The invitation is for edsger@example.com', name]) expect(text).toContain(part);
+      for (const part of ['The invitation is for edsger@example.com', name])
+        expect(text).toContain(part);
       await page.context().close();
     }
     const { page, faults } = await begin(invitation, 'Join');

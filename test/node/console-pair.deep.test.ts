@@ -3,7 +3,12 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { addAuthenticator, CHROMIUM, type LocalConsole, startConsole } from '../support/local/console';
+import {
+  addAuthenticator,
+  CHROMIUM,
+  type LocalConsole,
+  startConsole,
+} from '../support/local/console';
 
 /** A program that waits on loopback for the browser to come back. */
 interface Program {
@@ -61,7 +66,10 @@ describe.skipIf(!CHROMIUM)('pairing in Chromium', () => {
     await new Promise<void>((resolve) => server.listen(0, address, resolve));
     const { port } = server.address() as AddressInfo;
     const redirectUri = `http://${name}:${port}/callback`;
-    const [verifier, state] = [randomBytes(32).toString('base64url'), randomBytes(16).toString('base64url')];
+    const [verifier, state] = [
+      randomBytes(32).toString('base64url'),
+      randomBytes(16).toString('base64url'),
+    ];
     const parameters = new URLSearchParams({
       redirect_uri: redirectUri,
       state,
@@ -69,7 +77,14 @@ describe.skipIf(!CHROMIUM)('pairing in Chromium', () => {
       code_challenge_method: 'S256',
       name: 'countersign on laptop',
     });
-    const program = { page: `/console/pair?${parameters}`, redirectUri, verifier, state, query, server };
+    const program = {
+      page: `/console/pair?${parameters}`,
+      redirectUri,
+      verifier,
+      state,
+      query,
+      server,
+    };
     programs.push(program);
     return program;
   }
@@ -78,7 +93,10 @@ describe.skipIf(!CHROMIUM)('pairing in Chromium', () => {
     const body = JSON.stringify({ code, code_verifier: verifier, redirect_uri: redirectUri });
     const headers = { 'Content-Type': 'application/json' };
     const answer = await fetch(`${local.origin}/v1/pairing`, { method: 'POST', headers, body });
-    return { status: answer.status, body: (await answer.json()) as { token: string; name: string } };
+    return {
+      status: answer.status,
+      body: (await answer.json()) as { token: string; name: string },
+    };
   }
 
   it('leads a person who is signed out through the sign-in to a token of the program', async () => {
@@ -96,7 +114,9 @@ describe.skipIf(!CHROMIUM)('pairing in Chromium', () => {
     expect(query.get('state')).toBe(program.state);
     const { status, body } = await exchange(program, query.get('code'));
     expect([status, body.name]).toEqual([201, 'countersign on laptop']);
-    const me = await fetch(`${local.origin}/v1/me`, { headers: { Authorization: `Bearer ${body.token}` } });
+    const me = await fetch(`${local.origin}/v1/me`, {
+      headers: { Authorization: `Bearer ${body.token}` },
+    });
     expect(((await me.json()) as { member: object }).member).toMatchObject({ role: 'owner' });
     expect((await exchange(program, query.get('code'))).status).toBe(400);
     await page.goto(`${local.origin}/console/me`);

@@ -2,7 +2,13 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { addAuthenticator, CHROMIUM, type LocalConsole, makeUserToken, startConsole } from '../support/local/console';
+import {
+  addAuthenticator,
+  CHROMIUM,
+  type LocalConsole,
+  makeUserToken,
+  startConsole,
+} from '../support/local/console';
 
 interface Json {
   // biome-ignore lint/suspicious/noExplicitAny: answers of the API
@@ -28,7 +34,12 @@ describe.skipIf(!CHROMIUM)('the work of each role in Chromium', () => {
   let agentKey: string;
   let receiver: Server;
 
-  async function call(method: string, path: string, body?: object, credential = token): Promise<Json> {
+  async function call(
+    method: string,
+    path: string,
+    body?: object,
+    credential = token,
+  ): Promise<Json> {
     const answer = await fetch(local.origin + path, {
       method,
       headers: { Authorization: `Bearer ${credential}`, 'Content-Type': 'application/json' },
@@ -39,14 +50,22 @@ describe.skipIf(!CHROMIUM)('the work of each role in Chromium', () => {
 
   function ask(request: object = {}): Promise<Json> {
     const scope = { max_amount: 250, recipients: ['ada@example.com', 'grace@example.com'] };
-    return call('POST', '/v1/permissions', { action: 'mail.send', resource: 'mail:a', scope, ...request }, agentKey);
+    return call(
+      'POST',
+      '/v1/permissions',
+      { action: 'mail.send', resource: 'mail:a', scope, ...request },
+      agentKey,
+    );
   }
 
   const read = (id: string) => call('GET', `/v1/permissions/${id}`);
 
   /** Accepts an invitation with a passkey. */
   async function join(url: string, id: string, name: string): Promise<Person> {
-    const context = await local.browser.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' });
+    const context = await local.browser.newContext({
+      viewport: { width: 1280, height: 800 },
+      reducedMotion: 'reduce',
+    });
     const page = await context.newPage();
     await addAuthenticator(page);
     await page.goto(url);
@@ -64,20 +83,31 @@ describe.skipIf(!CHROMIUM)('the work of each role in Chromium', () => {
   /** Opens another browser in which a person is signed in already. */
   async function open({ cookies }: Person, javaScriptEnabled: boolean): Promise<Page> {
     const viewport = { width: 1280, height: 800 };
-    const context = await local.browser.newContext({ viewport, javaScriptEnabled, reducedMotion: 'reduce' });
+    const context = await local.browser.newContext({
+      viewport,
+      javaScriptEnabled,
+      reducedMotion: 'reduce',
+    });
     await context.addCookies(cookies);
     return context.newPage();
   }
 
   const go = (page: Page, path: string) => page.goto(local.origin + path);
-  const heading = (page: Page, name: string) => page.getByRole('heading', { name, exact: true }).first().waitFor();
-  const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).first().click();
-  const text = async (page: Page, selector = 'main') => (await page.locator(selector).textContent()) ?? '';
+  const heading = (page: Page, name: string) =>
+    page.getByRole('heading', { name, exact: true }).first().waitFor();
+  const press = (page: Page, name: string) =>
+    page.getByRole('button', { name, exact: true }).first().click();
+  const text = async (page: Page, selector = 'main') =>
+    (await page.locator(selector).textContent()) ?? '';
   const menu = (page: Page) => page.locator('nav#menu a').allTextContents();
 
-  /** Waits until the page has all these parts: a click returns before the page that it opens is whole. */
+  /**
+   * Waits until the page has all these parts: a click returns before the page that it opens is
+   * whole.
+   */
   async function expectParts(page: Page, ...parts: string[]): Promise<void> {
-    for (const part of parts) await expect.poll(() => text(page), { timeout: 30_000 }).toContain(part);
+    for (const part of parts)
+      await expect.poll(() => text(page), { timeout: 30_000 }).toContain(part);
   }
 
   /** Where the forms of the pages send changes, but for the sign-out. */
@@ -91,14 +121,21 @@ describe.skipIf(!CHROMIUM)('the work of each role in Chromium', () => {
       const links = await page
         .locator('main a')
         .evaluateAll((all) => all.map((link) => link.getAttribute('href') ?? ''));
-      for (const address of [...actions, ...links.filter((link) => /\/new(\?|$)/.test(link))]) found.add(address);
+      for (const address of [...actions, ...links.filter((link) => /\/new(\?|$)/.test(link))])
+        found.add(address);
     }
     found.delete('/console/sign-out');
     return [...found].sort();
   }
 
-  /** The codes with which the service refuses what the pages do not show, sent with the token of the person's pages. */
-  async function refusals(page: Page, changes: [path: string, fields: Record<string, string>][]): Promise<string[]> {
+  /**
+   * The codes with which the service refuses what the pages do not show, sent with the token of the
+   * person's pages.
+   */
+  async function refusals(
+    page: Page,
+    changes: [path: string, fields: Record<string, string>][],
+  ): Promise<string[]> {
     await go(page, '/console/me');
     const csrf = (await page.locator('input[name=csrf]').first().getAttribute('value')) ?? '';
     const codes = [];
@@ -150,7 +187,10 @@ describe.skipIf(!CHROMIUM)('the work of each role in Chromium', () => {
       const approver = await hire('approver', 'Ada');
       const page = await open(approver, hasScript);
       const first = await ask({ preview: { title: 'Send the newsletter' } });
-      const others = [await ask({ preview: { title: 'Spam 1' } }), await ask({ preview: { title: 'Spam 2' } })];
+      const others = [
+        await ask({ preview: { title: 'Spam 1' } }),
+        await ask({ preview: { title: 'Spam 2' } }),
+      ];
       const kept = await ask({ preview: { title: 'Leave me alone' } });
       await go(page, '/console');
       await page.getByRole('link', { name: 'Agent says: Send the newsletter' }).click();
@@ -172,7 +212,10 @@ describe.skipIf(!CHROMIUM)('the work of each role in Chromium', () => {
       for (const { id } of others) await page.locator(`#${id}`).waitFor({ state: 'detached' });
       await page.locator(`#${kept.id}`).waitFor();
       for (const { id } of others) {
-        expect(await read(id)).toMatchObject({ status: 'denied', decision_reason: 'Nobody asked for these' });
+        expect(await read(id)).toMatchObject({
+          status: 'denied',
+          decision_reason: 'Nobody asked for these',
+        });
       }
 
       await go(page, `/console/permissions/${kept.id}`);
@@ -202,7 +245,9 @@ describe.skipIf(!CHROMIUM)('the work of each role in Chromium', () => {
       await first.getByText('Narrow the limits').click();
       await first.getByLabel('max_amount').fill('90');
       await press(first, 'Approve');
-      await first.getByText('You have approved it. It waits for others; you can still deny it.').waitFor();
+      await first
+        .getByText('You have approved it. It waits for others; you can still deny it.')
+        .waitFor();
       expect(await first.getByRole('button', { name: 'Approve', exact: true }).count()).toBe(0);
       await expectParts(first, 'Review: 1 of 2 approvals');
 
@@ -214,7 +259,10 @@ describe.skipIf(!CHROMIUM)('the work of each role in Chromium', () => {
       await press(second, 'Approve');
       await heading(second, 'Approved');
       await expectParts(second, 'Review: 2 of 2 approvals');
-      expect(await read(id)).toMatchObject({ status: 'approved', granted_scope: { max_amount: 90 } });
+      expect(await read(id)).toMatchObject({
+        status: 'approved',
+        granted_scope: { max_amount: 90 },
+      });
       for (const page of pages) await page.context().close();
     });
 
@@ -237,13 +285,16 @@ describe.skipIf(!CHROMIUM)('the work of each role in Chromium', () => {
       if (hasScript) {
         await heading(page, 'Approved');
         await expectParts(page, 'signed with a passkey');
-        const [entry] = (await call('GET', `/v1/audit?permission_id=${id}&event_type=approve`)).data;
+        const [entry] = (await call('GET', `/v1/audit?permission_id=${id}&event_type=approve`))
+          .data;
         expect(entry.details.votes).toEqual([
           expect.objectContaining({ by: approver.id, signature: expect.anything() }),
         ]);
       } else {
         await page.getByText('Without it you can only deny.').waitFor();
-        expect(await page.getByRole('alert').first().textContent()).toContain('signed with a passkey');
+        expect(await page.getByRole('alert').first().textContent()).toContain(
+          'signed with a passkey',
+        );
         expect((await read(id)).status).toBe('pending');
         await press(page, 'Deny');
         await heading(page, 'Denied');
@@ -255,13 +306,32 @@ describe.skipIf(!CHROMIUM)('the work of each role in Chromium', () => {
       const page = await open(await hire('approver', 'Ada'), hasScript);
       const { id } = await ask();
       await go(page, '/console');
-      expect(await menu(page)).toEqual(['Inbox', 'Agents', 'Policies', 'Audit log', 'Members', 'Activity']);
+      expect(await menu(page)).toEqual([
+        'Inbox',
+        'Agents',
+        'Policies',
+        'Audit log',
+        'Members',
+        'Activity',
+      ]);
       const [agent] = (await call('GET', '/v1/agents')).data;
-      const lists = ['/console/agents', `/console/agents/${agent.id}`, '/console/policies', '/console/members'];
+      const lists = [
+        '/console/agents',
+        `/console/agents/${agent.id}`,
+        '/console/policies',
+        '/console/members',
+      ];
       const others = ['/console/audit', '/console/activity', `/console/members/${owner.id}`];
       expect(await changesOn(page, [...lists, ...others])).toEqual([]);
-      expect(await changesOn(page, [`/console/permissions/${id}`])).toEqual([`/console/permissions/${id}/decide`]);
-      await expectForbidden(page, [...OF_ADMINS, '/console/agents/new', '/console/exports', '/console/webhooks']);
+      expect(await changesOn(page, [`/console/permissions/${id}`])).toEqual([
+        `/console/permissions/${id}/decide`,
+      ]);
+      await expectForbidden(page, [
+        ...OF_ADMINS,
+        '/console/agents/new',
+        '/console/exports',
+        '/console/webhooks',
+      ]);
       const codes = await refusals(page, [
         ['/console/agents', { name: 'Mine' }],
         [`/console/agents/${agent.id}/rotate-key`, { grace_period: '0' }],
@@ -280,7 +350,12 @@ describe.skipIf(!CHROMIUM)('the work of each role in Chromium', () => {
       await page.getByLabel('Name').fill(`Deployer ${hasScript}`);
       await press(page, 'Register it');
       const key = await text(page, '#key');
-      const { id } = await call('POST', '/v1/permissions', { action: 'deploy.start', resource: 'service:web' }, key);
+      const { id } = await call(
+        'POST',
+        '/v1/permissions',
+        { action: 'deploy.start', resource: 'service:web' },
+        key,
+      );
       expect(id).toMatch(/^perm_/);
       await page.getByRole('link', { name: 'See the agent' }).click();
       await heading(page, `Deployer ${hasScript}`);
@@ -306,19 +381,25 @@ describe.skipIf(!CHROMIUM)('the work of each role in Chromium', () => {
       expect((await call('GET', '/v1/permissions', undefined, newKey)).data).toHaveLength(1);
 
       await go(page, '/console/webhooks/new');
-      await page.getByLabel('URL').fill(`http://127.0.0.1:${(receiver.address() as AddressInfo).port}/${hasScript}`);
+      await page
+        .getByLabel('URL')
+        .fill(`http://127.0.0.1:${(receiver.address() as AddressInfo).port}/${hasScript}`);
       await press(page, 'Create the webhook');
       expect(await text(page, '#secret')).toMatch(/^whsec_/);
       await page.getByRole('link', { name: 'I have copied it' }).click();
       await press(page, 'Send a test');
       await heading(page, 'Delivery of webhook.test');
-      await expect.poll(() => textOfLivePage(page), { timeout: 60_000, interval: 1_000 }).toContain('succeeded');
+      await expect
+        .poll(() => textOfLivePage(page), { timeout: 60_000, interval: 1_000 })
+        .toContain('succeeded');
 
       await go(page, '/console/policies');
       await page.getByLabel('Action').fill('mail.send');
       await page.getByLabel('Resource').fill('mail:a');
       await press(page, 'Simulate');
-      await page.getByText('No policy applies: it would wait for anybody who may decide.').waitFor();
+      await page
+        .getByText('No policy applies: it would wait for anybody who may decide.')
+        .waitFor();
 
       expect(await menu(page)).toContain('Channels');
       expect(await changesOn(page, ['/console/channels'])).toEqual([]);
@@ -340,7 +421,9 @@ describe.skipIf(!CHROMIUM)('the work of each role in Chromium', () => {
     it('an auditor finds, exports, reports and verifies, and changes nothing', async () => {
       const { id } = await ask({ preview: { title: 'Send invoice 118' } });
       await call('POST', `/v1/permissions/${id}/deny`, { reason: 'Not due yet' });
-      await fetch(`${local.origin}/cdn-cgi/local/scheduled?cron=${encodeURIComponent('* * * * *')}`);
+      await fetch(
+        `${local.origin}/cdn-cgi/local/scheduled?cron=${encodeURIComponent('* * * * *')}`,
+      );
       const page = await open(await hire('auditor', 'Aldus'), hasScript);
       await go(page, '/console/audit');
       await page.locator('summary', { hasText: 'Filter' }).click();
@@ -353,11 +436,16 @@ describe.skipIf(!CHROMIUM)('the work of each role in Chromium', () => {
       await expectParts(page, 'Not due yet', 'The agent asked', 'Denied by');
       if (hasScript) {
         await press(page, 'Verify in this browser');
-        await page.locator('.steps li.passed, .steps li[data-state=passed], .steps li').nth(2).waitFor();
+        await page
+          .locator('.steps li.passed, .steps li[data-state=passed], .steps li')
+          .nth(2)
+          .waitFor();
         expect(await page.locator('.steps').textContent()).not.toMatch(/failed|differs/);
       } else {
         await page.getByText('Verify with the command line').click();
-        expect(await page.getByRole('button', { name: 'Verify in this browser' }).isVisible()).toBe(false);
+        expect(await page.getByRole('button', { name: 'Verify in this browser' }).isVisible()).toBe(
+          false,
+        );
       }
 
       for (const [path, button, format] of [
@@ -366,10 +454,13 @@ describe.skipIf(!CHROMIUM)('the work of each role in Chromium', () => {
       ] as const) {
         await go(page, `${path}/new`);
         await page.getByLabel('Format').selectOption(format);
-        if (path.endsWith('reports')) await page.getByLabel('Last day').fill(new Date().toISOString().slice(0, 10));
+        if (path.endsWith('reports'))
+          await page.getByLabel('Last day').fill(new Date().toISOString().slice(0, 10));
         await press(page, button);
         await page.waitForURL(`**${path}`);
-        await expect.poll(() => textOfLivePage(page), { timeout: 60_000, interval: 1_000 }).toContain('to download');
+        await expect
+          .poll(() => textOfLivePage(page), { timeout: 60_000, interval: 1_000 })
+          .toContain('to download');
         const download = page.waitForEvent('download');
         await page.getByRole('link', { name: 'Download', exact: true }).first().click();
         expect((await download).suggestedFilename()).toMatch(/^(export|report)_.*\.json$/);
@@ -378,7 +469,12 @@ describe.skipIf(!CHROMIUM)('the work of each role in Chromium', () => {
       await go(page, '/console/activity');
       await expectParts(page, 'Aldus ordered a report');
       const [agent] = (await call('GET', '/v1/agents')).data;
-      const own = ['/console', `/console/permissions/${id}`, '/console/agents', `/console/agents/${agent.id}`];
+      const own = [
+        '/console',
+        `/console/permissions/${id}`,
+        '/console/agents',
+        `/console/agents/${agent.id}`,
+      ];
       const others = [
         '/console/policies',
         '/console/webhooks',
@@ -387,9 +483,9 @@ describe.skipIf(!CHROMIUM)('the work of each role in Chromium', () => {
         `/console/members/${owner.id}`,
       ];
       expect(await changesOn(page, [...own, ...others, '/console/activity'])).toEqual([]);
-      expect(await changesOn(page, ['/console/audit', '/console/exports', '/console/reports'])).toEqual([
-        ...['/console/audit/export', '/console/exports/new', '/console/reports/new'],
-      ]);
+      expect(
+        await changesOn(page, ['/console/audit', '/console/exports', '/console/reports']),
+      ).toEqual([...['/console/audit/export', '/console/exports/new', '/console/reports/new']]);
       await expectForbidden(page, [...OF_ADMINS, '/console/agents/new', '/console/webhooks/new']);
       const codes = await refusals(page, [
         [`/console/permissions/${id}/decide`, { decision: 'approve', votes: '0' }],
@@ -416,7 +512,12 @@ describe.skipIf(!CHROMIUM)('the work of each role in Chromium', () => {
       await heading(page, `Payments ${hasScript}`);
       const channel = new URL(page.url()).pathname;
       expect(await call('GET', channel.replace('/console', '/v1'))).toMatchObject({
-        events: ['permission.requested', 'permission.escalated', 'permission.decided', 'webhook.disabled'],
+        events: [
+          'permission.requested',
+          'permission.escalated',
+          'permission.decided',
+          'webhook.disabled',
+        ],
         filter: { actions: ['payment.*', 'refund.send'] },
       });
       await press(page, 'Switch off');
@@ -471,7 +572,9 @@ describe.skipIf(!CHROMIUM)('the work of each role in Chromium', () => {
       await page.getByRole('link', { name: 'Invite a member' }).click();
       await page.getByRole('button', { name: 'Make the invitation' }).waitFor();
       expect(
-        await page.locator('input[name=role]').evaluateAll((all) => all.map((one) => one.getAttribute('value'))),
+        await page
+          .locator('input[name=role]')
+          .evaluateAll((all) => all.map((one) => one.getAttribute('value'))),
       ).toEqual(['admin', 'approver', 'developer', 'auditor']);
       await page.getByLabel('E-mail').fill(`new-${hasScript}@example.com`);
       await page.getByLabel('Name').fill('Niklaus');

@@ -54,8 +54,13 @@ describe.skipIf(!CHROMIUM)('the console in Chromium', () => {
     const token = (await page.textContent('#secret')) ?? '';
     await page.click('button:has-text("Copy")');
     await page.locator('[data-copy]:not(:has-text("Copy"))').waitFor();
-    const answer = await fetch(`${origin}/v1/me`, { headers: { Authorization: `Bearer ${token}` } });
-    expect(((await answer.json()) as { member: object }).member).toMatchObject({ role: 'owner', sign_in: ['passkey'] });
+    const answer = await fetch(`${origin}/v1/me`, {
+      headers: { Authorization: `Bearer ${token}` },
+    });
+    expect(((await answer.json()) as { member: object }).member).toMatchObject({
+      role: 'owner',
+      sign_in: ['passkey'],
+    });
 
     await page.goto(`${origin}/console`);
     await page.click('text=Sign out');
@@ -63,7 +68,12 @@ describe.skipIf(!CHROMIUM)('the console in Chromium', () => {
     await page.click('text=Sign in with a passkey');
     await page.waitForURL('**/console');
     const [cookie] = await page.context().cookies();
-    expect(cookie).toMatchObject({ name: 'countersign', httpOnly: true, secure: false, sameSite: 'Lax' });
+    expect(cookie).toMatchObject({
+      name: 'countersign',
+      httpOnly: true,
+      secure: false,
+      sameSite: 'Lax',
+    });
     expect(faults).toEqual([]);
 
     await page.goto(invitation);
@@ -111,7 +121,9 @@ describe.skipIf(!CHROMIUM)('the console in Chromium', () => {
       [page, 'Inbox'],
       [log, 'Audit log'],
     ] as const) {
-      await tab.getByText('Your session has ended: sign in again on a new tab').waitFor({ timeout: 60_000 });
+      await tab
+        .getByText('Your session has ended: sign in again on a new tab')
+        .waitFor({ timeout: 60_000 });
       expect(await heading(tab)).toContain(name);
       expect(await tab.getByRole('button', { name: 'Sign in with a passkey' }).count()).toBe(0);
     }
@@ -152,7 +164,9 @@ describe.skipIf(!CHROMIUM)('the console in Chromium', () => {
     const page = await context.newPage();
     for (const path of [await local.inviteOwner(), `${origin}/console/sign-in`]) {
       await page.goto(path);
-      expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(
+        width,
+      );
     }
     await context.close();
   });

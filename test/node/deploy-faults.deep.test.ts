@@ -14,7 +14,9 @@ const { cloudflare } = folder;
 beforeAll(() => folder.open());
 afterAll(() => folder.close());
 
-/** The ways in which a call fails in turn: in a deep run the one that is hardest to continue after. */
+/**
+ * The ways in which a call fails in turn: in a deep run the one that is hardest to continue after.
+ */
 function waysToFail({ kind, isWrite, isFromWrangler }: Call): FailureKind[] {
   if (kind === TOLERATED) return [];
   if (depth.isExhaustive) return isWrite ? ['refused', 'lost'] : ['refused'];
@@ -22,14 +24,19 @@ function waysToFail({ kind, isWrite, isFromWrangler }: Call): FailureKind[] {
   return isFromWrangler ? [] : ['refused'];
 }
 
-it('continues after the failure of every kind of call, and makes nothing twice', { timeout: 3_600_000 }, async () => {
+it('continues after the failure of every kind of call, and makes nothing twice', {
+  timeout: 3_600_000,
+}, async () => {
   const failed = new Set<string>();
   for (let runs = 0; ; runs++) {
     expect(runs).toBeLessThan(200);
-    // The first kind of call that has not failed yet fails for a whole run, because wrangler repeats calls.
+    // The first kind of call that has not failed yet fails for a whole run, because wrangler
+    // repeats calls.
     let current: { kind: string; how: FailureKind } | null = null;
     cloudflare.fail = (call) => {
-      const how = current ? null : waysToFail(call).find((way) => !failed.has(`${way} ${call.kind}`));
+      const how = current
+        ? null
+        : waysToFail(call).find((way) => !failed.has(`${way} ${call.kind}`));
       if (how) {
         current = { kind: call.kind, how };
         failed.add(`${how} ${call.kind}`);
@@ -44,14 +51,22 @@ it('continues after the failure of every kind of call, and makes nothing twice',
     const what: unknown = current;
     expect([what, code]).toEqual([what, 1]);
     expect([what, stdout]).toEqual([what, expect.stringMatching(/^✗ /m)]);
-    expect([what, stderr]).toEqual([what, expect.stringMatching(/(Nothing was changed|it continues here)\.\n$/)]);
+    expect([what, stderr]).toEqual([
+      what,
+      expect.stringMatching(/(Nothing was changed|it continues here)\.\n$/),
+    ]);
   }
 
   const { account, service } = cloudflare;
   expect(account.unknown).toEqual([]);
-  expect([...account.databases.values()].map(({ name }) => name)).toEqual(['countersign', 'countersign-01']);
+  expect([...account.databases.values()].map(({ name }) => name)).toEqual([
+    'countersign',
+    'countersign-01',
+  ]);
   for (const { database } of account.databases.values()) {
-    const rows = database.prepare('select count(*) as n, count(distinct name) as distinct_n from d1_migrations').get();
+    const rows = database
+      .prepare('select count(*) as n, count(distinct name) as distinct_n from d1_migrations')
+      .get();
     expect(rows).toEqual({ n: rows?.distinct_n, distinct_n: expect.any(Number) });
   }
   expect([account.buckets.size, account.queues.size]).toEqual([1, 6]);
@@ -60,7 +75,8 @@ it('continues after the failure of every kind of call, and makes nothing twice',
   expect(service.accounts).toHaveLength(1);
   expect(folder.printed).toMatch(/https:\/\/countersign\.example\.com\/console\/join\/secret-/);
   expect([...failed]).toContain('lost POST service /v1/admin/users');
-  // At least: login, queues, databases, bucket, rule, migrations, upload, triggers, domain, health and account.
+  // At least: login, queues, databases, bucket, rule, migrations, upload, triggers, domain, health
+  // and account.
   expect(failed.size).toBeGreaterThan(depth.isExhaustive ? 40 : 20);
   cloudflare.fail = () => null;
   expect(await folder.deploy(WORDS)).toMatchObject({ code: 0, writes: [] });

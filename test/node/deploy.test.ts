@@ -4,7 +4,11 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { chooseAddress } from '../../src/dev/deploy/choose-address';
 import { chooseDatabases } from '../../src/dev/deploy/choose-databases';
 import { Cloudflare } from '../../src/dev/deploy/cloudflare';
-import { makeConfiguration, queueNames, readConfiguration } from '../../src/dev/deploy/configuration';
+import {
+  makeConfiguration,
+  queueNames,
+  readConfiguration,
+} from '../../src/dev/deploy/configuration';
 import type { Found, FoundQueue, FoundWorker } from '../../src/dev/deploy/found';
 import { readCredentials } from '../../src/dev/deploy/login';
 import { readOptions } from '../../src/dev/deploy/options';
@@ -13,13 +17,18 @@ import { consumesAll, requireOwnQueues } from '../../src/dev/deploy/steps/queues
 import { ROOT } from '../../src/dev/project';
 import { runProgram, UserError } from '../../src/dev/user-error';
 
-vi.mock('node:readline/promises', () => ({ createInterface: () => ({ question: async () => '1', close: () => {} }) }));
+vi.mock('node:readline/promises', () => ({
+  createInterface: () => ({ question: async () => '1', close: () => {} }),
+}));
 afterEach(() => {
   vi.unstubAllGlobals();
   vi.restoreAllMocks();
 });
 
-const CONFIGURATION = { name: 'countersign', d1_databases: [{ binding: 'DB', database_name: 'countersign' }] };
+const CONFIGURATION = {
+  name: 'countersign',
+  d1_databases: [{ binding: 'DB', database_name: 'countersign' }],
+};
 const PLACEHOLDER = '00000000-0000-0000-0000-000000000000';
 const ID = '4d6d2f5e-0000-4000-8000-000000000000';
 
@@ -69,7 +78,13 @@ describe('the address', () => {
     ['below workers.dev', {}, {}, {}, DEV],
     ['the domain that is asked for', {}, { domain: 'a.example.com' }, {}, 'https://a.example.com'],
     ['the domain in wrangler.toml', {}, {}, { routes: custom }, 'https://toml.example.com'],
-    ['as it is deployed on a domain', { worker: url('https://b.example.com') }, {}, {}, 'https://b.example.com'],
+    [
+      'as it is deployed on a domain',
+      { worker: url('https://b.example.com') },
+      {},
+      {},
+      'https://b.example.com',
+    ],
     ['as it is deployed below workers.dev', { worker: url(DEV) }, {}, {}, DEV],
     [
       'another one if that is meant',
@@ -79,22 +94,37 @@ describe('the address', () => {
       'https://a.example.com',
     ],
   ])('is %s', (_, parts, options, configuration, origin) => {
-    expect(choose(parts, options, configuration)).toMatchObject({ origin, publicUrl: origin, newSubdomain: null });
+    expect(choose(parts, options, configuration)).toMatchObject({
+      origin,
+      publicUrl: origin,
+      newSubdomain: null,
+    });
   });
 
   it('stays a secret where it is one', () => {
-    expect(choose({ worker: secret })).toMatchObject({ origin: 'https://by-hand.example.com', publicUrl: null });
+    expect(choose({ worker: secret })).toMatchObject({
+      origin: 'https://by-hand.example.com',
+      publicUrl: null,
+    });
   });
 
   it('includes a name under workers.dev to register, where there is none', () => {
     const address = choose({ subdomain: null }, { subdomain: 'new' });
-    expect(address).toMatchObject({ origin: 'https://countersign.new.workers.dev', newSubdomain: 'new' });
+    expect(address).toMatchObject({
+      origin: 'https://countersign.new.workers.dev',
+      newSubdomain: 'new',
+    });
     expect(choose({ subdomain: null }, { domain: 'a.example.com' }).newSubdomain).toBeNull();
   });
 
   it.each([
     ['it would change', { worker: url(DEV) }, { domain: 'a.example.com' }, /no passkey works/],
-    ['it would replace a secret', { worker: secret }, { domain: 'a.example.com' }, /--change-address/],
+    [
+      'it would replace a secret',
+      { worker: secret },
+      { domain: 'a.example.com' },
+      /--change-address/,
+    ],
     ['there is no name under workers.dev', { subdomain: null }, {}, /--subdomain acme/],
   ])('is refused if %s', (_, parts, options, message) => {
     expect(() => choose(parts, options)).toThrow(message);
@@ -103,9 +133,16 @@ describe('the address', () => {
 
 describe('the databases', () => {
   it('are one by default, and more when asked for', () => {
-    const placeholder = { ...CONFIGURATION, d1_databases: [{ binding: 'DB', database_id: PLACEHOLDER }] };
-    expect(chooseDatabases(placeholder, null, null)).toEqual([{ binding: 'DB', name: 'countersign', id: null }]);
-    expect(chooseDatabases(CONFIGURATION, null, 3).map(({ binding, name }) => [binding, name])).toEqual([
+    const placeholder = {
+      ...CONFIGURATION,
+      d1_databases: [{ binding: 'DB', database_id: PLACEHOLDER }],
+    };
+    expect(chooseDatabases(placeholder, null, null)).toEqual([
+      { binding: 'DB', name: 'countersign', id: null },
+    ]);
+    expect(
+      chooseDatabases(CONFIGURATION, null, 3).map(({ binding, name }) => [binding, name]),
+    ).toEqual([
       ['DB', 'countersign'],
       ['DB_01', 'countersign-01'],
       ['DB_02', 'countersign-02'],
@@ -127,7 +164,9 @@ describe('the databases', () => {
     const written = { ...CONFIGURATION, d1_databases: [{ binding: 'DB', database_id: ID }] };
     expect(chooseDatabases(written, null, null)[0]?.id).toBe(ID);
     const deployed = worker([{ type: 'd1', name: 'DB', id: `${ID}1` }]);
-    expect(() => chooseDatabases(written, deployed, null)).toThrow(/Another database has none of its accounts/);
+    expect(() => chooseDatabases(written, deployed, null)).toThrow(
+      /Another database has none of its accounts/,
+    );
   });
 });
 
@@ -145,7 +184,9 @@ describe('the queues', () => {
 
   it('are refused if another Worker consumes one', () => {
     const queues = new Map([queue('jobs', 'shop')]);
-    expect(() => requireOwnQueues(configuration, { queues })).toThrow(/The Worker shop consumes the queue jobs/);
+    expect(() => requireOwnQueues(configuration, { queues })).toThrow(
+      /The Worker shop consumes the queue jobs/,
+    );
   });
 
   it('are consumed when each has this Worker and its dead-letter queue', () => {
@@ -160,13 +201,20 @@ describe('the queues', () => {
 describe('the login', () => {
   it('is read after what wrangler prints for people', () => {
     const credentials = { type: 'oauth', token: 'secret' };
-    expect(readCredentials(`Refreshed.\n${JSON.stringify(credentials, null, 2)}\n`)).toEqual(credentials);
+    expect(readCredentials(`Refreshed.\n${JSON.stringify(credentials, null, 2)}\n`)).toEqual(
+      credentials,
+    );
   });
 
-  it.each(['', 'Token: 7', '{"type": "oauth", "token": "s3cret'])('is not read from %j', (printed) => {
-    expect(() => readCredentials(printed)).toThrow(UserError);
-    expect(() => readCredentials(printed)).toThrow(/^Cannot read the Cloudflare login\. (?!.*s3cret)/);
-  });
+  it.each(['', 'Token: 7', '{"type": "oauth", "token": "s3cret'])(
+    'is not read from %j',
+    (printed) => {
+      expect(() => readCredentials(printed)).toThrow(UserError);
+      expect(() => readCredentials(printed)).toThrow(
+        /^Cannot read the Cloudflare login\. (?!.*s3cret)/,
+      );
+    },
+  );
 });
 
 describe("an answer of Cloudflare's API", () => {
@@ -174,11 +222,14 @@ describe("an answer of Cloudflare's API", () => {
     vi.stubGlobal('fetch', async () => new Response(body));
     return new Cloudflare({}, signal).find('/accounts');
   };
-  const broken = () => new ReadableStream({ start: (stream) => stream.error(new TypeError('terminated')) });
+  const broken = () =>
+    new ReadableStream({ start: (stream) => stream.error(new TypeError('terminated')) });
 
   it('that breaks off is no answer', async () => {
     await expect(find(broken())).rejects.toThrow("Cloudflare's API did not answer: terminated");
-    await expect(find('<html>')).rejects.toThrow('Cloudflare answered GET /accounts with 200: no reason');
+    await expect(find('<html>')).rejects.toThrow(
+      'Cloudflare answered GET /accounts with 200: no reason',
+    );
   });
 
   it('that the operator stops is not an error of Cloudflare', async () => {
@@ -202,7 +253,9 @@ describe('a text that somebody else wrote', () => {
   it('is escaped in errors, whose lines stay', async () => {
     const { exitCode } = process;
     const error = vi.spyOn(console, 'error').mockReturnValue();
-    await runProgram(() => Promise.reject(new UserError(`failed: ${CLEAR}\n\nNothing was changed.`)));
+    await runProgram(() =>
+      Promise.reject(new UserError(`failed: ${CLEAR}\n\nNothing was changed.`)),
+    );
     process.exitCode = exitCode;
     expect(error).toHaveBeenCalledWith(`failed: ${SHOWN}\n\nNothing was changed.`);
   });
@@ -245,5 +298,6 @@ it('every command of the guides is one that the program takes', () => {
     [...text.matchAll(/npm run deploy -- ([^`\n]+)/g)].map(([, words = '']) => words),
   );
   expect(commands.length).toBeGreaterThan(4);
-  for (const words of commands) expect(() => readOptions(words.trim().split(/\s+/)), words).not.toThrow();
+  for (const words of commands)
+    expect(() => readOptions(words.trim().split(/\s+/)), words).not.toThrow();
 });

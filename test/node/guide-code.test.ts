@@ -7,7 +7,10 @@ import { ROOT } from '../../src/dev/project';
 const GUIDES = join(ROOT, 'src/docs/guides');
 const CLIENT = join(ROOT, 'src/client');
 
-/** Packages that a guide uses and that this project has not installed: what the examples need of them. */
+/**
+ * Packages that a guide uses and that this project has not installed: what the examples need of
+ * them.
+ */
 const NOT_INSTALLED = `
 declare module '@ai-sdk/openai' { export const openai: (model: string) => import('ai').LanguageModel; }
 declare module '@langchain/openai' {
@@ -18,10 +21,17 @@ declare module '@langchain/openai' {
 /** Every code block in JavaScript or TypeScript, by the name of a file beside the guides. */
 function codeBlocks(): Map<string, string> {
   const guides = readdirSync(GUIDES).filter((name) => name.endsWith('.md'));
-  const sources = [...guides.map((name) => join(GUIDES, name)), join(CLIENT, 'README.md'), join(ROOT, 'README.md')];
+  const sources = [
+    ...guides.map((name) => join(GUIDES, name)),
+    join(CLIENT, 'README.md'),
+    join(ROOT, 'README.md'),
+  ];
   const blocks = sources.flatMap((path) => {
     const found = [...readFileSync(path, 'utf8').matchAll(/^ *```(js|ts)\n([\s\S]*?)^ *```/gm)];
-    return found.map(([, language, code = ''], index): [string, string] => [`${path}.${index}.${language}`, code]);
+    return found.map(([, language, code = ''], index): [string, string] => [
+      `${path}.${index}.${language}`,
+      code,
+    ]);
   });
   return new Map(blocks);
 }
@@ -34,7 +44,9 @@ function compile(files: Map<string, string>, options: ts.CompilerOptions): strin
   host.readFile = (path) => files.get(path) ?? readFile(path);
   host.getSourceFile = (path, ...rest) => {
     const text = files.get(path);
-    return text === undefined ? getSourceFile(path, ...rest) : ts.createSourceFile(path, text, ts.ScriptTarget.ESNext);
+    return text === undefined
+      ? getSourceFile(path, ...rest)
+      : ts.createSourceFile(path, text, ts.ScriptTarget.ESNext);
   };
   const program = ts.createProgram([...files.keys()], options, host);
   const isOfFiles = ({ file }: ts.Diagnostic) => file === undefined || files.has(file.fileName);
@@ -81,7 +93,8 @@ it('the example of the guide ai-sdk passes with version 6, too', () => {
 });
 
 it('finds what does not compile', () => {
-  const wrong = "import { wrapTools } from 'countersign/ai-sdk';\nwrapTools({}, { mode: 'sleep' });\n";
+  const wrong =
+    "import { wrapTools } from 'countersign/ai-sdk';\nwrapTools({}, { mode: 'sleep' });\n";
   expect(compile(new Map([[join(GUIDES, 'wrong.ts'), wrong]]), OPTIONS)).toEqual([
     expect.stringMatching(/wrong\.ts:2 TS2322 /),
   ]);

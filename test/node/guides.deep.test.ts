@@ -15,11 +15,21 @@ let service: ChildProcess;
 
 beforeAll(async () => {
   const state = copyProject(folder);
-  const env = { ...process.env, PORT: String(await freePort()), CI: 'true', WRANGLER_SEND_METRICS: 'false' };
-  service = spawn(process.execPath, [join(folder, 'src/dev/start.ts')], { cwd: folder, env, stdio: 'ignore' });
+  const env = {
+    ...process.env,
+    PORT: String(await freePort()),
+    CI: 'true',
+    WRANGLER_SEND_METRICS: 'false',
+  };
+  service = spawn(process.execPath, [join(folder, 'src/dev/start.ts')], {
+    cwd: folder,
+    env,
+    stdio: 'ignore',
+  });
   const files = ['running.json', 'demo-account.json'].map((name) => join(state, name));
   for (const deadline = Date.now() + 240_000; !files.every(existsSync); ) {
-    if (Date.now() > deadline || service.exitCode !== null) throw new Error('the service did not start');
+    if (Date.now() > deadline || service.exitCode !== null)
+      throw new Error('the service did not start');
     await new Promise((resolve) => setTimeout(resolve, 250));
   }
 });
@@ -32,12 +42,15 @@ afterAll(async () => {
 });
 
 /**
- * Pastes every command of a guide into one shell, which stops at the first that fails. Without `--norc` bash may take the
- * socket that is its input for a connection from afar, and read the settings of this machine.
+ * Pastes every command of a guide into one shell, which stops at the first that fails. Without
+ * `--norc` bash may take the socket that is its input for a connection from afar, and read the
+ * settings of this machine.
  */
 async function runGuide(name: string): Promise<string> {
   const guide = readFileSync(join(ROOT, `src/docs/guides/${name}.md`), 'utf8');
-  const commands = [...guide.matchAll(/^( *)```sh\n([\s\S]*?)^ *```/gm)].map(([, , text = '']) => text);
+  const commands = [...guide.matchAll(/^( *)```sh\n([\s\S]*?)^ *```/gm)].map(
+    ([, , text = '']) => text,
+  );
   expect(commands.length).toBeGreaterThan(5);
   const { stdout, stderr } = await promisify(execFile)(
     'bash',
@@ -62,14 +75,20 @@ function shownLines(name: string): RegExp[] {
   });
 }
 
-/** Expects that the output of a guide's commands has the lines which the guide shows, in their order. */
+/**
+ * Expects that the output of a guide's commands has the lines which the guide shows, in their
+ * order.
+ */
 function expectShownLines(name: string, output: string): void {
   const patterns = shownLines(name);
   expect(patterns.length).toBeGreaterThan(5);
   const lines = output.split('\n');
   for (const pattern of patterns) {
     const place = lines.findIndex((line) => pattern.test(line));
-    if (place < 0) expect.fail(`the guide ${name} shows a line that is not in the rest of the output: ${pattern}`);
+    if (place < 0)
+      expect.fail(
+        `the guide ${name} shows a line that is not in the rest of the output: ${pattern}`,
+      );
     lines.splice(0, place + 1);
   }
 }
@@ -79,7 +98,8 @@ it('every command of the guide API works, and shows what the guide says', async 
   // The one problem is the guide's example of a misspelled field.
   expect(output.split(PROBLEM)).toHaveLength(2);
   expect(output).toContain(`${PROBLEM}invalid_request`);
-  for (const line of ['pending', 'approved', 'mismatch', 'true']) expect(output.split('\n')).toContain(line);
+  for (const line of ['pending', 'approved', 'mismatch', 'true'])
+    expect(output.split('\n')).toContain(line);
 });
 
 it('every command of the guide policies works, and shows what the guide says', async () => {

@@ -7,7 +7,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { copyProject } from '../support/local/project';
 import { databaseFile } from '../support/local/service';
 
-/** How long the database stays locked, in milliseconds: longer than wrangler takes to run into the lock. */
+/**
+ * How long the database stays locked, in milliseconds: longer than wrangler takes to run into the
+ * lock.
+ */
 const LOCKED = 6_000;
 
 describe('while another process locks the local database', () => {
@@ -32,9 +35,13 @@ describe('while another process locks the local database', () => {
     ['a query', ({ queryDatabase }) => ask(queryDatabase, 'select 1 as n')],
     [
       'a change',
-      ({ queryDatabase }) => ask(queryDatabase, `insert into moved_accounts values (x'01', '00') returning 1 as n`),
+      ({ queryDatabase }) =>
+        ask(queryDatabase, `insert into moved_accounts values (x'01', '00') returning 1 as n`),
     ],
-    ['a migration', ({ applyMigrations }) => applyMigrations({ config: 'wrangler.toml' }, 'DB', signal)],
+    [
+      'a migration',
+      ({ applyMigrations }) => applyMigrations({ config: 'wrangler.toml' }, 'DB', signal),
+    ],
   ])('%s waits until the lock is released', async (_, run) => {
     const database = new DatabaseSync(databaseFile(join(folder, '.wrangler/state')));
     database.exec('begin immediate');
@@ -55,6 +62,8 @@ describe('while another process locks the local database', () => {
   });
 
   async function ask(queryDatabase: Dev['queryDatabase'], sql: string) {
-    expect(await queryDatabase({ config: 'wrangler.toml' }, 'DB', '--local', sql, signal)).toEqual([{ n: 1 }]);
+    expect(await queryDatabase({ config: 'wrangler.toml' }, 'DB', '--local', sql, signal)).toEqual([
+      { n: 1 },
+    ]);
   }
 });

@@ -1,5 +1,12 @@
 import { execFile } from 'node:child_process';
-import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -27,7 +34,10 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Prepares the deployment as `npm start` does, with this value of `SHARDS`; returns what is printed. */
+/**
+ * Prepares the deployment as `npm start` does, with this value of `SHARDS`; returns what is
+ * printed.
+ */
 async function prepare(shards: string | null): Promise<string> {
   writeFileSync(join(folder, '.dev.vars'), shards === null ? '' : `SHARDS=${shards}\n`);
   const words = ['--input-type=module', '--eval', PREPARE];
@@ -39,8 +49,11 @@ it('has as many shards as SHARDS says, and never fewer than wrangler.toml', asyn
   expect(await prepare(null)).toBe('wrangler.toml DB,DB_01');
   expect(await prepare('2')).toBe('wrangler.toml DB,DB_01');
   expect(await prepare('3')).toBe('wrangler.local.toml DB,DB_01,DB_02');
-  expect(readFileSync(local, 'utf8')).toContain(readFileSync(join(folder, 'wrangler.toml'), 'utf8'));
-  for (const wrong of ['0', '11', 'two', '']) expect(await prepare(wrong)).toMatch(/SHARDS in .dev.vars is a number/);
+  expect(readFileSync(local, 'utf8')).toContain(
+    readFileSync(join(folder, 'wrangler.toml'), 'utf8'),
+  );
+  for (const wrong of ['0', '11', 'two', ''])
+    expect(await prepare(wrong)).toMatch(/SHARDS in .dev.vars is a number/);
 });
 
 it('refuses to drop a shard that a credential refers to', async () => {
@@ -48,14 +61,20 @@ it('refuses to drop a shard that a credential refers to', async () => {
   expect(await prepare('2')).toBe('wrangler.toml DB,DB_01');
   expect(existsSync(local)).toBe(false);
   await prepare('3');
-  // Dropping the shard migrated its database first, to look into it: so far no other database exists.
+  // Dropping the shard migrated its database first, to look into it: so far no other database
+  // exists.
   const database = new DatabaseSync(databaseFile(join(folder, '.wrangler/state')));
   database.exec(`insert into moved_accounts values (x'01', '00')`);
   database.close();
-  expect(await prepare('2')).toMatch(/DB_02 \(without an id\) any more, which has or had\n1 accounts\b/);
+  expect(await prepare('2')).toMatch(
+    /DB_02 \(without an id\) any more, which has or had\n1 accounts\b/,
+  );
   expect(await prepare('3')).toBe('wrangler.local.toml DB,DB_01,DB_02');
   // The same binding with a database id stands for another database.
-  appendFileSync(join(folder, 'wrangler.toml'), '\n[[d1_databases]]\nbinding = "DB_02"\ndatabase_id = "deployed"\n');
+  appendFileSync(
+    join(folder, 'wrangler.toml'),
+    '\n[[d1_databases]]\nbinding = "DB_02"\ndatabase_id = "deployed"\n',
+  );
   expect(await prepare('3')).toMatch(/DB_02 \(without an id\) any more/);
   rmSync(local);
   expect(await prepare('3')).toBe('wrangler.toml DB,DB_01,DB_02');

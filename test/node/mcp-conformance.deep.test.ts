@@ -18,8 +18,8 @@ const PROGRAM = join(ROOT, 'node_modules/@modelcontextprotocol/conformance/dist/
 const MCP_REMOTE = join(ROOT, 'node_modules/mcp-remote/dist/proxy.js');
 
 /**
- * The scenarios of the official conformance program that do not apply, each with the reason. The program runs all of its
- * scenarios and fails if another one fails, or if one of these passes.
+ * The scenarios of the official conformance program that do not apply, each with the reason. The
+ * program runs all of its scenarios and fails if another one fails, or if one of these passes.
  */
 const NOT_APPLICABLE: Record<string, string> = {
   ...reason('the scenario calls a test tool by name, which a real server does not have', [
@@ -78,10 +78,13 @@ beforeAll(async () => {
   gateway = createServer((incoming, outgoing) => {
     const headers = { authorization: `Bearer ${token}`, ...incoming.headers };
     const { hostname, port } = new URL(service.origin);
-    const forwarded = request({ hostname, port, path: incoming.url, method: incoming.method, headers }, (answer) => {
-      outgoing.writeHead(answer.statusCode ?? 500, answer.headers);
-      answer.pipe(outgoing);
-    });
+    const forwarded = request(
+      { hostname, port, path: incoming.url, method: incoming.method, headers },
+      (answer) => {
+        outgoing.writeHead(answer.statusCode ?? 500, answer.headers);
+        answer.pipe(outgoing);
+      },
+    );
     forwarded.on('error', () => outgoing.destroy());
     incoming.pipe(forwarded);
   });
@@ -89,7 +92,10 @@ beforeAll(async () => {
   origin = `http://127.0.0.1:${(gateway.address() as AddressInfo).port}`;
   await prepareState(folder);
   const variables = join(folder, 'variables.env');
-  writeFileSync(variables, readFileSync(variables, 'utf8').replace(/^PUBLIC_URL=.*$/m, `PUBLIC_URL="${origin}"`));
+  writeFileSync(
+    variables,
+    readFileSync(variables, 'utf8').replace(/^PUBLIC_URL=.*$/m, `PUBLIC_URL="${origin}"`),
+  );
   service = await startService(folder);
 });
 
@@ -105,36 +111,60 @@ it('the official conformance program finds no fault', async () => {
   token = tenant.agents[0]?.key ?? '';
   const expected = join(folder, 'expected-failures.json');
   writeFileSync(expected, JSON.stringify({ server: Object.keys(NOT_APPLICABLE) }));
-  const options = ['--url', `${origin}/mcp`, '--suite', 'all', '--expected-failures', expected, '-o', folder];
+  const options = [
+    '--url',
+    `${origin}/mcp`,
+    '--suite',
+    'all',
+    '--expected-failures',
+    expected,
+    '-o',
+    folder,
+  ];
   const { stdout } = await promisify(execFile)(process.execPath, [PROGRAM, 'server', ...options], {
     cwd: folder,
   }).catch(({ stdout, stderr }) => expect.fail(`${stdout}${stderr}`));
-  const passed = [...stdout.matchAll(/^✓ ([\w-]+): [1-9]\d* passed, 0 failed$/gm)].map(([, name]) => name);
+  const passed = [...stdout.matchAll(/^✓ ([\w-]+): [1-9]\d* passed, 0 failed$/gm)].map(
+    ([, name]) => name,
+  );
   expect(passed).toEqual(APPLICABLE);
 });
 
-it.each(REVISIONS)('an agent with the official client asks, waits and acts: %s', async (revision) => {
-  const tenant = await createTenant(service.origin, 'pro', 1);
-  token = tenant.agents[0]?.key ?? '';
-  const mode = revision === REVISIONS[0] ? { pin: revision } : ('legacy' as const);
-  const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } });
-  await client.connect(new StreamableHTTPClientTransport(new URL(`${origin}/mcp`)));
-  expect((await client.listTools()).tools).toHaveLength(5);
-  const call = async (name: string, fields: object) => {
-    const { isError, content, structuredContent } = await client.callTool({ name, arguments: { ...fields } });
-    expect([isError ?? false, content]).toEqual([false, expect.anything()]);
-    // biome-ignore lint/suspicious/noExplicitAny: the test asserts what it looks into
-    return structuredContent as any;
-  };
-  const input = { to: 'ada@example.com' };
-  const { permission } = await call('request_permission', { action: 'email.send', resource: 'mailbox:a', input });
-  const waiting = call('wait_for_decision', { permission_id: permission.id, seconds: 20 });
-  const people = new Api(service.origin, tenant.token);
-  await people.expect(200, 'POST', `/v1/permissions/${permission.id}/approve`, {});
-  expect((await waiting).permission.status).toBe('approved');
-  expect(await call('use_token', { permission_id: permission.id, input })).toMatchObject({ active: true, uses: 1 });
-  await client.close();
-});
+it.each(REVISIONS)(
+  'an agent with the official client asks, waits and acts: %s',
+  async (revision) => {
+    const tenant = await createTenant(service.origin, 'pro', 1);
+    token = tenant.agents[0]?.key ?? '';
+    const mode = revision === REVISIONS[0] ? { pin: revision } : ('legacy' as const);
+    const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } });
+    await client.connect(new StreamableHTTPClientTransport(new URL(`${origin}/mcp`)));
+    expect((await client.listTools()).tools).toHaveLength(5);
+    const call = async (name: string, fields: object) => {
+      const { isError, content, structuredContent } = await client.callTool({
+        name,
+        arguments: { ...fields },
+      });
+      expect([isError ?? false, content]).toEqual([false, expect.anything()]);
+      // biome-ignore lint/suspicious/noExplicitAny: the test asserts what it looks into
+      return structuredContent as any;
+    };
+    const input = { to: 'ada@example.com' };
+    const { permission } = await call('request_permission', {
+      action: 'email.send',
+      resource: 'mailbox:a',
+      input,
+    });
+    const waiting = call('wait_for_decision', { permission_id: permission.id, seconds: 20 });
+    const people = new Api(service.origin, tenant.token);
+    await people.expect(200, 'POST', `/v1/permissions/${permission.id}/approve`, {});
+    expect((await waiting).permission.status).toBe('approved');
+    expect(await call('use_token', { permission_id: permission.id, input })).toMatchObject({
+      active: true,
+      uses: 1,
+    });
+    await client.close();
+  },
+);
 
 /** Starts mcp-remote with a credential, as a desktop client would. */
 function startMcpRemote(credential: string) {
@@ -150,7 +180,9 @@ function startMcpRemote(credential: string) {
 
 it('mcp-remote says what to do about a key that is refused', async () => {
   const { command, args, env } = startMcpRemote('csa_wrong');
-  const { code, stderr } = await promisify(execFile)(command, args, { env }).catch((error) => error);
+  const { code, stderr } = await promisify(execFile)(command, args, { env }).catch(
+    (error) => error,
+  );
   expect(code).toBe(1);
   expect(stderr).toMatch(/no OAuth sign-in.* agent key or a user token.*Authorization: Bearer/);
 });

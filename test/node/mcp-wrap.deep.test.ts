@@ -13,8 +13,14 @@ import { createTenant, type Tenant } from '../support/local/tenant';
 
 const state = mkdtempSync(join(tmpdir(), 'countersign-wrap-'));
 const folder = mkdtempSync(join(tmpdir(), 'countersign-files-'));
-const FILESYSTEM = [join(ROOT, 'node_modules/@modelcontextprotocol/server-filesystem/dist/index.js'), folder];
-const EVERYTHING = [join(ROOT, 'node_modules/@modelcontextprotocol/server-everything/dist/index.js'), 'stdio'];
+const FILESYSTEM = [
+  join(ROOT, 'node_modules/@modelcontextprotocol/server-filesystem/dist/index.js'),
+  folder,
+];
+const EVERYTHING = [
+  join(ROOT, 'node_modules/@modelcontextprotocol/server-everything/dist/index.js'),
+  'stdio',
+];
 const WRAP = [join(ROOT, 'src/client/cli/main.ts'), 'mcp', 'wrap'];
 const MODERN = [join(ROOT, 'test/support/mcp-server.ts')];
 
@@ -36,7 +42,8 @@ afterEach(async () => {
 
 afterAll(async () => {
   await service?.stop();
-  for (const path of [state, folder]) rmSync(path, { recursive: true, maxRetries: 5, retryDelay: 200 });
+  for (const path of [state, folder])
+    rmSync(path, { recursive: true, maxRetries: 5, retryDelay: 200 });
 });
 
 function environment(url = service.origin): Record<string, string> {
@@ -60,7 +67,9 @@ async function connect(
   const client = new Client({ name: 'test', version: '1' }, options);
   clients.push(client);
   const args = wrapped(rules, server);
-  await client.connect(new StdioClientTransport({ command: process.execPath, args, env, stderr: 'ignore' }));
+  await client.connect(
+    new StdioClientTransport({ command: process.execPath, args, env, stderr: 'ignore' }),
+  );
   return client;
 }
 
@@ -72,8 +81,14 @@ async function call(
   args: object,
   options = {},
 ): Promise<{ isError: boolean; text: string }> {
-  const result = (await client.callTool({ name, arguments: args as never }, options)) as unknown as Result;
-  return { isError: result.isError === true, text: result.content.map(({ text }) => text).join('\n') };
+  const result = (await client.callTool(
+    { name, arguments: args as never },
+    options,
+  )) as unknown as Result;
+  return {
+    isError: result.isError === true,
+    text: result.content.map(({ text }) => text).join('\n'),
+  };
 }
 
 type Waiting = { id: string; action: string; resource: string; input: unknown };
@@ -81,7 +96,9 @@ type Waiting = { id: string; action: string; resource: string; input: unknown };
 /** Waits until a request waits for a decision. */
 async function waiting(): Promise<Waiting> {
   for (;;) {
-    const { body } = await person.get<{ data: Waiting[] }>('/v1/permissions', { status: 'pending' });
+    const { body } = await person.get<{ data: Waiting[] }>('/v1/permissions', {
+      status: 'pending',
+    });
     if (body.data[0]) return (await person.get<Waiting>(`/v1/permissions/${body.data[0].id}`)).body;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
@@ -89,7 +106,12 @@ async function waiting(): Promise<Waiting> {
 
 async function decide(decision: 'approve' | 'deny', reason = ''): Promise<Waiting> {
   const request = await waiting();
-  await person.expect(200, 'POST', `/v1/permissions/${request.id}/${decision}`, reason ? { reason } : {});
+  await person.expect(
+    200,
+    'POST',
+    `/v1/permissions/${request.id}/${decision}`,
+    reason ? { reason } : {},
+  );
   return request;
 }
 
@@ -111,16 +133,29 @@ it('guards the writes of the filesystem server, and lets its reads pass', async 
   // A person approves while the call waits.
   const messages: string[] = [];
   const onprogress = ({ message = '' }) => messages.push(message);
-  const [written, asked] = await Promise.all([call(client, 'write_file', write, { onprogress }), decide('approve')]);
+  const [written, asked] = await Promise.all([
+    call(client, 'write_file', write, { onprogress }),
+    decide('approve'),
+  ]);
   expect(asked).toMatchObject({ action: 'file.write', resource: `file:${path}`, input: write });
   expect(written).toEqual({ isError: false, text: `Successfully wrote to ${path}` });
-  expect(messages[0]).toBe(`Waits for a person to decide: ${service.origin}/console/permissions/${asked.id}`);
-  expect(await call(client, 'read_text_file', { path })).toMatchObject({ isError: false, text: 'hello' });
-  expect(await call(client, 'move_file', { source: path, destination: `${path}2` })).toMatchObject({ isError: true });
+  expect(messages[0]).toBe(
+    `Waits for a person to decide: ${service.origin}/console/permissions/${asked.id}`,
+  );
+  expect(await call(client, 'read_text_file', { path })).toMatchObject({
+    isError: false,
+    text: 'hello',
+  });
+  expect(await call(client, 'move_file', { source: path, destination: `${path}2` })).toMatchObject({
+    isError: true,
+  });
 
   // A person denies. The same call does not ask again.
   const other = { ...write, content: 'bye' };
-  const [denied] = await Promise.all([call(client, 'write_file', other), decide('deny', 'Not this one')]);
+  const [denied] = await Promise.all([
+    call(client, 'write_file', other),
+    decide('deny', 'Not this one'),
+  ]);
   expect(denied.text).toMatch(/It was denied\.(.*\n){2}\{"decision_reason":"Not this one"\}$/);
   expect(await call(client, 'write_file', other)).toEqual(denied);
   expect(readFileSync(path, 'utf8')).toBe('hello');
@@ -149,7 +184,12 @@ it('answers a call that waits too long, and runs its repetition once after the a
 });
 
 it('lets a policy approve at once, hides the key from the server, and passes what the server asks its client', async () => {
-  const policy = { name: 'Env', effect: 'approve', actions: ['tool.get-env', 'tool.trigger-*'], resources: ['tool:*'] };
+  const policy = {
+    name: 'Env',
+    effect: 'approve',
+    actions: ['tool.get-env', 'tool.trigger-*'],
+    resources: ['tool:*'],
+  };
   await person.expect(201, 'POST', '/v1/policies', policy);
   const client = await connect({}, EVERYTHING, { capabilities: { sampling: {} } });
   client.setRequestHandler('sampling/createMessage', async () => ({
@@ -170,7 +210,10 @@ it('guards a server of the revision 2026-07-28, which asks back within the appro
     versionNegotiation: { mode: { pin: '2026-07-28' } },
     capabilities: { elicitation: { form: {} } },
   });
-  client.setRequestHandler('elicitation/create', async () => ({ action: 'accept', content: { sure: true } }));
+  client.setRequestHandler('elicitation/create', async () => ({
+    action: 'accept',
+    content: { sure: true },
+  }));
   const [denied] = await Promise.all([call(client, 'erase', { name: 'b' }), decide('deny')]);
   expect(denied.isError).toBe(true);
   const [erased] = await Promise.all([call(client, 'erase', { name: 'a' }), decide('approve')]);
@@ -203,11 +246,19 @@ async function run(args: string[], env = environment(), signal?: NodeJS.Signals)
 const server = (code: string) => ['--', process.execPath, '-e', code];
 
 it('ends as the server ends', async () => {
-  expect(await run(server('console.log("{}"); process.exitCode = 7'))).toEqual({ code: 7, output: '{}\n', errors: '' });
+  expect(await run(server('console.log("{}"); process.exitCode = 7'))).toEqual({
+    code: 7,
+    output: '{}\n',
+    errors: '',
+  });
   expect(await run(server('process.kill(process.pid, "SIGKILL")'))).toMatchObject({ code: 137 });
   // The signal is passed on.
-  const waits = 'process.on("SIGTERM", () => process.exit(9)); console.log("{}"); setInterval(() => {}, 1000)';
-  expect(await run(server(waits), environment(), 'SIGTERM')).toMatchObject({ code: 9, output: '{}\n' });
+  const waits =
+    'process.on("SIGTERM", () => process.exit(9)); console.log("{}"); setInterval(() => {}, 1000)';
+  expect(await run(server(waits), environment(), 'SIGTERM')).toMatchObject({
+    code: 9,
+    output: '{}\n',
+  });
   expect(await run(['--', '/no/such/command'])).toEqual({
     code: 127,
     output: '',

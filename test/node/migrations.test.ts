@@ -23,7 +23,9 @@ const REBUILT = (columns: string) => `CREATE TABLE new_agents (${columns}) WITHO
   CREATE TRIGGER agents_delete AFTER DELETE ON agents BEGIN DELETE FROM keys; END;`;
 
 function breaksOf(sql: string): string[] {
-  const schemas = [[BASE], [BASE, { name: '0022_change.sql', sql }]].map((list) => readSchema(buildDatabase(list)));
+  const schemas = [[BASE], [BASE, { name: '0022_change.sql', sql }]].map((list) =>
+    readSchema(buildDatabase(list)),
+  );
   return findBreaks(...(schemas as [ReturnType<typeof readSchema>, ReturnType<typeof readSchema>]));
 }
 
@@ -36,7 +38,11 @@ describe('what a migration takes from the version before it', () => {
       ['changes the trigger agents_delete', 'drops the table keys'],
     ],
     ['drops a column', 'ALTER TABLE agents DROP COLUMN name', 'drops the column agents.name'],
-    ['renames a column', 'ALTER TABLE agents RENAME COLUMN name TO title', 'drops the column agents.name'],
+    [
+      'renames a column',
+      'ALTER TABLE agents RENAME COLUMN name TO title',
+      'drops the column agents.name',
+    ],
     ['drops an index', 'DROP INDEX agents_by_account', 'drops the index agents_by_account'],
     [
       'changes an index',
@@ -82,7 +88,9 @@ describe('what a migration takes from the version before it', () => {
     ],
     [
       'requires a value that was optional',
-      REBUILT('id blob PRIMARY KEY NOT NULL, account integer NOT NULL, name text NOT NULL, kind integer NOT NULL'),
+      REBUILT(
+        'id blob PRIMARY KEY NOT NULL, account integer NOT NULL, name text NOT NULL, kind integer NOT NULL',
+      ),
       'makes agents.name NOT NULL',
     ],
     [
@@ -94,7 +102,9 @@ describe('what a migration takes from the version before it', () => {
     ],
     [
       'changes a type',
-      REBUILT('id blob PRIMARY KEY NOT NULL, account text NOT NULL, name text, kind integer NOT NULL'),
+      REBUILT(
+        'id blob PRIMARY KEY NOT NULL, account text NOT NULL, name text, kind integer NOT NULL',
+      ),
       'changes the type of agents.account',
     ],
     [
@@ -116,9 +126,15 @@ describe('what a migration takes from the version before it', () => {
   });
 
   it.each([
-    ['adds a table with a unique index', 'CREATE TABLE a (b text); CREATE UNIQUE INDEX a_by_b ON a (b)'],
+    [
+      'adds a table with a unique index',
+      'CREATE TABLE a (b text); CREATE UNIQUE INDEX a_by_b ON a (b)',
+    ],
     ['adds a column', 'ALTER TABLE agents ADD owner blob'],
-    ['adds a required column with a default', 'ALTER TABLE agents ADD level integer NOT NULL DEFAULT 0'],
+    [
+      'adds a required column with a default',
+      'ALTER TABLE agents ADD level integer NOT NULL DEFAULT 0',
+    ],
     ['adds an index', 'CREATE INDEX agents_by_kind ON agents (kind)'],
     ['adds a trigger', 'CREATE TRIGGER t AFTER INSERT ON agents BEGIN DELETE FROM keys; END'],
     ['changes rows', 'UPDATE agents SET kind = 2'],
@@ -131,7 +147,9 @@ describe('what a migration takes from the version before it', () => {
     ],
     [
       'rebuilds a table without a requirement',
-      REBUILT('id blob PRIMARY KEY NOT NULL, account integer NOT NULL, kind integer NOT NULL DEFAULT 1, name text'),
+      REBUILT(
+        'id blob PRIMARY KEY NOT NULL, account integer NOT NULL, kind integer NOT NULL DEFAULT 1, name text',
+      ),
     ],
   ])('nothing, by one that %s', (_, sql) => {
     expect(breaksOf(sql)).toEqual([]);
@@ -140,19 +158,30 @@ describe('what a migration takes from the version before it', () => {
 
 describe('the rule of expand and contract', () => {
   const check = (...sql: string[]) =>
-    checkContractions([BASE, ...sql.map((text, place) => ({ name: `00${22 + place}_m.sql`, sql: text }))]);
+    checkContractions([
+      BASE,
+      ...sql.map((text, place) => ({ name: `00${22 + place}_m.sql`, sql: text })),
+    ]);
 
   it('lets a contraction take something away, and nothing else', () => {
     expect(check('DROP INDEX agents_by_account')).toEqual([
-      expect.stringMatching(/^0022_m\.sql drops the index agents_by_account: .* -- contract: <reason>$/),
+      expect.stringMatching(
+        /^0022_m\.sql drops the index agents_by_account: .* -- contract: <reason>$/,
+      ),
     ]);
-    expect(check('-- contract: nothing lists agents without a kind\nDROP INDEX agents_by_account;')).toEqual([]);
+    expect(
+      check('-- contract: nothing lists agents without a kind\nDROP INDEX agents_by_account;'),
+    ).toEqual([]);
     expect(check('-- contract:\nDROP INDEX agents_by_account;')).toHaveLength(1);
   });
 
   it.each([
     ['takes nothing away', 'ALTER TABLE agents ADD owner blob', /takes nothing away/],
-    ['adds a column', 'DROP TABLE keys; ALTER TABLE agents ADD owner blob', /adds the column agents\.owner/],
+    [
+      'adds a column',
+      'DROP TABLE keys; ALTER TABLE agents ADD owner blob',
+      /adds the column agents\.owner/,
+    ],
     ['adds a table', 'ALTER TABLE keys RENAME TO api_keys', /adds the table api_keys/],
     [
       'drops a column that needs a value',
@@ -166,7 +195,9 @@ describe('the rule of expand and contract', () => {
   it('refuses a migration that depends on a contraction before it', () => {
     const contraction = '-- contract: unused\nDROP INDEX agents_by_account;';
     expect(check(contraction, 'CREATE INDEX agents_by_account ON agents (account, kind)')).toEqual([
-      expect.stringMatching(/0023_m\.sql: index agents_by_account already exists\. Contractions are applied last/),
+      expect.stringMatching(
+        /0023_m\.sql: index agents_by_account already exists\. Contractions are applied last/,
+      ),
     ]);
     expect(check(contraction, 'CREATE INDEX agents_by_kind ON agents (kind)')).toEqual([]);
   });
@@ -180,7 +211,10 @@ describe('the migrations that a deployment applies', () => {
   const NOW = Date.parse('2026-01-31T12:00:00Z');
   const HOUR = 3_600_000;
   const added = { name: '0022_add.sql', sql: 'ALTER TABLE agents ADD owner blob' };
-  const contraction = { name: '0023_contract.sql', sql: '-- contract: unused\nDROP INDEX agents_by_account;' };
+  const contraction = {
+    name: '0023_contract.sql',
+    sql: '-- contract: unused\nDROP INDEX agents_by_account;',
+  };
   const more = { name: '0024_more.sql', sql: 'CREATE INDEX agents_by_kind ON agents (kind)' };
   const all = [BASE, added, contraction, more];
   const plan = (applied: Migration[], running: RunningVersion[], migrations = all) =>
@@ -207,7 +241,10 @@ describe('the migrations that a deployment applies', () => {
   });
 
   it('are the contractions too when every version has known them for a quarter of an hour', () => {
-    expect(plan([BASE, added, more], [version(24), version(23, 15 * 60_000)])).toEqual({ resulting: all, held: [] });
+    expect(plan([BASE, added, more], [version(24), version(23, 15 * 60_000)])).toEqual({
+      resulting: all,
+      held: [],
+    });
   });
 
   it('are those that other databases have, for a new database', () => {
@@ -224,6 +261,8 @@ describe('the migrations that a deployment applies', () => {
   });
 
   it('are refused if a database is ahead', () => {
-    expect(() => plan(all, [version(24)], [BASE, added])).toThrow(/0023_contract\.sql, 0024_more\.sql/);
+    expect(() => plan(all, [version(24)], [BASE, added])).toThrow(
+      /0023_contract\.sql, 0024_more\.sql/,
+    );
   });
 });

@@ -10,20 +10,33 @@ import { formatId } from '../../src/lib/typeid';
 import { copyProject } from '../support/local/project';
 
 const ACCOUNT = '0123456789abcdef0123456789abcdef';
-const IDS = { first: '00000000-0000-0000-0000-000000000000', second: '00000000-0000-0000-0000-000000000001' };
+const IDS = {
+  first: '00000000-0000-0000-0000-000000000000',
+  second: '00000000-0000-0000-0000-000000000001',
+};
 const SIGNED_IN = { CLOUDFLARE_API_TOKEN: 'token-of-the-test', CLOUDFLARE_ACCOUNT_ID: ACCOUNT };
 
 const bytes = Uint8Array.from({ length: 16 }, (_, i) => i + 1);
 const user = formatId('user', bytes);
 const folder = mkdtempSync(join(tmpdir(), 'countersign-move-'));
-const api = { origin: '', server: null as Server | null, fault: null as object | null, asked: [] as string[] };
+const api = {
+  origin: '',
+  server: null as Server | null,
+  fault: null as object | null,
+  asked: [] as string[],
+};
 let databases: Record<string, DatabaseSync> = {};
 
 beforeAll(async () => {
   copyProject(folder);
   api.server = createServer(async (request, response) => {
-    const body = await answer(request.url ?? '', request.method === 'POST' ? await json(request) : null);
-    response.writeHead(body.success ? 200 : 400, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
+    const body = await answer(
+      request.url ?? '',
+      request.method === 'POST' ? await json(request) : null,
+    );
+    response
+      .writeHead(body.success ? 200 : 400, { 'Content-Type': 'application/json' })
+      .end(JSON.stringify(body));
   });
   await new Promise<void>((resolve) => api.server?.listen(0, '127.0.0.1', resolve));
   const address = api.server.address();
@@ -42,18 +55,32 @@ afterAll(() => {
   rmSync(folder, { recursive: true });
 });
 
-/** Answers a query of one statement as Cloudflare's API does, including the metadata that D1 adds. */
+/**
+ * Answers a query of one statement as Cloudflare's API does, including the metadata that D1 adds.
+ */
 async function answer(url: string, body: unknown) {
   const whole = { success: true, errors: [] as object[], messages: [] as object[] };
-  const [, id = ''] = new RegExp(`^/accounts/${ACCOUNT}/d1/database/([^/]+)/query$`).exec(url) ?? [];
+  const [, id = ''] =
+    new RegExp(`^/accounts/${ACCOUNT}/d1/database/([^/]+)/query$`).exec(url) ?? [];
   const database = databases[id];
   if (url.startsWith('/accounts?') || url.startsWith('/memberships')) {
     const accounts = [ACCOUNT, ACCOUNT.replace('0', 'f')].map((id) => ({ id, name: id }));
-    const result = url.startsWith('/accounts?') ? accounts : accounts.map((account) => ({ id: account.id, account }));
-    return { ...whole, result, result_info: { page: 1, per_page: 50, count: 2, total_count: 2, total_pages: 1 } };
+    const result = url.startsWith('/accounts?')
+      ? accounts
+      : accounts.map((account) => ({ id: account.id, account }));
+    return {
+      ...whole,
+      result,
+      result_info: { page: 1, per_page: 50, count: 2, total_count: 2, total_pages: 1 },
+    };
   }
   if (!database)
-    return { ...whole, success: false, errors: [{ code: 7_404, message: `no such address: ${url}` }], result: null };
+    return {
+      ...whole,
+      success: false,
+      errors: [{ code: 7_404, message: `no such address: ${url}` }],
+      result: null,
+    };
   if (api.fault) return { ...whole, success: false, errors: [api.fault], result: null };
   const { sql } = body as { sql: string };
   api.asked.push(`${id} ${sql}`);
@@ -67,7 +94,10 @@ async function answer(url: string, body: unknown) {
     size_after: 8_192,
   };
   if (sql.startsWith('insert into moves')) arrive();
-  return { ...whole, result: [{ results, success: true, meta: { ...meta, rows_read: 1, rows_written: 0 } }] };
+  return {
+    ...whole,
+    result: [{ results, success: true, meta: { ...meta, rows_read: 1, rows_written: 0 } }],
+  };
 }
 
 /** Moves the account as the sweep of the deployment would. */
@@ -99,11 +129,21 @@ async function moveAccount(words: string[], variables: NodeJS.ProcessEnv) {
   const { CLOUDFLARE_API_TOKEN: _, CLOUDFLARE_ACCOUNT_ID: __, ...inherited } = process.env;
   const child = spawn(process.execPath, ['src/dev/move-account.ts', ...words], {
     cwd: folder,
-    env: { ...inherited, HOME: folder, XDG_CONFIG_HOME: folder, CLOUDFLARE_API_BASE_URL: api.origin, ...variables },
+    env: {
+      ...inherited,
+      HOME: folder,
+      XDG_CONFIG_HOME: folder,
+      CLOUDFLARE_API_BASE_URL: api.origin,
+      ...variables,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const exit = new Promise<number | null>((resolve) => child.once('exit', resolve));
-  const [said, complained, code] = await Promise.all([text(child.stdout), text(child.stderr), exit]);
+  const [said, complained, code] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    exit,
+  ]);
   return { said, complained, code };
 }
 
@@ -112,7 +152,9 @@ it('orders a move in the database of the shard that has the account, and waits u
   expect({ complained, code }).toEqual({ complained: '', code: 0 });
   expect(said).toBe(`The next sweeps move ${user} …\n${user} is on shard 01.\n`);
   expect(api.asked.filter((asked) => /insert|update|delete/.test(asked))).toEqual([
-    expect.stringContaining(`${IDS.first} insert into moves (account, id, direction, shard, created_at) select number`),
+    expect.stringContaining(
+      `${IDS.first} insert into moves (account, id, direction, shard, created_at) select number`,
+    ),
   ]);
 });
 
@@ -123,7 +165,11 @@ it.each([
     { CLOUDFLARE_API_TOKEN: 'token-of-the-test' },
     /More than one account[\s\S]*CLOUDFLARE_ACCOUNT_ID[\s\S]*f123456789/,
   ],
-  ['the database fails', SIGNED_IN, /A request to the Cloudflare API[\s\S]*failed\.\nD1 DB is overloaded[\s\S]*7429/],
+  [
+    'the database fails',
+    SIGNED_IN,
+    /A request to the Cloudflare API[\s\S]*failed\.\nD1 DB is overloaded[\s\S]*7429/,
+  ],
 ])('explains the failure when %s', async (what, variables, message) => {
   if (what === 'the database fails')
     api.fault = { code: 7_429, message: 'D1 DB is overloaded. Requests queued for too long.' };

@@ -15,7 +15,16 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const ACCOUNT = 'user_01k0000000e7m8qp0w9mmzt5s3' as Id<'user'>;
 const COLUMNS = [
-  ...['id', 'sequence', 'user_id', 'agent_id', 'permission_request_id', 'event_type', 'action', 'resource'],
+  ...[
+    'id',
+    'sequence',
+    'user_id',
+    'agent_id',
+    'permission_request_id',
+    'event_type',
+    'action',
+    'resource',
+  ],
   ...['ip_address', 'user_agent', 'created_at'],
 ];
 
@@ -44,9 +53,32 @@ function encode(entries: ExportedEntry[], withDetails: boolean): Uint8Array {
 
 /** The row that every reader must find for an entry. */
 function expectedRow(entry: ExportedEntry, withDetails: boolean) {
-  const { id, sequence, agentId, permission, event, action, resource, ipAddress, userAgent, createdAt, details } =
-    entry;
-  const values = [id, sequence, ACCOUNT, agentId, permission, event, action, resource, ipAddress, userAgent, createdAt];
+  const {
+    id,
+    sequence,
+    agentId,
+    permission,
+    event,
+    action,
+    resource,
+    ipAddress,
+    userAgent,
+    createdAt,
+    details,
+  } = entry;
+  const values = [
+    id,
+    sequence,
+    ACCOUNT,
+    agentId,
+    permission,
+    event,
+    action,
+    resource,
+    ipAddress,
+    userAgent,
+    createdAt,
+  ];
   const row = Object.fromEntries(COLUMNS.map((name, i) => [name, values[i]]));
   return withDetails ? { ...row, details } : row;
 }
@@ -62,7 +94,11 @@ async function readWithHyparquet(bytes: Uint8Array): Promise<Contents> {
   const rows = await parquetReadObjects({ file, compressors });
   const [, ...elements] = parquetMetadata(file).schema;
   const columns = elements.map(({ name }) => name);
-  const plain = rows.map((row) => ({ ...row, sequence: Number(row.sequence), created_at: Number(row.created_at) }));
+  const plain = rows.map((row) => ({
+    ...row,
+    sequence: Number(row.sequence),
+    created_at: Number(row.created_at),
+  }));
   return { columns, rows: plain };
 }
 

@@ -46,7 +46,10 @@ interface Agent {
   api_key: string;
 }
 
-/** Something that a person did after the restore point, as `npm run recover -- list-undone` prints it. */
+/**
+ * Something that a person did after the restore point, as `npm run recover -- list-undone` prints
+ * it.
+ */
 interface Undone {
   at: string;
   account: string;
@@ -63,8 +66,9 @@ describe('a service whose database is restored to an earlier time while R2 keeps
   let putBackTo = 0;
   let receiver: FaultyReceiver;
 
-  // Accounts: one with a newer head in R2, one with a newer head that only a customer saw, one whose entries are too
-  // old, one that is deleted after the restore point, and one that is created after it.
+  // Accounts: one with a newer head in R2, one with a newer head that only a customer saw, one
+  // whose entries are too old, one that is deleted after the restore point, and one that is created
+  // after it.
   let signed: Owner;
   let shown: Owner;
   let brief: Owner;
@@ -95,20 +99,31 @@ describe('a service whose database is restored to an earlier time while R2 keeps
   async function call(method: string, path: string, credential: string, body?: Json, headers = {}) {
     const response = await fetch(service.origin + path, {
       method,
-      headers: { Authorization: `Bearer ${credential}`, 'Content-Type': 'application/json', ...headers },
+      headers: {
+        Authorization: `Bearer ${credential}`,
+        'Content-Type': 'application/json',
+        ...headers,
+      },
       ...(body && { body: JSON.stringify(body) }),
     });
     const text = await response.text();
     return { status: response.status, body: (text ? JSON.parse(text) : null) as never };
   }
 
-  async function ask<T>(method: string, path: string, credential: string, body?: Json, headers = {}): Promise<T> {
+  async function ask<T>(
+    method: string,
+    path: string,
+    credential: string,
+    body?: Json,
+    headers = {},
+  ): Promise<T> {
     const { status, body: answered } = await call(method, path, credential, body, headers);
     if (status >= 300) throw new Error(`${method} ${path}: ${status} ${JSON.stringify(answered)}`);
     return answered;
   }
 
-  const statusOf = async (path: string, credential: string) => (await call('GET', path, credential)).status;
+  const statusOf = async (path: string, credential: string) =>
+    (await call('GET', path, credential)).status;
 
   async function createOwner(plan: string): Promise<Owner> {
     const body = { email: `${plan}@example.com`, plan };
@@ -121,34 +136,47 @@ describe('a service whose database is restored to an earlier time while R2 keeps
     return { id, token: token.token };
   }
 
-  const createAgent = (owner: Owner) => ask<Agent>('POST', '/v1/agents', owner.token, { name: 'Agent' });
+  const createAgent = (owner: Owner) =>
+    ask<Agent>('POST', '/v1/agents', owner.token, { name: 'Agent' });
 
   /** Has an agent request a permission for one use and the owner approve it; returns the token. */
   async function work(owner: Owner, { api_key: key }: Agent): Promise<string> {
     const body = { action: 'mail.send', resource: 'box:1', token_ttl: 3_600 };
     const { id } = await ask<{ id: string }>('POST', '/v1/permissions', key, body);
     await ask('POST', `/v1/permissions/${id}/approve`, owner.token, { reason: 'fine' });
-    return (await ask<{ token: { value: string } }>('GET', `/v1/permissions/${id}`, key)).token.value;
+    return (await ask<{ token: { value: string } }>('GET', `/v1/permissions/${id}`, key)).token
+      .value;
   }
 
   /** Requests enough permissions for the log to fill a tile. */
   async function fillTile({ api_key: key }: Agent): Promise<void> {
     const body = { action: 'mail.send', resource: 'box:1' };
-    const requests = Array.from({ length: TILE }, () => () => ask('POST', '/v1/permissions', key, body));
+    const requests = Array.from(
+      { length: TILE },
+      () => () => ask('POST', '/v1/permissions', key, body),
+    );
     const next = async () => {
       for (let request = requests.pop(); request; request = requests.pop()) await request();
     };
     await Promise.all(Array.from({ length: 8 }, next));
   }
 
-  const use = (owner: Owner, value: string) => call('POST', '/v1/tokens/use', owner.token, { token: value });
+  const use = (owner: Owner, value: string) =>
+    call('POST', '/v1/tokens/use', owner.token, { token: value });
 
   async function startExport(owner: Owner): Promise<string> {
-    const body = { format: 'json', include_details: true, start_date: '2020-01-01', end_date: '2100-01-01' };
-    return (await ask<{ export_id: string }>('POST', '/v1/audit/export', owner.token, body)).export_id;
+    const body = {
+      format: 'json',
+      include_details: true,
+      start_date: '2020-01-01',
+      end_date: '2100-01-01',
+    };
+    return (await ask<{ export_id: string }>('POST', '/v1/audit/export', owner.token, body))
+      .export_id;
   }
 
-  const readExport = (id: string, owner = signed) => ask<Export>('GET', `/v1/audit/export/${id}`, owner.token);
+  const readExport = (id: string, owner = signed) =>
+    ask<Export>('GET', `/v1/audit/export/${id}`, owner.token);
 
   async function finishExport(id: string, owner = signed): Promise<Export> {
     for (const deadline = Date.now() + 30_000; ; await sleep(100)) {
@@ -160,21 +188,27 @@ describe('a service whose database is restored to an earlier time while R2 keeps
   const listEntries = async (owner: Owner) =>
     (await ask<{ data: Entry[] }>('GET', '/v1/audit?order=asc&limit=1000', owner.token)).data;
 
-  const headOf = (owner: Owner) => ask<Json & { tree_size: number }>('GET', '/v1/audit/checkpoint', owner.token);
+  const headOf = (owner: Owner) =>
+    ask<Json & { tree_size: number }>('GET', '/v1/audit/checkpoint', owner.token);
 
   const told = (path: string) =>
-    receiver
-      .sentTo(path)
-      .map(({ headers, body }) => ({ id: headers['webhook-id'], entry: JSON.parse(body).data.id as string }));
+    receiver.sentTo(path).map(({ headers, body }) => ({
+      id: headers['webhook-id'],
+      entry: JSON.parse(body).data.id as string,
+    }));
 
-  /** The messages that the webhook that failed at first got about each entry of an agent that is not deleted. */
+  /**
+   * The messages that the webhook that failed at first got about each entry of an agent that is not
+   * deleted.
+   */
   const tellings = () =>
     entriesBefore
       .filter(({ agent_id: agent }) => agent === keeper.id)
       .map(({ id }) => told('failing').filter(({ entry }) => entry === id));
 
   async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-    for (const deadline = Date.now() + 20_000; !(await holds()) && Date.now() < deadline; ) await sleep(100);
+    for (const deadline = Date.now() + 20_000; !(await holds()) && Date.now() < deadline; )
+      await sleep(100);
     expect(await holds()).toBe(true);
   }
 
@@ -200,13 +234,27 @@ describe('a service whose database is restored to an earlier time while R2 keeps
   }
 
   const objectsOf = (file: string) =>
-    inBucket((bucket) => bucket.prepare('select key from _mf_objects where key like ?').all(`files/${file}/%`)).length;
+    inBucket((bucket) =>
+      bucket.prepare('select key from _mf_objects where key like ?').all(`files/${file}/%`),
+    ).length;
 
-  /** Runs `npm run continue-logs` for all accounts, or for some; returns its exit code and output. */
-  async function continueLogs(moment: number, ...owners: Owner[]): Promise<{ code: number; lines: string[] }> {
-    const words = [service.origin, '00', new Date(moment).toISOString(), ...owners.map(({ id }) => id)];
+  /**
+   * Runs `npm run continue-logs` for all accounts, or for some; returns its exit code and output.
+   */
+  async function continueLogs(
+    moment: number,
+    ...owners: Owner[]
+  ): Promise<{ code: number; lines: string[] }> {
+    const words = [
+      service.origin,
+      '00',
+      new Date(moment).toISOString(),
+      ...owners.map(({ id }) => id),
+    ];
     const env = { ...process.env, ADMIN_TOKEN };
-    const result = await promisify(execFile)(process.execPath, [CONTINUE_LOGS, ...words], { env }).then(
+    const result = await promisify(execFile)(process.execPath, [CONTINUE_LOGS, ...words], {
+      env,
+    }).then(
       ({ stdout }) => ({ code: 0, stdout }),
       ({ code, stdout }: { code: number; stdout: string }) => ({ code, stdout }),
     );
@@ -216,16 +264,22 @@ describe('a service whose database is restored to an earlier time while R2 keeps
   /** Ends the two minutes in which no log is sealed. */
   async function endHold(): Promise<void> {
     await service.stop();
-    inDatabase((database) => database.exec('update trees set held_until = 0, due_at = 0 where held_until > 0'));
+    inDatabase((database) =>
+      database.exec('update trees set held_until = 0, due_at = 0 where held_until > 0'),
+    );
     await service.start();
   }
 
   /** The number of R2 objects of an account's tree, by folder. */
   const treeOf = (owner: Owner) =>
     inBucket((bucket) => {
-      const keys = bucket.prepare('select key from _mf_objects where key like ?').all(`trees/${owner.id}/%`);
+      const keys = bucket
+        .prepare('select key from _mf_objects where key like ?')
+        .all(`trees/${owner.id}/%`);
       const folders = Object.groupBy(keys, ({ key }) => String(key).split('/')[2] ?? '');
-      return Object.fromEntries(Object.entries(folders).map(([name, objects = []]) => [name, objects.length]));
+      return Object.fromEntries(
+        Object.entries(folders).map(([name, objects = []]) => [name, objects.length]),
+      );
     });
 
   /** The faults that the verifier finds in a log when somebody kept this head. */
@@ -240,7 +294,10 @@ describe('a service whose database is restored to an earlier time while R2 keeps
   const countEntriesOf = (entries: Entry[], { id }: Agent) =>
     entries.filter(({ agent_id: agent }) => agent === id).length;
 
-  /** The lines of the log about refused trees. A line may come a moment after the answer to the cron that logged it. */
+  /**
+   * The lines of the log about refused trees. A line may come a moment after the answer to the cron
+   * that logged it.
+   */
   const refusals = () =>
     readFileSync(join(state, 'service.log'), 'utf8')
       .split('\n')
@@ -252,10 +309,14 @@ describe('a service whose database is restored to an earlier time while R2 keeps
       return Number(rows.find((row) => formatId('user', row.id as Uint8Array) === id)?.number);
     });
 
-  /** Runs `npm run recover` on the database of a stopped service; returns the lines that it prints. */
+  /**
+   * Runs `npm run recover` on the database of a stopped service; returns the lines that it prints.
+   */
   async function recover(...words: string[]): Promise<string[]> {
     const program = join(project, 'src/dev/recover.ts');
-    const { stdout } = await promisify(execFile)(process.execPath, [program, ...words], { cwd: project });
+    const { stdout } = await promisify(execFile)(process.execPath, [program, ...words], {
+      cwd: project,
+    });
     return stdout.trim().split('\n');
   }
 
@@ -317,7 +378,11 @@ describe('a service whose database is restored to an earlier time while R2 keeps
     shown = await createOwner('pro');
     brief = await createOwner('free');
     deleted = await createOwner('team');
-    [keeper, doomed, rotated] = [await createAgent(signed), await createAgent(signed), await createAgent(signed)];
+    [keeper, doomed, rotated] = [
+      await createAgent(signed),
+      await createAgent(signed),
+      await createAgent(signed),
+    ];
     const agent_ids = [keeper.id, doomed.id];
     for (const path of ['told', 'failing']) {
       const url = `http://127.0.0.1:${receiver.port}/${path}`;
@@ -339,9 +404,13 @@ describe('a service whose database is restored to an earlier time while R2 keeps
     exports.finished = await startExport(signed);
     exports.unbegun = await startExport(signed);
     exports.halfway = await startExport(signed);
-    for (const id of Object.values(exports)) if (id) digests.set(id, (await finishExport(id)).sha256);
+    for (const id of Object.values(exports))
+      if (id) digests.set(id, (await finishExport(id)).sha256);
     entriesBefore = await listEntries(signed);
-    await until(() => told('told').length === entriesBefore.length + 3 && receiver.sentTo('failing').length > 0);
+    await until(
+      () =>
+        told('told').length === entriesBefore.length + 3 && receiver.sentTo('failing').length > 0,
+    );
     headBefore = await headOf(signed);
     // Nothing of this account is sealed yet: its entries are moved back by a week below.
     await work(brief, await createAgent(brief));
@@ -352,7 +421,9 @@ describe('a service whose database is restored to an earlier time while R2 keeps
     const [old, next] = [numberOf(brief), numberOf(signed)];
     // Removes the account's heads from R2, so that the next head is stored there at once.
     inBucket((bucket) => {
-      bucket.prepare('delete from _mf_objects where key like ?').run(`trees/${signed.id}/checkpoints/%`);
+      bucket
+        .prepare('delete from _mf_objects where key like ?')
+        .run(`trees/${signed.id}/checkpoints/%`);
     });
     inDatabase((database) => {
       database
@@ -390,18 +461,28 @@ describe('a service whose database is restored to an earlier time while R2 keeps
     await work(shown, shownAgent);
     newAgent = await createAgent(signed);
     await fillTile(newAgent);
-    newToken = (await ask<{ token: string }>('POST', '/v1/me/tokens', signed.token, { name: 'new' })).token;
+    newToken = (
+      await ask<{ token: string }>('POST', '/v1/me/tokens', signed.token, { name: 'new' })
+    ).token;
     const url = `http://127.0.0.1:${receiver.port}/new`;
     newWebhook = (await ask<{ id: string }>('POST', '/v1/webhooks', signed.token, { url })).id;
     const rotation = { revoke_immediately: true };
-    newKey = (await ask<Agent>('POST', `/v1/agents/${rotated.id}/rotate-key`, signed.token, rotation)).api_key;
+    newKey = (
+      await ask<Agent>('POST', `/v1/agents/${rotated.id}/rotate-key`, signed.token, rotation)
+    ).api_key;
     await ask('DELETE', `/v1/me/tokens/${token.id}`, signed.token);
     later = await createOwner('pro');
     await ask('DELETE', `/v1/admin/users/${deleted.id}`, ADMIN_TOKEN);
     const key = randomUUID();
     const body = { action: 'mail.send', resource: 'box:2' };
     const headers = { 'Idempotency-Key': key };
-    const { id } = await ask<{ id: string }>('POST', '/v1/permissions', keeper.api_key, body, headers);
+    const { id } = await ask<{ id: string }>(
+      'POST',
+      '/v1/permissions',
+      keeper.api_key,
+      body,
+      headers,
+    );
     repeated = { key, id };
     await ask('DELETE', `/v1/agents/${doomed.id}`, signed.token);
     await service.triggerCrons();
@@ -417,7 +498,9 @@ describe('a service whose database is restored to an earlier time while R2 keeps
 
   it('has the agents and entries of the restore point, and nothing that was created later', async () => {
     const agents = await ask<{ data: Agent[] }>('GET', '/v1/agents', signed.token);
-    expect(new Set(agents.data.map(({ id }) => id))).toEqual(new Set([keeper.id, doomed.id, rotated.id]));
+    expect(new Set(agents.data.map(({ id }) => id))).toEqual(
+      new Set([keeper.id, doomed.id, rotated.id]),
+    );
     expect(await listEntries(signed)).toEqual(entriesBefore);
     expect(await statusOf(`/v1/audit/export/${exports.orphan}`, signed.token)).toBe(404);
     expect(await statusOf(`/v1/webhooks/${newWebhook}`, signed.token)).toBe(404);
@@ -425,7 +508,12 @@ describe('a service whose database is restored to an earlier time while R2 keeps
   });
 
   it('lists before the restore what people did later', () => {
-    const done = (action: string, target: string) => ({ at: expect.any(String), account: signed.id, action, target });
+    const done = (action: string, target: string) => ({
+      at: expect.any(String),
+      account: signed.id,
+      action,
+      target,
+    });
     expect(undone).toEqual(
       expect.arrayContaining([
         done('agent.deleted', doomed.id),
@@ -483,7 +571,9 @@ describe('a service whose database is restored to an earlier time while R2 keeps
     await work(shown, shownAgent);
     await service.triggerCrons();
     expect((await headOf(shown)).tree_size).toBeGreaterThan(Number(shownHead.tree_size));
-    expect(await verify(shown, shownHead)).toEqual([expect.stringContaining('The log was rewritten')]);
+    expect(await verify(shown, shownHead)).toEqual([
+      expect.stringContaining('The log was rewritten'),
+    ]);
   });
 
   it('makes unfinished exports again, and leaves objects of unknown exports in R2', async () => {
@@ -508,7 +598,8 @@ describe('a service whose database is restored to an earlier time while R2 keeps
       return tellings().every(({ length }) => length > 2);
     });
     for (const messages of tellings()) expect(new Set(messages.map(({ id }) => id)).size).toBe(1);
-    for (const { id } of entriesBefore) expect(told('told').filter(({ entry }) => entry === id)).toHaveLength(1);
+    for (const { id } of entriesBefore)
+      expect(told('told').filter(({ entry }) => entry === id)).toHaveLength(1);
   });
 
   it('accepts tokens and idempotency keys again that were used after the restore point', async () => {
@@ -516,13 +607,21 @@ describe('a service whose database is restored to an earlier time while R2 keeps
     expect((await use(signed, jwt)).status).toBe(409);
     const headers = { 'Idempotency-Key': repeated.key };
     const body = { action: 'mail.send', resource: 'box:2' };
-    const again = await ask<{ id: string }>('POST', '/v1/permissions', keeper.api_key, body, headers);
+    const again = await ask<{ id: string }>(
+      'POST',
+      '/v1/permissions',
+      keeper.api_key,
+      body,
+      headers,
+    );
     expect(again.id).not.toBe(repeated.id);
   });
 
   it('refuses credentials that were created after the restore point, and accepts those that were deleted after it', async () => {
-    for (const credential of [newToken, later.token]) expect(await statusOf('/v1/me', credential)).toBe(401);
-    for (const credential of [token.token, deleted.token]) expect(await statusOf('/v1/me', credential)).toBe(200);
+    for (const credential of [newToken, later.token])
+      expect(await statusOf('/v1/me', credential)).toBe(401);
+    for (const credential of [token.token, deleted.token])
+      expect(await statusOf('/v1/me', credential)).toBe(200);
     for (const credential of [newKey, newAgent.api_key])
       expect(await statusOf('/v1/permissions', credential)).toBe(401);
     for (const credential of [rotated.api_key, doomed.api_key]) {
@@ -558,7 +657,9 @@ describe('a service whose database is restored to an earlier time while R2 keeps
     }
     // The new tree has no leaf for an erased entry, so the older head does not match.
     expect(await verify(shown, heads.shown)).toEqual([]);
-    expect(await verify(signed, heads.signed)).toEqual([expect.stringContaining('The log was rewritten')]);
+    expect(await verify(signed, heads.signed)).toEqual([
+      expect.stringContaining('The log was rewritten'),
+    ]);
     expect((await finishExport(await startExport(signed))).proof_url).toEqual(expect.any(String));
   });
 });

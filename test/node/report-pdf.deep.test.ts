@@ -14,7 +14,8 @@ const missing = [
 if (missing.length > 0)
   console.warn(`the PDF is not checked: ${missing.map(([tool]) => tool).join(', ')} not installed`);
 
-const load = async (file: string) => new Uint8Array(readFileSync(join(root, 'dist/assets/fonts', file))).buffer;
+const load = async (file: string) =>
+  new Uint8Array(readFileSync(join(root, 'dist/assets/fonts', file))).buffer;
 
 describe.skipIf(missing.length > 0)('the PDF of a report', () => {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-pdf-'));
@@ -30,7 +31,9 @@ describe.skipIf(missing.length > 0)('the PDF of a report', () => {
   afterAll(() => rmSync(folder, { recursive: true }));
 
   it.each(['full', 'plain'])('is well-formed: %s', (name) => {
-    expect(run('qpdf', '--check', join(folder, `${name}.pdf`))).toContain('No syntax or stream encoding errors found');
+    expect(run('qpdf', '--check', join(folder, `${name}.pdf`))).toContain(
+      'No syntax or stream encoding errors found',
+    );
   });
 
   it('embeds a subset of every font', () => {
@@ -41,9 +44,16 @@ describe.skipIf(missing.length > 0)('the PDF of a report', () => {
 
   it('names the account on the title page, and says that the report is not an attestation', () => {
     const report = sampleReport();
-    expect(run('pdfinfo', full)).toMatch(`Compliance report ${report.framework}, 2025-11-01 to 2026-10-31`);
+    expect(run('pdfinfo', full)).toMatch(
+      `Compliance report ${report.framework}, 2025-11-01 to 2026-10-31`,
+    );
     expect(run('qpdf', '--json', full)).toContain('"/Lang": "u:en"');
-    for (const fact of [report.framework, report.account.name, report.account.id, report.report_id]) {
+    for (const fact of [
+      report.framework,
+      report.account.name,
+      report.account.id,
+      report.report_id,
+    ]) {
       expect(pages[0]).toContain(fact);
     }
     expect(pages[0]).toContain('Evidence, not attestation');
@@ -52,7 +62,9 @@ describe.skipIf(missing.length > 0)('the PDF of a report', () => {
 
   it('has the report id and the page number on every page', () => {
     pages.forEach((page, at) => {
-      expect(page).toMatch(new RegExp(`${sampleReport().report_id} +Page ${at + 1} of ${pages.length}\\s*$`));
+      expect(page).toMatch(
+        new RegExp(`${sampleReport().report_id} +Page ${at + 1} of ${pages.length}\\s*$`),
+      );
     });
   });
 
@@ -60,14 +72,19 @@ describe.skipIf(missing.length > 0)('the PDF of a report', () => {
     const entries = [...(pages[1] ?? '').matchAll(/^ *(\d(?:\.\d)?) +(\S.*?) +(\d+)$/gm)];
     expect(entries).toHaveLength(9 + sampleReport().controls.length);
     for (const [, number, title, page] of entries) {
-      expect(pages[Number(page) - 1]?.replace(/ +/g, ' ')).toContain(`${number} ${title?.replace(/ +/g, ' ')}`);
+      expect(pages[Number(page) - 1]?.replace(/ +/g, ' ')).toContain(
+        `${number} ${title?.replace(/ +/g, ' ')}`,
+      );
     }
   });
 
   it('repeats the header of a table on every page', () => {
-    const sample = pages.findIndex((page) => page.includes('9 Sample for testing') && page !== pages[1]);
+    const sample = pages.findIndex(
+      (page) => page.includes('9 Sample for testing') && page !== pages[1],
+    );
     expect(pages.length - sample).toBeGreaterThan(2);
-    for (const page of pages.slice(sample)) expect(page).toContain('Entry, agent and permission; details');
+    for (const page of pages.slice(sample))
+      expect(page).toContain('Entry, agent and permission; details');
   });
 
   it('contains every text and id of the report', () => {
@@ -75,7 +92,9 @@ describe.skipIf(missing.length > 0)('the PDF of a report', () => {
     const facts = [
       ...report.agents.slice(0, 200).map(({ agent_id: id }) => id),
       ...report.deciders.map(({ decided_by: id }) => id),
-      ...report.controls.flatMap(({ evidence }) => evidence.flatMap(({ text, entry_ids: ids }) => [text, ...ids])),
+      ...report.controls.flatMap(({ evidence }) =>
+        evidence.flatMap(({ text, entry_ids: ids }) => [text, ...ids]),
+      ),
       ...report.controls.map(({ not_covered: text }) => text),
       ...report.exceptions.flatMap(({ entry_ids: ids }) => ids),
       ...report.activity.key_rotations.map(({ id }) => id),
@@ -108,7 +127,10 @@ describe.skipIf(missing.length > 0)('the PDF of a report', () => {
     const [agent, record] = [sampleReport().agents[0], sampleReport().activity.key_rotations[0]];
     if (!agent || !record) throw new Error('the sample has neither');
     report.agents = [{ ...agent, name: '😀'.repeat(255) }, agent];
-    report.activity.key_rotations = [{ ...record, changes: Array<string>(60).fill('😀'.repeat(300)) }, record];
+    report.activity.key_rotations = [
+      { ...record, changes: Array<string>(60).fill('😀'.repeat(300)) },
+      record,
+    ];
     const file = join(folder, 'high.pdf');
     writeFileSync(file, await renderPdf(report, load));
     const text = withoutBreaks(textOf(file, '-raw'));
@@ -127,7 +149,10 @@ function textOf(file: string, mode: string): string {
   return run('pdftotext', '-enc', 'UTF-8', mode, file, '-');
 }
 
-/** Removes page footers and all white space, because long words break across lines and text across pages. */
+/**
+ * Removes page footers and all white space, because long words break across lines and text across
+ * pages.
+ */
 function withoutBreaks(text: string): string {
   return text.replace(/\S+\s+Page \d+ of \d+/g, '').replace(/\s+/g, '');
 }

@@ -1,5 +1,13 @@
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -24,7 +32,9 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 const TOKEN = 'csu_of_the_tests';
 /** The problem that the service answers for a refused log. */
-const REFUSED = Buffer.from(JSON.stringify({ status: 409, code: 'log_refused', title: 'Log refused' }));
+const REFUSED = Buffer.from(
+  JSON.stringify({ status: 409, code: 'log_refused', title: 'Log refused' }),
+);
 const KEY = new LogKey();
 
 /** Runs the command as npm does, from outside the package's folder. */
@@ -54,11 +64,20 @@ describe('npm run verify on files', () => {
     writeFileSync(join(folder, 'export.json'), file);
     writeFileSync(join(folder, 'proof.json'), proof);
     writeFileSync(join(folder, 'jwks.json'), JSON.stringify({ keys: [KEY.jwk] }));
-    writeFileSync(join(folder, 'passkeys.json'), JSON.stringify({ origin: 'https://countersign.test', members: {} }));
+    writeFileSync(
+      join(folder, 'passkeys.json'),
+      JSON.stringify({ origin: 'https://countersign.test', members: {} }),
+    );
   });
 
   it('proves an export, and prints a short report', async () => {
-    const { code, stdout, stderr } = await run(['export.json', '--proof', 'proof.json', '--key', 'jwks.json']);
+    const { code, stdout, stderr } = await run([
+      'export.json',
+      '--proof',
+      'proof.json',
+      '--key',
+      'jwks.json',
+    ]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toContain(`Log         countersign.test/${USER}`);
     expect(stdout).toContain('Proven.');
@@ -66,7 +85,10 @@ describe('npm run verify on files', () => {
   });
 
   it('reports the first wrong entry', async () => {
-    writeFileSync(join(folder, 'export.json'), file.toString().replaceAll('203.0.113.7', '203.0.113.8'));
+    writeFileSync(
+      join(folder, 'export.json'),
+      file.toString().replaceAll('203.0.113.7', '203.0.113.8'),
+    );
     const people = await run(['export.json', '--proof', 'proof.json', ...key]);
     expect(people.code).toBe(1);
     expect(people.stdout).toContain(
@@ -86,8 +108,11 @@ describe('npm run verify on files', () => {
     writeFileSync(join(folder, 'export.json'), write({ ...parts, rows }).file);
     const { code, stdout } = await run(['export.json', '--proof', 'proof.json', ...key]);
     expect(code).toBe(1);
-    expect(stdout).toContain('Entry 5 (\\u{1b}[2J\\u{9b}1A\\u{202e}no\\u{a}Proven.\\u{d}\\u{2028})');
-    for (const text of ['\x1b', '\x9b', '\u202e', '\r', '\u2028', '\nProven']) expect(stdout).not.toContain(text);
+    expect(stdout).toContain(
+      'Entry 5 (\\u{1b}[2J\\u{9b}1A\\u{202e}no\\u{a}Proven.\\u{d}\\u{2028})',
+    );
+    for (const text of ['\x1b', '\x9b', '\u202e', '\r', '\u2028', '\nProven'])
+      expect(stdout).not.toContain(text);
   });
 
   it('proves nothing without the key', async () => {
@@ -105,9 +130,18 @@ describe('npm run verify on files', () => {
     ['an unknown option', ['export.json', '--prof', 'proof.json']],
     ['a missing file', ['nothing.json', '--proof', 'proof.json']],
     ['an invalid key', ['export.json', '--proof', 'proof.json', '--key', 'nothing.json']],
-    ['missing kept checkpoints', ['export.json', '--proof', 'proof.json', '--checkpoints', 'nothing', ...key]],
-    ['missing passkeys', ['export.json', '--proof', 'proof.json', '--passkeys', 'nothing.json', ...key]],
-    ['malformed passkeys', ['export.json', '--proof', 'proof.json', '--passkeys', 'jwks.json', ...key]],
+    [
+      'missing kept checkpoints',
+      ['export.json', '--proof', 'proof.json', '--checkpoints', 'nothing', ...key],
+    ],
+    [
+      'missing passkeys',
+      ['export.json', '--proof', 'proof.json', '--passkeys', 'nothing.json', ...key],
+    ],
+    [
+      'malformed passkeys',
+      ['export.json', '--proof', 'proof.json', '--passkeys', 'jwks.json', ...key],
+    ],
     ['a key, but no proof', ['export.json', '--passkeys', 'passkeys.json', ...key]],
     ['one entry without its proof', ['jwks.json', '--passkeys', 'passkeys.json']],
     ['no token', ['http://127.0.0.1:9']],
@@ -121,7 +155,9 @@ describe('npm run verify on files', () => {
   it('says without a proof that only signatures are checked, and proves nothing if there are none', async () => {
     const { code, stdout } = await run(['export.json', '--passkeys', 'passkeys.json']);
     expect(code).toBe(2);
-    expect(stdout).toMatch(/^Without proof\n\nNot proven\. Not everything could be checked:\n {2}Anything: /);
+    expect(stdout).toMatch(
+      /^Without proof\n\nNot proven\. Not everything could be checked:\n {2}Anything: /,
+    );
     expect(stdout).toContain('without --proof, only what a passkey signed is checked');
   });
 
@@ -165,7 +201,8 @@ describe('npm run verify on a service', () => {
   });
   afterEach(() => server.close());
 
-  const newLog = (entries: ReturnType<typeof makeEntries>) => new SealedLog(entries, KEY, `${origin.slice(7)}/${USER}`);
+  const newLog = (entries: ReturnType<typeof makeEntries>) =>
+    new SealedLog(entries, KEY, `${origin.slice(7)}/${USER}`);
   const verify = (...args: string[]) => runJson([origin, ...args], { COUNTERSIGN_TOKEN: TOKEN });
 
   let request: ExportRequest;
@@ -184,7 +221,9 @@ describe('npm run verify on a service', () => {
     }
     if (url.pathname === '/v1/audit/consistency') {
       const [from = 0, to = 0] = ['from', 'to'].map((name) => Number(url.searchParams.get(name)));
-      const path = consistencyPath(from, log.leaves.slice(0, to)).map((hash) => hash.toString('hex'));
+      const path = consistencyPath(from, log.leaves.slice(0, to)).map((hash) =>
+        hash.toString('hex'),
+      );
       const truth = { from, to, from_root_hash: '', to_root_hash: '', consistency_path: path };
       return lies.consistency?.(truth) ?? truth;
     }
@@ -199,7 +238,11 @@ describe('npm run verify on a service', () => {
     }
     if (++polls === 1) return { status: 'processing', proof_url: null };
     const digest = sha256(files.file).toString('hex');
-    const links = { download_url: `${origin}/file`, proof_url: `${origin}/proof`, proof_error: null };
+    const links = {
+      download_url: `${origin}/file`,
+      proof_url: `${origin}/proof`,
+      proof_error: null,
+    };
     return {
       export_id: 'export_01m7x1kd4rfd295j3kx3gjdnpe',
       status: 'completed',
@@ -244,7 +287,9 @@ describe('npm run verify on a service', () => {
     expect(report.proven.join()).toContain('The log is consistent with 3 kept checkpoints');
     expect(readdirSync(notes)).toContain('0000000000000040');
     writeFileSync(join(notes, '0000000000000018'), log.checkpoint(17).note);
-    expect((await verify('--checkpoints', notes)).report.faults[0].message).toContain('of another size: 17');
+    expect((await verify('--checkpoints', notes)).report.faults[0].message).toContain(
+      'of another size: 17',
+    );
   });
 
   it('reports that a rewritten log cannot be detected without kept checkpoints', async () => {
@@ -259,7 +304,10 @@ describe('npm run verify on a service', () => {
     return newLog(entries);
   };
 
-  /** Stores a checkpoint, changes the service, and expects the fault; the stored checkpoints must not change. */
+  /**
+   * Stores a checkpoint, changes the service, and expects the fault; the stored checkpoints must
+   * not change.
+   */
   const expectFault = async (change: () => void, fault: object) => {
     expect((await verify('--checkpoints', kept)).code).toBe(0);
     const before = readFileSync(kept, 'utf8');
@@ -300,7 +348,10 @@ describe('npm run verify on a service', () => {
       () => {
         log = newLog([...rewritten().entries, ...makeEntries(48).slice(40)]).erase([33, 48]);
       },
-      { kind: 'history', message: expect.stringContaining('is not consistent with the checkpoint of') },
+      {
+        kind: 'history',
+        message: expect.stringContaining('is not consistent with the checkpoint of'),
+      },
     ));
 
   it('reports an empty consistency proof', () =>
@@ -369,13 +420,21 @@ describe('npm run verify on a service', () => {
 
     it.each([
       ['with the reason in the export', refusal],
-      ['without a reason, as an older service', { proof_url: null, proof_error: undefined } as unknown as JsonObject],
+      [
+        'without a reason, as an older service',
+        { proof_url: null, proof_error: undefined } as unknown as JsonObject,
+      ],
     ])('reports the refusal and its meaning without delay: %s', async (_, how) => {
       lies.refusal = how;
       const start = begun();
       const { code, report } = await verify('--checkpoints', kept);
       expect(begun() - start).toBeLessThan(15_000);
-      expect([code, report.verdict, report.refused, report.faults]).toEqual([2, 'unchecked', true, []]);
+      expect([code, report.verdict, report.refused, report.faults]).toEqual([
+        2,
+        'unchecked',
+        true,
+        [],
+      ]);
       expect(report.unchecked).toEqual([
         expect.stringMatching(/^The service itself refuses the log .*contradicts the heads/),
       ]);
@@ -389,7 +448,10 @@ describe('npm run verify on a service', () => {
     it('reports another reason for which an export has no proof', async () => {
       lies.refusal = { proof_url: null, proof_error: 'out_of_paper' };
       const { code, report } = await verify();
-      expect([code, report.unchecked]).toEqual([2, [expect.stringContaining('without a proof: out_of_paper')]]);
+      expect([code, report.unchecked]).toEqual([
+        2,
+        [expect.stringContaining('without a proof: out_of_paper')],
+      ]);
     });
 
     it('lists the missing entries', async () => {
@@ -397,7 +459,9 @@ describe('npm run verify on a service', () => {
       lies.export = () => newLog(makeEntries(38)).erase([4, 6], [9, 9]).export(request);
       const { code, report } = await verify();
       expect(code).toBe(2);
-      expect(report.unchecked[1]).toContain('6 of the 40 entries under the checkpoint are not in the export');
+      expect(report.unchecked[1]).toContain(
+        '6 of the 40 entries under the checkpoint are not in the export',
+      );
       expect(report.unchecked[1]).toContain(': 4-6, 9, 39-40.');
     });
 
@@ -418,7 +482,9 @@ describe('npm run verify on a service', () => {
       expect((await verify('--checkpoints', kept)).code).toBe(0);
       log = rewritten();
       lies.refusal = refusal;
-      const { code, stdout } = await run([origin, '--checkpoints', kept], { COUNTERSIGN_TOKEN: TOKEN });
+      const { code, stdout } = await run([origin, '--checkpoints', kept], {
+        COUNTERSIGN_TOKEN: TOKEN,
+      });
       expect(code).toBe(1);
       expect(stdout).toMatch(
         /WRONG\.\n {2}The log was rewritten.*\n[\s\S]*The service itself refuses the log .*\[refused\]/,

@@ -32,18 +32,18 @@ import {
 } from '../support/sealed-log';
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-verify-test-'));
-const [FILE, PROOF, KEPT] = ['file', 'proof.json', 'kept.jsonl'].map((name) => join(folder, name)) as [
-  string,
-  string,
-  string,
-];
+const [FILE, PROOF, KEPT] = ['file', 'proof.json', 'kept.jsonl'].map((name) =>
+  join(folder, name),
+) as [string, string, string];
 afterAll(() => rmSync(folder, { recursive: true }));
 
 // biome-ignore lint/suspicious/noExplicitAny: tests reach into parts and break them
 type Any = any;
 
 const KEY = new LogKey();
-/** Time limit for a row group, in milliseconds: a damaged file can make the Parquet decoder loop. */
+/**
+ * Time limit for a row group, in milliseconds: a damaged file can make the Parquet decoder loop.
+ */
 const GROUP_TIMEOUT = 3_000;
 const sealed = (count: number) => new SealedLog(count, KEY);
 
@@ -52,7 +52,10 @@ interface Given {
   kept?: JsonObject[];
 }
 
-/** Verifies bytes as if they had been downloaded. A fault that ends the verification is returned in a report. */
+/**
+ * Verifies bytes as if they had been downloaded. A fault that ends the verification is returned in
+ * a report.
+ */
 async function verify(
   file: Uint8Array,
   proof: Uint8Array,
@@ -60,7 +63,8 @@ async function verify(
 ): Promise<Report> {
   writeFileSync(FILE, file);
   writeFileSync(PROOF, proof);
-  if (kept) writeFileSync(KEPT, kept.map((checkpoint) => `${JSON.stringify(checkpoint)}\n`).join(''));
+  if (kept)
+    writeFileSync(KEPT, kept.map((checkpoint) => `${JSON.stringify(checkpoint)}\n`).join(''));
   try {
     return await verifyFile({
       file: FILE,
@@ -97,13 +101,18 @@ const request = fc.record({
   agent_id: fc.constantFrom(null, makeEntry(1).agent_id, makeEntry(3).agent_id),
   event_types: fc.constantFrom<(string[] | null)[]>(null, ['approve'], ['request', 'use', 'deny']),
 });
-const holes = fc.array(fc.tuple(fc.integer({ min: 1, max: 600 }), fc.integer({ min: 0, max: 30 })), { maxLength: 4 });
+const holes = fc.array(
+  fc.tuple(fc.integer({ min: 1, max: 600 }), fc.integer({ min: 0, max: 30 })),
+  { maxLength: 4 },
+);
 
 /** Random exports of random logs. */
 const exported = fc
   .tuple(sizes, request, holes, fc.constantFrom(...Array<string>(9).fill('json'), 'parquet'))
   .map(([size, filter, ranges, format]) => {
-    const log = sealed(size).erase(...ranges.map(([first, more]): [number, number] => [first, first + more]));
+    const log = sealed(size).erase(
+      ...ranges.map(([first, more]): [number, number] => [first, first + more]),
+    );
     return log.export({ ...EVERYTHING, ...filter }, format);
   });
 
@@ -123,7 +132,9 @@ describe('a sealed export', () => {
   it('is proven without any entry: empty log, erased log, or filter without a match', async () => {
     expectProven(await verifyParts(sealed(0).export()));
     expectProven(await verifyParts(sealed(9).erase([1, 9]).export()));
-    expectProven(await verifyParts(sealed(9).export({ ...EVERYTHING, agent_id: 'agent_none' }, 'parquet')));
+    expectProven(
+      await verifyParts(sealed(9).export({ ...EVERYTHING, agent_id: 'agent_none' }, 'parquet')),
+    );
   });
 
   const scope = {
@@ -145,35 +156,46 @@ describe('a sealed export', () => {
     expectProven(await verifyParts(odd(format)));
   });
 
-  it.each(['json', 'parquet'])('is not proven after a change of any character or number: %s', async (format) => {
-    const changes: ((rows: Any[]) => void)[] = [
-      ([{ details }]) => (details.scope['10'][3] = 0.10000000000000002),
-      ([{ details }]) => (details.scope[''] = null),
-      ([{ details }]) => delete details.scope['€'],
-      ([{ details }]) => (details.scope['\ufb33'] = ''),
-      ([{ details }]) => (details.scope['9'].b = null),
-      ([, { details }]) => (details.scope.deep.a[0].a[0].a = []),
-    ];
-    for (const [at, change] of changes.entries()) {
-      const parts = structuredClone(odd(format));
-      change(parts.rows);
-      const sequence = at < 5 ? 1 : 2;
-      expect(firstFault(await verifyParts(parts)), `change ${at}`).toMatchObject({ kind: 'changed', sequence });
-    }
-    const parts = odd(format);
-    (parts.rows[2] as JsonObject).user_agent = 'begins with a byte order mark';
-    expect(firstFault(await verifyParts(parts))).toMatchObject({ kind: 'changed', sequence: 3 });
-  });
+  it.each(['json', 'parquet'])(
+    'is not proven after a change of any character or number: %s',
+    async (format) => {
+      const changes: ((rows: Any[]) => void)[] = [
+        ([{ details }]) => (details.scope['10'][3] = 0.10000000000000002),
+        ([{ details }]) => (details.scope[''] = null),
+        ([{ details }]) => delete details.scope['€'],
+        ([{ details }]) => (details.scope['\ufb33'] = ''),
+        ([{ details }]) => (details.scope['9'].b = null),
+        ([, { details }]) => (details.scope.deep.a[0].a[0].a = []),
+      ];
+      for (const [at, change] of changes.entries()) {
+        const parts = structuredClone(odd(format));
+        change(parts.rows);
+        const sequence = at < 5 ? 1 : 2;
+        expect(firstFault(await verifyParts(parts)), `change ${at}`).toMatchObject({
+          kind: 'changed',
+          sequence,
+        });
+      }
+      const parts = odd(format);
+      (parts.rows[2] as JsonObject).user_agent = 'begins with a byte order mark';
+      expect(firstFault(await verifyParts(parts))).toMatchObject({ kind: 'changed', sequence: 3 });
+    },
+  );
 
-  it.each(['json', 'parquet'])("is proven when the service's own encoder writes it: %s", async (format) => {
-    const log = sealed(3_000);
-    const parts = log.export(EVERYTHING, format);
-    const encoder =
-      format === 'json' ? new TextFileEncoder(jsonFormat(USER, true), null) : new ParquetEncoding(USER, true, null);
-    const file = Buffer.concat([...encoder.add(log.entries.map(toExported)), ...encoder.end()]);
-    const proof = writeProof(parts, sha256(file).toString('hex'));
-    expectProven(await verify(file, proof));
-  });
+  it.each(['json', 'parquet'])(
+    "is proven when the service's own encoder writes it: %s",
+    async (format) => {
+      const log = sealed(3_000);
+      const parts = log.export(EVERYTHING, format);
+      const encoder =
+        format === 'json'
+          ? new TextFileEncoder(jsonFormat(USER, true), null)
+          : new ParquetEncoding(USER, true, null);
+      const file = Buffer.concat([...encoder.add(log.entries.map(toExported)), ...encoder.end()]);
+      const proof = writeProof(parts, sha256(file).toString('hex'));
+      expectProven(await verify(file, proof));
+    },
+  );
 
   it('is reported with the limits of the proof: entries before and after it, and its filter', async () => {
     const [all, some] = await Promise.all([
@@ -227,7 +249,10 @@ describe('a change of the file', () => {
 
   it('is detected when the file is truncated anywhere', async () => {
     for (let length = 0; length < file.length; length += depth.runs(305, 61)) {
-      expect(firstFault(await verify(file.subarray(0, length), proof)), `at ${length}`).toBeDefined();
+      expect(
+        firstFault(await verify(file.subarray(0, length), proof)),
+        `at ${length}`,
+      ).toBeDefined();
     }
     const cut = await verify(Buffer.from(lines.slice(0, 4).join('\n')), proof);
     expect(firstFault(cut)).toMatchObject({ sequence: 7 });
@@ -258,19 +283,30 @@ describe('a change of the file', () => {
       kind: 'changed',
       sequence: 2,
     });
-    expect(await judge('"amount":2}', '"amount":1,"amount":2}')).toMatchObject({ kind: 'changed', sequence: 6 });
+    expect(await judge('"amount":2}', '"amount":1,"amount":2}')).toMatchObject({
+      kind: 'changed',
+      sequence: 6,
+    });
     expect(await judge('"amount":2}', '"amount":2.00000000000000000000001}')).toMatchObject({
       kind: 'changed',
       sequence: 6,
     });
-    expect(await judge('"policy_id":null', '"policy_id":1e999')).toMatchObject({ kind: 'changed', sequence: 1 });
+    expect(await judge('"policy_id":null', '"policy_id":1e999')).toMatchObject({
+      kind: 'changed',
+      sequence: 1,
+    });
     expect(await judge('"amount":2}', '"amount": 2.0}')).toBeUndefined();
   });
 
   it('is detected by the digest when only white space differs', async () => {
     const spaced = Buffer.from(file.toString().replace('":"', '": "'));
-    expect(firstFault(await verify(spaced, proof))).toMatchObject({ kind: 'file', sequence: undefined });
-    expect(firstFault(await verify(Buffer.concat([file, Buffer.from('\n')]), proof))?.kind).toBe('file');
+    expect(firstFault(await verify(spaced, proof))).toMatchObject({
+      kind: 'file',
+      sequence: undefined,
+    });
+    expect(firstFault(await verify(Buffer.concat([file, Buffer.from('\n')]), proof))?.kind).toBe(
+      'file',
+    );
   });
 });
 
@@ -308,7 +344,14 @@ describe('the first fault', () => {
   it('names an entry that was changed', () =>
     property((rows, _, a, b) => {
       const row = rows[pick(rows, a)];
-      const names = ['agent_id', 'permission_request_id', 'event_type', 'ip_address', 'user_agent', 'user_id'];
+      const names = [
+        'agent_id',
+        'permission_request_id',
+        'event_type',
+        'ip_address',
+        'user_agent',
+        'user_id',
+      ];
       row[names[b % names.length] as string] += 'x';
       return { kind: 'changed', sequence: row.sequence, id: row.id };
     }));
@@ -359,7 +402,9 @@ describe('the first fault', () => {
       makeEntries(9).map((entry) => ({ ...entry, user_id: `${USER.slice(0, -1)}0` })),
       KEY,
     ).export();
-    expect(firstFault(await verifyParts({ ...parts, tree: other.tree, rows: other.rows }))).toMatchObject({
+    expect(
+      firstFault(await verifyParts({ ...parts, tree: other.tree, rows: other.rows })),
+    ).toMatchObject({
       kind: 'added',
       sequence: 1,
     });
@@ -375,18 +420,29 @@ describe('an entry that was left out together with its proof', () => {
   };
 
   it('is reported as missing between the first and the last entry, unless it is recorded as erased', async () => {
-    expect(firstFault(await verifyParts(without(sealed(20), [9])))).toMatchObject({ kind: 'missing', sequence: 9 });
+    expect(firstFault(await verifyParts(without(sealed(20), [9])))).toMatchObject({
+      kind: 'missing',
+      sequence: 9,
+    });
     const log = sealed(20).erase([3, 4], [8, 9], [10, 11]);
     expectProven(await verifyParts(log.export()));
-    expect(firstFault(await verifyParts(without(log, [12, 13])))).toMatchObject({ kind: 'missing', sequence: 12 });
-    expect(firstFault(await verifyParts(without(log, [7])))).toMatchObject({ kind: 'missing', sequence: 7 });
+    expect(firstFault(await verifyParts(without(log, [12, 13])))).toMatchObject({
+      kind: 'missing',
+      sequence: 12,
+    });
+    expect(firstFault(await verifyParts(without(log, [7])))).toMatchObject({
+      kind: 'missing',
+      sequence: 7,
+    });
   });
 
   it('cannot be detected before the first entry, after the last one or with a filter, and the report says so', async () => {
     const late = await verifyParts(without(sealed(20), [1, 2, 20]));
     expectProven(late);
     expect(late.limits.join()).toContain('before 3 and after 19');
-    const filtered = await verifyParts(without(sealed(20), [9], { ...EVERYTHING, agent_id: makeEntry(9).agent_id }));
+    const filtered = await verifyParts(
+      without(sealed(20), [9], { ...EVERYTHING, agent_id: makeEntry(9).agent_id }),
+    );
     expectProven(filtered);
     expect(filtered.limits.join()).toContain('had a filter (one agent)');
   });
@@ -427,7 +483,10 @@ describe('the verifier', () => {
   ])('reports an entry %s that was not requested', async (_, request, sequence) => {
     const parts = sealed(9).export();
     const head = { ...parts.head, request: { ...parts.head.request, ...request } };
-    expect(firstFault(await verifyParts({ ...parts, head }))).toMatchObject({ kind: 'added', sequence });
+    expect(firstFault(await verifyParts({ ...parts, head }))).toMatchObject({
+      kind: 'added',
+      sequence,
+    });
   });
 
   it('accepts dates in every valid form', async () => {
@@ -438,7 +497,10 @@ describe('the verifier', () => {
     ]) {
       const parts = sealed(9).export();
       expectProven(
-        await verifyParts({ ...parts, head: { ...parts.head, request: { ...parts.head.request, ...request } } }),
+        await verifyParts({
+          ...parts,
+          head: { ...parts.head, request: { ...parts.head.request, ...request } },
+        }),
       );
     }
   });
@@ -446,7 +508,9 @@ describe('the verifier', () => {
   it('reports an entry that is recorded as erased', async () => {
     const parts = sealed(9).export();
     const { erased } = sealed(9).erase([6, 7]);
-    expect(firstFault(await verifyParts({ ...parts, head: { ...parts.head, erased } }))).toMatchObject({
+    expect(
+      firstFault(await verifyParts({ ...parts, head: { ...parts.head, erased } })),
+    ).toMatchObject({
       kind: 'added',
       sequence: 6,
     });
@@ -463,10 +527,13 @@ describe('the record of an erasure', () => {
   /** Verifies an export without entry 9, whose record of erasure was changed. */
   const judge = async (change: Partial<Erasure>, given?: Given) => {
     const parts = erasure().export();
-    const erased = parts.head.erased.map((record, at) => (at === 1 ? ({ ...record, ...change } as Erasure) : record));
+    const erased = parts.head.erased.map((record, at) =>
+      at === 1 ? ({ ...record, ...change } as Erasure) : record,
+    );
     return await verifyParts({ ...parts, head: { ...parts.head, erased } }, given);
   };
-  const signed = (log: SealedLog) => log.record('agent_deleted', '2026-06-02T00:00:00.000Z', [[9, 9]]).erased[0]?.note;
+  const signed = (log: SealedLog) =>
+    log.record('agent_deleted', '2026-06-02T00:00:00.000Z', [[9, 9]]).erased[0]?.note;
 
   it('is accepted if the log signed it, and reported with its reason', async () => {
     const report = await verifyParts(erasure().export());
@@ -478,7 +545,9 @@ describe('the record of an erasure', () => {
     // The service may have had another host name when it signed the record.
     const key = join(folder, 'jwks.json');
     writeFileSync(key, JSON.stringify({ keys: [KEY.jwk] }));
-    expectProven(await judge({ note: signed(new SealedLog(0, KEY, `old.test/${USER}`)) ?? '' }, { key }));
+    expectProven(
+      await judge({ note: signed(new SealedLog(0, KEY, `old.test/${USER}`)) ?? '' }, { key }),
+    );
   });
 
   it.each<[string, Partial<Erasure>]>([
@@ -496,7 +565,10 @@ describe('the record of an erasure', () => {
     ['has another time than the signed one', { erased_at: '2026-06-02T00:00:00.001Z' }],
     ['has another reason than the signed one', { reason: 'retention' }],
     ['has no time', { erased_at: null }],
-    ['belongs to another account', { note: signed(new SealedLog(0, KEY, 'countersign.test/user_other')) ?? '' }],
+    [
+      'belongs to another account',
+      { note: signed(new SealedLog(0, KEY, 'countersign.test/user_other')) ?? '' },
+    ],
     ['has a forged signature', { note: signed(sealed(0))?.replace(/.{5}=\n$/, 'AAAAA=\n') ?? '' }],
     ['has the note of a checkpoint', { note: sealed(9).checkpoint().note }],
   ])('is not accepted if it %s', async (_, change) => {
@@ -507,7 +579,10 @@ describe('the record of an erasure', () => {
     const log = sealed(20).record('retention', null, [[1, 1]]);
     const parts = log.export();
     const head = { ...parts.head, checkpoint: log.checkpoint(20, '2026-07-02T00:00:00.000Z') };
-    expect(firstFault(await verifyParts({ ...parts, head }))).toMatchObject({ kind: 'missing', sequence: 1 });
+    expect(firstFault(await verifyParts({ ...parts, head }))).toMatchObject({
+      kind: 'missing',
+      sequence: 1,
+    });
   });
 
   it('is reported as unchecked if an unknown key signed it', async () => {
@@ -525,7 +600,8 @@ describe('a change of the proof', () => {
   const text = proof.toString('latin1');
 
   it('is detected for any single bit, except in the fields export_id and request', async () => {
-    // Nothing proves the export's id; the dates of the request only bound which entries may be in the file.
+    // Nothing proves the export's id; the dates of the request only bound which entries may be in
+    // the file.
     const open = ['export_id', 'request'].map((name) => {
       const start = text.indexOf(`"${name}":`);
       return [start + name.length + 3, text.indexOf('\n', start) - 1] as const;
@@ -534,9 +610,12 @@ describe('a change of the proof', () => {
       if (open.some(([start, end]) => at >= start && at < end)) continue;
       const changed = Buffer.from(proof);
       changed[at] = (changed[at] ?? 0) ^ (1 << (at % 8));
-      // A changed key id in a record of erasure may be that of a key that was not given: it cannot be checked.
+      // A changed key id in a record of erasure may be that of a key that was not given: it cannot
+      // be checked.
       const { faults, unchecked } = await verify(file, changed);
-      expect([...faults, ...unchecked], `byte ${at}: ${text.slice(at - 20, at + 1)}`).not.toEqual([]);
+      expect([...faults, ...unchecked], `byte ${at}: ${text.slice(at - 20, at + 1)}`).not.toEqual(
+        [],
+      );
     }
   });
 
@@ -545,14 +624,20 @@ describe('a change of the proof', () => {
       const [sequence, salt, hash] = part as [number, string | number, string];
       if (typeof salt === 'number') continue;
       const change = async (...node: [number, string, string]) =>
-        await verify(file, writeProof({ ...parts, tree: parts.tree.with(at, node) }, sha256(file).toString('hex')));
+        await verify(
+          file,
+          writeProof({ ...parts, tree: parts.tree.with(at, node) }, sha256(file).toString('hex')),
+        );
       const other = await change(sequence, salt, sha256(hash).toString('hex'));
       expect(firstFault(other)).toMatchObject({ kind: 'changed', sequence });
       expect(other.faults[1]?.message).toContain('the proof was changed, and the file was not');
       const salted = await change(sequence, saltOf(99), hash);
       expect(firstFault(salted)).toMatchObject({ kind: 'changed', sequence });
       expect(salted.faults).toHaveLength(1);
-      expect(firstFault(await change(sequence + 1, salt, hash))).toMatchObject({ kind: 'proof', sequence });
+      expect(firstFault(await change(sequence + 1, salt, hash))).toMatchObject({
+        kind: 'proof',
+        sequence,
+      });
     }
   });
 
@@ -562,19 +647,30 @@ describe('a change of the proof', () => {
     ['a missing last part', (tree) => tree.pop(), 23],
     ['a part beyond the size of the tree', (tree) => tree.push([24, 24, 'a'.repeat(64)]), 24],
     ['parts in another order', (tree) => tree.reverse(), 1],
-    ['a span of a size that no complete subtree has', (tree) => tree.splice(2, 2, [3, 5, 'a'.repeat(64)]), 3],
+    [
+      'a span of a size that no complete subtree has',
+      (tree) => tree.splice(2, 2, [3, 5, 'a'.repeat(64)]),
+      3,
+    ],
     [
       'a span that does not begin where a complete subtree does',
       (tree) => tree.splice(1, 2, [2, 3, 'a'.repeat(64)]),
       2,
     ],
-    ['a part with a salt of the wrong form', (tree) => tree.splice(3, 1, [5, 'no salt', 'a'.repeat(64)]), 5],
+    [
+      'a part with a salt of the wrong form',
+      (tree) => tree.splice(3, 1, [5, 'no salt', 'a'.repeat(64)]),
+      5,
+    ],
     ['a part with a fourth element', (tree) => tree[3].push(1), 5],
     ['a hash in upper case', (tree) => (tree[3][2] = tree[3][2].toUpperCase()), 5],
   ])('is detected when it leaves %s in the tree', async (_, change, sequence) => {
     const tree = structuredClone(parts.tree);
     change(tree);
-    expect(firstFault(await verifyParts({ ...parts, tree }))).toMatchObject({ kind: 'proof', sequence });
+    expect(firstFault(await verifyParts({ ...parts, tree }))).toMatchObject({
+      kind: 'proof',
+      sequence,
+    });
   });
 
   it('is refused when a line is too long, in the proof or in the file', async () => {
@@ -591,9 +687,14 @@ describe('a change of the proof', () => {
     )
       .erase([3, 5], [9, 19])
       .export();
-    const report = await verifyParts({ ...forged, head: { ...forged.head, checkpoint: parts.head.checkpoint } });
+    const report = await verifyParts({
+      ...forged,
+      head: { ...forged.head, checkpoint: parts.head.checkpoint },
+    });
     expect(firstFault(report)).toMatchObject({ kind: 'proof', sequence: undefined });
-    expect(report.faults[0]?.message).toContain('The root of the tree is not that of the checkpoint');
+    expect(report.faults[0]?.message).toContain(
+      'The root of the tree is not that of the checkpoint',
+    );
   });
 
   it('is detected in its tree size, number of rows, version, format and checkpoint', async () => {
@@ -649,8 +750,12 @@ describe('the signature of a checkpoint', () => {
   });
 
   it('is not accepted from another key or for another log name', async () => {
-    expect(firstFault(await verifyParts(parts, { key: new LogKey().verifierKey() }))?.kind).toBe('checkpoint');
-    expect(firstFault(await verifyParts(parts, { key: KEY.verifierKey('other.test/user') }))?.kind).toBe('checkpoint');
+    expect(firstFault(await verifyParts(parts, { key: new LogKey().verifierKey() }))?.kind).toBe(
+      'checkpoint',
+    );
+    expect(
+      firstFault(await verifyParts(parts, { key: KEY.verifierKey('other.test/user') }))?.kind,
+    ).toBe('checkpoint');
   });
 
   it('is not checked without a key, and the report says where to get the key', async () => {
@@ -665,7 +770,9 @@ describe('the signature of a checkpoint', () => {
 
 describe('kept checkpoints', () => {
   const log = sealed(100);
-  const kept = [0, 1, 7, 64, 64, 99, 100].map((size, at) => log.checkpoint(size, `2026-02-0${at + 1}T00:00:00.000Z`));
+  const kept = [0, 1, 7, 64, 64, 99, 100].map((size, at) =>
+    log.checkpoint(size, `2026-02-0${at + 1}T00:00:00.000Z`),
+  );
 
   it('are proven to be consistent with a full export', async () => {
     const report = await verifyParts(log.export(), { kept });
@@ -683,7 +790,10 @@ describe('kept checkpoints', () => {
     expect(report.faults[0]?.message).toContain(
       'The log was rewritten: its first 99 entries differ from those of 2026-02-06',
     );
-    expect(report.faults[0]?.evidence).toMatchObject({ still_right_at_size: 64, kept_on: '2026-02-05T00:00:00.000Z' });
+    expect(report.faults[0]?.evidence).toMatchObject({
+      still_right_at_size: 64,
+      kept_on: '2026-02-05T00:00:00.000Z',
+    });
   });
 
   it('are reported as not compared when the export has only a part of the log, or an older log', async () => {
@@ -696,11 +806,18 @@ describe('kept checkpoints', () => {
   });
 
   it('are faults if they are forged or of another log, and are only mentioned if an unknown key signed them', async () => {
-    const judge = async (checkpoint: JsonObject) => await verifyParts(sealed(100).export(), { kept: [checkpoint] });
-    const other = new SealedLog(5, KEY, 'countersign.test/user_01m7x1kd4rfd295j3kx3gjdnpf').checkpoint();
+    const judge = async (checkpoint: JsonObject) =>
+      await verifyParts(sealed(100).export(), { kept: [checkpoint] });
+    const other = new SealedLog(
+      5,
+      KEY,
+      'countersign.test/user_01m7x1kd4rfd295j3kx3gjdnpf',
+    ).checkpoint();
     expect((await judge(other)).faults[0]?.message).toContain('another log');
     const note = kept[2]?.note.replace(/.{5}=\n$/, 'AAAAA=\n');
-    expect((await judge({ ...(kept[2] as JsonObject), note: note ?? null })).faults[0]?.kind).toBe('checkpoint');
+    expect((await judge({ ...(kept[2] as JsonObject), note: note ?? null })).faults[0]?.kind).toBe(
+      'checkpoint',
+    );
     const old = await judge(new SealedLog(5, new LogKey()).checkpoint());
     expectProven(old);
     expect(old.limits.join()).toContain('a key that was not given');
@@ -712,7 +829,9 @@ describe('kept checkpoints', () => {
     const report = await verifyParts(sealed(100).export(), { kept: [...names, ...kept] });
     expectProven(report);
     expect(report.proven.join()).toContain('10 kept checkpoints');
-    expect(report.limits.join()).toContain(`3 kept checkpoints with another name of the log (former.test/${USER})`);
+    expect(report.limits.join()).toContain(
+      `3 kept checkpoints with another name of the log (former.test/${USER})`,
+    );
     const rewritten = new SealedLog(makeEntries(99), KEY, `former.test/${USER}`);
     rewritten.leaves[3] = sha256(Buffer.from('another entry'));
     const { faults } = await verifyParts(sealed(100).export(), { kept: [rewritten.checkpoint()] });
@@ -726,7 +845,8 @@ describe('a single entry', () => {
     await verify(Buffer.from(JSON.stringify(entry)), Buffer.from(JSON.stringify(proof)));
 
   it('is proven at every place in the log', async () => {
-    for (const entry of log.entries) expectProven(await judge(entry, entryProof(log, entry.sequence)));
+    for (const entry of log.entries)
+      expectProven(await judge(entry, entryProof(log, entry.sequence)));
   });
 
   it('is not proven after a change of the entry or of its proof', async () => {
@@ -734,15 +854,27 @@ describe('a single entry', () => {
     const entry = makeEntry(9);
     const wrong = async (changed: object, changedProof: object = {}) =>
       firstFault(await judge({ ...entry, ...changed }, { ...proof, ...changedProof }));
-    expect(await wrong({ ip_address: 'x' })).toMatchObject({ kind: 'changed', sequence: 9, id: entry.id });
+    expect(await wrong({ ip_address: 'x' })).toMatchObject({
+      kind: 'changed',
+      sequence: 9,
+      id: entry.id,
+    });
     expect(await wrong({ more: 1 })).toMatchObject({ kind: 'changed' });
     expect(await wrong({}, { sequence: 8 })).toMatchObject({ kind: 'swapped' });
     expect(await wrong({}, { leaf_hash: 'a'.repeat(64) })).toMatchObject({ kind: 'changed' });
-    expect(await wrong({}, { inclusion_path: proof.inclusion_path.toReversed() })).toMatchObject({ kind: 'changed' });
-    expect(await wrong({}, { inclusion_path: proof.inclusion_path.slice(1) })).toMatchObject({ kind: 'changed' });
-    expect(await wrong({}, { leaf_input: entryProof(log, 8).leaf_input })).toMatchObject({ kind: 'changed' });
+    expect(await wrong({}, { inclusion_path: proof.inclusion_path.toReversed() })).toMatchObject({
+      kind: 'changed',
+    });
+    expect(await wrong({}, { inclusion_path: proof.inclusion_path.slice(1) })).toMatchObject({
+      kind: 'changed',
+    });
+    expect(await wrong({}, { leaf_input: entryProof(log, 8).leaf_input })).toMatchObject({
+      kind: 'changed',
+    });
     expect(await wrong({}, { tree_size: 20 })).toMatchObject({ kind: 'proof' });
-    expect(await wrong({}, { checkpoint: sealed(20).checkpoint() })).toMatchObject({ kind: 'proof' });
+    expect(await wrong({}, { checkpoint: sealed(20).checkpoint() })).toMatchObject({
+      kind: 'proof',
+    });
     expect(await wrong(makeEntry(8))).toMatchObject({ kind: 'changed' });
   });
 });

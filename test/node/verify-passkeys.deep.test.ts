@@ -1,5 +1,13 @@
 import { execFile } from 'node:child_process';
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -36,7 +44,12 @@ let people: [Member, Member, Member];
 /** The permissions, by how they ended. */
 let ended: { approved: string; denied: string; withdrawn: string; direct: string };
 
-async function call(method: string, path: string, credential: string, body?: object): Promise<Json> {
+async function call(
+  method: string,
+  path: string,
+  credential: string,
+  body?: object,
+): Promise<Json> {
   const response = await fetch(service.origin + path, {
     method,
     headers: { Authorization: `Bearer ${credential}`, 'Content-Type': 'application/json' },
@@ -66,8 +79,16 @@ async function joinAs(id: string, url: string, algorithm: Algorithm): Promise<Me
 }
 
 /** Signs a decision and sends it. */
-async function decide({ token, passkey }: Member, id: string, decision: string, fields: object = {}) {
-  const { statement, options } = await call('POST', `/v1/permissions/${id}/statement`, token, { decision, ...fields });
+async function decide(
+  { token, passkey }: Member,
+  id: string,
+  decision: string,
+  fields: object = {},
+) {
+  const { statement, options } = await call('POST', `/v1/permissions/${id}/statement`, token, {
+    decision,
+    ...fields,
+  });
   const assertion = passkey.get(options, { origin: service.origin });
   const body = { ...fields, signed_at: statement.signed_at, assertion };
   return await call('POST', `/v1/permissions/${id}/${decision}`, token, body);
@@ -92,8 +113,11 @@ async function exportLog(name: string, format: string): Promise<void> {
 function verify(...args: string[]): Promise<{ code: number; report: Json }> {
   const env = { ...process.env, INIT_CWD: folder, COUNTERSIGN_TOKEN: account.token.token };
   return new Promise((done) => {
-    execFile(process.execPath, ['src/verify/main.ts', ...args, '--json'], { cwd: ROOT, env }, (error, stdout) =>
-      done({ code: error ? Number(error.code) : 0, report: JSON.parse(stdout) }),
+    execFile(
+      process.execPath,
+      ['src/verify/main.ts', ...args, '--json'],
+      { cwd: ROOT, env },
+      (error, stdout) => done({ code: error ? Number(error.code) : 0, report: JSON.parse(stdout) }),
     );
   });
 }
@@ -102,7 +126,10 @@ beforeAll(async () => {
   await prepareState(state);
   service = new Service(state, await freePort());
   await service.start();
-  account = await call('POST', '/v1/admin/users', ADMIN_TOKEN, { email: 'ada@example.com', plan: 'pro' });
+  account = await call('POST', '/v1/admin/users', ADMIN_TOKEN, {
+    email: 'ada@example.com',
+    plan: 'pro',
+  });
   const invite = async (role: string) =>
     await call('POST', '/v1/members', account.token.token, { email: `${role}@example.com`, role });
   const [second, third] = [await invite('admin'), await invite('approver')];
@@ -115,7 +142,10 @@ beforeAll(async () => {
   const agent = await call('POST', '/v1/agents', account.token.token, { name: 'Agent' });
   const request = async () => (await call('POST', '/v1/permissions', agent.api_key, REQUEST)).id;
   const direct = await request();
-  await decide(ada, direct, 'approve', { scope: { ...REQUEST.scope, folders: ['inbox'] }, max_uses: 1 });
+  await decide(ada, direct, 'approve', {
+    scope: { ...REQUEST.scope, folders: ['inbox'] },
+    max_uses: 1,
+  });
   await call('POST', '/v1/policies', account.token.token, {
     ...{ name: 'People', effect: 'review', actions: ['*'], resources: ['*'] },
     review: { approvals: 3, passkey: true, allow_self: true },
@@ -160,9 +190,12 @@ it.each(['json', 'parquet'])(
   },
 );
 
-it.each(['json', 'parquet', 'csv'])('signed votes of the service are proven without a proof: %s', async (format) => {
-  expectProven(await verify(`export.${format}`, '--passkeys', 'keys.json'));
-});
+it.each(['json', 'parquet', 'csv'])(
+  'signed votes of the service are proven without a proof: %s',
+  async (format) => {
+    expectProven(await verify(`export.${format}`, '--passkeys', 'keys.json'));
+  },
+);
 
 it('signed votes of the service are proven with the whole log', async () => {
   expectProven(await verify(service.origin, '--passkeys', 'keys.json'));
@@ -188,7 +221,9 @@ it('one changed word in an export is found by the signature, and its vote is nam
     const { code, report } = await verify('changed.json', '--passkeys', 'keys.json');
     expect([event, code]).toEqual([event, 1]);
     const evidence = { permission: id, vote: 1, member: row.details.votes[0].by };
-    expect(report.faults).toMatchObject([{ kind: 'vote', sequence: row.sequence, id: row.id, evidence }]);
+    expect(report.faults).toMatchObject([
+      { kind: 'vote', sequence: row.sequence, id: row.id, evidence },
+    ]);
   }
 });
 
@@ -207,7 +242,9 @@ it('the commands of the guide pin passkeys and verify who decided', async () => 
   writeFileSync(join(project, 'input.json'), JSON.stringify(REQUEST.input));
   const guide = readFileSync(join(ROOT, 'src/docs/guides/verifying.md'), 'utf8');
   const [, section = ''] = /^## Who decided.*\n([\s\S]*?)^## /m.exec(guide) ?? [];
-  const [pin = '', ...others] = [...section.matchAll(/^ *```sh\n([\s\S]*?)^ *```/gm)].map(([, text = '']) => text);
+  const [pin = '', ...others] = [...section.matchAll(/^ *```sh\n([\s\S]*?)^ *```/gm)].map(
+    ([, text = '']) => text,
+  );
   const commands = [...people.map(({ id }) => pin.replace('member_…', id)), ...others].join('\n');
   const script = commands
     .replaceAll('https://countersign.example.com', service.origin)

@@ -37,11 +37,9 @@ import {
 type Any = any;
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-passkeys-test-'));
-const [FILE, PROOF, PINNED] = ['file', 'proof.json', 'keys.json'].map((name) => join(folder, name)) as [
-  string,
-  string,
-  string,
-];
+const [FILE, PROOF, PINNED] = ['file', 'proof.json', 'keys.json'].map((name) =>
+  join(folder, name),
+) as [string, string, string];
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const KEY = new LogKey();
@@ -49,12 +47,12 @@ const voter = (number: number, algorithm: Algorithm): Voter => ({
   id: `member_${String(number).padStart(26, '0')}`,
   passkey: new Passkey(algorithm),
 });
-const [ada, bob, carol, dan] = [voter(1, 'EdDSA'), voter(2, 'RS256'), voter(3, 'ES256'), voter(4, 'ES256')] as [
-  Voter,
-  Voter,
-  Voter,
-  Voter,
-];
+const [ada, bob, carol, dan] = [
+  voter(1, 'EdDSA'),
+  voter(2, 'RS256'),
+  voter(3, 'ES256'),
+  voter(4, 'ES256'),
+] as [Voter, Voter, Voter, Voter];
 const NARROW = { folders: ['inbox'], amount: 9.5, größer: true };
 
 /** Pins the newest passkeys of Ada, Bob and Carol. */
@@ -73,7 +71,10 @@ const denial: Ballot[] = [
   { voter: carol, decision: 'deny', reason: 'No' },
 ];
 
-/** A log with an approval, a denial and a withdrawal that were signed, and three decisions that were not. */
+/**
+ * A log with an approval, a denial and a withdrawal that were signed, and three decisions that were
+ * not.
+ */
 const entries = [
   ...makeReview(1, approvals),
   ...makeReview(3, denial),
@@ -83,7 +84,8 @@ const entries = [
   { ...makeEntry(10), event_type: 'approve' },
 ];
 
-const withoutRequests = (list: Entry[]) => list.filter(({ event_type }) => event_type !== 'request');
+const withoutRequests = (list: Entry[]) =>
+  list.filter(({ event_type }) => event_type !== 'request');
 
 /** Verifies the file without a proof. */
 async function judge(list: Entry[], keys: Any = pinned()): Promise<Report> {
@@ -97,7 +99,10 @@ async function judgeFile(file: Uint8Array, keys: Any = pinned()): Promise<Report
 }
 
 /** Verifies a log with its proof. */
-async function judgeLog(list: Entry[], { format = 'json', keys = pinned() as Any | null } = {}): Promise<Report> {
+async function judgeLog(
+  list: Entry[],
+  { format = 'json', keys = pinned() as Any | null } = {},
+): Promise<Report> {
   const parts = new SealedLog(list, KEY).export(EVERYTHING, format);
   return await judgeParts(parts, keys);
 }
@@ -107,7 +112,12 @@ async function judgeParts(parts: Any, keys: Any | null): Promise<Report> {
   writeFileSync(FILE, file);
   writeFileSync(PROOF, proof);
   if (keys) writeFileSync(PINNED, JSON.stringify(keys));
-  return await verifyFile({ file: FILE, proof: PROOF, key: KEY.verifierKey(), passkeys: keys ? PINNED : undefined });
+  return await verifyFile({
+    file: FILE,
+    proof: PROOF,
+    key: KEY.verifierKey(),
+    passkeys: keys ? PINNED : undefined,
+  });
 }
 
 const PROVEN = `Passkeys that you pinned signed 6 votes, each for exactly what its entry says: ${ada.id} (2), ${bob.id} (2), ${carol.id} (2).`;
@@ -117,7 +127,9 @@ describe('votes that pinned passkeys signed', () => {
     const report = await judgeLog(entries, { format });
     expect([report.faults, report.unchecked]).toEqual([[], []]);
     expect(report.proven).toContain(PROVEN);
-    expect(report.limits).toContain('Who made 3 decisions without a signature: only the service says so.');
+    expect(report.limits).toContain(
+      'Who made 3 decisions without a signature: only the service says so.',
+    );
   });
 
   it.each([
@@ -128,7 +140,9 @@ describe('votes that pinned passkeys signed', () => {
     const report = await judgeFile(file);
     expect([report.faults, report.unchecked]).toEqual([[], []]);
     expect(report.proven).toEqual([PROVEN]);
-    expect(report.limits[0]).toContain('Whether entries were changed, added or removed: without --proof');
+    expect(report.limits[0]).toContain(
+      'Whether entries were changed, added or removed: without --proof',
+    );
     expect([report.log, report.checkpoint]).toEqual([null, null]);
   });
 
@@ -137,14 +151,23 @@ describe('votes that pinned passkeys signed', () => {
     writeFileSync(FILE, JSON.stringify(entries[3]));
     writeFileSync(PROOF, JSON.stringify(entryProof(log, 4)));
     writeFileSync(PINNED, JSON.stringify(pinned()));
-    const report = await verifyFile({ file: FILE, proof: PROOF, key: KEY.verifierKey(), passkeys: PINNED });
+    const report = await verifyFile({
+      file: FILE,
+      proof: PROOF,
+      key: KEY.verifierKey(),
+      passkeys: PINNED,
+    });
     expect([report.faults, report.unchecked]).toEqual([[], []]);
-    expect(report.proven.join()).toContain(`signed 2 votes, each for exactly what its entry says: ${bob.id} (1)`);
+    expect(report.proven.join()).toContain(
+      `signed 2 votes, each for exactly what its entry says: ${bob.id} (1)`,
+    );
   });
 
   it('are compared with an action that a spreadsheet would read as a formula: CSV', async () => {
     const [request, end] = makeReview(1, approvals) as [Any, Any];
-    const report = await judgeFile(writeCsv([request, end].map((entry) => withAction(entry, '=1+1'))));
+    const report = await judgeFile(
+      writeCsv([request, end].map((entry) => withAction(entry, '=1+1'))),
+    );
     expect(report.faults[0]?.message).toContain('its signature is of another decision');
   });
 
@@ -155,7 +178,9 @@ describe('votes that pinned passkeys signed', () => {
       'Who signed 6 votes: keys from the service or from the export alone prove no identity',
     );
     expect(report.proven.join()).not.toContain('signed');
-    expect((await judgeLog([makeEntry(1)], { keys: null })).limits.join()).not.toContain('--passkeys');
+    expect((await judgeLog([makeEntry(1)], { keys: null })).limits.join()).not.toContain(
+      '--passkeys',
+    );
   });
 
   it('are not checked if nothing is pinned for the member', async () => {
@@ -174,7 +199,10 @@ describe('votes that pinned passkeys signed', () => {
 
 describe('a vote that needs the request', () => {
   it('is proven without it where its own entry has the requested scope', async () => {
-    const decisions = withoutRequests([...makeReview(1, [{ voter: ada }, { voter: bob }]), ...makeReview(3, denial)]);
+    const decisions = withoutRequests([
+      ...makeReview(1, [{ voter: ada }, { voter: bob }]),
+      ...makeReview(3, denial),
+    ]);
     expect(await judge(decisions)).toMatchObject({ faults: [], unchecked: [] });
   });
 
@@ -185,39 +213,72 @@ describe('a vote that needs the request', () => {
       `signed 2 votes, each for exactly what its entry says: ${bob.id} (1), ${carol.id} (1)`,
     );
     const vote = `vote 1 on ${makeEntry(1).permission_request_id}`;
-    expect(unchecked).toEqual([expect.stringMatching(new RegExp(`^What was signed with 1 vote: .*${vote}\\.$`))]);
+    expect(unchecked).toEqual([
+      expect.stringMatching(new RegExp(`^What was signed with 1 vote: .*${vote}\\.$`)),
+    ]);
   });
 
   it('is not checked without it where the request was withdrawn, because its entry has no digests', async () => {
-    const { faults, unchecked } = await judge(withoutRequests(makeReview(1, [{ voter: ada }], 'withdrawn')));
-    expect([faults, unchecked.join()]).toEqual([[], expect.stringContaining('What was signed with 1 vote')]);
+    const { faults, unchecked } = await judge(
+      withoutRequests(makeReview(1, [{ voter: ada }], 'withdrawn')),
+    );
+    expect([faults, unchecked.join()]).toEqual([
+      [],
+      expect.stringContaining('What was signed with 1 vote'),
+    ]);
   });
 
   it('is not looked for in an export of requests only', async () => {
-    const parts = new SealedLog(entries, KEY).export({ ...EVERYTHING, event_types: ['request', 'use'] });
+    const parts = new SealedLog(entries, KEY).export({
+      ...EVERYTHING,
+      event_types: ['request', 'use'],
+    });
     expect(await judgeParts(parts, pinned())).toMatchObject({ faults: [], unchecked: [] });
   });
 });
 
 describe('a vote whose signature is wrong', () => {
   const wrong = async (ballot: Partial<Ballot>, keys?: Any) => {
-    const report = await judge(makeReview(1, [{ voter: ada }, { voter: bob, ...ballot }, { voter: carol }]), keys);
+    const report = await judge(
+      makeReview(1, [{ voter: ada }, { voter: bob, ...ballot }, { voter: carol }]),
+      keys,
+    );
     return report.faults[0]?.message.replace(/^.*: /, '');
   };
 
   it.each<[string, Tampering, string]>([
-    ['of another type', { clientData: { type: 'webauthn.create' } }, 'its signature is not one of webauthn.get'],
+    [
+      'of another type',
+      { clientData: { type: 'webauthn.create' } },
+      'its signature is not one of webauthn.get',
+    ],
     [
       'of another challenge',
       { clientData: { challenge: 'AAAA' } },
       'its signature is of another decision than the one in the log',
     ],
-    ['at another origin', { origin: 'https://evil.test' }, 'its signature was made at an origin that is not pinned'],
-    ['in a frame', { clientData: { crossOrigin: true } }, 'its signature was made in a frame of another site'],
-    ['below another site', { clientData: { topOrigin: SERVICE } }, 'its signature was made in a frame of another site'],
+    [
+      'at another origin',
+      { origin: 'https://evil.test' },
+      'its signature was made at an origin that is not pinned',
+    ],
+    [
+      'in a frame',
+      { clientData: { crossOrigin: true } },
+      'its signature was made in a frame of another site',
+    ],
+    [
+      'below another site',
+      { clientData: { topOrigin: SERVICE } },
+      'its signature was made in a frame of another site',
+    ],
     ['for another host', { rpId: 'evil.test' }, 'its signature was made for another host'],
     ['without a person', { flags: 0x04 }, 'its signature was made without a person present'],
-    ['without verification', { flags: 0x01 }, 'its signature was made without verifying the person'],
+    [
+      'without verification',
+      { flags: 0x01 },
+      'its signature was made without verifying the person',
+    ],
     ['of a backup that cannot be', { flags: 0x15 }, 'its signature has inconsistent backup flags'],
     ['by another key', { key: carol.passkey }, 'its signature was not made by the pinned key'],
   ])('is named: %s', async (_, tampering, message) => {
@@ -225,16 +286,23 @@ describe('a vote whose signature is wrong', () => {
   });
 
   it('is accepted with the flags of a synchronised passkey, and with more client data', async () => {
-    expect(await wrong({ tampering: { flags: 0x1d, clientData: { other_keys: 'later' } } })).toBeUndefined();
+    expect(
+      await wrong({ tampering: { flags: 0x1d, clientData: { other_keys: 'later' } } }),
+    ).toBeUndefined();
   });
 
   it('is named if the passkey is not pinned for the member, was added later or removed before', async () => {
-    expect(await wrong({}, pinned({ [bob.id]: [dan.passkey.pin()] }))).toContain('not among those pinned');
+    expect(await wrong({}, pinned({ [bob.id]: [dan.passkey.pin()] }))).toContain(
+      'not among those pinned',
+    );
     expect(await wrong({}, pinned({ [bob.id]: [] }))).toContain('not among those pinned');
     const { [bob.id]: passkeys, ...members } = pinned().members;
-    expect(await wrong({}, { origin: SERVICE, members: { ...members, [dan.id]: passkeys } })).toContain('not among');
+    expect(
+      await wrong({}, { origin: SERVICE, members: { ...members, [dan.id]: passkeys } }),
+    ).toContain('not among');
     const signedAt = '2026-01-01T00:00:02.000Z';
-    const times = async (life: object) => await wrong({}, pinned({ [bob.id]: [bob.passkey.pin(life)] }));
+    const times = async (life: object) =>
+      await wrong({}, pinned({ [bob.id]: [bob.passkey.pin(life)] }));
     expect(await times({ added_at: signedAt, removed_at: signedAt })).toBeUndefined();
     expect(await times({ added_at: '2026-01-01T00:00:02.001Z' })).toContain('added later');
     expect(await times({ removed_at: '2026-01-01T00:00:01.999Z' })).toContain('removed before');
@@ -244,7 +312,9 @@ describe('a vote whose signature is wrong', () => {
     const former = 'https://former.test';
     const both = { ...pinned(), origin: [SERVICE, former] };
     expect(await wrong({ tampering: { origin: former } }, both)).toBeUndefined();
-    expect(await wrong({ tampering: { origin: 'https://evil.test' } }, both)).toContain('not pinned');
+    expect(await wrong({ tampering: { origin: 'https://evil.test' } }, both)).toContain(
+      'not pinned',
+    );
   });
 });
 
@@ -261,7 +331,11 @@ describe('votes that contradict each other or their entry', () => {
       ({ votes }) => delete votes[0].signature,
       'it is marked as signed, but has no signature',
     ],
-    ['two approvals of one member', ({ votes }) => (votes[1].by = ada.id), 'the member approved before'],
+    [
+      'two approvals of one member',
+      ({ votes }) => (votes[1].by = ada.id),
+      'the member approved before',
+    ],
     [
       'higher limits than before',
       ({ votes }) => (votes[2].token_ttl = 61),
@@ -272,15 +346,31 @@ describe('votes that contradict each other or their entry', () => {
       ({ votes }) => (votes[1].decision = 'deny'),
       'it denies, but did not end the request',
     ],
-    ['another scope', (end) => (end.scope = REQUESTED.scope), 'the scope of its entry is not that of the vote'],
-    ['another decider', (end) => (end.decided_by = ada.id), 'the decided_by of its entry is not that of the vote'],
+    [
+      'another scope',
+      (end) => (end.scope = REQUESTED.scope),
+      'the scope of its entry is not that of the vote',
+    ],
+    [
+      'another decider',
+      (end) => (end.decided_by = ada.id),
+      'the decided_by of its entry is not that of the vote',
+    ],
     [
       'another reason',
       (end) => (end.decision_reason = 'x'),
       'the decision_reason of its entry is not that of the vote',
     ],
-    ['another channel', (end) => (end.decided_via = 'api'), 'the decided_via of its entry is not that of the vote'],
-    ['another time', ({ votes }) => (votes[0].at = '2026-01-01T00:07:00.000Z'), 'its time is not within minutes'],
+    [
+      'another channel',
+      (end) => (end.decided_via = 'api'),
+      'the decided_via of its entry is not that of the vote',
+    ],
+    [
+      'another time',
+      ({ votes }) => (votes[0].at = '2026-01-01T00:07:00.000Z'),
+      'its time is not within minutes',
+    ],
     ['no votes', (end) => (end.votes = []), 'the entry of a decision has no votes'],
     ['no digest', (end) => delete end.input_digest, 'its entry has no input_digest'],
     [
@@ -300,7 +390,9 @@ describe('votes that contradict each other or their entry', () => {
     const [request, end] = review();
     end.details.votes[0].scope = { a: '\ud800' };
     expect((await judge([request, end])).faults[0]?.message).toContain('vote 1');
-    expect((await judge([request, end])).faults[0]?.message).toContain('its entry has no canonical JSON');
+    expect((await judge([request, end])).faults[0]?.message).toContain(
+      'its entry has no canonical JSON',
+    );
   });
 
   it('are not there where fewer approved than voted: one approved, and then denied', async () => {
@@ -312,11 +404,16 @@ describe('votes that contradict each other or their entry', () => {
   });
 });
 
-/** Places in the details of a decision that no signature and no other place covers: only the proof of the log does. */
+/**
+ * Places in the details of a decision that no signature and no other place covers: only the proof
+ * of the log does.
+ */
 const UNSIGNED = /^(policy_id|review_policy_id|token_id|votes\.\d\.at|votes\.[01]\.via)$/;
 
 describe('one changed value in an export', () => {
-  const places = [1, 3].flatMap((at) => placesOf(entries[at]?.details).map((path) => [at, path] as const));
+  const places = [1, 3].flatMap((at) =>
+    placesOf(entries[at]?.details).map((path) => [at, path] as const),
+  );
 
   it.each([
     ['with the requests', (list: Entry[]) => list],
@@ -330,14 +427,26 @@ describe('one changed value in an export', () => {
         const label = `${path.join('.')} of ${at}: ${JSON.stringify(changed)}`;
         if (UNSIGNED.test(path.join('.'))) continue;
         // Without the request, the first vote on the approval has no scope.
-        if (faults.length === 0 && unchecked.join().includes('the entry of the request is not in the file')) {
+        if (
+          faults.length === 0 &&
+          unchecked.join().includes('the entry of the request is not in the file')
+        ) {
           expect([label, path.slice(0, 2)]).toEqual([label, ['votes', '0']]);
-          expect([label, unchecked.join()]).toEqual([label, expect.stringContaining('What was signed with 1 vote')]);
+          expect([label, unchecked.join()]).toEqual([
+            label,
+            expect.stringContaining('What was signed with 1 vote'),
+          ]);
           continue;
         }
         expect([label, faults[0]?.kind]).toEqual([label, 'vote']);
-        expect([label, faults[0]?.message]).toEqual([label, expect.stringMatching(/vote \d( by \w+)? on perm_/)]);
-        expect([label, faults[0]?.message]).toEqual([label, expect.stringContaining(entry.permission_request_id)]);
+        expect([label, faults[0]?.message]).toEqual([
+          label,
+          expect.stringMatching(/vote \d( by \w+)? on perm_/),
+        ]);
+        expect([label, faults[0]?.message]).toEqual([
+          label,
+          expect.stringContaining(entry.permission_request_id),
+        ]);
         expect(faults[0]?.evidence).toMatchObject({ permission: entry.permission_request_id });
         // A vote that cannot be checked without the request may contradict the next one.
         if (path[0] === 'votes' && unchecked.length === 0)
@@ -357,14 +466,18 @@ describe('one changed value in an export', () => {
       const place = { sequence: at + 1, id: entries[at]?.id };
       const label = path.join('.');
       expect([label, faults[0]]).toMatchObject([label, { kind: 'changed', ...place }]);
-      if (!UNSIGNED.test(label)) expect([label, faults[1]]).toMatchObject([label, { kind: 'vote', ...place }]);
+      if (!UNSIGNED.test(label))
+        expect([label, faults[1]]).toMatchObject([label, { kind: 'vote', ...place }]);
     }
   });
 
   it('is found in the other fields of a signed statement', async () => {
     for (const name of ['agent_id', 'user_id', 'permission_request_id'] as const) {
       for (const list of [entries.slice(0, 2), entries.slice(1, 2)]) {
-        const changed = list.with(-1, { ...(list.at(-1) as Entry), [name]: `${list.at(-1)?.[name]}x` });
+        const changed = list.with(-1, {
+          ...(list.at(-1) as Entry),
+          [name]: `${list.at(-1)?.[name]}x`,
+        });
         expect((await judge(changed)).faults[0]).toMatchObject({ kind: 'vote', sequence: 2 });
       }
     }
@@ -374,7 +487,11 @@ describe('one changed value in an export', () => {
     'is found in the request: %s',
     async (name) => {
       for (const at of [0, 2]) {
-        const request = withValue(entries[at] as Entry, [name], name === 'scope' ? { folders: ['inbox'] } : 'changed');
+        const request = withValue(
+          entries[at] as Entry,
+          [name],
+          name === 'scope' ? { folders: ['inbox'] } : 'changed',
+        );
         expect((await judge(entries.slice(0, 4).with(at, request))).faults[0]).toMatchObject({
           kind: 'vote',
           sequence: at + 2,
@@ -388,7 +505,11 @@ describe('the review that a request asks for', () => {
   const rule = { members: null, roles: ['approver'], allow_self: false, escalation: null };
 
   /** A review in which two people voted; Bob did not sign. */
-  function review(approvals: Any, passkey: Any, ballots: Ballot[] = [{ voter: ada }, { voter: bob, signed: false }]) {
+  function review(
+    approvals: Any,
+    passkey: Any,
+    ballots: Ballot[] = [{ voter: ada }, { voter: bob, signed: false }],
+  ) {
     const [request, end] = makeReview(11, ballots) as [Entry, Entry];
     const asked = withValue(request, ['review'], { ...rule, approvals, passkey });
     // Another request, whose votes are complete, comes before.
@@ -397,19 +518,38 @@ describe('the review that a request asks for', () => {
 
   it.each([
     ['one approval too few', 3, false, 'its request asked for 3 approvals, and it has 2'],
-    ['one signature too few', 2, true, 'its request asked for 2 approvals signed with a passkey, and it has 1'],
+    [
+      'one signature too few',
+      2,
+      true,
+      'its request asked for 2 approvals signed with a passkey, and it has 1',
+    ],
     ['a rule without a number', '2', true, 'the review that its request asks for is malformed'],
-    ['a rule that does not say who signs', 2, null, 'the review that its request asks for is malformed'],
-  ])('is a fault with %s, with and without pinned passkeys', async (_, approvals, passkey, message) => {
-    const [, , asked, end] = review(approvals, passkey) as [Entry, Entry, Entry, Entry];
-    const log = [...makeReview(1, [{ voter: carol }]), { ...asked, sequence: 3 }, { ...end, sequence: 4 }];
-    for (const keys of [pinned(), null]) {
-      const { faults } = await judgeLog(log, { keys });
-      expect(faults.map(({ kind, sequence }) => [kind, sequence])).toEqual([['vote', 4]]);
-      expect(faults[0]?.message).toContain(`lacks votes on ${end.permission_request_id}: ${message}`);
-    }
-    expect((await judge(review(approvals, passkey))).faults[0]?.message).toContain(message);
-  });
+    [
+      'a rule that does not say who signs',
+      2,
+      null,
+      'the review that its request asks for is malformed',
+    ],
+  ])(
+    'is a fault with %s, with and without pinned passkeys',
+    async (_, approvals, passkey, message) => {
+      const [, , asked, end] = review(approvals, passkey) as [Entry, Entry, Entry, Entry];
+      const log = [
+        ...makeReview(1, [{ voter: carol }]),
+        { ...asked, sequence: 3 },
+        { ...end, sequence: 4 },
+      ];
+      for (const keys of [pinned(), null]) {
+        const { faults } = await judgeLog(log, { keys });
+        expect(faults.map(({ kind, sequence }) => [kind, sequence])).toEqual([['vote', 4]]);
+        expect(faults[0]?.message).toContain(
+          `lacks votes on ${end.permission_request_id}: ${message}`,
+        );
+      }
+      expect((await judge(review(approvals, passkey))).faults[0]?.message).toContain(message);
+    },
+  );
 
   it('is a fault where the approval has no votes at all', async () => {
     const [, , request, end] = review(1, false) as [Entry, Entry, Entry, Entry];
@@ -422,28 +562,42 @@ describe('the review that a request asks for', () => {
   it('is proven where enough people approved and signed', async () => {
     const report = await judge(review(2, true, [{ voter: ada }, { voter: bob }]));
     expect([report.faults, report.unchecked]).toEqual([[], []]);
-    expect(report.proven).toContain('1 approval by people has the votes that the request asks for.');
+    expect(report.proven).toContain(
+      '1 approval by people has the votes that the request asks for.',
+    );
     expect(report.limits).toContain(
       'Whether the voters were reviewers: the log has the rule, but not the roles of members.',
     );
   });
 
   it('is not known without the entry of the request, which the report says', async () => {
-    const [, , , end] = review(2, true, [{ voter: ada }, { voter: bob }]) as [Entry, Entry, Entry, Entry];
+    const [, , , end] = review(2, true, [{ voter: ada }, { voter: bob }]) as [
+      Entry,
+      Entry,
+      Entry,
+      Entry,
+    ];
     const { faults, limits } = await judge([end]);
     expect(faults).toEqual([]);
-    expect(limits.join()).toContain('Whether enough people approved 1 request: the entry that says how many');
+    expect(limits.join()).toContain(
+      'Whether enough people approved 1 request: the entry that says how many',
+    );
   });
 });
 
 describe('the file of the pinned passkeys', () => {
   const list = makeReview(1, [{ voter: ada }]);
   const passkey = ada.passkey.pin();
-  const pin = (changes: object) => ({ ...pinned(), members: { [ada.id]: [{ ...passkey, ...changes }] } });
+  const pin = (changes: object) => ({
+    ...pinned(),
+    members: { [ada.id]: [{ ...passkey, ...changes }] },
+  });
 
   it('needs no names and times', async () => {
     const { id, public_key } = passkey;
-    expect(await judge(list, { origin: SERVICE, members: { [ada.id]: [{ id, public_key }] } })).toMatchObject({
+    expect(
+      await judge(list, { origin: SERVICE, members: { [ada.id]: [{ id, public_key }] } }),
+    ).toMatchObject({
       faults: [],
       unchecked: [],
     });
@@ -466,7 +620,10 @@ describe('the file of the pinned passkeys', () => {
     [
       'a public key with bytes after it',
       pin({
-        public_key: Buffer.concat([Buffer.from(passkey.public_key, 'base64url'), Buffer.of(0)]).toString('base64url'),
+        public_key: Buffer.concat([
+          Buffer.from(passkey.public_key, 'base64url'),
+          Buffer.of(0),
+        ]).toString('base64url'),
       }),
     ],
     // {1: 2, 3: -35, -1: 2}
@@ -489,11 +646,16 @@ describe('the file of the pinned passkeys', () => {
 
 it('an export without details is not checked', async () => {
   const rows = entries.map(toRow).map(({ details: _, ...row }) => row);
-  await expect(judgeFile(writeJson(rows))).rejects.toThrow('only an export with details can be verified');
+  await expect(judgeFile(writeJson(rows))).rejects.toThrow(
+    'only an export with details can be verified',
+  );
 });
 
 function writeCsv(list: Entry[]): Buffer {
-  const encoder = new TextFileEncoder(csvFormat(USER as Any, { withDetails: true, bom: false }), null);
+  const encoder = new TextFileEncoder(
+    csvFormat(USER as Any, { withDetails: true, bom: false }),
+    null,
+  );
   return Buffer.concat([...encoder.add(list.map(toExported)), ...encoder.end()]);
 }
 
@@ -517,7 +679,10 @@ function withValue(entry: Entry, path: string[], value: Any): Entry {
   return copy;
 }
 
-/** Values that differ from one in one character, number or word. The first one differs in the last character. */
+/**
+ * Values that differ from one in one character, number or word. The first one differs in the last
+ * character.
+ */
 function variantsOf(value: Any): Any[] {
   if (value === null) return ['x'];
   if (typeof value === 'boolean') return [!value];

@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { readNote } from '../../src/verify/checkpoint.ts';
 import { canonicalJson, type Json, parseJson } from '../../src/verify/json.ts';
-import { sha256, TreeFrontier, verifyConsistency, verifyInclusion } from '../../src/verify/merkle.ts';
+import {
+  sha256,
+  TreeFrontier,
+  verifyConsistency,
+  verifyInclusion,
+} from '../../src/verify/merkle.ts';
 import { findSigner, parseNote, parseVerifierKey } from '../../src/verify/note.ts';
 import { TREE_INPUTS, TREE_ROOTS } from '../support/merkle-vectors';
 import { consistencyPath, inclusionPath, rootOf } from '../support/sealed-log';
@@ -43,7 +48,13 @@ describe('the tree of RFC 9162', () => {
   it('accepts exactly the complete subtrees that fit at its end', () => {
     const front = new TreeFrontier();
     front.append(4, bytes(H.node14));
-    expect([1, 2, 4, 8, 3].map((size) => front.canAppend(size))).toEqual([true, true, true, false, false]);
+    expect([1, 2, 4, 8, 3].map((size) => front.canAppend(size))).toEqual([
+      true,
+      true,
+      true,
+      false,
+      false,
+    ]);
     front.append(2, bytes(H.node56));
     expect([1, 2, 4].map((size) => front.canAppend(size))).toEqual([true, true, false]);
     front.append(2, bytes(H.node78));
@@ -60,8 +71,13 @@ describe('the tree of RFC 9162', () => {
   it.each(inclusions)(
     'accepts the inclusion proof of leaf %i in %i leaves, and no variation of it',
     (number, size, good) => {
-      const check = (index: number, of: number, from = leaf(number), along = good, to = root(size)) =>
-        verifyInclusion(index, of, from, along, to);
+      const check = (
+        index: number,
+        of: number,
+        from = leaf(number),
+        along = good,
+        to = root(size),
+      ) => verifyInclusion(index, of, from, along, to);
       expect(check(number - 1, size)).toBe(true);
       expect(check(number, size)).toBe(false);
       expect(check((number - 1) ^ 2, size)).toBe(false);
@@ -73,7 +89,9 @@ describe('the tree of RFC 9162', () => {
       expect(check(number - 1, size, leaf(number), [...good, root(size)])).toBe(false);
       expect(check(number - 1, size, leaf(number), [root(size), ...good])).toBe(false);
       for (const at of good.keys()) {
-        expect(check(number - 1, size, leaf(number), good.with(at, flip(good[at] as Buffer)))).toBe(false);
+        expect(check(number - 1, size, leaf(number), good.with(at, flip(good[at] as Buffer)))).toBe(
+          false,
+        );
         expect(check(number - 1, size, leaf(number), good.toSpliced(at, 1))).toBe(false);
       }
     },
@@ -85,26 +103,29 @@ describe('the tree of RFC 9162', () => {
     [2, 5, path('node34', 'leaf5')],
     [6, 7, path('node56', 'leaf7', 'node14')],
   ];
-  it.each(growths)('accepts the consistency proof from %i to %i leaves, and no variation of it', (from, to, good) => {
-    expect(verifyConsistency(head(from), head(to), good)).toBe(true);
-    for (const [first, second, along] of [
-      [{ ...head(from), size: from - 1 }, head(to), good],
-      [{ ...head(from), size: from + 1 }, head(to), good],
-      [{ ...head(from), size: from ^ 2 }, head(to), good],
-      [head(from), { ...head(to), size: to * 2 }, good],
-      [head(from), { ...head(to), size: Math.floor(to / 2) }, good],
-      [{ ...head(from), root: flip(root(from)) }, head(to), good],
-      [head(from), { ...head(to), root: flip(root(to)) }, good],
-      [{ ...head(from), root: root(to) }, { ...head(to), root: root(from) }, good],
-      [head(from), head(to), []],
-      [head(from), head(to), [...good, root(from)]],
-      [head(from), head(to), [root(from), ...good]],
-      [head(from), head(to), good.slice(0, -1)],
-      ...good.map((hash, at) => [head(from), head(to), good.with(at, flip(hash))] as const),
-    ] as const) {
-      expect(verifyConsistency(first, second, [...along])).toBe(false);
-    }
-  });
+  it.each(growths)(
+    'accepts the consistency proof from %i to %i leaves, and no variation of it',
+    (from, to, good) => {
+      expect(verifyConsistency(head(from), head(to), good)).toBe(true);
+      for (const [first, second, along] of [
+        [{ ...head(from), size: from - 1 }, head(to), good],
+        [{ ...head(from), size: from + 1 }, head(to), good],
+        [{ ...head(from), size: from ^ 2 }, head(to), good],
+        [head(from), { ...head(to), size: to * 2 }, good],
+        [head(from), { ...head(to), size: Math.floor(to / 2) }, good],
+        [{ ...head(from), root: flip(root(from)) }, head(to), good],
+        [head(from), { ...head(to), root: flip(root(to)) }, good],
+        [{ ...head(from), root: root(to) }, { ...head(to), root: root(from) }, good],
+        [head(from), head(to), []],
+        [head(from), head(to), [...good, root(from)]],
+        [head(from), head(to), [root(from), ...good]],
+        [head(from), head(to), good.slice(0, -1)],
+        ...good.map((hash, at) => [head(from), head(to), good.with(at, flip(hash))] as const),
+      ] as const) {
+        expect(verifyConsistency(first, second, [...along])).toBe(false);
+      }
+    },
+  );
 
   it('accepts only an empty consistency proof from the empty tree, and from a tree to itself', () => {
     expect(verifyConsistency(head(0), head(0), [])).toBe(true);
@@ -123,7 +144,9 @@ describe('the tree of RFC 9162', () => {
       const tree = { size: n, root: rootOf(leaves.slice(0, n)) };
       for (let m = 0; m < n; m++) {
         const hash = leaves[m] as Buffer;
-        expect(verifyInclusion(m, n, hash, inclusionPath(m, leaves.slice(0, n)), tree.root)).toBe(true);
+        expect(verifyInclusion(m, n, hash, inclusionPath(m, leaves.slice(0, n)), tree.root)).toBe(
+          true,
+        );
         const before = { size: m, root: rootOf(leaves.slice(0, m)) };
         expect(verifyConsistency(before, tree, consistencyPath(m, leaves.slice(0, n)))).toBe(true);
       }
@@ -134,7 +157,8 @@ describe('the tree of RFC 9162', () => {
 describe('a signed note', () => {
   // The example of golang.org/x/mod/sumdb/note, which the specification repeats.
   const KEY = 'PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW';
-  const TEXT = "If you think cryptography is the answer to your problem,\nthen you don't know what your problem is.\n";
+  const TEXT =
+    "If you think cryptography is the answer to your problem,\nthen you don't know what your problem is.\n";
   const LINE =
     '— PeterNeumann x08go/ZJkuBS9UG/SffcvIAQxVBtiFupLLr8pAcElZInNIuGUgYN1FFYC2pZSNXgKvqfqdngotpRZb6KE6RyyBwJnAM=\n';
   const NOTE = `${TEXT}\n${LINE}`;
@@ -150,7 +174,9 @@ describe('a signed note', () => {
     expect(() => findSigner(changed, 'PeterNeumann', [key])).toThrow('did not make');
     expect(findSigner(parseNote(NOTE), 'PeterNeumann', [])).toBeNull();
     expect(findSigner(parseNote(NOTE), 'Peter', [key])).toBeNull();
-    expect(findSigner(parseNote(NOTE.replace('— PeterNeumann', '— PeterNeuman')), 'PeterNeumann', [key])).toBeNull();
+    expect(
+      findSigner(parseNote(NOTE.replace('— PeterNeumann', '— PeterNeuman')), 'PeterNeumann', [key]),
+    ).toBeNull();
   });
 
   it('may have signatures of other keys', () => {
@@ -173,9 +199,14 @@ describe('a signed note', () => {
 
   it('cannot be verified with a key that was shortened or changed by one character', () => {
     for (let at = 0; at < KEY.length; at++) {
-      expect(() => parseVerifierKey(KEY.slice(0, at) + KEY.slice(at + 1)), `without ${at}`).toThrow(SyntaxError);
+      expect(() => parseVerifierKey(KEY.slice(0, at) + KEY.slice(at + 1)), `without ${at}`).toThrow(
+        SyntaxError,
+      );
       const code = String.fromCharCode(KEY.charCodeAt(at) + 1);
-      expect(() => parseVerifierKey(KEY.slice(0, at) + code + KEY.slice(at + 1)), `changed ${at}`).toThrow(SyntaxError);
+      expect(
+        () => parseVerifierKey(KEY.slice(0, at) + code + KEY.slice(at + 1)),
+        `changed ${at}`,
+      ).toThrow(SyntaxError);
     }
   });
 });
@@ -191,7 +222,11 @@ describe('a checkpoint', () => {
 
   it('is parsed into origin, size, root and time', () => {
     const checkpoint = read(ORIGIN, '20852163', ROOT, TIME);
-    expect(checkpoint).toMatchObject({ origin: ORIGIN, size: 20852163, time: '2026-01-01T00:00:00.000Z' });
+    expect(checkpoint).toMatchObject({
+      origin: ORIGIN,
+      size: 20852163,
+      time: '2026-01-01T00:00:00.000Z',
+    });
     expect(checkpoint.root.toString('base64')).toBe(ROOT);
   });
 
@@ -233,8 +268,12 @@ describe('canonical JSON', () => {
     };
     const names = Object.keys(value).map((name) => JSON.stringify(name));
     const canonical = canonicalJson(value);
-    expect(names.toSorted((a, b) => canonical.indexOf(`${a}:`) - canonical.indexOf(`${b}:`))).toEqual(
-      ['\r', '1', '\u0080', '\u00f6', '\u20ac', '\ud83d\ude00', '\ufb33'].map((name) => JSON.stringify(name)),
+    expect(
+      names.toSorted((a, b) => canonical.indexOf(`${a}:`) - canonical.indexOf(`${b}:`)),
+    ).toEqual(
+      ['\r', '1', '\u0080', '\u00f6', '\u20ac', '\ud83d\ude00', '\ufb33'].map((name) =>
+        JSON.stringify(name),
+      ),
     );
   });
 
@@ -268,19 +307,24 @@ describe('canonical JSON', () => {
 });
 
 describe('the JSON parser', () => {
-  it.each(['{"a":1,"a":2}', '{"a":1,"\\u0061":2}', '[{"b":{"a":1,"c":[{}],"a":1}}]', '{"":1,"":1}'])(
-    'refuses a duplicate name: %s',
-    (text) => {
-      expect(() => parseJson(text)).toThrow('twice');
-    },
-  );
+  it.each([
+    '{"a":1,"a":2}',
+    '{"a":1,"\\u0061":2}',
+    '[{"b":{"a":1,"c":[{}],"a":1}}]',
+    '{"":1,"":1}',
+  ])('refuses a duplicate name: %s', (text) => {
+    expect(() => parseJson(text)).toThrow('twice');
+  });
 
-  it.each(['12345678901234567891', '0.1000000000000000000000001', '1e999', '[1,{"a":9007199254740993}]', '-1e-400'])(
-    'refuses a number that a double cannot represent: %s',
-    (text) => {
-      expect(() => parseJson(text)).toThrow('a double cannot represent');
-    },
-  );
+  it.each([
+    '12345678901234567891',
+    '0.1000000000000000000000001',
+    '1e999',
+    '[1,{"a":9007199254740993}]',
+    '-1e-400',
+  ])('refuses a number that a double cannot represent: %s', (text) => {
+    expect(() => parseJson(text)).toThrow('a double cannot represent');
+  });
 
   it.each([
     '{"2":1,"1":{"a":"\\":","b":"a"},"a":[{"a":1},{"a":1}]}',

@@ -5,8 +5,17 @@ import { FaultyDatabase } from '../support/faults';
 import { makeAgent, World } from '../support/world';
 
 const JSON_HEADERS = { 'Content-Type': 'application/json' };
-const ACT = { action: 'payment.send', resource: 'account:4711', scope: { amount: 500, to: ['a', 'b'] } };
-const INPUT = { to: 'DE89 3704', amount: 120.5, lines: [1, 2e21, null, true], é: '\u0000 \ud83d\ude00' };
+const ACT = {
+  action: 'payment.send',
+  resource: 'account:4711',
+  scope: { amount: 500, to: ['a', 'b'] },
+};
+const INPUT = {
+  to: 'DE89 3704',
+  amount: 120.5,
+  lines: [1, 2e21, null, true],
+  é: '\u0000 \ud83d\ude00',
+};
 const PREVIEW = {
   title: 'Pay invoice 118',
   summary: ' Not trimmed ',
@@ -20,7 +29,12 @@ const PREVIEW = {
 describe('a request with input and preview', () => {
   it('shows both, their digests and the title when it is created and when it is read', async () => {
     const { account, agent } = await makeAgent();
-    const asked = await agent.request({ ...ACT, input: INPUT, preview: PREVIEW, external_id: 'call-1' });
+    const asked = await agent.request({
+      ...ACT,
+      input: INPUT,
+      preview: PREVIEW,
+      external_id: 'call-1',
+    });
     expect(asked).toMatchObject({
       title: PREVIEW.title,
       input: INPUT,
@@ -46,7 +60,11 @@ describe('a request with input and preview', () => {
 
   it('shows the digests alone in lists and decisions', async () => {
     const { account, agent } = await makeAgent();
-    const { id, input, preview, ...asked } = await agent.request({ ...ACT, input: INPUT, preview: PREVIEW });
+    const { id, input, preview, ...asked } = await agent.request({
+      ...ACT,
+      input: INPUT,
+      preview: PREVIEW,
+    });
     const { body: list } = await account.must(200, 'GET', '/v1/permissions');
     expect(list.data).toEqual([{ id, ...asked }]);
     const { body: decided } = await account.must(200, 'POST', `/v1/permissions/${id}/approve`);
@@ -58,7 +76,10 @@ describe('a request with input and preview', () => {
 
   it('has both digests in the entries of the request and the decision, and null where there is none', async () => {
     const { account, agent } = await makeAgent();
-    const digests = { input_digest: await digestOf(INPUT), preview_digest: await digestOf(PREVIEW) };
+    const digests = {
+      input_digest: await digestOf(INPUT),
+      preview_digest: await digestOf(PREVIEW),
+    };
     const approved = await agent.approved({ ...ACT, input: INPUT, preview: PREVIEW, max_uses: 1 });
     await account.must(200, 'POST', '/v1/tokens/use', {
       token: approved.token.value,
@@ -68,7 +89,11 @@ describe('a request with input and preview', () => {
     await account.must(200, 'POST', `/v1/permissions/${denied.id}/deny`);
     await agent.request(ACT);
     const log = await account.log();
-    const shown = log.map(({ event_type, details }) => [event_type, details.input_digest, details.preview_digest]);
+    const shown = log.map(({ event_type, details }) => [
+      event_type,
+      details.input_digest,
+      details.preview_digest,
+    ]);
     expect(shown).toEqual([
       ['request', digests.input_digest, digests.preview_digest],
       ['approve', digests.input_digest, digests.preview_digest],
@@ -81,17 +106,39 @@ describe('a request with input and preview', () => {
 
   it('has both digests in the entries of a decision by policy', async () => {
     const { account, agent } = await makeAgent();
-    const policy = { name: 'All', effect: 'approve', actions: ['*'], resources: ['*'], conditions: {} };
+    const policy = {
+      name: 'All',
+      effect: 'approve',
+      actions: ['*'],
+      resources: ['*'],
+      conditions: {},
+    };
     await account.must(201, 'POST', '/v1/policies', policy);
     await agent.request({ action: 'a.b', resource: 'c:d', input: INPUT });
     const [request, approval] = await account.log();
     expect(approval.event_type).toBe('approve');
-    for (const { details } of [request, approval]) expect(details.input_digest).toBe(await digestOf(INPUT));
+    for (const { details } of [request, approval])
+      expect(details.input_digest).toBe(await digestOf(INPUT));
   });
 
   it('keeps every JSON value unchanged, null too', async () => {
     const { agent } = await makeAgent();
-    const values = [null, false, 0, -0, '', [], {}, ' x ', [[[]]], { '': 1 }, '\u0000', '\u202e', 1e308, 5e-324];
+    const values = [
+      null,
+      false,
+      0,
+      -0,
+      '',
+      [],
+      {},
+      ' x ',
+      [[[]]],
+      { '': 1 },
+      '\u0000',
+      '\u202e',
+      1e308,
+      5e-324,
+    ];
     for (const input of values) {
       const asked = await agent.request({ ...ACT, input });
       expect(JSON.stringify(asked.input)).toBe(JSON.stringify(input));
@@ -104,9 +151,17 @@ describe('a request with input and preview', () => {
     const input_digest = await digestOf(INPUT);
     const priv = await agent.request({ ...ACT, input_digest });
     expect([priv.input, priv.input_digest]).toEqual([null, input_digest]);
-    expect((await agent.request({ ...ACT, input: INPUT, input_digest })).input_digest).toBe(input_digest);
-    const { body } = await agent.must(400, 'POST', '/v1/permissions', { ...ACT, input: {}, input_digest });
-    expect(body.errors).toEqual([{ path: 'body.input_digest', message: 'is not the digest of `input`' }]);
+    expect((await agent.request({ ...ACT, input: INPUT, input_digest })).input_digest).toBe(
+      input_digest,
+    );
+    const { body } = await agent.must(400, 'POST', '/v1/permissions', {
+      ...ACT,
+      input: {},
+      input_digest,
+    });
+    expect(body.errors).toEqual([
+      { path: 'body.input_digest', message: 'is not the digest of `input`' },
+    ]);
   });
 
   const big = 'x'.repeat(16 * 1024 - 2);
@@ -120,15 +175,23 @@ describe('a request with input and preview', () => {
     ['preview.title', { preview: {} }],
     ['preview.title', { preview: { title: ' ' } }],
     ['preview.title', { preview: { title: 'a\u0000' } }],
-    ...['\u200b', '\u2060', '\u2800', '\u00ad', '\u202e\u202c', '\u0001', '\u3164'].map((title): [string, object] => [
-      'preview.title',
-      { preview: { title } },
-    ]),
+    ...['\u200b', '\u2060', '\u2800', '\u00ad', '\u202e\u202c', '\u0001', '\u3164'].map(
+      (title): [string, object] => ['preview.title', { preview: { title } }],
+    ),
     ['preview', { preview: { title: big } }],
     ['preview', { preview: null }],
-    ['preview.fields', { preview: { title: 'a', fields: Array(51).fill({ label: 'a', value: 'b' }) } }],
-    ['preview.fields.0.kind', { preview: { title: 'a', fields: [{ label: 'a', value: 'b', kind: 'html' }] } }],
-    ['preview.blocks', { preview: { title: 'a', blocks: Array(11).fill({ kind: 'text', text: 'b' }) } }],
+    [
+      'preview.fields',
+      { preview: { title: 'a', fields: Array(51).fill({ label: 'a', value: 'b' }) } },
+    ],
+    [
+      'preview.fields.0.kind',
+      { preview: { title: 'a', fields: [{ label: 'a', value: 'b', kind: 'html' }] } },
+    ],
+    [
+      'preview.blocks',
+      { preview: { title: 'a', blocks: Array(11).fill({ kind: 'text', text: 'b' }) } },
+    ],
     ['preview.blocks.0.text', { preview: { title: 'a', blocks: [{ kind: 'code' }] } }],
     ['preview.html', { preview: { title: 'a', html: '<b>' } }],
     ['external_id', { external_id: '' }],
@@ -158,16 +221,26 @@ describe('a request with input and preview', () => {
   ])('is refused for unknown fields of its preview: %s', async (preview) => {
     const { world, agent } = await makeAgent();
     const raw = `{"action":"a.b","resource":"c:d","preview":${preview}}`;
-    const answer = await world.call('POST', '/v1/permissions', { token: agent.key, raw, headers: JSON_HEADERS });
+    const answer = await world.call('POST', '/v1/permissions', {
+      token: agent.key,
+      raw,
+      headers: JSON_HEADERS,
+    });
     expect([answer.status, answer.text.slice(0, 300)]).toEqual([400, expect.anything()]);
   });
 
   it('is refused for an unknown field __proto__', async () => {
     const { world, agent } = await makeAgent();
     const raw = '{"action":"a.b","resource":"c:d","__proto__":{"input":1}}';
-    expect((await world.call('POST', '/v1/permissions', { token: agent.key, raw, headers: JSON_HEADERS })).status).toBe(
-      400,
-    );
+    expect(
+      (
+        await world.call('POST', '/v1/permissions', {
+          token: agent.key,
+          raw,
+          headers: JSON_HEADERS,
+        })
+      ).status,
+    ).toBe(400);
   });
 
   it('is limited by the UTF-8 bytes of its input and preview as compact JSON', async () => {
@@ -192,9 +265,12 @@ describe('a request with input and preview', () => {
     const { world, account, agent } = await makeAgent(new World({ DB: database.binding }));
     const rival = new World();
     rival.now = world.now;
-    const countContents = () => env.DB.prepare('select count(*) as n from permission_contents').first('n');
+    const countContents = () =>
+      env.DB.prepare('select count(*) as n from permission_contents').first('n');
     const before = await countContents();
-    database.before(2, () => rival.call('DELETE', `/v1/agents/${agent.id}`, { token: account.token }));
+    database.before(2, () =>
+      rival.call('DELETE', `/v1/agents/${agent.id}`, { token: account.token }),
+    );
     const { status } = await agent.call('POST', '/v1/permissions', {
       ...ACT,
       input: 1,
@@ -220,7 +296,8 @@ describe('a request with input and preview', () => {
       end_date: '2026-02-02',
     });
     await world.work();
-    const done = (await account.must(200, 'GET', `/v1/audit/export/${body.export_id ?? body.id}`)).body;
+    const done = (await account.must(200, 'GET', `/v1/audit/export/${body.export_id ?? body.id}`))
+      .body;
     expect(done.status).toBe('completed');
     const url = new URL(done.download_url);
     const file = await world.call('GET', url.pathname + url.search);
@@ -243,7 +320,10 @@ describe('a token of a permission with a digest', () => {
     const { account, agent } = await makeAgent();
     const { token } = await agent.approved({ ...ACT, ...fields, max_uses: 5 });
     const use = async (more: object) => {
-      const { status, body } = await account.call('POST', '/v1/tokens/use', { token: token.value, ...more });
+      const { status, body } = await account.call('POST', '/v1/tokens/use', {
+        token: token.value,
+        ...more,
+      });
       return status === 200 ? 'used' : body.reason;
     };
     return { account, token: token.value as string, use };
@@ -266,7 +346,9 @@ describe('a token of a permission with a digest', () => {
   it('states the digest in its claims and its introspection', async () => {
     const { account, token } = await approve({ input: INPUT });
     const input_digest = await digestOf(INPUT);
-    const claims = JSON.parse(atob((token.split('.')[1] ?? '').replaceAll('-', '+').replaceAll('_', '/')));
+    const claims = JSON.parse(
+      atob((token.split('.')[1] ?? '').replaceAll('-', '+').replaceAll('_', '/')),
+    );
     expect(claims.authorization_details[0].input_digest).toBe(input_digest);
     const { body } = await account.must(200, 'POST', '/v1/tokens/introspect', { token });
     expect(body.authorization_details[0].input_digest).toBe(input_digest);
@@ -299,8 +381,12 @@ describe('a token of a permission with a digest', () => {
     };
     expect(await use(nothing.token.value, {})).toBe('mismatch');
     expect(await use(nothing.token.value, { input_digest: null })).toBe(400);
-    expect(await use(nothing.token.value, { input_digest: ` ${nothing.input_digest}` })).toBe('mismatch');
-    expect(await use(nothing.token.value, { input_digest: nothing.input_digest.slice(0, -1) })).toBe('mismatch');
+    expect(await use(nothing.token.value, { input_digest: ` ${nothing.input_digest}` })).toBe(
+      'mismatch',
+    );
+    expect(
+      await use(nothing.token.value, { input_digest: nothing.input_digest.slice(0, -1) }),
+    ).toBe('mismatch');
     expect(await use(nothing.token.value, { input_digest: nothing.input_digest })).toBe(200);
   });
 });

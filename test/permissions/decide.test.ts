@@ -12,7 +12,10 @@ async function makeRequest(fields: Json = {}) {
 
 describe('an approval', () => {
   it('grants what was requested, and issues a token', async () => {
-    const { world, account, agent, permission, decide } = await makeRequest({ scope: { amount: 5 }, max_uses: 3 });
+    const { world, account, agent, permission, decide } = await makeRequest({
+      scope: { amount: 5 },
+      max_uses: 3,
+    });
     world.advance(2_000);
     const { status, body } = await decide('approve', { reason: ' fine ' });
     expect(status).toBe(200);
@@ -34,14 +37,19 @@ describe('an approval', () => {
     });
     const { body: shown } = await account.must(200, 'GET', `/v1/permissions/${permission.id}`);
     expect(withoutContents(shown)).toEqual(body);
-    const { token, ...rest } = (await agent.must(200, 'GET', `/v1/permissions/${permission.id}`)).body;
+    const { token, ...rest } = (await agent.must(200, 'GET', `/v1/permissions/${permission.id}`))
+      .body;
     expect({ ...withoutContents(rest), token: { ...token, value: undefined } }).toEqual(body);
     expect(token.value).toEqual(expect.any(String));
   });
 
   it('may narrow the scope, the lifetime and the uses', async () => {
     const scope = { amount: 100, to: ['a', 'b', 'b'], limit: { day: 5 }, mode: 'x' };
-    const { account, agent, permission, decide } = await makeRequest({ scope, token_ttl: 600, max_uses: 10 });
+    const { account, agent, permission, decide } = await makeRequest({
+      scope,
+      token_ttl: 600,
+      max_uses: 10,
+    });
     const granted = { amount: 99, to: ['b', 'a'], limit: { day: 0 }, mode: 'x', until: 'noon' };
     const { body } = await decide('approve', { scope: granted, token_ttl: 30, max_uses: 1 });
     expect([body.scope, body.granted_scope]).toEqual([scope, granted]);
@@ -62,16 +70,22 @@ describe('an approval', () => {
     ['a longer lifetime', { token_ttl: 901 }, 'body.token_ttl'],
     ['more uses', { max_uses: 2 }, 'body.max_uses'],
   ])('is refused with %s', async (_, body, path) => {
-    const { account, permission, decide } = await makeRequest({ scope: { amount: 100, to: ['a', 'b'] } });
+    const { account, permission, decide } = await makeRequest({
+      scope: { amount: 100, to: ['a', 'b'] },
+    });
     const answer = await decide('approve', body);
     expect([answer.status, answer.body.code]).toEqual([400, 'scope_widened']);
     expect(answer.body.errors).toEqual([{ path, message: expect.any(String) }]);
-    expect((await account.must(200, 'GET', `/v1/permissions/${permission.id}`)).body).toEqual(permission);
+    expect((await account.must(200, 'GET', `/v1/permissions/${permission.id}`)).body).toEqual(
+      permission,
+    );
     expect(await account.log()).toHaveLength(1);
   });
 
   it('is refused with a message for every widened field', async () => {
-    const { decide } = await makeRequest({ scope: { amount: 100, to: ['a'], where: { country: 'PT' }, dry: true } });
+    const { decide } = await makeRequest({
+      scope: { amount: 100, to: ['a'], where: { country: 'PT' }, dry: true },
+    });
     const { body } = await decide('approve', {
       scope: { amount: 101, where: { country: 'ES', city: 'Porto' }, dry: false },
       token_ttl: 901,
@@ -89,7 +103,11 @@ describe('an approval', () => {
   it('is refused with the path of every widened field: scope, lifetime and uses', async () => {
     const { decide } = await makeRequest({ scope: { amount: 1 } });
     const { body } = await decide('approve', { scope: { amount: 2 }, token_ttl: 901, max_uses: 2 });
-    expect(body.errors.map(({ path }: Json) => path)).toEqual(['body.scope.amount', 'body.token_ttl', 'body.max_uses']);
+    expect(body.errors.map(({ path }: Json) => path)).toEqual([
+      'body.scope.amount',
+      'body.token_ttl',
+      'body.max_uses',
+    ]);
   });
 });
 
@@ -150,14 +168,18 @@ describe('a decision', () => {
       const answer = await caller.call('POST', `/v1/permissions/${permission.id}/${decision}`, {});
       expect([answer.status, answer.body.code]).toEqual([403, 'wrong_credential']);
     }
-    expect((await account.must(200, 'GET', `/v1/permissions/${permission.id}`)).body.status).toBe('pending');
+    expect((await account.must(200, 'GET', `/v1/permissions/${permission.id}`)).body.status).toBe(
+      'pending',
+    );
   });
 
   it('needs the scope permissions:decide, and a request needs an agent key', async () => {
     const { world, account, permission } = await makeRequest();
     const token = await account.limitedToken('permissions:read', 'tokens:use');
     for (const decision of ['approve', 'deny']) {
-      const answer = await world.call('POST', `/v1/permissions/${permission.id}/${decision}`, { token });
+      const answer = await world.call('POST', `/v1/permissions/${permission.id}/${decision}`, {
+        token,
+      });
       expect([answer.status, answer.body.code]).toEqual([403, 'insufficient_scope']);
     }
     const asked = await account.call('POST', '/v1/permissions', { action: 'a.b', resource: 'c:d' });

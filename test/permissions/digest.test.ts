@@ -20,18 +20,28 @@ describe('the digest of RFC 8785, compared with a second implementation', () => 
     ['1e-7', '1e-7'],
     ['0.000001', '0.000001'],
     ['999999999999999900000', '999999999999999900000'],
-    ['"\\u20ac$\\u000F\\u000aA\'\\u0042\\u0022\\u005c\\\\\\"\\/"', '"\u20ac$\\u000f\\nA\'B\\"\\\\\\\\\\"/"'],
+    [
+      '"\\u20ac$\\u000F\\u000aA\'\\u0042\\u0022\\u005c\\\\\\"\\/"',
+      '"\u20ac$\\u000f\\nA\'B\\"\\\\\\\\\\"/"',
+    ],
     ['"\\u007f\\u2028\\u2029\\u0000"', '"\u007f\u2028\u2029\\u0000"'],
     [
       '{"\\u20ac":1,"\\r":2,"\\ufb33":3,"1":4,"\\ud83d\\ude00":5,"\\u0080":6,"\\u00f6":7}',
       '{"\\r":2,"1":4,"\u0080":6,"\u00f6":7,"\u20ac":1,"\ud83d\ude00":5,"\ufb33":3}',
     ],
     ['{"10":1,"9":2,"":3,"a":4,"A":5}', '{"":3,"10":1,"9":2,"A":5,"a":4}'],
-    ['{"__proto__":{"a":1},"constructor":1,"toJSON":2}', '{"__proto__":{"a":1},"constructor":1,"toJSON":2}'],
+    [
+      '{"__proto__":{"a":1},"constructor":1,"toJSON":2}',
+      '{"__proto__":{"a":1},"constructor":1,"toJSON":2}',
+    ],
   ])('of %s is %s', async (raw, form) => {
     const { world, agent } = await makeAgent();
     const body = `{"action":"a.b","resource":"c:d","input":${raw}}`;
-    const answer = await world.call('POST', '/v1/permissions', { token: agent.key, raw: body, headers: JSON_HEADERS });
+    const answer = await world.call('POST', '/v1/permissions', {
+      token: agent.key,
+      raw: body,
+      headers: JSON_HEADERS,
+    });
     expect(answer.status).toBe(201);
     expect(answer.body.input_digest).toBe(await digestOf(JSON.parse(raw)));
     const read = await agent.must(200, 'GET', `/v1/permissions/${answer.body.id}`);

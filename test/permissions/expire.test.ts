@@ -15,7 +15,9 @@ async function makeAgent() {
 /** The `expire` entries of the log, each as what expired and the permission's id. */
 async function expiries(account: TestAccount): Promise<string[]> {
   const entries = await account.log('&event_type=expire');
-  return entries.map(({ permission_request_id, details }) => `${details.expired} ${permission_request_id}`);
+  return entries.map(
+    ({ permission_request_id, details }) => `${details.expired} ${permission_request_id}`,
+  );
 }
 
 describe('the sweep', () => {
@@ -94,18 +96,25 @@ describe('the sweep', () => {
         updated_at: undefined,
       }));
     const before = await read();
-    expect(before.map(({ status, token }: Json) => token?.status ?? status).toSorted()).toEqual(['expired', 'expired']);
+    expect(before.map(({ status, token }: Json) => token?.status ?? status).toSorted()).toEqual([
+      'expired',
+      'expired',
+    ]);
     await world.sweep();
     expect(await read()).toEqual(before);
   });
 
   it('writes each entry once when two sweeps run concurrently', async () => {
     const { world, account, agent } = await makeAgent();
-    const ids = await Promise.all(Array.from({ length: 20 }, async () => (await agent.request()).id));
+    const ids = await Promise.all(
+      Array.from({ length: 20 }, async () => (await agent.request()).id),
+    );
     world.advance(3_600_000);
     await Promise.all([world.sweep(), world.sweep()]);
     await world.sweep();
-    expect((await expiries(account)).toSorted()).toEqual(ids.map((id) => `request ${id}`).toSorted());
+    expect((await expiries(account)).toSorted()).toEqual(
+      ids.map((id) => `request ${id}`).toSorted(),
+    );
     expect(await checkIntegrity(env.DB)).toEqual([]);
   });
 
@@ -113,8 +122,16 @@ describe('the sweep', () => {
     const { world, account, agent } = await makeAgent();
     const ids: string[] = [];
     for (let i = 0; i < 5; i++) {
-      ids.push(...(await Promise.all(Array.from({ length: 25 }, async () => `request ${(await agent.request()).id}`))));
-      ids.push(...(await Promise.all(Array.from({ length: 25 }, async () => `token ${(await agent.approved()).id}`))));
+      ids.push(
+        ...(await Promise.all(
+          Array.from({ length: 25 }, async () => `request ${(await agent.request()).id}`),
+        )),
+      );
+      ids.push(
+        ...(await Promise.all(
+          Array.from({ length: 25 }, async () => `token ${(await agent.approved()).id}`),
+        )),
+      );
     }
     expect(ids).toHaveLength(250);
     world.advance(3_600_000);
@@ -132,7 +149,9 @@ describe('the sweep', () => {
     world.advance(3_600_000);
     await world.sweep();
     for (const account of accounts) {
-      expect((await account.log()).map(({ sequence, event_type }) => [sequence, event_type])).toEqual([
+      expect(
+        (await account.log()).map(({ sequence, event_type }) => [sequence, event_type]),
+      ).toEqual([
         [1, 'request'],
         [2, 'expire'],
       ]);
@@ -157,7 +176,10 @@ describe('the sweep', () => {
     await (await other.agent()).request();
     const admin = world.env.ADMIN_TOKEN ?? '';
     const switchTo = (is_active: boolean) =>
-      world.must(200, 'PATCH', `/v1/admin/users/${other.id}`, { token: admin, body: { is_active } });
+      world.must(200, 'PATCH', `/v1/admin/users/${other.id}`, {
+        token: admin,
+        body: { is_active },
+      });
     await account.must(200, 'PUT', `/v1/agents/${agent.id}`, { is_active: false });
     await switchTo(false);
     world.advance(3_600_000);
@@ -172,7 +194,10 @@ it('an approval after the expiry is refused while a concurrent sweep writes the 
   const { world, account, agent } = await makeAgent();
   const { id } = await agent.request({ expires_in: 60 });
   world.advance(60_000);
-  const [approval] = await Promise.all([account.call('POST', `/v1/permissions/${id}/approve`), world.sweep()]);
+  const [approval] = await Promise.all([
+    account.call('POST', `/v1/permissions/${id}/approve`),
+    world.sweep(),
+  ]);
   expect([approval.status, approval.body.code]).toEqual([409, 'not_pending']);
   expect((await account.log()).map(({ event_type }) => event_type)).toEqual(['request', 'expire']);
 });

@@ -5,16 +5,28 @@ import { findWidenings } from '../../src/permissions/find-widenings';
 
 describe('narrowing', () => {
   it.each<[string, JsonObject, JsonObject]>([
-    ['the same scope', { a: 1, b: ['x'], c: { d: 'e' }, f: null }, { f: null, c: { d: 'e' }, b: ['x'], a: 1 }],
+    [
+      'the same scope',
+      { a: 1, b: ['x'], c: { d: 'e' }, f: null },
+      { f: null, c: { d: 'e' }, b: ['x'], a: 1 },
+    ],
     ['a smaller number', { amount: 100 }, { amount: 99.5 }],
     ['a number below zero', { amount: 0 }, { amount: -1 }],
     ['fewer members', { to: ['a', 'b', 'c'] }, { to: ['c'] }],
     ['members in another order', { to: ['a', 'b'] }, { to: ['b', 'a'] }],
     ['one duplicate fewer', { to: ['a', 'a'] }, { to: ['a'] }],
     ['an empty array that was requested empty', { to: [] }, { to: [] }],
-    ['members that are objects with their keys in another order', { to: [{ a: 1, b: 2 }] }, { to: [{ b: 2, a: 1 }] }],
+    [
+      'members that are objects with their keys in another order',
+      { to: [{ a: 1, b: 2 }] },
+      { to: [{ b: 2, a: 1 }] },
+    ],
     ['members that are arrays', { to: [[1, 2], [3]] }, { to: [[3]] }],
-    ['a smaller number inside an object', { limit: { day: 5, unit: 'h' } }, { limit: { day: 4, unit: 'h' } }],
+    [
+      'a smaller number inside an object',
+      { limit: { day: 5, unit: 'h' } },
+      { limit: { day: 4, unit: 'h' } },
+    ],
     ['an added limit at the top level', { a: 1 }, { a: 1, b: 2 }],
     ['limits on an empty scope', {}, { amount: 10, to: ['a'], window: { from: 1 } }],
     ['a limit named like the prototype', {}, JSON.parse('{"__proto__": {"a": 1}}')],
@@ -34,7 +46,12 @@ describe('narrowing', () => {
     ['a member of an empty array', { to: [] }, { to: ['a'] }, 'body.scope.to'],
     ['a smaller number as a member', { to: [5] }, { to: [4] }, 'body.scope.to'],
     ['a member of another type', { to: [1] }, { to: ['1'] }, 'body.scope.to'],
-    ['a member that is an object with a missing key', { to: [{ a: 1, b: 2 }] }, { to: [{ a: 1 }] }, 'body.scope.to'],
+    [
+      'a member that is an object with a missing key',
+      { to: [{ a: 1, b: 2 }] },
+      { to: [{ a: 1 }] },
+      'body.scope.to',
+    ],
     ['another text', { mode: 'read' }, { mode: 'write' }, 'body.scope.mode'],
     ['a shorter text', { mode: 'read' }, { mode: 'rea' }, 'body.scope.mode'],
     ['true instead of false', { all: false }, { all: true }, 'body.scope.all'],
@@ -46,11 +63,31 @@ describe('narrowing', () => {
     ['false instead of zero', { amount: 0 }, { amount: false }, 'body.scope.amount'],
     ['an array instead of an object', { limit: {} }, { limit: [] }, 'body.scope.limit'],
     ['an object instead of an array', { to: [] }, { to: {} }, 'body.scope.to'],
-    ['a larger number inside an object', { limit: { day: 5 } }, { limit: { day: 6 } }, 'body.scope.limit.day'],
-    ['an added key inside an object', { limit: { day: 5 } }, { limit: { day: 5, x: 1 } }, 'body.scope.limit.x'],
-    ['a missing key inside an object', { limit: { day: 5 } }, { limit: {} }, 'body.scope.limit.day'],
+    [
+      'a larger number inside an object',
+      { limit: { day: 5 } },
+      { limit: { day: 6 } },
+      'body.scope.limit.day',
+    ],
+    [
+      'an added key inside an object',
+      { limit: { day: 5 } },
+      { limit: { day: 5, x: 1 } },
+      'body.scope.limit.x',
+    ],
+    [
+      'a missing key inside an object',
+      { limit: { day: 5 } },
+      { limit: {} },
+      'body.scope.limit.day',
+    ],
     ['a key that only the prototype has', { toString: 'x' }, { a: 1 }, 'body.scope.toString'],
-    ['a missing key named __proto__', JSON.parse('{"__proto__": {"a": 1}}'), {}, 'body.scope.__proto__'],
+    [
+      'a missing key named __proto__',
+      JSON.parse('{"__proto__": {"a": 1}}'),
+      {},
+      'body.scope.__proto__',
+    ],
   ])('refuses %s', (_, requested, granted, path) => {
     expect(findWidenings(requested, granted).map((widening) => widening.path)).toEqual([path]);
   });
@@ -59,11 +96,20 @@ describe('narrowing', () => {
 /** A place in a JSON value, as its path of keys. */
 type Place = (string | number)[];
 
-const scopes = fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 4 })) as fc.Arbitrary<JsonObject>;
+const scopes = fc.dictionary(
+  fc.string(),
+  fc.jsonValue({ maxDepth: 4 }),
+) as fc.Arbitrary<JsonObject>;
 
-function walk(value: Json, place: Place = [], isKey = false): { place: Place; value: Json; isKey: boolean }[] {
+function walk(
+  value: Json,
+  place: Place = [],
+  isKey = false,
+): { place: Place; value: Json; isKey: boolean }[] {
   const members = typeof value === 'object' && value !== null ? Object.entries(value) : [];
-  const inside = members.flatMap(([key, member]) => walk(member, [...place, key], !Array.isArray(value)));
+  const inside = members.flatMap(([key, member]) =>
+    walk(member, [...place, key], !Array.isArray(value)),
+  );
   return [{ place, value, isKey }, ...inside];
 }
 
@@ -78,7 +124,9 @@ function change(value: Json, [key, ...rest]: Place, to: Json | undefined): Json 
 
 describe('for random scopes', () => {
   it('the same scope passes', () => {
-    fc.assert(fc.property(scopes, (scope) => findWidenings(scope, structuredClone(scope)).length === 0));
+    fc.assert(
+      fc.property(scopes, (scope) => findWidenings(scope, structuredClone(scope)).length === 0),
+    );
   });
 
   it('a scope with any one key removed is refused', () => {
@@ -88,7 +136,9 @@ describe('for random scopes', () => {
         for (const { place, isKey } of walk(scope)) {
           if (!isKey) continue;
           tried += 1;
-          expect(findWidenings(scope, change(scope, place, undefined) as JsonObject)).not.toEqual([]);
+          expect(findWidenings(scope, change(scope, place, undefined) as JsonObject)).not.toEqual(
+            [],
+          );
         }
       }),
     );
@@ -124,14 +174,19 @@ describe('for random scopes', () => {
   it('a scope with lower numbers passes', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.integer()), fc.nat(), (scope, fall) => {
-        const lower = Object.fromEntries(Object.entries(scope).map(([key, value]) => [key, value - fall]));
+        const lower = Object.fromEntries(
+          Object.entries(scope).map(([key, value]) => [key, value - fall]),
+        );
         return findWidenings(scope, lower).length === 0;
       }),
     );
   });
 
   it('narrowing is transitive', () => {
-    const limits = fc.record({ n: fc.integer(), m: fc.subarray(['a', 'b', 'c'], { minLength: 1 }) });
+    const limits = fc.record({
+      n: fc.integer(),
+      m: fc.subarray(['a', 'b', 'c'], { minLength: 1 }),
+    });
     fc.assert(
       fc.property(limits, limits, limits, (a, b, c) => {
         fc.pre(findWidenings(a, b).length === 0 && findWidenings(b, c).length === 0);

@@ -1,5 +1,12 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Answer, type Json, type TestAccount, type TestAgent, World, withoutContents } from '../support/world';
+import {
+  type Answer,
+  type Json,
+  type TestAccount,
+  type TestAgent,
+  World,
+  withoutContents,
+} from '../support/world';
 
 let world: World;
 let account: TestAccount;
@@ -40,7 +47,10 @@ type Caller = { call(method: string, path: string): Promise<Answer> };
 async function list(caller: Caller, query: string, limit = 100): Promise<string> {
   const seen: string[] = [];
   for (let cursor = ''; ; ) {
-    const { status, body } = await caller.call('GET', `/v1/permissions?limit=${limit}${query}${cursor}`);
+    const { status, body } = await caller.call(
+      'GET',
+      `/v1/permissions?limit=${limit}${query}${cursor}`,
+    );
     expect(status).toBe(200);
     expect(body.data.length).toBeLessThanOrEqual(limit);
     expect(typeof body.next_cursor).toBe(body.has_more ? 'string' : 'object');
@@ -67,12 +77,15 @@ const FILTERS: [filter: string, ofAccount: string, ofFirst: string][] = [
 ];
 
 describe.each([1, 2, 100])('a list with %d items per page', (limit) => {
-  it.each(FILTERS)('has exactly the permissions that match %j, newest first', async (filter, ofAccount, ofFirst) => {
-    expect(await list(account, filter, limit)).toBe(ofAccount);
-    expect(await list(first, filter, limit)).toBe(ofFirst);
-    expect(await list(account, `${filter}&agent_id=${first.id}`, limit)).toBe(ofFirst);
-    expect(await list(first, `${filter}&agent_id=${first.id}`, limit)).toBe(ofFirst);
-  });
+  it.each(FILTERS)(
+    'has exactly the permissions that match %j, newest first',
+    async (filter, ofAccount, ofFirst) => {
+      expect(await list(account, filter, limit)).toBe(ofAccount);
+      expect(await list(first, filter, limit)).toBe(ofFirst);
+      expect(await list(account, `${filter}&agent_id=${first.id}`, limit)).toBe(ofFirst);
+      expect(await list(first, `${filter}&agent_id=${first.id}`, limit)).toBe(ofFirst);
+    },
+  );
 });
 
 it('the list of an agent has no permission of another agent, whatever the filters', async () => {

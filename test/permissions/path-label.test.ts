@@ -11,7 +11,9 @@ it.each(PATH_LABELS)('the limit at %j is called %s', (path, label) => {
 });
 
 it('limits that look alike have different labels', () => {
-  expect(limitTexts({ 'payment › max': 5, 'payment.max': 6, payment: { max: 500_000 }, empty: {} })).toEqual([
+  expect(
+    limitTexts({ 'payment › max': 5, 'payment.max': 6, payment: { max: 500_000 }, empty: {} }),
+  ).toEqual([
     ['"payment › max"', '5'],
     ['"payment.max"', '6'],
     ['payment.max', '500,000'],
@@ -20,7 +22,9 @@ it('limits that look alike have different labels', () => {
 });
 
 it('two paths never have one label, whole or cut, and every character of it is seen', () => {
-  const key = fc.array(fc.constantFrom(...MISLEADING_PARTS), { maxLength: 3 }).map((parts) => parts.join(''));
+  const key = fc
+    .array(fc.constantFrom(...MISLEADING_PARTS), { maxLength: 3 })
+    .map((parts) => parts.join(''));
   const path = fc.array(key, { minLength: 1, maxLength: 3 });
   fc.assert(
     fc.property(path, path, (one, other) => {

@@ -10,7 +10,10 @@ async function makeAgent() {
 describe('a permission', () => {
   it('is requested with an action and a resource, and is then pending', async () => {
     const { agent } = await makeAgent();
-    const answer = await agent.must(201, 'POST', '/v1/permissions', { action: 'email.send', resource: 'mailbox:a' });
+    const answer = await agent.must(201, 'POST', '/v1/permissions', {
+      action: 'email.send',
+      resource: 'mailbox:a',
+    });
     expect(answer.headers.get('Location')).toBe(`/v1/permissions/${answer.body.id}`);
     expect(answer.body).toEqual({
       id: expect.stringMatching(/^perm_[0-9a-hjkmnp-tv-z]{26}$/),
@@ -41,12 +44,23 @@ describe('a permission', () => {
 
   it('shows what was requested', async () => {
     const { account, agent } = await makeAgent();
-    const scope = JSON.parse('{"amount": 0.5, "to": ["a", "a"], "__proto__": {"x": null}, "": "😀"}');
+    const scope = JSON.parse(
+      '{"amount": 0.5, "to": ["a", "a"], "__proto__": {"x": null}, "": "😀"}',
+    );
     const asked = { action: 'a-1.b_2.c', resource: 'k-1_x:any: text “é😀”', scope, expires_in: 60 };
-    const { id } = await agent.request({ ...asked, reason: '  because  ', token_ttl: 30, max_uses: 1_000 });
+    const { id } = await agent.request({
+      ...asked,
+      reason: '  because  ',
+      token_ttl: 30,
+      max_uses: 1_000,
+    });
     for (const caller of [agent, account]) {
       const { body } = await caller.must(200, 'GET', `/v1/permissions/${id}`);
-      expect([body.action, body.resource, body.reason]).toEqual([asked.action, asked.resource, 'because']);
+      expect([body.action, body.resource, body.reason]).toEqual([
+        asked.action,
+        asked.resource,
+        'because',
+      ]);
       expect(JSON.stringify(body.scope)).toBe(JSON.stringify(scope));
       expect(body.expires_at).toBe('2026-01-31T12:01:00.000Z');
     }
@@ -75,24 +89,34 @@ describe('a permission', () => {
     expect((await agent.must(200, 'GET', `/v1/permissions/${id}`)).body.status).toBe('pending');
   });
 
-  it.each(['perm_01h455vb4pex5vsknk084sn02q', 'token_01h455vb4pex5vsknk084sn02q', 'perm_', 'x', '%00', '%ff'])(
-    'is not found by the id %s',
-    async (id) => {
-      const { account, agent } = await makeAgent();
-      const answers = [
-        await agent.call('GET', `/v1/permissions/${id}`),
-        await account.call('GET', `/v1/permissions/${id}`),
-        await account.call('POST', `/v1/permissions/${id}/approve`),
-        await account.call('POST', `/v1/permissions/${id}/deny`),
-      ];
-      expect(answers.map(({ status, body }) => [status, body.code])).toEqual(Array(4).fill([404, 'not_found']));
-    },
-  );
+  it.each([
+    'perm_01h455vb4pex5vsknk084sn02q',
+    'token_01h455vb4pex5vsknk084sn02q',
+    'perm_',
+    'x',
+    '%00',
+    '%ff',
+  ])('is not found by the id %s', async (id) => {
+    const { account, agent } = await makeAgent();
+    const answers = [
+      await agent.call('GET', `/v1/permissions/${id}`),
+      await account.call('GET', `/v1/permissions/${id}`),
+      await account.call('POST', `/v1/permissions/${id}/approve`),
+      await account.call('POST', `/v1/permissions/${id}/deny`),
+    ];
+    expect(answers.map(({ status, body }) => [status, body.code])).toEqual(
+      Array(4).fill([404, 'not_found']),
+    );
+  });
 
   it('expires at the exact millisecond, and cannot be decided afterwards', async () => {
     const { world, account, agent } = await makeAgent();
-    const [early, late] = [await agent.request({ expires_in: 60 }), await agent.request({ expires_in: 60 })];
-    const status = async () => (await agent.must(200, 'GET', `/v1/permissions/${late.id}`)).body.status;
+    const [early, late] = [
+      await agent.request({ expires_in: 60 }),
+      await agent.request({ expires_in: 60 }),
+    ];
+    const status = async () =>
+      (await agent.must(200, 'GET', `/v1/permissions/${late.id}`)).body.status;
     world.advance(59_999);
     expect(await status()).toBe('pending');
     await account.must(200, 'POST', `/v1/permissions/${early.id}/approve`);
@@ -106,7 +130,9 @@ describe('a permission', () => {
       }
     }
     expect(await status()).toBe('expired');
-    expect((await account.must(200, 'GET', `/v1/permissions/${early.id}`)).body.status).toBe('approved');
+    expect((await account.must(200, 'GET', `/v1/permissions/${early.id}`)).body.status).toBe(
+      'approved',
+    );
   });
 });
 
@@ -119,26 +145,36 @@ describe('a long-polling client', () => {
     [3, [500, 1_000, 1_500]],
     [15, [500, 1_000, 2_000, 3_000, 4_000, 4_500]],
     [25, [...LOOKS, 4_500]],
-  ])('that waits %d seconds gets the pending permission after the expected pauses', async (wait, pauses) => {
-    const { world, agent } = await makeAgent();
-    const { id } = await agent.request();
-    const { body } = await agent.must(200, 'GET', `/v1/permissions/${id}?wait=${wait}`);
-    expect(body.status).toBe('pending');
-    expect(world.pauses).toEqual(pauses);
-  });
+  ])(
+    'that waits %d seconds gets the pending permission after the expected pauses',
+    async (wait, pauses) => {
+      const { world, agent } = await makeAgent();
+      const { id } = await agent.request();
+      const { body } = await agent.must(200, 'GET', `/v1/permissions/${id}?wait=${wait}`);
+      expect(body.status).toBe('pending');
+      expect(world.pauses).toEqual(pauses);
+    },
+  );
 
-  it.each(['agent', 'account'] as const)('is answered at the first check after the decision (%s)', async (reader) => {
-    const { world, account, agent } = await makeAgent();
-    const { id } = await agent.request();
-    world.whileAsleep = async () => {
-      if (world.pauses.length !== 3) return;
-      await account.must(200, 'POST', `/v1/permissions/${id}/approve`);
-    };
-    const { body } = await { agent, account }[reader].must(200, 'GET', `/v1/permissions/${id}?wait=25`);
-    expect(world.pauses).toEqual([500, 1_000, 2_000]);
-    expect([body.status, body.token.status]).toEqual(['approved', 'active']);
-    expect(typeof body.token.value).toBe({ agent: 'string', account: 'undefined' }[reader]);
-  });
+  it.each(['agent', 'account'] as const)(
+    'is answered at the first check after the decision (%s)',
+    async (reader) => {
+      const { world, account, agent } = await makeAgent();
+      const { id } = await agent.request();
+      world.whileAsleep = async () => {
+        if (world.pauses.length !== 3) return;
+        await account.must(200, 'POST', `/v1/permissions/${id}/approve`);
+      };
+      const { body } = await { agent, account }[reader].must(
+        200,
+        'GET',
+        `/v1/permissions/${id}?wait=25`,
+      );
+      expect(world.pauses).toEqual([500, 1_000, 2_000]);
+      expect([body.status, body.token.status]).toEqual(['approved', 'active']);
+      expect(typeof body.token.value).toBe({ agent: 'string', account: 'undefined' }[reader]);
+    },
+  );
 
   it('is answered when the request is denied', async () => {
     const { world, account, agent } = await makeAgent();
@@ -157,12 +193,18 @@ describe('a long-polling client', () => {
   });
 
   it.each<[string, number, string, (account: TestAccount, agentId: string) => Promise<unknown>]>([
-    ['agent is deleted', 401, 'unauthorized', (account, id) => account.must(204, 'DELETE', `/v1/agents/${id}`)],
+    [
+      'agent is deleted',
+      401,
+      'unauthorized',
+      (account, id) => account.must(204, 'DELETE', `/v1/agents/${id}`),
+    ],
     [
       'key is revoked',
       401,
       'unauthorized',
-      (account, id) => account.must(200, 'POST', `/v1/agents/${id}/rotate-key`, { revoke_immediately: true }),
+      (account, id) =>
+        account.must(200, 'POST', `/v1/agents/${id}/rotate-key`, { revoke_immediately: true }),
     ],
     [
       'agent is switched off',
@@ -194,11 +236,16 @@ describe('a long-polling client', () => {
   it('does not wait for a permission that is already decided', async () => {
     const { world, agent } = await makeAgent();
     const { id } = await agent.approved();
-    expect((await agent.must(200, 'GET', `/v1/permissions/${id}?wait=25`)).body.status).toBe('approved');
+    expect((await agent.must(200, 'GET', `/v1/permissions/${id}?wait=25`)).body.status).toBe(
+      'approved',
+    );
     expect(world.pauses).toEqual([]);
   });
 });
 
 function switchOff({ world, id }: TestAccount) {
-  return world.must(200, 'PATCH', `/v1/admin/users/${id}`, { token: env.ADMIN_TOKEN, body: { is_active: false } });
+  return world.must(200, 'PATCH', `/v1/admin/users/${id}`, {
+    token: env.ADMIN_TOKEN,
+    body: { is_active: false },
+  });
 }

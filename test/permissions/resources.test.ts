@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { type Json, makeAgent, type TestAccount, type TestAgent, World } from '../support/world';
 
-/** Resources that look like `account:main`, or like another one of the list, and what is wrong with them. */
+/**
+ * Resources that look like `account:main`, or like another one of the list, and what is wrong with
+ * them.
+ */
 const REFUSED: [resource: string, fault: string][] = [
   ['account:main ', 'a blank'],
   ['account:main\u00a0', 'a blank'],
@@ -32,7 +35,10 @@ const TAKEN = [
   'k-1_x:y:z',
 ];
 
-/** An account that is not the first one, with a policy that denies `account:main` and one that approves the rest. */
+/**
+ * An account that is not the first one, with a policy that denies `account:main` and one that
+ * approves the rest.
+ */
 async function makeGuarded(): Promise<{ account: TestAccount; agent: TestAgent }> {
   const world = new World();
   const first = await makeAgent(world);
@@ -40,13 +46,26 @@ async function makeGuarded(): Promise<{ account: TestAccount; agent: TestAgent }
   const { account, agent } = await makeAgent(world);
   const policy = { actions: ['*'], token_ttl: null };
   await account.must(201, 'POST', '/v1/policies', {
-    ...{ ...policy, name: 'Not this one', effect: 'deny', resources: ['account:main', 'account:☺'] },
+    ...{
+      ...policy,
+      name: 'Not this one',
+      effect: 'deny',
+      resources: ['account:main', 'account:☺'],
+    },
   });
-  await account.must(201, 'POST', '/v1/policies', { ...policy, name: 'Others', effect: 'approve', resources: ['*'] });
+  await account.must(201, 'POST', '/v1/policies', {
+    ...policy,
+    name: 'Others',
+    effect: 'approve',
+    resources: ['*'],
+  });
   return { account, agent };
 }
 
-const faultOf = ({ status, body }: { status: number; body: Json }) => [status, JSON.stringify(body.errors)];
+const faultOf = ({ status, body }: { status: number; body: Json }) => [
+  status,
+  JSON.stringify(body.errors),
+];
 
 describe('a resource', () => {
   it('that looks like another one is refused, so no denial is evaded', async () => {

@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { type Json, makeAgent, World } from '../support/world';
 
-const ACT = { action: 'payment.send', resource: 'account:4711', scope: { amount: 500, to: ['a', 'b'] } };
+const ACT = {
+  action: 'payment.send',
+  resource: 'account:4711',
+  scope: { amount: 500, to: ['a', 'b'] },
+};
 const JSON_HEADERS = { 'Content-Type': 'application/json' };
 
 describe('a withdrawal', () => {
@@ -15,7 +19,11 @@ describe('a withdrawal', () => {
       ['request', undefined],
       ['expire', 'withdrawn'],
     ]);
-    const { body: stats } = await account.must(200, 'GET', `/v1/agents/${agent.id}/stats?period=24h`);
+    const { body: stats } = await account.must(
+      200,
+      'GET',
+      `/v1/agents/${agent.id}/stats?period=24h`,
+    );
     expect([stats.pending_requests, stats.expired_requests]).toEqual([0, 1]);
   });
 
@@ -43,7 +51,9 @@ describe('a withdrawal', () => {
     for (const other of [await account.agent(), await (await world.account()).agent()]) {
       expect((await other.call('POST', `/v1/permissions/${id}/withdraw`)).status).toBe(404);
     }
-    expect((await account.call('POST', `/v1/permissions/${id}/withdraw`)).body.code).toBe('wrong_credential');
+    expect((await account.call('POST', `/v1/permissions/${id}/withdraw`)).body.code).toBe(
+      'wrong_credential',
+    );
   });
 
   it('has one winner when a decision comes at the same time', async () => {
@@ -70,7 +80,8 @@ describe('a withdrawal', () => {
       format: 'json',
     });
     await world.work();
-    const done = (await account.must(200, 'GET', `/v1/audit/reports/compliance/${body.report_id}`)).body;
+    const done = (await account.must(200, 'GET', `/v1/audit/reports/compliance/${body.report_id}`))
+      .body;
     const url = new URL(done.download_url);
     const report = (await world.call('GET', url.pathname + url.search)).body;
     expect(report.exceptions.map(({ kind }: Json) => kind)).not.toContain('request_undecided');
@@ -80,7 +91,10 @@ describe('a withdrawal', () => {
     const { world, account, agent } = await makeAgent();
     const { id } = await agent.request({ input: 1 });
     const send = () =>
-      world.call('POST', `/v1/permissions/${id}/withdraw`, { token: agent.key, headers: { 'Idempotency-Key': 'w' } });
+      world.call('POST', `/v1/permissions/${id}/withdraw`, {
+        token: agent.key,
+        headers: { 'Idempotency-Key': 'w' },
+      });
     const [first, second] = [await send(), await send()];
     expect([first.status, second.status, second.text]).toEqual([200, 200, first.text]);
     expect(await account.log()).toHaveLength(2);

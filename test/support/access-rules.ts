@@ -1,4 +1,7 @@
-/** Who may call each route: everybody, the operator, agents, or user tokens with the scope after `user:`. */
+/**
+ * Who may call each route: everybody, the operator, agents, or user tokens with the scope after
+ * `user:`.
+ */
 export const rules: Record<string, string[]> = {
   'GET /healthz': ['everybody'],
   'GET /openapi.json': ['everybody'],

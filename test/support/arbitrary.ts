@@ -28,10 +28,16 @@ export interface JsonSchema {
 /** Finds the schema that a `$ref` names. */
 export type Resolve = (reference: string) => JsonSchema;
 
-/** Maximum length of random texts and arrays: long enough to find faults, short enough to be quick. */
+/**
+ * Maximum length of random texts and arrays: long enough to find faults, short enough to be quick.
+ */
 const LONGEST = 40;
 
-const DATES = fc.date({ min: new Date('2025-01-01'), max: new Date('2036-01-01'), noInvalidDate: true });
+const DATES = fc.date({
+  min: new Date('2025-01-01'),
+  max: new Date('2036-01-01'),
+  noInvalidDate: true,
+});
 
 /** Random values that a schema allows. */
 export function valuesOf(schema: JsonSchema, resolve: Resolve): fc.Arbitrary<unknown> {
@@ -39,7 +45,8 @@ export function valuesOf(schema: JsonSchema, resolve: Resolve): fc.Arbitrary<unk
   if (schema.enum) return fc.constantFrom(...schema.enum);
   if ('const' in schema) return fc.constant(schema.const);
   const choices = schema.anyOf ?? schema.oneOf;
-  if (choices && !schema.properties) return fc.oneof(...choices.map((choice) => valuesOf(choice, resolve)));
+  if (choices && !schema.properties)
+    return fc.oneof(...choices.map((choice) => valuesOf(choice, resolve)));
   const types = schema.type === undefined ? ['any'] : [schema.type].flat();
   return fc.oneof(...types.map((type) => valuesOfType(type, schema, resolve)));
 }
@@ -68,14 +75,22 @@ function valuesOfType(type: string, schema: JsonSchema, resolve: Resolve): fc.Ar
   }
 }
 
-function texts({ pattern, format, minLength = 0, maxLength = LONGEST }: JsonSchema): fc.Arbitrary<string> {
+function texts({
+  pattern,
+  format,
+  minLength = 0,
+  maxLength = LONGEST,
+}: JsonSchema): fc.Arbitrary<string> {
   if (format === 'date-time') return DATES.map((date) => date.toISOString());
   if (format === 'date') return DATES.map((date) => date.toISOString().slice(0, 10));
   if (format === 'idn-email') return fc.stringMatching(/^[a-z0-9]{1,20}@[a-z]{1,9}\.example$/);
   if (pattern) return fc.stringMatching(new RegExp(pattern, 'u'), { maxLength });
   const edge = fc.constantFrom(minLength, maxLength).map((length) => 'x'.repeat(length));
   const length = { minLength, maxLength: Math.min(maxLength, Math.max(minLength, LONGEST)) };
-  return fc.oneof({ weight: 5, arbitrary: fc.string({ unit: 'grapheme', ...length }) }, { weight: 1, arbitrary: edge });
+  return fc.oneof(
+    { weight: 5, arbitrary: fc.string({ unit: 'grapheme', ...length }) },
+    { weight: 1, arbitrary: edge },
+  );
 }
 
 function numbers(
@@ -88,11 +103,14 @@ function numbers(
 function objects(schema: JsonSchema, resolve: Resolve): fc.Arbitrary<unknown> {
   const { properties = {}, required = [] } = schema;
   const known = fc.record(
-    Object.fromEntries(Object.entries(properties).map(([name, member]) => [name, valuesOf(member, resolve)])),
+    Object.fromEntries(
+      Object.entries(properties).map(([name, member]) => [name, valuesOf(member, resolve)]),
+    ),
     { requiredKeys: required },
   );
   if (Object.keys(properties).length > 0 || schema.additionalProperties === false) return known;
-  const members = typeof schema.additionalProperties === 'object' ? schema.additionalProperties : {};
+  const members =
+    typeof schema.additionalProperties === 'object' ? schema.additionalProperties : {};
   return fc.dictionary(fc.string({ maxLength: 12 }), valuesOf(members, resolve), { maxKeys: 4 });
 }
 
@@ -126,7 +144,10 @@ function nest(depth: number): unknown {
   return depth === 0 ? 1 : { a: nest(depth - 1) };
 }
 
-/** The same values with one fault somewhere: a member is missing, added, or replaced by a strange value. */
+/**
+ * The same values with one fault somewhere: a member is missing, added, or replaced by a strange
+ * value.
+ */
 export function brokenOf(values: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
   const strange = fc.oneof(
     { weight: 5, arbitrary: fc.constantFrom(...STRANGE) },
@@ -137,7 +158,12 @@ export function brokenOf(values: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
     .map(([value, odd, which, how]) => breakValue(value, odd, which, how));
 }
 
-function breakValue(value: unknown, odd: unknown, which: number, how: 'drop' | 'replace' | 'add'): unknown {
+function breakValue(
+  value: unknown,
+  odd: unknown,
+  which: number,
+  how: 'drop' | 'replace' | 'add',
+): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return odd;
   const names = Object.keys(value);
   const name = names[which % Math.max(1, names.length)];

@@ -16,7 +16,10 @@ export interface Tampering {
   alterAfterwards?: boolean;
   /** The id of a new passkey. */
   credentialId?: Uint8Array;
-  /** Makes a passkey with an RSA key of this size, which can sign nothing here. By default its key is on P-256. */
+  /**
+   * Makes a passkey with an RSA key of this size, which can sign nothing here. By default its key
+   * is on P-256.
+   */
   rsaBits?: number;
 }
 
@@ -24,9 +27,13 @@ const USER_PRESENT = 0x01;
 const USER_VERIFIED = 0x04;
 const HAS_CREDENTIAL = 0x40;
 
-/** A software authenticator with discoverable passkeys (WebAuthn Level 3), for one browser on one origin. */
+/**
+ * A software authenticator with discoverable passkeys (WebAuthn Level 3), for one browser on one
+ * origin.
+ */
 export class Authenticator {
-  private passkeys: { id: Uint8Array; key: CryptoKeyPair; userHandle: string; counter: number }[] = [];
+  private passkeys: { id: Uint8Array; key: CryptoKeyPair; userHandle: string; counter: number }[] =
+    [];
 
   constructor(private readonly origin: string) {}
 
@@ -41,7 +48,12 @@ export class Authenticator {
     const length = Uint8Array.of(id.length >> 8, id.length & 0xff);
     const credential = concatBytes(new Uint8Array(16), length, id, publicKey);
     const flags = (tampering.flags ?? USER_PRESENT | USER_VERIFIED) | HAS_CREDENTIAL;
-    const data = await authenticatorData(tampering.rpId ?? options.rp.id, flags, tampering.counter ?? 0, credential);
+    const data = await authenticatorData(
+      tampering.rpId ?? options.rp.id,
+      flags,
+      tampering.counter ?? 0,
+      credential,
+    );
     // {fmt: "none", attStmt: {}, authData: bytes}
     const attestation = concatBytes(
       Uint8Array.of(0xa3),
@@ -58,7 +70,9 @@ export class Authenticator {
       rawId: toBase64Url(id),
       type: 'public-key',
       response: {
-        clientDataJSON: toBase64Url(this.clientData('webauthn.create', options.challenge, tampering)),
+        clientDataJSON: toBase64Url(
+          this.clientData('webauthn.create', options.challenge, tampering),
+        ),
         attestationObject: toBase64Url(attestation),
         transports: ['internal'],
       },
@@ -68,7 +82,11 @@ export class Authenticator {
   }
 
   /** Answers `navigator.credentials.get` with one of its passkeys, by default the newest. */
-  async get(options: Json, tampering: Tampering = {}, index = this.passkeys.length - 1): Promise<Json> {
+  async get(
+    options: Json,
+    tampering: Tampering = {},
+    index = this.passkeys.length - 1,
+  ): Promise<Json> {
     const passkey = this.passkeys[index];
     if (!passkey) throw new Error('the authenticator has no passkey');
     passkey.counter += 1;
@@ -78,9 +96,16 @@ export class Authenticator {
     const clientData = this.clientData('webauthn.get', options.challenge, tampering);
     const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', clientData));
     const signed = concatBytes(data, hash);
-    const raw = await crypto.subtle.sign({ name: 'ECDSA', hash: 'SHA-256' }, passkey.key.privateKey, signed);
+    const raw = await crypto.subtle.sign(
+      { name: 'ECDSA', hash: 'SHA-256' },
+      passkey.key.privateKey,
+      signed,
+    );
     const sent = tampering.alterAfterwards
-      ? this.clientData('webauthn.get', options.challenge, { ...tampering, clientData: { extra: 1 } })
+      ? this.clientData('webauthn.get', options.challenge, {
+          ...tampering,
+          clientData: { extra: 1 },
+        })
       : clientData;
     return {
       id: toBase64Url(passkey.id),
@@ -97,7 +122,11 @@ export class Authenticator {
     };
   }
 
-  private clientData(type: string, challenge: string, tampering: Tampering): Uint8Array<ArrayBuffer> {
+  private clientData(
+    type: string,
+    challenge: string,
+    tampering: Tampering,
+  ): Uint8Array<ArrayBuffer> {
     const data = {
       type,
       challenge: tampering.challenge ?? challenge,
@@ -120,7 +149,10 @@ async function curveKey(key: CryptoKey): Promise<Uint8Array> {
   );
 }
 
-/** A key for RS256 with a modulus of this size and the exponent 65537, as a COSE_Key (RFC 8230 section 4). */
+/**
+ * A key for RS256 with a modulus of this size and the exponent 65537, as a COSE_Key (RFC 8230
+ * section 4).
+ */
 function rsaKey(bits: number): Uint8Array {
   return concatBytes(
     Uint8Array.of(0xa4, 0x01, 0x03, 0x03, 0x39, 0x01, 0x00, 0x20),
@@ -136,7 +168,9 @@ async function authenticatorData(
   counter: number,
   credential: Uint8Array = new Uint8Array(),
 ) {
-  const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(rpId)));
+  const hash = new Uint8Array(
+    await crypto.subtle.digest('SHA-256', new TextEncoder().encode(rpId)),
+  );
   const count = new Uint8Array(4);
   new DataView(count.buffer).setUint32(0, counter);
   return Uint8Array.from(concatBytes(hash, Uint8Array.of(flags), count, credential));
@@ -145,7 +179,12 @@ async function authenticatorData(
 /** A byte string in CBOR (RFC 8949), of less than 65,536 bytes. */
 function cborBytes(bytes: Uint8Array | null): Uint8Array {
   const { length } = bytes ?? [];
-  const head = length < 24 ? [0x40 | length] : length < 256 ? [0x58, length] : [0x59, length >> 8, length & 0xff];
+  const head =
+    length < 24
+      ? [0x40 | length]
+      : length < 256
+        ? [0x58, length]
+        : [0x59, length >> 8, length & 0xff];
   return concatBytes(Uint8Array.from(head), bytes ?? new Uint8Array());
 }
 

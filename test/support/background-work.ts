@@ -2,7 +2,10 @@
 export class BackgroundWork {
   private started: Promise<unknown>[] = [];
 
-  /** For the service. That of `cloudflare:test` starts a timer and takes a stack trace for every request. */
+  /**
+   * For the service. That of `cloudflare:test` starts a timer and takes a stack trace for every
+   * request.
+   */
   readonly context = {
     waitUntil: (work: Promise<unknown>) => {
       this.started.push(work);

@@ -17,7 +17,12 @@ export class Browser {
   }
 
   /** Sends a change as the page's script does. */
-  async change(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+  async change(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<Answer> {
     const csrf = this.cookie === '' ? '' : await this.csrf();
     return this.send(method, path, {
       ...(body !== undefined && { body }),
@@ -26,12 +31,21 @@ export class Browser {
   }
 
   /** Sends a form as the browser does without the page's script. */
-  async submit(path: string, fields: Record<string, string | string[]> = {}, accept = 'text/html'): Promise<Answer> {
+  async submit(
+    path: string,
+    fields: Record<string, string | string[]> = {},
+    accept = 'text/html',
+  ): Promise<Answer> {
     const all = { csrf: await this.csrf(), ...fields };
-    const pairs = Object.entries(all).flatMap(([name, values]) => [values].flat().map((value) => [name, value]));
+    const pairs = Object.entries(all).flatMap(([name, values]) =>
+      [values].flat().map((value) => [name, value]),
+    );
     const raw = new URLSearchParams(pairs).toString();
     const type = 'application/x-www-form-urlencoded';
-    return this.send('POST', path, { raw, headers: { Origin: ORIGIN, Accept: accept, 'Content-Type': type } });
+    return this.send('POST', path, {
+      raw,
+      headers: { Origin: ORIGIN, Accept: accept, 'Content-Type': type },
+    });
   }
 
   /** The CSRF token that the pages have; empty if nobody is signed in. */
@@ -61,7 +75,12 @@ export class Browser {
     this.cookie = '';
     return this.send('POST', '/console/sign-in/token', {
       raw: new URLSearchParams({ csrf: '', token }).toString(),
-      headers: { Origin: ORIGIN, Accept: 'text/html', 'Content-Type': 'application/x-www-form-urlencoded', ...headers },
+      headers: {
+        Origin: ORIGIN,
+        Accept: 'text/html',
+        'Content-Type': 'application/x-www-form-urlencoded',
+        ...headers,
+      },
     });
   }
 

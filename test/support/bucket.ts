@@ -4,8 +4,8 @@ interface StoredUpload {
 }
 
 /**
- * A bucket in memory that refuses what R2 refuses, with the same messages. The minimum size of parts can be set, and
- * open uploads can be listed. buckets.test.ts compares it with R2.
+ * A bucket in memory that refuses what R2 refuses, with the same messages. The minimum size of
+ * parts can be set, and open uploads can be listed. buckets.test.ts compares it with R2.
  */
 export class TestBucket {
   private readonly objects = new Map<string, Uint8Array>();
@@ -61,7 +61,9 @@ export class TestBucket {
       get: async (key: string, { range }: { range?: { offset: number; length: number } } = {}) => {
         const object = this.objects.get(key);
         if (!object) return null;
-        const bytes = range ? object.slice(range.offset, range.offset + range.length) : object.slice();
+        const bytes = range
+          ? object.slice(range.offset, range.offset + range.length)
+          : object.slice();
         return {
           size: object.length,
           body: new Response(bytes).body,
@@ -73,8 +75,12 @@ export class TestBucket {
         const object = this.objects.get(key);
         return object ? { size: object.length } : null;
       },
-      list: async ({ prefix = '', startAfter = '', cursor = startAfter, limit = this.pageSize }: R2ListOptions = {}) =>
-        this.list(prefix, cursor, Math.min(limit, this.pageSize)),
+      list: async ({
+        prefix = '',
+        startAfter = '',
+        cursor = startAfter,
+        limit = this.pageSize,
+      }: R2ListOptions = {}) => this.list(prefix, cursor, Math.min(limit, this.pageSize)),
       delete: async (keys: string | string[]) => {
         for (const key of [keys].flat()) this.objects.delete(key);
       },
@@ -86,7 +92,8 @@ export class TestBucket {
       resumeMultipartUpload: (_: string, uploadId: string) => ({
         uploadPart: async (number: number, value: Uint8Array) => {
           const upload = this.uploads.get(uploadId);
-          if (!upload) throw new Error('uploadPart: The specified multipart upload does not exist. (10024)');
+          if (!upload)
+            throw new Error('uploadPart: The specified multipart upload does not exist. (10024)');
           const etag = crypto.randomUUID();
           upload.parts.set(number, { etag, bytes: Uint8Array.from(value) });
           return { partNumber: number, etag };
@@ -115,7 +122,8 @@ export class TestBucket {
     if (!upload) throw fail('The specified multipart upload does not exist. (10024)');
     const parts = named.map(({ partNumber, etag }) => {
       const part = upload.parts.get(partNumber);
-      if (part?.etag !== etag) throw fail('One or more of the specified parts could not be found. (10025)');
+      if (part?.etag !== etag)
+        throw fail('One or more of the specified parts could not be found. (10025)');
       return part.bytes;
     });
     const [first] = parts;
@@ -123,10 +131,12 @@ export class TestBucket {
       if (part.length < this.leastPart) {
         throw fail('Your proposed upload is smaller than the minimum allowed object size. (10011)');
       }
-      if (part.length !== first?.length) throw fail('There was a problem with the multipart upload. (10048)');
+      if (part.length !== first?.length)
+        throw fail('There was a problem with the multipart upload. (10048)');
     }
     const sizes = parts.map(({ length }) => length);
-    if ((sizes.at(-1) ?? 0) > (sizes[0] ?? 0)) throw fail('There was a problem with the multipart upload. (10048)');
+    if ((sizes.at(-1) ?? 0) > (sizes[0] ?? 0))
+      throw fail('There was a problem with the multipart upload. (10048)');
     const whole = new Uint8Array(sizes.reduce((sum, size) => sum + size, 0));
     parts.reduce((at, part) => {
       whole.set(part, at);

@@ -4,7 +4,11 @@ import { isNotNeighbour } from './neighbour';
  * Appends `count` copies of the newest entry, each as the denial of a permission of its own.
  * @param agents numbers of the agents that get the denials in turn
  */
-export async function fillWithDenials(database: D1Database, count: number, agents: number[]): Promise<void> {
+export async function fillWithDenials(
+  database: D1Database,
+  count: number,
+  agents: number[],
+): Promise<void> {
   const numbers = `(with recursive n(value) as (select 1 union all select value + 1 from n where value < ?1)
     select value, (select agent.value from json_each(?2) as agent where agent.key = n.value % json_array_length(?2)) as agent
     from n) as n`;
@@ -21,11 +25,20 @@ export async function fillWithDenials(database: D1Database, count: number, agent
        unhex(printf('%022x%010x', n.agent, n.value)), 2, e.action, e.created_at, e.ip_address, e.user_agent, e.details, e.salt
      from ${newest} cross join ${numbers}`,
   ];
-  await database.batch(statements.map((sql) => database.prepare(sql).bind(count, JSON.stringify(agents))));
+  await database.batch(
+    statements.map((sql) => database.prepare(sql).bind(count, JSON.stringify(agents))),
+  );
 }
 
-/** Adds `count` copies of a permission of an agent, without entries. They are as old as the permission. */
-export async function copyPermission(database: D1Database, agent: string, count: number): Promise<void> {
+/**
+ * Adds `count` copies of a permission of an agent, without entries. They are as old as the
+ * permission.
+ */
+export async function copyPermission(
+  database: D1Database,
+  agent: string,
+  count: number,
+): Promise<void> {
   await database
     .prepare(
       `with recursive n(value) as (select 1 union all select value + 1 from n where value < ?)

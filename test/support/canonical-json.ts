@@ -4,10 +4,12 @@ import type { Json } from './world';
 export function canonical(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
   if (typeof value === 'object' && value !== null) {
-    const units = (text: string) => Array.from({ length: text.length }, (_, i) => text.charCodeAt(i));
+    const units = (text: string) =>
+      Array.from({ length: text.length }, (_, i) => text.charCodeAt(i));
     const compare = (a: string, b: string) => {
       const [x, y] = [units(a), units(b)];
-      for (let i = 0; i < Math.min(x.length, y.length); i++) if (x[i] !== y[i]) return (x[i] ?? 0) - (y[i] ?? 0);
+      for (let i = 0; i < Math.min(x.length, y.length); i++)
+        if (x[i] !== y[i]) return (x[i] ?? 0) - (y[i] ?? 0);
       return x.length - y.length;
     };
     return `{${Object.keys(value)
@@ -20,7 +22,15 @@ export function canonical(value: Json): string {
 }
 
 function text(value: string): string {
-  const short: Record<string, string> = { '\b': 'b', '\t': 't', '\n': 'n', '\f': 'f', '\r': 'r', '"': '"', '\\': '\\' };
+  const short: Record<string, string> = {
+    '\b': 'b',
+    '\t': 't',
+    '\n': 'n',
+    '\f': 'f',
+    '\r': 'r',
+    '"': '"',
+    '\\': '\\',
+  };
   let out = '"';
   for (let i = 0; i < value.length; i++) {
     const char = value[i] as string;

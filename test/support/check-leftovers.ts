@@ -1,6 +1,17 @@
-/** Tables with rows that belong to an account, and those with rows that belong to an agent, by number. */
+/**
+ * Tables with rows that belong to an account, and those with rows that belong to an agent, by
+ * number.
+ */
 const OF_ACCOUNTS = [
-  ...['user_tokens', 'policies', 'activity', 'webhooks', 'webhook_feeds', 'file_outcomes', 'agents'],
+  ...[
+    'user_tokens',
+    'policies',
+    'activity',
+    'webhooks',
+    'webhook_feeds',
+    'file_outcomes',
+    'agents',
+  ],
   ...['held_messages', 'notification_settings'],
 ];
 const OF_AGENTS = ['permissions', 'audit_entries', 'agent_statistics'];
@@ -12,7 +23,8 @@ const [AGENT, ACCOUNT, WEBHOOK] = [0, 1, 2];
  * @returns the faults, in words
  */
 export async function checkLeftovers(database: D1Database): Promise<string[]> {
-  const erased = (kind: number | undefined, column = 'number') => `select ${column} from erasures where kind = ${kind}`;
+  const erased = (kind: number | undefined, column = 'number') =>
+    `select ${column} from erasures where kind = ${kind}`;
   const accounts = `select number from accounts union all ${erased(ACCOUNT)}`;
   const agents = `select number from agents union all ${erased(AGENT)}`;
   const webhooks = `select number from webhooks union all ${erased(WEBHOOK)}`;
@@ -25,7 +37,8 @@ export async function checkLeftovers(database: D1Database): Promise<string[]> {
     ['permission_events', '(account, permission) not in (select account, id from permissions)'],
     ['reviews', '(account, id) not in (select account, id from permissions)'],
     ['votes', '(account, permission) not in (select account, id from reviews)'],
-    // The count of an account has agent 0. Those of its agents are erased with the agents, which may take longer.
+    // The count of an account has agent 0. Those of its agents are erased with the agents, which
+    // may take longer.
     ['pending_permissions', `agent = 0 and account not in (${accounts})`],
     ['pending_permissions', `agent <> 0 and agent not in (${agents})`],
     ['agent_keys', 'agent not in (select number from agents)'],
@@ -38,7 +51,9 @@ export async function checkLeftovers(database: D1Database): Promise<string[]> {
     ['moved_accounts', 'id in (select id from accounts)'],
   ];
   const results = await database.batch<{ rows: number }>(
-    checks.map(([name, condition]) => database.prepare(`select count(*) as rows from ${name} where ${condition}`)),
+    checks.map(([name, condition]) =>
+      database.prepare(`select count(*) as rows from ${name} where ${condition}`),
+    ),
   );
   return checks.flatMap(([name], i) => {
     const rows = results[i]?.results[0]?.rows ?? 0;

@@ -1,5 +1,6 @@
 /**
- * A check that finds counters of pending permissions that differ from the permissions: the fault, and a query for it.
+ * A check that finds counters of pending permissions that differ from the permissions: the fault,
+ * and a query for it.
  */
 export const PENDING_CHECK: [fault: string, sql: string] = [
   'a count of pending permissions that differs from them',

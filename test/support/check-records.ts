@@ -8,9 +8,15 @@ const REASONS = ['agent_deleted', 'retention'];
 const known = new Set<string>();
 
 /** Whether a note has this text and is signed under this name with the key of the service. */
-export async function isSignedText(world: World, text: string, name: string, note: string): Promise<boolean> {
+export async function isSignedText(
+  world: World,
+  text: string,
+  name: string,
+  note: string,
+): Promise<boolean> {
   const claim = `${name}\n${text}\n${note}`;
-  if (!known.has(claim) && note.startsWith(text) && (await isSigned(world, text, name, note))) known.add(claim);
+  if (!known.has(claim) && note.startsWith(text) && (await isSigned(world, text, name, note)))
+    known.add(claim);
   return known.has(claim);
 }
 
@@ -25,8 +31,16 @@ export async function checkRecords(database: D1Database, world: World): Promise<
   const faults: string[] = [];
   for (const { account, reason, ranges, at, note } of results) {
     const name = `${new URL(ORIGIN).host}/${formatHexId('user', account)}`;
-    const places = (JSON.parse(ranges) as [number, number][]).map(([first, last]) => `${first}-${last}`).join(' ');
-    const lines = ['countersign/erasure/v1', name, REASONS[reason], `erased ${new Date(at).toISOString()}`, places];
+    const places = (JSON.parse(ranges) as [number, number][])
+      .map(([first, last]) => `${first}-${last}`)
+      .join(' ');
+    const lines = [
+      'countersign/erasure/v1',
+      name,
+      REASONS[reason],
+      `erased ${new Date(at).toISOString()}`,
+      places,
+    ];
     if (!(await isSignedText(world, `${lines.join('\n')}\n`, name, note))) {
       faults.push(`the record that ${ranges} of ${name} are erased is not signed`);
     }

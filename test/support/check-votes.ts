@@ -24,23 +24,37 @@ export interface ReviewFacts {
 
 const DECIDERS = ['owner', 'admin', 'approver'];
 
-/** Whether a person is a reviewer, apart from the ban on self-approval. This is the contract, written a second time. */
-export function isNamedReviewer({ rule, createdAt, escalatesAt }: ReviewFacts, person: Reviewer, now: number): boolean {
-  const lists = (people: Json) => people?.members?.includes(person.id) || people?.roles?.includes(person.role);
+/**
+ * Whether a person is a reviewer, apart from the ban on self-approval. This is the contract,
+ * written a second time.
+ */
+export function isNamedReviewer(
+  { rule, createdAt, escalatesAt }: ReviewFacts,
+  person: Reviewer,
+  now: number,
+): boolean {
+  const lists = (people: Json) =>
+    people?.members?.includes(person.id) || people?.roles?.includes(person.role);
   const isEscalated = escalatesAt !== null && escalatesAt <= now;
-  const isListed = !(rule.members || rule.roles) || lists(rule) || (isEscalated && lists(rule.escalation));
-  const isEarly = rule.approvals === 1 || (person.activeSince ?? Number.POSITIVE_INFINITY) < createdAt;
+  const isListed =
+    !(rule.members || rule.roles) || lists(rule) || (isEscalated && lists(rule.escalation));
+  const isEarly =
+    rule.approvals === 1 || (person.activeSince ?? Number.POSITIVE_INFINITY) < createdAt;
   return person.status === 'active' && DECIDERS.includes(person.role) && isListed && isEarly;
 }
 
 /** Whether a person may approve. */
 export function mayApprove(facts: ReviewFacts, person: Reviewer, now: number): boolean {
-  return isNamedReviewer(facts, person, now) && (facts.rule.allow_self || !facts.owners.includes(person.id));
+  return (
+    isNamedReviewer(facts, person, now) &&
+    (facts.rule.allow_self || !facts.owners.includes(person.id))
+  );
 }
 
 /**
- * Makes the database remember, at the statement that approves a permission, who its people and the agent's owner are at
- * that moment: see {@link checkVotes}. Tables whose names begin with an underscore are left alone by `saveTables`.
+ * Makes the database remember, at the statement that approves a permission, who its people and the
+ * agent's owner are at that moment: see {@link checkVotes}. Tables whose names begin with an
+ * underscore are left alone by `saveTables`.
  */
 export async function watchApprovals(database: D1Database): Promise<void> {
   await database.batch(
@@ -102,13 +116,16 @@ export async function checkVotes(database: D1Database, watched = [database]): Pr
     const find = (fault: string) => faults.push(`permission ${row.id}: ${fault}`);
     const isPending = row.status === 0;
     if (endings.length !== (isPending ? 0 : 1)) find(`has ${endings.length} entries that end it`);
-    if (votes.some(({ ordinal }: Json, i: number) => ordinal !== i + 1)) find('has a gap in its votes');
+    if (votes.some(({ ordinal }: Json, i: number) => ordinal !== i + 1))
+      find('has a gap in its votes');
     const approvals = votes.filter(({ decision }: Json) => decision === 0);
-    if (new Set(approvals.map(({ by }: Json) => by)).size !== approvals.length) find('has two approvals of one person');
+    if (new Set(approvals.map(({ by }: Json) => by)).size !== approvals.length)
+      find('has two approvals of one person');
     const denials = votes.length - approvals.length;
     if (denials > (row.status === 2 ? 1 : 0)) find('has a denial that did not end it');
     const ended = row.status === 1 || row.status === 2;
-    if (records !== votes.length - (ended ? 1 : 0)) find(`has ${records} records of ${votes.length} votes`);
+    if (records !== votes.length - (ended ? 1 : 0))
+      find(`has ${records} records of ${votes.length} votes`);
     if (!isPending && row.dueAt !== null) find('would still be escalated');
     // Nothing is wider than what came before it.
     let left = { scope: JSON.parse(row.scope), ttl: row.tokenTtl, uses: row.maxUses };
@@ -119,7 +136,10 @@ export async function checkVotes(database: D1Database, watched = [database]): Pr
     }
     if (
       approvals.length > 0 &&
-      !same([row.proposedScope, row.proposedTtl, row.proposedUses], [JSON.stringify(left.scope), left.ttl, left.uses])
+      !same(
+        [row.proposedScope, row.proposedTtl, row.proposedUses],
+        [JSON.stringify(left.scope), left.ttl, left.uses],
+      )
     ) {
       find('has a proposal that is not that of its last approval');
     }
@@ -131,7 +151,8 @@ export async function checkVotes(database: D1Database, watched = [database]): Pr
       const stored = votes.map(({ by, decision, ttl, uses, reason, at }: Json) => [
         ...[formatHexId('member', by), decision === 0 ? 'approve' : 'deny', ttl, uses, reason, at],
       ]);
-      if (!same(listed, stored)) find(`has other votes in its entry: ${JSON.stringify(entry.votes)}`);
+      if (!same(listed, stored))
+        find(`has other votes in its entry: ${JSON.stringify(entry.votes)}`);
       let last = JSON.parse(row.scope);
       for (const [i, vote] of (entry.votes ?? []).entries()) {
         last = vote.scope ?? last;
@@ -142,7 +163,12 @@ export async function checkVotes(database: D1Database, watched = [database]): Pr
     const times = moments.length;
     if (times !== (row.status === 1 ? 1 : 0)) find(`was approved ${times} times`);
     if (!approval) continue;
-    if (!same([row.grantedScope, row.grantedTtl, row.tokenMaxUses], [row.proposedScope, left.ttl * 1_000, left.uses])) {
+    if (
+      !same(
+        [row.grantedScope, row.grantedTtl, row.tokenMaxUses],
+        [row.proposedScope, left.ttl * 1_000, left.uses],
+      )
+    ) {
       find('grants something else than the last vote left');
     }
     const facts: ReviewFacts = {
@@ -154,7 +180,12 @@ export async function checkVotes(database: D1Database, watched = [database]): Pr
     const people = new Map<string, Reviewer>(
       JSON.parse(approval.people).map(({ id, role, status, activeSince }: Json) => [
         id,
-        { id: formatHexId('member', id), role: MEMBER_ROLES[role], status: MEMBER_STATUSES[status], activeSince },
+        {
+          id: formatHexId('member', id),
+          role: MEMBER_ROLES[role],
+          status: MEMBER_STATUSES[status],
+          activeSince,
+        },
       ]),
     );
     const counted = approvals.filter(({ by }: Json) => {
@@ -166,7 +197,8 @@ export async function checkVotes(database: D1Database, watched = [database]): Pr
       find(`was approved with ${counted.length} votes that count, of ${facts.rule.approvals}`);
     }
     if (!counted.includes(votes.at(-1))) find('was approved by somebody who is no reviewer');
-    if (row.decidedBy !== formatHexId('member', votes.at(-1)?.by ?? '')) find('was decided by somebody else');
+    if (row.decidedBy !== formatHexId('member', votes.at(-1)?.by ?? ''))
+      find('was decided by somebody else');
   }
   return faults;
 }

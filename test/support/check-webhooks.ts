@@ -5,8 +5,8 @@ const SPAN = 2 ** 32;
 const DELIVERY_LIFE = 30 * 86_400_000;
 
 /**
- * Compares the deliveries of all webhooks with the logs, and checks that a worker will find whatever is pending. Reads
- * the tables, not the service.
+ * Compares the deliveries of all webhooks with the logs, and checks that a worker will find
+ * whatever is pending. Reads the tables, not the service.
  * @param now milliseconds since the epoch
  * @returns the faults, in words
  */
@@ -71,7 +71,10 @@ export async function checkWebhooks(database: D1Database, now: number): Promise<
       `select hex(d.id) as subject from deliveries d join webhooks w on w.number = d.webhook
        where status = 0 and d.generation < w.generation and not (has_void and w.due_at is not null)`,
     ],
-    ['a claim that never expires', 'select number as subject from webhooks where lease is not null and due_at is null'],
+    [
+      'a claim that never expires',
+      'select number as subject from webhooks where lease is not null and due_at is null',
+    ],
     [
       'deliveries that are never erased',
       `select number as subject from webhooks
@@ -79,16 +82,19 @@ export async function checkWebhooks(database: D1Database, now: number): Promise<
     ],
   ];
   const faults = await findWrongDeliveries(database, now);
-  const found = await database.batch<{ subject: string }>(checks.map(([, sql]) => database.prepare(sql)));
+  const found = await database.batch<{ subject: string }>(
+    checks.map(([, sql]) => database.prepare(sql)),
+  );
   for (const [i, { results }] of found.entries()) {
-    if (results.length > 0) faults.push(`${checks[i]?.[0]}: ${results.map(({ subject }) => subject).join()}`);
+    if (results.length > 0)
+      faults.push(`${checks[i]?.[0]}: ${results.map(({ subject }) => subject).join()}`);
   }
   return faults;
 }
 
 /**
- * Finds entries that do not have one delivery for each active webhook whose filters match, and none for others. Valid
- * as long as no test changes the filters of a webhook.
+ * Finds entries that do not have one delivery for each active webhook whose filters match, and none
+ * for others. Valid as long as no test changes the filters of a webhook.
  */
 async function findWrongDeliveries(database: D1Database, now: number): Promise<string[]> {
   const { results } = await database
@@ -106,6 +112,8 @@ async function findWrongDeliveries(database: D1Database, now: number): Promise<s
     .all<{ webhook: number; wanted: string | null; pos: number; agent: string; made: number }>();
   return results.flatMap(({ webhook, wanted, pos, agent, made }) => {
     const isWanted = wanted === null || JSON.parse(wanted).includes(formatHexId('agent', agent));
-    return made === (isWanted ? 1 : 0) ? [] : [`${made} deliveries of entry ${pos} to webhook ${webhook}`];
+    return made === (isWanted ? 1 : 0)
+      ? []
+      : [`${made} deliveries of entry ${pos} to webhook ${webhook}`];
   });
 }

@@ -21,9 +21,9 @@ const DAYS_KEPT = 366;
 const HOURS_KEPT = 30;
 
 /**
- * Compares the trees, logs, states, statistics, files and deliveries of all accounts with one another. They must agree
- * at any moment, even if work was interrupted. Reads the tables and the bucket, and only the public keys from the
- * service.
+ * Compares the trees, logs, states, statistics, files and deliveries of all accounts with one
+ * another. They must agree at any moment, even if work was interrupted. Reads the tables and the
+ * bucket, and only the public keys from the service.
  * @returns the faults, in words
  */
 export async function checkEverything(world: World, bucket: TestBucket): Promise<string[]> {
@@ -40,8 +40,8 @@ export async function checkEverything(world: World, bucket: TestBucket): Promise
 }
 
 /**
- * Compares states, entries and counters. Skips deleted agents, permissions whose entries retention may have erased, and
- * counters that are too old to be kept.
+ * Compares states, entries and counters. Skips deleted agents, permissions whose entries retention
+ * may have erased, and counters that are too old to be kept.
  */
 async function checkStates(database: D1Database, now: number): Promise<string[]> {
   const whole = `(select number from agents where account not in (select account from erased_entries where reason = 1))`;
@@ -50,11 +50,16 @@ async function checkStates(database: D1Database, now: number): Promise<string[]>
   const counted = `select agent, count(*) as requests, sum(status = 1) as approved, sum(status = 2) as denied,
       sum(status = 3) as expired, sum(token_status is not null) as issued, sum(coalesce(token_uses, 0) > 0) as used,
       sum(coalesce(token_status, 0) = 3) as revoked from permissions group by agent`;
-  const counters = (unit: number, recent = '') => `select agent, sum(requests) as requests, sum(approved) as approved,
+  const counters = (
+    unit: number,
+    recent = '',
+  ) => `select agent, sum(requests) as requests, sum(approved) as approved,
       sum(denied) as denied, sum(expired) as expired, sum(tokens_issued) as issued, sum(tokens_used) as used,
       sum(tokens_revoked) as revoked from agent_statistics where unit = ${unit} ${recent} group by agent`;
   const figures = (of: string) =>
-    ['requests', 'approved', 'denied', 'expired', 'issued', 'used', 'revoked'].map((name) => `${of}.${name}`).join();
+    ['requests', 'approved', 'denied', 'expired', 'issued', 'used', 'revoked']
+      .map((name) => `${of}.${name}`)
+      .join();
   const checks: [string, string][] = [
     PENDING_CHECK,
     [
@@ -99,7 +104,8 @@ async function checkStates(database: D1Database, now: number): Promise<string[]>
   const faults: string[] = [];
   for (const [fault, sql] of checks) {
     const { results } = await database.prepare(sql).all<{ subject: string }>();
-    if (results.length > 0) faults.push(`${fault}: ${results.map(({ subject }) => subject).join()}`);
+    if (results.length > 0)
+      faults.push(`${fault}: ${results.map(({ subject }) => subject).join()}`);
   }
   return faults;
 }
@@ -115,9 +121,14 @@ interface StoredTree {
 }
 
 /**
- * Checks that the leaves of every tree are those of the log's entries, and that all stored heads and tiles match them.
+ * Checks that the leaves of every tree are those of the log's entries, and that all stored heads
+ * and tiles match them.
  */
-async function checkTrees(database: D1Database, bucket: TestBucket, world: World): Promise<string[]> {
+async function checkTrees(
+  database: D1Database,
+  bucket: TestBucket,
+  world: World,
+): Promise<string[]> {
   const faults: string[] = [];
   const { results } = await database
     .prepare(
@@ -132,7 +143,8 @@ async function checkTrees(database: D1Database, bucket: TestBucket, world: World
     for (const key of bucket.keys.filter((key) => key.startsWith(folder))) owned.add(key);
     const find = (fault: string) => faults.push(`the tree of account ${tree.account}: ${fault}`);
     await checkTree(database, bucket, tree, folder, find);
-    if (tree.note !== null && !(await isSignedHead(world, tree.note))) find('its note is not signed');
+    if (tree.note !== null && !(await isSignedHead(world, tree.note)))
+      find('its note is not signed');
   }
   const { results: leaving } = await database
     .prepare('select hex(subject) as id from erasures where kind = 3')
@@ -158,15 +170,23 @@ async function checkTree(
   const leaves: Uint8Array[] = [];
   let level: Uint8Array[] = [];
   for (let height = 0, width = size; width > 0; height++, width = Math.floor(width / 256)) {
-    const full = Array.from({ length: Math.floor(width / 256) }, (_, i) => tiles.get(`${height}/${i}`));
+    const full = Array.from({ length: Math.floor(width / 256) }, (_, i) =>
+      tiles.get(`${height}/${i}`),
+    );
     if (full.includes(undefined)) return find(`a tile of level ${height} is gone`);
-    const hashes = [...full.flatMap((tile) => splitHashes(tile as Uint8Array)), ...rows.splice(0, width % 256)];
+    const hashes = [
+      ...full.flatMap((tile) => splitHashes(tile as Uint8Array)),
+      ...rows.splice(0, width % 256),
+    ];
     if (height === 0) leaves.push(...hashes);
     else if (!same(hashes, level)) find(`level ${height} is not of the one below`);
-    level = Array.from({ length: Math.floor(width / 256) }, (_, i) => rootOf(hashes.slice(256 * i, 256 * i + 256)));
+    level = Array.from({ length: Math.floor(width / 256) }, (_, i) =>
+      rootOf(hashes.slice(256 * i, 256 * i + 256)),
+    );
   }
   if (rows.length > 0) find('its edge is longer than it is');
-  if (size > 0 && rootOf(leaves).toHex().toUpperCase() !== root) find('its root is not that of its leaves');
+  if (size > 0 && rootOf(leaves).toHex().toUpperCase() !== root)
+    find('its root is not that of its leaves');
   if (size > 0 && !tells(note, leaves)) find('its note is of another head');
 
   const kept = await readAll(bucket, `${folder}checkpoints/`);
@@ -176,7 +196,8 @@ async function checkTree(
     // The worker that stored it may have died before it updated the row.
     const told = leaves.slice(0, Number(name));
     const isLater = Number(name) > size;
-    if (!isLater && !tells(new TextDecoder().decode(bytes), told)) find(`the head of ${name} is of another tree`);
+    if (!isLater && !tells(new TextDecoder().decode(bytes), told))
+      find(`the head of ${name} is of another tree`);
   }
 
   const entries = await readEntries(database, account, formatHexId('user', id));
@@ -186,7 +207,8 @@ async function checkTree(
     if (isOther) find(`entry ${entry.sequence} is not the one that was sealed`);
   }
   const nothing = hashLeaf(new Uint8Array()).toHex();
-  if (leaves.some((leaf) => leaf.toHex() === nothing)) find('an entry was gone before it was sealed');
+  if (leaves.some((leaf) => leaf.toHex() === nothing))
+    find('an entry was gone before it was sealed');
 }
 
 function isSignedHead(world: World, note: string): Promise<boolean> {
@@ -211,12 +233,18 @@ async function readAll(bucket: TestBucket, prefix: string): Promise<Map<string, 
   const keys = bucket.keys.filter((key) => key.startsWith(prefix));
   const entries = keys.map(async (key): Promise<[string, Uint8Array]> => {
     const object = await bucket.binding.get(key);
-    return [key.slice(prefix.length), new Uint8Array((await object?.arrayBuffer()) ?? new ArrayBuffer())];
+    return [
+      key.slice(prefix.length),
+      new Uint8Array((await object?.arrayBuffer()) ?? new ArrayBuffer()),
+    ];
   });
   return new Map(await Promise.all(entries));
 }
 
-/** Reads the entries of a log from its rows, in the form of the API; entries of deleted agents have no agent. */
+/**
+ * Reads the entries of a log from its rows, in the form of the API; entries of deleted agents have
+ * no agent.
+ */
 async function readEntries(database: D1Database, account: number, user: Id<'user'>) {
   const { results } = await database
     .prepare(
@@ -243,8 +271,15 @@ async function readEntries(database: D1Database, account: number, user: Id<'user
   }));
 }
 
-/** Checks that every finished file is in the bucket with its size, and that other objects belong to unfinished work. */
-async function checkFiles(database: D1Database, bucket: TestBucket, now: number): Promise<string[]> {
+/**
+ * Checks that every finished file is in the bucket with its size, and that other objects belong to
+ * unfinished work.
+ */
+async function checkFiles(
+  database: D1Database,
+  bucket: TestBucket,
+  now: number,
+): Promise<string[]> {
   const { results } = await database
     .prepare(
       `select kind, hex(id) as id, status, size, hex(sha256) as sha256, proof_size as proof, due_at as due,
@@ -256,17 +291,24 @@ async function checkFiles(database: D1Database, bucket: TestBucket, now: number)
   for (const { kind, id, status, size, sha256: digest, proof, due, expires } of results) {
     const folder = `files/${formatHexId(kind === 0 ? 'export' : 'report', String(id))}/`;
     const isTidy = status === COMPLETED && Number(due) > now;
-    for (const key of [...bucket.keys, ...bucket.openUploads].filter((key) => key.startsWith(folder))) {
-      if (due !== null && (!isTidy || ['file', 'proof'].includes(key.slice(folder.length)))) owned.add(key);
+    for (const key of [...bucket.keys, ...bucket.openUploads].filter((key) =>
+      key.startsWith(folder),
+    )) {
+      if (due !== null && (!isTidy || ['file', 'proof'].includes(key.slice(folder.length))))
+        owned.add(key);
     }
     // The objects of an expired file may be deleted before its row changes.
     if (status !== COMPLETED || Number(expires) <= now) continue;
     const objects = await readAll(bucket, folder);
     const file = objects.get('file');
-    if (file?.length !== size || (await sha256(file as Uint8Array)) !== String(digest).toLowerCase()) {
+    if (
+      file?.length !== size ||
+      (await sha256(file as Uint8Array)) !== String(digest).toLowerCase()
+    ) {
       faults.push(`${folder}file is not what was finished`);
     }
-    if ((objects.get('proof')?.length ?? null) !== proof) faults.push(`${folder}proof is not what was finished`);
+    if ((objects.get('proof')?.length ?? null) !== proof)
+      faults.push(`${folder}proof is not what was finished`);
   }
   const strays = [...bucket.fileKeys, ...bucket.openUploads].filter((key) => !owned.has(key));
   return [...faults, ...strays.map((key) => `${key} is of nothing`)];

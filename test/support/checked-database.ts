@@ -5,10 +5,15 @@ import { findSelfComparisons } from './self-comparisons';
 const checked = new Set<string>();
 const MOST_REMEMBERED = 500;
 
-/** Returns the databases of an environment, so that a statement that compares a column with itself throws. */
+/**
+ * Returns the databases of an environment, so that a statement that compares a column with itself
+ * throws.
+ */
 export function checkedDatabases(bindings: Env): Partial<Env> {
   const databases = Object.entries(bindings).filter(([name]) => /^DB(_..)?$/.test(name));
-  return Object.fromEntries(databases.map(([name, database]) => [name, checkedDatabase(database as D1Database)]));
+  return Object.fromEntries(
+    databases.map(([name, database]) => [name, checkedDatabase(database as D1Database)]),
+  );
 }
 
 /** Offers what the service uses of a database. */
@@ -16,7 +21,8 @@ function checkedDatabase(database: D1Database): D1Database {
   const prepare = (sql: string) => {
     if (!checked.has(sql)) {
       const faults = findSelfComparisons(sql);
-      if (faults.length > 0) throw new Error(`A statement compares a column with itself: ${faults.join()}: ${sql}`);
+      if (faults.length > 0)
+        throw new Error(`A statement compares a column with itself: ${faults.join()}: ${sql}`);
       if (checked.size >= MOST_REMEMBERED) checked.clear();
       checked.add(sql);
     }

@@ -58,7 +58,10 @@ export async function runInProcess(
     env: { COUNTERSIGN_URL: 'https://countersign.test', COUNTERSIGN_API_KEY: 'csu_secret', ...env },
     platform,
     stdin: Readable.from([stdin]),
-    stdout: columns === undefined ? output('stdout') : Object.assign(output('stdout'), { isTTY: true, columns }),
+    stdout:
+      columns === undefined
+        ? output('stdout')
+        : Object.assign(output('stdout'), { isTTY: true, columns }),
     stderr: output('stderr'),
     clock: clock ?? { now: () => Date.parse('2026-01-31T12:00:00Z'), sleep: async () => {} },
     openBrowser,
@@ -66,7 +69,12 @@ export async function runInProcess(
       const { pathname, search, origin } = new URL(String(input));
       const method = init?.method ?? 'GET';
       const call = {
-        ...{ method, origin, path: pathname + search, authorization: new Headers(init?.headers).get('Authorization') },
+        ...{
+          method,
+          origin,
+          path: pathname + search,
+          authorization: new Headers(init?.headers).get('Authorization'),
+        },
         body: init?.body ? JSON.parse(String(init.body)) : undefined,
       };
       sent.push(call);

@@ -11,7 +11,10 @@ export interface Sent {
   body?: unknown;
 }
 
-/** The problem codes of answers without an operation: for an unknown path, and for a known path with another method. */
+/**
+ * The problem codes of answers without an operation: for an unknown path, and for a known path with
+ * another method.
+ */
 const UNROUTED: Record<'path' | 'method', ProblemCode[]> = {
   path: ['not_found', 'internal', 'unavailable'],
   method: ['method_not_allowed', 'internal', 'unavailable'],
@@ -31,13 +34,18 @@ export class Conformance {
     }));
   }
 
-  /** The faults of an answer, and of its request if it was accepted; empty if the document describes both. */
+  /**
+   * The faults of an answer, and of its request if it was accepted; empty if the document describes
+   * both.
+   */
   findFaults(sent: Sent, answer: Answer): string[] {
     const path = decodePath(sent.url.pathname);
     const route = this.routes.find(({ pattern }) => pattern.test(path));
     if (!route) return checkUnrouted(UNROUTED.path, answer);
     const isHead = sent.method === 'HEAD';
-    const operation = route.operations.find(({ method }) => method === (isHead ? 'GET' : sent.method));
+    const operation = route.operations.find(
+      ({ method }) => method === (isHead ? 'GET' : sent.method),
+    );
     if (!operation) return checkUnrouted(UNROUTED.method, answer);
     const described = this.document.resolve(operation.json.responses[answer.status]);
     if (!described) return [`the status is not described for ${operation.template}`];
@@ -59,23 +67,31 @@ export class Conformance {
 
   private checkContent({ content }: Json, { headers, text, body }: Answer): string[] {
     const type = headers.get('Content-Type')?.replace(/;.*/, '') ?? null;
-    if (!content) return text === '' && type === null ? [] : ['there is a body, and none is described'];
+    if (!content)
+      return text === '' && type === null ? [] : ['there is a body, and none is described'];
     // A downloaded file is checked as text, even if it contains JSON.
     if (content['*/*']) return this.checkValue('the body', text, content['*/*'].schema);
     if (type === null || !content[type]) return [`the content type ${type} is not described`];
     return this.checkValue('the body', type.endsWith('json') ? body : text, content[type].schema);
   }
 
-  private checkRequest({ json: { parameters, requestBody } }: Operation, { url, body }: Sent): string[] {
+  private checkRequest(
+    { json: { parameters, requestBody } }: Operation,
+    { url, body }: Sent,
+  ): string[] {
     const faults = [...url.searchParams].flatMap(([name, text]) => {
-      const parameter = parameters.find((other: Json) => other.in === 'query' && other.name === name);
+      const parameter = parameters.find(
+        (other: Json) => other.in === 'query' && other.name === name,
+      );
       if (!parameter) return [`the parameter ${name} was taken, which is not described`];
       return this.checkText(`the parameter ${name} was taken,`, text, parameter.schema);
     });
     if (body === undefined) return faults;
     if (!requestBody) return [...faults, 'a body was taken, and none is described'];
     // The service trims texts before it checks their length.
-    const trimmed = JSON.parse(JSON.stringify(body, (_, value) => (typeof value === 'string' ? value.trim() : value)));
+    const trimmed = JSON.parse(
+      JSON.stringify(body, (_, value) => (typeof value === 'string' ? value.trim() : value)),
+    );
     const { schema } = requestBody.content['application/json'];
     return [...faults, ...this.checkValue('the body was taken,', trimmed, schema)];
   }
@@ -91,14 +107,20 @@ export class Conformance {
   }
 }
 
-/** The faults of an answer that belongs to no operation: it must be a problem with one of these codes. */
+/**
+ * The faults of an answer that belongs to no operation: it must be a problem with one of these
+ * codes.
+ */
 function checkUnrouted(codes: ProblemCode[], { headers, body, text }: Answer): string[] {
   const type = headers.get('Content-Type');
-  if (type !== 'application/problem+json') return [`the content type is ${type}, not that of a problem`];
+  if (type !== 'application/problem+json')
+    return [`the content type is ${type}, not that of a problem`];
   const code = codes.find((known) => known === body.code);
   if (!code) return [`the code is not one of ${codes.join(', ')}: ${text}`];
   const { error } = problemSchema(code).strict().safeParse(body);
-  const faults = (error?.issues ?? []).map(({ path, message }) => `the body at ${path.join('.')}: ${message}`);
+  const faults = (error?.issues ?? []).map(
+    ({ path, message }) => `the body at ${path.join('.')}: ${message}`,
+  );
   return headers.has('X-Request-Id') ? faults : [...faults, 'the header X-Request-Id is missing'];
 }
 

@@ -1,8 +1,8 @@
 import { inject } from 'vitest';
 
 /**
- * How thorough a run is: `npm test` is shallow, `npm run test:deep` is deep, and `npm run faults` is exhaustive.
- * The mode of Vitest sets it.
+ * How thorough a run is: `npm test` is shallow, `npm run test:deep` is deep, and `npm run faults`
+ * is exhaustive. The mode of Vitest sets it.
  */
 export type Depth = 'shallow' | 'deep' | 'exhaustive';
 
@@ -27,7 +27,10 @@ export const depth = {
     return current === 'shallow' ? shallow : deep;
   },
 
-  /** All cases in a deep or exhaustive run; in a shallow one every n-th case, beginning with the first. */
+  /**
+   * All cases in a deep or exhaustive run; in a shallow one every n-th case, beginning with the
+   * first.
+   */
   cases<T>(all: T[], every: number): T[] {
     return current === 'shallow' ? all.filter((_, i) => i % every === 0) : all;
   },

@@ -1,12 +1,15 @@
 import { isNotNeighbour } from './neighbour';
 
 /**
- * Compares the remaining entries of every log with the records of what was erased from it. Reads the tables, not the
- * service.
+ * Compares the remaining entries of every log with the records of what was erased from it. Reads
+ * the tables, not the service.
  * @param now the time; permissions whose token lives on may lack their entries
  * @returns the faults, in words
  */
-export async function checkErasure(database: D1Database, now = Number.MAX_SAFE_INTEGER): Promise<string[]> {
+export async function checkErasure(
+  database: D1Database,
+  now = Number.MAX_SAFE_INTEGER,
+): Promise<string[]> {
   const faults: string[] = [];
   const { results: accounts } = await database
     .prepare(
@@ -21,7 +24,8 @@ export async function checkErasure(database: D1Database, now = Number.MAX_SAFE_I
     for (const { reason, ranges } of records) {
       const own = new Set<number>();
       for (const [first, last] of ranges) {
-        if (first < 1 || first > last) faults.push(`account ${number}: a range [${first}, ${last}]`);
+        if (first < 1 || first > last)
+          faults.push(`account ${number}: a range [${first}, ${last}]`);
         for (let sequence = first; sequence <= last; sequence++) {
           if (own.has(sequence)) faults.push(`account ${number}: ${sequence} is twice in a record`);
           own.add(sequence);
@@ -29,7 +33,9 @@ export async function checkErasure(database: D1Database, now = Number.MAX_SAFE_I
         }
       }
       if (reason === RETENTION && (ranges.length !== 1 || ranges[0]?.[0] !== 1)) {
-        faults.push(`account ${number}: what retention erased is no beginning: ${JSON.stringify(ranges)}`);
+        faults.push(
+          `account ${number}: what retention erased is no beginning: ${JSON.stringify(ranges)}`,
+        );
       }
     }
     if (records.filter(({ reason }) => reason === RETENTION).length > 1) {
@@ -44,8 +50,10 @@ export async function checkErasure(database: D1Database, now = Number.MAX_SAFE_I
       }
     }
     for (const sequence of gone) {
-      if (sequence > sealed) faults.push(`account ${number}: ${sequence} was erased and never sealed`);
-      if (sequence > erased) faults.push(`account ${number}: ${sequence} was erased, and could be used again`);
+      if (sequence > sealed)
+        faults.push(`account ${number}: ${sequence} was erased and never sealed`);
+      if (sequence > erased)
+        faults.push(`account ${number}: ${sequence} was erased, and could be used again`);
     }
   }
   const { results: orphans } = await database
@@ -60,7 +68,8 @@ export async function checkErasure(database: D1Database, now = Number.MAX_SAFE_I
     )
     .bind(now)
     .all<{ id: string }>();
-  for (const { id } of orphans) faults.push(`a settled permission outlived its entries, or an entry it: ${id}`);
+  for (const { id } of orphans)
+    faults.push(`a settled permission outlived its entries, or an entry it: ${id}`);
   return faults;
 }
 
@@ -79,5 +88,8 @@ async function readRecords(database: D1Database, account: number) {
     .prepare('select reason, ranges from erased_entries where account = ? order by id')
     .bind(account)
     .all<{ reason: number; ranges: string }>();
-  return results.map(({ reason, ranges }) => ({ reason, ranges: JSON.parse(ranges) as [number, number][] }));
+  return results.map(({ reason, ranges }) => ({
+    reason,
+    ranges: JSON.parse(ranges) as [number, number][],
+  }));
 }

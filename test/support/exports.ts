@@ -9,16 +9,33 @@ import { type Json, ORIGIN, type TestAccount, type TestAgent, type World } from 
 export const ALWAYS = { start_date: '2020-01-01', end_date: '2030-01-01' };
 
 /** Downloads the bytes of a file from its signed URL. */
-export async function download(world: World, url: string, headers: Record<string, string> = {}, method = 'GET') {
+export async function download(
+  world: World,
+  url: string,
+  headers: Record<string, string> = {},
+  method = 'GET',
+) {
   const work = new BackgroundWork();
   const path = url.replace(world.env.PUBLIC_URL ?? '', '');
-  const response = await world.app.fetch(new Request(ORIGIN + path, { method, headers }), world.env, work.context);
+  const response = await world.app.fetch(
+    new Request(ORIGIN + path, { method, headers }),
+    world.env,
+    work.context,
+  );
   const bytes = new Uint8Array(await response.arrayBuffer());
   await work.finish();
-  return { status: response.status, headers: response.headers, bytes, text: new TextDecoder().decode(bytes) };
+  return {
+    status: response.status,
+    headers: response.headers,
+    bytes,
+    text: new TextDecoder().decode(bytes),
+  };
 }
 
-/** Requests an export of all entries, or with `fields`, without running the background job. Returns its id. */
+/**
+ * Requests an export of all entries, or with `fields`, without running the background job. Returns
+ * its id.
+ */
 export async function startExport(account: TestAccount, fields: Json = {}): Promise<string> {
   const { body } = await account.must(202, 'POST', '/v1/audit/export', { ...ALWAYS, ...fields });
   return body.export_id;
@@ -37,8 +54,15 @@ export async function makeExport(account: TestAccount, fields: Json = {}, sizes?
   return { id, shown, bytes: file?.bytes ?? new Uint8Array(), text: file?.text ?? '' };
 }
 
-/** Runs a sweep each minute until a file is finished; a job that died restarts when its lease expires. */
-export async function finishFile(world: World, read: () => Promise<Json>, sizes: JobSizes): Promise<Json> {
+/**
+ * Runs a sweep each minute until a file is finished; a job that died restarts when its lease
+ * expires.
+ */
+export async function finishFile(
+  world: World,
+  read: () => Promise<Json>,
+  sizes: JobSizes,
+): Promise<Json> {
   for (let minute = 0; minute < 20; minute++) {
     const shown = await read();
     if (shown.status !== 'processing') return shown;
@@ -57,16 +81,19 @@ export async function sha256(bytes: Uint8Array): Promise<string> {
 }
 
 /**
- * Reads a file of any format as rows in the form of the API's entries, with parsers that share no code with the
- * service.
+ * Reads a file of any format as rows in the form of the API's entries, with parsers that share no
+ * code with the service.
  */
 export async function parseFile(format: string, bytes: Uint8Array): Promise<Json[]> {
   if (format === 'json') return JSON.parse(new TextDecoder().decode(bytes));
   if (format === 'csv') {
-    const records: Json[] = parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes), {
-      columns: true,
-      record_delimiter: '\r\n',
-    });
+    const records: Json[] = parse(
+      new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes),
+      {
+        columns: true,
+        record_delimiter: '\r\n',
+      },
+    );
     return records.map((record) => ({
       ...record,
       sequence: Number(record.sequence),
@@ -74,7 +101,10 @@ export async function parseFile(format: string, bytes: Uint8Array): Promise<Json
     }));
   }
   const compressors = { ZSTD: (input: Uint8Array) => new Uint8Array(zstdDecompressSync(input)) };
-  const rows: Json[] = await parquetReadObjects({ file: Uint8Array.from(bytes).buffer, compressors });
+  const rows: Json[] = await parquetReadObjects({
+    file: Uint8Array.from(bytes).buffer,
+    compressors,
+  });
   return rows.map((row) => ({
     ...row,
     sequence: Number(row.sequence),
@@ -93,10 +123,14 @@ export function expectedRow({ details, ...entry }: Json, withDetails: boolean): 
   };
 }
 
-/** Appends `count` copies of an agent's newest entry, each with random details of `size` characters. */
+/**
+ * Appends `count` copies of an agent's newest entry, each with random details of `size` characters.
+ */
 export async function fillLog(agent: TestAgent, count: number, size: number): Promise<void> {
   await agent.request({ expires_in: 604_800 });
-  const { results } = await env.DB.prepare('select max(pos) as pos from audit_entries').all<{ pos: number }>();
+  const { results } = await env.DB.prepare('select max(pos) as pos from audit_entries').all<{
+    pos: number;
+  }>();
   await env.DB.prepare(
     `insert into audit_entries select pos + n.value, randomblob(16), agent, permission, n.value % 6, action, created_at,
        ip_address, user_agent, json_object('action', action, 'resource', 'mailbox:' || n.value, 'noise',

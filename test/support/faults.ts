@@ -1,4 +1,7 @@
-/** How a database call fails: before it does anything, or after it has committed, when only the answer is lost. */
+/**
+ * How a database call fails: before it does anything, or after it has committed, when only the
+ * answer is lost.
+ */
 export type FaultMode = 'before' | 'after';
 
 /** A real D1 database that can fail a call, or run something before it. */
@@ -11,15 +14,18 @@ export class FaultyDatabase {
 
   constructor(private readonly database: D1Database) {}
 
-  /** Restarts the count of calls, and fails the call with this number, counted from 1; null fails none. */
+  /**
+   * Restarts the count of calls, and fails the call with this number, counted from 1; null fails
+   * none.
+   */
   arm(fault: { call: number; mode: FaultMode } | null): void {
     this.calls = 0;
     this.failing = fault;
   }
 
   /**
-   * Restarts the count of calls, and runs something before the call with this number, counted from 1 among the calls with a
-   * statement that matches; by default among all.
+   * Restarts the count of calls, and runs something before the call with this number, counted from
+   * 1 among the calls with a statement that matches; by default among all.
    */
   before(call: number, happens: () => Promise<unknown>, among = /(?:)/): void {
     this.calls = 0;
@@ -57,7 +63,8 @@ export class FaultyDatabase {
   ): Promise<D1Result[]> {
     this.calls += 1;
     const { meanwhile } = this;
-    const matches = (pattern: RegExp) => statements.some((statement) => pattern.test(texts.get(statement) ?? ''));
+    const matches = (pattern: RegExp) =>
+      statements.some((statement) => pattern.test(texts.get(statement) ?? ''));
     if (meanwhile && matches(meanwhile.among) && --meanwhile.left === 0) {
       this.meanwhile = null;
       await meanwhile.happens();
@@ -65,7 +72,8 @@ export class FaultyDatabase {
     const { failing, refused } = this;
     const fails = failing?.call === this.calls;
     const isRefused = refused !== null && matches(refused);
-    if (isRefused || (fails && failing.mode === 'before')) throw new Error('D1_ERROR: Network connection lost.');
+    if (isRefused || (fails && failing.mode === 'before'))
+      throw new Error('D1_ERROR: Network connection lost.');
     const results = await this.database.batch(statements);
     if (fails) throw new Error('D1_ERROR: Network connection lost.');
     return results;

@@ -126,16 +126,23 @@ export function floods(status: string, isCompressed: boolean): Fault {
 }
 
 /** Starts a server with a self-signed certificate. */
-export async function startSelfSigned(folder: string): Promise<{ port: number; count: () => number; stop(): void }> {
+export async function startSelfSigned(
+  folder: string,
+): Promise<{ port: number; count: () => number; stop(): void }> {
   const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
   const name = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost'];
   const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
-  execFileSync('openssl', ['req', '-x509', ...curve, ...name, '-keyout', key, '-out', cert], { stdio: 'ignore' });
-  let messages = 0;
-  const server = createSecureServer({ key: readFileSync(key), cert: readFileSync(cert) }, (_, response) => {
-    messages += 1;
-    response.end();
+  execFileSync('openssl', ['req', '-x509', ...curve, ...name, '-keyout', key, '-out', cert], {
+    stdio: 'ignore',
   });
+  let messages = 0;
+  const server = createSecureServer(
+    { key: readFileSync(key), cert: readFileSync(cert) },
+    (_, response) => {
+      messages += 1;
+      response.end();
+    },
+  );
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const stop = () => {
     server.close();

@@ -3,9 +3,14 @@ import type { JsonSchema, Resolve } from './arbitrary';
 /** The maximum size of a body, in bytes. */
 export const MEBIBYTE = 1024 * 1024;
 
-/** Repeats `text` between `before` and `after` as often as fits into `size` bytes. All must be ASCII. */
+/**
+ * Repeats `text` between `before` and `after` as often as fits into `size` bytes. All must be
+ * ASCII.
+ */
 export function fill(text: string, before = '', after = '', size = MEBIBYTE): string {
-  return before + text.repeat(Math.floor((size - before.length - after.length) / text.length)) + after;
+  return (
+    before + text.repeat(Math.floor((size - before.length - after.length) / text.length)) + after
+  );
 }
 
 /** JSON text of a value that is nested as deeply as `size` bytes allow. */
@@ -65,27 +70,39 @@ const VALUES = Object.entries(heavyValues(MEBIBYTE - REST));
 /** Values within the size limit of free-form data, so that more than their size is checked. */
 const FREE_FORM_VALUES = Object.entries(heavyValues(16 * 1024));
 /**
- * Testing every value at every place takes too long: every second value is tested as the whole body, and every sixth as a
- * field.
+ * Testing every value at every place takes too long: every second value is tested as the whole
+ * body, and every sixth as a field.
  */
 const STRIDES = { body: 2, field: 6 };
 
-/** Placeholders for heavy values, which would make the test itself slow: {@link writeHeavy} replaces them. */
+/**
+ * Placeholders for heavy values, which would make the test itself slow: {@link writeHeavy} replaces
+ * them.
+ */
 export const HEAVY_MARKS = VALUES.map(([name]) => `@heavy: ${name}@`);
 
 /** Replaces a placeholder in the JSON text of a body by its heavy value. */
 export function writeHeavy(text: string): string {
-  return text.replace(/"@heavy: ([^"@]+)@"/, (mark, name) => VALUES.find(([other]) => other === name)?.[1] ?? mark);
+  return text.replace(
+    /"@heavy: ([^"@]+)@"/,
+    (mark, name) => VALUES.find(([other]) => other === name)?.[1] ?? mark,
+  );
 }
 
 /**
- * JSON texts of bodies of up to 1 MiB with one heavy value: the whole body, an unknown field, or a known field.
+ * JSON texts of bodies of up to 1 MiB with one heavy value: the whole body, an unknown field, or a
+ * known field.
  */
-export function* heavyBodies(schema: JsonSchema, resolve: Resolve, valid: object): Generator<[string, string]> {
+export function* heavyBodies(
+  schema: JsonSchema,
+  resolve: Resolve,
+  valid: object,
+): Generator<[string, string]> {
   const small = JSON.stringify({ ...valid, x: 0 });
   // Chooses other values for each operation.
   const turn = small.length;
-  const pick = (stride: number, offset: number) => VALUES.filter((_, i) => (i + offset) % stride === 0);
+  const pick = (stride: number, offset: number) =>
+    VALUES.filter((_, i) => (i + offset) % stride === 0);
   for (const [name, value] of pick(STRIDES.body, turn)) yield [`body: ${name}`, value];
   yield [
     'body: the valid one and much that is unknown',
@@ -93,21 +110,28 @@ export function* heavyBodies(schema: JsonSchema, resolve: Resolve, valid: object
   ];
   const places = [...placesOf(schema, resolve, valid)];
   for (const [i, [place, wrap]] of places.entries()) {
-    for (const [name, value] of pick(STRIDES.field, turn + i)) yield [`${place}: ${name}`, wrap(value)];
+    for (const [name, value] of pick(STRIDES.field, turn + i))
+      yield [`${place}: ${name}`, wrap(value)];
     const isFreeForm = places.some(([other]) => other === `${place}.*`);
-    for (const [name, value] of isFreeForm ? FREE_FORM_VALUES : []) yield [`${place}: 16 KiB of ${name}`, wrap(value)];
+    for (const [name, value] of isFreeForm ? FREE_FORM_VALUES : [])
+      yield [`${place}: 16 KiB of ${name}`, wrap(value)];
   }
 }
 
 type Wrap = (value: string) => string;
 
-/** Every field of a body and of its objects, each with the text of the body before and after the field's value. */
+/**
+ * Every field of a body and of its objects, each with the text of the body before and after the
+ * field's value.
+ */
 function* placesOf(schema: JsonSchema, resolve: Resolve, valid: object): Generator<[string, Wrap]> {
   const { properties = {} } = schema.$ref ? resolve(schema.$ref) : schema;
   for (const [name, member] of Object.entries(properties)) {
     const wrap: Wrap = (value) => {
       const { [name]: _, ...others } = valid as Record<string, unknown>;
-      const members = Object.entries(others).map(([other, kept]) => `${JSON.stringify(other)}:${JSON.stringify(kept)}`);
+      const members = Object.entries(others).map(
+        ([other, kept]) => `${JSON.stringify(other)}:${JSON.stringify(kept)}`,
+      );
       return `{${[...members, `${JSON.stringify(name)}:${value}`].join()}}`;
     };
     yield [name, wrap];
@@ -121,7 +145,8 @@ function* placesOf(schema: JsonSchema, resolve: Resolve, valid: object): Generat
     }
     if (inner.additionalProperties) yield [`${name}.*`, (value) => wrap(`{"a":${value}}`)];
     const { additionalProperties: members } = inner;
-    const condition = typeof members === 'object' && members.$ref ? resolve(members.$ref) : undefined;
+    const condition =
+      typeof members === 'object' && members.$ref ? resolve(members.$ref) : undefined;
     for (const limit of Object.keys(condition?.properties ?? {})) {
       yield [`${name}.*.${limit}`, (value) => wrap(`{"a":{"${limit}":${value}}}`)];
     }

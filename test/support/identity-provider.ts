@@ -6,7 +6,10 @@ import { makeKey, makeProvider } from './provider';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The issuer URL of the identity provider that runs next to the tests. `POST <issuer>/rotate` rotates its keys. */
+    /**
+     * The issuer URL of the identity provider that runs next to the tests. `POST <issuer>/rotate`
+     * rotates its keys.
+     */
     issuer: string;
   }
 }

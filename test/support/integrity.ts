@@ -1,8 +1,8 @@
 import { PENDING_CHECK } from './check-pending';
 
 /**
- * Compares the state of every permission and token in a database with the audit log, and the counters with both.
- * Reads the tables, not the service.
+ * Compares the state of every permission and token in a database with the audit log, and the
+ * counters with both. Reads the tables, not the service.
  * @returns the faults, in words
  */
 export async function checkIntegrity(database: D1Database): Promise<string[]> {
@@ -63,7 +63,9 @@ export async function checkIntegrity(database: D1Database): Promise<string[]> {
          or sum(tokens_used * iif(unit = 0, 1, -1)) <> 0 or sum(approval_time * iif(unit = 0, 1, -1)) <> 0`,
     ],
   ];
-  const results = await database.batch<{ subject: string }>(checks.map(([, sql]) => database.prepare(sql)));
+  const results = await database.batch<{ subject: string }>(
+    checks.map(([, sql]) => database.prepare(sql)),
+  );
   return checks.flatMap(([fault], i) => {
     const subjects = results[i]?.results.map(({ subject }) => subject) ?? [];
     return subjects.length > 0 ? [`${fault}: ${subjects.join(', ')}`] : [];

@@ -45,7 +45,8 @@ export class Internet {
     this.timer ??= setTimeout(() => {
       this.timer = undefined;
       this.advance(15_000);
-      for (const controller of this.timeouts.splice(0)) controller.abort(new Error('The operation was aborted'));
+      for (const controller of this.timeouts.splice(0))
+        controller.abort(new Error('The operation was aborted'));
     });
   }
 
@@ -66,7 +67,10 @@ export class Internet {
     const addresses = this.addresses.get(name) ?? ['93.184.215.14'];
     const code = type === 'A' ? 1 : 28;
     const answers = addresses.filter((address) => address.includes(':') === (type === 'AAAA'));
-    return Response.json({ Status: 0, Answer: answers.map((data) => ({ name, type: code, TTL: 60, data })) });
+    return Response.json({
+      Status: 0,
+      Answer: answers.map((data) => ({ name, type: code, TTL: 60, data })),
+    });
   }
 }
 

@@ -65,7 +65,11 @@ export async function makeLife(world: World): Promise<Life> {
 }
 
 /** What a request shows to the person who decides. */
-export const CONTENTS = { input: { to: ['é'] }, preview: { title: 'Reply' }, external_id: 'call-1' };
+export const CONTENTS = {
+  input: { to: ['é'] },
+  preview: { title: 'Reply' },
+  external_id: 'call-1',
+};
 
 /** A request that creates one agent, however often it is sent. */
 export function repeated({ token }: TestAccount) {

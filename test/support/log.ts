@@ -28,7 +28,9 @@ export function watchLog(): WatchedLog {
   beforeEach(() => {
     log.clear();
     for (const method of ['log', 'info', 'warn', 'error', 'debug'] as const) {
-      vi.spyOn(console, method).mockImplementation((...values) => void log.lines.push(values.map(String).join(' ')));
+      vi.spyOn(console, method).mockImplementation(
+        (...values) => void log.lines.push(values.map(String).join(' ')),
+      );
     }
   });
   afterEach(({ task }) => {
@@ -42,7 +44,12 @@ export function watchLog(): WatchedLog {
  * The log line of a request; expects exactly one.
  * @param route the pattern of the route; null if no route matched
  */
-export function requestLine(log: WatchedLog, method: string, route: string | null, answer: Answer): Json {
+export function requestLine(
+  log: WatchedLog,
+  method: string,
+  route: string | null,
+  answer: Answer,
+): Json {
   const id = answer.headers.get('X-Request-Id');
   const lines = log.of('request').filter((entry) => entry.request_id === id);
   expect(lines).toHaveLength(1);

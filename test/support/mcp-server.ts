@@ -7,11 +7,20 @@ serveStdio(() => {
   const server = new McpServer({ name: 'test', version: '1' }, { capabilities: { tools: {} } });
   const inputSchema = z.object({ name: z.string() });
   const confirmation = z.object({ sure: z.boolean() });
-  server.registerTool('erase', { inputSchema, annotations: { readOnlyHint: true } }, ({ name }, ctx) => {
-    const answer = acceptedContent(ctx.mcpReq.inputResponses, 'sure', confirmation);
-    if (answer) return { content: [{ type: 'text', text: `erased ${name}: ${answer.sure}` }] };
-    const requestedSchema = { type: 'object' as const, properties: { sure: { type: 'boolean' as const } } };
-    return inputRequired({ inputRequests: { sure: inputRequired.elicit({ message: 'Sure?', requestedSchema }) } });
-  });
+  server.registerTool(
+    'erase',
+    { inputSchema, annotations: { readOnlyHint: true } },
+    ({ name }, ctx) => {
+      const answer = acceptedContent(ctx.mcpReq.inputResponses, 'sure', confirmation);
+      if (answer) return { content: [{ type: 'text', text: `erased ${name}: ${answer.sure}` }] };
+      const requestedSchema = {
+        type: 'object' as const,
+        properties: { sure: { type: 'boolean' as const } },
+      };
+      return inputRequired({
+        inputRequests: { sure: inputRequired.elicit({ message: 'Sure?', requestedSchema }) },
+      });
+    },
+  );
   return server;
 });

@@ -11,7 +11,10 @@ export const LEGACY_HEADERS = {
   'MCP-Protocol-Version': '2025-11-25',
 };
 
-/** The official client, whose requests go to a world. It checks every result against the tool's output schema. */
+/**
+ * The official client, whose requests go to a world. It checks every result against the tool's
+ * output schema.
+ */
 export class McpClient {
   /** The answer to the last HTTP request. */
   last: Answer | undefined;
@@ -23,7 +26,11 @@ export class McpClient {
   ) {}
 
   /** Connects with a credential. */
-  static async connect(world: World, token: string, revision: Revision = REVISIONS[0]): Promise<McpClient> {
+  static async connect(
+    world: World,
+    token: string,
+    revision: Revision = REVISIONS[0],
+  ): Promise<McpClient> {
     const mode = revision === REVISIONS[0] ? { pin: revision } : ('legacy' as const);
     const official = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } });
     const client = new McpClient(world, { token }, official);
@@ -36,8 +43,14 @@ export class McpClient {
     return client;
   }
 
-  private async send({ pathname }: URL, { method = 'GET', headers, body }: RequestInit): Promise<Response> {
-    const call: Call = { token: this.credential.token, headers: Object.fromEntries(new Headers(headers)) };
+  private async send(
+    { pathname }: URL,
+    { method = 'GET', headers, body }: RequestInit,
+  ): Promise<Response> {
+    const call: Call = {
+      token: this.credential.token,
+      headers: Object.fromEntries(new Headers(headers)),
+    };
     this.last = await this.world.call(method, pathname, body ? { ...call, raw: body } : call);
     const { status, text } = this.last;
     return new Response(text === '' ? null : text, { status, headers: this.last.headers });
@@ -74,6 +87,15 @@ export class McpClient {
 }
 
 /** Sends one JSON-RPC message of the previous era. */
-export function sendMessage(world: World, token: string, message: Json, headers: Record<string, string> = {}) {
-  return world.call('POST', '/mcp', { token, body: message, headers: { ...LEGACY_HEADERS, ...headers } });
+export function sendMessage(
+  world: World,
+  token: string,
+  message: Json,
+  headers: Record<string, string> = {},
+) {
+  return world.call('POST', '/mcp', {
+    token,
+    body: message,
+    headers: { ...LEGACY_HEADERS, ...headers },
+  });
 }

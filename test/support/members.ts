@@ -4,7 +4,10 @@ import { parseId } from '../../src/lib/typeid';
 import { Browser } from './browser';
 import type { Json, TestAccount, World } from './world';
 
-/** An active member of an account, the member's browser, and a user token with every scope of the role. */
+/**
+ * An active member of an account, the member's browser, and a user token with every scope of the
+ * role.
+ */
 export interface TestMember {
   id: string;
   email: string;
@@ -12,8 +15,15 @@ export interface TestMember {
   browser: Browser;
 }
 
-/** Invites a person, who joins with a passkey. The operator invites owners, the account's token the others. */
-export async function makeMember(account: TestAccount, role: string, email = `${crypto.randomUUID()}@example.com`) {
+/**
+ * Invites a person, who joins with a passkey. The operator invites owners, the account's token the
+ * others.
+ */
+export async function makeMember(
+  account: TestAccount,
+  role: string,
+  email = `${crypto.randomUUID()}@example.com`,
+) {
   const { world } = account;
   const { body: member } =
     role === 'owner'
@@ -29,16 +39,26 @@ export async function makeMember(account: TestAccount, role: string, email = `${
 }
 
 /** Makes a member whose e-mail address is proven, so that mails reach them. */
-export async function makeReachableMember(account: TestAccount, role: string, email?: string): Promise<TestMember> {
+export async function makeReachableMember(
+  account: TestAccount,
+  role: string,
+  email?: string,
+): Promise<TestMember> {
   const member = await makeMember(account, role, email);
   await confirmEmail(account, member);
   return member;
 }
 
 /** Confirms a member's e-mail address as the member does who opened the link of the mail. */
-export async function confirmEmail({ world, id }: TestAccount, { id: member, email, browser }: TestMember) {
-  const answer = await browser.submit(await confirmationPath(world, { account: id, member, email }));
-  if (answer.status !== 303) throw new Error(`the confirmation was answered ${answer.status}: ${answer.text}`);
+export async function confirmEmail(
+  { world, id }: TestAccount,
+  { id: member, email, browser }: TestMember,
+) {
+  const answer = await browser.submit(
+    await confirmationPath(world, { account: id, member, email }),
+  );
+  if (answer.status !== 303)
+    throw new Error(`the confirmation was answered ${answer.status}: ${answer.text}`);
 }
 
 /** The path to which the link of a confirmation mail leads. */
@@ -54,6 +74,11 @@ export async function confirmationPath(
 }
 
 /** Makes another user token of a member who may make one. */
-export async function makeToken({ world }: TestAccount, member: TestMember, fields: Json = {}): Promise<string> {
-  return (await world.must(201, 'POST', '/v1/me/tokens', { token: member.token, body: fields })).body.token;
+export async function makeToken(
+  { world }: TestAccount,
+  member: TestMember,
+  fields: Json = {},
+): Promise<string> {
+  return (await world.must(201, 'POST', '/v1/me/tokens', { token: member.token, body: fields }))
+    .body.token;
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 
-// RFC 9162 literally: trees by the definition in section 2.1.1, proofs by the algorithms for verifiers.
+// RFC 9162 literally: trees by the definition in section 2.1.1, proofs by the algorithms for
+// verifiers.
 
 const sha256 = (...parts: Uint8Array[]): Uint8Array => {
   const hash = createHash('sha256');
@@ -9,7 +10,8 @@ const sha256 = (...parts: Uint8Array[]): Uint8Array => {
 };
 
 export const hashLeaf = (bytes: Uint8Array): Uint8Array => sha256(Uint8Array.of(0), bytes);
-const hashNode = (left: Uint8Array, right: Uint8Array): Uint8Array => sha256(Uint8Array.of(1), left, right);
+const hashNode = (left: Uint8Array, right: Uint8Array): Uint8Array =>
+  sha256(Uint8Array.of(1), left, right);
 
 /** The root of a tree of these leaf hashes (section 2.1.1). */
 export function rootOf(leaves: Uint8Array[]): Uint8Array {
@@ -20,8 +22,16 @@ export function rootOf(leaves: Uint8Array[]): Uint8Array {
   return hashNode(rootOf(leaves.slice(0, split)), rootOf(leaves.slice(split)));
 }
 
-/** The root that an inclusion proof yields (section 2.1.3.2); null if the proof has too many or too few nodes. */
-export function rootOfInclusion(leaf: Uint8Array, index: number, size: number, path: Uint8Array[]): Uint8Array | null {
+/**
+ * The root that an inclusion proof yields (section 2.1.3.2); null if the proof has too many or too
+ * few nodes.
+ */
+export function rootOfInclusion(
+  leaf: Uint8Array,
+  index: number,
+  size: number,
+  path: Uint8Array[],
+): Uint8Array | null {
   let [fn, sn, r] = [index, size - 1, leaf];
   if (index >= size) return null;
   for (const node of path) {

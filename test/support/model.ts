@@ -1,6 +1,8 @@
 import type { Json } from './world';
 
-/** An entry of the model: the model is a second implementation with plain objects, slow and obvious. */
+/**
+ * An entry of the model: the model is a second implementation with plain objects, slow and obvious.
+ */
 export interface ModelEntry {
   sequence: number;
   at: number;
@@ -60,7 +62,9 @@ export class ModelAccount {
   /** The requests and tokens that have expired at a time and have no entry yet. */
   due(now: number): { requests: ModelPermission[]; tokens: ModelPermission[] } {
     return {
-      requests: this.permissions.filter(({ status, expiresAt }) => status === 'pending' && expiresAt <= now),
+      requests: this.permissions.filter(
+        ({ status, expiresAt }) => status === 'pending' && expiresAt <= now,
+      ),
       tokens: this.permissions.filter(
         ({ token }) => token?.status === 'active' && token.uses === 0 && token.expiresAt <= now,
       ),
@@ -85,7 +89,8 @@ export class ModelAccount {
     const own = this.permissions.filter((permission) => permission.agent === agent);
     const status = ({ status, expiresAt }: ModelPermission) =>
       status === 'pending' && expiresAt <= now ? 'expired' : status;
-    const count = (wanted: string) => own.filter((permission) => status(permission) === wanted).length;
+    const count = (wanted: string) =>
+      own.filter((permission) => status(permission) === wanted).length;
     const waits = own.flatMap(({ approvedAt, createdAt }) =>
       approvedAt === undefined ? [] : [approvedAt - createdAt],
     );

@@ -10,7 +10,14 @@ import type { World } from './world';
 
 const LOG_SPAN = 2 ** 32;
 /** Tables about moves, and tables that belong to no account. */
-const APART = ['moves', 'move_turns', 'move_changes', 'move_numbers', 'moved_accounts', 'moved_credentials'];
+const APART = [
+  'moves',
+  'move_turns',
+  'move_changes',
+  'move_numbers',
+  'moved_accounts',
+  'moved_credentials',
+];
 /** Tables with rows that stay on the old shard: redirects, identities, and what expires. */
 const STAYING = [
   ...['moved_accounts', 'moved_credentials', 'identities', 'provider_keys', 'stored_answers'],
@@ -18,7 +25,12 @@ const STAYING = [
 ];
 
 /** Orders a move, as the operator's script does. */
-export async function orderMove(world: World, id: string, shard: string, from = env.DB): Promise<void> {
+export async function orderMove(
+  world: World,
+  id: string,
+  shard: string,
+  from = env.DB,
+): Promise<void> {
   await from
     .prepare(`insert into moves (account, id, direction, shard, created_at)
       select number, id, 0, ?, ? from accounts where id = ?`)
@@ -27,7 +39,12 @@ export async function orderMove(world: World, id: string, shard: string, from = 
 }
 
 /** Orders a move, and holds the account immediately. */
-export async function orderHeldMove(world: World, id: string, shard: string, from = env.DB): Promise<void> {
+export async function orderHeldMove(
+  world: World,
+  id: string,
+  shard: string,
+  from = env.DB,
+): Promise<void> {
   await orderMove(world, id, shard, from);
   await from.prepare('update moves set held_at = ?').bind(world.now).run();
 }
@@ -35,7 +52,9 @@ export async function orderHeldMove(world: World, id: string, shard: string, fro
 /** Whether any account is moving. */
 export async function isMoving(): Promise<boolean> {
   const counts = await Promise.all(
-    Object.values(DATABASES).map((database) => database.prepare('select count(*) as n from moves').first<number>('n')),
+    Object.values(DATABASES).map((database) =>
+      database.prepare('select count(*) as n from moves').first<number>('n'),
+    ),
   );
   return counts.some((n) => n !== 0);
 }
@@ -70,11 +89,15 @@ export async function findRemains(database: D1Database): Promise<string[]> {
 type Row = Record<string, unknown>;
 
 /**
- * Everything that a shard stores of an account, by table, with identifiers and sequences instead of numbers, which
- * differ between shards; null if the account is not on the shard. Leaves out the progress of unfinished files, and rows
- * of deleted agents and webhooks that are waiting to be erased.
+ * Everything that a shard stores of an account, by table, with identifiers and sequences instead of
+ * numbers, which differ between shards; null if the account is not on the shard. Leaves out the
+ * progress of unfinished files, and rows of deleted agents and webhooks that are waiting to be
+ * erased.
  */
-export async function dumpAccount(database: D1Database, id: string): Promise<Record<string, string[]> | null> {
+export async function dumpAccount(
+  database: D1Database,
+  id: string,
+): Promise<Record<string, string[]> | null> {
   const tables = await readTables(database);
   const names = [...tables.keys()].filter((name) => !APART.includes(name));
   const of = (name: string) => tables.get(name) ?? [];
@@ -83,7 +106,9 @@ export async function dumpAccount(database: D1Database, id: string): Promise<Rec
   const owner = Number(account.number);
   const numbered = (name: string) =>
     new Map(
-      of(name).flatMap((row): [number, string][] => (row.account === owner ? [[Number(row.number), hex(row.id)]] : [])),
+      of(name).flatMap((row): [number, string][] =>
+        row.account === owner ? [[Number(row.number), hex(row.id)]] : [],
+      ),
     );
   const agents = numbered('agents');
   const webhooks = numbered('webhooks');
@@ -104,7 +129,8 @@ export async function dumpAccount(database: D1Database, id: string): Promise<Rec
     if ('account' in row) return row.account === owner;
     return 'agent' in row && agents.has(Number(row.agent));
   };
-  const agentOf = (number: unknown) => agents.get(Number(number)) ?? gone.get(Number(number)) ?? 'nobody';
+  const agentOf = (number: unknown) =>
+    agents.get(Number(number)) ?? gone.get(Number(number)) ?? 'nobody';
   const sequence = (value: unknown) => (value === null ? null : Number(value) - owner * LOG_SPAN);
   const neutral = (name: string, row: Row): Row => {
     const { number, account: _, ...rest } = row;
@@ -126,7 +152,11 @@ export async function dumpAccount(database: D1Database, id: string): Promise<Rec
       name,
       of(name)
         .filter((row) => isOwn(name, row))
-        .map((row) => JSON.stringify(neutral(name, row), (_, value) => (Array.isArray(value) ? hex(value) : value)))
+        .map((row) =>
+          JSON.stringify(neutral(name, row), (_, value) =>
+            Array.isArray(value) ? hex(value) : value,
+          ),
+        )
         .sort(),
     ]),
   );

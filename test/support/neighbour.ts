@@ -1,5 +1,6 @@
-// Each database of the tests begins with an account that no test looks at, the neighbour. So the account under test is never
-// the first of its database, and a query that reads some other account finds one. It has no work that is due.
+// Each database of the tests begins with an account that no test looks at, the neighbour. So the
+// account under test is never the first of its database, and a query that reads some other account
+// finds one. It has no work that is due.
 
 /** The number of the neighbour's account and of its agent: none of a test has it. */
 const NEIGHBOUR = 1;

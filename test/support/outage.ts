@@ -1,10 +1,13 @@
 /**
- * How a call fails: before it does anything, or after it has taken effect, when only the answer is lost. A kill ends
- * the caller, so all later calls fail as well.
+ * How a call fails: before it does anything, or after it has taken effect, when only the answer is
+ * lost. A kill ends the caller, so all later calls fail as well.
  */
 export type OutageMode = 'before' | 'after' | 'kill before' | 'kill after';
 
-/** Counts the calls to a database, a bucket and queues, and fails one of them or runs something before it. */
+/**
+ * Counts the calls to a database, a bucket and queues, and fails one of them or runs something
+ * before it.
+ */
 export class Outage {
   calls = 0;
   /** Whether the planned failure has happened. */
@@ -13,7 +16,10 @@ export class Outage {
   private meanwhile: { call: number; happens: () => Promise<unknown> } | null = null;
   private isDead = false;
 
-  /** Restarts the count of calls, and fails the call with this number, counted from 1; null fails none. */
+  /**
+   * Restarts the count of calls, and fails the call with this number, counted from 1; null fails
+   * none.
+   */
   arm(plan: { call: number; mode: OutageMode } | null): void {
     this.calls = 0;
     this.hasFailed = false;
@@ -21,7 +27,10 @@ export class Outage {
     this.isDead = false;
   }
 
-  /** Restarts the count of calls, and runs something before the call with this number, counted from 1. */
+  /**
+   * Restarts the count of calls, and runs something before the call with this number, counted from
+   * 1.
+   */
   before(call: number, happens: () => Promise<unknown>): void {
     this.arm(null);
     this.meanwhile = { call, happens };
@@ -42,7 +51,9 @@ export class Outage {
       (...args: A) =>
         this.call(() => method(...args));
     return {
-      put: through((key: string, value: ArrayBuffer, options?: R2PutOptions) => bucket.put(key, value, options)),
+      put: through((key: string, value: ArrayBuffer, options?: R2PutOptions) =>
+        bucket.put(key, value, options),
+      ),
       get: through((key: string, options?: R2GetOptions) => bucket.get(key, options)),
       head: through((key: string) => bucket.head(key)),
       list: through((options?: R2ListOptions) => bucket.list(options)),
@@ -63,7 +74,8 @@ export class Outage {
   queue<M>(queue: Queue<M>): Queue<M> {
     return {
       send: (body: M, options?: QueueSendOptions) => this.call(() => queue.send(body, options)),
-      sendBatch: (messages: Iterable<MessageSendRequest<M>>) => this.call(() => queue.sendBatch(messages)),
+      sendBatch: (messages: Iterable<MessageSendRequest<M>>) =>
+        this.call(() => queue.sendBatch(messages)),
     } as unknown as Queue<M>;
   }
 

@@ -14,7 +14,9 @@ export interface BegunPairing {
 }
 
 /** Begins a pairing, as a program does. A parameter that is null is left out. */
-export async function beginPairing(changes: Record<string, string | null> = {}): Promise<BegunPairing> {
+export async function beginPairing(
+  changes: Record<string, string | null> = {},
+): Promise<BegunPairing> {
   const draw = () => toBase64Url(crypto.getRandomValues(new Uint8Array(32)));
   const verifier = draw();
   const parameters: Record<string, string | null> = {
@@ -26,12 +28,21 @@ export async function beginPairing(changes: Record<string, string | null> = {}):
     ...changes,
   };
   const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(parameters)) if (value !== null) query.set(name, value);
+  for (const [name, value] of Object.entries(parameters))
+    if (value !== null) query.set(name, value);
   const { redirect_uri, state } = parameters;
-  return { page: `${PATH}?${query}`, verifier, redirectUri: redirect_uri ?? '', state: state ?? '' };
+  return {
+    page: `${PATH}?${query}`,
+    verifier,
+    redirectUri: redirect_uri ?? '',
+    state: state ?? '',
+  };
 }
 
-/** Confirms a pairing in the browser of a member, and returns the code with which the browser comes back. */
+/**
+ * Confirms a pairing in the browser of a member, and returns the code with which the browser comes
+ * back.
+ */
 export async function confirmPairing(browser: Browser, { page }: BegunPairing): Promise<string> {
   const answer = await browser.submit(page, { decision: 'confirm' });
   if (answer.status !== 303) throw new Error(`the pairing was refused: ${answer.text}`);
@@ -39,7 +50,17 @@ export async function confirmPairing(browser: Browser, { page }: BegunPairing): 
 }
 
 /** Exchanges a code for a user token. */
-export function exchange(world: World, pairing: BegunPairing, code: string, fields: Json = {}): Promise<Answer> {
-  const body = { code, code_verifier: pairing.verifier, redirect_uri: pairing.redirectUri, ...fields };
+export function exchange(
+  world: World,
+  pairing: BegunPairing,
+  code: string,
+  fields: Json = {},
+): Promise<Answer> {
+  const body = {
+    code,
+    code_verifier: pairing.verifier,
+    redirect_uri: pairing.redirectUri,
+    ...fields,
+  };
   return world.call('POST', '/v1/pairing', { body });
 }

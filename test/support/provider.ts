@@ -8,11 +8,17 @@ export async function makeKey(): Promise<JWK> {
 }
 
 /**
- * A real identity provider that issues JWT access tokens to its clients, with the scopes that they request.
+ * A real identity provider that issues JWT access tokens to its clients, with the scopes that they
+ * request.
  * @param keys published keys, of which the first signs
  * @returns the request handler
  */
-export function makeProvider(issuer: string, audience: string, clients: { id: string; secret: string }[], keys: JWK[]) {
+export function makeProvider(
+  issuer: string,
+  audience: string,
+  clients: { id: string; secret: string }[],
+  keys: JWK[],
+) {
   const configuration: Configuration = {
     clients: clients.map(({ id, secret }) => ({
       client_id: id,
@@ -44,8 +50,8 @@ export function makeProvider(issuer: string, audience: string, clients: { id: st
 }
 
 /**
- * A real identity provider at which people sign in to a client by any name, which is their e-mail address too. It is
- * verified, except that of people whose name begins with `unverified`.
+ * A real identity provider at which people sign in to a client by any name, which is their e-mail
+ * address too. It is verified, except that of people whose name begins with `unverified`.
  * @returns the request handler
  */
 export function makeSignInProvider(
@@ -68,7 +74,12 @@ export function makeSignInProvider(
     claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'] },
     findAccount: (_, id) => ({
       accountId: id,
-      claims: async () => ({ sub: id, email: id, email_verified: !id.startsWith('unverified'), name: 'Ada' }),
+      claims: async () => ({
+        sub: id,
+        email: id,
+        email_verified: !id.startsWith('unverified'),
+        name: 'Ada',
+      }),
     }),
     features: { devInteractions: { enabled: true } },
     pkce: { required: () => true },

@@ -56,7 +56,12 @@ export async function deliver(bodies: JobMessage[], env: Env, runtime: Runtime, 
  * Delivers a message of a webhook queue, and returns whether it was acknowledged or is retried.
  * @param waitUntil gets the work that outlasts the message; by default all work is awaited
  */
-export async function deliverMessage(body: WebhookMessage, env: Env, runtime: Runtime, waitUntil?: WaitUntil) {
+export async function deliverMessage(
+  body: WebhookMessage,
+  env: Env,
+  runtime: Runtime,
+  waitUntil?: WaitUntil,
+) {
   const batch = createMessageBatch<WebhookMessage>('webhooks', [
     { id: '0', timestamp: new Date(runtime.now()), attempts: 1, body },
   ]);

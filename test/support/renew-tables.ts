@@ -12,8 +12,12 @@ let migrated: string | undefined;
  */
 export async function renewTables(database: D1Database): Promise<void> {
   if ((await readSchema(database)) === migrated) {
-    // The triggers of an account that moves refuse to delete its rows. Emptying a table does not reset its numbers.
-    await database.batch([database.prepare('delete from moves'), database.prepare('delete from sqlite_sequence')]);
+    // The triggers of an account that moves refuse to delete its rows. Emptying a table does not
+    // reset its numbers.
+    await database.batch([
+      database.prepare('delete from moves'),
+      database.prepare('delete from sqlite_sequence'),
+    ]);
     await emptyTables(database);
     return;
   }
@@ -31,7 +35,9 @@ export async function renewTables(database: D1Database): Promise<void> {
 
 async function readSchema(database: D1Database): Promise<string> {
   const schema = await database
-    .prepare(`select json_group_array(sql) as schema from (select sql from sqlite_schema order by type, name)`)
+    .prepare(
+      `select json_group_array(sql) as schema from (select sql from sqlite_schema order by type, name)`,
+    )
     .first<string>('schema');
   return schema ?? '';
 }

@@ -24,7 +24,11 @@ export async function openReport(account: TestAccount, id: string): Promise<Json
 }
 
 /** Requests a report, runs the background job, and downloads the content. */
-export async function makeReport(account: TestAccount, fields: Json = {}, sizes?: JobSizes): Promise<Json> {
+export async function makeReport(
+  account: TestAccount,
+  fields: Json = {},
+  sizes?: JobSizes,
+): Promise<Json> {
   const id = await startReport(account, fields);
   await account.world.work(sizes);
   return openReport(account, id);

@@ -22,16 +22,22 @@ export const MAIL_SETTINGS: Partial<Env> = {
 };
 
 /**
- * Stands for the HTTP API of Resend: checks the key and the fields, accepts one mail for each idempotency key, and refuses
- * another mail with the same key.
+ * Stands for the HTTP API of Resend: checks the key and the fields, accepts one mail for each
+ * idempotency key, and refuses another mail with the same key.
  */
 export class Resend {
   readonly mails: SentMail[] = [];
-  /** Answers instead of the next requests, in order: a status, or null for a lost answer after the mail was accepted. */
+  /**
+   * Answers instead of the next requests, in order: a status, or null for a lost answer after the
+   * mail was accepted.
+   */
   readonly failures: (number | null)[] = [];
   private readonly bodies = new Map<string, string>();
 
-  /** @param domain mails to other domains are accepted and forgotten: they are of other tests of the file */
+  /**
+   * @param domain mails to other domains are accepted and forgotten: they are of other tests of the
+   *   file
+   */
   constructor(
     world: World,
     private readonly domain: string,
@@ -46,8 +52,10 @@ export class Resend {
 
   private answer({ url, headers, body }: Received): Response {
     const failure = this.failures.shift();
-    if (typeof failure === 'number') return problem(failure, 'application_error', 'Something is wrong.');
-    if (new URL(url).pathname !== '/emails') return problem(404, 'not_found', 'There is nothing here.');
+    if (typeof failure === 'number')
+      return problem(failure, 'application_error', 'Something is wrong.');
+    if (new URL(url).pathname !== '/emails')
+      return problem(404, 'not_found', 'There is nothing here.');
     if (headers.get('Authorization') !== `Bearer ${API_KEY}`)
       return problem(403, 'invalid_api_key', 'The key is wrong.');
     const key = headers.get('Idempotency-Key') ?? '';
@@ -57,14 +65,21 @@ export class Resend {
     }
     const fields: Json = JSON.parse(body);
     const [to] = fields.to;
-    if (fields.to.length !== 1 || !/@/.test(to) || !fields.subject || !fields.text || !fields.html) {
+    if (
+      fields.to.length !== 1 ||
+      !/@/.test(to) ||
+      !fields.subject ||
+      !fields.text ||
+      !fields.html
+    ) {
       return problem(422, 'validation_error', 'A field is missing.');
     }
     if (earlier === undefined) {
       this.bodies.set(key, body);
       const { from, subject, text, html } = fields;
       const address = /<(.*)>$/.exec(to)?.[1] ?? to;
-      if (address.endsWith(`@${this.domain}`)) this.mails.push({ to: address, from, subject, text, html, key });
+      if (address.endsWith(`@${this.domain}`))
+        this.mails.push({ to: address, from, subject, text, html, key });
     }
     if (failure === null) throw new TypeError('Network connection lost.');
     return Response.json({ id: crypto.randomUUID() });

@@ -22,7 +22,10 @@ interface DraftRule {
   escalation: { after: number; members: number[] | null; roles: string[] | null } | null;
 }
 
-/** One step of a walk; numbers choose among what there is. `by` chooses a person or, if null, the account's own token. */
+/**
+ * One step of a walk; numbers choose among what there is. `by` chooses a person or, if null, the
+ * account's own token.
+ */
 export type Step =
   | { do: 'request'; agent: number; limit: number; uses: number; ttl: number; expiresIn: number }
   | { do: 'approve'; permission: number; by: number | null; less: Limits; signed: boolean }
@@ -45,12 +48,16 @@ const caller = fc.option(pick, { freq: 20 });
 /** Members are changed by the account's token, or by one of them, who often may not. */
 const manager = fc.option(pick, { freq: 2 });
 const chosenRoles = fc.option(fc.subarray([...DECIDERS], { minLength: 1 }), { freq: 2 });
-const chosenPeople = fc.option(fc.uniqueArray(fc.nat(5), { minLength: 1, maxLength: 4 }), { freq: 2 });
+const chosenPeople = fc.option(fc.uniqueArray(fc.nat(5), { minLength: 1, maxLength: 4 }), {
+  freq: 2,
+});
 /** By how much less an approval grants than what is proposed; seldom it is more. */
 const narrowing = fc.constantFrom(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, -1);
 const often = <T>(weight: number, arbitrary: fc.Arbitrary<T>) => ({ weight, arbitrary });
-const act = <const D extends string, F extends object>(name: D, fields: { [K in keyof F]: fc.Arbitrary<F[K]> }) =>
-  fc.record({ do: fc.constant(name), ...fields }) as fc.Arbitrary<{ do: D } & F>;
+const act = <const D extends string, F extends object>(
+  name: D,
+  fields: { [K in keyof F]: fc.Arbitrary<F[K]> },
+) => fc.record({ do: fc.constant(name), ...fields }) as fc.Arbitrary<{ do: D } & F>;
 
 const step: fc.Arbitrary<Step> = fc.oneof(
   often(
@@ -82,7 +89,14 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       status: fc.constantFrom('active' as const, 'suspended' as const),
     }),
   ),
-  often(4, act('change role', { by: manager, person: pick, role: fc.constantFrom(...ROLES, 'approver', 'admin') })),
+  often(
+    4,
+    act('change role', {
+      by: manager,
+      person: pick,
+      role: fc.constantFrom(...ROLES, 'approver', 'admin'),
+    }),
+  ),
   often(1, act('remove', { by: manager, person: pick })),
   often(2, act('invite', { role: fc.constantFrom('admin', 'approver') })),
   often(3, act('join', {})),
@@ -114,7 +128,10 @@ export const reviewWalks = fc.array(step, { minLength: 60, maxLength: 90, size: 
 
 interface Person extends Reviewer {
   browser: Browser;
-  /** The user token, and the role in which it was made: its scopes never become more. Null once it has ended. */
+  /**
+   * The user token, and the role in which it was made: its scopes never become more. Null once it
+   * has ended.
+   */
   token: { value: string; role: string } | null;
   invitation: string | null;
 }
@@ -162,7 +179,10 @@ export interface Beginning {
   policy: string;
 }
 
-/** Makes the account of all walks: people of every role that matters, two agents, and a review policy. */
+/**
+ * Makes the account of all walks: people of every role that matters, two agents, and a review
+ * policy.
+ */
 export async function beginWalks(world = new World()): Promise<Beginning> {
   const account = await world.account({ plan: 'pro' });
   const people: Person[] = [];
@@ -172,19 +192,38 @@ export async function beginWalks(world = new World()): Promise<Beginning> {
     people.push({ id, role, ...joined, browser, token: { value: token, role } });
   }
   const { body } = await account.must(201, 'POST', '/v1/policies', {
-    ...{ name: 'People decide', effect: 'review', actions: ['*'], resources: ['*'], review: { approvals: 2 } },
+    ...{
+      name: 'People decide',
+      effect: 'review',
+      actions: ['*'],
+      resources: ['*'],
+      review: { approvals: 2 },
+    },
   });
-  const bots = [await account.agent(), await account.agent()].map((agent) => ({ agent, owner: null }));
+  const bots = [await account.agent(), await account.agent()].map((agent) => ({
+    agent,
+    owner: null,
+  }));
   return { world, account, people, bots, policy: body.id };
 }
 
-/** A walk of the service beside a model of members, reviews and votes. The model predicts every answer. */
+/**
+ * A walk of the service beside a model of members, reviews and votes. The model predicts every
+ * answer.
+ */
 export class ReviewWalk {
   private readonly people: Person[];
   private readonly bots: Bot[];
   private readonly requests: Request[] = [];
   private rule: Json = {
-    ...{ approvals: 2, members: null, roles: null, allow_self: false, passkey: false, escalation: null },
+    ...{
+      approvals: 2,
+      members: null,
+      roles: null,
+      allow_self: false,
+      passkey: false,
+      escalation: null,
+    },
   };
   private isPolicyActive = true;
 
@@ -216,13 +255,21 @@ export class ReviewWalk {
         const body = { email: `${crypto.randomUUID()}@example.com`, role: step.role };
         const { body: made } = await account.must(201, 'POST', '/v1/members', body);
         const invited = { status: 'invited', activeSince: null, invitation: made.invitation.url };
-        this.people.push({ id: made.id, role: step.role, ...invited, browser: new Browser(world), token: null });
+        this.people.push({
+          id: made.id,
+          role: step.role,
+          ...invited,
+          browser: new Browser(world),
+          token: null,
+        });
         return;
       }
       case 'join':
         return this.join();
       case 'sign in': {
-        const person = this.people.find(({ status, token }) => status === 'active' && token === null);
+        const person = this.people.find(
+          ({ status, token }) => status === 'active' && token === null,
+        );
         if (!person) return;
         expect((await person.browser.signIn()).status).toBe(201);
         person.token = { value: await person.browser.makeToken(), role: person.role };
@@ -230,7 +277,9 @@ export class ReviewWalk {
       }
       case 'change owner': {
         const [bot, person] = [choose(this.bots, step.agent), choose(this.people, step.person)];
-        const answer = await account.call('PUT', `/v1/agents/${bot.agent.id}`, { owner_id: person.id });
+        const answer = await account.call('PUT', `/v1/agents/${bot.agent.id}`, {
+          owner_id: person.id,
+        });
         const isActive = person.status === 'active';
         this.expectOutcome(answer, isActive ? '200' : '400 invalid_request');
         if (isActive) bot.owner = person.id;
@@ -252,7 +301,8 @@ export class ReviewWalk {
         await world.sweep();
         for (const request of this.requests.filter(({ status }) => status === 'pending')) {
           if (request.expiresAt <= this.now) request.status = 'expired';
-          else if ((request.escalatesAt ?? this.now + 1) <= this.now) request.escalatedAt ??= this.now;
+          else if ((request.escalatesAt ?? this.now + 1) <= this.now)
+            request.escalatedAt ??= this.now;
         }
     }
   }
@@ -270,7 +320,8 @@ export class ReviewWalk {
     }
     const log = await account.log();
     for (const { id, status, rule, votes } of this.requests) {
-      const isOwn = (entry: Json) => entry.permission_request_id === id && entry.details.expired !== 'token';
+      const isOwn = (entry: Json) =>
+        entry.permission_request_id === id && entry.details.expired !== 'token';
       const [, ending, ...further] = log.filter(isOwn);
       expect(further).toEqual([]);
       expect(ending?.event_type).toBe(
@@ -279,9 +330,9 @@ export class ReviewWalk {
       const isListed = rule !== null || votes.some(({ signed }) => signed);
       const listed = votes.map(({ by, decision, signed }) => [by.id, decision, signed]);
       if (!ending) continue;
-      expect(ending.details.votes?.map(({ by, decision, signed }: Json) => [by, decision, signed])).toEqual(
-        isListed ? listed : undefined,
-      );
+      expect(
+        ending.details.votes?.map(({ by, decision, signed }: Json) => [by, decision, signed]),
+      ).toEqual(isListed ? listed : undefined);
       expect(ending.details.review_policy_id).toBe(rule ? this.start.policy : undefined);
     }
     const records = async (action: string) =>
@@ -291,14 +342,24 @@ export class ReviewWalk {
     const unsettling = this.requests
       .filter(({ rule }) => rule !== null)
       .flatMap(({ id, votes, status }) =>
-        votes.slice(0, status === 'approved' || status === 'denied' ? -1 : undefined).map(({ by }) => [by.id, id]),
+        votes
+          .slice(0, status === 'approved' || status === 'denied' ? -1 : undefined)
+          .map(({ by }) => [by.id, id]),
       );
     expect(await records('permission.voted')).toEqual(unsettling.sort());
-    const escalated = this.requests.filter(({ escalatedAt }) => escalatedAt !== null).map(({ id }) => [null, id]);
+    const escalated = this.requests
+      .filter(({ escalatedAt }) => escalatedAt !== null)
+      .map(({ id }) => [null, id]);
     expect(await records('permission.escalated')).toEqual(escalated.sort());
   }
 
-  private async request({ agent, limit, uses, ttl, expiresIn }: Step & { do: 'request' }): Promise<void> {
+  private async request({
+    agent,
+    limit,
+    uses,
+    ttl,
+    expiresIn,
+  }: Step & { do: 'request' }): Promise<void> {
     const bot = choose(this.bots, agent);
     const body = {
       ...{ action: 'email.send', resource: 'mailbox:support', scope: { limit } },
@@ -308,7 +369,15 @@ export class ReviewWalk {
     const rule = this.isPolicyActive ? this.rule : null;
     const asked = { limit, uses, ttl };
     const request: Request = {
-      ...{ id: made.id, agent: bot, asked, rule, proposal: asked, ownerThen: bot.owner, createdAt: this.now },
+      ...{
+        id: made.id,
+        agent: bot,
+        asked,
+        rule,
+        proposal: asked,
+        ownerThen: bot.owner,
+        createdAt: this.now,
+      },
       expiresAt: this.now + expiresIn * 1_000,
       escalatesAt: rule?.escalation ? this.now + rule.escalation.after * 1_000 : null,
       ...{ escalatedAt: null, status: 'pending', votes: [], decidedBy: null },
@@ -319,7 +388,9 @@ export class ReviewWalk {
   private async decide(step: Step & { do: 'approve' | 'deny' }): Promise<void> {
     if (this.requests.length === 0) return;
     // Mostly one that is pending, so that votes come together.
-    const pending = this.requests.filter((request) => this.statusOf(request) === 'pending').slice(-3);
+    const pending = this.requests
+      .filter((request) => this.statusOf(request) === 'pending')
+      .slice(-3);
     const request = choose(
       step.permission % 8 === 0 || pending.length === 0 ? this.requests : pending,
       step.permission,
@@ -335,13 +406,19 @@ export class ReviewWalk {
             ttl: Math.max(30, base.ttl - 10 * step.less.ttl),
           }
         : request.asked;
-    const isWider = granted.limit > base.limit || granted.uses > base.uses || granted.ttl > base.ttl;
+    const isWider =
+      granted.limit > base.limit || granted.uses > base.uses || granted.ttl > base.ttl;
     const scope = step.do === 'approve' && isWider ? '400 scope_widened' : '200';
     const narrowed =
-      step.do === 'approve' ? { scope: { limit: granted.limit }, max_uses: granted.uses, token_ttl: granted.ttl } : {};
+      step.do === 'approve'
+        ? { scope: { limit: granted.limit }, max_uses: granted.uses, token_ttl: granted.ttl }
+        : {};
     const refusal = this.refuseDecision(request, person, step) ?? scope;
     const send = (what: string, body: Json) =>
-      this.start.world.call('POST', `/v1/permissions/${request.id}/${what}`, { token: this.tokenOf(person), body });
+      this.start.world.call('POST', `/v1/permissions/${request.id}/${what}`, {
+        token: this.tokenOf(person),
+        body,
+      });
     let body: Json = narrowed;
     if (signed) {
       const statement = await send('statement', { decision: 'approve', ...narrowed });
@@ -353,7 +430,8 @@ export class ReviewWalk {
     const answer = await send(step.do, body);
     this.expectOutcome(answer, refusal);
     if (answer.status !== 200) return;
-    if (person) request.votes.push({ by: person, decision: step.do, ...granted, signed, at: this.now });
+    if (person)
+      request.votes.push({ by: person, decision: step.do, ...granted, signed, at: this.now });
     if (step.do === 'approve') request.proposal = granted;
     const isLast = request.rule === null || this.countApprovals(request) >= request.rule.approvals;
     if (step.do === 'deny' || isLast) {
@@ -378,10 +456,12 @@ export class ReviewWalk {
       if (!person) return '403 person_required';
       const facts = this.factsOf(request);
       const isOwner = facts.owners.includes(person.id);
-      if (!isNamedReviewer(facts, person, this.now) && (isApproval || !isOwner)) return '403 not_a_reviewer';
+      if (!isNamedReviewer(facts, person, this.now) && (isApproval || !isOwner))
+        return '403 not_a_reviewer';
       if (isApproval && isOwner && !rule.allow_self) return '403 self_approval';
       if (isApproval && request.votes.some(({ by }) => by === person)) return '409 already_voted';
-      if (isApproval && rule.passkey && !(step.signed && person.token)) return '403 passkey_required';
+      if (isApproval && rule.passkey && !(step.signed && person.token))
+        return '403 passkey_required';
     }
     return null;
   }
@@ -389,35 +469,50 @@ export class ReviewWalk {
   private async withdraw(permission: number): Promise<void> {
     if (this.requests.length === 0) return;
     const request = choose(this.requests, permission);
-    const answer = await request.agent.agent.call('POST', `/v1/permissions/${request.id}/withdraw`, {});
+    const answer = await request.agent.agent.call(
+      'POST',
+      `/v1/permissions/${request.id}/withdraw`,
+      {},
+    );
     const isPending = this.statusOf(request) === 'pending';
     this.expectOutcome(answer, isPending ? '200' : '409 not_pending');
     if (isPending) request.status = 'expired';
   }
 
-  private async changePerson(step: Step & { do: 'change status' | 'change role' | 'remove' }): Promise<void> {
+  private async changePerson(
+    step: Step & { do: 'change status' | 'change role' | 'remove' },
+  ): Promise<void> {
     const caller = step.by === null ? null : choose(this.people, step.by);
     // Who is suspended comes back more often than others are suspended.
     const suspended = this.people.filter(({ status }) => status === 'suspended');
-    const comesBack = step.do === 'change status' && step.status === 'active' && suspended.length > 0;
+    const comesBack =
+      step.do === 'change status' && step.status === 'active' && suspended.length > 0;
     const person = choose(comesBack ? suspended : this.people, step.person);
     const { world } = this.start;
     const body =
-      step.do === 'change status' ? { status: step.status } : step.do === 'change role' && { role: step.role };
-    const answer = await world.call(step.do === 'remove' ? 'DELETE' : 'PUT', `/v1/members/${person.id}`, {
-      token: this.tokenOf(caller),
-      ...(body && { body }),
-    });
+      step.do === 'change status'
+        ? { status: step.status }
+        : step.do === 'change role' && { role: step.role };
+    const answer = await world.call(
+      step.do === 'remove' ? 'DELETE' : 'PUT',
+      `/v1/members/${person.id}`,
+      {
+        token: this.tokenOf(caller),
+        ...(body && { body }),
+      },
+    );
     const refusal = this.refuseChange(caller, person, step);
     this.expectOutcome(answer, refusal ?? (step.do === 'remove' ? '204' : '200'));
     if (refusal || person.status === 'removed') return;
     const before = { ...person };
-    if (step.do === 'remove') Object.assign(person, { status: 'removed', token: null, invitation: null });
+    if (step.do === 'remove')
+      Object.assign(person, { status: 'removed', token: null, invitation: null });
     else if (step.do === 'change role') person.role = step.role;
     else person.status = step.status;
     if (person.status === 'suspended') person.token = null;
     if (person.status !== 'active') person.activeSince = null;
-    else if (before.status !== 'active' || before.role !== person.role) person.activeSince = this.now;
+    else if (before.status !== 'active' || before.role !== person.role)
+      person.activeSince = this.now;
   }
 
   private refuseChange(
@@ -428,7 +523,10 @@ export class ReviewWalk {
     const access = this.refuseAccess(caller, MANAGERS);
     if (access) return access;
     const isOwner = caller?.role === 'owner';
-    if (!isOwner && (person.role === 'owner' || (step.do === 'change role' && step.role === 'owner'))) {
+    if (
+      !isOwner &&
+      (person.role === 'owner' || (step.do === 'change role' && step.role === 'owner'))
+    ) {
       return '403 insufficient_role';
     }
     if (step.do === 'remove' && person.status === 'removed') return null;
@@ -436,7 +534,8 @@ export class ReviewWalk {
     if (step.do === 'change status' && person.status === 'invited') return '409 conflict';
     const isActiveOwner = ({ role, status }: Person) => role === 'owner' && status === 'active';
     const staysOwner =
-      (step.do === 'change role' && step.role === 'owner') || (step.do === 'change status' && step.status === 'active');
+      (step.do === 'change role' && step.role === 'owner') ||
+      (step.do === 'change status' && step.status === 'active');
     const others = this.people.filter((other) => other !== person && isActiveOwner(other));
     if (isActiveOwner(person) && !staysOwner && others.length === 0) return '409 last_owner';
     return null;
@@ -451,18 +550,24 @@ export class ReviewWalk {
   }
 
   private async editPolicy({ escalation, ...draft }: DraftRule): Promise<void> {
-    const named = (list: number[] | null) => list?.map((i) => (this.people[i] as Person).id) ?? null;
+    const named = (list: number[] | null) =>
+      list?.map((i) => (this.people[i] as Person).id) ?? null;
     const rule = {
       ...{ ...draft, members: named(draft.members) },
       escalation: escalation && { ...escalation, members: named(escalation.members) },
     };
-    const answer = await this.start.account.call('PUT', `/v1/policies/${this.start.policy}`, { review: rule });
+    const answer = await this.start.account.call('PUT', `/v1/policies/${this.start.policy}`, {
+      review: rule,
+    });
     const isTaken = this.canReview(rule);
     this.expectOutcome(answer, isTaken ? '200' : '400 invalid_request');
     if (isTaken) this.rule = rule;
   }
 
-  /** Whether a policy may have a rule: the people it names are here or invited, and it has enough reviewers. */
+  /**
+   * Whether a policy may have a rule: the people it names are here or invited, and it has enough
+   * reviewers.
+   */
   private canReview(rule: Json): boolean {
     const named: string[] = [...(rule.members ?? []), ...(rule.escalation?.members ?? [])];
     const isHere = ({ status }: Person) => status === 'active' || status === 'invited';
@@ -491,13 +596,17 @@ export class ReviewWalk {
 
   private tokenOf(person: Person | null): string {
     // A credential that has ended is as good as one that never was.
-    return person ? (person.token?.value ?? 'csu_000000000000000000000000000000000000000a') : this.start.account.token;
+    return person
+      ? (person.token?.value ?? 'csu_000000000000000000000000000000000000000a')
+      : this.start.account.token;
   }
 
   private refuseAccess(person: Person | null, roles: string[]): string | null {
     if (!person) return null;
     if (!person.token) return '401 unauthorized';
-    return roles.includes(person.role) && roles.includes(person.token.role) ? null : '403 insufficient_scope';
+    return roles.includes(person.role) && roles.includes(person.token.role)
+      ? null
+      : '403 insufficient_scope';
   }
 
   private expectOutcome(answer: Answer, expected: string): void {
@@ -517,7 +626,11 @@ export class ReviewWalk {
     ]);
     const facts = this.factsOf(request);
     const time = (at: number | null) => at && new Date(at).toISOString();
-    const field = ({ limit, uses, ttl }: Limits) => ({ scope: { limit }, token_ttl: ttl, max_uses: uses });
+    const field = ({ limit, uses, ttl }: Limits) => ({
+      scope: { limit },
+      token_ttl: ttl,
+      max_uses: uses,
+    });
     expect(shown.scope).toEqual({ limit: asked.limit });
     expect(shown.review).toEqual(
       rule && {
@@ -527,9 +640,17 @@ export class ReviewWalk {
         ...{ escalates_at: time(request.escalatesAt), escalated_at: time(request.escalatedAt) },
         short_of_reviewers:
           status === 'pending' &&
-          this.people.filter((person) => mayApprove(facts, person, this.now)).length < rule.approvals,
+          this.people.filter((person) => mayApprove(facts, person, this.now)).length <
+            rule.approvals,
         votes: votes.map((vote) => ({
-          ...{ by: vote.by.id, name: null, decision: vote.decision, ...field(vote), reason: null, via: 'api' },
+          ...{
+            by: vote.by.id,
+            name: null,
+            decision: vote.decision,
+            ...field(vote),
+            reason: null,
+            via: 'api',
+          },
           ...{ signed: vote.signed, at: time(vote.at) },
         })),
       },
@@ -542,7 +663,11 @@ function choose<T>(list: T[], number: number): T {
 }
 
 /** Starts at the beginning again: for a walk after another one. */
-export async function returnTo(beginning: Beginning, time: number, restore: () => Promise<void>): Promise<ReviewWalk> {
+export async function returnTo(
+  beginning: Beginning,
+  time: number,
+  restore: () => Promise<void>,
+): Promise<ReviewWalk> {
   await env.DB.exec('delete from _approvals');
   await restore();
   beginning.world.now = time;

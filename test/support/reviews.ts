@@ -4,7 +4,10 @@ import { type Answer, type Json, type TestAccount, type TestAgent, World } from 
 /** Members of a scene: a test names no more than it asked for. */
 export type People = [TestMember, TestMember, TestMember, TestMember, ...TestMember[]];
 
-/** An account with a review policy for every request, members of some roles, and an agent that nobody owns. */
+/**
+ * An account with a review policy for every request, members of some roles, and an agent that
+ * nobody owns.
+ */
 export interface ReviewScene {
   world: World;
   account: TestAccount;
@@ -15,8 +18,9 @@ export interface ReviewScene {
 }
 
 /**
- * Makes members of some roles, then a policy that sends every request to reviewers, by a rule that may depend on the
- * members. Time passes before the first request, so that all of them are reviewers of it.
+ * Makes members of some roles, then a policy that sends every request to reviewers, by a rule that
+ * may depend on the members. Time passes before the first request, so that all of them are
+ * reviewers of it.
  */
 export async function makeReview(
   rule: Json | ((people: People) => Json) = {},
@@ -40,7 +44,11 @@ export async function makeReview(
 }
 
 /** Makes a review policy for one action, and a permission that a member approves under it. */
-export async function addReview(account: TestAccount, agent: TestAgent, member: TestMember): Promise<void> {
+export async function addReview(
+  account: TestAccount,
+  agent: TestAgent,
+  member: TestMember,
+): Promise<void> {
   const policy = { name: 'Reviewed', effect: 'review', actions: ['review.me'], resources: ['*'] };
   await account.must(201, 'POST', '/v1/policies', policy);
   const { id } = await agent.request({ action: 'review.me' });
@@ -48,17 +56,34 @@ export async function addReview(account: TestAccount, agent: TestAgent, member: 
 }
 
 /** Approves a permission with a member's credential. */
-export function approve({ world }: Pick<ReviewScene, 'world'>, member: TestMember, id: string, body: Json = {}) {
+export function approve(
+  { world }: Pick<ReviewScene, 'world'>,
+  member: TestMember,
+  id: string,
+  body: Json = {},
+) {
   return world.call('POST', `/v1/permissions/${id}/approve`, { token: member.token, body });
 }
 
 /** Denies a permission with a member's credential. */
-export function deny({ world }: Pick<ReviewScene, 'world'>, member: TestMember, id: string, body: Json = {}) {
+export function deny(
+  { world }: Pick<ReviewScene, 'world'>,
+  member: TestMember,
+  id: string,
+  body: Json = {},
+) {
   return world.call('POST', `/v1/permissions/${id}/deny`, { token: member.token, body });
 }
 
-/** Signs a decision with the newest passkey of a member: returns the fields to approve or deny with. */
-export async function sign({ world }: Pick<ReviewScene, 'world'>, member: TestMember, id: string, decision: Json) {
+/**
+ * Signs a decision with the newest passkey of a member: returns the fields to approve or deny with.
+ */
+export async function sign(
+  { world }: Pick<ReviewScene, 'world'>,
+  member: TestMember,
+  id: string,
+  decision: Json,
+) {
   const { body } = await world.must(200, 'POST', `/v1/permissions/${id}/statement`, {
     token: member.token,
     body: decision,

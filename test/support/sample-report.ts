@@ -1,5 +1,10 @@
 import type { AuditEntry } from '../../src/audit/entry';
-import type { Counts, DeciderFigures, ReportContent, ReportedActivity } from '../../src/audit/reports/content';
+import type {
+  Counts,
+  DeciderFigures,
+  ReportContent,
+  ReportedActivity,
+} from '../../src/audit/reports/content';
 import { MEMBER_ROLES } from '../../src/db/schema';
 
 const NAMES = [
@@ -18,7 +23,9 @@ const NAMES = [
   'A name with a very-long-token-without-any-space-in-it-as-people-like-to-make-of-branches-and-tickets/ABC-12345678901234567890',
 ];
 
-const MONTHS = Array.from({ length: 12 }, (_, at) => new Date(Date.UTC(2025, 10 + at)).toISOString().slice(0, 7));
+const MONTHS = Array.from({ length: 12 }, (_, at) =>
+  new Date(Date.UTC(2025, 10 + at)).toISOString().slice(0, 7),
+);
 
 /** An id with the prefix `kind`, the same in every run. */
 function idOf<K extends string>(kind: K, number: number): `${K}_${string}` {
@@ -34,11 +41,9 @@ function idsOf(kind: string, first: number, count: number): string[] {
 }
 
 function countsOf(requests: number): Counts {
-  const [approved, denied, expired] = [0.82, 0.13, 0.05].map((part) => Math.floor(requests * part)) as [
-    number,
-    number,
-    number,
-  ];
+  const [approved, denied, expired] = [0.82, 0.13, 0.05].map((part) =>
+    Math.floor(requests * part),
+  ) as [number, number, number];
   const used = Math.floor(approved * 0.9);
   const revoked = Math.floor(approved / 60);
   const entries = requests + approved + denied + expired + used + revoked;
@@ -72,7 +77,8 @@ function sampledEntry(at: number): AuditEntry {
     user_id: idOf('user', 0),
     agent_id: idOf('agent', at % 40),
     permission_request_id: idOf('perm', at),
-    event_type: (['request', 'approve', 'deny', 'use', 'expire', 'revoke'] as const)[at % 6] ?? 'request',
+    event_type:
+      (['request', 'approve', 'deny', 'use', 'expire', 'revoke'] as const)[at % 6] ?? 'request',
     details: {
       action: 'storage.object.read',
       resource: `bucket:finance-eu/${'quarter/'.repeat(at % 20)}${at}/${'x'.repeat((at % 7) * 60)}.pdf`,
@@ -80,7 +86,8 @@ function sampledEntry(at: number): AuditEntry {
       scope: { max_bytes: 1_048_576, regions: ['eu-west-1', 'eu-central-1'] },
     },
     ip_address: at % 3 === 0 ? '2001:db8:85a3:8d3:1319:8a2e:370:7348' : '203.0.113.17',
-    user_agent: 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) agent-sdk/4.2.1',
+    user_agent:
+      'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) agent-sdk/4.2.1',
     created_at: new Date(Date.UTC(2025, 10, 3) + at * 601 * 60_000).toISOString(),
   };
 }
@@ -98,32 +105,60 @@ function deciderOf(at: number): Omit<DeciderFigures, 'approved' | 'denied'> {
   const name = NAMES[at % NAMES.length] ?? '';
   if (at % 3 === 1) {
     const policy = { kind: 'policy' as const, role: null, voted: 0, signed: 0 };
-    return { decided_by: idOf('policy', at), name: at === 7 ? null : `Policy for ${name}`, ...policy };
+    return {
+      decided_by: idOf('policy', at),
+      name: at === 7 ? null : `Policy for ${name}`,
+      ...policy,
+    };
   }
-  if (at === 0) return { decided_by: idOf('user', 1), kind: 'person', name: null, role: null, voted: 0, signed: 0 };
+  if (at === 0)
+    return {
+      decided_by: idOf('user', 1),
+      kind: 'person',
+      name: null,
+      role: null,
+      voted: 0,
+      signed: 0,
+    };
   const [voted, signed] = [Math.floor(90_000 / at), Math.floor(140_000 / at)];
   const [known, erased] = [
     { name, role: MEMBER_ROLES[at % MEMBER_ROLES.length] ?? null },
     { name: null, role: null },
   ];
-  return { decided_by: idOf('member', at), kind: 'person', ...(at === 3 ? erased : known), voted, signed };
+  return {
+    decided_by: idOf('member', at),
+    kind: 'person',
+    ...(at === 3 ? erased : known),
+    voted,
+    signed,
+  };
 }
 
 /** The report of a large account: names in many scripts, long words, tables over many pages. */
 export function sampleReport(): ReportContent {
-  const months = MONTHS.map((month, at) => ({ month, ...countsOf(42_000 + 9_731 * ((at * 7) % 12)) }));
+  const months = MONTHS.map((month, at) => ({
+    month,
+    ...countsOf(42_000 + 9_731 * ((at * 7) % 12)),
+  }));
   const total = (key: keyof Counts) => months.reduce((sum, month) => sum + month[key], 0);
   const [approved, denied] = [total('approved'), total('denied')];
   return {
     report_id: idOf('report', 1),
     report_type: 'soc2_type2',
     framework: 'SOC 2 Type II',
-    account: { id: idOf('user', 1), name: 'Nordwind Handels GmbH · 北風貿易株式会社', plan: 'enterprise' },
+    account: {
+      id: idOf('user', 1),
+      name: 'Nordwind Handels GmbH · 北風貿易株式会社',
+      plan: 'enterprise',
+    },
     period: { start: '2025-11-01', end: '2026-10-31' },
     generated_at: '2026-11-20T17:56:12.294Z',
     statement:
       'This report is evidence drawn from the audit log of Countersign. It is not an attestation and not an audit opinion: whether the controls are suitably designed and work is for the auditor to judge.',
-    integrity: { tree_size: 4_000, root_hash: 'f2ca1bb6c7e907d06dafe4687e579fce76b37e4e93b7605022da52e6ccc26fd2' },
+    integrity: {
+      tree_size: 4_000,
+      root_hash: 'f2ca1bb6c7e907d06dafe4687e579fce76b37e4e93b7605022da52e6ccc26fd2',
+    },
     scope: [
       'All requests for permission that the agents of the account made between 2025-11-01 and 2026-10-31 (UTC), the decisions on them, and the use of the tokens that came of them.',
       'What agents did without asking Countersign is outside of what the log can show.',
@@ -178,14 +213,20 @@ export function sampleReport(): ReportContent {
         'Access that does not go through Countersign, the identity of the people behind an account, and the reviews that the organisation makes outside of it.',
     })),
     exceptions: Array.from({ length: 60 }, (_, at) => ({
-      kind: ['decision_within_seconds', 'key_not_rotated', 'asked_again_after_denial'][at % 3] ?? '',
+      kind:
+        ['decision_within_seconds', 'key_not_rotated', 'asked_again_after_denial'][at % 3] ?? '',
       severity: (['high', 'medium', 'low'] as const)[at % 3] ?? 'low',
       text: exceptionText(at),
       entries: 1 + at * 37,
       entry_ids: idsOf('audit', 2_000 + at * 10, Math.min(1 + at * 37, 5)),
     })),
     activity: {
-      by_action: { 'agent.rotate_key': 31, 'policy.create': 12, 'policy.update': 44, 'token.create': 9 },
+      by_action: {
+        'agent.rotate_key': 31,
+        'policy.create': 12,
+        'policy.update': 44,
+        'token.create': 9,
+      },
       key_rotations: Array.from({ length: 31 }, (_, at) =>
         activityRecord(at, 'agent.rotate_key', ['grace_period: 86400']),
       ),
@@ -203,7 +244,8 @@ export function sampleReport(): ReportContent {
 /** The report of an account without entries, all in Latin letters. */
 export function plainReport(): ReportContent {
   const report = sampleReport();
-  const none = (figures: Record<string, number>) => Object.fromEntries(Object.keys(figures).map((key) => [key, 0]));
+  const none = (figures: Record<string, number>) =>
+    Object.fromEntries(Object.keys(figures).map((key) => [key, 0]));
   return {
     ...report,
     account: { ...report.account, name: null },

@@ -38,7 +38,11 @@ export function aim(route: string, scene: Scene) {
     'POST /v1/members': { email: 'new@example.com', role: 'approver' },
     'PUT /v1/members/:id': { name: 'Changed' },
     'PUT /v1/admin/users/:id/log/restoration': { shard: '00', restored_to: '2026-01-01T00:00:00Z' },
-    'POST /v1/pairing': { code: 'unknown', code_verifier: 'v'.repeat(43), redirect_uri: 'http://127.0.0.1:1/' },
+    'POST /v1/pairing': {
+      code: 'unknown',
+      code_verifier: 'v'.repeat(43),
+      redirect_uri: 'http://127.0.0.1:1/',
+    },
     'POST /v1/agents': { name: 'Another' },
     'PUT /v1/agents/:id': { name: 'Changed' },
     'POST /v1/permissions': { action: 'file.read', resource: 'file:a' },
@@ -62,11 +66,19 @@ export function aim(route: string, scene: Scene) {
     .replace('/docs/:version/:file', FILE)
     .replace(':id', id)
     .replace(':delivery_id', pattern.startsWith('/v1/channels') ? scene.message : scene.delivery);
-  return { method, path: path + needed, ...(bodies[route] !== undefined && { body: bodies[route] }) };
+  return {
+    method,
+    path: path + needed,
+    ...(bodies[route] !== undefined && { body: bodies[route] }),
+  };
 }
 
 const EXPORT = { start_date: '2026-01-01', end_date: '2026-12-31' };
-const REPORT = { report_type: 'gdpr', period: { start: '2026-01-01', end: '2026-01-31' }, format: 'json' };
+const REPORT = {
+  report_type: 'gdpr',
+  period: { start: '2026-01-01', end: '2026-01-31' },
+  format: 'json',
+};
 const CHANNEL = { kind: 'email', name: 'Mail to reviewers' };
 const POLICY = { name: 'Reports', effect: 'approve', actions: ['report.*'], resources: ['*'] };
 
@@ -81,10 +93,19 @@ export async function makeScene(world = new World()) {
   const [entry] = await account.log();
   const { body: policy } = await account.must(201, 'POST', '/v1/policies', POLICY);
   const { body: exported } = await account.must(202, 'POST', '/v1/audit/export', EXPORT);
-  const { body: reported } = await account.must(202, 'POST', '/v1/audit/reports/compliance', REPORT);
+  const { body: reported } = await account.must(
+    202,
+    'POST',
+    '/v1/audit/reports/compliance',
+    REPORT,
+  );
   await world.work();
   await world.sweep();
-  const { body: finished } = await account.must(200, 'GET', `/v1/audit/export/${exported.export_id}`);
+  const { body: finished } = await account.must(
+    200,
+    'GET',
+    `/v1/audit/export/${exported.export_id}`,
+  );
   const webhook = await makeWebhook(account);
   const { body: delivery } = await account.must(202, 'POST', `/v1/webhooks/${webhook.id}/test`);
   const { body: channel } = await account.must(201, 'POST', '/v1/channels', CHANNEL);

@@ -13,6 +13,8 @@ export async function sealLogs(client: D1Database, bucket: R2Bucket = env.FILES)
   const signer = await openSigner(env as unknown as Env);
   await client.prepare('update trees set due_at = 0 where due_at is not null').run();
   // A head must not have a later time than the clock of the test.
-  const now = await client.prepare('select max(created_at) from audit_entries').first<number>('max(created_at)');
+  const now = await client
+    .prepare('select max(created_at) from audit_entries')
+    .first<number>('max(created_at)');
   while (await sealTrees({ ...trees, signer }, now ?? 0));
 }

@@ -6,7 +6,10 @@ import type { ExportedEntry } from '../../src/audit/exports/source';
 import type { Json, JsonObject } from '../../src/lib/json';
 import type { Id } from '../../src/lib/typeid';
 
-/** The account of the log. This file seals logs literally by RFC 9162, and shares no code with the verifier. */
+/**
+ * The account of the log. This file seals logs literally by RFC 9162, and shares no code with the
+ * verifier.
+ */
 
 export const USER = 'user_01m7x1kd4rfd295j3kx3gjdnpe';
 export const ORIGIN = `countersign.test/${USER}`;
@@ -126,7 +129,11 @@ export class LogKey {
 
   get jwk(): JsonObject {
     const required = { crv: 'Ed25519', kty: 'OKP', x: this.bytes.toString('base64url') };
-    return { ...required, use: 'sig', kid: `log-${sha256(JSON.stringify(required)).toString('base64url')}` };
+    return {
+      ...required,
+      use: 'sig',
+      kid: `log-${sha256(JSON.stringify(required)).toString('base64url')}`,
+    };
   }
 
   verifierKey(name = ORIGIN): string {
@@ -135,7 +142,10 @@ export class LogKey {
 
   /** Signs a text as a note. */
   sign(text: string, name = ORIGIN): string {
-    const signature = Buffer.concat([this.keyId(name), sign(null, Buffer.from(text), this.privateKey)]);
+    const signature = Buffer.concat([
+      this.keyId(name),
+      sign(null, Buffer.from(text), this.privateKey),
+    ]);
     return `${text}\n— ${name} ${signature.toString('base64')}\n`;
   }
 
@@ -213,11 +223,22 @@ export class SealedLog {
     return this.record('retention', '2026-06-01T00:00:00.000Z', ranges);
   }
 
-  /** Signs a record of an erasure; without a time it is a record of hidden entries, which are erased later. */
-  record(reason: string, erased_at: string | null, ranges: [number, number][], origin = this.origin): this {
+  /**
+   * Signs a record of an erasure; without a time it is a record of hidden entries, which are erased
+   * later.
+   */
+  record(
+    reason: string,
+    erased_at: string | null,
+    ranges: [number, number][],
+    origin = this.origin,
+  ): this {
     const done = erased_at === null ? 'hidden 2026-07-01T00:00:00.000Z' : `erased ${erased_at}`;
     const places = ranges.map((range) => range.join('-')).join(' ');
-    const note = this.key.sign(`countersign/erasure/v1\n${origin}\n${reason}\n${done}\n${places}\n`, origin);
+    const note = this.key.sign(
+      `countersign/erasure/v1\n${origin}\n${reason}\n${done}\n${places}\n`,
+      origin,
+    );
     this.erased.push({ reason, erased_at, ranges, note });
     return this;
   }
@@ -226,15 +247,27 @@ export class SealedLog {
     const root = rootOf(this.leaves.slice(0, size));
     const text = `${this.origin}\n${size}\n${root.toString('base64')}\ntime ${time}\n`;
     const note = this.key.sign(text, this.origin);
-    return { origin: this.origin, tree_size: size, root_hash: root.toString('hex'), timestamp: time, note };
+    return {
+      origin: this.origin,
+      tree_size: size,
+      root_hash: root.toString('hex'),
+      timestamp: time,
+      note,
+    };
   }
 
   isErased(sequence: number): boolean {
-    return this.erased.some(({ ranges }) => ranges.some(([first, last]) => first <= sequence && sequence <= last));
+    return this.erased.some(({ ranges }) =>
+      ranges.some(([first, last]) => first <= sequence && sequence <= last),
+    );
   }
 
   /** Exports the entries that match a request. */
-  export(request: ExportRequest = EVERYTHING, format = 'json', size = this.entries.length): SealedExport {
+  export(
+    request: ExportRequest = EVERYTHING,
+    format = 'json',
+    size = this.entries.length,
+  ): SealedExport {
     const found = this.entries.filter(
       ({ sequence, agent_id, event_type }) =>
         sequence <= size &&
@@ -261,7 +294,8 @@ export class SealedLog {
 }
 
 /**
- * The tree of a proof: the leaves of the exported entries, and the largest complete subtrees of all others.
+ * The tree of a proof: the leaves of the exported entries, and the largest complete subtrees of all
+ * others.
  */
 export function cover(leaves: Buffer[], exported: Set<number>, first = 1): Json[] {
   if (leaves.length === 0) return [];
@@ -273,13 +307,25 @@ export function cover(leaves: Buffer[], exported: Set<number>, first = 1): Json[
   }
   if (leaves.length === 1) return [[first, saltOf(first), (leaves[0] as Buffer).toString('hex')]];
   const k = split(leaves.length);
-  return [...cover(leaves.slice(0, k), exported, first), ...cover(leaves.slice(k), exported, first + k)];
+  return [
+    ...cover(leaves.slice(0, k), exported, first),
+    ...cover(leaves.slice(k), exported, first + k),
+  ];
 }
 
 /** Converts an entry to the input of the service's own export encoders. */
 export function toExported(entry: Entry): ExportedEntry {
-  const { id, sequence, agent_id, permission_request_id, event_type, details, ip_address, user_agent, created_at } =
-    entry;
+  const {
+    id,
+    sequence,
+    agent_id,
+    permission_request_id,
+    event_type,
+    details,
+    ip_address,
+    user_agent,
+    created_at,
+  } = entry;
   return {
     pos: sequence,
     id: id as Id<'audit'>,
@@ -308,7 +354,11 @@ export function writeJson(rows: JsonObject[]): Buffer {
 }
 
 export function writeParquet(rows: JsonObject[], rowGroupSize = 7): Buffer {
-  const text = (name: string) => ({ name, data: rows.map((row) => row[name] as string), type: 'STRING' as const });
+  const text = (name: string) => ({
+    name,
+    data: rows.map((row) => row[name] as string),
+    type: 'STRING' as const,
+  });
   const texts = [
     'id',
     'user_id',
@@ -322,15 +372,30 @@ export function writeParquet(rows: JsonObject[], rowGroupSize = 7): Buffer {
   const columnData = [
     ...texts.map(text),
     text('user_agent'),
-    { name: 'sequence', data: rows.map(({ sequence }) => BigInt(sequence as number)), type: 'INT64' as const },
-    { name: 'created_at', data: rows.map((row) => new Date(row.created_at as string)), type: 'TIMESTAMP' as const },
-    { name: 'details', data: rows.map(({ details }) => JSON.stringify(details)), type: 'STRING' as const },
+    {
+      name: 'sequence',
+      data: rows.map(({ sequence }) => BigInt(sequence as number)),
+      type: 'INT64' as const,
+    },
+    {
+      name: 'created_at',
+      data: rows.map((row) => new Date(row.created_at as string)),
+      type: 'TIMESTAMP' as const,
+    },
+    {
+      name: 'details',
+      data: rows.map(({ details }) => JSON.stringify(details)),
+      type: 'STRING' as const,
+    },
   ];
   const compressors = { ZSTD: (page: Uint8Array) => new Uint8Array(zstdCompressSync(page)) };
   return Buffer.from(parquetWriteBuffer({ columnData, codec: 'ZSTD', compressors, rowGroupSize }));
 }
 
-/** Writes an export and its proof. The proof has the digest of the file, as somebody who changed both would ensure. */
+/**
+ * Writes an export and its proof. The proof has the digest of the file, as somebody who changed
+ * both would ensure.
+ */
 export function write(parts: SealedExport): { file: Buffer; proof: Buffer } {
   const file = parts.head.format === 'json' ? writeJson(parts.rows) : writeParquet(parts.rows);
   return { file, proof: writeProof(parts, sha256(file).toString('hex')) };
@@ -341,7 +406,9 @@ export function writeProof({ head, tree }: SealedExport, digest: string): Buffer
     ([name, value]) => `"${name}":${JSON.stringify(value)}`,
   );
   const nodes = tree.map((part) => `${JSON.stringify(part)}`).join(',\n');
-  return Buffer.from(`{${members.join(',\n')},\n"tree":[\n${nodes}${tree.length > 0 ? '\n' : ''}]}\n`);
+  return Buffer.from(
+    `{${members.join(',\n')},\n"tree":[\n${nodes}${tree.length > 0 ? '\n' : ''}]}\n`,
+  );
 }
 
 /** The answer of GET /v1/audit/:id/proof. */

@@ -3,10 +3,14 @@ import { beforeEach } from 'vitest';
 import { renewTables } from './renew-tables';
 import { DATABASES } from './shards';
 
-// Test files run in the same runtime, one after the other. Each starts with migrated, empty shards and an empty bucket.
+// Test files run in the same runtime, one after the other. Each starts with migrated, empty shards
+// and an empty bucket.
 await Promise.all([...Object.values(DATABASES).map(renewTables), emptyBucket(env.FILES)]);
 
-/** The log of the current test. It is printed only if the test fails: sending each line to the reporter is slow. */
+/**
+ * The log of the current test. It is printed only if the test fails: sending each line to the
+ * reporter is slow.
+ */
 let lines: { write: (...line: unknown[]) => void; line: unknown[] }[] = [];
 for (const level of ['log', 'error'] as const) {
   const write = console[level];

@@ -18,7 +18,10 @@ export interface Person {
   name?: string;
 }
 
-/** An identity provider with which people sign in to the console of a world. Tests make it answer as it should not. */
+/**
+ * An identity provider with which people sign in to the console of a world. Tests make it answer as
+ * it should not.
+ */
 export class SignInProvider {
   readonly settings = { OIDC_ISSUER: ISSUER, OIDC_CLIENT_ID: CLIENT_ID };
   /** What the discovery document says differently. */
@@ -30,7 +33,10 @@ export class SignInProvider {
   key = pair.privateKey;
   /** Whether a code works more than once. */
   acceptsCodesAgain = false;
-  /** Whether the ID token leaves out the claims about the person, which are at the UserInfo endpoint then. */
+  /**
+   * Whether the ID token leaves out the claims about the person, which are at the UserInfo endpoint
+   * then.
+   */
   leavesOutProfile = false;
   /** The paths whose requests are answered 500. */
   broken: string[] = [];
@@ -58,7 +64,8 @@ export class SignInProvider {
     for (const [name, value] of Object.entries(expected)) {
       if (parameters.get(name) !== value) throw new Error(`${name} is ${parameters.get(name)}`);
     }
-    if (url.origin + url.pathname !== `${ISSUER}/authorize`) throw new Error(`${address} is not the provider`);
+    if (url.origin + url.pathname !== `${ISSUER}/authorize`)
+      throw new Error(`${address} is not the provider`);
     const code = crypto.randomUUID();
     this.codes.set(code, { parameters, person });
     return this.sendBack(address, { code });
@@ -74,7 +81,9 @@ export class SignInProvider {
   makeAccessToken(sub: string, aud: string): Promise<string> {
     const now = Math.floor(this.world.now / 1_000);
     const claims = { iss: ISSUER, aud, sub, iat: now, exp: now + 300 };
-    return new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid: 'first' }).sign(pair.privateKey);
+    return new SignJWT(claims)
+      .setProtectedHeader({ alg: 'RS256', kid: 'first' })
+      .sign(pair.privateKey);
   }
 
   private async answer(received: Received): Promise<Response> {
@@ -112,20 +121,40 @@ export class SignInProvider {
     if (!this.acceptsCodesAgain) this.codes.delete(code);
     const basic = headers.get('Authorization');
     const id = form.get('client_id') ?? atob(basic?.replace('Basic ', '') ?? '').split(':')[0];
-    const secret = form.get('client_secret') ?? (basic && atob(basic.replace('Basic ', '')).split(':')[1]) ?? null;
-    if (id !== CLIENT_ID || secret !== this.secret) return Response.json({ error: 'invalid_client' }, { status: 401 });
+    const secret =
+      form.get('client_secret') ??
+      (basic && atob(basic.replace('Basic ', '')).split(':')[1]) ??
+      null;
+    if (id !== CLIENT_ID || secret !== this.secret)
+      return Response.json({ error: 'invalid_client' }, { status: 401 });
     const challenge = toBase64Url(await sha256(form.get('code_verifier') ?? ''));
     const isRight =
       begun?.parameters.get('code_challenge') === challenge &&
       begun.parameters.get('redirect_uri') === form.get('redirect_uri') &&
       form.get('grant_type') === 'authorization_code';
-    if (!isRight) return Response.json({ error: 'invalid_grant', error_description: code }, { status: 400 });
+    if (!isRight)
+      return Response.json({ error: 'invalid_grant', error_description: code }, { status: 400 });
     const { person, parameters } = begun;
     const now = Math.floor(this.world.now / 1_000);
-    const usual = { iss: ISSUER, aud: CLIENT_ID, nonce: parameters.get('nonce'), iat: now, exp: now + 300 };
-    const claims = { ...usual, ...(this.leavesOutProfile ? { sub: person.sub } : person), ...this.claims };
+    const usual = {
+      iss: ISSUER,
+      aud: CLIENT_ID,
+      nonce: parameters.get('nonce'),
+      iat: now,
+      exp: now + 300,
+    };
+    const claims = {
+      ...usual,
+      ...(this.leavesOutProfile ? { sub: person.sub } : person),
+      ...this.claims,
+    };
     const idToken = new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid: 'first' });
-    const answer = { access_token: code, token_type: 'Bearer', expires_in: 60, id_token: await idToken.sign(this.key) };
+    const answer = {
+      access_token: code,
+      token_type: 'Bearer',
+      expires_in: 60,
+      id_token: await idToken.sign(this.key),
+    };
     this.people.set(code, person);
     return Response.json(answer);
   }

@@ -2,7 +2,10 @@ import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } fr
 import canonicalize from 'canonicalize';
 import { type Entry, makeEntry } from './sealed-log.ts';
 
-/** This file signs votes literally by the contract and by WebAuthn, and shares no code with the verifier. */
+/**
+ * This file signs votes literally by the contract and by WebAuthn, and shares no code with the
+ * verifier.
+ */
 
 export const SERVICE = 'https://countersign.test';
 
@@ -33,7 +36,9 @@ export class Passkey {
     const { privateKey, publicKey } = makeKeys(algorithm);
     this.algorithm = algorithm;
     this.privateKey = privateKey;
-    this.publicKey = coseKey(publicKey.export({ format: 'jwk' }) as Record<string, string>).toString('base64url');
+    this.publicKey = coseKey(
+      publicKey.export({ format: 'jwk' }) as Record<string, string>,
+    ).toString('base64url');
   }
 
   /** As `GET /v1/members/:id` shows it. */
@@ -59,10 +64,21 @@ export class Passkey {
 
   /** Answers `navigator.credentials.create`, without attestation. */
   create({ challenge }: Any, { origin = SERVICE }: Tampering = {}) {
-    const client = Buffer.from(JSON.stringify({ type: 'webauthn.create', challenge, origin, crossOrigin: false }));
+    const client = Buffer.from(
+      JSON.stringify({ type: 'webauthn.create', challenge, origin, crossOrigin: false }),
+    );
     const id = Buffer.from(this.id, 'base64url');
-    const credential = [Buffer.alloc(16), Buffer.of(0, id.length), id, Buffer.from(this.publicKey, 'base64url')];
-    const data = Buffer.concat([sha256(new URL(origin).hostname), Buffer.of(0x45, 0, 0, 0, 0), ...credential]);
+    const credential = [
+      Buffer.alloc(16),
+      Buffer.of(0, id.length),
+      id,
+      Buffer.from(this.publicKey, 'base64url'),
+    ];
+    const data = Buffer.concat([
+      sha256(new URL(origin).hostname),
+      Buffer.of(0x45, 0, 0, 0, 0),
+      ...credential,
+    ]);
     // {"fmt": "none", "attStmt": {}, "authData": bytes}
     const start = hex('a363666d74646e6f6e656761747453746d74a0686175746844617461');
     const attestation = Buffer.concat([start, bytes(data.toString('base64url'))]);
@@ -73,12 +89,24 @@ export class Passkey {
   }
 
   /** Answers `navigator.credentials.get`. */
-  get({ challenge }: Any, { origin = SERVICE, rpId, flags = 0x05, clientData, key = this }: Tampering = {}) {
+  get(
+    { challenge }: Any,
+    { origin = SERVICE, rpId, flags = 0x05, clientData, key = this }: Tampering = {},
+  ) {
     const client = Buffer.from(
-      JSON.stringify({ type: 'webauthn.get', challenge, origin, crossOrigin: false, ...clientData }),
+      JSON.stringify({
+        type: 'webauthn.get',
+        challenge,
+        origin,
+        crossOrigin: false,
+        ...clientData,
+      }),
     );
     this.counter += 1;
-    const data = Buffer.concat([sha256(rpId ?? new URL(origin).hostname), Buffer.of(flags, 0, 0, 0, this.counter)]);
+    const data = Buffer.concat([
+      sha256(rpId ?? new URL(origin).hostname),
+      Buffer.of(flags, 0, 0, 0, this.counter),
+    ]);
     return this.answer({
       authenticatorData: data.toString('base64url'),
       clientDataJSON: client.toString('base64url'),
@@ -87,7 +115,13 @@ export class Passkey {
   }
 
   private answer<R>(response: R) {
-    return { id: this.id, rawId: this.id, type: 'public-key', response, clientExtensionResults: {} };
+    return {
+      id: this.id,
+      rawId: this.id,
+      type: 'public-key',
+      response,
+      clientExtensionResults: {},
+    };
   }
 
   private signBytes(bytes: Buffer): Buffer {
@@ -97,12 +131,18 @@ export class Passkey {
 
 function makeKeys(algorithm: Algorithm) {
   if (algorithm === 'ES256') return generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  return algorithm === 'EdDSA' ? generateKeyPairSync('ed25519') : generateKeyPairSync('rsa', { modulusLength: 2_048 });
+  return algorithm === 'EdDSA'
+    ? generateKeyPairSync('ed25519')
+    : generateKeyPairSync('rsa', { modulusLength: 2_048 });
 }
 
-/** Encodes a key as COSE_Key (RFC 9052 section 7) in CBOR. Negative labels -1 to -3 are the bytes 0x20 to 0x22. */
+/**
+ * Encodes a key as COSE_Key (RFC 9052 section 7) in CBOR. Negative labels -1 to -3 are the bytes
+ * 0x20 to 0x22.
+ */
 function coseKey({ kty, x = '', y = '', n = '', e = '' }: Record<string, string>): Buffer {
-  if (kty === 'EC') return Buffer.concat([hex('a5010203262001'), hex('21'), bytes(x), hex('22'), bytes(y)]);
+  if (kty === 'EC')
+    return Buffer.concat([hex('a5010203262001'), hex('21'), bytes(x), hex('22'), bytes(y)]);
   if (kty === 'OKP') return Buffer.concat([hex('a4010103272006'), hex('21'), bytes(x)]);
   return Buffer.concat([hex('a401030339010020'), bytes(n), hex('21'), bytes(e)]);
 }
@@ -113,7 +153,12 @@ const hex = (text: string) => Buffer.from(text, 'hex');
 function bytes(base64url: string): Buffer {
   const value = Buffer.from(base64url, 'base64url');
   const { length } = value;
-  const head = length < 24 ? [0x40 | length] : length < 256 ? [0x58, length] : [0x59, length >> 8, length & 0xff];
+  const head =
+    length < 24
+      ? [0x40 | length]
+      : length < 256
+        ? [0x58, length]
+        : [0x59, length >> 8, length & 0xff];
   return Buffer.concat([Buffer.from(head), value]);
 }
 
@@ -146,51 +191,68 @@ export const REQUESTED = {
   preview_digest: `sha-256:${sha256('preview').toString('base64url')}`,
 };
 
-/** The entries of a request and its end: the first has the given sequence, and the second follows it. */
-export function makeReview(sequence: number, ballots: Ballot[], ending: 'settled' | 'withdrawn' = 'settled'): Entry[] {
+/**
+ * The entries of a request and its end: the first has the given sequence, and the second follows
+ * it.
+ */
+export function makeReview(
+  sequence: number,
+  ballots: Ballot[],
+  ending: 'settled' | 'withdrawn' = 'settled',
+): Entry[] {
   const place = makeEntry(sequence);
   const subject = { agent_id: place.agent_id, permission_request_id: place.permission_request_id };
   const { action, resource, scope, ...digests } = REQUESTED;
-  const base = { action, resource, scope, decided_by: null, decision_reason: null, policy_id: null };
+  const base = {
+    action,
+    resource,
+    scope,
+    decided_by: null,
+    decision_reason: null,
+    policy_id: null,
+  };
   const request = { ...place, event_type: 'request', details: { ...base, ...digests } };
   const end = { ...makeEntry(sequence + 1), ...subject };
-  const time = (seconds: number) => new Date(Date.parse(place.created_at) + seconds * 1_000).toISOString();
+  const time = (seconds: number) =>
+    new Date(Date.parse(place.created_at) + seconds * 1_000).toISOString();
   let proposal: object = scope;
   let last: object = scope;
-  const votes = ballots.map(({ voter, decision = 'approve', signed = true, tampering, ...ballot }, at) => {
-    const { limits = { token_ttl: 900, max_uses: 3 }, reason = null } = ballot;
-    const voted = decision === 'deny' ? scope : (ballot.scope ?? proposal);
-    const differs = JSON.stringify(voted) !== JSON.stringify(last);
-    last = voted;
-    if (decision === 'approve') proposal = voted;
-    const statement = {
-      type: 'countersign/decision/v1',
-      origin: tampering?.origin ?? SERVICE,
-      account_id: place.user_id,
-      member_id: voter.id,
-      permission_id: place.permission_request_id,
-      agent_id: place.agent_id,
-      decision,
-      action,
-      resource,
-      scope: voted,
-      ...limits,
-      ...digests,
-      reason,
-      signed_at: time(at),
-    };
-    return {
-      by: voter.id,
-      decision,
-      ...limits,
-      reason,
-      via: 'console',
-      signed,
-      at: time(at + 1),
-      ...(differs && { scope: voted }),
-      ...(signed && { signature: voter.passkey.sign(statement, tampering) }),
-    };
-  });
+  const votes = ballots.map(
+    ({ voter, decision = 'approve', signed = true, tampering, ...ballot }, at) => {
+      const { limits = { token_ttl: 900, max_uses: 3 }, reason = null } = ballot;
+      const voted = decision === 'deny' ? scope : (ballot.scope ?? proposal);
+      const differs = JSON.stringify(voted) !== JSON.stringify(last);
+      last = voted;
+      if (decision === 'approve') proposal = voted;
+      const statement = {
+        type: 'countersign/decision/v1',
+        origin: tampering?.origin ?? SERVICE,
+        account_id: place.user_id,
+        member_id: voter.id,
+        permission_id: place.permission_request_id,
+        agent_id: place.agent_id,
+        decision,
+        action,
+        resource,
+        scope: voted,
+        ...limits,
+        ...digests,
+        reason,
+        signed_at: time(at),
+      };
+      return {
+        by: voter.id,
+        decision,
+        ...limits,
+        reason,
+        via: 'console',
+        signed,
+        at: time(at + 1),
+        ...(differs && { scope: voted }),
+        ...(signed && { signature: voter.passkey.sign(statement, tampering) }),
+      };
+    },
+  );
   const deciding = votes.at(-1);
   const review = { votes, review_policy_id: 'policy_01m7x1kd4rfd295j3kx3gjdnpe' };
   const details =
@@ -201,7 +263,9 @@ export function makeReview(sequence: number, ballots: Ballot[], ending: 'settled
           decided_by: deciding?.by ?? null,
           decided_via: 'console',
           decision_reason: deciding?.reason ?? null,
-          ...(deciding?.decision === 'approve' && { token_id: place.permission_request_id.replace('perm', 'token') }),
+          ...(deciding?.decision === 'approve' && {
+            token_id: place.permission_request_id.replace('perm', 'token'),
+          }),
         };
   const event_type = ending === 'withdrawn' ? 'expire' : (deciding?.decision ?? '');
   return [request, { ...end, event_type, details }] as Any;

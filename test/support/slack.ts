@@ -26,8 +26,9 @@ const TRIGGER_LIFETIME = 3_000;
 let apps = 0;
 
 /**
- * Slack as far as the tests need it: one app in one workspace. It checks tokens, refuses what Slack's documented limits refuse
- * with Slack's error codes, and keeps what it accepts. It escapes nothing, and counts characters as if all were escaped.
+ * Slack as far as the tests need it: one app in one workspace. It checks tokens, refuses what
+ * Slack's documented limits refuse with Slack's error codes, and keeps what it accepts. It escapes
+ * nothing, and counts characters as if all were escaped.
  */
 export class FakeSlack {
   readonly token: string;
@@ -65,7 +66,11 @@ export class FakeSlack {
 
   /** A part of a channel's `config` for this app. */
   get config() {
-    return { bot_token: this.token, signing_secret: this.signingSecret, channels: [{ id: 'C0APPROVALS' }] };
+    return {
+      bot_token: this.token,
+      signing_secret: this.signingSecret,
+      channels: [{ id: 'C0APPROVALS' }],
+    };
   }
 
   addPerson(id: string, email: string, name: string): void {
@@ -77,7 +82,13 @@ export class FakeSlack {
     const timestamp = String(Math.floor(at / 1_000));
     const encoder = new TextEncoder();
     const algorithm = { name: 'HMAC', hash: 'SHA-256' };
-    const key = await crypto.subtle.importKey('raw', encoder.encode(this.signingSecret), algorithm, false, ['sign']);
+    const key = await crypto.subtle.importKey(
+      'raw',
+      encoder.encode(this.signingSecret),
+      algorithm,
+      false,
+      ['sign'],
+    );
     const mac = await crypto.subtle.sign('HMAC', key, encoder.encode(`v0:${timestamp}:${body}`));
     return {
       'Content-Type': 'application/x-www-form-urlencoded',
@@ -88,14 +99,21 @@ export class FakeSlack {
 
   /** The body of the request that a click on a button of a message sends. */
   click(message: KeptMessage, actionId: string, userId = 'U0ADA'): string {
-    const buttons: Json[] = message.blocks.flatMap((block) => (block.type === 'actions' ? block.elements : []));
+    const buttons: Json[] = message.blocks.flatMap((block) =>
+      block.type === 'actions' ? block.elements : [],
+    );
     const button = buttons.find(({ action_id }) => action_id === actionId);
     if (!button) throw new Error(`The message has no button ${actionId}`);
     return encodePayload({
       type: 'block_actions',
       ...this.acting(userId),
       trigger_id: this.trigger(),
-      container: { type: 'message', message_ts: message.ts, channel_id: message.channel, is_ephemeral: false },
+      container: {
+        type: 'message',
+        message_ts: message.ts,
+        channel_id: message.channel,
+        is_ephemeral: false,
+      },
       channel: { id: message.channel, name: 'approvals' },
       message: { type: 'message', ts: message.ts, text: message.text, blocks: message.blocks },
       state: { values: {} },
@@ -115,7 +133,8 @@ export class FakeSlack {
 
   /**
    * The body of the request that submitting a view sends.
-   * @param filled what the person changed, by block: a text, the value of a chosen option, or the values of checked boxes
+   * @param filled what the person changed, by block: a text, the value of a chosen option, or the
+   *   values of checked boxes
    */
   submit(view: Json, filled: Record<string, string | string[] | null>, userId = 'U0ADA'): string {
     const values = fillView(view, filled);
@@ -123,7 +142,14 @@ export class FakeSlack {
       type: 'view_submission',
       ...this.acting(userId),
       trigger_id: this.trigger(),
-      view: { id: 'V0VIEW', team_id: this.teamId, hash: '1.a', root_view_id: 'V0VIEW', ...view, state: { values } },
+      view: {
+        id: 'V0VIEW',
+        team_id: this.teamId,
+        hash: '1.a',
+        root_view_id: 'V0VIEW',
+        ...view,
+        state: { values },
+      },
       response_urls: [],
     });
   }
@@ -156,7 +182,10 @@ export class FakeSlack {
     const answer = failure === undefined ? this.handle(method, headers, body) : refuse(failure);
     this.calls.push({ method, body, answer });
     if (failure === 'ratelimited') {
-      return Response.json(answer, { status: 429, headers: { 'Retry-After': String(this.retryAfter) } });
+      return Response.json(answer, {
+        status: 429,
+        headers: { 'Retry-After': String(this.retryAfter) },
+      });
     }
     return Response.json(answer);
   }
@@ -180,7 +209,13 @@ export class FakeSlack {
         return this.open(body);
       case 'auth.test':
         return {
-          ...{ ok: true, team_id: this.teamId, team: 'Workspace', user_id: 'U0BOT', bot_id: 'B0BOT' },
+          ...{
+            ok: true,
+            team_id: this.teamId,
+            team: 'Workspace',
+            user_id: 'U0BOT',
+            bot_id: 'B0BOT',
+          },
           ...(this.organizationId !== null && { enterprise_id: this.organizationId }),
         };
       default:
@@ -215,9 +250,15 @@ export class FakeSlack {
   private update(body: Json): Json {
     const fault = this.channelFault(body.channel) ?? messageFault(body);
     if (fault) return fault.error ? fault : refuse(fault);
-    const message = this.messages.find(({ channel, ts }) => channel === body.channel && ts === body.ts);
+    const message = this.messages.find(
+      ({ channel, ts }) => channel === body.channel && ts === body.ts,
+    );
     if (!message) return refuse('message_not_found');
-    Object.assign(message, { text: body.text, blocks: body.blocks ?? [], updates: message.updates + 1 });
+    Object.assign(message, {
+      text: body.text,
+      blocks: body.blocks ?? [],
+      updates: message.updates + 1,
+    });
     return { ok: true, channel: message.channel, ts: message.ts, text: message.text };
   }
 
@@ -247,7 +288,14 @@ export class FakeSlack {
     const { id, team_id, email, name } = person;
     return {
       ok: true,
-      user: { id, team_id, name, deleted: false, is_bot: false, profile: { email, real_name: name } },
+      user: {
+        id,
+        team_id,
+        name,
+        deleted: false,
+        is_bot: false,
+        profile: { email, real_name: name },
+      },
     };
   }
 }
@@ -256,7 +304,9 @@ function refuse(error: string, messages: string[] = []): Json {
   return { ok: false, error, ...(messages.length > 0 && { response_metadata: { messages } }) };
 }
 
-/** A payload as Slack sends it: a form, with JSON in which slashes and all but ASCII are escaped. */
+/**
+ * A payload as Slack sends it: a form, with JSON in which slashes and all but ASCII are escaped.
+ */
 export function encodePayload(payload: Json): string {
   const json = JSON.stringify(payload).replaceAll('/', '\\/');
   const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
@@ -267,7 +317,8 @@ export function encodePayload(payload: Json): string {
 export function fillView(view: Json, filled: Record<string, string | string[] | null>): Json {
   const inputs = view.blocks.filter(({ type }: Json) => type === 'input');
   for (const id of Object.keys(filled)) {
-    if (!inputs.some(({ block_id }: Json) => block_id === id)) throw new Error(`The view has no field ${id}`);
+    if (!inputs.some(({ block_id }: Json) => block_id === id))
+      throw new Error(`The view has no field ${id}`);
   }
   return Object.fromEntries(
     inputs.map(({ block_id, element }: Json) => [
@@ -285,9 +336,13 @@ function stateOf(element: Json, filled: string | string[] | null | undefined): J
     return option;
   };
   if (type === 'checkboxes') {
-    return { type, selected_options: Array.isArray(filled) ? filled.map(pick) : (initial_options ?? []) };
+    return {
+      type,
+      selected_options: Array.isArray(filled) ? filled.map(pick) : (initial_options ?? []),
+    };
   }
-  if (type === 'radio_buttons') return { type, selected_option: typeof filled === 'string' ? pick(filled) : null };
+  if (type === 'radio_buttons')
+    return { type, selected_option: typeof filled === 'string' ? pick(filled) : null };
   return { type, value: filled === undefined ? (initial_value ?? null) : filled };
 }
 
@@ -311,7 +366,9 @@ export function viewFaults(view: Json): string[] {
     ...(hasInput && !view.submit ? ['submit is required with inputs'] : []),
     ...(view.callback_id.length > 255 ? ['callback_id is too long'] : []),
     ...(view.private_metadata.length > 3_000 ? ['private_metadata is too long'] : []),
-    ...(new TextEncoder().encode(JSON.stringify(view)).length > 250_000 ? ['view is too large'] : []),
+    ...(new TextEncoder().encode(JSON.stringify(view)).length > 250_000
+      ? ['view is too large']
+      : []),
     ...blockFaults(view.blocks, 100, blockTypes),
   ];
 }
@@ -325,7 +382,9 @@ export function blockFaults(blocks: Json[], max: number, types: string[]): strin
     ...ids.filter((id) => id.length > 255).map(() => 'a block_id is too long'),
     ...blocks.flatMap((block, i) => {
       const at = `blocks/${i}`;
-      return types.includes(block.type) ? oneBlockFaults(block, at) : [`${at}: no ${block.type} is allowed here`];
+      return types.includes(block.type)
+        ? oneBlockFaults(block, at)
+        : [`${at}: no ${block.type} is allowed here`];
     }),
   ];
 }
@@ -335,7 +394,10 @@ function oneBlockFaults(block: Json, at: string): string[] {
     case 'header':
       return [...unknownFaults(block, ['text'], at), ...textFaults(block.text, 150, at)];
     case 'section':
-      return [...unknownFaults(block, ['text', 'expand'], at), ...textFaults(block.text, 3_000, at, true)];
+      return [
+        ...unknownFaults(block, ['text', 'expand'], at),
+        ...textFaults(block.text, 3_000, at, true),
+      ];
     case 'context':
       return [
         ...unknownFaults(block, ['elements'], at),
@@ -379,13 +441,21 @@ function elementFaults(element: Json, at: string): string[] {
       const pattern = is_decimal_allowed ? /^-?\d+(\.\d+)?$/ : /^-?\d+$/;
       return [
         ...unknownFaults(element, [...known, ...names], at),
-        ...(typeof is_decimal_allowed === 'boolean' ? [] : [`${at}: is_decimal_allowed is required`]),
+        ...(typeof is_decimal_allowed === 'boolean'
+          ? []
+          : [`${at}: is_decimal_allowed is required`]),
         ...[initial_value, min_value, max_value]
-          .filter((value) => value !== undefined && !(typeof value === 'string' && pattern.test(value)))
+          .filter(
+            (value) => value !== undefined && !(typeof value === 'string' && pattern.test(value)),
+          )
           .map((value) => `${at}: ${value} is not the text of a number`),
         ...(Number(min_value) > Number(max_value) ? [`${at}: min_value is above max_value`] : []),
-        ...(Number(initial_value) > Number(max_value) ? [`${at}: initial_value is above max_value`] : []),
-        ...(Number(initial_value) < Number(min_value) ? [`${at}: initial_value is below min_value`] : []),
+        ...(Number(initial_value) > Number(max_value)
+          ? [`${at}: initial_value is above max_value`]
+          : []),
+        ...(Number(initial_value) < Number(min_value)
+          ? [`${at}: initial_value is below min_value`]
+          : []),
       ];
     }
     case 'checkboxes':
@@ -393,11 +463,17 @@ function elementFaults(element: Json, at: string): string[] {
         ...unknownFaults(element, [...known, 'options', 'initial_options'], at),
         ...optionFaults(element.options, at),
         ...(element.initial_options ?? [])
-          .filter((initial: Json) => !element.options.some((o: Json) => JSON.stringify(o) === JSON.stringify(initial)))
+          .filter(
+            (initial: Json) =>
+              !element.options.some((o: Json) => JSON.stringify(o) === JSON.stringify(initial)),
+          )
           .map(() => `${at}: an initial option is not among the options`),
       ];
     case 'radio_buttons':
-      return [...unknownFaults(element, [...known, 'options'], at), ...optionFaults(element.options, at)];
+      return [
+        ...unknownFaults(element, [...known, 'options'], at),
+        ...optionFaults(element.options, at),
+      ];
     case 'plain_text_input':
       return [
         ...unknownFaults(element, [...known, 'multiline', 'max_length', 'initial_value'], at),
@@ -414,7 +490,9 @@ function optionFaults(options: Json[], at: string): string[] {
     ...uniqueFaults(options, 'value', at),
     ...options.flatMap(({ text, value }) => [
       ...textFaults(text, 75, at, true),
-      ...(typeof value === 'string' && value.length <= 150 ? [] : [`${at}: the value of an option is invalid`]),
+      ...(typeof value === 'string' && value.length <= 150
+        ? []
+        : [`${at}: the value of an option is invalid`]),
     ]),
   ];
 }
@@ -424,21 +502,30 @@ function countFaults(list: Json[], max: number, at: string): string[] {
 }
 
 function uniqueFaults(list: Json[], name: string, at: string): string[] {
-  return new Set(list.map((item) => item[name])).size === list.length ? [] : [`${at}: ${name} is not unique`];
+  return new Set(list.map((item) => item[name])).size === list.length
+    ? []
+    : [`${at}: ${name} is not unique`];
 }
 
 function unknownFaults(object: Json, names: string[], at: string): string[] {
-  const unknown = Object.keys(object).filter((name) => !['type', 'block_id', ...names].includes(name));
+  const unknown = Object.keys(object).filter(
+    (name) => !['type', 'block_id', ...names].includes(name),
+  );
   return unknown.map((name) => `${at}: invalid additional property: ${name}`);
 }
 
 function textFaults(text: Json, max: number, at: string, allowsMarkup = false): string[] {
-  if (text?.type !== 'plain_text' && !(allowsMarkup && text?.type === 'mrkdwn')) return [`${at}: no text object`];
+  if (text?.type !== 'plain_text' && !(allowsMarkup && text?.type === 'mrkdwn'))
+    return [`${at}: no text object`];
   const size = sizeOf(text.text);
   return [
     ...(text.text.trim() === '' ? [`${at}: must be more than 0 characters`] : []),
     ...(size > max ? [`${at}: must be less than ${max + 1} characters`] : []),
-    ...unknownFaults(text, text.type === 'plain_text' ? ['text', 'emoji'] : ['text', 'verbatim'], at),
+    ...unknownFaults(
+      text,
+      text.type === 'plain_text' ? ['text', 'emoji'] : ['text', 'verbatim'],
+      at,
+    ),
   ];
 }
 

@@ -4,13 +4,17 @@ import { isNotNeighbour, neighbourStatements } from './neighbour';
 export async function countRows(database: D1Database): Promise<Record<string, number>> {
   const names = await listTables(database);
   const results = await database.batch<{ rows: number }>(
-    names.map((name) => database.prepare(`select count(*) as rows from ${name} where ${isNotNeighbour(name)}`)),
+    names.map((name) =>
+      database.prepare(`select count(*) as rows from ${name} where ${isNotNeighbour(name)}`),
+    ),
   );
   return Object.fromEntries(names.map((name, i) => [name, results[i]?.results[0]?.rows ?? 0]));
 }
 
 /** The rows of each table of a database, without those of the neighbour. */
-export async function readTables(database: D1Database): Promise<Map<string, Record<string, unknown>[]>> {
+export async function readTables(
+  database: D1Database,
+): Promise<Map<string, Record<string, unknown>[]>> {
   const names = await listTables(database);
   const results = await database.batch<Record<string, unknown>>(
     names.map((name) => database.prepare(`select * from ${name} where ${isNotNeighbour(name)}`)),
@@ -22,7 +26,10 @@ export async function readTables(database: D1Database): Promise<Map<string, Reco
 export async function dumpTables(database: D1Database): Promise<Record<string, unknown[]>> {
   const tables = [...(await readTables(database))];
   return Object.fromEntries(
-    tables.map(([name, rows]) => [name, rows.map(({ last_used_at: _, last_activity_at: __, ...row }) => row)]),
+    tables.map(([name, rows]) => [
+      name,
+      rows.map(({ last_used_at: _, last_activity_at: __, ...row }) => row),
+    ]),
   );
 }
 
@@ -34,18 +41,36 @@ export async function emptyTables(database: D1Database): Promise<void> {
 }
 
 /** Tables that triggers of `permissions` change. */
-const TRIGGERED = ['pending_permissions', 'permission_contents', 'permission_events', 'reviews', 'votes'];
+const TRIGGERED = [
+  'pending_permissions',
+  'permission_contents',
+  'permission_events',
+  'reviews',
+  'votes',
+];
 
 /** Saves all rows of a database; returns a function that restores them. */
 export async function saveTables(database: D1Database): Promise<() => Promise<void>> {
   // Those are restored last.
-  const tables = [...(await listTables(database)).filter((name) => !TRIGGERED.includes(name)), ...TRIGGERED];
-  const run = (statements: string[]) => database.batch(statements.map((sql) => database.prepare(sql)));
+  const tables = [
+    ...(await listTables(database)).filter((name) => !TRIGGERED.includes(name)),
+    ...TRIGGERED,
+  ];
+  const run = (statements: string[]) =>
+    database.batch(statements.map((sql) => database.prepare(sql)));
   await run(
-    tables.flatMap((name) => [`drop table if exists _${name}`, `create table _${name} as select * from ${name}`]),
+    tables.flatMap((name) => [
+      `drop table if exists _${name}`,
+      `create table _${name} as select * from ${name}`,
+    ]),
   );
   return async () => {
-    await run(tables.flatMap((name) => [`delete from ${name}`, `insert into ${name} select * from _${name}`]));
+    await run(
+      tables.flatMap((name) => [
+        `delete from ${name}`,
+        `insert into ${name} select * from _${name}`,
+      ]),
+    );
   };
 }
 

@@ -1,6 +1,8 @@
 // Texts that could mislead a reader, for every place that shows what an agent or a person wrote.
 
-/** A text and how it is shown in one line, with each unseen character as its code point in braces. */
+/**
+ * A text and how it is shown in one line, with each unseen character as its code point in braces.
+ */
 export const UNSEEN_TEXTS: [text: string, shown: string][] = [
   ['plain – “é😀” 漢字 नमस्ते', 'plain – “é😀” 漢字 नमस्ते'],
   ['a\u00a0b\u1680c\u2003d\u202fe\u205ff\u3000g', 'a{a0}b{1680}c{2003}d{202f}e{205f}f{3000}g'],
@@ -68,16 +70,35 @@ export const PATH_LABELS: [path: string[], label: string][] = [
   [['__proto__'], '__proto__'],
 ];
 
-/** A part of a random text that may mislead: blanks, marks, selectors, letters of several scripts, and what labels use. */
+/**
+ * A part of a random text that may mislead: blanks, marks, selectors, letters of several scripts,
+ * and what labels use.
+ */
 export const MISLEADING_PARTS = [
   ...['a', 'B', '7', ' ', '.', '"', '\\', '`', ' › ', '/', '_', '-', ':', '\n', '\t'],
   ...['\u0430', '\u03bf', 'é', 'e\u0301', '漢', 'か', '한', 'ا', '☺', '😀'],
   ...['\u0301', '\u0344', '\u0489', '\u20e3', '\ufe0f', '\ufe0e', '\ufe00', '\u{e0100}', '\u034f'],
-  ...['\u00a0', '\u2003', '\u200b', '\u200d', '\u202e', '\u2800', '\u3164', '\ufeff', '\u2028', '\u{e0041}'],
+  ...[
+    '\u00a0',
+    '\u2003',
+    '\u200b',
+    '\u200d',
+    '\u202e',
+    '\u2800',
+    '\u3164',
+    '\ufeff',
+    '\u2028',
+    '\u{e0041}',
+  ],
 ];
 
-/** A text as the identifier of a resource: without characters that cannot be seen, and not blank. */
+/**
+ * A text as the identifier of a resource: without characters that cannot be seen, and not blank.
+ */
 export function asIdentifier(text: string): string {
-  const seen = text.replace(/(?! )[\p{C}\p{Z}\p{DI}\u2800\ufffc\u{13441}\u{13442}\u{16fe4}\u{1d159}]/gu, '');
+  const seen = text.replace(
+    /(?! )[\p{C}\p{Z}\p{DI}\u2800\ufffc\u{13441}\u{13442}\u{16fe4}\u{1d159}]/gu,
+    '',
+  );
   return seen.trim() || 'x';
 }

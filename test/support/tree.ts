@@ -11,7 +11,11 @@ const SIGNATURE_LENGTH = 64;
 export function parseNote(note: string) {
   const [text, signatures] = note.split('\n\n') as [string, string];
   const [origin, size, root, ...extensions] = text.split('\n');
-  const [, name, signed] = /^— (\S+) (\S+)\n$/.exec(signatures) as unknown as [string, string, string];
+  const [, name, signed] = /^— (\S+) (\S+)\n$/.exec(signatures) as unknown as [
+    string,
+    string,
+    string,
+  ];
   return {
     text: `${text}\n`,
     origin,
@@ -26,15 +30,27 @@ export function parseNote(note: string) {
 /** Verifies a checkpoint with only the published keys. */
 export async function expectSigned(world: World, checkpoint: Json): Promise<void> {
   const { text, origin, size, root, extensions, name, signed } = parseNote(checkpoint.note);
-  expect([origin, size, name]).toEqual([checkpoint.origin, checkpoint.tree_size, checkpoint.origin]);
+  expect([origin, size, name]).toEqual([
+    checkpoint.origin,
+    checkpoint.tree_size,
+    checkpoint.origin,
+  ]);
   expect(Uint8Array.fromBase64(root ?? '').toHex()).toBe(checkpoint.root_hash);
   expect(extensions).toEqual([`time ${checkpoint.timestamp}`]);
   expect(signed).toHaveLength(4 + SIGNATURE_LENGTH);
   expect(await isSigned(world, text, name, checkpoint.note)).toBe(true);
 }
 
-/** Whether a note has this text and is signed under this name with a published log key of the service. */
-export async function isSigned(world: World, text: string, name: string, note: string): Promise<boolean> {
+/**
+ * Whether a note has this text and is signed under this name with a published log key of the
+ * service.
+ */
+export async function isSigned(
+  world: World,
+  text: string,
+  name: string,
+  note: string,
+): Promise<boolean> {
   const [, encoded = ''] = note.slice(text.length).split(`\n— ${name} `);
   const signed = Uint8Array.fromBase64(encoded.trimEnd());
   const { body } = await world.must(200, 'GET', '/.well-known/jwks.json');
@@ -55,7 +71,9 @@ export async function isSigned(world: World, text: string, name: string, note: s
 
 /** The salt of an entry. */
 export async function saltOf(sequence: number): Promise<string> {
-  const { results } = await env.DB.prepare('select hex(salt) as salt from audit_entries where pos % 4294967296 = ?')
+  const { results } = await env.DB.prepare(
+    'select hex(salt) as salt from audit_entries where pos % 4294967296 = ?',
+  )
     .bind(sequence)
     .all<{ salt: string }>();
   if (results.length !== 1) throw new Error(`${results.length} entries have sequence ${sequence}`);
@@ -75,7 +93,9 @@ export async function leavesOf(account: TestAccount): Promise<Uint8Array[]> {
   )
     .bind(idBytes(account.id as Id<'user'>))
     .all<{ salt: string }>();
-  return (await account.log()).map((entry, i) => leafOf(entry, (results[i]?.salt ?? '').toLowerCase()));
+  return (await account.log()).map((entry, i) =>
+    leafOf(entry, (results[i]?.salt ?? '').toLowerCase()),
+  );
 }
 
 /** Appends `count` entries of a new agent to the log, as the ledger would. */
@@ -96,7 +116,10 @@ export async function checkpointOf(account: TestAccount): Promise<Json> {
   return (await account.must(200, 'GET', '/v1/audit/checkpoint')).body;
 }
 
-/** Checks the newest head, some inclusion proofs and some consistency proofs against the log that the API shows. */
+/**
+ * Checks the newest head, some inclusion proofs and some consistency proofs against the log that
+ * the API shows.
+ */
 export async function expectTree(account: TestAccount): Promise<Json> {
   const leaves = await leavesOf(account);
   const checkpoint = await checkpointOf(account);
@@ -105,18 +128,34 @@ export async function expectTree(account: TestAccount): Promise<Json> {
   expect(checkpoint.root_hash).toBe(root.toHex());
   const log = await account.log();
   const size = checkpoint.tree_size;
-  for (const index of new Set([0, 1, 255, 256, size >> 1, size - 1].filter((index) => index >= 0 && index < size))) {
+  for (const index of new Set(
+    [0, 1, 255, 256, size >> 1, size - 1].filter((index) => index >= 0 && index < size),
+  )) {
     const { body: proof } = await account.must(200, 'GET', `/v1/audit/${log[index].id}/proof`);
     const path = proof.inclusion_path.map((hash: string) => Uint8Array.fromHex(hash));
     const leaf = leaves[index] as Uint8Array;
-    expect(proof).toMatchObject({ sequence: index + 1, leaf_hash: leaf.toHex(), tree_size: size, checkpoint });
+    expect(proof).toMatchObject({
+      sequence: index + 1,
+      leaf_hash: leaf.toHex(),
+      tree_size: size,
+      checkpoint,
+    });
     const digest = await crypto.subtle.digest('SHA-256', Uint8Array.fromBase64(proof.leaf_input));
     expect(new Uint8Array(digest)).toEqual(leaf);
     expect(rootOfInclusion(leaf, index, size, path)).toEqual(root);
     const from = index + 1;
-    const { body: consistency } = await account.must(200, 'GET', `/v1/audit/consistency?from=${from}&to=${size}`);
+    const { body: consistency } = await account.must(
+      200,
+      'GET',
+      `/v1/audit/consistency?from=${from}&to=${size}`,
+    );
     const older = rootOf(leaves.slice(0, from));
-    expect(consistency).toMatchObject({ from, to: size, from_root_hash: older.toHex(), to_root_hash: root.toHex() });
+    expect(consistency).toMatchObject({
+      from,
+      to: size,
+      from_root_hash: older.toHex(),
+      to_root_hash: root.toHex(),
+    });
     const nodes = consistency.consistency_path.map((hash: string) => Uint8Array.fromHex(hash));
     expect(isConsistent([from, older], [size, root], nodes)).toBe(true);
   }

@@ -11,7 +11,14 @@ export const ACTIONS = ['email.send', 'file.read', 'money.transfer'];
 export type Step =
   | { do: 'create agent' }
   | { do: 'switch agent' | 'rotate key' | 'delete agent'; agent: number }
-  | { do: 'request'; agent: number; action: number; limit: number; maxUses: number; expiresIn: number }
+  | {
+      do: 'request';
+      agent: number;
+      action: number;
+      limit: number;
+      maxUses: number;
+      expiresIn: number;
+    }
   | { do: 'approve'; permission: number; limit: number; ttl: number }
   | { do: 'deny'; permission: number }
   | { do: 'withdraw'; permission: number }
@@ -26,7 +33,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: fc.constant('create agent' as const) }) },
   {
     weight: 2,
-    arbitrary: fc.record({ do: fc.constantFrom('switch agent' as const, 'rotate key' as const), agent: pick }),
+    arbitrary: fc.record({
+      do: fc.constantFrom('switch agent' as const, 'rotate key' as const),
+      agent: pick,
+    }),
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('delete agent' as const), agent: pick }) },
   {
@@ -62,7 +72,11 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   {
     weight: 3,
-    arbitrary: fc.record({ do: fc.constant('revoke' as const), permission: pick, byAgent: fc.boolean() }),
+    arbitrary: fc.record({
+      do: fc.constant('revoke' as const),
+      permission: pick,
+      byAgent: fc.boolean(),
+    }),
   },
   {
     weight: 5,
@@ -107,7 +121,9 @@ export class Walk {
         await account.must(204, 'DELETE', `/v1/agents/${agent.id}`);
         model.forget(agent);
       } else if (step.do === 'rotate key') {
-        const { body } = await account.must(200, 'POST', `/v1/agents/${agent.id}/rotate-key`, { grace_period: 0 });
+        const { body } = await account.must(200, 'POST', `/v1/agents/${agent.id}/rotate-key`, {
+          grace_period: 0,
+        });
         agent.key = body.api_key;
       } else {
         agent.active = !agent.active;
@@ -189,7 +205,10 @@ export class Walk {
     model.write('request', permission, world.now);
   }
 
-  private async approve(permission: ModelPermission, { limit, ttl }: Step & { do: 'approve' }): Promise<void> {
+  private async approve(
+    permission: ModelPermission,
+    { limit, ttl }: Step & { do: 'approve' },
+  ): Promise<void> {
     const { world, account, model } = this;
     const answer = await account.call('POST', `/v1/permissions/${permission.id}/approve`, {
       scope: { limit },
@@ -211,7 +230,9 @@ export class Walk {
     };
     model.write('approve', permission, world.now);
     if (!permission.agent.active) return;
-    const seen = await world.must(200, 'GET', `/v1/permissions/${permission.id}`, { token: permission.agent.key });
+    const seen = await world.must(200, 'GET', `/v1/permissions/${permission.id}`, {
+      token: permission.agent.key,
+    });
     permission.token.value = seen.body.token.value;
   }
 
@@ -230,7 +251,9 @@ export class Walk {
     const { key: token, active } = permission.agent;
     const answer = await world.call('POST', `/v1/permissions/${permission.id}/withdraw`, { token });
     const open = permission.status === 'pending' && permission.expiresAt > world.now;
-    expect(answer.body.code ?? answer.status).toBe(active ? (open ? 200 : 'not_pending') : 'agent_inactive');
+    expect(answer.body.code ?? answer.status).toBe(
+      active ? (open ? 200 : 'not_pending') : 'agent_inactive',
+    );
     if (!active || !open) return;
     permission.status = 'expired';
     model.write('expire', permission, world.now);
@@ -285,7 +308,9 @@ export class Walk {
     await world.sweep();
     const entries = (await account.log()).filter(({ sequence }) => sequence > last);
     const order = entries.map((entry) => entry.permission_request_id);
-    expect(order.toSorted()).toEqual([...due.requests, ...due.tokens].map(({ id }) => id).toSorted());
+    expect(order.toSorted()).toEqual(
+      [...due.requests, ...due.tokens].map(({ id }) => id).toSorted(),
+    );
     model.expire(world.now, order);
   }
 }

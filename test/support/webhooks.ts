@@ -18,24 +18,41 @@ export async function makeWebhook(account: TestAccount, fields: Json = {}): Prom
   hosts += 1;
   const host = `receiver-${hosts}.example.com`;
   account.world.internet.on(host, answers(200));
-  const { body } = await account.must(201, 'POST', '/v1/webhooks', { url: `https://${host}/hook`, ...fields });
+  const { body } = await account.must(201, 'POST', '/v1/webhooks', {
+    url: `https://${host}/hook`,
+    ...fields,
+  });
   return { id: body.id, secret: body.secret, host };
 }
 
 /** Registers a webhook and marks it as one whose receiver has already answered quickly. */
-export async function makeProvenWebhook(account: TestAccount, fields: Json = {}): Promise<TestWebhook> {
+export async function makeProvenWebhook(
+  account: TestAccount,
+  fields: Json = {},
+): Promise<TestWebhook> {
   const webhook = await makeWebhook(account, fields);
-  await env.DB.prepare('update webhooks set is_slow = 0 where number = (select max(number) from webhooks)').run();
+  await env.DB.prepare(
+    'update webhooks set is_slow = 0 where number = (select max(number) from webhooks)',
+  ).run();
   return webhook;
 }
 
 /** The deliveries of a webhook, newest first. */
-export async function listDeliveries(account: TestAccount, webhook: { id: string }, query = ''): Promise<Json[]> {
-  return (await account.must(200, 'GET', `/v1/webhooks/${webhook.id}/deliveries?limit=100${query}`)).body.data;
+export async function listDeliveries(
+  account: TestAccount,
+  webhook: { id: string },
+  query = '',
+): Promise<Json[]> {
+  return (await account.must(200, 'GET', `/v1/webhooks/${webhook.id}/deliveries?limit=100${query}`))
+    .body.data;
 }
 
 /** A delivery with its attempts. */
-export async function readDelivery(account: TestAccount, webhook: { id: string }, id: string): Promise<Json> {
+export async function readDelivery(
+  account: TestAccount,
+  webhook: { id: string },
+  id: string,
+): Promise<Json> {
   return (await account.must(200, 'GET', `/v1/webhooks/${webhook.id}/deliveries/${id}`)).body;
 }
 
@@ -44,7 +61,8 @@ export async function readWebhook(account: TestAccount, webhook: { id: string })
 }
 
 /**
- * Verifies and parses a message with the reference library of Standard Webhooks, which throws for a forged message.
+ * Verifies and parses a message with the reference library of Standard Webhooks, which throws for a
+ * forged message.
  */
 export function verify(secret: string, { headers, body }: Received, now: number): Json {
   const clock = vi.spyOn(Date, 'now').mockReturnValue(now);

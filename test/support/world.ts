@@ -35,7 +35,10 @@ export interface Call {
   headers?: Record<string, string>;
 }
 
-/** The paths of the console's pages and of the MCP server, which the OpenAPI document does not describe. */
+/**
+ * The paths of the console's pages and of the MCP server, which the OpenAPI document does not
+ * describe.
+ */
 const IS_NO_API = /^\/(console|mcp)/;
 
 /** Shared by all worlds of a file. */
@@ -68,7 +71,8 @@ export class World {
   readonly env: Env;
 
   constructor(overrides: Partial<Env> = {}) {
-    const { ASSETS, DB, FILES, ADMIN_TOKEN, ROOT_SECRET, PUBLIC_URL, EXPOSE_COST, RATE_LIMITS } = env;
+    const { ASSETS, DB, FILES, ADMIN_TOKEN, ROOT_SECRET, PUBLIC_URL, EXPOSE_COST, RATE_LIMITS } =
+      env;
     const settings = { ADMIN_TOKEN, ROOT_SECRET, PUBLIC_URL, EXPOSE_COST, RATE_LIMITS };
     const queues = {
       JOB_QUEUE: this.queue.binding,
@@ -81,7 +85,9 @@ export class World {
 
   /** Every route of the HTTP API, from the router's own list: "GET /v1/agents". */
   get routes(): string[] {
-    const routes = this.app.routes.filter(({ method, path }) => method !== 'ALL' && !IS_NO_API.test(path));
+    const routes = this.app.routes.filter(
+      ({ method, path }) => method !== 'ALL' && !IS_NO_API.test(path),
+    );
     return [...new Set(routes.map(({ method, path }) => `${method} ${path}`))];
   }
 
@@ -92,9 +98,14 @@ export class World {
 
   /**
    * Sends a request, and waits for the work that continues after its answer.
-   * @throws Error if the OpenAPI document does not describe the answer, or the request that was accepted
+   * @throws Error if the OpenAPI document does not describe the answer, or the request that was
+   *   accepted
    */
-  async call(method: string, path: string, { token, body, raw, headers }: Call = {}): Promise<Answer> {
+  async call(
+    method: string,
+    path: string,
+    { token, body, raw, headers }: Call = {},
+  ): Promise<Answer> {
     const work = new BackgroundWork();
     const request = new Request(ORIGIN + path, {
       method,
@@ -118,7 +129,8 @@ export class World {
     if (IS_NO_API.test(path)) return answer;
     conformance ??= new Conformance(new ApiDocument(describeApi(this.app.routes, ORIGIN)));
     const faults = conformance.findFaults({ method, url: new URL(request.url), body }, answer);
-    if (faults.length > 0) throw new Error([`${method} ${path} answered ${answer.status}:`, ...faults].join('\n  '));
+    if (faults.length > 0)
+      throw new Error([`${method} ${path} answered ${answer.status}:`, ...faults].join('\n  '));
     return answer;
   }
 
@@ -184,11 +196,17 @@ export class TestAccount {
   ) {}
 
   call(method: string, path: string, body?: unknown): Promise<Answer> {
-    return this.world.call(method, path, { token: this.token, ...(body !== undefined && { body }) });
+    return this.world.call(method, path, {
+      token: this.token,
+      ...(body !== undefined && { body }),
+    });
   }
 
   must(status: number, method: string, path: string, body?: unknown): Promise<Answer> {
-    return this.world.must(status, method, path, { token: this.token, ...(body !== undefined && { body }) });
+    return this.world.must(status, method, path, {
+      token: this.token,
+      ...(body !== undefined && { body }),
+    });
   }
 
   /** Creates an agent of the account. */
@@ -227,11 +245,17 @@ export class TestAgent {
   ) {}
 
   call(method: string, path: string, body?: unknown): Promise<Answer> {
-    return this.account.world.call(method, path, { token: this.key, ...(body !== undefined && { body }) });
+    return this.account.world.call(method, path, {
+      token: this.key,
+      ...(body !== undefined && { body }),
+    });
   }
 
   must(status: number, method: string, path: string, body?: unknown): Promise<Answer> {
-    return this.account.world.must(status, method, path, { token: this.key, ...(body !== undefined && { body }) });
+    return this.account.world.must(status, method, path, {
+      token: this.key,
+      ...(body !== undefined && { body }),
+    });
   }
 
   /** Requests a permission. */
@@ -240,8 +264,13 @@ export class TestAgent {
     return (await this.must(201, 'POST', '/v1/permissions', body)).body;
   }
 
-  /** Requests a permission and has it approved; returns it as the agent reads it, with the token. */
-  async approved(fields: Record<string, unknown> = {}, approval: Record<string, unknown> = {}): Promise<Json> {
+  /**
+   * Requests a permission and has it approved; returns it as the agent reads it, with the token.
+   */
+  async approved(
+    fields: Record<string, unknown> = {},
+    approval: Record<string, unknown> = {},
+  ): Promise<Json> {
     const { id } = await this.request(fields);
     await this.account.must(200, 'POST', `/v1/permissions/${id}/approve`, approval);
     return (await this.must(200, 'GET', `/v1/permissions/${id}`)).body;
@@ -249,8 +278,8 @@ export class TestAgent {
 }
 
 function readCost(headers: Headers): Answer['cost'] {
-  const [trips, read, written] = [...(headers.get('Server-Timing') ?? '').matchAll(/=(\d+)/g)].map(([, n]) =>
-    Number(n),
+  const [trips, read, written] = [...(headers.get('Server-Timing') ?? '').matchAll(/=(\d+)/g)].map(
+    ([, n]) => Number(n),
   );
   return { trips: trips ?? 0, read: read ?? 0, written: written ?? 0 };
 }

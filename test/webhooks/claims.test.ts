@@ -3,11 +3,18 @@ import { expect, it, vi } from 'vitest';
 import { depth } from '../support/depth';
 import { answers } from '../support/internet';
 import { deliverMessage } from '../support/queue';
-import { listDeliveries, makeProvenWebhook, makeWebhook, type TestWebhook } from '../support/webhooks';
+import {
+  listDeliveries,
+  makeProvenWebhook,
+  makeWebhook,
+  type TestWebhook,
+} from '../support/webhooks';
 import { type TestAgent, World } from '../support/world';
 
 const SECOND = 1_000;
-/** Accounts with 50 webhooks at most: together they have more webhooks than one queue batch holds. */
+/**
+ * Accounts with 50 webhooks at most: together they have more webhooks than one queue batch holds.
+ */
 const ACCOUNTS = 3;
 const EACH = 35;
 
@@ -28,14 +35,18 @@ function kill(world: World): void {
   world.slowWebhookQueue.waiting = [];
 }
 
-/** Runs one sweep in a new process; returns the seconds until every webhook has received its message. */
+/**
+ * Runs one sweep in a new process; returns the seconds until every webhook has received its
+ * message.
+ */
 async function recover(world: World, webhooks: TestWebhook[]): Promise<number> {
   world.internet.received = [];
   for (const { host } of webhooks) world.internet.on(host, answers(200));
   const started = world.now;
   await world.sweep();
   const isMissing = ({ host }: TestWebhook) => world.internet.sentTo(host).length === 0;
-  for (; webhooks.some(isMissing) && world.now < started + 120 * SECOND; world.advance(SECOND)) await world.deliver();
+  for (; webhooks.some(isMissing) && world.now < started + 120 * SECOND; world.advance(SECOND))
+    await world.deliver();
   expect(webhooks.filter(isMissing)).toEqual([]);
   for (const { host } of webhooks) expect(world.internet.sentTo(host)).toHaveLength(1);
   return (world.now - started) / SECOND;
@@ -53,7 +64,8 @@ it.each([
     for (;;) {
       const messages = [...world.webhookQueue.take(), ...world.slowWebhookQueue.take()];
       if (messages.length === 0) break;
-      for (const message of messages) await deliverMessage(message, world.env, world.runtime, () => undefined);
+      for (const message of messages)
+        await deliverMessage(message, world.env, world.runtime, () => undefined);
     }
     await vi.waitFor(() => expect(world.internet.received).toHaveLength(ACCOUNTS * each));
     kill(world);
@@ -113,7 +125,10 @@ it('a worker keeps its claim for as long as it works', async () => {
   let lookups = 0;
   world.internet.resolver = async (_, type) => {
     if (type === 'A' && lookups++ === 0) await rivals(5);
-    return Response.json({ Status: 0, Answer: type === 'A' ? [{ type: 1, data: '93.184.215.14' }] : [] });
+    return Response.json({
+      Status: 0,
+      Answer: type === 'A' ? [{ type: 1, data: '93.184.215.14' }] : [],
+    });
   };
   world.internet.on(webhook.host, async () => {
     if (world.internet.received.length === 1) await rivals(15);
@@ -125,5 +140,7 @@ it('a worker keeps its claim for as long as it works', async () => {
   expect(world.now - started).toBe(20 * SECOND);
   expect(world.internet.sentTo(webhook.host)).toHaveLength(1);
   expect(await listDeliveries(agent.account, webhook, '&status=succeeded')).toHaveLength(1);
-  expect(await env.DB.prepare('select lease from webhooks order by number desc limit 1').first('lease')).toBeNull();
+  expect(
+    await env.DB.prepare('select lease from webhooks order by number desc limit 1').first('lease'),
+  ).toBeNull();
 });

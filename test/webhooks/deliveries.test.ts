@@ -5,7 +5,13 @@ import { FaultyDatabase } from '../support/faults';
 import { readReport, startReport } from '../support/reports';
 import { sealLogs } from '../support/seal';
 import { countRows } from '../support/tables';
-import { listDeliveries, makeWebhook, readDelivery, readWebhook, verify } from '../support/webhooks';
+import {
+  listDeliveries,
+  makeWebhook,
+  readDelivery,
+  readWebhook,
+  verify,
+} from '../support/webhooks';
 import { type Json, type TestAccount, World } from '../support/world';
 
 const HOUR = 3_600_000;
@@ -13,10 +19,19 @@ const DAY = 24 * HOUR;
 
 /** The messages that a webhook received, in order; each signature is verified. */
 function messages(world: World, webhook: { host: string; secret: string }): Json[] {
-  return world.internet.sentTo(webhook.host).map((received) => verify(webhook.secret, received, world.now));
+  return world.internet
+    .sentTo(webhook.host)
+    .map((received) => verify(webhook.secret, received, world.now));
 }
 
-function messageOf({ id, event_type, agent_id, permission_request_id, details, created_at }: Json): Json {
+function messageOf({
+  id,
+  event_type,
+  agent_id,
+  permission_request_id,
+  details,
+  created_at,
+}: Json): Json {
   const data = { id, event_type, agent_id, permission_request_id, details };
   return { event: 'audit.created', timestamp: created_at, data };
 }
@@ -44,7 +59,10 @@ describe('each new audit entry', () => {
     await agent.must(200, 'POST', '/v1/tokens/use', { token: approved.token.value });
     await account.must(200, 'POST', '/v1/tokens/revoke', { token_id: approved.token.id });
     await agent.approved({ token_ttl: 30 });
-    const { id } = await agent.request({ scope: { '2': ['é', '😀'], '10': { b: 1, a: 2 } }, reason: '"\n' });
+    const { id } = await agent.request({
+      scope: { '2': ['é', '😀'], '10': { b: 1, a: 2 } },
+      reason: '"\n',
+    });
     await account.must(200, 'POST', `/v1/permissions/${id}/deny`, { reason: 'Nein' });
     for (let i = 0; i < 130; i++) await agent.request({ expires_in: 60 });
     world.advance(60_000);
@@ -52,18 +70,25 @@ describe('each new audit entry', () => {
     await world.deliver();
     const [, ...entries] = await account.log();
     expect(entries).toHaveLength(271);
-    const byId = ({ data: { id: one } }: Json, { data: { id: other } }: Json) => (one < other ? -1 : 1);
+    const byId = ({ data: { id: one } }: Json, { data: { id: other } }: Json) =>
+      one < other ? -1 : 1;
     const received = world.internet.sentTo(webhook.host).map(({ body }) => JSON.parse(body));
     expect(received.toSorted(byId)).toEqual(entries.map(messageOf).toSorted(byId));
     expect(new Set(entries.map(({ event_type }) => event_type)).size).toBe(6);
-    expect(new Set(world.internet.received.map(({ headers }) => headers.get('webhook-id'))).size).toBe(271);
+    expect(
+      new Set(world.internet.received.map(({ headers }) => headers.get('webhook-id'))).size,
+    ).toBe(271);
   });
 
   it('is sent to every webhook, with the headers of Standard Webhooks', async () => {
     const world = new World();
     const account = await world.account();
     const agent = await account.agent();
-    const webhooks = [await makeWebhook(account), await makeWebhook(account), await makeWebhook(account)];
+    const webhooks = [
+      await makeWebhook(account),
+      await makeWebhook(account),
+      await makeWebhook(account),
+    ];
     await agent.request();
     await world.deliver();
     const [entry] = await account.log();
@@ -77,7 +102,9 @@ describe('each new audit entry', () => {
         'webhook-timestamp': String(world.now / 1_000),
         'webhook-signature': expect.stringMatching(/^v1,[A-Za-z0-9+/]{43}=$/),
       });
-      expect(() => verify(webhook.secret, { ...(received as Json), body: `${received?.body} ` }, world.now)).toThrow();
+      expect(() =>
+        verify(webhook.secret, { ...(received as Json), body: `${received?.body} ` }, world.now),
+      ).toThrow();
     }
   });
 
@@ -86,13 +113,20 @@ describe('each new audit entry', () => {
     const account = await world.account();
     const [one, other] = [await account.agent(), await account.agent()];
     const ofOne = await makeWebhook(account, { agent_ids: [one.id] });
-    const ofBoth = await makeWebhook(account, { agent_ids: [one.id, other.id], events: ['audit.created'] });
-    const ofNone = await makeWebhook(account, { events: ['audit.export.completed', 'webhook.test'] });
+    const ofBoth = await makeWebhook(account, {
+      agent_ids: [one.id, other.id],
+      events: ['audit.created'],
+    });
+    const ofNone = await makeWebhook(account, {
+      events: ['audit.export.completed', 'webhook.test'],
+    });
     const stranger = await makeWebhook(await world.account());
     await one.request();
     await other.request();
     await world.deliver();
-    const counts = [ofOne, ofBoth, ofNone, stranger].map(({ host }) => world.internet.sentTo(host).length);
+    const counts = [ofOne, ofBoth, ofNone, stranger].map(
+      ({ host }) => world.internet.sentTo(host).length,
+    );
     expect(counts).toEqual([1, 2, 0, 0]);
     expect(messages(world, ofOne)[0].data.agent_id).toBe(one.id);
     await account.must(200, 'PUT', `/v1/webhooks/${ofOne.id}`, { agent_ids: null });
@@ -121,7 +155,11 @@ describe('each new audit entry', () => {
 describe('an account without webhooks', () => {
   it('causes no additional database work', async () => {
     const world = new World();
-    const [account, watched, quiet] = [await world.account(), await world.account(), await world.account()];
+    const [account, watched, quiet] = [
+      await world.account(),
+      await world.account(),
+      await world.account(),
+    ];
     await makeWebhook(watched);
     const { id } = await makeWebhook(quiet);
     await quiet.must(200, 'PUT', `/v1/webhooks/${id}`, { is_active: false });
@@ -263,7 +301,8 @@ it('disabling a webhook and enabling it again cancels its pending deliveries', a
   for (let i = 0; i < 3; i++) await agent.request({ expires_in: 7 * 86_400 });
   await world.deliver();
   world.advance(60_000);
-  for (const is_active of [false, true]) await account.must(200, 'PUT', `/v1/webhooks/${webhook.id}`, { is_active });
+  for (const is_active of [false, true])
+    await account.must(200, 'PUT', `/v1/webhooks/${webhook.id}`, { is_active });
   world.internet.on(webhook.host, () => new Response());
   world.internet.received = [];
   await world.deliver();
@@ -281,7 +320,10 @@ describe('the test event', () => {
     const world = new World();
     const account = await world.account();
     const agent = await account.agent();
-    const webhook = await makeWebhook(account, { events: ['report.failed'], agent_ids: [agent.id] });
+    const webhook = await makeWebhook(account, {
+      events: ['report.failed'],
+      agent_ids: [agent.id],
+    });
     const { body } = await account.must(202, 'POST', `/v1/webhooks/${webhook.id}/test`);
     expect(body).toEqual({
       id: expect.stringMatching(/^dlv_/),
@@ -296,9 +338,16 @@ describe('the test event', () => {
       completed_at: null,
     });
     await world.deliver();
-    const message = { event: 'webhook.test', timestamp: body.created_at, data: { webhook_id: webhook.id } };
+    const message = {
+      event: 'webhook.test',
+      timestamp: body.created_at,
+      data: { webhook_id: webhook.id },
+    };
     expect(messages(world, webhook)).toEqual([message]);
-    expect(await readDelivery(account, webhook, body.id)).toMatchObject({ status: 'succeeded', payload: message });
+    expect(await readDelivery(account, webhook, body.id)).toMatchObject({
+      status: 'succeeded',
+      payload: message,
+    });
   });
 
   it('is refused for a disabled webhook', async () => {
@@ -331,7 +380,9 @@ describe('a redelivery', () => {
       const { body: third } = await account.must(202, 'POST', again.replace(id, second.id));
       await world.deliver();
       expect(new Set([id, second.id, third.id]).size).toBe(3);
-      const sent = world.internet.received.filter(({ headers }) => headers.get('webhook-id') === id);
+      const sent = world.internet.received.filter(
+        ({ headers }) => headers.get('webhook-id') === id,
+      );
       expect(sent).toHaveLength(3);
       expect(world.internet.received).toHaveLength(known + 2);
       expect(new Set(sent.map(({ body }) => body)).size).toBe(1);
@@ -349,7 +400,11 @@ describe('a redelivery', () => {
     await world.deliver();
     const [{ id }] = await listDeliveries(account, webhook);
     await account.must(200, 'PUT', `/v1/webhooks/${webhook.id}`, { is_active: false });
-    const { body } = await account.must(409, 'POST', `/v1/webhooks/${webhook.id}/deliveries/${id}/redeliver`);
+    const { body } = await account.must(
+      409,
+      'POST',
+      `/v1/webhooks/${webhook.id}/deliveries/${id}/redeliver`,
+    );
     expect(body.code).toBe('conflict');
   });
 
@@ -364,8 +419,15 @@ describe('a redelivery', () => {
     world.advance(7 * DAY);
     expect((await readDelivery(account, webhook, id)).payload).not.toBeNull();
     world.advance(1);
-    expect(await readDelivery(account, webhook, id)).toMatchObject({ status: 'succeeded', payload: null });
-    const { body } = await account.must(409, 'POST', `/v1/webhooks/${webhook.id}/deliveries/${id}/redeliver`);
+    expect(await readDelivery(account, webhook, id)).toMatchObject({
+      status: 'succeeded',
+      payload: null,
+    });
+    const { body } = await account.must(
+      409,
+      'POST',
+      `/v1/webhooks/${webhook.id}/deliveries/${id}/redeliver`,
+    );
     expect(body.code).toBe('conflict');
   });
 });
@@ -381,7 +443,8 @@ describe('the list of deliveries', () => {
       world.internet.on(webhook.host, () => new Response(null, { status }));
       await agent.request();
       await world.deliver();
-      if (status === 410) await account.must(200, 'PUT', `/v1/webhooks/${webhook.id}`, { is_active: true });
+      if (status === 410)
+        await account.must(200, 'PUT', `/v1/webhooks/${webhook.id}`, { is_active: true });
       world.advance(1);
     }
     const all = await listDeliveries(account, webhook);
@@ -399,16 +462,26 @@ describe('the list of deliveries', () => {
       const path = `/v1/webhooks/${webhook.id}/deliveries?limit=1&status=${status}`;
       const paged: Json[] = [];
       for (let cursor: string | null = ''; cursor !== null; ) {
-        const { body }: Json = await account.must(200, 'GET', `${path}${cursor && `&cursor=${cursor}`}`);
+        const { body }: Json = await account.must(
+          200,
+          'GET',
+          `${path}${cursor && `&cursor=${cursor}`}`,
+        );
         paged.push(...body.data);
         cursor = body.next_cursor;
       }
       expect(paged).toEqual(wanted);
     }
-    const { next_cursor } = (await account.must(200, 'GET', `/v1/webhooks/${webhook.id}/deliveries?limit=1`)).body;
+    const { next_cursor } = (
+      await account.must(200, 'GET', `/v1/webhooks/${webhook.id}/deliveries?limit=1`)
+    ).body;
     const other = await makeWebhook(account);
     for (const path of [`${other.id}/deliveries?`, `${webhook.id}/deliveries?status=failed&`]) {
-      const { body } = await account.must(400, 'GET', `/v1/webhooks/${path}limit=1&cursor=${next_cursor}`);
+      const { body } = await account.must(
+        400,
+        'GET',
+        `/v1/webhooks/${path}limit=1&cursor=${next_cursor}`,
+      );
       expect(body.code).toBe('invalid_cursor');
     }
   });
@@ -419,7 +492,9 @@ it('an export sends an event when it completes or fails', async () => {
   const account = await world.account();
   const agent = await account.agent();
   await agent.request();
-  const webhook = await makeWebhook(account, { events: ['audit.export.completed', 'audit.export.failed'] });
+  const webhook = await makeWebhook(account, {
+    events: ['audit.export.completed', 'audit.export.failed'],
+  });
   const id = await startExport(account);
   world.advance(1_000);
   await world.work();
@@ -427,7 +502,9 @@ it('an export sends an event when it completes or fails', async () => {
   const at = new Date(world.now).toISOString();
   const { body: finished } = await account.must(200, 'GET', `/v1/audit/export/${id}`);
   expect(finished.status).toBe('completed');
-  expect(messages(world, webhook)).toEqual([{ event: 'audit.export.completed', timestamp: at, data: finished }]);
+  expect(messages(world, webhook)).toEqual([
+    { event: 'audit.export.completed', timestamp: at, data: finished },
+  ]);
   await world.work();
   await world.deliver();
   expect(world.internet.received).toHaveLength(1);
@@ -467,7 +544,10 @@ it('a report sends an event when it completes or fails', async () => {
   const failed = await readReport(account, failing);
   expect([failed.status, failed.error]).toEqual(['failed', 'agent_deleted']);
   const at = new Date(world.now).toISOString();
-  expect(messages(world, webhook)).toEqual([...told, { event: 'report.failed', timestamp: at, data: failed }]);
+  expect(messages(world, webhook)).toEqual([
+    ...told,
+    { event: 'report.failed', timestamp: at, data: failed },
+  ]);
 });
 
 describe('the event of a completed export is not sent to a webhook', () => {
@@ -479,7 +559,8 @@ describe('the event of a completed export is not sent to a webhook', () => {
     await startExport(account);
     await world.work();
     world.webhookQueue.waiting = [];
-    for (const is_active of [false, true]) await account.must(200, 'PUT', `/v1/webhooks/${webhook.id}`, { is_active });
+    for (const is_active of [false, true])
+      await account.must(200, 'PUT', `/v1/webhooks/${webhook.id}`, { is_active });
     await agent.request();
     await world.deliver();
     expect(messages(world, webhook).map(({ event }) => event)).toEqual(['audit.created']);
@@ -499,8 +580,11 @@ describe('the event of a completed export is not sent to a webhook', () => {
     const world = new World({ DB: database });
     const account = await world.account();
     const witness = await makeWebhook(account, { events: ['audit.export.completed'] });
-    const webhook = await makeWebhook(account, { events: ['audit.export.completed', 'audit.created'] });
-    const change = (is_active: boolean) => account.must(200, 'PUT', `/v1/webhooks/${webhook.id}`, { is_active });
+    const webhook = await makeWebhook(account, {
+      events: ['audit.export.completed', 'audit.created'],
+    });
+    const change = (is_active: boolean) =>
+      account.must(200, 'PUT', `/v1/webhooks/${webhook.id}`, { is_active });
     const finish = async () => {
       const id = await startExport(account);
       await world.work();
@@ -612,7 +696,9 @@ describe('deliveries of a deleted agent', () => {
     await world.deliver();
     await world.sweep();
     await world.deliver();
-    const messages = world.internet.received.slice(sent).map(({ body }) => JSON.parse(body).data.agent_id);
+    const messages = world.internet.received
+      .slice(sent)
+      .map(({ body }) => JSON.parse(body).data.agent_id);
     expect(messages).toEqual([staying.id]);
     await sealLogs(env.DB);
     await world.sweep();
@@ -667,20 +753,29 @@ it('the webhooks of an inactive account get nothing until the account is active 
   const webhook = await makeWebhook(account);
   await agent.request({ expires_in: 60 });
   const token = env.ADMIN_TOKEN;
-  await world.must(200, 'PATCH', `/v1/admin/users/${account.id}`, { token, body: { is_active: false } });
+  await world.must(200, 'PATCH', `/v1/admin/users/${account.id}`, {
+    token,
+    body: { is_active: false },
+  });
   for (let i = 0; i < 20; i++) {
     world.advance(60_000);
     await world.sweep();
     await world.deliver();
   }
   expect(world.internet.received).toEqual([]);
-  await world.must(200, 'PATCH', `/v1/admin/users/${account.id}`, { token, body: { is_active: true } });
+  await world.must(200, 'PATCH', `/v1/admin/users/${account.id}`, {
+    token,
+    body: { is_active: true },
+  });
   for (let i = 0; i < 6; i++) {
     world.advance(60_000);
     await world.sweep();
     await world.deliver();
   }
-  expect(world.internet.received.map(({ body }) => JSON.parse(body).data.event_type)).toEqual(['request', 'expire']);
+  expect(world.internet.received.map(({ body }) => JSON.parse(body).data.event_type)).toEqual([
+    'request',
+    'expire',
+  ]);
   expect(await listDeliveries(account, webhook, '&status=succeeded')).toHaveLength(2);
 });
 

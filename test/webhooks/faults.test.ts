@@ -19,7 +19,10 @@ async function recover(world: World): Promise<void> {
 }
 
 /** Expects one succeeded delivery per entry, and that all messages of a delivery are equal. */
-async function expectAll(account: TestAccount, webhook: { id: string; host: string }): Promise<void> {
+async function expectAll(
+  account: TestAccount,
+  webhook: { id: string; host: string },
+): Promise<void> {
   const log = (await account.log()).map(({ id }) => id);
   const deliveries = await listDeliveries(account, webhook);
   const entries: string[] = [];
@@ -27,7 +30,9 @@ async function expectAll(account: TestAccount, webhook: { id: string; host: stri
     const { payload } = await readDelivery(account, webhook, id);
     expect([id, status]).toEqual([id, 'succeeded']);
     entries.push(payload.data.id);
-    const sent = account.world.internet.sentTo(webhook.host).filter(({ headers }) => headers.get('webhook-id') === id);
+    const sent = account.world.internet
+      .sentTo(webhook.host)
+      .filter(({ headers }) => headers.get('webhook-id') === id);
     expect(new Set(sent.map(({ body }) => body))).toEqual(new Set([JSON.stringify(payload)]));
   }
   expect(entries.toReversed()).toEqual(log);
@@ -46,35 +51,41 @@ async function makeScene() {
 /** Database calls from the queue message to the recorded attempts. */
 const CALLS = 6;
 
-describe.each<FaultMode>(['before', 'after'])('a database call that fails %s it takes effect', (mode) => {
-  it.each(
-    depth.cases(
-      Array.from({ length: CALLS }, (_, i) => i + 1),
-      2,
-    ),
-  )('loses no event and creates no second delivery (call %i)', async (call) => {
-    const { database, world, account, webhooks } = await makeScene();
-    database.arm({ call, mode });
-    await world.deliver();
-    expect(database.calls).toBeGreaterThanOrEqual(call);
-    database.arm(null);
-    await recover(world);
-    for (const webhook of webhooks) await expectAll(account, webhook);
-  });
+describe.each<FaultMode>(['before', 'after'])(
+  'a database call that fails %s it takes effect',
+  (mode) => {
+    it.each(
+      depth.cases(
+        Array.from({ length: CALLS }, (_, i) => i + 1),
+        2,
+      ),
+    )('loses no event and creates no second delivery (call %i)', async (call) => {
+      const { database, world, account, webhooks } = await makeScene();
+      database.arm({ call, mode });
+      await world.deliver();
+      expect(database.calls).toBeGreaterThanOrEqual(call);
+      database.arm(null);
+      await recover(world);
+      for (const webhook of webhooks) await expectAll(account, webhook);
+    });
 
-  it.each([1, 2])('loses no event if the sweep cannot read what is due (call %i)', async (call) => {
-    const { database, world, account, webhooks } = await makeScene();
-    world.webhookQueue.waiting = [];
-    database.refuse(/webhook_feeds_due/);
-    if (call === 2) database.refuse(/webhooks_due/);
-    world.advance(MINUTE);
-    await world.sweep();
-    await world.deliver();
-    database.refuse(null);
-    await recover(world);
-    for (const webhook of webhooks) await expectAll(account, webhook);
-  });
-});
+    it.each([1, 2])(
+      'loses no event if the sweep cannot read what is due (call %i)',
+      async (call) => {
+        const { database, world, account, webhooks } = await makeScene();
+        world.webhookQueue.waiting = [];
+        database.refuse(/webhook_feeds_due/);
+        if (call === 2) database.refuse(/webhooks_due/);
+        world.advance(MINUTE);
+        await world.sweep();
+        await world.deliver();
+        database.refuse(null);
+        await recover(world);
+        for (const webhook of webhooks) await expectAll(account, webhook);
+      },
+    );
+  },
+);
 
 it('delivering takes exactly the database calls that these tests fail in turn', async () => {
   const { database, world } = await makeScene();
@@ -103,9 +114,13 @@ it('a queue message that arrives several times, even concurrently, sends each de
   const { world, account, webhooks } = await makeScene();
   const [message] = world.webhookQueue.take();
   if (!message) throw new Error('there is no message');
-  await Promise.all(Array.from({ length: 5 }, () => deliverMessage(message, world.env, world.runtime)));
+  await Promise.all(
+    Array.from({ length: 5 }, () => deliverMessage(message, world.env, world.runtime)),
+  );
   const again = world.webhookQueue.take();
-  await Promise.all([...again, ...again, message].map((body) => deliverMessage(body, world.env, world.runtime)));
+  await Promise.all(
+    [...again, ...again, message].map((body) => deliverMessage(body, world.env, world.runtime)),
+  );
   await world.deliver();
   for (const webhook of webhooks) {
     await expectAll(account, webhook);
@@ -120,7 +135,9 @@ it('no event is lost or sent twice when a faster worker creates the deliveries f
     await agent.request();
     const rival = new World({ WEBHOOK_QUEUE: world.webhookQueue.binding });
     Object.assign(rival.internet, world.internet);
-    const { results } = await env.DB.prepare('select max(account) as account from webhooks').all<Json>();
+    const { results } = await env.DB.prepare(
+      'select max(account) as account from webhooks',
+    ).all<Json>();
     await deliverMessage({ shard: '00', account: results[0].account }, rival.env, world.runtime);
   });
   await world.deliver();
@@ -143,7 +160,8 @@ it('no delivery of an agent is created or sent if it is deleted during the fan-o
   await recover(world);
   expect(world.internet.received).toEqual([]);
   for (const webhook of webhooks) expect(await listDeliveries(account, webhook)).toEqual([]);
-  const left = 'select count(*) as n from deliveries where webhook >= (select max(number) - 1 from webhooks)';
+  const left =
+    'select count(*) as n from deliveries where webhook >= (select max(number) - 1 from webhooks)';
   expect(await env.DB.prepare(left).first('n')).toBe(0);
 });
 
@@ -164,8 +182,12 @@ it('a queue message that names a webhook of another account sends nothing', asyn
   const { world, account } = await makeScene();
   const stranger = await world.account();
   world.webhookQueue.take();
-  const { results } = await env.DB.prepare('select number from accounts order by number desc limit 1').all<Json>();
-  const { results: webhooks } = await env.DB.prepare('select max(number) as number from webhooks').all<Json>();
+  const { results } = await env.DB.prepare(
+    'select number from accounts order by number desc limit 1',
+  ).all<Json>();
+  const { results: webhooks } = await env.DB.prepare(
+    'select max(number) as number from webhooks',
+  ).all<Json>();
   await account.must(200, 'GET', '/v1/me');
   await stranger.must(200, 'GET', '/v1/me');
   await env.DB.prepare('update webhooks set due_at = 1').run();

@@ -3,7 +3,12 @@ import { expect, it, vi } from 'vitest';
 import { depth } from '../support/depth';
 import { answers } from '../support/internet';
 import { deliverMessage } from '../support/queue';
-import { listDeliveries, makeProvenWebhook, makeWebhook, type TestWebhook } from '../support/webhooks';
+import {
+  listDeliveries,
+  makeProvenWebhook,
+  makeWebhook,
+  type TestWebhook,
+} from '../support/webhooks';
 import { type TestAccount, type TestAgent, World } from '../support/world';
 
 /** In a deep run, the maximum number of webhooks of an account. */
@@ -34,8 +39,10 @@ class HangingReceivers {
 }
 
 /**
- * Handles the messages of both queues one at a time. Work that outlasts its message is added to `behind`.
- * @returns how long messages of the account with the newest webhook blocked each queue, in milliseconds
+ * Handles the messages of both queues one at a time. Work that outlasts its message is added to
+ * `behind`.
+ * @returns how long messages of the account with the newest webhook blocked each queue, in
+ *   milliseconds
  */
 async function handleQueues(world: World, behind: Promise<void>[]) {
   const newest = 'select account from webhooks order by number desc limit 1';
@@ -62,7 +69,8 @@ it.each<[string, typeof makeWebhook, (attacker: Attacker) => Promise<unknown>, n
     'that get another URL',
     makeProvenWebhook,
     async ({ account, agent, webhooks }) => {
-      for (const webhook of webhooks) await change(account, webhook, { url: `https://${webhook.host}/other` });
+      for (const webhook of webhooks)
+        await change(account, webhook, { url: `https://${webhook.host}/other` });
       await agent.request();
     },
     0,
@@ -105,30 +113,34 @@ it.each<[string, typeof makeWebhook, (attacker: Attacker) => Promise<unknown>, n
     },
     LONGEST_WAIT,
   ],
-])('hanging webhooks of one account %s delay other accounts by at most 250 ms', async (_, make, attack, most) => {
-  const world = new World();
-  const [account, other] = [await world.account({ plan: 'pro' }), await world.account()];
-  const [agent, otherAgent] = [await account.agent(), await other.agent()];
-  const [proven, fresh] = [await makeProvenWebhook(other), await makeWebhook(other)];
-  const webhooks: TestWebhook[] = [];
-  for (let i = 0; i < MANY; i++) webhooks.push(await make(account));
-  const receivers = new HangingReceivers();
-  const letHang = () => {
-    for (const { host } of webhooks) world.internet.on(host, receivers.receive);
-  };
-  letHang();
-  await attack({ account, agent, webhooks });
-  letHang();
-  await otherAgent.request();
-  const behind: Promise<void>[] = [];
-  const waited = await handleQueues(world, behind);
-  await vi.waitFor(() => {
-    expect(receivers.asked).toBe(MANY);
-    for (const { host } of [proven, fresh]) expect(world.internet.sentTo(host)).toHaveLength(1);
-  });
-  expect(waited.fast).toBeLessThanOrEqual(most);
-  expect(waited.slow).toBeLessThanOrEqual(LONGEST_WAIT);
-  receivers.end();
-  await Promise.all(behind);
-  for (const webhook of webhooks) expect(await listDeliveries(account, webhook, '&status=pending')).toEqual([]);
-});
+])(
+  'hanging webhooks of one account %s delay other accounts by at most 250 ms',
+  async (_, make, attack, most) => {
+    const world = new World();
+    const [account, other] = [await world.account({ plan: 'pro' }), await world.account()];
+    const [agent, otherAgent] = [await account.agent(), await other.agent()];
+    const [proven, fresh] = [await makeProvenWebhook(other), await makeWebhook(other)];
+    const webhooks: TestWebhook[] = [];
+    for (let i = 0; i < MANY; i++) webhooks.push(await make(account));
+    const receivers = new HangingReceivers();
+    const letHang = () => {
+      for (const { host } of webhooks) world.internet.on(host, receivers.receive);
+    };
+    letHang();
+    await attack({ account, agent, webhooks });
+    letHang();
+    await otherAgent.request();
+    const behind: Promise<void>[] = [];
+    const waited = await handleQueues(world, behind);
+    await vi.waitFor(() => {
+      expect(receivers.asked).toBe(MANY);
+      for (const { host } of [proven, fresh]) expect(world.internet.sentTo(host)).toHaveLength(1);
+    });
+    expect(waited.fast).toBeLessThanOrEqual(most);
+    expect(waited.slow).toBeLessThanOrEqual(LONGEST_WAIT);
+    receivers.end();
+    await Promise.all(behind);
+    for (const webhook of webhooks)
+      expect(await listDeliveries(account, webhook, '&status=pending')).toEqual([]);
+  },
+);

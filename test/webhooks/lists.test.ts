@@ -15,8 +15,9 @@ type State = 'new' | 'retried' | 'canceled' | 'succeeded' | 'failed';
 type History = [state: State, count: number][];
 
 /**
- * Makes a webhook with deliveries in the given states, oldest first and a millisecond apart. Retries are due in a day,
- * the oldest last. Canceled deliveries had one attempt before the webhook was disabled.
+ * Makes a webhook with deliveries in the given states, oldest first and a millisecond apart.
+ * Retries are due in a day, the oldest last. Canceled deliveries had one attempt before the webhook
+ * was disabled.
  */
 async function makeHistory(parts: History) {
   const world = new World();
@@ -69,36 +70,53 @@ it.each<[string, History]>([
   ['a webhook that was disabled', [['canceled', MANY]]],
   ['a webhook that recovered', [...mixed(30), ['succeeded', MANY]]],
   ['a webhook that failed recently', [...mixed(30), ['retried', MANY / 2], ['failed', MANY / 2]]],
-])('a page of the deliveries of %s reads few rows, however many deliveries there are', async (_, history) => {
-  const { account, webhook } = await makeHistory(history);
-  for (const status of ['', '&status=pending', '&status=failed']) {
-    for (const { read } of await readPages(account, webhook, `limit=20${status}`, 3)) {
-      expect([status, read]).toEqual([status, expect.toSatisfy((rows: number) => rows <= 150)]);
+])(
+  'a page of the deliveries of %s reads few rows, however many deliveries there are',
+  async (_, history) => {
+    const { account, webhook } = await makeHistory(history);
+    for (const status of ['', '&status=pending', '&status=failed']) {
+      for (const { read } of await readPages(account, webhook, `limit=20${status}`, 3)) {
+        expect([status, read]).toEqual([status, expect.toSatisfy((rows: number) => rows <= 150)]);
+      }
     }
-  }
-  // No index covers succeeded deliveries: a page scans at most a thousand rows, and says that there may be more.
-  for (const { read } of await readPages(account, webhook, 'limit=20&status=succeeded', 3)) {
-    expect(read).toBeLessThanOrEqual(3_200);
-  }
-  if (history[0]?.[0] === 'succeeded') {
+    // No index covers succeeded deliveries: a page scans at most a thousand rows, and says that
+    // there may be more.
     for (const { read } of await readPages(account, webhook, 'limit=20&status=succeeded', 3)) {
-      expect(read).toBeLessThanOrEqual(200);
+      expect(read).toBeLessThanOrEqual(3_200);
     }
-  }
-});
+    if (history[0]?.[0] === 'succeeded') {
+      for (const { read } of await readPages(account, webhook, 'limit=20&status=succeeded', 3)) {
+        expect(read).toBeLessThanOrEqual(200);
+      }
+    }
+  },
+);
 
 function mixed(count: number): History {
-  return (['new', 'succeeded', 'retried', 'failed', 'canceled'] as const).map((state) => [state, count]);
+  return (['new', 'succeeded', 'retried', 'failed', 'canceled'] as const).map((state) => [
+    state,
+    count,
+  ]);
 }
 
 it.each(depth.cases([100, 7], 2))(
   'pages of %i contain every delivery of each list once and in order',
   async (limit) => {
-    const parts: History = [...mixed(3), ...mixed(9), ['retried', 1_400], ['new', 650], ...mixed(2), ['succeeded', 12]];
+    const parts: History = [
+      ...mixed(3),
+      ...mixed(9),
+      ['retried', 1_400],
+      ['new', 650],
+      ...mixed(2),
+      ['succeeded', 12],
+    ];
     const { account, webhook, states } = await makeHistory(parts);
     const all = (await readPages(account, webhook, 'limit=100')).flatMap(({ items }) => items);
     expect(all.map(({ status }) => status)).toEqual(
-      states.map((state) => ({ new: 'pending', retried: 'pending', canceled: 'failed' })[state as string] ?? state),
+      states.map(
+        (state) =>
+          ({ new: 'pending', retried: 'pending', canceled: 'failed' })[state as string] ?? state,
+      ),
     );
     const shown: [string, (state?: State) => boolean][] = [
       ['pending', (state) => state === 'new' || state === 'retried'],
@@ -116,18 +134,21 @@ it.each(depth.cases([100, 7], 2))(
 it.each<[string, History]>([
   ['that wait for a retry', [['retried', MANY]]],
   ['that are canceled', [['canceled', MANY]]],
-])('sending a new delivery reads few rows when there are many deliveries %s', async (_, history) => {
-  const { world, account, webhook } = await makeHistory(history);
-  const before = (await countRows(env.DB)).deliveries ?? 0;
-  await account.must(202, 'POST', `/v1/webhooks/${webhook.id}/test`);
-  log.clear();
-  await world.deliver();
-  expect(world.internet.sentTo(webhook.host)).toHaveLength(1);
-  const [job, ...others] = log.of('job');
-  expect(others).toEqual([]);
-  expect(job.rows_read).toBeLessThanOrEqual(60);
-  expect((await countRows(env.DB)).deliveries).toBe(before + 1);
-});
+])(
+  'sending a new delivery reads few rows when there are many deliveries %s',
+  async (_, history) => {
+    const { world, account, webhook } = await makeHistory(history);
+    const before = (await countRows(env.DB)).deliveries ?? 0;
+    await account.must(202, 'POST', `/v1/webhooks/${webhook.id}/test`);
+    log.clear();
+    await world.deliver();
+    expect(world.internet.sentTo(webhook.host)).toHaveLength(1);
+    const [job, ...others] = log.of('job');
+    expect(others).toEqual([]);
+    expect(job.rows_read).toBeLessThanOrEqual(60);
+    expect((await countRows(env.DB)).deliveries).toBe(before + 1);
+  },
+);
 
 it('first attempts and retries are sent in the order in which they are due', async () => {
   const { world, account, webhook } = await makeHistory([
@@ -139,7 +160,9 @@ it('first attempts and retries are sent in the order in which they are due', asy
   // Makes each retry due when it was created, between the first attempts.
   await env.DB.prepare('update deliveries set due_at = created_at where due_at is not null').run();
   await account.must(202, 'POST', `/v1/webhooks/${webhook.id}/test`);
-  const all = (await readPages(account, webhook, 'limit=100')).flatMap(({ items }) => items.map(({ id }) => id));
+  const all = (await readPages(account, webhook, 'limit=100')).flatMap(({ items }) =>
+    items.map(({ id }) => id),
+  );
   await world.deliver();
   const sent = world.internet.sentTo(webhook.host).map(({ headers }) => headers.get('webhook-id'));
   expect(sent).toEqual(all.reverse());
@@ -147,10 +170,14 @@ it('first attempts and retries are sent in the order in which they are due', asy
 
 it('a worker stops canceling deliveries after its working time, so that other webhooks are served', async () => {
   const { world, account, webhook } = await makeHistory([['canceled', 5_000]]);
-  await env.DB.prepare('update webhooks set has_void = 1 where number = (select max(number) from webhooks)').run();
+  await env.DB.prepare(
+    'update webhooks set has_void = 1 where number = (select max(number) from webhooks)',
+  ).run();
   await account.must(202, 'POST', `/v1/webhooks/${webhook.id}/test`);
-  const isCanceled = 'generation < 0 and status = 0 and webhook = (select max(number) from webhooks)';
-  const countCanceled = () => env.DB.prepare(`select count(*) as n from deliveries where ${isCanceled}`).first('n');
+  const isCanceled =
+    'generation < 0 and status = 0 and webhook = (select max(number) from webhooks)';
+  const countCanceled = () =>
+    env.DB.prepare(`select count(*) as n from deliveries where ${isCanceled}`).first('n');
   // The clock advances by a second each time it is read.
   world.runtime.now = () => {
     world.advance(1_000);

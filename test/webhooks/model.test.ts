@@ -2,7 +2,13 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { depth } from '../support/depth';
 import { deliverMessage } from '../support/queue';
-import { listDeliveries, makeWebhook, readDelivery, type TestWebhook, verify } from '../support/webhooks';
+import {
+  listDeliveries,
+  makeWebhook,
+  readDelivery,
+  type TestWebhook,
+  verify,
+} from '../support/webhooks';
 import { type TestAccount, type TestAgent, World } from '../support/world';
 
 /** A step of a random run: a request, a change of a webhook, or a fault of a queue message. */
@@ -10,8 +16,18 @@ const step = fc.oneof(
   { weight: 6, arbitrary: fc.record({ do: fc.constant('request' as const) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('make' as const) }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('switch' as const), which: fc.nat(4) }) },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant('break' as const), which: fc.nat(4), times: fc.nat(2) }) },
-  { weight: 6, arbitrary: fc.record({ do: fc.constant('deliver' as const), at: fc.nat(20), again: fc.boolean() }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ do: fc.constant('break' as const), which: fc.nat(4), times: fc.nat(2) }),
+  },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      do: fc.constant('deliver' as const),
+      at: fc.nat(20),
+      again: fc.boolean(),
+    }),
+  },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('drop' as const), at: fc.nat(20) }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('together' as const) }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('wait' as const), seconds: fc.nat(400) }) },
@@ -64,19 +80,23 @@ class Run {
     } else if (step.do === 'break') {
       this.pick(step.which).failures += step.times;
     } else if (step.do === 'drop') {
-      for (const queue of this.queues) queue.waiting.splice(step.at % (queue.waiting.length || 1), 1);
+      for (const queue of this.queues)
+        queue.waiting.splice(step.at % (queue.waiting.length || 1), 1);
     } else if (step.do === 'deliver') {
       const all = this.queues.flatMap(({ waiting }) => waiting);
       const message = all[step.at % (all.length || 1)];
       if (!message) return;
       if (!step.again) {
-        for (const queue of this.queues) queue.waiting = queue.waiting.filter((other) => other !== message);
+        for (const queue of this.queues)
+          queue.waiting = queue.waiting.filter((other) => other !== message);
       }
       await deliverMessage(message.body, world.env, world.runtime);
     } else if (step.do === 'together') {
       const bodies = this.queues.flatMap((queue) => queue.take());
       await Promise.all(
-        [...bodies, ...bodies.toReversed()].map((body) => deliverMessage(body, world.env, world.runtime)),
+        [...bodies, ...bodies.toReversed()].map((body) =>
+          deliverMessage(body, world.env, world.runtime),
+        ),
       );
     } else {
       world.advance(step.seconds * 1_000);
@@ -115,7 +135,8 @@ class Run {
     }
     expect(new Set(succeeded).size).toBe(succeeded.length);
     if (webhook.isActive) expect(succeeded).toEqual(expect.arrayContaining(webhook.owed));
-    for (const permission of arrived.keys()) expect([...webhook.owed, ...webhook.possible]).toContain(permission);
+    for (const permission of arrived.keys())
+      expect([...webhook.owed, ...webhook.possible]).toContain(permission);
   }
 
   private pick(which: number): ModelWebhook {
@@ -139,17 +160,22 @@ class Run {
   private async switch(webhook: ModelWebhook): Promise<void> {
     webhook.isActive = !webhook.isActive;
     webhook.possible.push(...webhook.owed.splice(0));
-    await this.account.must(200, 'PUT', `/v1/webhooks/${webhook.id}`, { is_active: webhook.isActive });
+    await this.account.must(200, 'PUT', `/v1/webhooks/${webhook.id}`, {
+      is_active: webhook.isActive,
+    });
   }
 }
 
 it('every entry arrives at least once and has one delivery when queue messages are lost, repeated or concurrent', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40, size: 'max' }), async (steps) => {
-      const run = await Run.start();
-      for (const step of steps) await run.take(step);
-      await run.end();
-    }),
+    fc.asyncProperty(
+      fc.array(step, { minLength: 5, maxLength: 40, size: 'max' }),
+      async (steps) => {
+        const run = await Run.start();
+        for (const step of steps) await run.take(step);
+        await run.end();
+      },
+    ),
     { numRuns: depth.runs(2, 25) },
   );
 });

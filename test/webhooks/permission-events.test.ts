@@ -11,8 +11,21 @@ import { approve, deny, makeReview, type ReviewScene } from '../support/reviews'
 import { sealLogs } from '../support/seal';
 import { countRows, emptyTables, readTables } from '../support/tables';
 import type { TestWebhook } from '../support/webhooks';
-import { listDeliveries, makeProvenWebhook, makeWebhook, readDelivery, verify } from '../support/webhooks';
-import { type Json, makeAgent, type TestAccount, type TestAgent, World, withoutContents } from '../support/world';
+import {
+  listDeliveries,
+  makeProvenWebhook,
+  makeWebhook,
+  readDelivery,
+  verify,
+} from '../support/webhooks';
+import {
+  type Json,
+  makeAgent,
+  type TestAccount,
+  type TestAgent,
+  World,
+  withoutContents,
+} from '../support/world';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -38,17 +51,31 @@ function messages(world: World, { host, secret }: TestWebhook): Json[] {
   });
 }
 
-/** The events that a webhook was told of and their permissions, sorted: messages are sent six at a time. */
+/**
+ * The events that a webhook was told of and their permissions, sorted: messages are sent six at a
+ * time.
+ */
 function told(world: World, webhook: TestWebhook): string[] {
   return messages(world, webhook)
     .map(({ event, data }) => `${event} ${data.permission_request_id ?? data.id}`)
     .sort();
 }
 
-/** The body of the message about an event that has just happened, from the permission as a user reads it. */
-async function bodyOf({ world, ...account }: TestAccount, event: string, id: string): Promise<string> {
+/**
+ * The body of the message about an event that has just happened, from the permission as a user
+ * reads it.
+ */
+async function bodyOf(
+  { world, ...account }: TestAccount,
+  event: string,
+  id: string,
+): Promise<string> {
   const { body } = await world.must(200, 'GET', `/v1/permissions/${id}`, { token: account.token });
-  return JSON.stringify({ event, timestamp: new Date(world.now).toISOString(), data: withoutContents(body) });
+  return JSON.stringify({
+    event,
+    timestamp: new Date(world.now).toISOString(),
+    data: withoutContents(body),
+  });
 }
 
 /** Moves the clock some times, each time with a sweep, and delivers what it finds. */
@@ -78,9 +105,15 @@ function makeEscalating(world = new World()): Promise<ReviewScene> {
 }
 
 describe('a webhook that names one event of permissions', () => {
-  it.each<[name: string, event: string, happens: (scene: ReviewScene, id: string) => Promise<unknown>]>([
+  it.each<
+    [name: string, event: string, happens: (scene: ReviewScene, id: string) => Promise<unknown>]
+  >([
     ['a request that waits for people', 'permission.requested', async () => undefined],
-    ['an approval', 'permission.decided', (scene, id) => approve(scene, scene.people[0], id, { reason: 'Fine' })],
+    [
+      'an approval',
+      'permission.decided',
+      (scene, id) => approve(scene, scene.people[0], id, { reason: 'Fine' }),
+    ],
     ['a denial', 'permission.decided', (scene, id) => deny(scene, scene.people[0], id)],
     [
       'an escalation',
@@ -139,7 +172,10 @@ it('a webhook that names all events of permissions gets each one, and no use or 
   expect((await account.log()).map(({ event_type }) => event_type)).toEqual(
     expect.arrayContaining(['use', 'revoke', 'expire']),
   );
-  const decided = [approved, used, revoked].flatMap((id) => [`permission.requested ${id}`, `permission.decided ${id}`]);
+  const decided = [approved, used, revoked].flatMap((id) => [
+    `permission.requested ${id}`,
+    `permission.decided ${id}`,
+  ]);
   expect(told(world, webhook)).toEqual([...decided, `permission.escalated ${approved}`].sort());
 });
 
@@ -172,7 +208,11 @@ it.each([
   await world.deliver();
   await pass(world, 2, HOUR);
   expect(world.internet.sentTo(webhook.host).map((received) => received.body)).toEqual([expected]);
-  expect(JSON.parse(expected).data).toMatchObject({ status, decided_by: body.id, policy_id: body.id });
+  expect(JSON.parse(expected).data).toMatchObject({
+    status,
+    decided_by: body.id,
+    policy_id: body.id,
+  });
 });
 
 it('a webhook for some agents gets only events of their permissions', async () => {
@@ -205,7 +245,9 @@ it("events of another account's permissions never arrive", async () => {
   await world.deliver();
   for (const [receiver, permission] of [[webhook, id] as const, [other, foreignId] as const]) {
     const events = ['permission.requested', 'permission.escalated', 'permission.decided'];
-    const expected = ['audit.created', 'audit.created', ...events].map((event) => `${event} ${permission}`);
+    const expected = ['audit.created', 'audit.created', ...events].map(
+      (event) => `${event} ${permission}`,
+    );
     expect(told(world, receiver)).toEqual(expected.sort());
   }
 });
@@ -223,8 +265,12 @@ describe('the body of a message', () => {
     await pass(world, 2, 10 * MINUTE);
     world.internet.on(webhook.host, answers(200));
     await pass(world, 2, HOUR);
-    const byDelivery = Map.groupBy(world.internet.sentTo(webhook.host), ({ headers }) => headers.get('webhook-id'));
-    const sent = [...byDelivery.values()].map((attempts) => attempts.map((attempt) => attempt.body));
+    const byDelivery = Map.groupBy(world.internet.sentTo(webhook.host), ({ headers }) =>
+      headers.get('webhook-id'),
+    );
+    const sent = [...byDelivery.values()].map((attempts) =>
+      attempts.map((attempt) => attempt.body),
+    );
     expect(sent.map((bodies) => [bodies.length > 1, [...new Set(bodies)]])).toEqual([
       [true, [body]],
       [true, [decided]],
@@ -246,7 +292,11 @@ describe('the body of a message', () => {
       attempts.map(({ headers, body }) => headers.get('webhook-id') + body).sort();
     expect(sent).toHaveLength(3);
     for (const { id: delivery } of await listDeliveries(account, webhook)) {
-      await account.must(202, 'POST', `/v1/webhooks/${webhook.id}/deliveries/${delivery}/redeliver`);
+      await account.must(
+        202,
+        'POST',
+        `/v1/webhooks/${webhook.id}/deliveries/${delivery}/redeliver`,
+      );
     }
     await world.deliver();
     const again = world.internet.sentTo(webhook.host).slice(sent.length);
@@ -302,7 +352,8 @@ describe('an escalation', () => {
     const { id } = await agent.request();
     world.advance(MINUTE);
     await world.sweep();
-    const change = (is_active: boolean) => account.must(200, 'PUT', `/v1/webhooks/${webhook.id}`, { is_active });
+    const change = (is_active: boolean) =>
+      account.must(200, 'PUT', `/v1/webhooks/${webhook.id}`, { is_active });
     await change(false);
     await change(true);
     await approve(scene, scene.people[1], id);
@@ -320,15 +371,18 @@ describe('an escalation', () => {
     expect(newest).toEqual(['permission.escalated', 'permission.requested']);
   });
 
-  it.runIf(depth.isDeep)('is sent for each permission once if many are escalated at once', async () => {
-    const { world, account, agent } = await makeEscalating();
-    const webhook = await makeWebhook(account, { events: ['permission.escalated'] });
-    const ids: string[] = [];
-    for (let i = 0; i < 70; i++) ids.push((await agent.request()).id);
-    await pass(world, 3);
-    expect(told(world, webhook)).toEqual(ids.map((id) => `permission.escalated ${id}`).sort());
-    expect(await checkWebhooks(env.DB, world.now)).toEqual([]);
-  });
+  it.runIf(depth.isDeep)(
+    'is sent for each permission once if many are escalated at once',
+    async () => {
+      const { world, account, agent } = await makeEscalating();
+      const webhook = await makeWebhook(account, { events: ['permission.escalated'] });
+      const ids: string[] = [];
+      for (let i = 0; i < 70; i++) ids.push((await agent.request()).id);
+      await pass(world, 3);
+      expect(told(world, webhook)).toEqual(ids.map((id) => `permission.escalated ${id}`).sort());
+      expect(await checkWebhooks(env.DB, world.now)).toEqual([]);
+    },
+  );
 });
 
 describe('erasure', () => {
@@ -339,7 +393,10 @@ describe('erasure', () => {
   }
 
   it('by retention removes the payload, and the delivery shows none', async () => {
-    const { world, account, agent } = await makeAgent(new World(), { plan: 'enterprise', audit_retention_days: 1 });
+    const { world, account, agent } = await makeAgent(new World(), {
+      plan: 'enterprise',
+      audit_retention_days: 1,
+    });
     const webhook = await makeWebhook(account, OF_PERMISSIONS);
     const { id } = await agent.request({ resource: `mailbox:${MARK}` });
     await account.must(200, 'POST', `/v1/permissions/${id}/deny`);
@@ -358,7 +415,11 @@ describe('erasure', () => {
     expect(deliveries).toHaveLength(4);
     for (const delivery of deliveries) {
       expect(await readDelivery(account, webhook, delivery.id)).toMatchObject({ payload: null });
-      await account.must(409, 'POST', `/v1/webhooks/${webhook.id}/deliveries/${delivery.id}/redeliver`);
+      await account.must(
+        409,
+        'POST',
+        `/v1/webhooks/${webhook.id}/deliveries/${delivery.id}/redeliver`,
+      );
     }
     const sent = world.internet.received.length;
     await pass(world, 2);
@@ -385,8 +446,13 @@ describe('erasure', () => {
     await pass(world, 2);
     await world.clean();
     expect(await hasMark()).toBe(false);
-    expect((await stored()).map(({ payload }) => JSON.parse(payload).data.id)).toEqual([kept, kept]);
-    const { results } = await env.DB.prepare('select hex(permission) as permission from deliveries').all<Json>();
+    expect((await stored()).map(({ payload }) => JSON.parse(payload).data.id)).toEqual([
+      kept,
+      kept,
+    ]);
+    const { results } = await env.DB.prepare(
+      'select hex(permission) as permission from deliveries',
+    ).all<Json>();
     expect(results).toEqual((await stored()).map(({ permission }) => ({ permission })));
   });
 
@@ -401,7 +467,9 @@ describe('erasure', () => {
     await scene.agent.request();
     await world.deliver();
     const sent = world.internet.sentTo(webhook.host).length;
-    await world.must(202, 'DELETE', `/v1/admin/users/${scene.account.id}`, { token: env.ADMIN_TOKEN });
+    await world.must(202, 'DELETE', `/v1/admin/users/${scene.account.id}`, {
+      token: env.ADMIN_TOKEN,
+    });
     await pass(world, 3, 10 * MINUTE);
     expect(world.internet.sentTo(webhook.host)).toHaveLength(sent);
     expect(await countRows(env.DB)).toEqual(before);
@@ -424,7 +492,9 @@ it.runIf(depth.isDeep)(
     world.slowWebhookQueue.waiting = [];
     expect((await stored()).map(({ is_pending }) => is_pending)).toEqual([0, 1]);
     const shown = await Promise.all(
-      (await listDeliveries(account, webhook)).map((delivery) => readDelivery(account, webhook, delivery.id)),
+      (await listDeliveries(account, webhook)).map((delivery) =>
+        readDelivery(account, webhook, delivery.id),
+      ),
     );
     Object.assign(world.env, { DB_01: env.DB_01 });
     await orderMove(world, account.id, '01');
@@ -440,7 +510,9 @@ it.runIf(depth.isDeep)(
     const ids = new Set(sent.map(({ headers }) => headers.get('webhook-id')));
     expect(ids.size).toBe(3);
     expect(await listDeliveries(account, webhook, '&status=succeeded')).toHaveLength(3);
-    const [requested, ...others] = Map.groupBy(sent, ({ headers }) => headers.get('webhook-id')).values();
+    const [requested, ...others] = Map.groupBy(sent, ({ headers }) =>
+      headers.get('webhook-id'),
+    ).values();
     expect(new Set(requested?.map((attempt) => attempt.body))).toEqual(new Set([body]));
     expect(others.map(([attempt]) => JSON.parse(attempt?.body ?? '').event).toSorted()).toEqual([
       'permission.decided',
@@ -449,11 +521,22 @@ it.runIf(depth.isDeep)(
   },
 );
 
-/** Whether each of some requests was told to a webhook in one message for each event, and nothing else. */
-async function expectOnce(account: TestAccount, webhook: TestWebhook, expected: [string, string][]): Promise<void> {
+/**
+ * Whether each of some requests was told to a webhook in one message for each event, and nothing
+ * else.
+ */
+async function expectOnce(
+  account: TestAccount,
+  webhook: TestWebhook,
+  expected: [string, string][],
+): Promise<void> {
   const { world } = account;
-  const byDelivery = Map.groupBy(world.internet.sentTo(webhook.host), ({ headers }) => headers.get('webhook-id'));
-  const bodies = [...byDelivery.values()].map((attempts) => [...new Set(attempts.map(({ body }) => body))]);
+  const byDelivery = Map.groupBy(world.internet.sentTo(webhook.host), ({ headers }) =>
+    headers.get('webhook-id'),
+  );
+  const bodies = [...byDelivery.values()].map((attempts) => [
+    ...new Set(attempts.map(({ body }) => body)),
+  ]);
   expect(bodies.filter((texts) => texts.length !== 1)).toEqual([]);
   const events = bodies.map(([text]) => {
     const { event, data } = JSON.parse(text ?? '');
@@ -464,11 +547,17 @@ async function expectOnce(account: TestAccount, webhook: TestWebhook, expected: 
 }
 
 describe('a worker', () => {
-  /** Two webhooks, three requests of which one is decided, and an escalation, of none of which the webhooks know yet. */
+  /**
+   * Two webhooks, three requests of which one is decided, and an escalation, of none of which the
+   * webhooks know yet.
+   */
   async function makeBacklog(database = new FaultyDatabase(env.DB)) {
     const scene = await makeEscalating(new World({ DB: database.binding }));
     const { world, account, agent, people } = scene;
-    const webhooks = [await makeProvenWebhook(account, ALL), await makeProvenWebhook(account, OF_PERMISSIONS)] as const;
+    const webhooks = [
+      await makeProvenWebhook(account, ALL),
+      await makeProvenWebhook(account, OF_PERMISSIONS),
+    ] as const;
     const ids: string[] = [];
     for (let i = 0; i < 3; i++) ids.push((await agent.request(REQUEST)).id);
     world.webhookQueue.waiting = [];
@@ -495,9 +584,13 @@ describe('a worker', () => {
     const due = world.webhookQueue.take();
     const [message] = due;
     if (!message) throw new Error('there is no message');
-    await Promise.all(Array.from({ length: 5 }, () => deliverMessage(message, world.env, world.runtime)));
+    await Promise.all(
+      Array.from({ length: 5 }, () => deliverMessage(message, world.env, world.runtime)),
+    );
     const again = world.webhookQueue.take();
-    await Promise.all([...again, ...due].map((body) => deliverMessage(body, world.env, world.runtime)));
+    await Promise.all(
+      [...again, ...due].map((body) => deliverMessage(body, world.env, world.runtime)),
+    );
     await world.deliver();
     await expectAll();
     expect(webhooks.map(({ host }) => world.internet.sentTo(host).length)).toEqual([11, 7]);
@@ -550,15 +643,18 @@ describe('a worker', () => {
       ),
       2,
     ),
-  )('loses nothing and doubles nothing if a database call fails (%s it takes effect, call %i)', async (mode, call) => {
-    const { database, world, expectAll } = await makeBacklog();
-    database.arm({ call, mode });
-    await world.deliver();
-    expect(database.calls).toBeGreaterThanOrEqual(call);
-    database.arm(null);
-    await pass(world, 3);
-    await expectAll();
-  });
+  )(
+    'loses nothing and doubles nothing if a database call fails (%s it takes effect, call %i)',
+    async (mode, call) => {
+      const { database, world, expectAll } = await makeBacklog();
+      database.arm({ call, mode });
+      await world.deliver();
+      expect(database.calls).toBeGreaterThanOrEqual(call);
+      database.arm(null);
+      await pass(world, 3);
+      await expectAll();
+    },
+  );
 
   it('takes exactly the database calls that these tests fail in turn', async () => {
     const { database, world, expectAll } = await makeBacklog();
@@ -589,7 +685,9 @@ describe('a worker', () => {
       expect(failed).toBe(1);
       await pass(world, 3);
       await expectOnce(account, webhook, [['permission.escalated', id]]);
-      expect((await account.must(200, 'GET', '/v1/activity?action=permission.escalated')).body.data).toHaveLength(1);
+      expect(
+        (await account.must(200, 'GET', '/v1/activity?action=permission.escalated')).body.data,
+      ).toHaveLength(1);
     },
   );
 });
@@ -603,7 +701,9 @@ it.runIf(depth.isDeep)(
     const one = await makeProvenWebhook(account, OF_PERMISSIONS);
     const agents: TestAgent[] = [agent, await account.agent()];
     const requests = await Promise.all(
-      Array.from({ length: MANY }, (_, i) => (agents[i % 2] as TestAgent).request({ resource: `mailbox:${i}` })),
+      Array.from({ length: MANY }, (_, i) =>
+        (agents[i % 2] as TestAgent).request({ resource: `mailbox:${i}` }),
+      ),
     );
     await world.deliver();
     const requested = requests.map(({ id }): [string, string] => ['permission.requested', id]);

@@ -3,14 +3,23 @@ import { describe, expect, it, vi } from 'vitest';
 import { depth } from '../support/depth';
 import { answers, hang, type Receiver } from '../support/internet';
 import { deliverMessage } from '../support/queue';
-import { listDeliveries, makeWebhook, readDelivery, readWebhook, verify } from '../support/webhooks';
+import {
+  listDeliveries,
+  makeWebhook,
+  readDelivery,
+  readWebhook,
+  verify,
+} from '../support/webhooks';
 import { type Json, type TestAccount, World } from '../support/world';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
-const STEPS = [...[5 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR], ...[14 * HOUR, 20 * HOUR, DAY]];
+const STEPS = [
+  ...[5 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR],
+  ...[14 * HOUR, 20 * HOUR, DAY],
+];
 const LONG = { expires_in: 7 * 86_400 };
 
 async function makeScene(receiver?: Receiver) {
@@ -22,7 +31,10 @@ async function makeScene(receiver?: Receiver) {
   return { world, account, agent, webhook };
 }
 
-/** Moves the clock to the next attempt of a delivery and runs it; expects no attempt a millisecond earlier. */
+/**
+ * Moves the clock to the next attempt of a delivery and runs it; expects no attempt a millisecond
+ * earlier.
+ */
 async function retry(account: TestAccount, webhook: { id: string }, id: string): Promise<Json> {
   const { world } = account;
   const { next_attempt_at } = await readDelivery(account, webhook, id);
@@ -50,7 +62,12 @@ it('a failing delivery is retried on schedule with the same message, and fails a
   // The last attempt comes before five days of failures would disable the webhook.
   const [attempts, waits]: [Json[], number[]] = [[], []];
   for (const [i, step] of STEPS.entries()) {
-    expect(delivery).toMatchObject({ status: 'pending', attempts: i + 1, last_status_code: 503, completed_at: null });
+    expect(delivery).toMatchObject({
+      status: 'pending',
+      attempts: i + 1,
+      last_status_code: 503,
+      completed_at: null,
+    });
     const wait = Date.parse(delivery.next_attempt_at) - world.now;
     expect(wait).toBeGreaterThanOrEqual(step * 0.8 - 1);
     expect(wait).toBeLessThanOrEqual(step * 1.2 + 1);
@@ -75,7 +92,9 @@ it('a failing delivery is retried on schedule with the same message, and fails a
   const sent = world.internet.sentTo(webhook.host);
   expect(sent).toHaveLength(10);
   expect(new Set(sent.map(({ body }) => body)).size).toBe(1);
-  expect(new Set(sent.map(({ headers }) => headers.get('webhook-id')))).toEqual(new Set([delivery.id]));
+  expect(new Set(sent.map(({ headers }) => headers.get('webhook-id')))).toEqual(
+    new Set([delivery.id]),
+  );
   const last = sent.at(-1);
   if (last) verify(webhook.secret, last, world.now);
   world.advance(2 * DAY);
@@ -95,7 +114,12 @@ it('a delivery that succeeds after a retry shows every attempt', async () => {
   });
   const delivery = await retry(account, webhook, id);
   const at = new Date(world.now - 40).toISOString();
-  expect(delivery).toMatchObject({ status: 'succeeded', attempts: 2, last_status_code: 202, last_error: null });
+  expect(delivery).toMatchObject({
+    status: 'succeeded',
+    attempts: 2,
+    last_status_code: 202,
+    last_error: null,
+  });
   expect(delivery.completed_at).toBe(new Date(world.now).toISOString());
   expect(delivery.attempt_history).toEqual([
     ...attempt_history,
@@ -126,21 +150,29 @@ describe('Retry-After', () => {
     ['a negative number', '-60', 4 * SECOND, 6 * SECOND],
     ['a number of 30 digits', '9'.repeat(30), 4 * SECOND, 6 * SECOND],
     ['a fraction', '60.5', 4 * SECOND, 6 * SECOND],
-  ])('sets the delay of the next attempt within the bounds of the schedule: %s', async (_, text, least, most) => {
-    for (const status of [429, 503]) {
-      const { world, account, agent, webhook } = await makeScene(answers(status, { 'Retry-After': text }));
-      await agent.request();
-      await world.deliver();
-      const wait = Date.parse((await only(account, webhook)).next_attempt_at) - world.now;
-      expect(wait).toBeGreaterThanOrEqual(least);
-      expect(wait).toBeLessThanOrEqual(most);
-    }
-  });
+  ])(
+    'sets the delay of the next attempt within the bounds of the schedule: %s',
+    async (_, text, least, most) => {
+      for (const status of [429, 503]) {
+        const { world, account, agent, webhook } = await makeScene(
+          answers(status, { 'Retry-After': text }),
+        );
+        await agent.request();
+        await world.deliver();
+        const wait = Date.parse((await only(account, webhook)).next_attempt_at) - world.now;
+        expect(wait).toBeGreaterThanOrEqual(least);
+        expect(wait).toBeLessThanOrEqual(most);
+      }
+    },
+  );
 });
 
 describe('an attempt', () => {
   const endless = () =>
-    new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(1_024)) }, { highWaterMark: 0 });
+    new ReadableStream(
+      { pull: (controller) => controller.enqueue(new Uint8Array(1_024)) },
+      { highWaterMark: 0 },
+    );
   it.each<[string, (world: World) => Receiver, number | null, string]>([
     ['does not answer', ({ internet }) => hang(internet), null, 'No answer within 15 seconds.'],
     [
@@ -151,7 +183,8 @@ describe('an attempt', () => {
     ],
     [
       'has an untrusted certificate',
-      () => () => Promise.reject(new Error("TLS peer's certificate is not trusted; reason = self signed")),
+      () => () =>
+        Promise.reject(new Error("TLS peer's certificate is not trusted; reason = self signed")),
       null,
       'A secure connection could not be made: check the certificate, the port and the host name.',
     ],
@@ -187,7 +220,12 @@ describe('an attempt', () => {
     await agent.request();
     await world.deliver();
     const delivery = await only(account, webhook);
-    expect(delivery).toMatchObject({ status: 'pending', attempts: 1, last_status_code: status, last_error: reason });
+    expect(delivery).toMatchObject({
+      status: 'pending',
+      attempts: 1,
+      last_status_code: status,
+      last_error: reason,
+    });
     expect(delivery.attempt_history).toEqual([
       expect.objectContaining({
         status_code: status,
@@ -198,24 +236,35 @@ describe('an attempt', () => {
     expect(Date.parse(delivery.next_attempt_at)).toBeGreaterThan(world.now);
   });
 
-  it.each([200, 204, 299])('succeeds with the head of a %d, whatever its body does', async (status) => {
-    const breaks = () =>
-      new ReadableStream({ pull: (controller) => controller.error(new Error('no gzip')) }, { highWaterMark: 0 });
-    const neverEnds = () => new ReadableStream({ start: (controller) => controller.enqueue(new Uint8Array(9)) });
-    for (const body of [breaks, neverEnds, endless]) {
-      const { world, account, agent, webhook } = await makeScene();
-      world.internet.on(webhook.host, () => {
-        const response = new Response(status === 204 ? null : body(), { status });
-        world.internet.timeOutSoon();
-        return response;
-      });
-      await agent.request();
-      await world.deliver();
-      const delivery = await only(account, webhook);
-      expect(delivery).toMatchObject({ status: 'succeeded', last_status_code: status, last_error: null });
-      expect(delivery.attempt_history).toEqual([expect.objectContaining({ duration_ms: 0 })]);
-    }
-  });
+  it.each([200, 204, 299])(
+    'succeeds with the head of a %d, whatever its body does',
+    async (status) => {
+      const breaks = () =>
+        new ReadableStream(
+          { pull: (controller) => controller.error(new Error('no gzip')) },
+          { highWaterMark: 0 },
+        );
+      const neverEnds = () =>
+        new ReadableStream({ start: (controller) => controller.enqueue(new Uint8Array(9)) });
+      for (const body of [breaks, neverEnds, endless]) {
+        const { world, account, agent, webhook } = await makeScene();
+        world.internet.on(webhook.host, () => {
+          const response = new Response(status === 204 ? null : body(), { status });
+          world.internet.timeOutSoon();
+          return response;
+        });
+        await agent.request();
+        await world.deliver();
+        const delivery = await only(account, webhook);
+        expect(delivery).toMatchObject({
+          status: 'succeeded',
+          last_status_code: status,
+          last_error: null,
+        });
+        expect(delivery.attempt_history).toEqual([expect.objectContaining({ duration_ms: 0 })]);
+      }
+    },
+  );
 
   it('does not read the body of an answer', async () => {
     const { world, agent, webhook } = await makeScene();
@@ -267,7 +316,9 @@ describe('an answer 410', () => {
     await world.deliver();
     expect(world.internet.received).toHaveLength(sent);
     world.internet.on(webhook.host, answers(200));
-    const { body } = await account.must(200, 'PUT', `/v1/webhooks/${webhook.id}`, { is_active: true });
+    const { body } = await account.must(200, 'PUT', `/v1/webhooks/${webhook.id}`, {
+      is_active: true,
+    });
     expect(body).toMatchObject({ is_active: true, disabled_reason: null });
     await agent.request(LONG);
     await world.deliver();
@@ -330,9 +381,15 @@ describe('a webhook whose attempts fail', () => {
 describe('the slow queue', () => {
   /** Marks the newest webhook as fast. */
   const prove = () =>
-    env.DB.prepare('update webhooks set is_slow = 0 where number = (select max(number) from webhooks)').run();
+    env.DB.prepare(
+      'update webhooks set is_slow = 0 where number = (select max(number) from webhooks)',
+    ).run();
   const isSlow = async () =>
-    Boolean(await env.DB.prepare('select is_slow from webhooks order by number desc limit 1').first('is_slow'));
+    Boolean(
+      await env.DB.prepare('select is_slow from webhooks order by number desc limit 1').first(
+        'is_slow',
+      ),
+    );
 
   it('serves webhooks whose last attempt failed or took over a second', async () => {
     const { world, agent, webhook } = await makeScene();
@@ -357,7 +414,8 @@ describe('the slow queue', () => {
       expect(messages.map(({ body }) => body.webhook)).toEqual([undefined]);
       expect(world.slowWebhookQueue.waiting.filter(({ due }) => due <= world.now)).toEqual([]);
       await world.deliverOnce();
-      // The account's message delivers to a fast webhook directly, and enqueues a message for a slow one.
+      // The account's message delivers to a fast webhook directly, and enqueues a message for a
+      // slow one.
       expect(world.slowWebhookQueue.waiting.some(({ due }) => due <= world.now)).toBe(wasSlow);
       await world.deliver();
       expect([milliseconds, status, await isSlow()]).toEqual([milliseconds, status, expected]);
@@ -372,7 +430,9 @@ describe('the slow queue', () => {
     await world.deliverOnce();
     expect(world.internet.received).toHaveLength(6);
     expect(world.webhookQueue.waiting).toEqual([]);
-    expect(world.slowWebhookQueue.waiting.map(({ body }) => body.webhook)).toEqual([expect.any(Number)]);
+    expect(world.slowWebhookQueue.waiting.map(({ body }) => body.webhook)).toEqual([
+      expect.any(Number),
+    ]);
     world.internet.on(webhook.host, answers(200));
     await world.deliver();
     expect(await listDeliveries(account, webhook, '&status=succeeded')).toHaveLength(34);
@@ -401,7 +461,8 @@ describe('the slow queue', () => {
       expect(world.internet.received).toEqual([]);
       await world.deliver();
       expect([world.internet.received.length, await isSlow()]).toEqual([1, false]);
-      for (const change of steps) await account.must(200, 'PUT', `/v1/webhooks/${webhook.id}`, change);
+      for (const change of steps)
+        await account.must(200, 'PUT', `/v1/webhooks/${webhook.id}`, change);
       expect([steps, await isSlow()]).toEqual([steps, expected]);
       const { url } = await readWebhook(account, webhook);
       await account.must(200, 'PUT', `/v1/webhooks/${webhook.id}`, { url });
@@ -452,7 +513,9 @@ it.runIf(depth.isDeep)(
     const accounts = [await world.account({ plan: 'pro' }), await world.account({ plan: 'pro' })];
     const agents = await Promise.all(accounts.map((account) => account.agent()));
     const makeEach = () =>
-      Promise.all(accounts.flatMap((account) => Array.from({ length: 25 }, () => makeWebhook(account))));
+      Promise.all(
+        accounts.flatMap((account) => Array.from({ length: 25 }, () => makeWebhook(account))),
+      );
     const [hanging, healthy] = [await makeEach(), await makeEach()];
     for (const { host } of hanging) world.internet.on(host, answers(500));
     for (const agent of agents) await agent.request(LONG);
@@ -468,7 +531,9 @@ it.runIf(depth.isDeep)(
     // The clock did not move, so no request to a hanging receiver was made.
     expect(world.now).toBe(committed);
     await Promise.all(
-      world.slowWebhookQueue.take().map((message) => deliverMessage(message, world.env, world.runtime)),
+      world.slowWebhookQueue
+        .take()
+        .map((message) => deliverMessage(message, world.env, world.runtime)),
     );
     expect(world.now).toBeGreaterThan(committed);
     for (const { host } of hanging) expect(world.internet.sentTo(host).length).toBeGreaterThan(1);

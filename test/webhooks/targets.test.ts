@@ -19,7 +19,15 @@ const REFUSED = [
     '017700000001',
     '127.0.0.1.',
   ],
-  ...['10.0.0.1', '172.16.0.1', '192.168.1.1', '169.254.169.254', '2852039166', '0xA9FEA9FE', '0251.0376.0251.0376'],
+  ...[
+    '10.0.0.1',
+    '172.16.0.1',
+    '192.168.1.1',
+    '169.254.169.254',
+    '2852039166',
+    '0xA9FEA9FE',
+    '0251.0376.0251.0376',
+  ],
   ...[
     '0',
     '0.0.0.0',
@@ -40,13 +48,52 @@ const REFUSED = [
     '[fc00::1]',
     '[fd00:ec2::254]',
   ],
-  ...['[64:ff9b::7f00:1]', '[2002:7f00:1::]', '[0:0:0:0:0:ffff:a9fe:a9fe]', '[::1]:443', '[::FFFF:10.0.0.1]'],
+  ...[
+    '[64:ff9b::7f00:1]',
+    '[2002:7f00:1::]',
+    '[0:0:0:0:0:ffff:a9fe:a9fe]',
+    '[::1]:443',
+    '[::FFFF:10.0.0.1]',
+  ],
   // Public addresses: only host names are accepted.
-  ...['8.8.8.8', '1.1.1.1', '134744072', '0x08080808', '8.8.8.8.', '[2606:4700::1111]', '1.1.1.1:443'],
+  ...[
+    '8.8.8.8',
+    '1.1.1.1',
+    '134744072',
+    '0x08080808',
+    '8.8.8.8.',
+    '[2606:4700::1111]',
+    '1.1.1.1:443',
+  ],
   // Names of this machine, of private networks and of no network.
-  ...['localhost', 'LOCALHOST', 'localhost.', 'a.localhost', 'a.LocalHost.', 'localhost:8443', 'localhost.localdomain'],
-  ...['intranet', 'router', 'x', 'x.', 'metadata.google.internal', 'metadata.google.internal.', 'db.INTERNAL'],
-  ...['printer.local', 'printer.LOCAL.', 'a.test', 'a.example', 'a.invalid', 'a.onion', 'a.alt', 'a.home.arpa'],
+  ...[
+    'localhost',
+    'LOCALHOST',
+    'localhost.',
+    'a.localhost',
+    'a.LocalHost.',
+    'localhost:8443',
+    'localhost.localdomain',
+  ],
+  ...[
+    'intranet',
+    'router',
+    'x',
+    'x.',
+    'metadata.google.internal',
+    'metadata.google.internal.',
+    'db.INTERNAL',
+  ],
+  ...[
+    'printer.local',
+    'printer.LOCAL.',
+    'a.test',
+    'a.example',
+    'a.invalid',
+    'a.onion',
+    'a.alt',
+    'a.home.arpa',
+  ],
   ...[
     '1.0.0.127.in-addr.arpa',
     'a.lan',
@@ -70,17 +117,54 @@ const REFUSED = [
     'a-.example.com',
     `${'a'.repeat(64)}.com`,
   ],
-  ...[`${'a.'.repeat(127)}com`, 'exa mple.com', 'exa<mple.com', 'a,b.com', '*.example.com', 'a!.com', 'a%00.com'],
+  ...[
+    `${'a.'.repeat(127)}com`,
+    'exa mple.com',
+    'exa<mple.com',
+    'a,b.com',
+    '*.example.com',
+    'a!.com',
+    'a%00.com',
+  ],
   // Ports.
-  ...['example.com:0', 'example.com:65536', 'example.com:-1', 'example.com:x', 'example.com:443:443'],
+  ...[
+    'example.com:0',
+    'example.com:65536',
+    'example.com:-1',
+    'example.com:x',
+    'example.com:443:443',
+  ],
   // Credentials.
-  ...['user@example.com', 'user:password@example.com', ':@example.com', '@example.com', 'a%40b@example.com'],
-  ...['example.com@127.0.0.1', '127.0.0.1@example.com', 'example.com:443@localhost', 'user:@example.com:8443'],
+  ...[
+    'user@example.com',
+    'user:password@example.com',
+    ':@example.com',
+    '@example.com',
+    'a%40b@example.com',
+  ],
+  ...[
+    'example.com@127.0.0.1',
+    '127.0.0.1@example.com',
+    'example.com:443@localhost',
+    'user:@example.com:8443',
+  ],
 ].map((host) => `https://${host}/hook`);
 
 const REFUSED_TEXTS = [
-  ...['http://example.com/', 'HTTP://example.com/', 'ftp://example.com/', 'ws://example.com/', 'wss://example.com/'],
-  ...['file:///etc/passwd', 'data:text/plain,x', 'javascript:alert(1)', 'blob:https://example.com/x', 'urn:a:b'],
+  ...[
+    'http://example.com/',
+    'HTTP://example.com/',
+    'ftp://example.com/',
+    'ws://example.com/',
+    'wss://example.com/',
+  ],
+  ...[
+    'file:///etc/passwd',
+    'data:text/plain,x',
+    'javascript:alert(1)',
+    'blob:https://example.com/x',
+    'urn:a:b',
+  ],
   ...[
     'example.com',
     '//example.com/',
@@ -93,7 +177,12 @@ const REFUSED_TEXTS = [
     'https://?a',
     'https://#a',
   ],
-  ...['https:\\\\example.com\\', 'https:/\\localhost/', 'https://example.com\\@localhost/', 'https://example.com/a\\b'],
+  ...[
+    'https:\\\\example.com\\',
+    'https:/\\localhost/',
+    'https://example.com\\@localhost/',
+    'https://example.com/a\\b',
+  ],
   ...[
     'https://exam\nple.com/',
     'https://exam\tple.com/',
@@ -107,7 +196,11 @@ const REFUSED_TEXTS = [
     'https://example.com/\u200b',
     'https://exa\u00admple.com/',
   ],
-  ...['https://\u202eexample.com/', 'https://example.com/\u007f', `https://example.com/${'x'.repeat(2_029)}`],
+  ...[
+    'https://\u202eexample.com/',
+    'https://example.com/\u007f',
+    `https://example.com/${'x'.repeat(2_029)}`,
+  ],
 ];
 
 const TAKEN = [
@@ -117,7 +210,11 @@ const TAKEN = [
     'https://example.com:8443/',
     'https://example.com./',
   ],
-  ...['https://a.b.c.d.example.co.uk/', 'https://hooks_1.example.com/', 'https://xn--bcher-kva.example.com/'],
+  ...[
+    'https://a.b.c.d.example.co.uk/',
+    'https://hooks_1.example.com/',
+    'https://xn--bcher-kva.example.com/',
+  ],
   ...[
     'https://bücher.example.com/',
     'https://例え.jp/',
@@ -131,7 +228,11 @@ const TAKEN = [
     'https://localhost.example.com/',
     'https://a1.io/',
   ],
-  ...['https://127.0.0.1.example.com/', 'https://example.com/?u=http://127.0.0.1/', `https://${'a'.repeat(63)}.com/`],
+  ...[
+    'https://127.0.0.1.example.com/',
+    'https://example.com/?u=http://127.0.0.1/',
+    `https://${'a'.repeat(63)}.com/`,
+  ],
 ];
 
 async function register(account: TestAccount, url: string) {
@@ -141,7 +242,10 @@ async function register(account: TestAccount, url: string) {
 it.each([...REFUSED, ...REFUSED_TEXTS])('%j is refused', async (url) => {
   const account = await new World().account();
   const { status, body } = await register(account, url);
-  expect([status, body.errors?.map(({ path }: { path: string }) => path)]).toEqual([400, ['body.url']]);
+  expect([status, body.errors?.map(({ path }: { path: string }) => path)]).toEqual([
+    400,
+    ['body.url'],
+  ]);
 });
 
 it.each(TAKEN)('%j is accepted', async (url) => {
@@ -182,7 +286,8 @@ it('WEBHOOK_ALLOW_INSECURE allows http and this machine, but no other private ad
     'http://0.0.0.0/',
     'ftp://localhost/',
   ];
-  for (const url of refused) expect([url, (await register(account, url)).status]).toEqual([url, 400]);
+  for (const url of refused)
+    expect([url, (await register(account, url)).status]).toEqual([url, 400]);
   for (const WEBHOOK_ALLOW_INSECURE of ['off', 'true', 'ON', '']) {
     const strict = await new World({ WEBHOOK_ALLOW_INSECURE }).account();
     expect((await register(strict, 'http://localhost/')).status).toBe(400);
@@ -212,7 +317,11 @@ describe('at every delivery', () => {
       await account.must(200, 'PUT', `/v1/webhooks/${webhook.id}`, { url });
       delete world.env.WEBHOOK_ALLOW_INSECURE;
       const delivery = await send();
-      expect([delivery.status, delivery.attempts, delivery.last_status_code]).toEqual(['pending', 1, null]);
+      expect([delivery.status, delivery.attempts, delivery.last_status_code]).toEqual([
+        'pending',
+        1,
+        null,
+      ]);
       expect(delivery.last_error).toMatch(/^The URL must/);
       world.env.WEBHOOK_ALLOW_INSECURE = 'on';
     }
@@ -232,16 +341,31 @@ describe('at every delivery', () => {
     world.internet.addresses.set(webhook.host, addresses);
     expect((await send()).last_error).toMatch(/not public|no address/);
     expect(world.internet.received).toEqual([]);
-    world.internet.addresses.set(webhook.host, ['93.184.215.14', '2606:2800:21f:cb07:6820:80da:af6b:8b2c']);
+    world.internet.addresses.set(webhook.host, [
+      '93.184.215.14',
+      '2606:2800:21f:cb07:6820:80da:af6b:8b2c',
+    ]);
     expect((await send()).status).toBe('succeeded');
   });
 
   it.each<[string, () => Response | Promise<Response>, RegExp]>([
     ['does not exist', () => Response.json({ Status: 3 }), /does not exist/],
-    ['has no address', () => Response.json({ Status: 0, Answer: [{ type: 5, data: 'a.example.com' }] }), /no address/],
+    [
+      'has no address',
+      () => Response.json({ Status: 0, Answer: [{ type: 5, data: 'a.example.com' }] }),
+      /no address/,
+    ],
     ['cannot be resolved', () => Response.json({ Status: 2 }), /could not be looked up/],
-    ['makes the resolver answer 500', () => new Response('', { status: 500 }), /could not be looked up/],
-    ['makes the resolver answer with invalid JSON', () => new Response('<html>'), /could not be looked up/],
+    [
+      'makes the resolver answer 500',
+      () => new Response('', { status: 500 }),
+      /could not be looked up/,
+    ],
+    [
+      'makes the resolver answer with invalid JSON',
+      () => new Response('<html>'),
+      /could not be looked up/,
+    ],
     [
       'makes the request to the resolver fail',
       () => Promise.reject(new TypeError('Network connection lost.')),
@@ -314,7 +438,10 @@ describe('at every delivery', () => {
   it('redirects are not followed', async () => {
     const { world, webhook, send } = await makeScene('elsewhere.example.com');
     for (const status of [301, 302, 303, 307, 308]) {
-      world.internet.on(webhook.host, answers(status, { Location: 'https://elsewhere.example.com/' }));
+      world.internet.on(
+        webhook.host,
+        answers(status, { Location: 'https://elsewhere.example.com/' }),
+      );
       const delivery = await send();
       expect([delivery.status, delivery.last_status_code]).toEqual(['pending', status]);
       expect(delivery.last_error).toMatch(/redirect/);
@@ -428,5 +555,6 @@ it.each<[boolean, string[]]>([
     ],
   ],
 ])('isPublicAddress returns %s for each listed address', (isPublic, addresses) => {
-  for (const address of addresses) expect([address, isPublicAddress(address)]).toEqual([address, isPublic]);
+  for (const address of addresses)
+    expect([address, isPublicAddress(address)]).toEqual([address, isPublic]);
 });

@@ -7,7 +7,13 @@ import { type Json, type TestAccount, World } from '../support/world';
 
 const URL_OF_HOOK = 'https://hooks.example.com/countersign';
 const EVERYTHING = [
-  ...['audit.created', 'audit.export.completed', 'audit.export.failed', 'report.completed', 'report.failed'],
+  ...[
+    'audit.created',
+    'audit.export.completed',
+    'audit.export.failed',
+    'report.completed',
+    'report.failed',
+  ],
   'webhook.test',
 ];
 const DAY = 86_400_000;
@@ -47,7 +53,9 @@ describe('a new webhook', () => {
     const account = await new World().account();
     const { body } = await account.must(201, 'POST', '/v1/webhooks', { url: URL_OF_HOOK });
     const bytes = Uint8Array.fromBase64(body.secret.slice(6));
-    const { results } = await env.DB.prepare('select secret from webhooks').all<{ secret: number[] }>();
+    const { results } = await env.DB.prepare('select secret from webhooks').all<{
+      secret: number[];
+    }>();
     for (const { secret } of results) {
       const text = String.fromCharCode(...secret);
       expect(text).not.toContain(body.secret);
@@ -64,20 +72,29 @@ describe('a new webhook', () => {
       agent_ids: [agent.id],
       is_active: false,
     };
-    const { body } = await account.must(201, 'POST', '/v1/webhooks', { url: URL_OF_HOOK, ...fields });
+    const { body } = await account.must(201, 'POST', '/v1/webhooks', {
+      url: URL_OF_HOOK,
+      ...fields,
+    });
     expect(body).toMatchObject({ ...fields, description: 'Tells the team' });
   });
 
   it('is refused with agents that are unknown, deleted or of another account', async () => {
     const world = new World();
     const account = await world.account();
-    const [own, foreign, gone] = [await account.agent(), await (await world.account()).agent(), await account.agent()];
+    const [own, foreign, gone] = [
+      await account.agent(),
+      await (await world.account()).agent(),
+      await account.agent(),
+    ];
     await account.must(204, 'DELETE', `/v1/agents/${gone.id}`);
     const before = await countRows(env.DB);
     for (const id of [foreign.id, gone.id, 'agent_01h455vb4pex5vsknk084sn02q']) {
       const call = { url: URL_OF_HOOK, agent_ids: [own.id, id] };
       const answer = await account.must(400, 'POST', '/v1/webhooks', call);
-      expect(answer.body.errors).toEqual([{ path: 'body.agent_ids.1', message: expect.stringMatching(/./) }]);
+      expect(answer.body.errors).toEqual([
+        { path: 'body.agent_ids.1', message: expect.stringMatching(/./) },
+      ]);
       expect(answer.cost.trips).toBe(1);
     }
     expect(await countRows(env.DB)).toEqual(before);
@@ -88,7 +105,8 @@ describe('a new webhook', () => {
 
   it('is refused if the account has 50 webhooks', async () => {
     const account = await new World().account();
-    for (let i = 0; i < 50; i++) await account.must(201, 'POST', '/v1/webhooks', { url: URL_OF_HOOK });
+    for (let i = 0; i < 50; i++)
+      await account.must(201, 'POST', '/v1/webhooks', { url: URL_OF_HOOK });
     const answer = await account.must(409, 'POST', '/v1/webhooks', { url: URL_OF_HOOK });
     expect(answer.body.code).toBe('conflict');
     const { data } = (await account.must(200, 'GET', '/v1/webhooks?limit=100')).body;
@@ -107,9 +125,15 @@ it('webhooks are listed newest first, page by page', async () => {
     made.unshift((await makeWebhook(account)).id);
   }
   const first = (await account.must(200, 'GET', '/v1/webhooks?limit=3')).body;
-  const second = (await account.must(200, 'GET', `/v1/webhooks?limit=3&cursor=${first.next_cursor}`)).body;
-  const third = (await account.must(200, 'GET', `/v1/webhooks?limit=3&cursor=${second.next_cursor}`)).body;
-  expect([first, second, third].flatMap(({ data }) => data.map(({ id }: Json) => id))).toEqual(made);
+  const second = (
+    await account.must(200, 'GET', `/v1/webhooks?limit=3&cursor=${first.next_cursor}`)
+  ).body;
+  const third = (
+    await account.must(200, 'GET', `/v1/webhooks?limit=3&cursor=${second.next_cursor}`)
+  ).body;
+  expect([first, second, third].flatMap(({ data }) => data.map(({ id }: Json) => id))).toEqual(
+    made,
+  );
   expect(third.has_more).toBe(false);
 });
 
@@ -136,7 +160,8 @@ describe('an update', () => {
       expect(await readWebhook(account, webhook)).toEqual(expected);
     }
     expect(
-      (await account.must(200, 'PUT', `/v1/webhooks/${webhook.id}`, { description: '' })).body.description,
+      (await account.must(200, 'PUT', `/v1/webhooks/${webhook.id}`, { description: '' })).body
+        .description,
     ).toBeNull();
     await account.must(400, 'PUT', `/v1/webhooks/${webhook.id}`, {});
   });
@@ -148,7 +173,12 @@ describe('an update', () => {
     world.advance(1);
     const webhook = await makeWebhook(account);
     const acts: [string, string, string, Json?][] = [
-      ['webhook.updated', 'PUT', `/v1/webhooks/${webhook.id}`, { url: URL_OF_HOOK, is_active: true }],
+      [
+        'webhook.updated',
+        'PUT',
+        `/v1/webhooks/${webhook.id}`,
+        { url: URL_OF_HOOK, is_active: true },
+      ],
       ['webhook.secret_rotated', 'POST', `/v1/webhooks/${webhook.id}/rotate-secret`],
       ['webhook.deleted', 'DELETE', `/v1/webhooks/${webhook.id}`],
     ];
@@ -167,7 +197,11 @@ describe('an update', () => {
       const { status } = await account.call(method, path, body);
       expect(status).toBeLessThan(300);
       const [newest] = await activity(account);
-      expect(newest).toMatchObject({ action, target: webhook.id, changes: body ? Object.keys(body) : [] });
+      expect(newest).toMatchObject({
+        action,
+        target: webhook.id,
+        changes: body ? Object.keys(body) : [],
+      });
       expect(JSON.stringify(newest)).not.toContain(URL_OF_HOOK);
     }
     expect((await activity(account)).map(({ action }) => action)).toEqual([
@@ -222,7 +256,9 @@ describe('the secret of a webhook', () => {
     secrets.push(await rotate());
     expect(await accepts()).toEqual([false, false, true, true]);
     const { headers } = await lastMessage(account, webhook.host);
-    expect(headers.get('webhook-signature')).toMatch(/^v1,[A-Za-z0-9+/]{43}= v1,[A-Za-z0-9+/]{43}=$/);
+    expect(headers.get('webhook-signature')).toMatch(
+      /^v1,[A-Za-z0-9+/]{43}= v1,[A-Za-z0-9+/]{43}=$/,
+    );
     expect(new Set(secrets).size).toBe(4);
   });
 

@@ -62,7 +62,9 @@ let restore: () => Promise<void>;
 
 beforeAll(async () => {
   await watchApprovals(env.DB);
-  world.internet.on('id.example.com', () => Response.json({ issuer: ISSUER, jwks_uri: 'https://keys.example.com/' }));
+  world.internet.on('id.example.com', () =>
+    Response.json({ issuer: ISSUER, jwks_uri: 'https://keys.example.com/' }),
+  );
   const key = { ...(await exportJWK(pair.publicKey)), kid: 'first', use: 'sig', alg: 'RS256' };
   world.internet.on('keys.example.com', () => Response.json({ keys: [key] }));
   account = await world.account({ plan: 'pro' });
@@ -78,7 +80,9 @@ beforeAll(async () => {
   agent = await account.agent({ name: 'Payer' });
   await account.must(200, 'PUT', `/v1/agents/${agent.id}`, { owner_id: admin.id });
   world.advance(1);
-  target = (await agent.request({ action: 'money.transfer', resource: 'account:1', scope: { limit: 9 } })).id;
+  target = (
+    await agent.request({ action: 'money.transfer', resource: 'account:1', scope: { limit: 9 } })
+  ).id;
   start = world.now;
   restore = await saveTables(env.DB);
 });
@@ -89,12 +93,15 @@ beforeEach(async () => {
   world.now = start;
 });
 
-// Whatever the attacker has tried: nobody has decided, and nobody's vote is stored but that of the one who sent it.
+// Whatever the attacker has tried: nobody has decided, and nobody's vote is stored but that of the
+// one who sent it.
 afterEach(async () => {
   expect(await checkVotes(env.DB)).toEqual([]);
   const { body } = await account.must(200, 'GET', `/v1/permissions/${target}`);
   expect([body.status, body.token, body.decided_by]).toEqual(['pending', null, null]);
-  expect((await account.log(`&permission_id=${target}`)).map(({ event_type: type }) => type)).toEqual(['request']);
+  expect(
+    (await account.log(`&permission_id=${target}`)).map(({ event_type: type }) => type),
+  ).toEqual(['request']);
 });
 
 const as =
@@ -129,7 +136,10 @@ describe('1. by an invitation, the attacker', () => {
   });
 
   it('invites somebody under the address of a member, in other letters: it is taken', async () => {
-    const answer = await as(admin.token)('POST', '/v1/members', { email: 'ALICE@example.com', role: 'approver' });
+    const answer = await as(admin.token)('POST', '/v1/members', {
+      email: 'ALICE@example.com',
+      role: 'approver',
+    });
     expect(refusal(answer)).toEqual([409, 'conflict']);
   });
 
@@ -151,35 +161,64 @@ describe('1. by an invitation, the attacker', () => {
 
 describe('2. with a user token, the attacker', () => {
   it('says in the body for whom it decides: the fields are unknown', async () => {
-    const fields = { by: alice.id, member_id: alice.id, decided_by: alice.id, decided_via: 'console', votes: [] };
+    const fields = {
+      by: alice.id,
+      member_id: alice.id,
+      decided_by: alice.id,
+      decided_via: 'console',
+      votes: [],
+    };
     for (const [name, value] of Object.entries(fields)) {
       for (const what of ['approve', 'deny']) {
         const answer = await as(bob.token)('POST', path(what), { [name]: value });
-        expect([...refusal(answer), answer.body.errors[0].path]).toEqual([400, 'invalid_request', `body.${name}`]);
+        expect([...refusal(answer), answer.body.errors[0].path]).toEqual([
+          400,
+          'invalid_request',
+          `body.${name}`,
+        ]);
       }
     }
   });
 
   it('says in headers who it is: the vote is that of the one who owns the token', async () => {
     const headers = {
-      ...{ 'X-Member-Id': alice.id, 'X-User-Id': account.id, 'X-Forwarded-User': 'alice@example.com' },
-      ...{ 'Cf-Access-Authenticated-User-Email': 'alice@example.com', Cookie: alice.browser.cookie },
+      ...{
+        'X-Member-Id': alice.id,
+        'X-User-Id': account.id,
+        'X-Forwarded-User': 'alice@example.com',
+      },
+      ...{
+        'Cf-Access-Authenticated-User-Email': 'alice@example.com',
+        Cookie: alice.browser.cookie,
+      },
     };
     expect((await as(bob.token)('POST', path('approve'), {}, headers)).status).toBe(200);
     expect(await votes()).toEqual([[bob.id, null]]);
   });
 
   it('makes a token for another member: it has no such field, and the token is the own one', async () => {
-    const answer = await as(admin.token)('POST', '/v1/me/tokens', { name: 'x', member_id: alice.id });
+    const answer = await as(admin.token)('POST', '/v1/me/tokens', {
+      name: 'x',
+      member_id: alice.id,
+    });
     expect(refusal(answer)).toEqual([400, 'invalid_request']);
     const made = await as(account.token)('POST', '/v1/me/tokens', { name: 'x' });
     expect(made.body.member_id).toBeNull();
-    expect(refusal(await as(made.body.token)('POST', path('approve'), {}))).toEqual([403, 'person_required']);
+    expect(refusal(await as(made.body.token)('POST', path('approve'), {}))).toEqual([
+      403,
+      'person_required',
+    ]);
   });
 
   it('approves with several own tokens at once: it is one person', async () => {
-    const tokens = [bob.token, await bob.browser.makeToken('Two'), await bob.browser.makeToken('Three')];
-    const answers = await Promise.all(tokens.map((token) => as(token)('POST', path('approve'), {})));
+    const tokens = [
+      bob.token,
+      await bob.browser.makeToken('Two'),
+      await bob.browser.makeToken('Three'),
+    ];
+    const answers = await Promise.all(
+      tokens.map((token) => as(token)('POST', path('approve'), {})),
+    );
     expect(answers.map(({ body }) => body.code ?? body.status).toSorted()).toEqual([
       ...['already_voted', 'already_voted', 'pending'],
     ]);
@@ -190,7 +229,11 @@ describe('2. with a user token, the attacker', () => {
       ...{ body: {}, headers: { Authorization: `Bearer ${alice.token}, Bearer ${bob.token}` } },
     });
     expect(two.status).toBe(401);
-    const inAddress = await as(account.token)('POST', `${path('approve')}?access_token=${alice.token}`, {});
+    const inAddress = await as(account.token)(
+      'POST',
+      `${path('approve')}?access_token=${alice.token}`,
+      {},
+    );
     expect(refusal(inAddress)).toEqual([400, 'invalid_request']);
   });
 });
@@ -203,19 +246,30 @@ describe('3. with an agent key, the attacker', () => {
       ['statement', { decision: 'approve' }],
     ];
     for (const [what, body] of calls) {
-      const answer = await as(agent.key)('POST', path(what), body, { Cookie: alice.browser.cookie });
+      const answer = await as(agent.key)('POST', path(what), body, {
+        Cookie: alice.browser.cookie,
+      });
       expect(refusal(answer)).toEqual([403, 'wrong_credential']);
     }
   });
 
   it('says in the request how it is decided, by whom, or who owns the agent: the fields are unknown', async () => {
     const fields = {
-      ...{ status: 'approved', decided_by: alice.id, policy_id: null, owner_id: bob.id, granted_scope: {} },
+      ...{
+        status: 'approved',
+        decided_by: alice.id,
+        policy_id: null,
+        owner_id: bob.id,
+        granted_scope: {},
+      },
       review: { approvals: 1 },
     };
     for (const [name, value] of Object.entries(fields)) {
       const request = { action: 'money.transfer', resource: 'account:1', [name]: value };
-      expect(refusal(await agent.call('POST', '/v1/permissions', request))).toEqual([400, 'invalid_request']);
+      expect(refusal(await agent.call('POST', '/v1/permissions', request))).toEqual([
+        400,
+        'invalid_request',
+      ]);
     }
   });
 
@@ -236,7 +290,10 @@ describe('3. with an agent key, the attacker', () => {
 describe('4. with a session, the attacker', () => {
   it('sends the cookie of a reviewer with the own credential, or as one: the API knows no cookies', async () => {
     const headers = { Cookie: alice.browser.cookie };
-    expect(refusal(await as(account.token)('POST', path('approve'), {}, headers))).toEqual([403, 'person_required']);
+    expect(refusal(await as(account.token)('POST', path('approve'), {}, headers))).toEqual([
+      403,
+      'person_required',
+    ]);
     expect(refusal(await as(developer.token)('POST', path('approve'), {}, headers))).toEqual([
       ...[403, 'insufficient_scope'],
     ]);
@@ -250,7 +307,11 @@ describe('4. with a session, the attacker', () => {
     const answer = await world.call('POST', '/console/me/tokens', {
       raw: new URLSearchParams({ csrf, name: 'x' }).toString(),
       headers: {
-        ...{ Cookie: alice.browser.cookie, Origin: ORIGIN, 'Content-Type': 'application/x-www-form-urlencoded' },
+        ...{
+          Cookie: alice.browser.cookie,
+          Origin: ORIGIN,
+          'Content-Type': 'application/x-www-form-urlencoded',
+        },
       },
     });
     expect(answer.status).toBeGreaterThanOrEqual(400);
@@ -264,10 +325,20 @@ describe('4. with a session of a user token, the attacker', () => {
     expect((await browser.signInWithToken(token)).status).toBe(303);
     return browser;
   };
-  const decide = async (browser: Browser, decision = 'approve', fields: Record<string, string> = {}) => {
-    const raw = new URLSearchParams({ csrf: await browser.csrf(), decision, reason: '', ...fields }).toString();
+  const decide = async (
+    browser: Browser,
+    decision = 'approve',
+    fields: Record<string, string> = {},
+  ) => {
+    const raw = new URLSearchParams({
+      csrf: await browser.csrf(),
+      decision,
+      reason: '',
+      ...fields,
+    }).toString();
     const headers = { Origin: ORIGIN, 'Content-Type': 'application/x-www-form-urlencoded' };
-    return (await browser.send('POST', `/console/permissions/${target}/decide`, { raw, headers })).status;
+    return (await browser.send('POST', `/console/permissions/${target}/decide`, { raw, headers }))
+      .status;
   };
 
   it('decides as the account, or as a member who is no reviewer: a token gives no more in the console', async () => {
@@ -283,11 +354,16 @@ describe('4. with a session of a user token, the attacker', () => {
   it('decides with a token of a reviewer that lacks the scope, or says in the form who it is: it does not count', async () => {
     await account.must(200, 'PUT', `/v1/members/${bob.id}`, { role: 'admin' });
     const { body } = await world.must(201, 'POST', '/v1/me/tokens', {
-      ...{ token: await bob.browser.makeToken(), body: { scopes: ['permissions:read', 'account:read'] } },
+      ...{
+        token: await bob.browser.makeToken(),
+        body: { scopes: ['permissions:read', 'account:read'] },
+      },
     });
     await account.must(200, 'PUT', `/v1/members/${bob.id}`, { role: 'approver' });
     const browser = await enter(body.token);
-    expect(await decide(browser, 'approve', { member: alice.id, by: alice.id, token: alice.token })).toBe(403);
+    expect(
+      await decide(browser, 'approve', { member: alice.id, by: alice.id, token: alice.token }),
+    ).toBe(403);
     expect(await votes()).toEqual([]);
   });
 
@@ -327,7 +403,10 @@ describe('4. with a session of a user token, the attacker', () => {
     const before = alice.browser.cookie;
     const answer = await alice.browser.send('POST', '/console/sign-in/token', {
       raw: new URLSearchParams({ token: bob.token }).toString(),
-      headers: { Origin: 'https://evil.example.com', 'Content-Type': 'application/x-www-form-urlencoded' },
+      headers: {
+        Origin: 'https://evil.example.com',
+        'Content-Type': 'application/x-www-form-urlencoded',
+      },
     });
     expect(refusal(answer)).toEqual([403, 'wrong_credential']);
     expect(alice.browser.cookie).toBe(before);
@@ -345,8 +424,14 @@ describe('5. with a passkey, the attacker', () => {
     expect(added.status).toBeLessThan(500);
     // The attacker's key of that id signs nothing, neither for the reviewer nor for the attacker.
     const forged = await sign({ world }, bob, target, { decision: 'approve' });
-    expect(refusal(await approve({ world }, bob, target, forged))).toEqual([400, 'invalid_assertion']);
-    expect(refusal(await approve({ world }, alice, target, forged))).toEqual([400, 'invalid_assertion']);
+    expect(refusal(await approve({ world }, bob, target, forged))).toEqual([
+      400,
+      'invalid_assertion',
+    ]);
+    expect(refusal(await approve({ world }, alice, target, forged))).toEqual([
+      400,
+      'invalid_assertion',
+    ]);
     const signed = await sign({ world }, alice, target, { decision: 'approve' });
     expect((await approve({ world }, alice, target, signed)).status).toBe(200);
   });
@@ -356,16 +441,29 @@ describe('5. with a passkey, the attacker', () => {
     const credentialId = fromBase64Url(body.data[0].id) as Uint8Array;
     const invitee = { email: 'x@example.com', role: 'approver' };
     const { body: invited } = await account.must(201, 'POST', '/v1/members', invitee);
-    expect((await new Browser(world).join(invited.invitation.url, { credentialId })).status).toBe(404);
-    expect((await account.must(200, 'GET', `/v1/members/${invited.id}`)).body.status).toBe('invited');
+    expect((await new Browser(world).join(invited.invitation.url, { credentialId })).status).toBe(
+      404,
+    );
+    expect((await account.must(200, 'GET', `/v1/members/${invited.id}`)).body.status).toBe(
+      'invited',
+    );
   });
 
   it('sends a signed approval again, as the signer or as somebody else: it counts once', async () => {
     const signed = await sign({ world }, alice, target, { decision: 'approve' });
     expect((await approve({ world }, alice, target, signed)).status).toBe(200);
-    expect(refusal(await approve({ world }, alice, target, signed))).toEqual([409, 'already_voted']);
-    expect(refusal(await approve({ world }, bob, target, signed))).toEqual([400, 'invalid_assertion']);
-    expect(refusal(await as(account.token)('POST', path('approve'), signed))).toEqual([403, 'person_required']);
+    expect(refusal(await approve({ world }, alice, target, signed))).toEqual([
+      409,
+      'already_voted',
+    ]);
+    expect(refusal(await approve({ world }, bob, target, signed))).toEqual([
+      400,
+      'invalid_assertion',
+    ]);
+    expect(refusal(await as(account.token)('POST', path('approve'), signed))).toEqual([
+      403,
+      'person_required',
+    ]);
   });
 });
 
@@ -375,12 +473,18 @@ describe('6. by a policy, the attacker', () => {
       ...{ name: 'All', effect: 'approve', actions: ['*'], resources: ['*'], priority: 1_000 },
     });
     expect((await votes()).length).toBe(0);
-    expect(refusal(await as(admin.token)('POST', path('approve'), {}))).toEqual([403, 'not_a_reviewer']);
+    expect(refusal(await as(admin.token)('POST', path('approve'), {}))).toEqual([
+      403,
+      'not_a_reviewer',
+    ]);
   });
 
   it('makes a review policy without people, or with a person of another account: it is refused', async () => {
     const stranger = await makeMember(await world.account(), 'approver');
-    const few = { path: 'body.review.approvals', message: 'must be at most the number of reviewers' };
+    const few = {
+      path: 'body.review.approvals',
+      message: 'must be at most the number of reviewers',
+    };
     const foreign = {
       path: 'body.review.members',
       message: 'must be active or invited members of this account',
@@ -423,7 +527,11 @@ describe('7. by changing the owner of the agent, the attacker', () => {
 describe('8. as the operator, the attacker', () => {
   it('decides with the operator token: it is for the operator alone', async () => {
     for (const what of ['approve', 'deny', 'statement']) {
-      const answer = await as(operator)('POST', path(what), what === 'statement' ? { decision: 'approve' } : {});
+      const answer = await as(operator)(
+        'POST',
+        path(what),
+        what === 'statement' ? { decision: 'approve' } : {},
+      );
       expect(refusal(answer)).toEqual([403, 'wrong_credential']);
     }
   });
@@ -432,8 +540,14 @@ describe('8. as the operator, the attacker', () => {
     const { body } = await world.must(201, 'POST', `/v1/admin/users/${account.id}/tokens`, {
       ...{ token: operator, body: {} },
     });
-    expect(refusal(await as(body.token)('POST', path('approve'), {}))).toEqual([403, 'person_required']);
-    expect(refusal(await as(body.token)('POST', path('deny'), {}))).toEqual([403, 'person_required']);
+    expect(refusal(await as(body.token)('POST', path('approve'), {}))).toEqual([
+      403,
+      'person_required',
+    ]);
+    expect(refusal(await as(body.token)('POST', path('deny'), {}))).toEqual([
+      403,
+      'person_required',
+    ]);
   });
 
   it('invites an owner, under the address of one or as a new one, who is no reviewer of what already waits', async () => {
@@ -483,7 +597,11 @@ describe('10. by an idempotency key, the attacker', () => {
     await account.must(200, 'PUT', `/v1/members/${bob.id}`, { role: 'admin' });
     const token = await bob.browser.makeToken();
     const answer = await as(token)('POST', path('approve'), {}, headers);
-    expect([...refusal(answer), answer.headers.get('Idempotent-Replayed')]).toEqual([403, 'not_a_reviewer', null]);
+    expect([...refusal(answer), answer.headers.get('Idempotent-Replayed')]).toEqual([
+      403,
+      'not_a_reviewer',
+      null,
+    ]);
     expect((await votes()).map(([by]) => by)).toEqual([alice.id]);
   });
 
@@ -498,7 +616,15 @@ describe('10. by an idempotency key, the attacker', () => {
 describe('11. with a JWT, the attacker', () => {
   const now = () => Math.floor(world.now / 1_000);
   const jwt = (claims: Json, type?: string) =>
-    new SignJWT({ iss: ISSUER, aud: ORIGIN, sub: 'mallory', iat: now(), nbf: now(), exp: now() + 600, ...claims })
+    new SignJWT({
+      iss: ISSUER,
+      aud: ORIGIN,
+      sub: 'mallory',
+      iat: now(),
+      nbf: now(),
+      exp: now() + 600,
+      ...claims,
+    })
       .setProtectedHeader({ alg: 'RS256', kid: 'first', ...(type && { typ: type }) })
       .sign(pair.privateKey);
 
@@ -519,7 +645,10 @@ describe('11. with a JWT, the attacker', () => {
     const permission = await agent.request();
     await account.must(200, 'POST', `/v1/permissions/${permission.id}/approve`, {});
     const { body } = await agent.must(200, 'GET', `/v1/permissions/${permission.id}`);
-    expect(refusal(await as(body.token.value)('POST', path('approve'), {}))).toEqual([401, 'unauthorized']);
+    expect(refusal(await as(body.token.value)('POST', path('approve'), {}))).toEqual([
+      401,
+      'unauthorized',
+    ]);
   });
 });
 
@@ -529,9 +658,9 @@ describe('12. from another account, the attacker', () => {
     const { id } = await agent.request();
     for (const what of ['approve', 'deny', 'statement']) {
       const body = what === 'statement' ? { decision: 'approve' } : {};
-      expect(refusal(await as(stranger.token)('POST', `/v1/permissions/${id}/${what}`, body))).toEqual([
-        ...[404, 'not_found'],
-      ]);
+      expect(
+        refusal(await as(stranger.token)('POST', `/v1/permissions/${id}/${what}`, body)),
+      ).toEqual([...[404, 'not_found']]);
     }
   });
 });

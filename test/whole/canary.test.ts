@@ -15,7 +15,12 @@ it('no credential is in the database, the logs or a problem response, in any for
   const agent = await account.agent();
   const { token } = await agent.approved({ max_uses: 3 });
   await account.must(200, 'POST', '/v1/tokens/use', { token: token.value });
-  const { body: rotated } = await account.must(200, 'POST', `/v1/agents/${agent.id}/rotate-key`, {});
+  const { body: rotated } = await account.must(
+    200,
+    'POST',
+    `/v1/agents/${agent.id}/rotate-key`,
+    {},
+  );
   const { body: extra } = await account.must(201, 'POST', '/v1/me/tokens', { name: 'CI' });
   const credentials = [account.token, agent.key, rotated.api_key, extra.token, token.value];
 
@@ -30,7 +35,12 @@ it('no credential is in the database, the logs or a problem response, in any for
     ]) {
       refusals.push((await world.call('DELETE', path, { token: credential })).text);
       refusals.push(
-        (await world.call('POST', path, { token: credential, body: { name: credential, secret: credential } })).text,
+        (
+          await world.call('POST', path, {
+            token: credential,
+            body: { name: credential, secret: credential },
+          })
+        ).text,
       );
     }
     refusals.push(
@@ -52,7 +62,12 @@ it('no credential is in the database, the logs or a problem response, in any for
   await world.sweep();
   const kept = await dump(env.DB);
 
-  const secrets = [...credentials.flatMap(forms), ...forms(env.ADMIN_TOKEN), ...forms(env.ROOT_SECRET), ...rootForms()];
+  const secrets = [
+    ...credentials.flatMap(forms),
+    ...forms(env.ADMIN_TOKEN),
+    ...forms(env.ROOT_SECRET),
+    ...rootForms(),
+  ];
   const problems = refusals.filter((text) => text.includes('"code"'));
   expect(problems.length).toBeGreaterThan(50);
   expect(log.lines.length).toBeGreaterThan(0);
@@ -67,8 +82,16 @@ it('no word that a client sends is in the logs, after successful and after faile
   const database = new FaultyDatabase(env.DB);
   const world = new World({ DB: database.binding });
   const operator = world.env.ADMIN_TOKEN ?? '';
-  const account = await world.account({ email: 'canary@canary.example', name: 'Canary', plan: 'enterprise' });
-  const headers = { 'User-Agent': 'canary/1.0', 'CF-Connecting-IP': '203.0.113.77', Referer: 'https://canary.example' };
+  const account = await world.account({
+    email: 'canary@canary.example',
+    name: 'Canary',
+    plan: 'enterprise',
+  });
+  const headers = {
+    'User-Agent': 'canary/1.0',
+    'CF-Connecting-IP': '203.0.113.77',
+    Referer: 'https://canary.example',
+  };
   const call = (method: string, path: string, body?: unknown, token = account.token) =>
     world.call(method, path, { token, headers, ...(body !== undefined && { body }) });
   world.internet.on('canary-hooks.example.com', answers(500));
@@ -85,16 +108,36 @@ it('no word that a client sends is in the logs, after successful and after faile
     description: 'canary',
     metadata: { canary: 'canary' },
   });
-  const policy = { name: 'canary', effect: 'deny', actions: ['canary.*'], resources: ['canary:*'], reason: 'canary' };
+  const policy = {
+    name: 'canary',
+    effect: 'deny',
+    actions: ['canary.*'],
+    resources: ['canary:*'],
+    reason: 'canary',
+  };
   await call('POST', '/v1/policies', policy);
   await call('POST', '/v1/me/tokens', { name: 'canary' });
-  const wish = { action: 'canary.sing', resource: 'canary:canary', scope: { canary: 'canary' }, reason: 'canary' };
+  const wish = {
+    action: 'canary.sing',
+    resource: 'canary:canary',
+    scope: { canary: 'canary' },
+    reason: 'canary',
+  };
   const asked = [];
-  for (const request of [wish, { ...wish, action: 'bird.sing' }, { ...wish, action: 'bird.sing', expires_in: 60 }]) {
+  for (const request of [
+    wish,
+    { ...wish, action: 'bird.sing' },
+    { ...wish, action: 'bird.sing', expires_in: 60 },
+  ]) {
     asked.push((await call('POST', '/v1/permissions', request, agent.api_key)).body.id);
   }
   await call('POST', `/v1/permissions/${asked[1]}/approve`, { reason: 'canary' });
-  const { body: permission } = await call('GET', `/v1/permissions/${asked[1]}`, undefined, agent.api_key);
+  const { body: permission } = await call(
+    'GET',
+    `/v1/permissions/${asked[1]}`,
+    undefined,
+    agent.api_key,
+  );
   await call('POST', '/v1/tokens/use', { token: permission.token.value, resource: 'canary:other' });
   await call('GET', '/v1/audit?action=canary.sing&cursor=canary');
   await call('GET', '/v1/canary?canary=canary');
@@ -133,7 +176,9 @@ it('no word that a client sends is in the logs, after successful and after faile
 
   // Stored data that can no longer be parsed.
   await env.DB.prepare(`update agents set metadata = '{"canary": canary'`).run();
-  await env.DB.prepare(`update permissions set scope = '{"canary": canary', granted_scope = '{"canary": canary'`).run();
+  await env.DB.prepare(
+    `update permissions set scope = '{"canary": canary', granted_scope = '{"canary": canary'`,
+  ).run();
   await env.DB.prepare(`update audit_entries set details = '{"canary": canary'`).run();
   await call('GET', `/v1/agents/${agent.id}`);
   await call('GET', '/v1/audit');
@@ -163,9 +208,15 @@ it('no word that a client sends is in the logs, after successful and after faile
   ]) {
     expect(events, event).toContain(event);
   }
-  const words = [...forms(account.token), ...forms(agent.api_key), new URL(address).search.slice(1), '203.0.113.77'];
+  const words = [
+    ...forms(account.token),
+    ...forms(agent.api_key),
+    new URL(address).search.slice(1),
+    '203.0.113.77',
+  ];
   const logged = log.lines.join('\n');
-  for (const word of ['canary', ...words]) expect(logged.toLowerCase().includes(word.toLowerCase()), word).toBe(false);
+  for (const word of ['canary', ...words])
+    expect(logged.toLowerCase().includes(word.toLowerCase()), word).toBe(false);
 });
 
 it('the search of the database finds a stored credential', async () => {
@@ -175,10 +226,14 @@ it('the search of the database finds a stored credential', async () => {
   expect((await dump(env.DB)).includes(account.token)).toBe(true);
 });
 
-/** The forms in which a credential could be stored: whole, its secret part, in hex, and in base64. */
+/**
+ * The forms in which a credential could be stored: whole, its secret part, in hex, and in base64.
+ */
 function forms(credential: string): string[] {
   const bytes = new TextEncoder().encode(credential);
-  const secret = credential.includes('.') ? (credential.split('.')[2] ?? '') : credential.slice(12, -6);
+  const secret = credential.includes('.')
+    ? (credential.split('.')[2] ?? '')
+    : credential.slice(12, -6);
   return [
     credential,
     secret,
@@ -196,7 +251,9 @@ function rootForms(): string[] {
 /** Every value of every table as text. Blobs are in hex as well. */
 async function dump(database: D1Database): Promise<string> {
   const { results: tables } = await database
-    .prepare(`select name from sqlite_schema where type = 'table' and name not like '\\_cf%' escape '\\'`)
+    .prepare(
+      `select name from sqlite_schema where type = 'table' and name not like '\\_cf%' escape '\\'`,
+    )
     .all<{ name: string }>();
   const lines: string[] = [];
   for (const { name } of tables) {

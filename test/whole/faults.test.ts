@@ -28,13 +28,15 @@ const operations: Operation[] = [
     name: 'request',
     event: 'request',
     prepare: async () => ({ id: '', token: null }),
-    act: ({ agent }) => agent.call('POST', '/v1/permissions', { action: 'file.read', resource: 'file:a' }),
+    act: ({ agent }) =>
+      agent.call('POST', '/v1/permissions', { action: 'file.read', resource: 'file:a' }),
   },
   {
     name: 'approve',
     event: 'approve',
     prepare: pending,
-    act: ({ account, permission }) => account.call('POST', `/v1/permissions/${permission.id}/approve`),
+    act: ({ account, permission }) =>
+      account.call('POST', `/v1/permissions/${permission.id}/approve`),
   },
   {
     name: 'deny',
@@ -46,13 +48,15 @@ const operations: Operation[] = [
     name: 'use',
     event: 'use',
     prepare: approved,
-    act: ({ account, permission }) => account.call('POST', '/v1/tokens/use', { token: permission.token?.value }),
+    act: ({ account, permission }) =>
+      account.call('POST', '/v1/tokens/use', { token: permission.token?.value }),
   },
   {
     name: 'revoke',
     event: 'revoke',
     prepare: approved,
-    act: ({ account, permission }) => account.call('POST', '/v1/tokens/revoke', { token_id: permission.token?.id }),
+    act: ({ account, permission }) =>
+      account.call('POST', '/v1/tokens/revoke', { token_id: permission.token?.id }),
   },
   {
     name: 'expiry of a request',
@@ -79,30 +83,40 @@ const operations: Operation[] = [
 const modes: FaultMode[] = ['before', 'after'];
 
 describe.each(operations)('the operation "$name"', ({ prepare, act, event }) => {
-  it.each(modes)('leaves state and log consistent when a database call fails %s it is executed', async (mode) => {
-    const calls = await countCalls(prepare, act);
-    expect(calls).toBeGreaterThan(0);
-    for (const call of failingCalls(calls, 1)) {
-      const database = new FaultyDatabase(env.DB);
-      const scene = await makeScene(database, prepare);
-      const before = (await scene.account.log()).length;
-      database.arm({ call, mode });
-      const answer = await act(scene);
-      database.arm(null);
-      if (answer) expect([answer.status, answer.body.code]).toEqual([503, 'unavailable']);
-      if (answer) expect(answer.headers.get('Retry-After')).toBe('1');
-      const written = (await scene.account.log()).slice(before).map(({ event_type }) => event_type);
-      expect(written.length).toBeLessThanOrEqual(1);
-      expect(await checkIntegrity(env.DB)).toEqual([]);
-      // A lost operation can be repeated and is then in the log exactly once. A repeated request is a new request.
-      const again = await act(scene);
-      if (again) expect(again.status).toBeLessThan(500);
-      const events = (await scene.account.log()).slice(before).map(({ event_type }) => event_type);
-      const lostAnswer = mode === 'after' && written.length === 1;
-      expect(events).toEqual(event === 'request' && lostAnswer ? [event, event] : usesAgain(event, lostAnswer));
-      expect(await checkIntegrity(env.DB)).toEqual([]);
-    }
-  });
+  it.each(modes)(
+    'leaves state and log consistent when a database call fails %s it is executed',
+    async (mode) => {
+      const calls = await countCalls(prepare, act);
+      expect(calls).toBeGreaterThan(0);
+      for (const call of failingCalls(calls, 1)) {
+        const database = new FaultyDatabase(env.DB);
+        const scene = await makeScene(database, prepare);
+        const before = (await scene.account.log()).length;
+        database.arm({ call, mode });
+        const answer = await act(scene);
+        database.arm(null);
+        if (answer) expect([answer.status, answer.body.code]).toEqual([503, 'unavailable']);
+        if (answer) expect(answer.headers.get('Retry-After')).toBe('1');
+        const written = (await scene.account.log())
+          .slice(before)
+          .map(({ event_type }) => event_type);
+        expect(written.length).toBeLessThanOrEqual(1);
+        expect(await checkIntegrity(env.DB)).toEqual([]);
+        // A lost operation can be repeated and is then in the log exactly once. A repeated request
+        // is a new request.
+        const again = await act(scene);
+        if (again) expect(again.status).toBeLessThan(500);
+        const events = (await scene.account.log())
+          .slice(before)
+          .map(({ event_type }) => event_type);
+        const lostAnswer = mode === 'after' && written.length === 1;
+        expect(events).toEqual(
+          event === 'request' && lostAnswer ? [event, event] : usesAgain(event, lostAnswer),
+        );
+        expect(await checkIntegrity(env.DB)).toEqual([]);
+      }
+    },
+  );
 });
 
 it.each(modes)(
@@ -112,9 +126,16 @@ it.each(modes)(
       for (const call of [1, 2]) {
         const database = new FaultyDatabase(env.DB);
         const { account, agent } = await makeScene(database, async () => ({ id: '', token: null }));
-        await account.must(201, 'POST', '/v1/policies', { name: 'All', effect, actions: ['*'], resources: ['*'] });
+        await account.must(201, 'POST', '/v1/policies', {
+          name: 'All',
+          effect,
+          actions: ['*'],
+          resources: ['*'],
+        });
         database.arm({ call, mode });
-        expect((await agent.call('POST', '/v1/permissions', { action: 'a.b', resource: 'c:d' })).status).toBe(503);
+        expect(
+          (await agent.call('POST', '/v1/permissions', { action: 'a.b', resource: 'c:d' })).status,
+        ).toBe(503);
         database.arm(null);
         const events = (await account.log()).map(({ event_type }) => event_type);
         expect(events).toEqual(call === 2 && mode === 'after' ? ['request', effect] : []);

@@ -7,12 +7,18 @@ import { writeHeavy } from '../support/heavy';
 import { checkIntegrity } from '../support/integrity';
 import { type Call, type Json, type TestAccount, World } from '../support/world';
 
-/** Statuses that no response may have. (Each `World` validates its responses against the OpenAPI document.) */
+/**
+ * Statuses that no response may have. (Each `World` validates its responses against the OpenAPI
+ * document.)
+ */
 const FORBIDDEN_STATUSES = [500, 503];
 
 const REQUESTS = depth.runs(1_200, 10_000);
 
-/** Milliseconds by which the fastest run of a request may be slower than the fastest accepted request. */
+/**
+ * Milliseconds by which the fastest run of a request may be slower than the fastest accepted
+ * request.
+ */
 const MAX_EXTRA_MS = 100;
 const RUNS = 6;
 /** The largest response to a refused request, in bytes. */
@@ -45,9 +51,11 @@ async function makeScene() {
   const granted = await agent.approved({ max_uses: 1_000 });
   const [entry] = await account.log();
   const range = { start_date: '2026-01-01', end_date: '2026-12-31' };
-  const exported: string = (await account.must(202, 'POST', '/v1/audit/export', range)).body.export_id;
+  const exported: string = (await account.must(202, 'POST', '/v1/audit/export', range)).body
+    .export_id;
   const report = { report_type: 'gdpr', period: { start: '2026-01-01', end: '2026-01-31' } };
-  const reported: string = (await account.must(202, 'POST', '/v1/audit/reports/compliance', report)).body.report_id;
+  const reported: string = (await account.must(202, 'POST', '/v1/audit/reports/compliance', report))
+    .body.report_id;
   const credentials = {
     userToken: account.token,
     agentKey: agent.key,
@@ -67,7 +75,10 @@ async function makeScene() {
 }
 
 /** The id of an object that fits a path and that a request may change or delete. */
-async function spare(path: string, { account, agent, entry, exported, reported }: typeof scene): Promise<string> {
+async function spare(
+  path: string,
+  { account, agent, entry, exported, reported }: typeof scene,
+): Promise<string> {
   const makers: [string, () => Promise<string>][] = [
     ['/v1/admin/users', async () => (await world.account()).id],
     ['/v1/me/tokens', () => idOf(account, '/v1/me/tokens', {})],
@@ -83,21 +94,39 @@ async function spare(path: string, { account, agent, entry, exported, reported }
 }
 
 /** A policy that decides nothing. */
-const NEVER = { name: 'Never', effect: 'deny', actions: ['never.*'], resources: ['*'], is_active: false };
+const NEVER = {
+  name: 'Never',
+  effect: 'deny',
+  actions: ['never.*'],
+  resources: ['*'],
+  is_active: false,
+};
 
 /** The id of a new object, or of the newest one if the limit of objects is reached. */
 async function idOf(account: TestAccount, path: string, body: unknown): Promise<string> {
   // Without a time difference, either of two objects could be the newest.
   world.advance(1);
   const made = await account.call('POST', path, body);
-  return made.status === 201 ? made.body.id : (await account.must(200, 'GET', `${path}?limit=1`)).body.data[0].id;
+  return made.status === 201
+    ? made.body.id
+    : (await account.must(200, 'GET', `${path}?limit=1`)).body.data[0].id;
 }
 
 /** Which parts of a request are valid. */
 const plans = fc.record({
   credential: fc.oneof(
     { weight: 8, arbitrary: fc.constant('right' as const) },
-    { weight: 1, arbitrary: fc.constantFrom('userToken', 'agentKey', 'operatorToken', 'limited', 'none', 'junk') },
+    {
+      weight: 1,
+      arbitrary: fc.constantFrom(
+        'userToken',
+        'agentKey',
+        'operatorToken',
+        'limited',
+        'none',
+        'junk',
+      ),
+    },
   ),
   id: fc.oneof(
     { weight: 6, arbitrary: fc.constant('real' as const) },
@@ -111,18 +140,44 @@ const plans = fc.record({
   ),
   contentType: fc.oneof(
     { weight: 12, arbitrary: fc.constant(null) },
-    { weight: 1, arbitrary: fc.constantFrom('text/plain', 'application/json; charset=utf-8', 'multipart/form-data') },
+    {
+      weight: 1,
+      arbitrary: fc.constantFrom(
+        'text/plain',
+        'application/json; charset=utf-8',
+        'multipart/form-data',
+      ),
+    },
   ),
-  raw: fc.oneof({ weight: 12, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: fc.string({ maxLength: 30 }) }),
+  raw: fc.oneof(
+    { weight: 12, arbitrary: fc.constant(null) },
+    { weight: 1, arbitrary: fc.string({ maxLength: 30 }) },
+  ),
 });
 
 function queriesOf({ parameters = [] }: Json): fc.Arbitrary<Record<string, unknown>> {
   const known = parameters.filter((parameter: Json) => parameter.in === 'query');
-  const junk = fc.constantFrom('', 'x', '-1', '1e3', '0', '9'.repeat(30), '2026-02-30', '\u0000', '%', '[]');
+  const junk = fc.constantFrom(
+    '',
+    'x',
+    '-1',
+    '1e3',
+    '0',
+    '9'.repeat(30),
+    '2026-02-30',
+    '\u0000',
+    '%',
+    '[]',
+  );
   // A cursor is valid only for the list that returned it, so a cursor from the schema is junk.
   const right = known.filter(({ name }: Json) => name !== 'cursor');
   const values = fc.record(
-    Object.fromEntries(right.map(({ name, schema }: Json) => [name, fc.option(valuesOf(schema, resolve), OFTEN_NIL)])),
+    Object.fromEntries(
+      right.map(({ name, schema }: Json) => [
+        name,
+        fc.option(valuesOf(schema, resolve), OFTEN_NIL),
+      ]),
+    ),
   );
   const names = [...known.map(({ name }: Json) => name), 'unheard_of'];
   const wrong = fc.dictionary(fc.constantFrom(...names), junk, { minKeys: 1, maxKeys: 2 });
@@ -141,12 +196,21 @@ function bodiesOf({ requestBody }: Json): fc.Arbitrary<unknown> {
   return fc.oneof({ weight: 5, arbitrary: values }, { weight: 3, arbitrary: brokenOf(values) });
 }
 
-/** Replaces identifiers and tokens in a body with existing ones, which the schema cannot generate. */
+/**
+ * Replaces identifiers and tokens in a body with existing ones, which the schema cannot generate.
+ */
 function aimBody(body: unknown, useReal: boolean): unknown {
   if (!useReal || typeof body !== 'object' || body === null) return body;
   const { token, tokenId, agent } = scene;
-  const real: Record<string, unknown> = { token, token_id: tokenId, agent_id: agent.id, agent_ids: [agent.id] };
-  return Object.fromEntries(Object.entries(body).map(([name, value]) => [name, name in real ? real[name] : value]));
+  const real: Record<string, unknown> = {
+    token,
+    token_id: tokenId,
+    agent_id: agent.id,
+    agent_ids: [agent.id],
+  };
+  return Object.fromEntries(
+    Object.entries(body).map(([name, value]) => [name, name in real ? real[name] : value]),
+  );
 }
 
 function credentialFor(kind: string, { security = [] }: Json): string | undefined {
@@ -167,9 +231,12 @@ async function makeRequest(
     : 'agent_01kg9ys7g0fyybjx5y2270e9d5';
   const needsId = path.includes('{');
   const real = needsId && plan.id === 'real' ? await spare(path, scene) : unknown;
-  const id = plan.id === 'real' || plan.id === 'unknown' ? real : encodeURIComponent(plan.id.toWellFormed());
+  const id =
+    plan.id === 'real' || plan.id === 'unknown' ? real : encodeURIComponent(plan.id.toWellFormed());
   const search = new URLSearchParams(
-    Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]])),
+    Object.entries(query).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, String(value)]],
+    ),
   ).toString();
   const token = credentialFor(plan.credential, operation);
   const sendsBody = body !== undefined || (plan.raw !== null && method !== 'get');
@@ -202,19 +269,24 @@ describe.each(operations)('$name', (target) => {
   it('never fails, is never slow, and responds as documented', { timeout: 120_000 }, async () => {
     let accepted = 0;
     await fc.assert(
-      fc.asyncProperty(plans, queriesOf(target.operation), bodiesOf(target.operation), async (plan, query, body) => {
-        const request = await makeRequest(target, plan, query, body);
-        const { status, text, taken } = await callTimed(request);
-        statuses.set(status, (statuses.get(status) ?? 0) + 1);
-        expect(FORBIDDEN_STATUSES).not.toContain(status);
-        if (status < 400) accepted = accepted === 0 ? taken : Math.min(accepted, taken);
-        else expect(new TextEncoder().encode(text).length).toBeLessThanOrEqual(MAX_REFUSAL_BYTES);
-        let least = taken;
-        for (let run = 1; run < RUNS && least > accepted + MAX_EXTRA_MS; run++) {
-          least = Math.min(least, (await callTimed(request)).taken);
-        }
-        expect(least).toBeLessThanOrEqual(accepted + MAX_EXTRA_MS);
-      }),
+      fc.asyncProperty(
+        plans,
+        queriesOf(target.operation),
+        bodiesOf(target.operation),
+        async (plan, query, body) => {
+          const request = await makeRequest(target, plan, query, body);
+          const { status, text, taken } = await callTimed(request);
+          statuses.set(status, (statuses.get(status) ?? 0) + 1);
+          expect(FORBIDDEN_STATUSES).not.toContain(status);
+          if (status < 400) accepted = accepted === 0 ? taken : Math.min(accepted, taken);
+          else expect(new TextEncoder().encode(text).length).toBeLessThanOrEqual(MAX_REFUSAL_BYTES);
+          let least = taken;
+          for (let run = 1; run < RUNS && least > accepted + MAX_EXTRA_MS; run++) {
+            least = Math.min(least, (await callTimed(request)).taken);
+          }
+          expect(least).toBeLessThanOrEqual(accepted + MAX_EXTRA_MS);
+        },
+      ),
       { numRuns: runs, seed: 20_261_120 + operations.indexOf(target) },
     );
   });
@@ -222,13 +294,19 @@ describe.each(operations)('$name', (target) => {
 
 afterAll(async () => {
   const counts = Object.fromEntries([...statuses].sort());
-  console.log(`fuzz: ${[...statuses.values()].reduce((sum, count) => sum + count, 0)} requests`, counts);
+  console.log(
+    `fuzz: ${[...statuses.values()].reduce((sum, count) => sum + count, 0)} requests`,
+    counts,
+  );
 });
 
 it('the fuzzer has sent enough requests with all kinds of outcomes, and log and state are consistent', async () => {
   const total = [...statuses.values()].reduce((sum, count) => sum + count, 0);
   expect(total).toBeGreaterThanOrEqual(REQUESTS);
-  const successes = [200, 201, 202, 204].reduce((sum, status) => sum + (statuses.get(status) ?? 0), 0);
+  const successes = [200, 201, 202, 204].reduce(
+    (sum, status) => sum + (statuses.get(status) ?? 0),
+    0,
+  );
   expect(successes / total).toBeGreaterThan(0.3);
   for (const status of [400, 401, 403, 404, 409, 415, 422])
     expect([status, statuses.has(status)]).toEqual([status, true]);

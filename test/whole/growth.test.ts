@@ -29,7 +29,11 @@ function serve(world: World): GrowthService {
     ],
     async fetch(path, options) {
       const work = new BackgroundWork();
-      const answer = await world.app.fetch(new Request(ORIGIN + path, options), world.env, work.context);
+      const answer = await world.app.fetch(
+        new Request(ORIGIN + path, options),
+        world.env,
+        work.context,
+      );
       await work.finish();
       return answer;
     },

@@ -18,7 +18,10 @@ export async function confirmEmail(
   const number = sql<number>`(select ${members.account} from ${members} where ${found})`;
   await context.ledger
     .change({
-      record: userActivity(context, 'member.updated', member.id, { account: number, changes: ['email_proven'] }),
+      record: userActivity(context, 'member.updated', member.id, {
+        account: number,
+        changes: ['email_proven'],
+      }),
       changes: (write) => [proveEmail(write, found, email, context.runtime.now())],
       answer: null,
     })
@@ -26,13 +29,20 @@ export async function confirmEmail(
 }
 
 /**
- * Makes the statement that records that an e-mail address is a member's own, if the member has this address and it is not
- * proven yet.
+ * Makes the statement that records that an e-mail address is a member's own, if the member has this
+ * address and it is not proven yet.
  * @param found the condition that finds the member
  */
-export function proveEmail(write: RecordWriter, found: SQL | undefined, email: string, now: number) {
+export function proveEmail(
+  write: RecordWriter,
+  found: SQL | undefined,
+  email: string,
+  now: number,
+) {
   return write
     .update(members)
     .set({ emailProvenAt: now, updatedAt: now })
-    .where(and(found, sql`${members.email} = ${email} collate nocase`, isNull(members.emailProvenAt)));
+    .where(
+      and(found, sql`${members.email} = ${email} collate nocase`, isNull(members.emailProvenAt)),
+    );
 }

@@ -12,14 +12,23 @@ import { idField } from '../../http/response-fields';
 import { lazy } from '../../lib/lazy';
 import { type Id, withPrefix } from '../../lib/typeid';
 import { examplePasskey, Passkey, presentPasskey, selectPasskeys } from '../passkeys/passkey';
-import { exampleMember, Member, type MemberRow, memberInPath, presentMember, requireMember } from './member';
+import {
+  exampleMember,
+  Member,
+  type MemberRow,
+  memberInPath,
+  presentMember,
+  requireMember,
+} from './member';
 
 const Leaves = lazy(() =>
   z
     .object({
       webhooks: z.array(idField('webhook')),
       channels: z.array(idField('chan')),
-      connections: z.array(z.string()).meta({ description: 'Empty: there are no connections yet.' }),
+      connections: z
+        .array(z.string())
+        .meta({ description: 'Empty: there are no connections yet.' }),
       policies: z.array(idField('policy')),
       tokens: z.array(idField('utok')).meta({ description: 'Tokens of the account itself.' }),
     })
@@ -42,20 +51,24 @@ export const MemberDetails = lazy(() =>
   Member()
     .extend({
       leaves: Leaves(),
-      passkeys: z
-        .array(Passkey())
-        .optional()
-        .meta({ description: 'All passkeys, also removed ones. Only with the scope `audit:read`.' }),
+      passkeys: z.array(Passkey()).optional().meta({
+        description: 'All passkeys, also removed ones. Only with the scope `audit:read`.',
+      }),
     })
     .meta({
       id: 'MemberDetails',
-      examples: [{ ...exampleMember, leaves: Leaves().meta()?.examples?.[0], passkeys: [examplePasskey] }],
+      examples: [
+        { ...exampleMember, leaves: Leaves().meta()?.examples?.[0], passkeys: [examplePasskey] },
+      ],
     }),
 );
 
 export type MemberDetails = z.output<ReturnType<typeof MemberDetails>>;
 
-/** Returns a member and what the member leaves, with the passkeys for a caller who may read the audit log. */
+/**
+ * Returns a member and what the member leaves, with the passkeys for a caller who may read the
+ * audit log.
+ */
 export async function getMember(
   { reader, principal }: UserContext,
   { member }: { member: MemberRow },
@@ -67,16 +80,22 @@ export async function getMember(
   ]);
   const leaves = {
     webhooks: receivers.filter(({ kind }) => kind === 'webhook').map(({ id }) => id),
-    channels: receivers.filter(({ kind }) => kind !== 'webhook').map(({ id }) => withPrefix('chan', id)),
+    channels: receivers
+      .filter(({ kind }) => kind !== 'webhook')
+      .map(({ id }) => withPrefix('chan', id)),
     connections: [],
     policies: madePolicies.map(({ id }) => id),
     tokens: tokens.map(({ id }) => id),
   };
   const details = { ...presentMember(member), leaves };
-  return principal.scopes.includes('audit:read') ? { ...details, passkeys: keys.map(presentPasskey) } : details;
+  return principal.scopes.includes('audit:read')
+    ? { ...details, passkeys: keys.map(presentPasskey) }
+    : details;
 }
 
-/** Selects the webhooks and channels, the policies, and the account's own tokens that a member made. */
+/**
+ * Selects the webhooks and channels, the policies, and the account's own tokens that a member made.
+ */
 function selectLeft(reader: Reader, account: number, member: Id<'member'>) {
   return [
     reader
@@ -92,7 +111,13 @@ function selectLeft(reader: Reader, account: number, member: Id<'member'>) {
     reader
       .select({ id: userTokens.id })
       .from(userTokens)
-      .where(and(eq(userTokens.account, account), isNull(userTokens.member), eq(userTokens.createdBy, member)))
+      .where(
+        and(
+          eq(userTokens.account, account),
+          isNull(userTokens.member),
+          eq(userTokens.createdBy, member),
+        ),
+      )
       .orderBy(userTokens.id),
   ] as const;
 }
@@ -112,5 +137,6 @@ export const getMemberRoute = new Hono().get(
   }),
   userAccess('account:read', memberInPath),
   noQuery(),
-  async (c) => answer(c, await getMember(c.var.context, { member: requireMember(c.var.loaded.member) })),
+  async (c) =>
+    answer(c, await getMember(c.var.context, { member: requireMember(c.var.loaded.member) })),
 );

@@ -12,13 +12,26 @@ import type { RecordWriter } from '../../ledger/ledger';
 import { lazy } from '../../lib/lazy';
 import type { Id } from '../../lib/typeid';
 import { InvitedMember, makeInvitation } from './invitation';
-import { accountIfRoomForMember, memberFields, presentMember, refuseMember, requireGrantable } from './member';
+import {
+  accountIfRoomForMember,
+  memberFields,
+  presentMember,
+  refuseMember,
+  requireGrantable,
+} from './member';
 
 /** The body of the request. */
 export const MemberInvitation = lazy(() =>
   z
-    .strictObject({ email: memberFields().email, name: memberFields().name.optional(), role: memberFields().role })
-    .meta({ id: 'MemberInvitation', examples: [{ email: 'ada@example.com', name: 'Ada Lovelace', role: 'approver' }] }),
+    .strictObject({
+      email: memberFields().email,
+      name: memberFields().name.optional(),
+      role: memberFields().role,
+    })
+    .meta({
+      id: 'MemberInvitation',
+      examples: [{ email: 'ada@example.com', name: 'Ada Lovelace', role: 'approver' }],
+    }),
 );
 
 /** The input for a new member. */
@@ -34,7 +47,10 @@ interface NewMember {
   role: MemberRole;
 }
 
-/** Makes an invited member: the answer that shows it, and `store`, which makes the statement that stores it. */
+/**
+ * Makes an invited member: the answer that shows it, and `store`, which makes the statement that
+ * stores it.
+ */
 export async function makeInvitedMember(
   context: { config: Config; runtime: Runtime },
   { shard, by, account, ...fields }: NewMember,
@@ -56,13 +72,16 @@ export async function makeInvitedMember(
   };
   const member: InvitedMember = { ...presentMember({ ...row, hasPasskey: false }), invitation };
   const number = accountIfRoomForMember(account);
-  return { member, store: (write: RecordWriter) => write.insert(members).values({ ...row, account: number }) };
+  return {
+    member,
+    store: (write: RecordWriter) => write.insert(members).values({ ...row, account: number }),
+  };
 }
 
 /**
  * Invites a person to the account.
- * @throws Problem `insufficient_role` for a role that the caller cannot give; `conflict` if another member has the
- *   e-mail address, or the account has the maximum number of members
+ * @throws Problem `insufficient_role` for a role that the caller cannot give; `conflict` if another
+ *   member has the e-mail address, or the account has the maximum number of members
  */
 export async function inviteMember(
   context: UserContext,

@@ -18,9 +18,9 @@ const MemberListQuery = lazy(() =>
   z.strictObject({
     ...pageParameters(20, 100),
     role: MemberRoleField().optional().meta({ description: 'Only members with this role.' }),
-    status: MemberStatusField()
-      .optional()
-      .meta({ description: 'Only members with this status; without it, all but the removed ones.' }),
+    status: MemberStatusField().optional().meta({
+      description: 'Only members with this status; without it, all but the removed ones.',
+    }),
   }),
 );
 
@@ -40,7 +40,11 @@ export async function listMemberRows<T>(
   const { reader, principal } = context;
   const { account } = principal;
   const { role, status } = input;
-  const page = await openPage<Id<'member'>>(context, { list: 'members', caller: account.id }, input);
+  const page = await openPage<Id<'member'>>(
+    context,
+    { list: 'members', caller: account.id },
+    input,
+  );
   const [rows] = await reader.load([
     reader
       .select(memberRow)
@@ -48,7 +52,9 @@ export async function listMemberRows<T>(
       .where(
         and(
           eq(members.account, account.number),
-          status ? eq(members.status, status) : sql`${members.status} <> ${codeOf(MEMBER_STATUSES, 'removed')}`,
+          status
+            ? eq(members.status, status)
+            : sql`${members.status} <> ${codeOf(MEMBER_STATUSES, 'removed')}`,
           role && eq(members.role, role),
           page.after && lt(members.id, page.after),
         ),

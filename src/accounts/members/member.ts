@@ -1,4 +1,13 @@
-import { and, eq, getTableColumns, gt, type InferSelectModel, notInArray, type SQL, sql } from 'drizzle-orm';
+import {
+  and,
+  eq,
+  getTableColumns,
+  gt,
+  type InferSelectModel,
+  notInArray,
+  type SQL,
+  sql,
+} from 'drizzle-orm';
 import * as z from 'zod';
 import { codeOf } from '../../db/columns';
 import { ConstraintError, type Reader } from '../../db/database';
@@ -67,7 +76,10 @@ export const Member = lazy(() =>
   z
     .object({
       id: idField('member'),
-      email: z.string().nullable().meta({ description: 'Null if the identity provider gave no address.' }),
+      email: z
+        .string()
+        .nullable()
+        .meta({ description: 'Null if the identity provider gave no address.' }),
       email_proven: z.boolean().meta({
         description:
           'Whether mail to the address is known to reach the member: the identity provider verified it, or the member ' +
@@ -76,8 +88,12 @@ export const Member = lazy(() =>
       name: z.string().nullable(),
       role: MemberRoleField(),
       status: MemberStatusField(),
-      sign_in: z.array(z.enum(['passkey', 'oidc'])).meta({ description: 'How the member can sign in.' }),
-      last_seen_at: timeField.nullable().meta({ description: 'To the minute; null before the first request.' }),
+      sign_in: z
+        .array(z.enum(['passkey', 'oidc']))
+        .meta({ description: 'How the member can sign in.' }),
+      last_seen_at: timeField
+        .nullable()
+        .meta({ description: 'To the minute; null before the first request.' }),
       created_at: timeField,
       updated_at: timeField,
     })
@@ -115,8 +131,8 @@ export function presentMember(row: MemberRow): Member {
 }
 
 /**
- * Returns the milliseconds for which a removed member is kept: seven days longer than the audit entries that may name the
- * member, so that an auditor can read who decided.
+ * Returns the milliseconds for which a removed member is kept: seven days longer than the audit
+ * entries that may name the member, so that an auditor can read who decided.
  */
 export function keptAfterRemoval(account: Parameters<typeof retentionDays>[0]): number {
   return (retentionDays(account) + 7) * DAY;
@@ -130,7 +146,9 @@ export function isMemberWithId(account: number | SQL<number>, id: Id<'member'>) 
 /** The preload of the member in the path. */
 export async function memberInPath(c: RequestContext, reader: Reader, account: SQL<number>) {
   const id = parseId('member', c.req.param('id') ?? '');
-  return { member: id && reader.select(memberRow).from(members).where(isMemberWithId(account, id)) };
+  return {
+    member: id && reader.select(memberRow).from(members).where(isMemberWithId(account, id)),
+  };
 }
 
 /**
@@ -142,7 +160,10 @@ export function requireMember([row]: MemberRow[] = []): MemberRow {
   return row;
 }
 
-/** Whether a caller may invite, change or remove a member with a role. Only an owner may do so with an owner. */
+/**
+ * Whether a caller may invite, change or remove a member with a role. Only an owner may do so with
+ * an owner.
+ */
 export function hasRankOver({ member }: Pick<UserPrincipal, 'member'>, role: MemberRole): boolean {
   return role !== 'owner' || member?.role === 'owner';
 }
@@ -158,7 +179,9 @@ type Granter = Pick<UserPrincipal, 'member' | 'scopes'>;
 
 /** The roles that a caller may give somebody. */
 export function grantableRoles(principal: Granter): MemberRole[] {
-  return MEMBER_ROLES.filter((role) => hasRankOver(principal, role) && missingScopes(principal, role).length === 0);
+  return MEMBER_ROLES.filter(
+    (role) => hasRankOver(principal, role) && missingScopes(principal, role).length === 0,
+  );
 }
 
 /** The scopes of a role that the caller's credential lacks. */
@@ -167,7 +190,8 @@ function missingScopes({ scopes }: Granter, role: MemberRole): Scope[] {
 }
 
 /**
- * Refuses a caller who may not give somebody a role: one whose credential lacks a scope of the role.
+ * Refuses a caller who may not give somebody a role: one whose credential lacks a scope of the
+ * role.
  * @throws Problem `insufficient_role`
  */
 export function requireGrantable(principal: UserPrincipal, role: MemberRole): void {
@@ -182,8 +206,8 @@ export function requireGrantable(principal: UserPrincipal, role: MemberRole): vo
 }
 
 /**
- * The new role or status of an active owner, as SQL: NULL if no other member is an active owner. The column is NOT NULL, so
- * that the transaction aborts; {@link refuseMember} handles the error.
+ * The new role or status of an active owner, as SQL: NULL if no other member is an active owner.
+ * The column is NOT NULL, so that the transaction aborts; {@link refuseMember} handles the error.
  * @param value the new role or status
  */
 export function valueIfOtherOwner(account: number, id: Id<'member'>, value: SQL): SQL {
@@ -195,8 +219,9 @@ export function valueIfOtherOwner(account: number, id: Id<'member'>, value: SQL)
 }
 
 /**
- * The account's number for a new member, as SQL: NULL if the account is deleted or has the maximum number of members. The
- * column is NOT NULL, so that the transaction aborts; {@link refuseMember} handles the error.
+ * The account's number for a new member, as SQL: NULL if the account is deleted or has the maximum
+ * number of members. The column is NOT NULL, so that the transaction aborts; {@link refuseMember}
+ * handles the error.
  * @param condition finds the account
  */
 export function accountIfRoomForMember(condition: SQL): SQL<number> {
@@ -219,7 +244,10 @@ export function refuseMember(error: unknown): never {
   if (!(error instanceof ConstraintError)) throw error;
   switch (error.subject) {
     case 'members.account':
-      throw new Problem('conflict', `The account has ${MAX_MEMBERS} members, the maximum. Remove one first.`);
+      throw new Problem(
+        'conflict',
+        `The account has ${MAX_MEMBERS} members, the maximum. Remove one first.`,
+      );
     case 'members.email':
       throw new Problem('conflict', 'Another member has this e-mail address.', {
         errors: [{ path: 'body.email', message: 'belongs to another member' }],
@@ -231,12 +259,16 @@ export function refuseMember(error: unknown): never {
         'This is the last active owner of the account. Make another member an owner first.',
       );
     default:
-      throw new Problem('conflict', 'The member was changed at the same time. Read it, and send the request again.');
+      throw new Problem(
+        'conflict',
+        'The member was changed at the same time. Read it, and send the request again.',
+      );
   }
 }
 
 /**
- * Makes the statement that ends the open invitations of a member that the member could not make with another role.
+ * Makes the statement that ends the open invitations of a member that the member could not make
+ * with another role.
  * @param role the new role; null if the member can invite nobody any more
  */
 export function endInvitations(
@@ -264,7 +296,10 @@ function invitableRoles(member: MemberRef): MemberRole[] {
   return scopes.includes('account:write') ? grantableRoles({ member, scopes }) : [];
 }
 
-/** Makes the statements that end every session and token of a member, and the links of Slack users to the member. */
+/**
+ * Makes the statements that end every session and token of a member, and the links of Slack users
+ * to the member.
+ */
 export function endCredentials(write: RecordWriter, account: number, member: Id<'member'>) {
   const isToken = and(eq(userTokens.account, account), eq(userTokens.member, member));
   const ofToken = sql`${sessions.token} in (select ${userTokens.id} from ${userTokens} where ${isToken})`;
@@ -272,6 +307,8 @@ export function endCredentials(write: RecordWriter, account: number, member: Id<
     write.delete(sessions).where(and(eq(sessions.account, account), eq(sessions.member, member))),
     write.delete(sessions).where(and(eq(sessions.account, account), ofToken)),
     write.delete(userTokens).where(isToken),
-    write.delete(slackLinks).where(and(eq(slackLinks.account, account), eq(slackLinks.member, member))),
+    write
+      .delete(slackLinks)
+      .where(and(eq(slackLinks.account, account), eq(slackLinks.member, member))),
   ];
 }

@@ -22,12 +22,16 @@ import {
 } from './member';
 
 /**
- * Removes a member for good. In the same transaction deletes the member's tokens and sessions, and ends the open
- * invitations that the member made. Does nothing if the member is already removed.
- * @throws Problem `insufficient_role` for an owner if the caller is not one; `last_owner` if the account would be left
- *   without an active owner; `conflict` for a member that was changed at the same time
+ * Removes a member for good. In the same transaction deletes the member's tokens and sessions, and
+ * ends the open invitations that the member made. Does nothing if the member is already removed.
+ * @throws Problem `insufficient_role` for an owner if the caller is not one; `last_owner` if the
+ *   account would be left without an active owner; `conflict` for a member that was changed at the
+ *   same time
  */
-export async function removeMember(context: UserContext, { member }: { member: MemberRow }): Promise<void> {
+export async function removeMember(
+  context: UserContext,
+  { member }: { member: MemberRow },
+): Promise<void> {
   const { principal, ledger, runtime } = context;
   const account = principal.account.number;
   requireRankOver(principal, member.role);
@@ -45,22 +49,33 @@ export async function removeMember(context: UserContext, { member }: { member: M
     .change({
       record: userActivity(context, 'member.removed', member.id, { account: number }),
       changes: (write) =>
-        removeMemberStatements(write, principal.account, { id: member.id, found, status, now: runtime.now() }),
+        removeMemberStatements(write, principal.account, {
+          id: member.id,
+          found,
+          status,
+          now: runtime.now(),
+        }),
       answer: null,
     })
     .catch(refuseMember);
 }
 
 /**
- * Makes the statements that remove a member for good, revoke the member's tokens, sessions and passkeys, end the open
- * invitations that the member made, and delete the member's notification settings.
+ * Makes the statements that remove a member for good, revoke the member's tokens, sessions and
+ * passkeys, end the open invitations that the member made, and delete the member's notification
+ * settings.
  * @param found the condition that finds the member
  * @param status the new status; SQL that yields NULL aborts the transaction
  */
 export function removeMemberStatements(
   write: RecordWriter,
   account: AccountRef,
-  { id, found, status, now }: { id: Id<'member'>; found: SQL | undefined; status: 'removed' | SQL; now: number },
+  {
+    id,
+    found,
+    status,
+    now,
+  }: { id: Id<'member'>; found: SQL | undefined; status: 'removed' | SQL; now: number },
 ) {
   const columns = {
     status,
@@ -78,10 +93,18 @@ export function removeMemberStatements(
     write
       .update(passkeys)
       .set({ removedAt: now })
-      .where(and(eq(passkeys.account, account.number), eq(passkeys.member, id), isNull(passkeys.removedAt))),
+      .where(
+        and(
+          eq(passkeys.account, account.number),
+          eq(passkeys.member, id),
+          isNull(passkeys.removedAt),
+        ),
+      ),
     write
       .delete(notificationSettings)
-      .where(and(eq(notificationSettings.account, account.number), eq(notificationSettings.member, id))),
+      .where(
+        and(eq(notificationSettings.account, account.number), eq(notificationSettings.member, id)),
+      ),
   ] as const;
 }
 

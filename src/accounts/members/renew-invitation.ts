@@ -8,24 +8,42 @@ import type { UserContext } from '../../http/context';
 import { body, NoFields, noQuery } from '../../http/input';
 import { answer, operation } from '../../http/operation';
 import { Invitation, makeInvitation } from './invitation';
-import { isMemberWithId, type MemberRow, memberInPath, refuseMember, requireGrantable, requireMember } from './member';
+import {
+  isMemberWithId,
+  type MemberRow,
+  memberInPath,
+  refuseMember,
+  requireGrantable,
+  requireMember,
+} from './member';
 
 /**
  * Makes a new invitation for a member who has not joined yet. The old invitation no longer works.
- * @throws Problem `insufficient_role` for a role that the caller cannot give; `conflict` for a member who is not invited
+ * @throws Problem `insufficient_role` for a role that the caller cannot give; `conflict` for a
+ *   member who is not invited
  */
-export async function renewInvitation(context: UserContext, { member }: { member: MemberRow }): Promise<Invitation> {
+export async function renewInvitation(
+  context: UserContext,
+  { member }: { member: MemberRow },
+): Promise<Invitation> {
   const { principal, ledger, runtime } = context;
   const account = principal.account.number;
   requireGrantable(principal, member.role);
   if (member.status !== 'invited') {
-    throw new Problem('conflict', `The member is ${member.status}. Only an invited member can be invited again.`);
+    throw new Problem(
+      'conflict',
+      `The member is ${member.status}. Only an invited member can be invited again.`,
+    );
   }
   const { invitation, columns } = await makeInvitation(context, {
     shard: principal.shard,
     by: principal.member?.id ?? null,
   });
-  const found = and(isMemberWithId(account, member.id), eq(members.status, 'invited'), eq(members.role, member.role));
+  const found = and(
+    isMemberWithId(account, member.id),
+    eq(members.status, 'invited'),
+    eq(members.role, member.role),
+  );
   const number = sql<number>`(select ${members.account} from ${members} where ${found})`;
   await ledger
     .change({
@@ -49,12 +67,17 @@ export const renewInvitationRoute = new Hono().post(
     tag: 'Members',
     summary: 'Invite a member again',
     description: 'Makes a new invitation for a member who has not joined yet. The old one ends.',
-    success: { status: 201, schema: Invitation, location: (path) => path.replace(/\/invitation$/, '') },
+    success: {
+      status: 201,
+      schema: Invitation,
+      location: (path) => path.replace(/\/invitation$/, ''),
+    },
     pathId: 'member',
     problems: ['insufficient_role', 'conflict'],
   }),
   userAccess('account:write', memberInPath),
   noQuery(),
   body(NoFields),
-  async (c) => answer(c, await renewInvitation(c.var.context, { member: requireMember(c.var.loaded.member) })),
+  async (c) =>
+    answer(c, await renewInvitation(c.var.context, { member: requireMember(c.var.loaded.member) })),
 );

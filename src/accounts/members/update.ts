@@ -40,11 +40,13 @@ export const MemberUpdate = lazy(() =>
 );
 
 /**
- * Changes the given fields of a member. Suspending a member deletes the member's tokens and sessions in the same
- * transaction, and ends the open invitations that the member made; a new role ends those that it could not make.
- * @throws Problem `insufficient_role` if the member is an owner and the caller is not, or for a role that the caller
- *   cannot give; `last_owner` if the account would be left without an active owner; `conflict` for a removed member, for
- *   the status of an invited one, and for a member that was changed at the same time
+ * Changes the given fields of a member. Suspending a member deletes the member's tokens and
+ * sessions in the same transaction, and ends the open invitations that the member made; a new role
+ * ends those that it could not make.
+ * @throws Problem `insufficient_role` if the member is an owner and the caller is not, or for a
+ *   role that the caller cannot give; `last_owner` if the account would be left without an active
+ *   owner; `conflict` for a removed member, for the status of an invited one, and for a member that
+ *   was changed at the same time
  */
 export async function updateMember(
   context: UserContext,
@@ -55,9 +57,13 @@ export async function updateMember(
   const { role = member.role, status = member.status } = fields;
   requireRankOver(principal, member.role);
   if (fields.role !== undefined) requireGrantable(principal, role);
-  if (member.status === 'removed') throw new Problem('conflict', 'The member is removed. Invite the person again.');
+  if (member.status === 'removed')
+    throw new Problem('conflict', 'The member is removed. Invite the person again.');
   if (member.status === 'invited' && fields.status !== undefined) {
-    throw new Problem('conflict', 'The member has not accepted the invitation yet. Only the member can do that.');
+    throw new Problem(
+      'conflict',
+      'The member has not accepted the invitation yet. Only the member can do that.',
+    );
   }
   const isActiveOwner = member.role === 'owner' && member.status === 'active';
   const keepsOwner = role === 'owner' && status === 'active';
@@ -67,7 +73,12 @@ export async function updateMember(
     name: fields.name,
     role: isActiveOwner && !keepsOwner ? valueIfOtherOwner(account, member.id, newRole) : newRole,
     status,
-    activeSince: status !== 'active' ? null : role === member.role && member.status === 'active' ? undefined : now,
+    activeSince:
+      status !== 'active'
+        ? null
+        : role === member.role && member.status === 'active'
+          ? undefined
+          : now,
     updatedAt: now,
   };
   // The member as it was read: the decision depends on its role and status.
@@ -79,10 +90,17 @@ export async function updateMember(
   const number = sql<number>`(select ${members.account} from ${members} where ${found})`;
   const [[row]] = await ledger
     .change({
-      record: userActivity(context, 'member.updated', member.id, { account: number, changes: Object.keys(fields) }),
+      record: userActivity(context, 'member.updated', member.id, {
+        account: number,
+        changes: Object.keys(fields),
+      }),
       changes: (write) => [
         write.update(members).set(columns).where(found).returning(),
-        endInvitations(write, account, { by: member.id, role: status === 'suspended' ? null : role, now }),
+        endInvitations(write, account, {
+          by: member.id,
+          role: status === 'suspended' ? null : role,
+          now,
+        }),
         ...(status === 'suspended' ? endCredentials(write, account, member.id) : []),
       ],
       answer: null,

@@ -2,7 +2,13 @@ import { getTableColumns, type SQL, sql, type Table } from 'drizzle-orm';
 import { codeOf } from '../../db/columns';
 import { MOVED_NUMBERS, storedAnswers } from '../../db/schema';
 import { LOG_SPAN } from '../../ledger/append';
-import { type Kind, type MovedAccount, type MovedTable, type NumberedKind, raw } from './moved-tables';
+import {
+  type Kind,
+  type MovedAccount,
+  type MovedTable,
+  type NumberedKind,
+  raw,
+} from './moved-tables';
 
 /** A row to copy: its columns and its key, each a JSON array, with the numbers of the old shard. */
 export interface CopiedRow {
@@ -11,14 +17,20 @@ export interface CopiedRow {
 }
 
 /**
- * SQL that selects rows of an account in the order of their keys, as `copied_row` and `copied_key`: see {@link CopiedRow}.
+ * SQL that selects rows of an account in the order of their keys, as `copied_row` and `copied_key`:
+ * see {@link CopiedRow}.
  *
- * Nested tables take two selects, for the rest of one parent and for the parents after it: with a bound on the whole
- * key, SQLite would start from the first row of the table each time.
+ * Nested tables take two selects, for the rest of one parent and for the parents after it: with a
+ * bound on the whole key, SQLite would start from the first row of the table each time.
  * @param after the key after which to start; null for the first row
  * @param limit the maximum number of rows; without it, all
  */
-export function selectRows(moved: MovedTable, moving: MovedAccount, after: string | null, limit?: number): SQL {
+export function selectRows(
+  moved: MovedTable,
+  moving: MovedAccount,
+  after: string | null,
+  limit?: number,
+): SQL {
   const { ownRows, isNested, key, firstKey } = moved;
   const [first = '', ...rest] = key;
   const from = after ?? firstKey?.(moving) ?? null;
@@ -26,7 +38,9 @@ export function selectRows(moved: MovedTable, moving: MovedAccount, after: strin
     select ${encodedRow(moved)}, ${encodedKey(moved)} from ${moved.table} where ${condition}
     order by ${list(key)} ${limit === undefined ? sql`` : sql`limit ${raw(limit)}`}`;
   if (!isNested)
-    return select(from === null ? ownRows(moving) : sql`${ownRows(moving)} and ${isAfterKey(moved, key, from)}`);
+    return select(
+      from === null ? ownRows(moving) : sql`${ownRows(moving)} and ${isAfterKey(moved, key, from)}`,
+    );
   const parents = sql`select parent from (${ownRows(moving)})`;
   if (from === null) return select(sql`${identifier(first)} in (${parents})`);
   const parent = keyValue(moved, first, from);
@@ -37,7 +51,10 @@ export function selectRows(moved: MovedTable, moving: MovedAccount, after: strin
     ${limit === undefined ? sql`` : sql`limit ${raw(limit)}`}`;
 }
 
-/** SQL that selects the rows of an account with the given keys (a JSON array), in the columns of {@link selectRows}. */
+/**
+ * SQL that selects the rows of an account with the given keys (a JSON array), in the columns of
+ * {@link selectRows}.
+ */
 export function selectRowsByKey(moved: MovedTable, moving: MovedAccount, keys: string): SQL {
   return sql`select ${encodedRow(moved)}, ${encodedKey(moved)} from ${moved.table}
     where ${hasKey(moved, moving, sql`select ${keyColumns(moved)} from json_each(${keys})`)}`;
@@ -68,8 +85,15 @@ export function deleteRows(moved: MovedTable, keys: string, renumbering: Renumbe
     where ${hasKey(moved, moving, sql`select ${keyColumns(moved, renumbering)} from json_each(${keys})`)}`;
 }
 
-/** Returns the numbers of agents or webhooks that rows contain, each once. Each needs a number on the new shard. */
-export function numbersInRows(moved: MovedTable, rows: readonly string[], kind: NumberedKind): number[] {
+/**
+ * Returns the numbers of agents or webhooks that rows contain, each once. Each needs a number on
+ * the new shard.
+ */
+export function numbersInRows(
+  moved: MovedTable,
+  rows: readonly string[],
+  kind: NumberedKind,
+): number[] {
   const { copyAs = {} } = moved;
   const places = copiedColumns(moved).flatMap((name, i) => (copyAs[name] === kind ? [i] : []));
   if (places.length === 0) return [];
@@ -80,9 +104,15 @@ export function numbersInRows(moved: MovedTable, rows: readonly string[], kind: 
   return [...new Set(found)].filter((number) => number > 0);
 }
 
-function hasKey({ table, key }: MovedTable, { number }: Pick<MovedAccount, 'number'>, keys: SQL): SQL {
+function hasKey(
+  { table, key }: MovedTable,
+  { number }: Pick<MovedAccount, 'number'>,
+  keys: SQL,
+): SQL {
   const isNamed = sql`${tuple(key)} in (${keys})`;
-  return columnNames(table).includes('account') ? sql`account = ${raw(number)} and ${isNamed}` : isNamed;
+  return columnNames(table).includes('account')
+    ? sql`account = ${raw(number)} and ${isNamed}`
+    : isNamed;
 }
 
 function encodedRow(moved: MovedTable): SQL {
@@ -138,7 +168,9 @@ function translate(value: SQL, kind: Kind | undefined, { from, to }: Renumbering
 }
 
 function isBlob(table: Table, name: string): boolean {
-  return Object.values(getTableColumns(table)).some((column) => column.name === name && column.getSQLType() === 'blob');
+  return Object.values(getTableColumns(table)).some(
+    (column) => column.name === name && column.getSQLType() === 'blob',
+  );
 }
 
 /** Encodes bytes as hexadecimal, because JSON has no bytes. */

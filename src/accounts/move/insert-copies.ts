@@ -5,12 +5,14 @@ import { MOVED_NUMBERS, moveNumbers } from '../../db/schema';
 import { type CopiedRow, insertRows, numbersInRows, type Renumbering } from './copied-rows';
 import type { MovedTable, NumberedKind } from './moved-tables';
 
-/** Maximum characters of rows in one statement: D1 takes 2 MB, and a character may have three bytes. */
+/**
+ * Maximum characters of rows in one statement: D1 takes 2 MB, and a character may have three bytes.
+ */
 const STATEMENT_CHARACTERS = 500_000;
 
 /**
- * Makes the statements that insert copied rows on the new shard. The first ones assign numbers of that shard to the
- * agents and webhooks in the rows.
+ * Makes the statements that insert copied rows on the new shard. The first ones assign numbers of
+ * that shard to the agents and webhooks in the rows.
  */
 export function insertCopies(
   database: Database,
@@ -30,12 +32,18 @@ export function insertCopies(
 }
 
 /**
- * Makes the statements that assign numbers of the new shard to agents or webhooks that have none there yet.
+ * Makes the statements that assign numbers of the new shard to agents or webhooks that have none
+ * there yet.
  *
- * They also insert a placeholder row with the highest of these numbers and delete it again: SQLite then never assigns the
- * numbers to other rows.
+ * They also insert a placeholder row with the highest of these numbers and delete it again: SQLite
+ * then never assigns the numbers to other rows.
  */
-function assignNumbers({ build }: Database, kind: NumberedKind, numbers: number[], account: number): Statement[] {
+function assignNumbers(
+  { build }: Database,
+  kind: NumberedKind,
+  numbers: number[],
+  account: number,
+): Statement[] {
   const code = codeOf(MOVED_NUMBERS, kind);
   const name = `${kind}s`;
   const table = sql.raw(name);
@@ -58,7 +66,10 @@ function assignNumbers({ build }: Database, kind: NumberedKind, numbers: number[
   ].map((statement) => build.run(statement));
 }
 
-/** Divides rows into JSON arrays that are each small enough for one statement, unless a single row is larger. */
+/**
+ * Divides rows into JSON arrays that are each small enough for one statement, unless a single row
+ * is larger.
+ */
 function chunk(rows: readonly string[]): string[] {
   const chunks: string[][] = [];
   let size = Number.POSITIVE_INFINITY;

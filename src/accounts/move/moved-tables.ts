@@ -48,9 +48,9 @@ export interface MovedAccount {
 export type NumberedKind = (typeof MOVED_NUMBERS)[number];
 
 /**
- * How to copy a column whose value depends on the shard: renumbered as the number of the account, an agent or a webhook, or
- * as a position in the log, which contains the account's number (see {@link LOG_SPAN}); not at all (`left out`); or as the
- * value of an SQL expression.
+ * How to copy a column whose value depends on the shard: renumbered as the number of the account,
+ * an agent or a webhook, or as a position in the log, which contains the account's number (see
+ * {@link LOG_SPAN}); not at all (`left out`); or as the value of an SQL expression.
  */
 export type Kind = 'account' | NumberedKind | 'position' | 'left out' | SQL;
 
@@ -58,23 +58,34 @@ export type Kind = 'account' | NumberedKind | 'position' | 'left out' | SQL;
 export interface MovedTable {
   table: Table;
   /**
-   * The condition for the account's rows; for a nested table, a select of their parents. Where `firstKey` is set, this is
-   * only the upper bound: it also matches rows before it, which belong to other accounts.
+   * The condition for the account's rows; for a nested table, a select of their parents. Where
+   * `firstKey` is set, this is only the upper bound: it also matches rows before it, which belong
+   * to other accounts.
    */
   ownRows: (account: MovedAccount) => SQL;
-  /** Whether the rows belong to parents (agents, webhooks or subjects of answers), named by the first key column. */
+  /**
+   * Whether the rows belong to parents (agents, webhooks or subjects of answers), named by the
+   * first key column.
+   */
   isNested?: boolean;
   /** The key columns, without the account. */
   key: readonly string[];
-  /** The key after which the account's rows begin, for a table whose key contains the account's number. */
+  /**
+   * The key after which the account's rows begin, for a table whose key contains the account's
+   * number.
+   */
   firstKey?: (account: MovedAccount) => string;
-  /** How to copy columns whose values depend on the shard, by column. Other columns are copied unchanged. */
+  /**
+   * How to copy columns whose values depend on the shard, by column. Other columns are copied
+   * unchanged.
+   */
   copyAs?: Record<string, Kind>;
 }
 
 const processing = codeOf(FILE_STATUSES, 'processing');
 const ownAccount = ({ number }: MovedAccount) => sql`account = ${raw(number)}`;
-const ownAgents = ({ number }: MovedAccount) => sql`select number as parent from agents where account = ${raw(number)}`;
+const ownAgents = ({ number }: MovedAccount) =>
+  sql`select number as parent from agents where account = ${raw(number)}`;
 const ownWebhooks = ({ number }: MovedAccount) =>
   sql`select number as parent from webhooks where account = ${raw(number)}`;
 const ownSubjects = ({ number, id }: MovedAccount) =>
@@ -83,8 +94,9 @@ const account = { account: 'account' } as const;
 const agent = { agent: 'agent' } as const;
 
 /**
- * Tables that are copied while the account is in use, because they may be large. Triggers record the changes of their
- * rows in `move_changes`. Nothing on the new shard looks at the copies until {@link LAST_TABLES} are there too.
+ * Tables that are copied while the account is in use, because they may be large. Triggers record
+ * the changes of their rows in `move_changes`. Nothing on the new shard looks at the copies until
+ * {@link LAST_TABLES} are there too.
  */
 export const TRACKED_TABLES: readonly MovedTable[] = [
   { table: members, ownRows: ownAccount, key: ['id'], copyAs: account },
@@ -108,10 +120,26 @@ export const TRACKED_TABLES: readonly MovedTable[] = [
     firstKey: ({ number }) => `[${number * LOG_SPAN}]`,
     copyAs: { ...agent, pos: 'position' },
   },
-  { table: erasedEntries, ownRows: ownAccount, key: ['id'], copyAs: { ...account, id: 'position' } },
+  {
+    table: erasedEntries,
+    ownRows: ownAccount,
+    key: ['id'],
+    copyAs: { ...account, id: 'position' },
+  },
   { table: activity, ownRows: ownAccount, key: ['id'], copyAs: account },
-  { table: agentStatistics, ownRows: ownAgents, isNested: true, key: ['agent', 'unit', 'bucket'], copyAs: agent },
-  { table: storedAnswers, ownRows: ownSubjects, isNested: true, key: ['subject', 'principal', 'key'] },
+  {
+    table: agentStatistics,
+    ownRows: ownAgents,
+    isNested: true,
+    key: ['agent', 'unit', 'bucket'],
+    copyAs: agent,
+  },
+  {
+    table: storedAnswers,
+    ownRows: ownSubjects,
+    isNested: true,
+    key: ['subject', 'principal', 'key'],
+  },
   {
     table: deliveries,
     ownRows: ownWebhooks,
@@ -122,13 +150,13 @@ export const TRACKED_TABLES: readonly MovedTable[] = [
 ];
 
 /**
- * Tables that are copied while the account is on hold, because background tasks look for work in them. They are small, and
- * the account's own row comes last.
+ * Tables that are copied while the account is on hold, because background tasks look for work in
+ * them. They are small, and the account's own row comes last.
  */
 export const LAST_TABLES: readonly MovedTable[] = [
   { table: trees, ownRows: ownAccount, key: ['account'], copyAs: account },
-  // These rows no longer name their account, so the rows of all accounts are copied. Those of other accounts get numbers
-  // that nothing on the new shard has, and so erase nothing there.
+  // These rows no longer name their account, so the rows of all accounts are copied. Those of other
+  // accounts get numbers that nothing on the new shard has, and so erase nothing there.
   ...MOVED_NUMBERS.map((kind) => ({
     table: erasures,
     ownRows: () => sql`kind = ${codeOf(ERASURE_KINDS, kind)}`,
@@ -136,7 +164,8 @@ export const LAST_TABLES: readonly MovedTable[] = [
     copyAs: { id: 'left out', number: kind } as const,
   })),
   {
-    // Files in progress start again, because their saved state contains positions. Their content stays the same.
+    // Files in progress start again, because their saved state contains positions. Their content
+    // stays the same.
     table: files,
     ownRows: ownAccount,
     key: ['kind', 'id'],
@@ -166,7 +195,12 @@ export const LAST_TABLES: readonly MovedTable[] = [
     key: ['webhook', 'team', 'slack_user'],
     copyAs: { ...account, webhook: 'webhook' },
   },
-  { table: webhookFeeds, ownRows: ownAccount, key: ['account'], copyAs: { ...account, position: 'position' } },
+  {
+    table: webhookFeeds,
+    ownRows: ownAccount,
+    key: ['account'],
+    copyAs: { ...account, position: 'position' },
+  },
   {
     table: accounts,
     ownRows: ({ number }) => sql`number = ${raw(number)}`,

@@ -26,9 +26,21 @@ import {
 import { SliceSize } from '../../db/slice-size';
 import { logFailure } from '../../lib/log';
 import { MINUTE } from '../../lib/time';
-import { type CopiedRow, deleteRows, type Renumbering, selectRows, selectRowsByKey } from './copied-rows';
+import {
+  type CopiedRow,
+  deleteRows,
+  type Renumbering,
+  selectRows,
+  selectRowsByKey,
+} from './copied-rows';
 import { insertCopies } from './insert-copies';
-import { LAST_TABLES, type MovedAccount, type MovedTable, type NumberedKind, TRACKED_TABLES } from './moved-tables';
+import {
+  LAST_TABLES,
+  type MovedAccount,
+  type MovedTable,
+  type NumberedKind,
+  TRACKED_TABLES,
+} from './moved-tables';
 import { type Move, stopAtLostTurn, takeTurn, updateMove } from './turns';
 
 /** One shard of the deployment. */
@@ -38,11 +50,15 @@ export interface MoverShard {
 }
 
 /**
- * Returns the names of the shards where no other task may run because of a move: there they would find half of an account.
- * These are both shards while the account is on hold, and the new one from then on until the account is released.
+ * Returns the names of the shards where no other task may run because of a move: there they would
+ * find half of an account. These are both shards while the account is on hold, and the new one from
+ * then on until the account is released.
  * @param name the shard that stores this row of the move; the other shard has a row of its own
  */
-export function shardsBlockedByMove(name: string, { direction, shard, heldAt, hasLeft, step }: Move): string[] {
+export function shardsBlockedByMove(
+  name: string,
+  { direction, shard, heldAt, hasLeft, step }: Move,
+): string[] {
   if (direction === 'in') return step > TRACKED_TABLES.length ? [name] : [];
   return heldAt !== null && !hasLeft ? [name, shard] : [];
 }
@@ -57,8 +73,8 @@ interface FoundMove {
 }
 
 /**
- * What follows a slice: the next one at once, because the account is on hold; the next one after other work; or nothing,
- * until a file in progress has ended.
+ * What follows a slice: the next one at once, because the account is on hold; the next one after
+ * other work; or nothing, until a file in progress has ended.
  */
 type Outcome = 'continue now' | 'continue later' | 'wait';
 
@@ -79,29 +95,36 @@ const agentErasure = codeOf(ERASURE_KINDS, 'agent');
 const webhookErasure = codeOf(ERASURE_KINDS, 'webhook');
 
 /**
- * Moves accounts from one shard to other shards. A row in `moves` on the old shard, the departure, orders a move
- * (`dev/move-account.ts` inserts it); the mover inserts a row on the new shard, the arrival.
+ * Moves accounts from one shard to other shards. A row in `moves` on the old shard, the departure,
+ * orders a move (`dev/move-account.ts` inserts it); the mover inserts a row on the new shard, the
+ * arrival.
  *
- * 1. The account stays in use while its rows are copied, slice by slice. Triggers record in `move_changes` which of
- *    them change meanwhile, and these are copied again.
- * 2. When few changes are left the account is put on hold: requests are answered 503, and triggers refuse every write. The
- *    last changes and the small tables are copied. (The arrival is on hold from the start.)
- * 3. One transaction deletes the account from this shard and redirects its credentials to the other shard, where the
- *    account is then released. Its remaining rows here are erased like those of a deleted account.
+ * 1. The account stays in use while its rows are copied, slice by slice. Triggers record in
+ *    `move_changes` which of them change meanwhile, and these are copied again.
+ * 2. When few changes are left the account is put on hold: requests are answered 503, and triggers
+ *    refuse every write. The last changes and the small tables are copied. (The arrival is on hold
+ *    from the start.)
+ * 3. One transaction deletes the account from this shard and redirects its credentials to the other
+ *    shard, where the account is then released. Its remaining rows here are erased like those of a
+ *    deleted account.
  *
- * Safe to stop at any point and to run concurrently: each transaction that changes the account takes the next numbered
- * turn, and writes nothing if another worker took it (`turns.ts`). Deleting the departure before step 3 abandons the move;
- * the other shard then erases its copy.
+ * Safe to stop at any point and to run concurrently: each transaction that changes the account
+ * takes the next numbered turn, and writes nothing if another worker took it (`turns.ts`). Deleting
+ * the departure before step 3 abandons the move; the other shard then erases its copy.
  *
- * The column `step` of the arrival says how far the copy is: the index of the table in {@link TRACKED_TABLES} that is being
- * copied; after the last one, `TRACKED_TABLES.length` while changes are copied again; one more once {@link LAST_TABLES} are
- * copied. Numbers of accounts, agents and webhooks differ between shards: `moved-tables.ts` describes which columns are
+ * The column `step` of the arrival says how far the copy is: the index of the table in
+ * {@link TRACKED_TABLES} that is being copied; after the last one, `TRACKED_TABLES.length` while
+ * changes are copied again; one more once {@link LAST_TABLES} are copied. Numbers of accounts,
+ * agents and webhooks differ between shards: `moved-tables.ts` describes which columns are
  * renumbered, and `insert-copies.ts` assigns the new numbers.
  */
 export class Mover {
   private readonly size: SliceSize;
 
-  /** @param shards all shards of the deployment; the first one has the directory, that is, the table `identities` */
+  /**
+   * @param shards all shards of the deployment; the first one has the directory, that is, the table
+   *   `identities`
+   */
   constructor(
     private readonly source: MoverShard,
     private readonly shards: readonly MoverShard[],
@@ -111,9 +134,10 @@ export class Mover {
   }
 
   /**
-   * Does one slice, a limited part, of the oldest move away from this shard. Once its account is on hold, does everything
-   * that is left.
-   * @returns whether there may be more to do now; false also if another worker does it, or the move has to wait
+   * Does one slice, a limited part, of the oldest move away from this shard. Once its account is on
+   * hold, does everything that is left.
+   * @returns whether there may be more to do now; false also if another worker does it, or the move
+   *   has to wait
    */
   moveSlice(now: number): Promise<boolean> {
     return stopAtLostTurn(async () => {
@@ -127,18 +151,25 @@ export class Mover {
   }
 
   /**
-   * Deletes the copies on this shard whose moves were abandoned; the erasure tasks erase their remaining rows.
+   * Deletes the copies on this shard whose moves were abandoned; the erasure tasks erase their
+   * remaining rows.
    * @returns false, as a task does that has nothing more to do: one call handles all copies
    */
   eraseAbandonedCopies(): Promise<boolean> {
     return stopAtLostTurn(async () => {
       const { database } = this.source;
-      const [arrivals] = await database.load([database.select().from(moves).where(eq(moves.direction, 'in'))]);
+      const [arrivals] = await database.load([
+        database.select().from(moves).where(eq(moves.direction, 'in')),
+      ]);
       for (const arrival of arrivals) {
         const { id, shard, createdAt } = arrival;
         const from = this.shards.find(({ name }) => name === shard)?.database;
         if (!from) throw new Error(`${id} comes from shard ${shard}, which is not there`);
-        const isThisMove = and(eq(moves.id, id), eq(moves.direction, 'out'), eq(moves.createdAt, createdAt));
+        const isThisMove = and(
+          eq(moves.id, id),
+          eq(moves.direction, 'out'),
+          eq(moves.createdAt, createdAt),
+        );
         const [[departure]] = await from.load([from.select().from(moves).where(isThisMove)]);
         if (!departure) await eraseCopy(database, arrival);
       }
@@ -146,9 +177,14 @@ export class Mover {
     });
   }
 
-  private async advance({ departure, isDeleted, isFileInProgress }: FoundMove, now: number): Promise<Outcome> {
+  private async advance(
+    { departure, isDeleted, isFileInProgress }: FoundMove,
+    now: number,
+  ): Promise<Outcome> {
     const { database: source } = this.source;
-    const target = this.shards.find(({ name }) => name === departure.shard && name !== this.source.name);
+    const target = this.shards.find(
+      ({ name }) => name === departure.shard && name !== this.source.name,
+    );
     if (!target) return this.abandonMove(departure, `there is no other shard ${departure.shard}`);
     if (departure.hasLeft) {
       await this.finish(departure, target);
@@ -169,9 +205,15 @@ export class Mover {
       return 'continue later';
     }
     if (arrival.step === TRACKED_TABLES.length) {
-      // The service refuses the requests of an account on hold until the move ends, so slices are then as large as possible.
-      const limit = departure.heldAt === null ? Math.min(this.size.rows, this.sizes.changes) : this.sizes.changes;
-      const changes = await this.measure(target, () => this.copyChanges(departure, target, arrival, limit));
+      // The service refuses the requests of an account on hold until the move ends, so slices are
+      // then as large as possible.
+      const limit =
+        departure.heldAt === null
+          ? Math.min(this.size.rows, this.sizes.changes)
+          : this.sizes.changes;
+      const changes = await this.measure(target, () =>
+        this.copyChanges(departure, target, arrival, limit),
+      );
       if (departure.heldAt !== null) {
         if (isFileInProgress) return 'wait';
         if (changes === 0) await this.copyLast(departure, target, arrival);
@@ -186,7 +228,9 @@ export class Mover {
     return 'continue now';
   }
 
-  /** Runs a slice, and sets the size of the next one by how long this one kept the databases busy. */
+  /**
+   * Runs a slice, and sets the size of the next one by how long this one kept the databases busy.
+   */
   private measure<R>({ database: target }: MoverShard, slice: () => Promise<R>): Promise<R> {
     const { database: source } = this.source;
     return this.size.measure(() => source.queryTimeMs + target.queryTimeMs, slice);
@@ -214,7 +258,10 @@ export class Mover {
     return found ?? null;
   }
 
-  /** Reserves a number for the account on the other shard: the number of a row that is inserted and deleted at once. */
+  /**
+   * Reserves a number for the account on the other shard: the number of a row that is inserted and
+   * deleted at once.
+   */
   private async reserve(departure: Move, { database }: MoverShard, now: number): Promise<void> {
     const { build } = database;
     await database.run([
@@ -227,14 +274,26 @@ export class Mover {
     ]);
   }
 
-  /** Copies the next rows of a table, if any are left, and stores in the same transaction how far the copy has come. */
-  private async copy(table: MovedTable, departure: Move, { database }: MoverShard, arrival: Move): Promise<void> {
+  /**
+   * Copies the next rows of a table, if any are left, and stores in the same transaction how far
+   * the copy has come.
+   */
+  private async copy(
+    table: MovedTable,
+    departure: Move,
+    { database }: MoverShard,
+    arrival: Move,
+  ): Promise<void> {
     const { database: source } = this.source;
     const limit = this.size.rows;
     const query = selectRows(table, movedAccountOf(departure), arrival.after, limit);
     const [found] = await source.load([
       source
-        .select({ row: sql<string>`copied_row`, key: sql<string>`copied_key`, found: sql<number>`found` })
+        .select({
+          row: sql<string>`copied_row`,
+          key: sql<string>`copied_key`,
+          found: sql<number>`found`,
+        })
         .from(
           sql`(
           select *, row_number() over () as place, count(*) over () as found,
@@ -245,7 +304,9 @@ export class Mover {
         .where(sql`place = 1 or characters <= ${this.sizes.characters}`),
     ]);
     const isLast = found.length === (found[0]?.found ?? 0) && found.length < limit;
-    const progress = isLast ? { step: arrival.step + 1, after: null } : { after: found.at(-1)?.key ?? null };
+    const progress = isLast
+      ? { step: arrival.step + 1, after: null }
+      : { after: found.at(-1)?.key ?? null };
     await takeTurn(database, arrival, [
       ...insertCopies(database, [[table, found]], renumberingOf(departure, arrival)),
       updateMove(database, arrival, progress),
@@ -253,11 +314,16 @@ export class Mover {
   }
 
   /**
-   * Copies rows that changed since the move was ordered, the oldest change first. Rows that were deleted are deleted
-   * from the copy.
+   * Copies rows that changed since the move was ordered, the oldest change first. Rows that were
+   * deleted are deleted from the copy.
    * @returns the number of changes
    */
-  private async copyChanges(departure: Move, { database }: MoverShard, arrival: Move, limit: number): Promise<number> {
+  private async copyChanges(
+    departure: Move,
+    { database }: MoverShard,
+    arrival: Move,
+    limit: number,
+  ): Promise<number> {
     const { database: source } = this.source;
     const isOwn = eq(moveChanges.account, departure.account);
     const [changes] = await source.load([
@@ -269,20 +335,28 @@ export class Mover {
       const keys = new Set(changes.filter((change) => change.name === name).map(({ key }) => key));
       return `[${[...keys].join()}]`;
     };
-    const changed = TRACKED_TABLES.map((table) => ({ table, keys: keysOf(getTableName(table.table)) }));
+    const changed = TRACKED_TABLES.map((table) => ({
+      table,
+      keys: keysOf(getTableName(table.table)),
+    }));
     const touched = changed.filter(({ keys }) => keys !== '[]');
     const found = await loadCopies(
       source,
       touched.map(({ table, keys }) => selectRowsByKey(table, movedAccountOf(departure), keys)),
     );
-    const copied = touched.map(({ table }, i): [MovedTable, CopiedRow[]] => [table, found[i] ?? []]);
+    const copied = touched.map(({ table }, i): [MovedTable, CopiedRow[]] => [
+      table,
+      found[i] ?? [],
+    ]);
     const renumbering = renumberingOf(departure, arrival);
     await takeTurn(database, arrival, [
       ...touched.map(({ table, keys }) => database.build.run(deleteRows(table, keys, renumbering))),
       ...insertCopies(database, copied, renumbering),
       ...eraseDeleted(database, keysOf('gone_agents'), keysOf('gone_webhooks'), arrival.account),
     ]);
-    await source.run([source.build.delete(moveChanges).where(and(isOwn, sql`${moveChanges.id} <= ${last.id}`))]);
+    await source.run([
+      source.build.delete(moveChanges).where(and(isOwn, sql`${moveChanges.id} <= ${last.id}`)),
+    ]);
     return changes.length;
   }
 
@@ -293,15 +367,22 @@ export class Mover {
       source,
       LAST_TABLES.map((table) => selectRows(table, movedAccountOf(departure), null)),
     );
-    if (found.at(-1)?.length !== 1) throw new Error(`the account ${departure.id} is not on its shard`);
-    const copied = LAST_TABLES.map((table, i): [MovedTable, CopiedRow[]] => [table, found[i] ?? []]);
+    if (found.at(-1)?.length !== 1)
+      throw new Error(`the account ${departure.id} is not on its shard`);
+    const copied = LAST_TABLES.map((table, i): [MovedTable, CopiedRow[]] => [
+      table,
+      found[i] ?? [],
+    ]);
     await takeTurn(database, arrival, [
       ...insertCopies(database, copied, renumberingOf(departure, arrival)),
       updateMove(database, arrival, { step: arrival.step + 1 }),
     ]);
   }
 
-  /** Deletes the account from this shard and redirects its credentials to the other one, in one transaction. */
+  /**
+   * Deletes the account from this shard and redirects its credentials to the other one, in one
+   * transaction.
+   */
   private async switchOver(departure: Move, target: MoverShard): Promise<void> {
     const { build } = this.source.database;
     const { account, id } = departure;
@@ -324,15 +405,16 @@ export class Mover {
   }
 
   /**
-   * Releases the account on the other shard, by deleting the arrival. Every shard that redirects to this shard then
-   * redirects to the other one.
+   * Releases the account on the other shard, by deleting the arrival. Every shard that redirects to
+   * this shard then redirects to the other one.
    */
   private async finish(departure: Move, target: MoverShard): Promise<void> {
     const others = this.shards.filter((shard) => shard !== this.source && shard !== target);
     const { build } = target.database;
     const arrival = await this.findArrival(target, departure);
     if (arrival) {
-      // The directory first: once released, the account may move on, and this entry would be out of date.
+      // The directory first: once released, the account may move on, and this entry would be out of
+      // date.
       for (const shard of others) {
         const [redirect] = this.redirectPeople(shard, departure);
         if (redirect) await shard.database.run([redirect]);
@@ -347,7 +429,10 @@ export class Mover {
     }
     for (const { database } of others) {
       await database.run([
-        database.build.update(movedAccounts).set({ shard: target.name }).where(eq(movedAccounts.id, departure.id)),
+        database.build
+          .update(movedAccounts)
+          .set({ shard: target.name })
+          .where(eq(movedAccounts.id, departure.id)),
       ]);
     }
     await this.source.database.run([
@@ -368,18 +453,27 @@ export class Mover {
   private async abandonMove(departure: Move, reason: string): Promise<Outcome> {
     logFailure('move_given_up', reason, { account: departure.id });
     const { build } = this.source.database;
-    await takeTurn(this.source.database, departure, [build.delete(moves).where(eq(moves.account, departure.account))]);
+    await takeTurn(this.source.database, departure, [
+      build.delete(moves).where(eq(moves.account, departure.account)),
+    ]);
     return 'continue later';
   }
 
   private async findArrival({ database }: MoverShard, { id }: Move): Promise<Move | undefined> {
-    const isArrival = and(eq(moves.id, id), eq(moves.direction, 'in'), eq(moves.shard, this.source.name));
+    const isArrival = and(
+      eq(moves.id, id),
+      eq(moves.direction, 'in'),
+      eq(moves.shard, this.source.name),
+    );
     const [[arrival]] = await database.load([database.select().from(moves).where(isArrival)]);
     return arrival;
   }
 }
 
-/** Deletes the rows by which an account is found. Its other rows are erased later, like those of a deleted account. */
+/**
+ * Deletes the rows by which an account is found. Its other rows are erased later, like those of a
+ * deleted account.
+ */
 function deleteAccountRows({ build }: Database, account: number): Statement[] {
   return [
     build.insert(erasures).values({ kind: 'account', number: account }),
@@ -389,7 +483,10 @@ function deleteAccountRows({ build }: Database, account: number): Statement[] {
   ];
 }
 
-/** Deletes the copy of an account whose move was abandoned. The erasure tasks erase its remaining rows. */
+/**
+ * Deletes the copy of an account whose move was abandoned. The erasure tasks erase its remaining
+ * rows.
+ */
 async function eraseCopy(database: Database, arrival: Move): Promise<void> {
   const { build } = database;
   const { account } = arrival;
@@ -403,11 +500,16 @@ async function eraseCopy(database: Database, arrival: Move): Promise<void> {
 }
 
 /**
- * Makes the statements that erase the copied rows of agents and webhooks that were deleted since. Of webhooks they only
- * order the erasure.
+ * Makes the statements that erase the copied rows of agents and webhooks that were deleted since.
+ * Of webhooks they only order the erasure.
  * @param agentsGone the keys of deleted agents, a JSON array from `move_changes`; so for webhooks
  */
-function eraseDeleted({ build }: Database, agentsGone: string, webhooksGone: string, account: number): Statement[] {
+function eraseDeleted(
+  { build }: Database,
+  agentsGone: string,
+  webhooksGone: string,
+  account: number,
+): Statement[] {
   const numbers = (kind: NumberedKind, keys: string) => sql`
     select becomes from ${moveNumbers} where account = ${account} and kind = ${codeOf(MOVED_NUMBERS, kind)}
       and number in (select value ->> 0 from json_each(${keys}))`;
@@ -420,12 +522,15 @@ function eraseDeleted({ build }: Database, agentsGone: string, webhooksGone: str
     sql`insert into erasures (kind, number) select ${webhookErasure}, becomes from (${numbers('webhook', webhooksGone)})`,
   ];
   const isNone = (keys: string) => keys === '[]';
-  return [...(isNone(agentsGone) ? [] : ofAgents), ...(isNone(webhooksGone) ? [] : ofWebhooks)].map((statement) =>
-    build.run(statement),
+  return [...(isNone(agentsGone) ? [] : ofAgents), ...(isNone(webhooksGone) ? [] : ofWebhooks)].map(
+    (statement) => build.run(statement),
   );
 }
 
-/** Loads the rows to copy that each query selects, in one round trip; in none if there are no queries. */
+/**
+ * Loads the rows to copy that each query selects, in one round trip; in none if there are no
+ * queries.
+ */
 function loadCopies(source: Database, queries: SQL[]): Promise<CopiedRow[][]> {
   const columns = { row: sql<string>`copied_row`, key: sql<string>`copied_key` };
   return loadNonNull(

@@ -5,8 +5,9 @@ import { Mover, type MoverShard, shardsBlockedByMove } from './mover';
 
 /**
  * Reads from each shard, unless there is only one, which accounts move.
- * @returns `tasksOf`, the tasks for accounts that move from or to a shard, and `isBlocked`, whether no other task may run
- *   on a shard, because a move holds an account there or the shard does not answer
+ * @returns `tasksOf`, the tasks for accounts that move from or to a shard, and `isBlocked`, whether
+ *   no other task may run on a shard, because a move holds an account there or the shard does not
+ *   answer
  */
 export async function moveTasks(shards: readonly MoverShard[]) {
   const moving = new Set<string>();
@@ -15,7 +16,8 @@ export async function moveTasks(shards: readonly MoverShard[]) {
     try {
       const [found] = await database.load([database.select().from(moves)]);
       if (found.length > 0) moving.add(name);
-      for (const move of found) for (const shard of shardsBlockedByMove(name, move)) blocked.add(shard);
+      for (const move of found)
+        for (const shard of shardsBlockedByMove(name, move)) blocked.add(shard);
     } catch (error) {
       logFailure('moves_not_found', error);
       blocked.add(name);
@@ -24,7 +26,9 @@ export async function moveTasks(shards: readonly MoverShard[]) {
   if (shards.length > 1) await Promise.all(shards.map(look));
   return {
     tasksOf: (shard: string) =>
-      shards.filter(({ name }) => name === shard && moving.has(name)).flatMap((source) => movesFrom(source, shards)),
+      shards
+        .filter(({ name }) => name === shard && moving.has(name))
+        .flatMap((source) => movesFrom(source, shards)),
     isBlocked: (shard: string) => blocked.has(shard),
   };
 }
@@ -32,7 +36,11 @@ export async function moveTasks(shards: readonly MoverShard[]) {
 function movesFrom(source: MoverShard, shards: readonly MoverShard[]): readonly Task[] {
   const mover = new Mover(source, shards);
   return [
-    { name: 'erase_abandoned_copies', schedule: 'every_minute', start: () => () => mover.eraseAbandonedCopies() },
+    {
+      name: 'erase_abandoned_copies',
+      schedule: 'every_minute',
+      start: () => () => mover.eraseAbandonedCopies(),
+    },
     {
       name: 'move_accounts',
       schedule: 'every_minute',

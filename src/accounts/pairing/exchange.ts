@@ -12,7 +12,12 @@ import { CredentialEnded } from '../../ledger/authority';
 import { sha256, toBase64Url } from '../../lib/bytes';
 import { lazy } from '../../lib/lazy';
 import type { LogFields } from '../../lib/log';
-import { CreatedUserToken, makeUserToken, refuseTokenOverLimit, userTokenLocation } from '../tokens/user-token';
+import {
+  CreatedUserToken,
+  makeUserToken,
+  refuseTokenOverLimit,
+  userTokenLocation,
+} from '../tokens/user-token';
 import { PAIRED_TOKEN_LIFETIME, pairedScopes } from './paired-token';
 
 const examplePairing = {
@@ -24,13 +29,17 @@ const examplePairing = {
 const PairingExchange = lazy(() =>
   z
     .strictObject({
-      code: z.string().meta({ description: 'The `code` with which the browser came to `redirect_uri`.' }),
+      code: z
+        .string()
+        .meta({ description: 'The `code` with which the browser came to `redirect_uri`.' }),
       code_verifier: z
         .string()
         .min(43)
         .max(128)
         .regex(/^[A-Za-z0-9._~-]+$/, 'must hold only letters, digits, and - . _ ~')
-        .meta({ description: 'The PKCE code verifier (RFC 7636) whose SHA-256 is the `code_challenge`.' }),
+        .meta({
+          description: 'The PKCE code verifier (RFC 7636) whose SHA-256 is the `code_challenge`.',
+        }),
       redirect_uri: z.string().meta({ description: 'The same as in the address of the console.' }),
     })
     .meta({ id: 'PairingExchange', examples: [examplePairing] }),
@@ -39,11 +48,13 @@ const PairingExchange = lazy(() =>
 type ExchangeInput = z.output<ReturnType<typeof PairingExchange>>;
 
 /**
- * Exchanges a pairing code for a user token of the member who confirmed the pairing. A code works once; an exchange with
- * another verifier or redirect ends it too. Of several concurrent exchanges only one gets a token.
- * @throws Problem `invalid_request` with one text for every code that cannot be exchanged, or `rate_limited` after too many
- *   of them from the same network; `conflict` if the member has the maximum number of tokens: then the code still works;
- *   `unavailable` while the account moves to another shard
+ * Exchanges a pairing code for a user token of the member who confirmed the pairing. A code works
+ * once; an exchange with another verifier or redirect ends it too. Of several concurrent exchanges
+ * only one gets a token.
+ * @throws Problem `invalid_request` with one text for every code that cannot be exchanged, or
+ *   `rate_limited` after too many of them from the same network; `conflict` if the member has the
+ *   maximum number of tokens: then the code still works; `unavailable` while the account moves to
+ *   another shard
  */
 export async function exchangePairingCode(
   c: RequestContext & { set(name: 'caller', value: LogFields): void },
@@ -76,7 +87,13 @@ export async function exchangePairingCode(
       },
     },
   );
-  const activity = { account, actor: member, action: 'user_token.created' as const, target: token.id, changes: [] };
+  const activity = {
+    account,
+    actor: member,
+    action: 'user_token.created' as const,
+    target: token.id,
+    changes: [],
+  };
   await ledger
     .change({
       record: makeActivityRecord({ runtime, origin }, activity),
@@ -89,11 +106,17 @@ export async function exchangePairingCode(
 }
 
 /** Whether the program that asks is the one that began the pairing (RFC 7636 section 4.6). */
-async function isProven({ challenge, redirectUri }: Pairing, { code_verifier, redirect_uri }: ExchangeInput) {
+async function isProven(
+  { challenge, redirectUri }: Pairing,
+  { code_verifier, redirect_uri }: ExchangeInput,
+) {
   return redirect_uri === redirectUri && toBase64Url(await sha256(code_verifier)) === challenge;
 }
 
-/** @throws Problem `invalid_request`, or `rate_limited` after too many failures from the same network */
+/**
+ * @throws Problem `invalid_request`, or `rate_limited` after too many failures from the same
+ *   network
+ */
 async function refuseCode(c: RequestContext): Promise<never> {
   await limitNetwork(c);
   throw new Problem(

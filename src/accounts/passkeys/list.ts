@@ -11,15 +11,24 @@ import { Passkey, presentPasskey, selectPasskeys } from './passkey';
 
 const PasskeyListQuery = lazy(() => z.strictObject(pageParameters(20, 100)));
 
-/** Lists the passkeys of the member who calls, newest first, without removed ones. A token of the account has none. */
+/**
+ * Lists the passkeys of the member who calls, newest first, without removed ones. A token of the
+ * account has none.
+ */
 export async function listPasskeys(
   context: UserContext,
   input: z.output<ReturnType<typeof PasskeyListQuery>>,
 ): Promise<Page<Passkey>> {
   const { reader, principal } = context;
   const { account, member } = principal;
-  const page = await openPage(context, { list: 'passkeys', caller: member?.id ?? account.id }, input);
-  const [rows] = member ? await reader.load([selectPasskeys(reader, account.number, member.id)]) : [[]];
+  const page = await openPage(
+    context,
+    { list: 'passkeys', caller: member?.id ?? account.id },
+    input,
+  );
+  const [rows] = member
+    ? await reader.load([selectPasskeys(reader, account.number, member.id)])
+    : [[]];
   // A member has few passkeys, so each request reads all of them.
   const listed = rows
     .filter(({ removedAt }) => removedAt === null)

@@ -17,7 +17,8 @@ export type PasskeyRow = InferSelectModel<typeof passkeys>;
 export const examplePasskey = {
   id: 'mYnWbTgmYbNLRwHKQyTjnw',
   name: 'Laptop',
-  public_key: 'pQECAyYgASFYIPzQ1yxnVZh9nYGmT8cQ1pNsRrGk4CbSYfYYp3k2mWJ8IlggZ1yLQfvBqk0fYB3b8jvZ9vKQ0zv1Q6r0oYk2p5s3d4w',
+  public_key:
+    'pQECAyYgASFYIPzQ1yxnVZh9nYGmT8cQ1pNsRrGk4CbSYfYYp3k2mWJ8IlggZ1yLQfvBqk0fYB3b8jvZ9vKQ0zv1Q6r0oYk2p5s3d4w',
   added_at: EXAMPLE.time,
   removed_at: null,
 };
@@ -27,7 +28,9 @@ export const Passkey = lazy(() =>
     .object({
       id: z.string().meta({ description: 'The credential id, in base64url.' }),
       name: z.string(),
-      public_key: z.string().meta({ description: 'The public key: a COSE_Key (RFC 9052), in base64url.' }),
+      public_key: z
+        .string()
+        .meta({ description: 'The public key: a COSE_Key (RFC 9052), in base64url.' }),
       added_at: timeField,
       removed_at: timeField.nullable(),
     })
@@ -47,7 +50,11 @@ export function presentPasskey(row: PasskeyRow): Passkey {
 }
 
 /** Selects all passkeys of a member, also the removed ones, the oldest first. */
-export function selectPasskeys(reader: Reader, account: number | SQL<number>, member: Id<'member'>) {
+export function selectPasskeys(
+  reader: Reader,
+  account: number | SQL<number>,
+  member: Id<'member'>,
+) {
   return reader
     .select()
     .from(passkeys)

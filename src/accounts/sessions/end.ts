@@ -14,7 +14,10 @@ import { ownSessions } from './session';
  * Ends at once one of the console sessions that `GET /v1/me/sessions` lists for the caller.
  * @throws Problem `not_found`
  */
-export async function endSession(context: UserContext, { id }: { id: Id<'session'> }): Promise<void> {
+export async function endSession(
+  context: UserContext,
+  { id }: { id: Id<'session'> },
+): Promise<void> {
   const found = and(ownSessions(context.principal, context.runtime.now()), eq(sessions.id, id));
   const number = sql<number>`(select ${sessions.account} from ${sessions} where ${found})`;
   await context.ledger

@@ -25,7 +25,11 @@ export async function listSessions(
   const { reader, principal, runtime } = context;
   const { account, member } = principal;
   const now = runtime.now();
-  const page = await openPage<Id<'session'>>(context, { list: 'sessions', caller: member?.id ?? account.id }, input);
+  const page = await openPage<Id<'session'>>(
+    context,
+    { list: 'sessions', caller: member?.id ?? account.id },
+    input,
+  );
   const [rows] = await reader.load([
     reader
       .select()

@@ -24,7 +24,8 @@ export const Session = lazy(() =>
     .object({
       id: idField('session'),
       token_id: idField('utok').nullable().meta({
-        description: 'The user token with which it was started, and with which it ends; null after another sign-in.',
+        description:
+          'The user token with which it was started, and with which it ends; null after another sign-in.',
       }),
       ip_address: z.string().meta({ description: 'The address of the sign-in.' }),
       user_agent: z.string(),
@@ -38,30 +39,42 @@ export const Session = lazy(() =>
 export type Session = z.output<ReturnType<typeof Session>>;
 
 /** The time at which a session ends if it is not used again, in milliseconds since the epoch. */
-export function sessionEnd({ createdAt, lastSeenAt }: { createdAt: number; lastSeenAt: number }): number {
+export function sessionEnd({
+  createdAt,
+  lastSeenAt,
+}: {
+  createdAt: number;
+  lastSeenAt: number;
+}): number {
   return Math.min(lastSeenAt + SESSION_IDLE_TIME, createdAt + SESSION_LIFETIME);
 }
 
 /**
- * The condition that finds the caller's own sessions. A member has those that the member or the member's tokens started; a
- * token of the account has those that any of the account's own tokens started. Leaves out the sessions of a token that has
- * expired at the time `now`, because they ended with it.
- * It also finds sessions that are over by {@link sessionEnd} but not erased yet: a list must leave those out itself.
+ * The condition that finds the caller's own sessions. A member has those that the member or the
+ * member's tokens started; a token of the account has those that any of the account's own tokens
+ * started. Leaves out the sessions of a token that has expired at the time `now`, because they
+ * ended with it. It also finds sessions that are over by {@link sessionEnd} but not erased yet: a
+ * list must leave those out itself.
  */
 export function ownSessions(principal: UserPrincipal, now: number) {
   const { account, member } = principal;
   const isLive = or(isNull(userTokens.expiresAt), gt(userTokens.expiresAt, now));
-  const ofMember = and(eq(sessions.account, account.number), member ? eq(sessions.member, member.id) : sql`false`);
+  const ofMember = and(
+    eq(sessions.account, account.number),
+    member ? eq(sessions.member, member.id) : sql`false`,
+  );
   const ofToken = and(eq(sessions.account, userTokens.account), eq(sessions.token, userTokens.id));
-  // Each half uses an index: the second one finds the tokens first, then their sessions. A condition on the account instead
-  // would read the sessions of all its members.
+  // Each half uses an index: the second one finds the tokens first, then their sessions. A
+  // condition on the account instead would read the sessions of all its members.
   return sql`${sessions.hash} in (
     select ${sessions.hash} from ${sessions} where ${ofMember}
     union all
     select ${sessions.hash} from ${userTokens} cross join ${sessions} on ${ofToken} where ${and(ownTokens(principal), isLive)})`;
 }
 
-export function presentSession(row: Omit<InferSelectModel<typeof sessions>, 'hash' | 'account' | 'member'>): Session {
+export function presentSession(
+  row: Omit<InferSelectModel<typeof sessions>, 'hash' | 'account' | 'member'>,
+): Session {
   return {
     id: row.id,
     token_id: row.token,

@@ -16,18 +16,28 @@ import {
 } from './user-token';
 
 /**
- * Creates a user token with the given scopes and expiry, by default those of the calling credential. It belongs to the
- * member who calls, or to the account if the calling token does.
- * @throws Problem `insufficient_scope` for a scope that the caller lacks; `invalid_request` for an expiry that is not
- *   in the future or is after the caller's own; `conflict` if the account has the maximum number of tokens
+ * Creates a user token with the given scopes and expiry, by default those of the calling
+ * credential. It belongs to the member who calls, or to the account if the calling token does.
+ * @throws Problem `insufficient_scope` for a scope that the caller lacks; `invalid_request` for an
+ *   expiry that is not in the future or is after the caller's own; `conflict` if the account has
+ *   the maximum number of tokens
  */
-export async function createUserToken(context: UserContext, input: UserTokenInput): Promise<CreatedUserToken> {
+export async function createUserToken(
+  context: UserContext,
+  input: UserTokenInput,
+): Promise<CreatedUserToken> {
   const { account, member, scopes, shard, expiresAt } = context.principal;
   const missing = input.scopes?.filter((scope) => !scopes.includes(scope)) ?? [];
   if (missing.length > 0) {
-    throw new Problem('insufficient_scope', `The calling credential lacks these scopes: ${missing.join(', ')}.`, {
-      errors: [{ path: 'body.scopes', message: 'must be among the scopes of the calling credential' }],
-    });
+    throw new Problem(
+      'insufficient_scope',
+      `The calling credential lacks these scopes: ${missing.join(', ')}.`,
+      {
+        errors: [
+          { path: 'body.scopes', message: 'must be among the scopes of the calling credential' },
+        ],
+      },
+    );
   }
   if (expiresAt !== null && (input.expires_at ?? 0) > expiresAt) {
     const message = `must not be after ${formatTime(expiresAt)}, when the calling credential expires`;

@@ -12,12 +12,15 @@ import type { Id } from '../../lib/typeid';
 import { ownTokens } from './user-token';
 
 /**
- * Deletes one of the user tokens that `GET /v1/me/tokens` lists for the caller, and the console sessions that were started
- * with it. They are refused from then on. Only the route checks the scope: a token without `account:write` may delete just
- * itself.
+ * Deletes one of the user tokens that `GET /v1/me/tokens` lists for the caller, and the console
+ * sessions that were started with it. They are refused from then on. Only the route checks the
+ * scope: a token without `account:write` may delete just itself.
  * @throws Problem `not_found`
  */
-export async function deleteUserToken(context: UserContext, { id }: { id: Id<'utok'> }): Promise<void> {
+export async function deleteUserToken(
+  context: UserContext,
+  { id }: { id: Id<'utok'> },
+): Promise<void> {
   const { principal } = context;
   const found = and(ownTokens(principal), eq(userTokens.id, id));
   const ofToken = and(eq(sessions.account, principal.account.number), eq(sessions.token, id));
@@ -25,7 +28,10 @@ export async function deleteUserToken(context: UserContext, { id }: { id: Id<'ut
   await context.ledger
     .change({
       record: userActivity(context, 'user_token.deleted', id, { account }),
-      changes: (write) => [write.delete(userTokens).where(found), write.delete(sessions).where(ofToken)],
+      changes: (write) => [
+        write.delete(userTokens).where(found),
+        write.delete(sessions).where(ofToken),
+      ],
       answer: null,
     })
     .catch(asNotFound('user token'));
@@ -49,7 +55,10 @@ export const deleteUserTokenRoute = new Hono().delete(
     const { context } = c.var;
     const id = pathId(c, 'utok', 'user token');
     if (id !== context.principal.token && !context.principal.scopes.includes('account:write')) {
-      throw new Problem('insufficient_scope', 'Without the scope `account:write` a token can delete only itself.');
+      throw new Problem(
+        'insufficient_scope',
+        'Without the scope `account:write` a token can delete only itself.',
+      );
     }
     await deleteUserToken(context, { id });
     return answer(c, null);

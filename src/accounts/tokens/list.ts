@@ -15,8 +15,8 @@ import { ownTokens, presentUserToken, UserToken } from './user-token';
 const UserTokenListQuery = lazy(() => z.strictObject(pageParameters(20, 100)));
 
 /**
- * Lists the user tokens of the caller, newest first, without the tokens themselves. A member has the member's own tokens; a
- * token of the account has all of the account's own tokens.
+ * Lists the user tokens of the caller, newest first, without the tokens themselves. A member has
+ * the member's own tokens; a token of the account has all of the account's own tokens.
  */
 export async function listUserTokens(
   context: UserContext,
@@ -24,7 +24,11 @@ export async function listUserTokens(
 ): Promise<Page<UserToken>> {
   const { reader, principal } = context;
   const { account, member } = principal;
-  const page = await openPage<Id<'utok'>>(context, { list: 'user_tokens', caller: member?.id ?? account.id }, input);
+  const page = await openPage<Id<'utok'>>(
+    context,
+    { list: 'user_tokens', caller: member?.id ?? account.id },
+    input,
+  );
   const [rows] = await reader.load([
     reader
       .select()

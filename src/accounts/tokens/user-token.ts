@@ -15,7 +15,10 @@ import { lazy } from '../../lib/lazy';
 import { formatTime, formatTimeOrNull } from '../../lib/time';
 import type { Id } from '../../lib/typeid';
 
-/** Maximum number of unexpired user tokens of the account itself. Each member can have the same number. */
+/**
+ * Maximum number of unexpired user tokens of the account itself. Each member can have the same
+ * number.
+ */
 export const MAX_USER_TOKENS = 100;
 
 export const UserTokenCreation = lazy(() =>
@@ -23,7 +26,8 @@ export const UserTokenCreation = lazy(() =>
     .strictObject({
       name: text(1, 255).optional(),
       scopes: listOf(Scope(), SCOPES.length).optional().meta({
-        description: 'By default the scopes of the calling credential; for the operator, all scopes.',
+        description:
+          'By default the scopes of the calling credential; for the operator, all scopes.',
       }),
       expires_at: dateTime.optional().meta({
         description:
@@ -66,12 +70,20 @@ export const UserToken = lazy(() =>
       member_id: idField('member')
         .nullable()
         .meta({ description: 'Whom it belongs to; null for a token of the account itself.' }),
-      expires_at: timeField.nullable().meta({ description: 'When it expires; null if it never does.' }),
-      last_used_at: timeField.nullable().meta({ description: 'To the minute; null before its first use.' }),
+      expires_at: timeField
+        .nullable()
+        .meta({ description: 'When it expires; null if it never does.' }),
+      last_used_at: timeField
+        .nullable()
+        .meta({ description: 'To the minute; null before its first use.' }),
       created_by: creatorField,
       created_at: timeField,
     })
-    .meta({ id: 'UserToken', description: 'A user token, without its secret.', examples: [exampleUserToken] }),
+    .meta({
+      id: 'UserToken',
+      description: 'A user token, without its secret.',
+      examples: [exampleUserToken],
+    }),
 );
 
 export type UserToken = z.output<ReturnType<typeof UserToken>>;
@@ -79,9 +91,10 @@ export type UserToken = z.output<ReturnType<typeof UserToken>>;
 export const CreatedUserToken = lazy(() =>
   UserToken()
     .extend({
-      token: z
-        .string()
-        .meta({ pattern: credentialPattern('user'), description: 'The token itself, shown only this once.' }),
+      token: z.string().meta({
+        pattern: credentialPattern('user'),
+        description: 'The token itself, shown only this once.',
+      }),
     })
     .meta({
       id: 'CreatedUserToken',
@@ -92,7 +105,10 @@ export const CreatedUserToken = lazy(() =>
 
 export type CreatedUserToken = z.output<ReturnType<typeof CreatedUserToken>>;
 
-/** The path at which a user token is deleted, for `Location`. The operator creates tokens under another path. */
+/**
+ * The path at which a user token is deleted, for `Location`. The operator creates tokens under
+ * another path.
+ */
 export function userTokenLocation(_path: string, { id }: UserToken): string {
   return `/v1/me/tokens/${id}`;
 }
@@ -111,7 +127,10 @@ export function presentUserToken(row: UserTokenRow): UserToken {
   };
 }
 
-/** The condition that finds the caller's own tokens: those of the member who calls, or else those of the account. */
+/**
+ * The condition that finds the caller's own tokens: those of the member who calls, or else those of
+ * the account.
+ */
 export function ownTokens({ account, member }: UserPrincipal) {
   const isOwner = member ? eq(userTokens.member, member.id) : isNull(userTokens.member);
   return and(eq(userTokens.account, account.number), isOwner);
@@ -132,13 +151,21 @@ interface TokenIssue {
 }
 
 /**
- * Makes a user token, and stores nothing yet. Returns `token`, the answer that shows the token with its secret, and
- * `store`, which makes the statement that stores it; {@link refuseTokenOverLimit} handles the error of that statement.
+ * Makes a user token, and stores nothing yet. Returns `token`, the answer that shows the token with
+ * its secret, and `store`, which makes the statement that stores it; {@link refuseTokenOverLimit}
+ * handles the error of that statement.
  * @throws Problem `invalid_request` for an expiry that is not in the future
  */
 export async function makeUserToken(
   { config, runtime }: { config: Config; runtime: Runtime },
-  { shard, account, member, createdBy, input, defaults = { scopes: SCOPES, expiresAt: null } }: TokenIssue,
+  {
+    shard,
+    account,
+    member,
+    createdBy,
+    input,
+    defaults = { scopes: SCOPES, expiresAt: null },
+  }: TokenIssue,
 ) {
   const now = runtime.now();
   if (input.expires_at !== undefined && input.expires_at <= now) {
@@ -158,8 +185,8 @@ export async function makeUserToken(
     createdBy,
     createdAt: now,
   };
-  // NULL if the account is deleted, or it or the member has the maximum number of tokens: the NOT NULL column aborts the
-  // transaction.
+  // NULL if the account is deleted, or it or the member has the maximum number of tokens: the NOT
+  // NULL column aborts the transaction.
   const accountIfRoom = sql`(
     select ${accounts.number} from ${accounts} where ${accounts.id} = ${sql.param(account, accounts.id)}
       and (
@@ -171,14 +198,15 @@ export async function makeUserToken(
   )`;
   return {
     token: { ...presentUserToken(row), token: secret },
-    store: (write: RecordWriter) => write.insert(userTokens).values({ ...row, hash, account: accountIfRoom }),
+    store: (write: RecordWriter) =>
+      write.insert(userTokens).values({ ...row, hash, account: accountIfRoom }),
   };
 }
 
 /**
  * Handles the error of a change that stores a token.
- * @throws Problem `conflict` if the account or the member has the maximum number of tokens, or if the account was deleted
- *   meanwhile; otherwise the same error
+ * @throws Problem `conflict` if the account or the member has the maximum number of tokens, or if
+ *   the account was deleted meanwhile; otherwise the same error
  */
 export function refuseTokenOverLimit(error: unknown): never {
   if (!(error instanceof ConstraintError) || error.subject !== 'user_tokens.account') throw error;

@@ -30,17 +30,28 @@ export const ExportCreation = lazy(() =>
       start_date: startDate().meta({
         description: 'Entries from this time on. A bare date means its midnight in UTC.',
       }),
-      end_date: endDate().meta({ description: 'Entries before this time. A bare date means the end of that day.' }),
+      end_date: endDate().meta({
+        description: 'Entries before this time. A bare date means the end of that day.',
+      }),
       agent_id: queryText.optional().meta({ description: 'Entries of this agent.' }),
       event_types: eventTypes().optional().meta({ description: 'Entries of these types.' }),
-      include_details: z.boolean().default(false).meta({ description: 'Whether each entry comes with its details.' }),
-      bom: z
+      include_details: z
         .boolean()
         .default(false)
-        .meta({ description: 'Whether the file begins with a byte order mark, for Excel. Only for CSV.' }),
+        .meta({ description: 'Whether each entry comes with its details.' }),
+      bom: z.boolean().default(false).meta({
+        description: 'Whether the file begins with a byte order mark, for Excel. Only for CSV.',
+      }),
     })
-    .refine(({ bom, format }) => !bom || format === 'csv', { path: ['bom'], message: 'is only for the format csv' })
-    .meta({ examples: [{ format: 'csv', start_date: '2026-01-01', end_date: '2026-01-31', include_details: true }] }),
+    .refine(({ bom, format }) => !bom || format === 'csv', {
+      path: ['bom'],
+      message: 'is only for the format csv',
+    })
+    .meta({
+      examples: [
+        { format: 'csv', start_date: '2026-01-01', end_date: '2026-01-31', include_details: true },
+      ],
+    }),
 );
 
 /**
@@ -79,7 +90,9 @@ export async function createExport(
   return shown;
 }
 
-/** The number of an agent of the account; 0 if there is no such agent, as no agent has that number. */
+/**
+ * The number of an agent of the account; 0 if there is no such agent, as no agent has that number.
+ */
 function agentFilterSql(account: number, id: string) {
   const agent = parseId('agent', id);
   if (!agent) return 0;

@@ -6,7 +6,10 @@ import type { TextFormat } from './text';
 const COLUMNS =
   'id,sequence,user_id,agent_id,permission_request_id,event_type,action,resource,ip_address,user_agent,created_at';
 
-/** CSV as in RFC 4180, with a header. A value that a spreadsheet would read as a formula gets a leading `'`. A byte order mark tells Excel that it is UTF-8. */
+/**
+ * CSV as in RFC 4180, with a header. A value that a spreadsheet would read as a formula gets a
+ * leading `'`. A byte order mark tells Excel that it is UTF-8.
+ */
 export function csvFormat(
   account: Id<'user'>,
   { withDetails, bom }: { withDetails: boolean; bom: boolean },

@@ -9,9 +9,14 @@ export interface Encoder {
   add(entries: ExportedEntry[]): Uint8Array[];
   /** Returns the last bytes of the file. */
   end(): Uint8Array[];
-  /** The number of entries in the bytes that this encoder has returned; buffered ones do not count. */
+  /**
+   * The number of entries in the bytes that this encoder has returned; buffered ones do not count.
+   */
   readonly rows: number;
-  /** The first entry that was added and is not in the returned bytes yet; undefined if there is none. */
+  /**
+   * The first entry that was added and is not in the returned bytes yet; undefined if there is
+   * none.
+   */
   readonly firstBuffered: ExportedEntry | undefined;
   /** Returns the state from which another encoder can continue after the bytes so far. */
   save(): Json;

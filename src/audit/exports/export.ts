@@ -3,7 +3,13 @@ import { EVENT_TYPES, type EventType } from '../../db/schema';
 import type { Config } from '../../env';
 import { publicFileId } from '../../files/file';
 import type { FileRow } from '../../files/file-records';
-import { digestField, type FileHome, fileFields, type PresentedFile, presentFile } from '../../files/presentation';
+import {
+  digestField,
+  type FileHome,
+  fileFields,
+  type PresentedFile,
+  presentFile,
+} from '../../files/presentation';
 import { EXAMPLE, exampleId } from '../../http/examples';
 import { countField, idField } from '../../http/response-fields';
 import { lazy } from '../../lib/lazy';
@@ -13,14 +19,20 @@ export const EXPORT_FORMATS = ['csv', 'json', 'parquet'] as const;
 
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 
-/** The request of an export: its parameters as the client sent them, and the range that its dates mean. */
+/**
+ * The request of an export: its parameters as the client sent them, and the range that its dates
+ * mean.
+ */
 export interface ExportRequest {
   start_date: string;
   end_date: string;
   agent_id: string | null;
   event_types: EventType[] | null;
   include_details: boolean;
-  /** Whether the file begins with a byte order mark. Absent in exports that were made before it could be asked for. */
+  /**
+   * Whether the file begins with a byte order mark. Absent in exports that were made before it
+   * could be asked for.
+   */
   bom?: boolean;
   /** The start of the range in milliseconds since the epoch, inclusive. */
   from: number;
@@ -64,7 +76,8 @@ export const AuditExport = lazy(() =>
     })
     .meta({
       id: 'AuditExport',
-      description: 'A file of audit entries, made in the background. The API shows the export for 90 days.',
+      description:
+        'A file of audit entries, made in the background. The API shows the export for 90 days.',
       examples: [
         {
           export_id: exampleId('export'),
@@ -93,7 +106,10 @@ export function exportRequest({ request }: Pick<FileRow, 'request'>): ExportRequ
   return request as unknown as ExportRequest;
 }
 
-/** Whether an export gets a proof. Only files with complete entries (not CSV, not without details) can be proven. */
+/**
+ * Whether an export gets a proof. Only files with complete entries (not CSV, not without details)
+ * can be proven.
+ */
 export function getsProof(file: Pick<FileRow, 'format' | 'request'>): boolean {
   return file.format !== 'csv' && exportRequest(file).include_details;
 }
@@ -110,7 +126,14 @@ export async function presentExport(
   row: PresentedFile,
   now: number,
 ): Promise<AuditExport> {
-  const { start_date, end_date, agent_id, event_types, include_details, bom = false } = exportRequest(row);
+  const {
+    start_date,
+    end_date,
+    agent_id,
+    event_types,
+    include_details,
+    bom = false,
+  } = exportRequest(row);
   const { fields, proofUrl, sha256 } = await presentFile(config, home, row, now);
   return {
     export_id: publicFileId(row) as Id<'export'>,
@@ -124,6 +147,9 @@ export async function presentExport(
     ...(row.rowCount !== null && { row_count: row.rowCount }),
     sha256,
     ...fields,
-    ...(getsProof(row) && { proof_url: proofUrl, proof_error: isUnproven(row) ? 'log_refused' : null }),
+    ...(getsProof(row) && {
+      proof_url: proofUrl,
+      proof_error: isUnproven(row) ? 'log_refused' : null,
+    }),
   };
 }

@@ -18,5 +18,12 @@ export const getExportRoute = new Hono().get(
   userAccess('audit:export'),
   noQuery(),
   async (c) =>
-    answer(c, await getFile(c.var.context, { kind: 'export', id: pathId(c, 'export'), present: presentExport })),
+    answer(
+      c,
+      await getFile(c.var.context, {
+        kind: 'export',
+        id: pathId(c, 'export'),
+        present: presentExport,
+      }),
+    ),
 );

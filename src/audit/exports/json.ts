@@ -3,7 +3,10 @@ import type { Id } from '../../lib/typeid';
 import type { ExportedEntry } from './source';
 import type { TextFormat } from './text';
 
-/** JSON: an array with one entry per line. Identifiers, event types and times have no characters that need escaping. */
+/**
+ * JSON: an array with one entry per line. Identifiers, event types and times have no characters
+ * that need escaping.
+ */
 export function jsonFormat(account: Id<'user'>, withDetails: boolean): TextFormat {
   const write = (entry: ExportedEntry) => {
     const { id, sequence, agentId, permission, event, createdAt } = entry;

@@ -8,8 +8,9 @@ import { storedZstdFrame } from '../../lib/zstd-frame';
 import type { ExportedEntry } from './source';
 
 /**
- * Maximum bytes of a page before compression. The runtime's zstd fails if its output is larger than 40,960 bytes
- * (https://github.com/cloudflare/workerd/issues/6769), which a page of this size never reaches.
+ * Maximum bytes of a page before compression. The runtime's zstd fails if its output is larger than
+ * 40,960 bytes (https://github.com/cloudflare/workerd/issues/6769), which a page of this size never
+ * reaches.
  */
 const PAGE_SIZE = 32 * 1024;
 /** Bytes of the length before each text of a page. */
@@ -28,7 +29,10 @@ export interface Column {
 export function listColumns(account: Id<'user'>, withDetails: boolean): Column[] {
   const columns = [
     uniqueText('id', ({ id }) => id),
-    integer({ name: 'sequence', type: 'INT64', repetition_type: 'REQUIRED' }, ({ sequence }) => sequence),
+    integer(
+      { name: 'sequence', type: 'INT64', repetition_type: 'REQUIRED' },
+      ({ sequence }) => sequence,
+    ),
     repeatedText('user_id', () => account),
     repeatedText('agent_id', ({ agentId }) => agentId),
     uniqueText('permission_request_id', ({ permission }) => permission),
@@ -60,7 +64,10 @@ function textElement(name: string): SchemaElement {
   };
 }
 
-/** A column of integers. Each row group states its lowest and highest value, so that a reader can skip row groups. */
+/**
+ * A column of integers. Each row group states its lowest and highest value, so that a reader can
+ * skip row groups.
+ */
 function integer(element: SchemaElement, read: (entry: ExportedEntry) => number): Column {
   return { element, write: (writer, entries) => writeIntegers(writer, element, entries.map(read)) };
 }
@@ -68,7 +75,10 @@ function integer(element: SchemaElement, read: (entry: ExportedEntry) => number)
 /** A column of texts that repeat. It gets a dictionary if that makes it smaller. */
 function repeatedText(name: string, read: (entry: ExportedEntry) => string): Column {
   const element = textElement(name);
-  return { element, write: (writer, entries) => writeRepeated(writer, element, encodeRepeated(entries.map(read))) };
+  return {
+    element,
+    write: (writer, entries) => writeRepeated(writer, element, encodeRepeated(entries.map(read))),
+  };
 }
 
 /** A column of texts that rarely repeat. It has no dictionary. */
@@ -78,7 +88,11 @@ function uniqueText(name: string, read: (entry: ExportedEntry) => string): Colum
 }
 
 /** Writes texts with the library, which decides whether the column gets a dictionary. */
-function writeRepeated(writer: ByteWriter, element: SchemaElement, values: Uint8Array[]): ColumnChunk {
+function writeRepeated(
+  writer: ByteWriter,
+  element: SchemaElement,
+  values: Uint8Array[],
+): ColumnChunk {
   const column = {
     columnName: element.name,
     element,
@@ -95,12 +109,20 @@ function writeRepeated(writer: ByteWriter, element: SchemaElement, values: Uint8
   return writeColumn({ writer, column, pageData }).chunk;
 }
 
-function writeTexts(writer: ByteWriter, element: SchemaElement, texts: readonly string[]): ColumnChunk {
+function writeTexts(
+  writer: ByteWriter,
+  element: SchemaElement,
+  texts: readonly string[],
+): ColumnChunk {
   const pages = cutPages(texts).map((page) => ({ bytes: encodePage(page), rows: page.length }));
   return writePages(writer, element, pages);
 }
 
-function writeIntegers(writer: ByteWriter, element: SchemaElement, values: readonly number[]): ColumnChunk {
+function writeIntegers(
+  writer: ByteWriter,
+  element: SchemaElement,
+  values: readonly number[],
+): ColumnChunk {
   const pages: Page[] = [];
   for (let start = 0; start < values.length; start += PAGE_INTEGERS) {
     const page = values.slice(start, start + PAGE_INTEGERS);
@@ -119,7 +141,10 @@ interface Page {
   rows: number;
 }
 
-/** Writes pages in the encoding PLAIN. This is several times as fast as the library, which copies each value separately. */
+/**
+ * Writes pages in the encoding PLAIN. This is several times as fast as the library, which copies
+ * each value separately.
+ */
 function writePages(
   writer: ByteWriter,
   { name, type }: SchemaElement,
@@ -180,7 +205,10 @@ function encodeIntegers(values: readonly number[]): Uint8Array {
   return bytes;
 }
 
-/** Divides texts into pages of at most about {@link PAGE_SIZE}. A longer text gets a page of its own. */
+/**
+ * Divides texts into pages of at most about {@link PAGE_SIZE}. A longer text gets a page of its
+ * own.
+ */
 function cutPages(texts: readonly string[]): string[][] {
   const pages: string[][] = [];
   let start = 0;
@@ -225,7 +253,10 @@ function encodeRepeated(texts: readonly string[]): Uint8Array[] {
   });
 }
 
-/** Compresses a page. Stores it uncompressed if a long text made it too large for the runtime's zstd. */
+/**
+ * Compresses a page. Stores it uncompressed if a long text made it too large for the runtime's
+ * zstd.
+ */
 function compress(page: Uint8Array): Uint8Array {
   try {
     return zstdCompressSync(page);

@@ -10,7 +10,10 @@ import type { ExportedEntry } from './source';
 /** A row group is buffered until it has this many entries, or this many characters of text. */
 const GROUP_ROWS = 16_384;
 const GROUP_CHARACTERS = 8 * 2 ** 20;
-/** Minimum of `maxEntries`, even if the row group needs fewer: small reads cost more than reading some entries twice. */
+/**
+ * Minimum of `maxEntries`, even if the row group needs fewer: small reads cost more than reading
+ * some entries twice.
+ */
 const MIN_ENTRIES = 256;
 
 interface Saved {
@@ -19,7 +22,10 @@ interface Saved {
   offset: number;
 }
 
-/** Encodes entries as Parquet, one row group at a time. Its state can be saved between two row groups. */
+/**
+ * Encodes entries as Parquet, one row group at a time. Its state can be saved between two row
+ * groups.
+ */
 export class ParquetEncoding implements Encoder {
   rows = 0;
   private buffered: ExportedEntry[] = [];
@@ -32,7 +38,10 @@ export class ParquetEncoding implements Encoder {
     this.columns = listColumns(account, withDetails);
     this.writer = new ParquetWriter({
       writer: this.bytes,
-      schema: [{ name: 'root', num_children: this.columns.length }, ...this.columns.map(({ element }) => element)],
+      schema: [
+        { name: 'root', num_children: this.columns.length },
+        ...this.columns.map(({ element }) => element),
+      ],
       createdBy: 'countersign',
     });
     if (saved !== null) {
@@ -58,7 +67,8 @@ export class ParquetEncoding implements Encoder {
     for (const entry of entries) {
       this.buffered.push(entry);
       this.characters += entry.details.length + entry.resource.length + entry.userAgent.length;
-      if (this.buffered.length >= GROUP_ROWS || this.characters >= GROUP_CHARACTERS) chunks.push(this.writeGroup());
+      if (this.buffered.length >= GROUP_ROWS || this.characters >= GROUP_CHARACTERS)
+        chunks.push(this.writeGroup());
     }
     return chunks;
   }
@@ -101,15 +111,21 @@ export class ParquetEncoding implements Encoder {
   }
 }
 
-/** Two fields of the footer in Thrift's compact protocol: no rows, and a list of no row groups with elements of no type. */
+/**
+ * Two fields of the footer in Thrift's compact protocol: no rows, and a list of no row groups with
+ * elements of no type.
+ */
 const NO_ROW_GROUPS = [0x16, 0x00, 0x19, 0x00];
 const TYPE_STRUCT = 0x0c;
 
 /**
- * Gives the empty list of row groups in a footer its element type, which strict readers such as arrow-rs demand. The library
- * takes the type from the first element. Every other list that it writes has elements.
+ * Gives the empty list of row groups in a footer its element type, which strict readers such as
+ * arrow-rs demand. The library takes the type from the first element. Every other list that it
+ * writes has elements.
  */
 function typeEmptyRowGroups(footer: Uint8Array): void {
-  const start = footer.findIndex((_, at) => NO_ROW_GROUPS.every((byte, i) => footer[at + i] === byte));
+  const start = footer.findIndex((_, at) =>
+    NO_ROW_GROUPS.every((byte, i) => footer[at + i] === byte),
+  );
   if (start !== -1) footer[start + NO_ROW_GROUPS.length - 1] = TYPE_STRUCT;
 }

@@ -21,10 +21,14 @@ interface Saved {
 }
 
 /** Makes the factory of the producers that write exports and their proofs. */
-export function exportProducerFactory(sealing: SealingContext, now: () => number): FileProducerFactory {
+export function exportProducerFactory(
+  sealing: SealingContext,
+  now: () => number,
+): FileProducerFactory {
   return {
     async open(input, saved) {
-      const { account, span, encoder } = saved === null ? await initialState(input) : (saved as unknown as Saved);
+      const { account, span, encoder } =
+        saved === null ? await initialState(input) : (saved as unknown as Saved);
       return new ExportProducer(input, account, span, await openEncoder(input, account, encoder));
     },
     proof: {
@@ -41,7 +45,11 @@ async function initialState({ reader, file }: ProducerInput): Promise<Saved> {
   return { account: account.id, span: isEmpty ? { low: 0, high: 0 } : span, encoder: null };
 }
 
-async function openEncoder({ file }: ProducerInput, account: Id<'user'>, saved: Json): Promise<Encoder> {
+async function openEncoder(
+  { file }: ProducerInput,
+  account: Id<'user'>,
+  saved: Json,
+): Promise<Encoder> {
   const { include_details: withDetails, bom = false } = exportRequest(file);
   const format = file.format as ExportFormat;
   if (format === 'parquet') {
@@ -49,7 +57,8 @@ async function openEncoder({ file }: ProducerInput, account: Id<'user'>, saved: 
     const { ParquetEncoding } = await import('./parquet');
     return new ParquetEncoding(account, withDetails, saved);
   }
-  const text = format === 'csv' ? csvFormat(account, { withDetails, bom }) : jsonFormat(account, withDetails);
+  const text =
+    format === 'csv' ? csvFormat(account, { withDetails, bom }) : jsonFormat(account, withDetails);
   return new TextFileEncoder(text, saved as number | null);
 }
 
@@ -87,7 +96,10 @@ class ExportProducer implements Producer {
   }
 
   takeProofRecords(): Uint8Array {
-    return this.records?.take(this.reached - logStart({ number: this.input.file.account })) ?? new Uint8Array();
+    return (
+      this.records?.take(this.reached - logStart({ number: this.input.file.account })) ??
+      new Uint8Array()
+    );
   }
 
   save(): Json {

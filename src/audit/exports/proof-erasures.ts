@@ -16,9 +16,14 @@ import type { LogSigner } from '../tree/signer';
 const RECORD_LIMIT = 50;
 
 export interface ErasuresProgress {
-  /** The position of the last hidden entry of a deleted agent that was written: 0 at first, null once all are. */
+  /**
+   * The position of the last hidden entry of a deleted agent that was written: 0 at first, null
+   * once all are.
+   */
   hidden: number | null;
-  /** The id of the last record of a past erasure that was written: 0 at first, null once all are. */
+  /**
+   * The id of the last record of a past erasure that was written: 0 at first, null once all are.
+   */
   erasure: number | null;
   hasRecords: boolean;
 }
@@ -26,8 +31,9 @@ export interface ErasuresProgress {
 type Reason = (typeof ERASURE_REASONS)[number];
 
 /**
- * Writes the section `erased` of a proof: why sequences of the log are missing in the file. First come the hidden
- * entries, which no request shows any more but which are not erased yet; then the records of past erasures.
+ * Writes the section `erased` of a proof: why sequences of the log are missing in the file. First
+ * come the hidden entries, which no request shows any more but which are not erased yet; then the
+ * records of past erasures.
  */
 export class ProofErasures {
   constructor(
@@ -64,10 +70,14 @@ export class ProofErasures {
     const first = (oldest[0]?.pos ?? start) - start;
     const last = (kept[0]?.pos ?? start + file.snapshot + 1) - start - 1;
     // Sequences before the oldest entry are already erased.
-    const expired: SequenceRanges = after === 0 && first > 0 && first <= last ? [[first, last]] : [];
+    const expired: SequenceRanges =
+      after === 0 && first > 0 && first <= last ? [[first, last]] : [];
     const deleted = rangesOf(rows.map(({ pos }) => pos - start));
     this.progress.hidden = rows.length === batchRows ? (rows.at(-1)?.pos ?? null) : null;
-    return this.list([await this.hide('retention', expired), await this.hide('agent_deleted', deleted)]);
+    return this.list([
+      await this.hide('retention', expired),
+      await this.hide('agent_deleted', deleted),
+    ]);
   }
 
   private async nextErasures(after: number): Promise<string> {
@@ -81,14 +91,21 @@ export class ProofErasures {
         .limit(RECORD_LIMIT),
     ]);
     this.progress.erasure = records.length < RECORD_LIMIT ? null : (records.at(-1)?.id ?? null);
-    return this.list(records.map(({ reason, erasedAt, ranges, note }) => record(reason, erasedAt, ranges, note)));
+    return this.list(
+      records.map(({ reason, erasedAt, ranges, note }) => record(reason, erasedAt, ranges, note)),
+    );
   }
 
   /** Signs a record of hidden entries; null if there are none. */
   private async hide(reason: Reason, ranges: SequenceRanges): Promise<string | null> {
     if (ranges.length === 0) return null;
     const { account, sealedAt } = this.head;
-    return record(reason, null, ranges, await signHidden(this.signer, { account, reason, ranges }, sealedAt));
+    return record(
+      reason,
+      null,
+      ranges,
+      await signHidden(this.signer, { account, reason, ranges }, sealedAt),
+    );
   }
 
   /** Formats elements of the JSON array, with a separator if there are some before. */
@@ -101,8 +118,16 @@ export class ProofErasures {
   }
 }
 
-/** Formats an erasure and its signed note as JSON. `erasedAt` is null if the entries are not erased yet. */
-function record(reason: Reason, erasedAt: number | null, ranges: SequenceRanges, note: string): string {
+/**
+ * Formats an erasure and its signed note as JSON. `erasedAt` is null if the entries are not erased
+ * yet.
+ */
+function record(
+  reason: Reason,
+  erasedAt: number | null,
+  ranges: SequenceRanges,
+  note: string,
+): string {
   return JSON.stringify({ reason, erased_at: formatTimeOrNull(erasedAt), ranges, note });
 }
 
@@ -112,14 +137,18 @@ function selectHidden(reader: Reader, after: number, last: number, limit: number
   const entries = sql`audit_entries indexed by audit_by_agent where agent in ${deleted}`;
   return reader
     .select({ pos: sql<number>`pos` })
-    .from(sql`(select pos from ${entries} and pos > ${after} and pos <= ${last} order by pos limit ${limit})`);
+    .from(
+      sql`(select pos from ${entries} and pos > ${after} and pos <= ${last} order by pos limit ${limit})`,
+    );
 }
 
 /** Selects the oldest entry that is not erased. */
 function selectOldest(reader: Reader, start: number, { snapshot }: FileRow) {
   return reader
     .select({ pos: sql<number | null>`pos` })
-    .from(sql`(select min(pos) as pos from audit_entries where pos > ${start} and pos <= ${start + snapshot})`);
+    .from(
+      sql`(select min(pos) as pos from audit_entries where pos > ${start} and pos <= ${start + snapshot})`,
+    );
 }
 
 /** Selects the first entry that was within the account's retention when the file was requested. */

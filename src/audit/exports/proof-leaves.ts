@@ -17,8 +17,9 @@ export interface LeavesProgress {
 }
 
 /**
- * Writes the section `tree` of a proof, which covers every leaf of the tree. An exported entry has a line with its salt
- * and leaf hash; the leaves between two of them are covered by as few nodes as possible.
+ * Writes the section `tree` of a proof, which covers every leaf of the tree. An exported entry has
+ * a line with its salt and leaf hash; the leaves between two of them are covered by as few nodes as
+ * possible.
  */
 export class ProofLeaves {
   /** Lines written since this object was created. */
@@ -35,7 +36,10 @@ export class ProofLeaves {
     private readonly progress: LeavesProgress,
   ) {}
 
-  /** Returns the lines up to the last entry of a batch; after the last batch, the lines of the rest of the tree. */
+  /**
+   * Returns the lines up to the last entry of a batch; after the last batch, the lines of the rest
+   * of the tree.
+   */
   async next(): Promise<{ text: string; ended: boolean }> {
     const { progress, size } = this;
     const records = await this.nextRecords();
@@ -48,7 +52,10 @@ export class ProofLeaves {
     }
     gaps.push({ start: leaf, end: ended ? size : leaf });
     const spans = gaps.map((gap) => (gap.start < gap.end ? coverLeaves(gap) : NO_LEAVES));
-    const [nodes, leafOf] = await Promise.all([hashRanges(spans.flat(), this.read), this.readLeaves(records)]);
+    const [nodes, leafOf] = await Promise.all([
+      hashRanges(spans.flat(), this.read),
+      this.readLeaves(records),
+    ]);
     const lines = writeLines(records, leafOf, spans, nodes);
     const separator = progress.leaf === 0 ? '\n' : ',\n';
     progress.leaf = ended ? size : leaf;
@@ -56,7 +63,10 @@ export class ProofLeaves {
     return { text: lines.length > 0 ? separator + lines.join(',\n') : '', ended };
   }
 
-  /** Takes the records of the next batch, which lie in at most {@link TILE_LIMIT} tiles; none once all are written. */
+  /**
+   * Takes the records of the next batch, which lie in at most {@link TILE_LIMIT} tiles; none once
+   * all are written.
+   */
   private async nextRecords(): Promise<ProofRecord[]> {
     const { progress, file } = this;
     const [object, index] = progress.record;
@@ -73,7 +83,10 @@ export class ProofLeaves {
     return records;
   }
 
-  /** Reads the leaf hashes of entries. Returns a function from a sequence to its leaf hash in hexadecimal. */
+  /**
+   * Reads the leaf hashes of entries. Returns a function from a sequence to its leaf hash in
+   * hexadecimal.
+   */
   private async readLeaves(records: readonly ProofRecord[]): Promise<(sequence: number) => string> {
     const indexes = [...new Set(records.map(tileOf))];
     const tiles = await Promise.all(indexes.map((index) => this.read({ level: 0, index })));
@@ -89,7 +102,10 @@ function tileOf({ sequence }: Pick<ProofRecord, 'sequence'>): number {
   return Math.floor((sequence - 1) / TILE_WIDTH);
 }
 
-/** Formats the lines of a proof: the nodes of each gap, then the entry after it. The last gap has no entry after it. */
+/**
+ * Formats the lines of a proof: the nodes of each gap, then the entry after it. The last gap has no
+ * entry after it.
+ */
 function writeLines(
   records: readonly ProofRecord[],
   leafOf: (sequence: number) => string,
@@ -99,7 +115,8 @@ function writeLines(
   const lines: string[] = [];
   let used = 0;
   for (const [i, gap] of spans.entries()) {
-    for (const { start, end } of gap) lines.push(`[${start + 1},${end},"${toHex(nodes[used++] as Hash)}"]`);
+    for (const { start, end } of gap)
+      lines.push(`[${start + 1},${end},"${toHex(nodes[used++] as Hash)}"]`);
     const record = records[i];
     if (record) lines.push(`[${record.sequence},"${record.salt}","${leafOf(record.sequence)}"]`);
   }

@@ -10,7 +10,10 @@ export interface ProofRecord {
 const SALT_LENGTH = 16;
 const RECORD_LENGTH = 4 + SALT_LENGTH;
 
-/** Collects the proof records of entries until the entries are in the file. A record is packed into 20 bytes. */
+/**
+ * Collects the proof records of entries until the entries are in the file. A record is packed into
+ * 20 bytes.
+ */
 export class ProofRecordBuffer {
   private bytes = new Uint8Array(0);
   private count = 0;
@@ -26,7 +29,10 @@ export class ProofRecordBuffer {
     }
   }
 
-  /** Takes the proof records of entries before a sequence, in the form that {@link readProofRecords} reads. */
+  /**
+   * Takes the proof records of entries before a sequence, in the form that {@link readProofRecords}
+   * reads.
+   */
   take(before: number): Uint8Array {
     const view = new DataView(this.bytes.buffer);
     let taken = this.count;
@@ -51,6 +57,9 @@ export function readProofRecords(bytes: Uint8Array): ProofRecord[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset);
   return Array.from({ length: bytes.length / RECORD_LENGTH }, (_, i) => {
     const end = (i + 1) * RECORD_LENGTH;
-    return { sequence: view.getUint32(i * RECORD_LENGTH), salt: bytes.subarray(end - SALT_LENGTH, end).toHex() };
+    return {
+      sequence: view.getUint32(i * RECORD_LENGTH),
+      salt: bytes.subarray(end - SALT_LENGTH, end).toHex(),
+    };
   });
 }

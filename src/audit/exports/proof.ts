@@ -25,8 +25,10 @@ interface Saved {
 }
 
 /**
- * Opens the producer of an export's proof. The first call seals the log up to the last entry that the export could read.
- * @returns null if the log is inconsistent with its signed heads; `later` if there is more to seal than one job can do
+ * Opens the producer of an export's proof. The first call seals the log up to the last entry that
+ * the export could read.
+ * @returns null if the log is inconsistent with its signed heads; `later` if there is more to seal
+ *   than one job can do
  */
 export async function openProof(
   sealing: SealingContext,
@@ -35,8 +37,11 @@ export async function openProof(
   file: ProvableFile,
   saved: Json,
 ): Promise<Producer | 'later' | null> {
-  const state = saved === null ? await initialState(sealing, now, input) : (saved as unknown as Saved);
-  return state === null || state === 'later' ? state : new ProofProducer(sealing, input, file, state);
+  const state =
+    saved === null ? await initialState(sealing, now, input) : (saved as unknown as Saved);
+  return state === null || state === 'later'
+    ? state
+    : new ProofProducer(sealing, input, file, state);
 }
 
 async function initialState(
@@ -48,7 +53,12 @@ async function initialState(
     reader.select({ id: accounts.id }).from(accounts).where(eq(accounts.number, file.account)),
   ]);
   if (!account) throw new Error('the account of a file is gone');
-  const tree = await openSealedTree(sealing, { number: file.account, id: account.id }, file.snapshot, now);
+  const tree = await openSealedTree(
+    sealing,
+    { number: file.account, id: account.id },
+    file.snapshot,
+    now,
+  );
   if (tree === 'later') return tree;
   if (tree === 'inconsistent') return null;
   return {
@@ -60,7 +70,10 @@ async function initialState(
   };
 }
 
-/** Writes the proof of an export: the request and the signed head, then the erasures, then the leaves of the tree. */
+/**
+ * Writes the proof of an export: the request and the signed head, then the erasures, then the
+ * leaves of the tree.
+ */
 class ProofProducer implements Producer {
   private readonly head: SignedHead;
   private readonly erasures: ProofErasures;
@@ -122,7 +135,9 @@ class ProofProducer implements Producer {
       request: { start_date, end_date, agent_id, event_types },
       checkpoint: presentHead(this.head),
     };
-    const lines = Object.entries(members).map(([name, value]) => `"${name}":${JSON.stringify(value)},\n`);
+    const lines = Object.entries(members).map(
+      ([name, value]) => `"${name}":${JSON.stringify(value)},\n`,
+    );
     return `{${lines.join('')}"erased":[`;
   }
 }

@@ -30,7 +30,10 @@ export interface ExportedEntry {
   salt: string;
 }
 
-/** An entry as the query returns it. `ids` is its id, its permission's id and, if wanted, the salt, in hexadecimal. */
+/**
+ * An entry as the query returns it. `ids` is its id, its permission's id and, if wanted, the salt,
+ * in hexadecimal.
+ */
 type Row = [
   pos: number,
   agent: number,
@@ -58,9 +61,13 @@ export class EntrySource {
   /**
    * Reads the first entries of a range.
    * @param limit maximum rows; entries of deleted agents count, but are not returned
-   * @returns the entries, and the position to read from next: the end of the range once all of it is read
+   * @returns the entries, and the position to read from next: the end of the range once all of it
+   *   is read
    */
-  async read({ low, high }: PositionRange, limit: number): Promise<{ entries: ExportedEntry[]; next: number }> {
+  async read(
+    { low, high }: PositionRange,
+    limit: number,
+  ): Promise<{ entries: ExportedEntry[]; next: number }> {
     if (low >= high) return { entries: [], next: high };
     const rows = await this.readRows(low, high, limit);
     await this.loadAgents(new Set(rows.map(([, agent]) => agent)));
@@ -92,7 +99,9 @@ export class EntrySource {
 
   private async readRows(low: number, high: number, limit: number): Promise<Row[]> {
     const [rows] = await this.reader.load([
-      this.reader.select({ row: sql<string>`row` }).from(sql`(${selectEntries(this.file, low, high)} limit ${limit})`),
+      this.reader
+        .select({ row: sql<string>`row` })
+        .from(sql`(${selectEntries(this.file, low, high)} limit ${limit})`),
     ]);
     return JSON.parse(`[${rows.map(({ row }) => row).join()}]`) as Row[];
   }
@@ -117,10 +126,15 @@ export class EntrySource {
   }
 }
 
-/** Selects the entries in order, without a sort: a range of the table, or one index range per event type, merged. */
+/**
+ * Selects the entries in order, without a sort: a range of the table, or one index range per event
+ * type, merged.
+ */
 function selectEntries(file: FileRow, low: number, high: number): SQL {
   const { event_types, include_details } = exportRequest(file);
-  const ids = getsProof(file) ? sql`hex(id) || hex(permission) || hex(salt)` : sql`hex(id) || hex(permission)`;
+  const ids = getsProof(file)
+    ? sql`hex(id) || hex(permission) || hex(salt)`
+    : sql`hex(id) || hex(permission)`;
   // One text per row, since every column of a row costs time.
   const columns = sql`
     pos, json_array(pos, agent, event, created_at, ${ids}, action, ip_address, user_agent,
@@ -142,12 +156,18 @@ function selectEntries(file: FileRow, low: number, high: number): SQL {
 
 const RESOURCE = '"resource":"';
 
-/** The resource in an entry's details. The ledger writes it as the second member, after the action. */
+/**
+ * The resource in an entry's details. The ledger writes it as the second member, after the action.
+ */
 function resourceOf(details: string): string {
-  // Searching is faster than parsing. It is safe because the action before the resource has no quotes or escapes; a
-  // resource with an escape is parsed.
+  // Searching is faster than parsing. It is safe because the action before the resource has no
+  // quotes or escapes; a resource with an escape is parsed.
   const start = details.indexOf(RESOURCE);
-  if (start > 0 && details.startsWith('{"action":"') && details.indexOf('"', ACTION_START) === start - 2) {
+  if (
+    start > 0 &&
+    details.startsWith('{"action":"') &&
+    details.indexOf('"', ACTION_START) === start - 2
+  ) {
     const end = details.indexOf('"', start + RESOURCE.length);
     const text = details.slice(start + RESOURCE.length, end);
     if (!text.includes('\\')) return text;

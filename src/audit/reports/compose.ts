@@ -14,7 +14,10 @@ import { reportRequest } from './report';
 import { formatCount, formatNumber } from './wording';
 import { type Findings, writeFindings } from './write-findings';
 
-/** Composes the content of a report: adds the findings, the exceptions and the description of the report itself. */
+/**
+ * Composes the content of a report: adds the findings, the exceptions and the description of the
+ * report itself.
+ */
 export function composeReport(
   file: FileRow,
   account: FileAccount,
@@ -110,7 +113,9 @@ function describeScope(file: FileRow, { summary, sequences }: PeriodFacts): stri
             'activity of that time.',
         ]
       : []),
-    ...(to > file.createdAt ? [`The last day was not over when the report was requested, at ${requestedAt}.`] : []),
+    ...(to > file.createdAt
+      ? [`The last day was not over when the report was requested, at ${requestedAt}.`]
+      : []),
     `${held} Entries of deleted agents are erased, and not counted.`,
     'It covers what agents asked for through the service, what was decided, and what tokens were used for. It does not cover the ' +
       'systems that agents act on, or access that does not go through the service.',
@@ -119,7 +124,11 @@ function describeScope(file: FileRow, { summary, sequences }: PeriodFacts): stri
   ];
 }
 
-function describeMethod(file: FileRow, { samplePopulation }: PeriodFacts, sample: AuditEntry[]): string[] {
+function describeMethod(
+  file: FileRow,
+  { samplePopulation }: PeriodFacts,
+  sample: AuditEntry[],
+): string[] {
   return [
     'Every entry that the scope covers was counted; nothing was extrapolated. Sentences say how many entries are behind them, and ' +
       'name the first ones, or the first and the last. Each can be read at GET /v1/audit/{id} as long as the plan keeps it and its ' +

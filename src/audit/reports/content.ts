@@ -2,7 +2,10 @@ import type { MemberRole } from '../../db/schema';
 import type { AuditEntry } from '../entry';
 import type { ReportType } from './report';
 
-/** How many entries there are, and how much of what they record: for one agent, one month, or the whole period. */
+/**
+ * How many entries there are, and how much of what they record: for one agent, one month, or the
+ * whole period.
+ */
 export interface Counts {
   entries: number;
   requests: number;
@@ -24,7 +27,10 @@ export interface EntryReferences {
   entry_ids: string[];
 }
 
-/** A statement about the log, with the entries that support it; or about the configuration or activity, without any. */
+/**
+ * A statement about the log, with the entries that support it; or about the configuration or
+ * activity, without any.
+ */
 export interface Finding extends EntryReferences {
   text: string;
 }
@@ -51,20 +57,32 @@ export interface AgentFigures {
   counts: Counts;
 }
 
-/** How many requests a decider decided: a member, a policy, or all holders of the account's own user tokens together. */
+/**
+ * How many requests a decider decided: a member, a policy, or all holders of the account's own user
+ * tokens together.
+ */
 export interface DeciderFigures {
   /** The id of the member, the policy or the account. */
   decided_by: string;
   /** `person` for members, and for the account's own user tokens, which name no person. */
   kind: 'person' | 'policy';
-  /** The present name of the member or policy; null for the account, members who were erased, and deleted policies. */
+  /**
+   * The present name of the member or policy; null for the account, members who were erased, and
+   * deleted policies.
+   */
   name: string | null;
-  /** The present role of the member, or the last one of a removed member; null for others and members who were erased. */
+  /**
+   * The present role of the member, or the last one of a removed member; null for others and
+   * members who were erased.
+   */
   role: MemberRole | null;
   /** Requests whose decision it was. Where several people had to approve, the last approval. */
   approved: number;
   denied: number;
-  /** The member's votes that did not settle the request, among those of requests that ended in the period. */
+  /**
+   * The member's votes that did not settle the request, among those of requests that ended in the
+   * period.
+   */
   voted: number;
   /** How many of its decisions and votes are signed with a passkey. */
   signed: number;
@@ -87,7 +105,10 @@ export interface LogTree {
   root_hash: string;
 }
 
-/** A compliance report: the JSON form as it is, and the input of the PDF. Times are ISO 8601, days YYYY-MM-DD. */
+/**
+ * A compliance report: the JSON form as it is, and the input of the PDF. Times are ISO 8601, days
+ * YYYY-MM-DD.
+ */
 export interface ReportContent {
   report_id: string;
   report_type: ReportType;
@@ -100,7 +121,10 @@ export interface ReportContent {
   generated_at: string;
   /** Says that the report is evidence and not attestation. */
   statement: string;
-  /** The log when the report was requested; null if the log contradicts what was signed of it before. */
+  /**
+   * The log when the report was requested; null if the log contradicts what was signed of it
+   * before.
+   */
   integrity: LogTree | null;
   /** Paragraphs on what the report covers. */
   scope: string[];
@@ -115,7 +139,10 @@ export interface ReportContent {
     denied_by_person: number;
     denied_by_policy: number;
   };
-  /** Every calendar month (`YYYY-MM`) that has a day in the period, including months without entries. */
+  /**
+   * Every calendar month (`YYYY-MM`) that has a day in the period, including months without
+   * entries.
+   */
   months: ({ month: string } & Counts)[];
   /** Agents with entries in the period, most requests first. */
   agents: AgentFigures[];
@@ -132,6 +159,9 @@ export interface ReportContent {
     /** The newest other records, newest first, except those about exports and reports. */
     configuration_changes: ReportedActivity[];
   };
-  /** Entries drawn in a pseudo-random order that the report's id determines, in the form of GET /v1/audit/:id. */
+  /**
+   * Entries drawn in a pseudo-random order that the report's id determines, in the form of GET
+   * /v1/audit/:id.
+   */
   sample: AuditEntry[];
 }

@@ -1,25 +1,36 @@
 import type { ReportType } from './report';
 import type { FindingName } from './write-findings';
 
-/** A control of a framework, and which findings a report has as evidence for it: see {@link FindingName}. */
+/**
+ * A control of a framework, and which findings a report has as evidence for it: see
+ * {@link FindingName}.
+ */
 export interface ControlDefinition {
   id: string;
   title: string;
   evidence: FindingName[];
-  /** After the evidence comes the one of these findings that has the most entries; none if none has entries. */
+  /**
+   * After the evidence comes the one of these findings that has the most entries; none if none has
+   * entries.
+   */
   illustrations?: FindingName[];
   /** The part of the control for which the service has no evidence. */
   not_covered: string;
 }
 
 /** A control of SOC 2, with separate findings about its design and about its operation. */
-type Criterion = Omit<ControlDefinition, 'evidence' | 'illustrations'> & Record<'design' | 'operation', FindingName[]>;
+type Criterion = Omit<ControlDefinition, 'evidence' | 'illustrations'> &
+  Record<'design' | 'operation', FindingName[]>;
 
-/** The AICPA trust services criteria of 2017, with the points of focus of 2022, that concern the access of agents. */
+/**
+ * The AICPA trust services criteria of 2017, with the points of focus of 2022, that concern the
+ * access of agents.
+ */
 const TRUST_SERVICES_CRITERIA: Criterion[] = [
   {
     id: 'CC6.1',
-    title: 'Logical access security software, infrastructure and architectures protect information assets',
+    title:
+      'Logical access security software, infrastructure and architectures protect information assets',
     design: ['agents', 'gate', 'limits', 'policies'],
     operation: ['requests', 'tokens', 'uses'],
     not_covered:
@@ -38,7 +49,8 @@ const TRUST_SERVICES_CRITERIA: Criterion[] = [
   },
   {
     id: 'CC6.3',
-    title: 'Access is authorized, modified or removed by role, least privilege and segregation of duties',
+    title:
+      'Access is authorized, modified or removed by role, least privilege and segregation of duties',
     design: ['gate', 'limits', 'policies', 'reviewPolicies'],
     operation: [
       'approvals',
@@ -58,7 +70,8 @@ const TRUST_SERVICES_CRITERIA: Criterion[] = [
   },
   {
     id: 'CC6.6',
-    title: 'Logical access security measures against threats from sources outside the system boundaries',
+    title:
+      'Logical access security measures against threats from sources outside the system boundaries',
     design: ['agents', 'limits'],
     operation: ['uses', 'revocations', 'log'],
     not_covered:
@@ -67,7 +80,8 @@ const TRUST_SERVICES_CRITERIA: Criterion[] = [
   },
   {
     id: 'CC7.2',
-    title: 'System components are monitored for anomalies that are indicative of malicious acts, disasters and errors',
+    title:
+      'System components are monitored for anomalies that are indicative of malicious acts, disasters and errors',
     design: ['log', 'retention'],
     operation: ['denials', 'retries', 'quick'],
     not_covered:
@@ -77,7 +91,8 @@ const TRUST_SERVICES_CRITERIA: Criterion[] = [
   },
   {
     id: 'CC7.3',
-    title: 'Security events are evaluated to determine whether they are failures to meet objectives, and acted upon',
+    title:
+      'Security events are evaluated to determine whether they are failures to meet objectives, and acted upon',
     design: ['gate', 'log'],
     operation: ['denials', 'revocations', 'undecided', 'agentChanges'],
     not_covered:
@@ -100,7 +115,14 @@ const ISO_27001: ControlDefinition[] = [
   {
     id: 'A.5.3',
     title: 'Segregation of duties',
-    evidence: ['reviewPolicies', 'reviews', 'signatures', 'ownerApprovals', 'unreviewed', 'policyChanges'],
+    evidence: [
+      'reviewPolicies',
+      'reviews',
+      'signatures',
+      'ownerApprovals',
+      'unreviewed',
+      'policyChanges',
+    ],
     not_covered:
       'Which duties conflict is for the organization to say. Decisions with the account’s own user tokens name no person. Whether two ' +
       'members are two people, and who else could use their credentials. The duties of the operator of the service.',
@@ -166,8 +188,18 @@ const HIPAA: ControlDefinition[] = [
   },
   {
     id: '164.312(a)',
-    title: 'Access control: access for those persons or software programs that have been granted access rights',
-    evidence: ['agents', 'limits', 'tokens', 'unused', 'revocations', 'keys', 'rotations', 'agentChanges'],
+    title:
+      'Access control: access for those persons or software programs that have been granted access rights',
+    evidence: [
+      'agents',
+      'limits',
+      'tokens',
+      'unused',
+      'revocations',
+      'keys',
+      'rotations',
+      'agentChanges',
+    ],
     not_covered:
       'Encryption and decryption of ePHI, emergency access and automatic logoff in the systems that hold it. An agent has ' +
       'a unique identity; the person on whose behalf it acts is known only where the request says so.',
@@ -229,7 +261,17 @@ const EU_AI_ACT: ControlDefinition[] = [
   {
     id: 'Art. 14',
     title: 'Human oversight',
-    evidence: ['gate', 'limits', 'human', 'reviews', 'signatures', 'automatic', 'quick', 'denials', 'revocations'],
+    evidence: [
+      'gate',
+      'limits',
+      'human',
+      'reviews',
+      'signatures',
+      'automatic',
+      'quick',
+      'denials',
+      'revocations',
+    ],
     not_covered:
       'Whether it was a person who decided, where the decision is not signed: a program can hold a user token. Whether the people who decided understood the ' +
       'system, were aware of automation bias and could interpret its output: the log shows that it was decided, when and how fast. No person saw beforehand what a policy decided.',
@@ -237,7 +279,15 @@ const EU_AI_ACT: ControlDefinition[] = [
   {
     id: 'Art. 26',
     title: 'Obligations of deployers of high-risk AI systems',
-    evidence: ['policies', 'undecided', 'retries', 'agentChanges', 'policyChanges', 'disclosures', 'log'],
+    evidence: [
+      'policies',
+      'undecided',
+      'retries',
+      'agentChanges',
+      'policyChanges',
+      'disclosures',
+      'log',
+    ],
     not_covered:
       'Use by the provider’s instructions, competence of those who oversee, quality of input data, information of workers ' +
       'and of affected people, and the reporting of serious incidents. Logs are to be kept for at least six months ' +

@@ -12,7 +12,13 @@ import type { JsonObject } from '../../lib/json';
 import { lazy } from '../../lib/lazy';
 import { DAY } from '../../lib/time';
 import { oldestKept } from '../entry';
-import { ComplianceReport, presentReport, REPORT_FORMATS, REPORT_TYPES, type ReportRequest } from './report';
+import {
+  ComplianceReport,
+  presentReport,
+  REPORT_FORMATS,
+  REPORT_TYPES,
+  type ReportRequest,
+} from './report';
 
 /** The longest period of a report. */
 export const MAX_PERIOD_DAYS = 366;
@@ -20,21 +26,27 @@ export const MAX_PERIOD_DAYS = 366;
 export const ReportCreation = lazy(() =>
   z
     .strictObject({
-      report_type: choice(REPORT_TYPES).meta({ description: 'The framework that the report is about.' }),
+      report_type: choice(REPORT_TYPES).meta({
+        description: 'The framework that the report is about.',
+      }),
       period: z
         .strictObject({
           start: day.meta({ description: 'The first day, in UTC.' }),
-          end: day.meta({ description: `The last day, not after today. At most ${MAX_PERIOD_DAYS} days in all.` }),
+          end: day.meta({
+            description: `The last day, not after today. At most ${MAX_PERIOD_DAYS} days in all.`,
+          }),
         })
         .meta({ examples: [{ start: '2026-01-01', end: '2026-01-31' }] }),
       format: choice(REPORT_FORMATS).default('pdf'),
     })
-    .meta({ examples: [{ report_type: 'soc2_type2', period: { start: '2026-01-01', end: '2026-01-31' } }] }),
+    .meta({
+      examples: [{ report_type: 'soc2_type2', period: { start: '2026-01-01', end: '2026-01-31' } }],
+    }),
 );
 
 /**
- * Requests a compliance report, which a background job makes. It covers the entries of the period that are in the log
- * now and that the account's plan keeps.
+ * Requests a compliance report, which a background job makes. It covers the entries of the period
+ * that are in the log now and that the account's plan keeps.
  * @throws Problem `plan_required`, `invalid_request` for a refused period, `too_many_exports`
  */
 export async function createReport(
@@ -51,7 +63,12 @@ export async function createReport(
   if (end.time > now) refusePeriod('end', 'must not be after today, in UTC');
   if (to - start.time > MAX_PERIOD_DAYS * DAY)
     refusePeriod('end', `must be within ${MAX_PERIOD_DAYS} days, start included`);
-  const request: ReportRequest = { report_type, period: { start: start.text, end: end.text }, from: start.time, to };
+  const request: ReportRequest = {
+    report_type,
+    period: { start: start.text, end: end.text },
+    from: start.time,
+    to,
+  };
   const file = {
     kind: 'report' as const,
     id: newId(runtime, 'export'),

@@ -3,7 +3,13 @@ import type { Reader } from '../../db/database';
 import { agents, auditEntries } from '../../db/schema';
 import type { AccountRef } from '../../http/context';
 import { sha256 } from '../../lib/bytes';
-import { type AuditEntry, type EntryRow, entryColumns, isAgentOfEntry, presentEntry } from '../entry';
+import {
+  type AuditEntry,
+  type EntryRow,
+  entryColumns,
+  isAgentOfEntry,
+  presentEntry,
+} from '../entry';
 import type { PositionRange } from '../find-file-range';
 
 /** Maximum number of entries in a sample. */
@@ -12,13 +18,15 @@ export const SAMPLE_SIZE = 25;
 /** Positions drawn at a time and read in one query. */
 const BATCH = 200;
 
-/** Maximum number of draws. A sample stays smaller if almost all entries of the period were erased. */
+/**
+ * Maximum number of draws. A sample stays smaller if almost all entries of the period were erased.
+ */
 export const MAX_DRAWS = 50 * BATCH;
 
 /**
- * Draws a sample of a period's entries that anybody can draw again: draw n, from 0, is the position `low` plus the first
- * 48 bits of SHA-256(`<report id>:<n>`) modulo the number of positions. Positions already drawn, erased entries and
- * entries of deleted agents are skipped.
+ * Draws a sample of a period's entries that anybody can draw again: draw n, from 0, is the position
+ * `low` plus the first 48 bits of SHA-256(`<report id>:<n>`) modulo the number of positions.
+ * Positions already drawn, erased entries and entries of deleted agents are skipped.
  * @param reportId in the form of the API
  * @returns the entries in the order in which they were drawn
  */
@@ -32,8 +40,12 @@ export async function drawSample(
   const drawn = new Set<number>();
   const sample: AuditEntry[] = [];
   for (let n = 0; n < MAX_DRAWS && sample.length < SAMPLE_SIZE && drawn.size < size; n += BATCH) {
-    const draws = await Promise.all(Array.from({ length: BATCH }, (_, i) => drawNumber(`${reportId}:${n + i}`)));
-    const positions = [...new Set(draws.map((draw) => low + (draw % size)))].filter((position) => !drawn.has(position));
+    const draws = await Promise.all(
+      Array.from({ length: BATCH }, (_, i) => drawNumber(`${reportId}:${n + i}`)),
+    );
+    const positions = [...new Set(draws.map((draw) => low + (draw % size)))].filter(
+      (position) => !drawn.has(position),
+    );
     for (const position of positions) drawn.add(position);
     const rows = await readEntries(reader, positions);
     const found = new Map(rows.map((row) => [row.pos, presentEntry(account, row)]));

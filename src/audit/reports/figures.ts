@@ -3,18 +3,24 @@ import type { EntryVote } from '../../ledger/entry';
 import { SECOND } from '../../lib/time';
 import type { Counts } from './content';
 
-/** A person's decision is quick if it comes at most this long after the request, in milliseconds. */
+/**
+ * A person's decision is quick if it comes at most this long after the request, in milliseconds.
+ */
 export const QUICK_DECISION_MS = 5 * SECOND;
 
 /**
- * A denial is retried if one of the agent's next requests for the action, up to this many, is for the same resource.
+ * A denial is retried if one of the agent's next requests for the action, up to this many, is for
+ * the same resource.
  */
 export const RETRY_WINDOW = 5;
 
 /** How many example entries of a topic the figures keep: the first ones. */
 export const MAX_EXAMPLES = 5;
 
-/** Bits of {@link EntryGroup.flags}: what the database finds out about an entry besides its event type. */
+/**
+ * Bits of {@link EntryGroup.flags}: what the database finds out about an entry besides its event
+ * type.
+ */
 export const FLAGS = {
   /** A person took this decision quickly. */
   quick: 1,
@@ -30,10 +36,15 @@ export const FLAGS = {
   reviewed: 32,
 };
 
-/** A vote in the entry that ends a request. All votes in the entry of an approval are approvals: one denial settles. */
+/**
+ * A vote in the entry that ends a request. All votes in the entry of an approval are approvals: one
+ * denial settles.
+ */
 export type CountedVote = Pick<EntryVote, 'by' | 'signed'>;
 
-/** Entries that count alike: they have the same agent, month, event type, decider, flags and votes. */
+/**
+ * Entries that count alike: they have the same agent, month, event type, decider, flags and votes.
+ */
 export interface EntryGroup {
   /** The agent's number. */
   agent: number;
@@ -68,14 +79,16 @@ const TOPICS = {
   accountDecision: ({ decider }) => isAccountId(decider),
   reviewedApproval: (group) => group.event === 'approve' && isReviewed(group),
   reviewedDenial: (group) => group.event === 'deny' && isReviewed(group),
-  unreviewedDecision: (group) => (isMemberId(group.decider) || isAccountId(group.decider)) && !isReviewed(group),
+  unreviewedDecision: (group) =>
+    (isMemberId(group.decider) || isAccountId(group.decider)) && !isReviewed(group),
   signedVote: ({ votes }) => votes.some(({ signed }) => signed),
   reviewedOwnerApproval: (group, owner) => isApprovedBy(group, owner) && isReviewed(group),
   unreviewedOwnerApproval: (group, owner) => isApprovedBy(group, owner) && !isReviewed(group),
   use: ({ event }) => event === 'use',
   revocation: ({ event }) => event === 'revoke',
   unusedToken: ({ flags }) => (flags & FLAGS.unusedToken) !== 0,
-  undecidedRequest: ({ event, flags }) => event === 'expire' && (flags & (FLAGS.unusedToken | FLAGS.withdrawn)) === 0,
+  undecidedRequest: ({ event, flags }) =>
+    event === 'expire' && (flags & (FLAGS.unusedToken | FLAGS.withdrawn)) === 0,
   quickDecision: ({ flags }) => (flags & FLAGS.quick) !== 0,
   retriedDenial: ({ flags }) => (flags & FLAGS.retried) !== 0,
 } as const satisfies Record<string, (group: EntryGroup, owner: string | null) => boolean>;
@@ -95,7 +108,10 @@ export interface CountWithExamples {
 /** Adds counts up, and keeps the first {@link MAX_EXAMPLES} of all their examples. */
 export function sumCounts(counts: CountWithExamples[]): CountWithExamples {
   const positions = counts.flatMap((one) => one.positions).sort((a, b) => a - b);
-  return { count: counts.reduce((sum, { count }) => sum + count, 0), positions: positions.slice(0, MAX_EXAMPLES) };
+  return {
+    count: counts.reduce((sum, { count }) => sum + count, 0),
+    positions: positions.slice(0, MAX_EXAMPLES),
+  };
 }
 
 /** How many requests a decider decided, and how many more it voted on. */
@@ -106,13 +122,16 @@ export interface DeciderTally {
   voted: number;
   /** The decisions and votes that the member signed with a passkey. */
   signed: number;
-  /** The decisions on requests on which nobody else voted, with the positions of the first and the last; or null. */
+  /**
+   * The decisions on requests on which nobody else voted, with the positions of the first and the
+   * last; or null.
+   */
   alone: { count: number; first: number; last: number } | null;
 }
 
 /**
- * What a report counts while it reads the entries, saved with the state of the job that makes it. The size depends on
- * the number of agents, deciders and months, not of entries.
+ * What a report counts while it reads the entries, saved with the state of the job that makes it.
+ * The size depends on the number of agents, deciders and months, not of entries.
  */
 export interface Figures {
   /** The number of entries by event type, in the order of {@link EVENT_TYPES}. */
@@ -124,7 +143,10 @@ export interface Figures {
   months: Record<string, Counts>;
   /** By the id of the member, account or policy. */
   deciders: Record<string, DeciderTally>;
-  /** The number of approvals under review policies, by the number of people who approved the request. */
+  /**
+   * The number of approvals under review policies, by the number of people who approved the
+   * request.
+   */
   approvalsByPeople: Record<string, number>;
   /** The positions of the first and the last entry; null without entries. */
   reach: { first: number; last: number } | null;
@@ -165,7 +187,10 @@ export function addGroup(figures: Figures, group: EntryGroup, owner: string | nu
   const code = EVENT_TYPES.indexOf(event);
   figures.events[code] = (figures.events[code] ?? 0) + entries;
   for (const topic of TOPIC_NAMES.filter((name) => TOPICS[name](group, owner))) {
-    figures.topics[topic] = sumCounts([figures.topics[topic], { count: entries, positions: examples }]);
+    figures.topics[topic] = sumCounts([
+      figures.topics[topic],
+      { count: entries, positions: examples },
+    ]);
   }
   figures.agents[agent] = addToCounts(figures.agents[agent] ?? emptyCounts(), group);
   figures.months[month] = addToCounts(figures.months[month] ?? emptyCounts(), group);
@@ -188,7 +213,10 @@ function addToDeciders(deciders: Figures['deciders'], group: EntryGroup): void {
     const tally = tallyOf(decider);
     tally[event === 'approve' ? 'approved' : 'denied'] += entries;
     if (votes.every(({ by }) => by === decider)) {
-      tally.alone = { count: (tally.alone?.count ?? 0) + entries, ...extendRange(tally.alone ?? group, group) };
+      tally.alone = {
+        count: (tally.alone?.count ?? 0) + entries,
+        ...extendRange(tally.alone ?? group, group),
+      };
     }
   }
   // The last vote of a decision is counted as the decision.
@@ -218,7 +246,9 @@ function isReviewed({ flags }: EntryGroup): boolean {
   return (flags & FLAGS.reviewed) !== 0;
 }
 
-/** Whether somebody approved the requests of a group: by a vote, or by a decision without a review. */
+/**
+ * Whether somebody approved the requests of a group: by a vote, or by a decision without a review.
+ */
 function isApprovedBy({ event, decider, votes }: EntryGroup, member: string | null): boolean {
   if (event !== 'approve' || member === null) return false;
   return decider === member || votes.some(({ by }) => by === member);

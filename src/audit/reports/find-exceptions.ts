@@ -31,13 +31,16 @@ const SEVERITY_ORDER = { high: 0, medium: 1, low: 2 };
 
 /** Finds what is unusual in the period, and returns the most severe first. */
 export function findExceptions(facts: PeriodFacts): ReportException[] {
-  return FINDERS.flatMap((find) => find(facts)).sort((a, b) => SEVERITY_ORDER[a.severity] - SEVERITY_ORDER[b.severity]);
+  return FINDERS.flatMap((find) => find(facts)).sort(
+    (a, b) => SEVERITY_ORDER[a.severity] - SEVERITY_ORDER[b.severity],
+  );
 }
 
 function findUnrestrictedPolicies({ configuration, decisionsBy }: PeriodFacts): ReportException[] {
   return configuration.policies.flatMap(({ id, name, effect, isActive, isUnrestricted }) => {
     const decisions = decisionsBy(id);
-    if (effect !== 'approve' || !isUnrestricted || (!isActive && decisions.entries === 0)) return [];
+    if (effect !== 'approve' || !isUnrestricted || (!isActive && decisions.entries === 0))
+      return [];
     const text =
       `The policy ${quoteName(name)} (${id}) approves every action on every resource for every agent, without conditions, unless ` +
       `another one denies. It took ${formatCount(decisions.entries, 'decision')} in the period. It is shown as it stood when the report ` +
@@ -47,8 +50,15 @@ function findUnrestrictedPolicies({ configuration, decisionsBy }: PeriodFacts): 
 }
 
 /** Finds policies that may have decided by other rules than those they have now. */
-function findChangedPolicies({ configuration, deciders, decisionsBy, from }: PeriodFacts): ReportException[] {
-  const changedAt = new Map<string, number>(configuration.policies.map((policy) => [policy.id, policy.changedAt]));
+function findChangedPolicies({
+  configuration,
+  deciders,
+  decisionsBy,
+  from,
+}: PeriodFacts): ReportException[] {
+  const changedAt = new Map<string, number>(
+    configuration.policies.map((policy) => [policy.id, policy.changedAt]),
+  );
   // A decider that is not among the current policies was deleted.
   const changed = deciders.filter(
     ({ kind, decided_by }) => kind === 'policy' && (changedAt.get(decided_by) ?? Infinity) >= from,
@@ -69,7 +79,8 @@ function findQuickDecisions({ entriesOf, summary }: PeriodFacts): ReportExceptio
   const quick = entriesOf('quickDecision');
   if (quick.entries === 0) return [];
   const decisions = summary.approved_by_person + summary.denied_by_person;
-  const severity = quick.entries * 2 >= decisions && quick.entries >= MANY_DECISIONS ? 'high' : 'medium';
+  const severity =
+    quick.entries * 2 >= decisions && quick.entries >= MANY_DECISIONS ? 'high' : 'medium';
   const text =
     `${formatCount(quick.entries, 'decision')} of people ${wasOrWere(quick.entries)} taken within ${QUICK_DECISION_MS / 1_000} seconds of the ` +
     `request (${formatPercentage(quick.entries, decisions)} of ${formatNumber(decisions)}): too soon to weigh it, or taken by a program with a ` +
@@ -89,9 +100,13 @@ function findDominantDecider({ deciders, decisionsBy }: PeriodFacts): ReportExce
   return [{ kind: 'one_decider', severity, text: describeDominance(first, part), ...decisions }];
 }
 
-function describeDominance({ decided_by: id, kind, name, role }: DeciderFigures, part: string): string {
+function describeDominance(
+  { decided_by: id, kind, name, role }: DeciderFigures,
+  part: string,
+): string {
   const named = name === null ? id : nameWithId({ name, id });
-  if (kind === 'policy') return `One policy, ${named}, took ${part}: what it allows is in effect what is allowed.`;
+  if (kind === 'policy')
+    return `One policy, ${named}, took ${part}: what it allows is in effect what is allowed.`;
   if (isMemberId(id)) {
     const who = role === null ? named : `${named}, ${roleWithArticle(role)}`;
     return `One member, ${who}, took ${part} alone: nobody else voted on these requests.`;

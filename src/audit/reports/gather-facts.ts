@@ -15,7 +15,12 @@ import {
   sumCounts,
   type Topic,
 } from './figures';
-import { type AccountConfiguration, type CurrentMember, readActivity, readMembers } from './read-account';
+import {
+  type AccountConfiguration,
+  type CurrentMember,
+  readActivity,
+  readMembers,
+} from './read-account';
 import { coverageEnd, reportRequest } from './report';
 
 /** A key that is older counts as stale. */
@@ -25,8 +30,8 @@ const KEY_LIFE_DAYS = 90;
 export type PeriodFacts = Awaited<ReturnType<typeof gatherFacts>>;
 
 /**
- * Combines the figures of a report with the configuration and the activity of its account, and looks up the ids of the
- * entries that its statements refer to.
+ * Combines the figures of a report with the configuration and the activity of its account, and
+ * looks up the ids of the entries that its statements refer to.
  * @param span the positions that the report covers
  */
 export async function gatherFacts(
@@ -38,14 +43,22 @@ export async function gatherFacts(
 ) {
   const { period, from, to } = reportRequest(file);
   const activity = await readActivity(reader, file);
-  const members = await readMembers(reader, file.account, Object.keys(figures.deciders).filter(isMemberId));
+  const members = await readMembers(
+    reader,
+    file.account,
+    Object.keys(figures.deciders).filter(isMemberId),
+  );
   const start = logStart({ number: file.account });
   // An agent created after the request can have entries if another server's clock was ahead.
-  const registered = agents.filter(({ number, createdAt }) => createdAt <= file.createdAt || figures.agents[number]);
+  const registered = agents.filter(
+    ({ number, createdAt }) => createdAt <= file.createdAt || figures.agents[number],
+  );
   const ends = figures.reach ? [...new Set([figures.reach.first, figures.reach.last])] : [];
   const ids = await readIds(reader, [
     ...Object.values(figures.topics).flatMap(({ positions }) => positions),
-    ...Object.values(figures.deciders).flatMap(({ alone }) => (alone ? [alone.first, alone.last] : [])),
+    ...Object.values(figures.deciders).flatMap(({ alone }) =>
+      alone ? [alone.first, alone.last] : [],
+    ),
     ...ends,
   ]);
   const refer = ({ count, positions }: CountWithExamples): EntryReferences => ({
@@ -58,26 +71,35 @@ export async function gatherFacts(
     return { count: alone.count, positions: [...new Set([alone.first, alone.last])] };
   };
   const until = Math.min(to, file.createdAt);
-  const active = registered.filter(({ isActive, createdAt }) => isActive && createdAt < coverageEnd(file));
+  const active = registered.filter(
+    ({ isActive, createdAt }) => isActive && createdAt < coverageEnd(file),
+  );
   const summary = summarize(figures);
   return {
     /** The start of the period in milliseconds. */
     from,
     /** Words for the time at which the age of keys is judged: `at the end of …`. */
-    asOf: to <= file.createdAt ? `at the end of ${period.end}` : `when the report was asked for, on ${period.end}`,
+    asOf:
+      to <= file.createdAt
+        ? `at the end of ${period.end}`
+        : `when the report was asked for, on ${period.end}`,
     summary,
     months: listMonths(period, figures),
     agents: listAgents(figures, registered),
     deciders: listDeciders(figures, policies, members),
-    /** The number of approvals under review policies, by the number of people who approved the request. */
+    /**
+     * The number of approvals under review policies, by the number of people who approved the
+     * request.
+     */
     approvalsByPeople: figures.approvalsByPeople,
     /** The entries of one or more topics together. */
-    entriesOf: (...topics: Topic[]) => refer(sumCounts(topics.map((topic) => figures.topics[topic]))),
+    entriesOf: (...topics: Topic[]) =>
+      refer(sumCounts(topics.map((topic) => figures.topics[topic]))),
     /** All entries that the report covers; refers to the first and the last. */
     firstAndLast: refer({ count: summary.entries, positions: ends }),
     /**
-     * The decisions of some deciders on requests on which nobody else voted: all decisions of policies. Refers to the
-     * first and the last of each decider, at most five.
+     * The decisions of some deciders on requests on which nobody else voted: all decisions of
+     * policies. Refers to the first and the last of each decider, at most five.
      */
     decisionsBy: (...deciders: string[]) => refer(sumCounts(deciders.map(decisionsOf))),
     configuration: { policies, agents: registered },
@@ -87,12 +109,19 @@ export async function gatherFacts(
       ({ keyCreatedAt }) => keyCreatedAt !== null && keyCreatedAt < until - KEY_LIFE_DAYS * DAY,
     ),
     /**
-     * Active agents that were registered before {@link coverageEnd} and have no entry that the report covers. Empty if
-     * the plan no longer kept any entry of the period: then missing entries say nothing about agents.
+     * Active agents that were registered before {@link coverageEnd} and have no entry that the
+     * report covers. Empty if the plan no longer kept any entry of the period: then missing entries
+     * say nothing about agents.
      */
     quietAgents: file.keptFrom < to ? active.filter(({ number }) => !figures.agents[number]) : [],
-    /** The sequences (numbers in the account's log, from 1) of the first and the last entry; null without entries. */
-    sequences: figures.reach && { first: figures.reach.first - start, last: figures.reach.last - start },
+    /**
+     * The sequences (numbers in the account's log, from 1) of the first and the last entry; null
+     * without entries.
+     */
+    sequences: figures.reach && {
+      first: figures.reach.first - start,
+      last: figures.reach.last - start,
+    },
     /** The first of the sequences that the sample is drawn from, and how many there are. */
     samplePopulation: { first: span.low - start, size: span.high - span.low },
   };
@@ -127,7 +156,10 @@ function summarize({ events, topics, months, agents }: Figures): ReportContent['
   };
 }
 
-function listMonths({ start, end }: ReportContent['period'], { months }: Figures): ReportContent['months'] {
+function listMonths(
+  { start, end }: ReportContent['period'],
+  { months }: Figures,
+): ReportContent['months'] {
   const listed: ReportContent['months'] = [];
   for (const date = new Date(start.slice(0, 7)); ; date.setUTCMonth(date.getUTCMonth() + 1)) {
     const month = date.toISOString().slice(0, 7);
@@ -166,6 +198,8 @@ function listDeciders(
     }))
     .sort(
       (a, b) =>
-        b.approved + b.denied - a.approved - a.denied || b.voted - a.voted || (a.decided_by < b.decided_by ? -1 : 1),
+        b.approved + b.denied - a.approved - a.denied ||
+        b.voted - a.voted ||
+        (a.decided_by < b.decided_by ? -1 : 1),
     );
 }

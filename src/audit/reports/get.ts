@@ -18,5 +18,12 @@ export const getReportRoute = new Hono().get(
   userAccess('audit:export'),
   noQuery(),
   async (c) =>
-    answer(c, await getFile(c.var.context, { kind: 'report', id: pathId(c, 'report'), present: presentReport })),
+    answer(
+      c,
+      await getFile(c.var.context, {
+        kind: 'report',
+        id: pathId(c, 'report'),
+        present: presentReport,
+      }),
+    ),
 );

@@ -4,10 +4,18 @@ import type { Reader } from '../../db/database';
 import { EVENT_TYPES, type EventType } from '../../db/schema';
 import type { PositionRange } from '../find-file-range';
 import { selectDetail } from '../select-detail';
-import { type CountedVote, type EntryGroup, FLAGS, MAX_EXAMPLES, QUICK_DECISION_MS, RETRY_WINDOW } from './figures';
+import {
+  type CountedVote,
+  type EntryGroup,
+  FLAGS,
+  MAX_EXAMPLES,
+  QUICK_DECISION_MS,
+  RETRY_WINDOW,
+} from './figures';
 
 /**
- * Reads the next entries of a period in groups that count alike, including entries of deleted agents.
+ * Reads the next entries of a period in groups that count alike, including entries of deleted
+ * agents.
  * @param range all positions of the period: flags compare entries with others in this range
  * @param low the position to start from
  * @param limit how many entries to read

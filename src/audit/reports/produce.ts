@@ -15,10 +15,16 @@ import { groupEntries } from './group-entries';
 import { type AccountConfiguration, readConfiguration } from './read-account';
 import { reportRequest } from './report';
 
-/** How many entries are read for each row that may come back. The database returns one row for a group of entries. */
+/**
+ * How many entries are read for each row that may come back. The database returns one row for a
+ * group of entries.
+ */
 const ENTRIES_PER_ROW = 4;
 
-/** What {@link Producer.save} returns. Jobs in progress have it stored, so its fields keep their names. */
+/**
+ * What {@link Producer.save} returns. Jobs in progress have it stored, so its fields keep their
+ * names.
+ */
 interface SavedState {
   /** The account of the report, not a member. */
   owner: FileAccount;
@@ -31,13 +37,18 @@ interface SavedState {
 }
 
 /**
- * The producers of compliance reports. They seal the log and find the entries of the period, count these in batches,
- * gather the facts, draw the sample, compose the content, and write it as JSON or PDF.
+ * The producers of compliance reports. They seal the log and find the entries of the period, count
+ * these in batches, gather the facts, draw the sample, compose the content, and write it as JSON or
+ * PDF.
  */
-export function reportProducerFactory(sealing: SealingContext, now: () => number): FileProducerFactory {
+export function reportProducerFactory(
+  sealing: SealingContext,
+  now: () => number,
+): FileProducerFactory {
   return {
     async open(input, saved) {
-      const state = saved === null ? await startReport(sealing, now, input) : (saved as unknown as SavedState);
+      const state =
+        saved === null ? await startReport(sealing, now, input) : (saved as unknown as SavedState);
       if (state === 'later') return state;
       return new ReportProducer(input, state, await readConfiguration(input.reader, input.file));
     },
@@ -50,7 +61,12 @@ async function startReport(
   { reader, file }: ProducerInput,
 ): Promise<SavedState | 'later'> {
   const { span, account } = await findFileRange(reader, file, reportRequest(file));
-  const tree = await openSealedTree(sealing, { number: file.account, id: account.id }, file.snapshot, now);
+  const tree = await openSealedTree(
+    sealing,
+    { number: file.account, id: account.id },
+    file.snapshot,
+    now,
+  );
   if (tree === 'later') return tree;
   let integrity: LogTree | null = null;
   if (tree !== 'inconsistent') {
@@ -83,7 +99,12 @@ class ReportProducer implements Producer {
     const { state, input } = this;
     const { span, figures, reached } = state;
     if (reached >= span.high) return { chunks: [await this.makeFile()], ended: true };
-    const { groups, next } = await groupEntries(input.reader, span, reached, input.batchRows * ENTRIES_PER_ROW);
+    const { groups, next } = await groupEntries(
+      input.reader,
+      span,
+      reached,
+      input.batchRows * ENTRIES_PER_ROW,
+    );
     // Entries of deleted agents are not counted.
     for (const group of groups) {
       const owner = this.owners.get(group.agent);
@@ -103,7 +124,12 @@ class ReportProducer implements Producer {
     const { reader, file, loadAsset } = this.input;
     const { owner: account, span, figures, integrity } = this.state;
     const facts = await gatherFacts(reader, file, span, figures, this.configuration);
-    const sample = await drawSample(reader, { number: file.account, id: account.id }, span, publicFileId(file));
+    const sample = await drawSample(
+      reader,
+      { number: file.account, id: account.id },
+      span,
+      publicFileId(file),
+    );
     const report = composeReport(file, account, integrity, facts, sample);
     if (file.format === 'json') return new TextEncoder().encode(`${JSON.stringify(report)}\n`);
     // Imported here so that requests do not wait for the PDF library to load.

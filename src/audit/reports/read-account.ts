@@ -10,7 +10,9 @@ import { idBytes, parseId, smallestIdAt } from '../../lib/typeid';
 import type { ReportContent } from './content';
 import { coverageEnd, reportRequest } from './report';
 
-/** Maximum number of key rotations, and of configuration changes, that a report lists: the newest. */
+/**
+ * Maximum number of key rotations, and of configuration changes, that a report lists: the newest.
+ */
 export const MAX_LISTED_ACTIVITY = 100;
 
 /** An agent as it is now, except for the age of its key. */
@@ -19,14 +21,17 @@ export type RegisteredAgent = Pick<
   'number' | 'id' | 'name' | 'isActive' | 'createdAt' | 'owner'
 > & {
   /**
-   * When the key was made that was current at {@link coverageEnd}; if that is not known, the earliest possible time. Null
-   * if the agent has no current key.
+   * When the key was made that was current at {@link coverageEnd}; if that is not known, the
+   * earliest possible time. Null if the agent has no current key.
    */
   keyCreatedAt: number | null;
 };
 
 /** A policy as it is now. */
-type CurrentPolicy = Pick<typeof policies.$inferSelect, 'id' | 'name' | 'effect' | 'isActive' | 'review'> & {
+type CurrentPolicy = Pick<
+  typeof policies.$inferSelect,
+  'id' | 'name' | 'effect' | 'isActive' | 'review'
+> & {
   /** Whether it is for all agents, actions and resources, without conditions. */
   isUnrestricted: boolean;
   /** When it was last changed, in milliseconds; 0 if it never was. */
@@ -40,10 +45,13 @@ export interface AccountConfiguration {
 }
 
 /**
- * Reads the agents of a report's account, and those of its policies that were created before the report was requested.
- * Deleted ones are missing. Both lists are oldest first.
+ * Reads the agents of a report's account, and those of its policies that were created before the
+ * report was requested. Deleted ones are missing. Both lists are oldest first.
  */
-export async function readConfiguration(reader: Reader, file: FileRow): Promise<AccountConfiguration> {
+export async function readConfiguration(
+  reader: Reader,
+  file: FileRow,
+): Promise<AccountConfiguration> {
   const [agentRows, policyRows] = await reader.load([
     reader
       .select({
@@ -80,8 +88,15 @@ export async function readConfiguration(reader: Reader, file: FileRow): Promise<
 /** A member as it is now. */
 export type CurrentMember = Pick<typeof members.$inferSelect, 'id' | 'name' | 'role'>;
 
-/** Reads some members of an account, also removed ones. Members that were erased after their removal are missing. */
-export async function readMembers(reader: Reader, account: number, ids: string[]): Promise<CurrentMember[]> {
+/**
+ * Reads some members of an account, also removed ones. Members that were erased after their removal
+ * are missing.
+ */
+export async function readMembers(
+  reader: Reader,
+  account: number,
+  ids: string[],
+): Promise<CurrentMember[]> {
   const wanted = ids.flatMap((id) => parseId('member', id) ?? []).map((id) => toHex(idBytes(id)));
   const [rows] = await reader.load([
     reader
@@ -94,15 +109,20 @@ export async function readMembers(reader: Reader, account: number, ids: string[]
 }
 
 /**
- * Replaces the creation times of keys that were made since {@link coverageEnd} by those of the keys that were current
- * then. The database may have deleted these keys; the account activity has the times of the rotations.
+ * Replaces the creation times of keys that were made since {@link coverageEnd} by those of the keys
+ * that were current then. The database may have deleted these keys; the account activity has the
+ * times of the rotations.
  */
 async function withKeysAtCoverageEnd(reader: Reader, file: FileRow, rows: RegisteredAgent[]) {
   const until = coverageEnd(file);
-  const isLater = ({ keyCreatedAt }: RegisteredAgent) => keyCreatedAt !== null && keyCreatedAt >= until;
+  const isLater = ({ keyCreatedAt }: RegisteredAgent) =>
+    keyCreatedAt !== null && keyCreatedAt >= until;
   const ids = rows.filter(isLater).map(({ id }) => id);
   if (ids.length === 0) return rows;
-  const isRotation = and(eq(activity.action, 'agent.key_rotated'), isBetween(file, file.keptFrom, until));
+  const isRotation = and(
+    eq(activity.action, 'agent.key_rotated'),
+    isBetween(file, file.keptFrom, until),
+  );
   const [rotations] = await reader.load([
     reader
       .select({
@@ -119,11 +139,16 @@ async function withKeysAtCoverageEnd(reader: Reader, file: FileRow, rows: Regist
   return rows.map((row) => {
     if (!isLater(row)) return row;
     // Rotations before `keptFrom` are no longer in the activity.
-    return { ...row, keyCreatedAt: rotatedAt.get(row.id) ?? Math.max(row.createdAt, file.keptFrom) };
+    return {
+      ...row,
+      keyCreatedAt: rotatedAt.get(row.id) ?? Math.max(row.createdAt, file.keptFrom),
+    };
   });
 }
 
-/** Matches the patterns that apply to every action (`*`, `*.*`) and to every resource (`*`, `*:*`). */
+/**
+ * Matches the patterns that apply to every action (`*`, `*.*`) and to every resource (`*`, `*:*`).
+ */
 const ANY_ACTION = /^\*+(\.\*+)?$/;
 const ANY_RESOURCE = /^\*+(:\*+)?$/;
 
@@ -132,15 +157,23 @@ function byId(a: { id: string }, b: { id: string }): number {
 }
 
 const CONFIGURATION_ACTIONS = ACTIVITY_ACTIONS.filter(
-  (action) => action !== 'agent.key_rotated' && !/^(export|report|session|permission)\./.test(action),
+  (action) =>
+    action !== 'agent.key_rotated' && !/^(export|report|session|permission)\./.test(action),
 );
 
 /**
- * Counts the account's activity records by action for the part of the period that a report covers, and reads the newest
- * key rotations and configuration changes.
+ * Counts the account's activity records by action for the part of the period that a report covers,
+ * and reads the newest key rotations and configuration changes.
  */
-export async function readActivity(reader: Reader, file: FileRow): Promise<ReportContent['activity']> {
-  const isCovered = isBetween(file, Math.max(reportRequest(file).from, file.keptFrom), coverageEnd(file));
+export async function readActivity(
+  reader: Reader,
+  file: FileRow,
+): Promise<ReportContent['activity']> {
+  const isCovered = isBetween(
+    file,
+    Math.max(reportRequest(file).from, file.keptFrom),
+    coverageEnd(file),
+  );
   const newest = (action: ActivityAction) =>
     reader
       .select()
@@ -166,7 +199,14 @@ export async function readActivity(reader: Reader, file: FileRow): Promise<Repor
   };
 }
 
-function presentRecord({ id, createdAt, action, actor, target, changes }: typeof activity.$inferSelect) {
+function presentRecord({
+  id,
+  createdAt,
+  action,
+  actor,
+  target,
+  changes,
+}: typeof activity.$inferSelect) {
   return { id, at: formatTime(createdAt), action, actor, target, changes };
 }
 

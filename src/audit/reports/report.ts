@@ -2,13 +2,26 @@ import * as z from 'zod';
 import type { Config } from '../../env';
 import { publicFileId } from '../../files/file';
 import type { FileRow } from '../../files/file-records';
-import { digestField, type FileHome, fileFields, type PresentedFile, presentFile } from '../../files/presentation';
+import {
+  digestField,
+  type FileHome,
+  fileFields,
+  type PresentedFile,
+  presentFile,
+} from '../../files/presentation';
 import { EXAMPLE, exampleId } from '../../http/examples';
 import { idField } from '../../http/response-fields';
 import { lazy } from '../../lib/lazy';
 import type { Id } from '../../lib/typeid';
 
-export const REPORT_TYPES = ['soc2_type1', 'soc2_type2', 'iso27001', 'hipaa', 'gdpr', 'eu_ai_act'] as const;
+export const REPORT_TYPES = [
+  'soc2_type1',
+  'soc2_type2',
+  'iso27001',
+  'hipaa',
+  'gdpr',
+  'eu_ai_act',
+] as const;
 
 /** The framework that a report is about. SOC 2 has two types of reports. */
 export type ReportType = (typeof REPORT_TYPES)[number];
@@ -33,14 +46,17 @@ export const ComplianceReport = lazy(() =>
     .object({
       report_id: idField('report'),
       report_type: z.enum(REPORT_TYPES),
-      period: z.object({ start: dayField(), end: dayField() }).meta({ description: 'Both days belong to the period.' }),
+      period: z
+        .object({ start: dayField(), end: dayField() })
+        .meta({ description: 'Both days belong to the period.' }),
       format: z.enum(REPORT_FORMATS),
       sha256: digestField().optional(),
       ...fileFields(),
     })
     .meta({
       id: 'ComplianceReport',
-      description: 'A file of evidence from the audit log for the controls of a framework, made in the background.',
+      description:
+        'A file of evidence from the audit log for the controls of a framework, made in the background.',
       examples: [
         {
           report_id: exampleId('report'),
@@ -65,14 +81,17 @@ export function reportRequest({ request }: Pick<FileRow, 'request'>): ReportRequ
 }
 
 /**
- * The time, in milliseconds and exclusive, up to which a report covers the account: the end of the period, or the end of
- * the millisecond in which the report was requested if that is earlier.
+ * The time, in milliseconds and exclusive, up to which a report covers the account: the end of the
+ * period, or the end of the millisecond in which the report was requested if that is earlier.
  */
 export function coverageEnd(file: Pick<FileRow, 'request' | 'createdAt'>): number {
   return Math.min(reportRequest(file).to, file.createdAt + 1);
 }
 
-/** Makes the form in which the API shows a report at the time `now`; a completed one has a download link. */
+/**
+ * Makes the form in which the API shows a report at the time `now`; a completed one has a download
+ * link.
+ */
 export async function presentReport(
   config: Config,
   home: FileHome,

@@ -16,7 +16,10 @@ export function wasOrWere(count: number): string {
   return count === 1 ? 'was' : 'were';
 }
 
-/** Formats a part of a whole in percent, rounded down so that only the whole is 100 %. A part of nothing is 0 %. */
+/**
+ * Formats a part of a whole in percent, rounded down so that only the whole is 100 %. A part of
+ * nothing is 0 %.
+ */
 export function formatPercentage(part: number, whole: number): string {
   return `${whole === 0 ? 0 : Math.floor((100 * part) / whole)} %`;
 }
@@ -49,8 +52,8 @@ export function truncate(text: string, length: number): string {
 const QUOTED_CHARACTERS = 80;
 
 /**
- * Quotes a name, cut after 80 characters, for use in a sentence. It cannot close the quotation marks, or hide or reorder
- * the rest of the sentence.
+ * Quotes a name, cut after 80 characters, for use in a sentence. It cannot close the quotation
+ * marks, or hide or reorder the rest of the sentence.
  */
 export function quoteName(name: string): string {
   const plain = name
@@ -76,5 +79,7 @@ const LISTED_NAMES = 5;
 /** Lists the first five names, and says how many more there are. */
 export function listNames(names: string[]): string {
   const listed = names.slice(0, LISTED_NAMES).join(', ');
-  return names.length > LISTED_NAMES ? `${listed} and ${formatNumber(names.length - LISTED_NAMES)} more` : listed;
+  return names.length > LISTED_NAMES
+    ? `${listed} and ${formatNumber(names.length - LISTED_NAMES)} more`
+    : listed;
 }

@@ -11,13 +11,30 @@ export type Findings = ReturnType<typeof writeFindings>;
 
 export type FindingName = keyof Findings;
 
-/** Writes every finding. Those about the configuration and the account activity refer to no entries. */
+/**
+ * Writes every finding. Those about the configuration and the account activity refer to no entries.
+ */
 export function writeFindings(facts: PeriodFacts) {
-  return { ...describeDesign(facts), ...describeOperation(facts), ...describeDuties(facts), ...describeChanges(facts) };
+  return {
+    ...describeDesign(facts),
+    ...describeOperation(facts),
+    ...describeDuties(facts),
+    ...describeChanges(facts),
+  };
 }
 
-/** The findings about how the service, the account and its log are set up. Only `log` refers to entries. */
-function describeDesign({ configuration, agentsWithStaleKeys, summary, sequences, firstAndLast, asOf }: PeriodFacts) {
+/**
+ * The findings about how the service, the account and its log are set up. Only `log` refers to
+ * entries.
+ */
+function describeDesign({
+  configuration,
+  agentsWithStaleKeys,
+  summary,
+  sequences,
+  firstAndLast,
+  asOf,
+}: PeriodFacts) {
   const { agents, policies } = configuration;
   const activeAgents = agents.filter(({ isActive }) => isActive).length;
   const active = policies.filter(({ isActive }) => isActive);
@@ -117,7 +134,10 @@ function describeOperation({ entriesOf, summary, agents }: PeriodFacts) {
       `${formatCount(quick.entries, 'decision')} of people came within seconds of the request (see exceptions).`,
       quick,
     ),
-    tokens: finding(`${were(summary.tokens_issued, 'token')} issued, one with each approval.`, approvals),
+    tokens: finding(
+      `${were(summary.tokens_issued, 'token')} issued, one with each approval.`,
+      approvals,
+    ),
     uses: finding(
       `${formatCount(uses.entries, 'use')} of ${formatCount(summary.tokens_used, 'token')} ${wasOrWere(uses.entries)} recorded, one entry each.`,
       uses,
@@ -141,16 +161,29 @@ function describeOperation({ entriesOf, summary, agents }: PeriodFacts) {
   };
 }
 
-/** The findings about the segregation of duties: who decided, how many people, and whether they signed. */
-function describeDuties({ entriesOf, summary, deciders, approvalsByPeople, configuration }: PeriodFacts) {
+/**
+ * The findings about the segregation of duties: who decided, how many people, and whether they
+ * signed.
+ */
+function describeDuties({
+  entriesOf,
+  summary,
+  deciders,
+  approvalsByPeople,
+  configuration,
+}: PeriodFacts) {
   const byPeople = summary.approved_by_person + summary.denied_by_person;
   const approvals = entriesOf('reviewedApproval').entries;
   const reviewed = entriesOf('reviewedApproval', 'reviewedDenial');
   const people = Object.entries(approvalsByPeople).map(
-    ([count, entries]) => `${formatNumber(entries)} by ${formatCount(Number(count), 'person', 'people')}`,
+    ([count, entries]) =>
+      `${formatNumber(entries)} by ${formatCount(Number(count), 'person', 'people')}`,
   );
   const members = deciders.filter(({ decided_by }) => isMemberId(decided_by));
-  const votes = members.reduce((sum, { approved, denied, voted }) => sum + approved + denied + voted, 0);
+  const votes = members.reduce(
+    (sum, { approved, denied, voted }) => sum + approved + denied + voted,
+    0,
+  );
   const signed = members.reduce((sum, one) => sum + one.signed, 0);
   const ownerApprovals = entriesOf('reviewedOwnerApproval', 'unreviewedOwnerApproval');
   const unreviewed = entriesOf('unreviewedDecision');
@@ -193,7 +226,8 @@ function describeDuties({ entriesOf, summary, deciders, approvalsByPeople, confi
 
 /** The findings about changes of the configuration, from the account activity. */
 function describeChanges({ activity }: PeriodFacts) {
-  const count = (...actions: string[]) => actions.reduce((sum, action) => sum + (activity.by_action[action] ?? 0), 0);
+  const count = (...actions: string[]) =>
+    actions.reduce((sum, action) => sum + (activity.by_action[action] ?? 0), 0);
   const changes = (kind: string) =>
     `${formatNumber(count(`${kind}.created`))} created, ${formatNumber(count(`${kind}.updated`))} changed, ${formatNumber(count(`${kind}.deleted`))} deleted`;
   const rotations = count('agent.key_rotated');
@@ -216,7 +250,9 @@ function describeChanges({ activity }: PeriodFacts) {
         `Passkeys of members: ${formatNumber(count('passkey.added'))} added, ${formatNumber(count('passkey.removed'))} removed. ` +
         'A token cannot create another with rights that it lacks.',
     ),
-    rotations: finding(`${formatCount(rotations, 'rotation')} of agent keys ${wasOrWere(rotations)} recorded.`),
+    rotations: finding(
+      `${formatCount(rotations, 'rotation')} of agent keys ${wasOrWere(rotations)} recorded.`,
+    ),
     disclosures: finding(
       `${formatCount(requested, 'export or report', 'exports and reports')} of the log ${wasOrWere(requested)} requested, and ` +
         `${formatCount(downloads, 'download')} recorded. Reads through the API and deliveries by webhooks are not recorded ` +
@@ -225,6 +261,9 @@ function describeChanges({ activity }: PeriodFacts) {
   };
 }
 
-function finding(text: string, references: EntryReferences = { entries: 0, entry_ids: [] }): Finding {
+function finding(
+  text: string,
+  references: EntryReferences = { entries: 0, entry_ids: [] },
+): Finding {
   return { text, ...references };
 }

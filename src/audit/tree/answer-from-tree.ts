@@ -12,8 +12,8 @@ type TreeContext = Pick<Context, 'principal' | 'config' | 'reader' | 'runtime'>;
 /**
  * Opens the Merkle tree over the log of the request's account, and makes the response from it.
  * @param row the row of `selectTree`
- * @throws Problem `log_refused` if the log contradicts its signed heads; `unavailable` if the tree cannot be read, as
- *   when R2 does not respond; any Problem of `answer`
+ * @throws Problem `log_refused` if the log contradicts its signed heads; `unavailable` if the tree
+ *   cannot be read, as when R2 does not respond; any Problem of `answer`
  */
 export async function answerFromTree<T>(
   context: TreeContext,
@@ -27,12 +27,15 @@ export async function answerFromTree<T>(
 }
 
 /**
- * Returns the newest signed head of the account's log; if the log contradicts its signed heads, the last one that is
- * known.
+ * Returns the newest signed head of the account's log; if the log contradicts its signed heads, the
+ * last one that is known.
  * @param row the row of `selectTree`
  * @throws Problem `log_refused` if none is known; `unavailable` if the tree cannot be read
  */
-export async function getSignedHead(context: TreeContext, row: TreeRow | undefined): Promise<SignedHead> {
+export async function getSignedHead(
+  context: TreeContext,
+  row: TreeRow | undefined,
+): Promise<SignedHead> {
   const { account } = context.principal;
   return withProblems(context, async (reading) => {
     try {
@@ -58,7 +61,9 @@ async function withProblems<T>(
   } catch (error) {
     if (error instanceof Problem) throw error;
     const isInconsistent = error instanceof LogInconsistent;
-    logFailure(isInconsistent ? 'tree_refused' : 'tree_not_read', error, { account: principal.account.id });
+    logFailure(isInconsistent ? 'tree_refused' : 'tree_not_read', error, {
+      account: principal.account.id,
+    });
     if (!isInconsistent) throw unavailable();
     throw new Problem(
       'log_refused',

@@ -8,7 +8,10 @@ import { formatTime, parseDateTime } from '../../lib/time';
 import type { Id } from '../../lib/typeid';
 import type { LogSigner } from './signer';
 
-/** The head of the Merkle tree over an account's log: its root hash at one size, which commits to all entries. */
+/**
+ * The head of the Merkle tree over an account's log: its root hash at one size, which commits to
+ * all entries.
+ */
 interface Head {
   account: Id<'user'>;
   /** The number of entries under it: those with the sequences from 1 to this. */
@@ -43,16 +46,22 @@ export const exampleCheckpoint = {
 };
 
 /** The response field of a hash. */
-export const hashField = z
-  .string()
-  .meta({ pattern: '^[0-9a-f]{64}$', description: 'SHA-256, in hexadecimal.', examples: [EXAMPLE_HASH] });
+export const hashField = z.string().meta({
+  pattern: '^[0-9a-f]{64}$',
+  description: 'SHA-256, in hexadecimal.',
+  examples: [EXAMPLE_HASH],
+});
 
 /** A signed head as the API shows it. */
 export const Checkpoint = lazy(() =>
   z
     .object({
-      origin: z.string().meta({ description: "The log's name: the host of the service and the account." }),
-      tree_size: countField.meta({ description: 'Entries under it: those with the sequences from 1 to this.' }),
+      origin: z
+        .string()
+        .meta({ description: "The log's name: the host of the service and the account." }),
+      tree_size: countField.meta({
+        description: 'Entries under it: those with the sequences from 1 to this.',
+      }),
       root_hash: hashField,
       timestamp: timeField.meta({ description: 'When it was sealed.' }),
       note: z.string().meta({
@@ -67,19 +76,24 @@ export const Checkpoint = lazy(() =>
 
 export type Checkpoint = z.output<ReturnType<typeof Checkpoint>>;
 
-/** Signs a head. The same head gives the same note, byte for byte, as long as the key is the same. */
+/**
+ * Signs a head. The same head gives the same note, byte for byte, as long as the key is the same.
+ */
 export async function signHead(signer: LogSigner, head: Head): Promise<SignedHead> {
   const origin = signer.originOf(head.account);
   const text = `${origin}\n${head.size}\n${head.root.toBase64()}\ntime ${formatTime(head.sealedAt)}\n`;
   return { ...head, note: await signer.sign(origin, text) };
 }
 
-/** The lines of a signed head: origin (the log's name), size, root, time, signature (tlog-checkpoint, "Note text"). */
+/**
+ * The lines of a signed head: origin (the log's name), size, root, time, signature
+ * (tlog-checkpoint, "Note text").
+ */
 const NOTE = /^(\S+)\n(0|[1-9]\d{0,15})\n([A-Za-z0-9+/]{43}=)\ntime (\S+)\n\n— (\S+) \S+\n$/;
 
 /**
- * Parses the note of a head of an account's log, without verifying its signature. The host in the log's name may be a
- * former one of the service.
+ * Parses the note of a head of an account's log, without verifying its signature. The host in the
+ * log's name may be a former one of the service.
  * @returns null for any other note, such as the head of another log
  */
 export function parseHead(account: Id<'user'>, note: string): SignedHead | null {
@@ -90,7 +104,10 @@ export function parseHead(account: Id<'user'>, note: string): SignedHead | null 
 }
 
 /** Whether two heads commit to the same entries. */
-export function isSameTree(one: Pick<Head, 'size' | 'root'>, other: Pick<Head, 'size' | 'root'>): boolean {
+export function isSameTree(
+  one: Pick<Head, 'size' | 'root'>,
+  other: Pick<Head, 'size' | 'root'>,
+): boolean {
   return one.size === other.size && equalBytes(one.root, other.root);
 }
 

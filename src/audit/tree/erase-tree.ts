@@ -21,9 +21,13 @@ export async function eraseTrees(
       .limit(1),
   ]);
   if (!next) return false;
-  const { objects, truncated } = await bucket.list({ prefix: treeFolder(formatId('user', next.account)) });
+  const { objects, truncated } = await bucket.list({
+    prefix: treeFolder(formatId('user', next.account)),
+  });
   if (objects.length > 0) await bucket.delete(objects.map(({ key }) => key));
   if (truncated) return true;
-  await ledger.write({ changes: (write) => [write.delete(erasures).where(eq(erasures.id, next.id))] });
+  await ledger.write({
+    changes: (write) => [write.delete(erasures).where(eq(erasures.id, next.id))],
+  });
   return true;
 }

@@ -2,7 +2,10 @@ import type { ErasedEntries } from '../../erasure/erasure-record';
 import { formatTime } from '../../lib/time';
 import type { LogSigner } from './signer';
 
-/** The first line of the note. A checkpoint cannot have the same: its first line is the name of a log. */
+/**
+ * The first line of the note. A checkpoint cannot have the same: its first line is the name of a
+ * log.
+ */
 const KIND = 'countersign/erasure/v1';
 
 /** Signs the record of an erasure as a note. */
@@ -14,11 +17,18 @@ export function signErasure(signer: LogSigner, erased: ErasedEntries): Promise<s
  * Signs as a note the record of entries that are no longer shown and wait for their erasure.
  * @param at the time of the head in the proof that has the record, in milliseconds since the epoch
  */
-export function signHidden(signer: LogSigner, hidden: Omit<ErasedEntries, 'erasedAt'>, at: number): Promise<string> {
+export function signHidden(
+  signer: LogSigner,
+  hidden: Omit<ErasedEntries, 'erasedAt'>,
+  at: number,
+): Promise<string> {
   return signRecord(signer, hidden, 'hidden', at);
 }
 
-/** Signs a note of five lines: its kind, the log, the reason, what was done and when, the ranges of sequences. */
+/**
+ * Signs a note of five lines: its kind, the log, the reason, what was done and when, the ranges of
+ * sequences.
+ */
 function signRecord(
   signer: LogSigner,
   { account, reason, ranges }: Omit<ErasedEntries, 'erasedAt'>,
@@ -27,5 +37,8 @@ function signRecord(
 ): Promise<string> {
   const origin = signer.originOf(account);
   const sequences = ranges.map(([first, last]) => `${first}-${last}`).join(' ');
-  return signer.sign(origin, `${[KIND, origin, reason, `${what} ${formatTime(at)}`, sequences].join('\n')}\n`);
+  return signer.sign(
+    origin,
+    `${[KIND, origin, reason, `${what} ${formatTime(at)}`, sequences].join('\n')}\n`,
+  );
 }

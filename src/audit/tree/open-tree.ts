@@ -48,7 +48,8 @@ export interface Tree {
 }
 
 /**
- * Opens an account's tree for reading, after checking it against its signed note and the newest head in R2.
+ * Opens an account's tree for reading, after checking it against its signed note and the newest
+ * head in R2.
  * @param row the row of {@link selectTree}
  * @param now milliseconds since the epoch
  * @throws LogInconsistent; Error if the account is deleted, or the tree cannot be read this time
@@ -69,11 +70,15 @@ export async function openTree(
 }
 
 /**
- * Opens a tree whose newest head is in R2 but not yet in the database: its sealer is still running, or crashed. Hashes
- * the entries in between, and takes a few more round trips to the database.
+ * Opens a tree whose newest head is in R2 but not yet in the database: its sealer is still running,
+ * or crashed. Hashes the entries in between, and takes a few more round trips to the database.
  * @throws as {@link extendTree}
  */
-async function openPublishedTree(context: ReadingContext, account: number, now: number): Promise<Tree> {
+async function openPublishedTree(
+  context: ReadingContext,
+  account: number,
+  now: number,
+): Promise<Tree> {
   const [tree] = await findUnsealedTrees(context.reader, eq(trees.account, account));
   if (!tree) throw new LogInconsistent('the row of the tree is gone');
   const extended = await extendTree(context, tree, now, (_, published) => published?.size ?? 0);
@@ -89,7 +94,8 @@ const MAX_SLICES = 8;
 /**
  * Seals an account's log, at least up to one entry, and opens its tree.
  * @param snapshot the sequence of that entry; the tree may contain later ones
- * @returns `later` if more is to be sealed than one call does; `inconsistent` if the log contradicts its signed heads
+ * @returns `later` if more is to be sealed than one call does; `inconsistent` if the log
+ *   contradicts its signed heads
  * @throws Error if it cannot be sealed this time, as while a restoration holds the tree
  */
 export async function openSealedTree(
@@ -107,7 +113,8 @@ export async function openSealedTree(
       if (row) requireNotHeld(row, now());
       const tree = await openTree(sealing, { number, id }, row, now());
       if (tree.head.size >= snapshot) return tree;
-      // Inconsistent: the tree has no row, or the log ends before the snapshot. Otherwise another sealer sealed less.
+      // Inconsistent: the tree has no row, or the log ends before the snapshot. Otherwise another
+      // sealer sealed less.
       if (!row?.frontier || row.end < snapshot) return 'inconsistent';
     }
     return 'later';

@@ -59,11 +59,15 @@ export const ConsistencyProof = lazy(() =>
 export type ConsistencyProof = z.output<ReturnType<typeof ConsistencyProof>>;
 
 /**
- * Proves that the account's log of one size begins with the log of an older size (RFC 9162 section 2.1.4).
- * @throws Problem `invalid_request` for sizes that are not in order, or beyond the newest head; `log_refused`;
- *   `unavailable`
+ * Proves that the account's log of one size begins with the log of an older size (RFC 9162 section
+ * 2.1.4).
+ * @throws Problem `invalid_request` for sizes that are not in order, or beyond the newest head;
+ *   `log_refused`; `unavailable`
  */
-export async function proveConsistency(context: UserContext, sizes: Input): Promise<ConsistencyProof> {
+export async function proveConsistency(
+  context: UserContext,
+  sizes: Input,
+): Promise<ConsistencyProof> {
   const { account } = context.principal;
   const [[row]] = await context.reader.load([selectTree(context.reader, account.number)]);
   return answerFromTree(context, row, (tree) => prove(tree, sizes));
@@ -71,7 +75,9 @@ export async function proveConsistency(context: UserContext, sizes: Input): Prom
 
 async function prove({ head, read }: Tree, { from, to }: Input): Promise<ConsistencyProof> {
   if (to > head.size) {
-    throw invalidRequest([{ path: 'query.to', message: `must be at most ${head.size}, the size of the newest head` }]);
+    throw invalidRequest([
+      { path: 'query.to', message: `must be at most ${head.size}, the size of the newest head` },
+    ]);
   }
   if (from > to) throw invalidRequest([{ path: 'query.from', message: 'must be at most `to`' }]);
   const roots = [from, to].map((size) => ({ start: 0, end: size }));

@@ -23,7 +23,10 @@ import { LogInconsistent } from './storage';
 export const InclusionProof = lazy(() =>
   z
     .object({
-      sequence: integerField.meta({ minimum: 1, description: 'Of the entry: it is leaf `sequence` − 1.' }),
+      sequence: integerField.meta({
+        minimum: 1,
+        description: 'Of the entry: it is leaf `sequence` − 1.',
+      }),
       leaf_hash: hashField,
       leaf_input: z.string().meta({
         description:
@@ -32,7 +35,9 @@ export const InclusionProof = lazy(() =>
       }),
       tree_size: countField,
       root_hash: hashField,
-      inclusion_path: z.array(hashField).meta({ description: 'From the leaf upwards (RFC 9162 section 2.1.3.1).' }),
+      inclusion_path: z
+        .array(hashField)
+        .meta({ description: 'From the leaf upwards (RFC 9162 section 2.1.3.1).' }),
       checkpoint: Checkpoint(),
     })
     .meta({
@@ -55,8 +60,8 @@ export type InclusionProof = z.output<ReturnType<typeof InclusionProof>>;
 
 /**
  * Proves that an entry is under the newest head of the account's log (RFC 9162 section 2.1.3).
- * @throws Problem `not_found`; `conflict` if the entry is not sealed (hashed into the Merkle tree) yet;
- *   `log_refused` if it, or the log, was changed since; `unavailable`
+ * @throws Problem `not_found`; `conflict` if the entry is not sealed (hashed into the Merkle tree)
+ *   yet; `log_refused` if it, or the log, was changed since; `unavailable`
  */
 export async function proveInclusion(context: UserContext, id: string): Promise<InclusionProof> {
   const { reader, principal, runtime } = context;
@@ -72,13 +77,22 @@ export async function proveInclusion(context: UserContext, id: string): Promise<
     selectTree(reader, account.number),
   ]);
   if (!row) throw notFound('audit entry');
-  return answerFromTree(context, treeRow, (tree) => prove(tree, presentEntry(account, row), row.salt));
+  return answerFromTree(context, treeRow, (tree) =>
+    prove(tree, presentEntry(account, row), row.salt),
+  );
 }
 
-async function prove({ head, read }: Tree, entry: AuditEntry, salt: Uint8Array): Promise<InclusionProof> {
+async function prove(
+  { head, read }: Tree,
+  entry: AuditEntry,
+  salt: Uint8Array,
+): Promise<InclusionProof> {
   const { sequence } = entry;
   if (sequence > head.size) {
-    throw new Problem('conflict', 'The entry is not sealed yet. That takes two minutes at most: try again then.');
+    throw new Problem(
+      'conflict',
+      'The entry is not sealed yet. That takes two minutes at most: try again then.',
+    );
   }
   const input = entryLeafInput(entry, salt);
   const leaf = await hashBytes(input);
@@ -105,7 +119,8 @@ export const proveInclusionRoute = new Hono().get(
     id: 'proveInclusion',
     tag: 'Audit',
     summary: 'Prove that an entry is in the log',
-    description: 'An inclusion proof of RFC 9162: that the entry, as it is now, is under the newest signed head.',
+    description:
+      'An inclusion proof of RFC 9162: that the entry, as it is now, is under the newest signed head.',
     success: ok(InclusionProof),
     pathId: 'audit',
     problems: ['conflict', 'log_refused'],

@@ -7,7 +7,12 @@ import { type SignedHead, signHead } from './checkpoint';
 import { type ExtendedTree, extendTree } from './extend-tree';
 import { isNotHeld, requireNotHeld } from './restoration/hold';
 import { LogInconsistent, putHead, putTile } from './storage';
-import { postponeTrees, recordTreeGrowth, type TreeGrowth, type TreePostponement } from './tree-records';
+import {
+  postponeTrees,
+  recordTreeGrowth,
+  type TreeGrowth,
+  type TreePostponement,
+} from './tree-records';
 import { type ReadingContext, resignIfKeyRetired } from './trust';
 import { findUnsealedTrees, TREE_LIMIT, type UnsealedTree } from './unsealed-trees';
 
@@ -24,11 +29,12 @@ export interface SealingContext extends ReadingContext {
 }
 
 /**
- * Seals unsealed entries of the logs that are due: hashes them into the Merkle tree, stores the tiles that become full
- * in R2, signs the heads, and publishes a head in R2 every hour. At most 64 logs and 16,384 entries at a time.
+ * Seals unsealed entries of the logs that are due: hashes them into the Merkle tree, stores the
+ * tiles that become full in R2, signs the heads, and publishes a head in R2 every hour. At most 64
+ * logs and 16,384 entries at a time.
  *
- * Sealers may run at the same time and crash at any point. The tiles that they store depend only on the log, a
- * published head is never replaced, and the tree's row changes last.
+ * Sealers may run at the same time and crash at any point. The tiles that they store depend only on
+ * the log, a published head is never replaced, and the tree's row changes last.
  * @returns whether there may be more to seal
  */
 export async function sealTrees(context: SealingContext, now: number): Promise<boolean> {
@@ -53,9 +59,14 @@ export async function sealTrees(context: SealingContext, now: number): Promise<b
 /**
  * Seals unsealed entries of one account's log, 2,048 at most.
  * @returns whether there is more to seal
- * @throws LogInconsistent; Error if it cannot be sealed this time, as while a restoration holds the tree
+ * @throws LogInconsistent; Error if it cannot be sealed this time, as while a restoration holds the
+ *   tree
  */
-export async function sealAccount(context: SealingContext, account: number, now: number): Promise<boolean> {
+export async function sealAccount(
+  context: SealingContext,
+  account: number,
+  now: number,
+): Promise<boolean> {
   const [tree] = await findUnsealedTrees(context.reader, eq(trees.account, account));
   if (!tree || tree.end === tree.size) return false;
   requireNotHeld(tree, now);
@@ -64,7 +75,8 @@ export async function sealAccount(context: SealingContext, account: number, now:
     await recordTreeGrowth(context.ledger, [growth], now);
     return growth.head.size < tree.end;
   } catch (error) {
-    if (error instanceof LogInconsistent) await postponeTrees(context.ledger, [postpone(tree, error, now)]);
+    if (error instanceof LogInconsistent)
+      await postponeTrees(context.ledger, [postpone(tree, error, now)]);
     throw error;
   }
 }
@@ -73,7 +85,11 @@ export async function sealAccount(context: SealingContext, account: number, now:
  * Seals the entries that were read of one log, except for the tree's row, which the caller updates.
  * @throws LogInconsistent; Error if it cannot be sealed this time
  */
-async function sealTree(context: SealingContext, unsealed: UnsealedTree, now: number): Promise<TreeGrowth> {
+async function sealTree(
+  context: SealingContext,
+  unsealed: UnsealedTree,
+  now: number,
+): Promise<TreeGrowth> {
   const extended = await extendTree(context, unsealed, now, ({ reach }) => reach);
   const { tree: from, frontier, tiles } = extended;
   await Promise.all(tiles.map((tile) => putTile(context.bucket, from.accountId, tile)));
@@ -82,9 +98,9 @@ async function sealTree(context: SealingContext, unsealed: UnsealedTree, now: nu
 }
 
 /**
- * Signs the head of a tree, unless it is signed already, and puts it into R2 if the newest head there is an hour old,
- * or none is there. That head's time is read from R2: an attacker who can write to the database must not decide which
- * heads are published.
+ * Signs the head of a tree, unless it is signed already, and puts it into R2 if the newest head
+ * there is an hour old, or none is there. That head's time is read from R2: an attacker who can
+ * write to the database must not decide which heads are published.
  * @returns the head, and when to publish it: null if it is in R2, or the log is empty
  */
 async function publishHead(
@@ -93,12 +109,18 @@ async function publishHead(
   now: number,
 ): Promise<{ head: SignedHead; publishAt: number | null }> {
   const { size } = frontier;
-  if (published?.size === size) return { head: await resignIfKeyRetired(signer, published), publishAt: null };
+  if (published?.size === size)
+    return { head: await resignIfKeyRetired(signer, published), publishAt: null };
   const sealedAt = Math.max(now, before.sealedAt, published?.sealedAt ?? now);
   const head =
     size === before.size
       ? before
-      : await signHead(signer, { account: tree.accountId, size, root: await frontier.root(), sealedAt });
+      : await signHead(signer, {
+          account: tree.accountId,
+          size,
+          root: await frontier.root(),
+          sealedAt,
+        });
   if (size === 0) return { head, publishAt: null };
   const publishAt = (published?.sealedAt ?? 0) + PUBLICATION_INTERVAL;
   if (now < publishAt) return { head, publishAt };
@@ -108,6 +130,8 @@ async function publishHead(
 /** Logs why a tree could not be sealed, and returns when to try again. */
 function postpone(from: UnsealedTree, error: unknown, now: number): TreePostponement {
   const isInconsistent = error instanceof LogInconsistent;
-  logFailure(isInconsistent ? 'tree_refused' : 'tree_not_sealed', error, { account: from.accountId });
+  logFailure(isInconsistent ? 'tree_refused' : 'tree_not_sealed', error, {
+    account: from.accountId,
+  });
   return { from, until: now + (isInconsistent ? INCONSISTENT_RETRY_DELAY : RETRY_DELAY) };
 }

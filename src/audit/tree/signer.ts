@@ -7,10 +7,15 @@ import type { Id } from '../../lib/typeid';
 
 const ED25519 = 1;
 const KEY_ID_LENGTH = 4;
-/** A text, then its signature line: the name, and in base64 the key's id and 64 bytes of signature. */
+/**
+ * A text, then its signature line: the name, and in base64 the key's id and 64 bytes of signature.
+ */
 const SIGNATURE = /^([\s\S]*\n)\n— (\S+) ([A-Za-z0-9+/]{91}=)\n$/;
 
-/** Signs texts about a deployment's logs as notes (https://c2sp.org/signed-note), and verifies such notes. */
+/**
+ * Signs texts about a deployment's logs as notes (https://c2sp.org/signed-note), and verifies such
+ * notes.
+ */
 export class LogSigner {
   private constructor(
     private readonly keys: SigningKeys,
@@ -31,7 +36,8 @@ export class LogSigner {
   }
 
   /**
-   * Returns a note: the text with a signature line. The same text gives the same note as long as the key is the same.
+   * Returns a note: the text with a signature line. The same text gives the same note as long as
+   * the key is the same.
    * @param name the name of the log, from {@link originOf}
    * @param text ends with a newline
    */
@@ -42,16 +48,24 @@ export class LogSigner {
     return `${text}\n— ${name} ${signed}\n`;
   }
 
-  /** Whether a note has exactly one signature, made by one of the keys for the name on the signature line. */
+  /**
+   * Whether a note has exactly one signature, made by one of the keys for the name on the signature
+   * line.
+   */
   async hasSigned(note: string): Promise<boolean> {
     const [, text, name, encoded] = SIGNATURE.exec(note) ?? [];
     if (text === undefined || name === undefined || encoded === undefined) return false;
     const signed = Uint8Array.fromBase64(encoded);
     for (const key of this.keys) {
       if (!equalBytes(signed.slice(0, KEY_ID_LENGTH), await keyId(name, key))) continue;
-      const publicKey = await crypto.subtle.importKey('raw', publicBytes(key), 'Ed25519', false, ['verify']);
+      const publicKey = await crypto.subtle.importKey('raw', publicBytes(key), 'Ed25519', false, [
+        'verify',
+      ]);
       const signature = signed.slice(KEY_ID_LENGTH);
-      if (await crypto.subtle.verify('Ed25519', publicKey, signature, new TextEncoder().encode(text))) return true;
+      if (
+        await crypto.subtle.verify('Ed25519', publicKey, signature, new TextEncoder().encode(text))
+      )
+        return true;
     }
     return false;
   }
@@ -60,7 +74,10 @@ export class LogSigner {
 /** The id of a key for a name (signed-note, "Signatures"). */
 async function keyId(name: string, key: SigningKey): Promise<Uint8Array> {
   const bytes = new Uint8Array([ED25519, ...publicBytes(key)]);
-  return (await hashBytes(concatBytes(new TextEncoder().encode(`${name}\n`), bytes))).slice(0, KEY_ID_LENGTH);
+  return (await hashBytes(concatBytes(new TextEncoder().encode(`${name}\n`), bytes))).slice(
+    0,
+    KEY_ID_LENGTH,
+  );
 }
 
 function publicBytes({ publicJwk }: SigningKey): Uint8Array<ArrayBuffer> {

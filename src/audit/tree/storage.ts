@@ -4,8 +4,8 @@ import type { Id } from '../../lib/typeid';
 import { isSameTree, parseHead, type SignedHead } from './checkpoint';
 
 /**
- * The log in the database and the signed heads or stored tiles contradict each other. The service neither signs nor
- * proves anything of such a log.
+ * The log in the database and the signed heads or stored tiles contradict each other. The service
+ * neither signs nor proves anything of such a log.
  */
 export class LogInconsistent extends Error {}
 
@@ -31,7 +31,8 @@ export function headKey(account: Id<'user'>, size: number): string {
 }
 
 /**
- * Returns a function that reads a tree's tiles: partial ones from the frontier in memory, full ones from R2.
+ * Returns a function that reads a tree's tiles: partial ones from the frontier in memory, full ones
+ * from R2.
  * @param filled full tiles that may not be in R2 yet
  */
 export function tileReader(
@@ -57,12 +58,14 @@ export function tileReader(
 export async function putTile(bucket: R2Bucket, account: Id<'user'>, tile: Tile): Promise<void> {
   const key = tileKey(account, tile);
   const existing = await putOnce(bucket, key, tile.bytes);
-  if (existing && !equalBytes(existing, tile.bytes)) throw new LogInconsistent(`the tile ${key} holds other hashes`);
+  if (existing && !equalBytes(existing, tile.bytes))
+    throw new LogInconsistent(`the tile ${key} holds other hashes`);
 }
 
 /**
  * Publishes a signed head in R2, where it never changes.
- * @returns the head that is in R2 now: another one of this size if it was there first, with another time or key
+ * @returns the head that is in R2 now: another one of this size if it was there first, with another
+ *   time or key
  * @throws LogInconsistent if R2 has the head of another tree in its place
  */
 export async function putHead(bucket: R2Bucket, head: SignedHead): Promise<SignedHead> {
@@ -74,7 +77,9 @@ export async function putHead(bucket: R2Bucket, head: SignedHead): Promise<Signe
   throw new LogInconsistent(`${key} is of another tree`);
 }
 
-/** Finds the published head of the largest size that is at least `atLeast`; null if there is none. */
+/**
+ * Finds the published head of the largest size that is at least `atLeast`; null if there is none.
+ */
 export async function findNewestHead(
   bucket: R2Bucket,
   account: Id<'user'>,
@@ -93,7 +98,11 @@ export async function findNewestHead(
  * Reads the published head with a {@link headKey}; null if it is not there.
  * @throws LogInconsistent if the object is not a head of the log
  */
-export async function readHead(bucket: R2Bucket, account: Id<'user'>, key: string): Promise<SignedHead | null> {
+export async function readHead(
+  bucket: R2Bucket,
+  account: Id<'user'>,
+  key: string,
+): Promise<SignedHead | null> {
   const object = await bucket.get(key);
   if (!object) return null;
   const head = parseHead(account, await object.text());
@@ -101,8 +110,15 @@ export async function readHead(bucket: R2Bucket, account: Id<'user'>, key: strin
   return head;
 }
 
-/** Lists the objects whose keys begin with a prefix and come after a key, in the order of their keys. */
-export async function* listObjects(bucket: R2Bucket, prefix: string, after: string): AsyncGenerator<R2Object> {
+/**
+ * Lists the objects whose keys begin with a prefix and come after a key, in the order of their
+ * keys.
+ */
+export async function* listObjects(
+  bucket: R2Bucket,
+  prefix: string,
+  after: string,
+): AsyncGenerator<R2Object> {
   for (let startAfter = after; ; ) {
     const { objects, truncated } = await bucket.list({ prefix, startAfter });
     yield* objects;
@@ -111,8 +127,15 @@ export async function* listObjects(bucket: R2Bucket, prefix: string, after: stri
   }
 }
 
-/** Writes an object unless its key exists already. Returns the bytes of the existing object; null if it was written. */
-export async function putOnce(bucket: R2Bucket, key: string, bytes: Uint8Array): Promise<Uint8Array | null> {
+/**
+ * Writes an object unless its key exists already. Returns the bytes of the existing object; null if
+ * it was written.
+ */
+export async function putOnce(
+  bucket: R2Bucket,
+  key: string,
+  bytes: Uint8Array,
+): Promise<Uint8Array | null> {
   const written = await bucket.put(key, bytes, { onlyIf: { etagDoesNotMatch: '*' } });
   if (written) return null;
   const object = await bucket.get(key);

@@ -6,7 +6,10 @@ import type { InternalWriter, Ledger } from '../../ledger/ledger';
 import { toHex } from '../../lib/bytes';
 import type { SignedHead } from './checkpoint';
 
-/** The columns of a tree's row that a sealer's write compares: it takes effect only if all are as they were read. */
+/**
+ * The columns of a tree's row that a sealer's write compares: it takes effect only if all are as
+ * they were read.
+ */
 type TreeVersion = Pick<typeof trees.$inferSelect, 'account' | 'size' | 'heldUntil'>;
 
 /** The new head and frontier of a tree that a sealer has extended. */
@@ -15,7 +18,10 @@ export interface TreeGrowth {
   head: SignedHead;
   /** The partial tiles, as `TreeFrontier.bytes` returns them. */
   frontier: Uint8Array;
-  /** When to publish the head in R2, in milliseconds since the epoch; null if it is there, or the log is empty. */
+  /**
+   * When to publish the head in R2, in milliseconds since the epoch; null if it is there, or the
+   * log is empty.
+   */
   publishAt: number | null;
 }
 
@@ -29,25 +35,36 @@ export interface TreePostponement {
 const STATEMENT_TREES = 16;
 
 /**
- * Records how trees have grown, each only if its row is still at the version that was read. A tree is then due at once
- * if its log has more entries, and otherwise when its head is to be published.
+ * Records how trees have grown, each only if its row is still at the version that was read. A tree
+ * is then due at once if its log has more entries, and otherwise when its head is to be published.
  */
-export async function recordTreeGrowth(ledger: Ledger, growths: readonly TreeGrowth[], now: number): Promise<void> {
+export async function recordTreeGrowth(
+  ledger: Ledger,
+  growths: readonly TreeGrowth[],
+  now: number,
+): Promise<void> {
   const parts = Array.from({ length: Math.ceil(growths.length / STATEMENT_TREES) }, (_, i) =>
     growths.slice(i * STATEMENT_TREES, (i + 1) * STATEMENT_TREES),
   );
-  await ledger.write({ changes: (write) => parts.map((part) => updateTrees(write, part, now)) as unknown as Batch });
+  await ledger.write({
+    changes: (write) => parts.map((part) => updateTrees(write, part, now)) as unknown as Batch,
+  });
 }
 
 /** Postpones trees, each only if its row is still at the version that was read. */
-export async function postponeTrees(ledger: Ledger, postponements: readonly TreePostponement[]): Promise<void> {
+export async function postponeTrees(
+  ledger: Ledger,
+  postponements: readonly TreePostponement[],
+): Promise<void> {
   const rows = postponements.map(({ from, until }) => [...versionValues(from), until]);
   await ledger.write({
     changes: (write) => [
       write
         .update(trees)
         .set({ dueAt: sql`sealed.until` })
-        .from(sql`(select ${VERSION_COLUMNS}, value ->> 3 as until from json_each(${JSON.stringify(rows)})) as sealed`)
+        .from(
+          sql`(select ${VERSION_COLUMNS}, value ->> 3 as until from json_each(${JSON.stringify(rows)})) as sealed`,
+        )
         .where(isAtVersion),
     ],
   });

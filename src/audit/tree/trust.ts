@@ -7,12 +7,15 @@ import { isSameTree, parseHead, type SignedHead, signHead } from './checkpoint';
 import type { LogSigner } from './signer';
 import { findNewestHead, headKey, LogInconsistent, readHead } from './storage';
 
-// Threat model: an attacker can write to the database, but has neither the signing key nor R2. A row of `trees` is
-// therefore never trusted: its head is read from the signed note, and must be consistent with the newest head in R2.
-// - The stored head is the note in the row of `trees`, written each time that entries are sealed. It is not trusted yet.
-// - The trusted head is the stored head after `readTrustedHead`: note, row and log agree, and the service signed the note.
-// - The published head is the newest one in R2, written every hour and never replaced. The trusted head has to be consistent
-//   with it.
+// Threat model: an attacker can write to the database, but has neither the signing key nor R2. A
+// row of `trees` is therefore never trusted: its head is read from the signed note, and must be
+// consistent with the newest head in R2.
+// - The stored head is the note in the row of `trees`, written each time that entries are sealed.
+//   It is not trusted yet.
+// - The trusted head is the stored head after `readTrustedHead`: note, row and log agree, and the
+//   service signed the note.
+// - The published head is the newest one in R2, written every hour and never replaced. The trusted
+//   head has to be consistent with it.
 
 /** The bucket with the published heads and the tiles, and the signer of heads. */
 export interface TrustContext {
@@ -40,8 +43,8 @@ export interface StoredTree {
 export const CLOCK_SKEW = MINUTE;
 
 /**
- * Returns the signed head and the frontier of a stored tree, after checking that its note, row and log agree and that
- * the service signed the head.
+ * Returns the signed head and the frontier of a stored tree, after checking that its note, row and
+ * log agree and that the service signed the head.
  * @param now milliseconds since the epoch
  * @throws LogInconsistent
  */
@@ -72,8 +75,8 @@ function parseFrontier({ size, frontier }: StoredTree): TreeFrontier {
 }
 
 /**
- * Returns the stored head if a known key signed its note. Otherwise returns the published head of that size, or signs
- * the head of an empty tree, which is always the same.
+ * Returns the stored head if a known key signed its note. Otherwise returns the published head of
+ * that size, or signs the head of an empty tree, which is always the same.
  * @throws LogInconsistent if the head was never signed
  */
 async function findSignedHead(
@@ -84,7 +87,8 @@ async function findSignedHead(
   const { account, size } = tree;
   if (note !== null) {
     const head = parseHead(account, note);
-    if (!head || !isSameTree(head, tree)) throw new LogInconsistent(`the note is not of the log with ${size} leaves`);
+    if (!head || !isSameTree(head, tree))
+      throw new LogInconsistent(`the note is not of the log with ${size} leaves`);
     if (await signer.hasSigned(note)) return head;
   }
   if (size === 0) return signHead(signer, { ...tree, sealedAt: timeOfId(account) });
@@ -95,13 +99,18 @@ async function findSignedHead(
 }
 
 /** Returns a published head, signed again by the newest key if its own key is no longer known. */
-export async function resignIfKeyRetired(signer: LogSigner, published: SignedHead): Promise<SignedHead> {
+export async function resignIfKeyRetired(
+  signer: LogSigner,
+  published: SignedHead,
+): Promise<SignedHead> {
   return (await signer.hasSigned(published.note)) ? published : signHead(signer, published);
 }
 
 function requirePast({ size, sealedAt }: SignedHead, now: number): void {
   if (sealedAt <= now + CLOCK_SKEW) return;
-  throw new LogInconsistent(`the head of ${size} leaves was signed for a time in the future: ${formatTime(sealedAt)}`);
+  throw new LogInconsistent(
+    `the head of ${size} leaves was signed for a time in the future: ${formatTime(sealedAt)}`,
+  );
 }
 
 /**
@@ -134,8 +143,9 @@ export async function requireConsistency(published: SignedHead, read: ReadTile):
 }
 
 /**
- * Returns the last head that the service is known to have signed for an inconsistent log: the stored one, if it is larger than the newest published
- * one and a known key signed it, else the published one; null if there is neither.
+ * Returns the last head that the service is known to have signed for an inconsistent log: the
+ * stored one, if it is larger than the newest published one and a known key signed it, else the
+ * published one; null if there is neither.
  */
 export async function findLastSigned(
   { bucket, signer }: TrustContext,
@@ -144,6 +154,7 @@ export async function findLastSigned(
 ): Promise<SignedHead | null> {
   const published = await findNewestHead(bucket, account, 0);
   const stored = note === null ? null : parseHead(account, note);
-  if (stored && (published?.size ?? -1) < stored.size && (await signer.hasSigned(stored.note))) return stored;
+  if (stored && (published?.size ?? -1) < stored.size && (await signer.hasSigned(stored.note)))
+    return stored;
   return published && resignIfKeyRetired(signer, published);
 }

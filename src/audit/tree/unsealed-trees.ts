@@ -13,14 +13,19 @@ const ENTRY_LIMIT = 16_384;
 const TREE_ENTRY_LIMIT = 2_048;
 
 /**
- * A tree's row, the sequence of its log's newest entry (`end`), the sequence up to which its unsealed entries were read
- * (`reach`), and these entries by position, together with those of all trees that were read at the same time.
+ * A tree's row, the sequence of its log's newest entry (`end`), the sequence up to which its
+ * unsealed entries were read (`reach`), and these entries by position, together with those of all
+ * trees that were read at the same time.
  */
 export type UnsealedTree = Awaited<ReturnType<typeof findUnsealedTrees>>[number];
 
-/** Reads the matching trees that have been due the longest, and for each an equal share of unsealed entries at most. */
+/**
+ * Reads the matching trees that have been due the longest, and for each an equal share of unsealed
+ * entries at most.
+ */
 export async function findUnsealedTrees(reader: Reader, which: SQL | undefined) {
-  // Both queries have to select the same trees: an entry that is not found counts as removed from the log.
+  // Both queries have to select the same trees: an entry that is not found counts as removed from
+  // the log.
   const isChosen = inArray(
     trees.account,
     reader
@@ -32,7 +37,11 @@ export async function findUnsealedTrees(reader: Reader, which: SQL | undefined) 
       .limit(TREE_LIMIT),
   );
   const chosen = reader
-    .select({ account: trees.account, size: trees.size, count: sql<number>`count(*) over ()`.as('count') })
+    .select({
+      account: trees.account,
+      size: trees.size,
+      count: sql<number>`count(*) over ()`.as('count'),
+    })
     .from(trees)
     .where(isChosen)
     .as('chosen');
@@ -40,7 +49,11 @@ export async function findUnsealedTrees(reader: Reader, which: SQL | undefined) 
   const share = sql`min(${TREE_ENTRY_LIMIT}, ${ENTRY_LIMIT} / ${chosen.count})`;
   const [rows, entries] = await reader.load([
     reader
-      .select({ ...getTableColumns(trees), accountId: accounts.id, end: lastSequence(trees.account) })
+      .select({
+        ...getTableColumns(trees),
+        accountId: accounts.id,
+        end: lastSequence(trees.account),
+      })
       .from(trees)
       .innerJoin(accounts, eq(accounts.number, trees.account))
       .where(isChosen),
@@ -57,7 +70,11 @@ export async function findUnsealedTrees(reader: Reader, which: SQL | undefined) 
     entries.map((row) => [row.pos, { ...row, agentId: row.agentId ?? deleted.get(row.agent) }]),
   );
   const limit = Math.min(TREE_ENTRY_LIMIT, Math.floor(ENTRY_LIMIT / rows.length));
-  return rows.map((row) => ({ ...row, reach: Math.min(row.end, row.size + limit), entries: byPosition }));
+  return rows.map((row) => ({
+    ...row,
+    reach: Math.min(row.end, row.size + limit),
+    entries: byPosition,
+  }));
 }
 
 /** The sequence of an account's newest entry, even if it is erased, as SQL; 0 for an empty log. */
@@ -66,7 +83,10 @@ export function lastSequence(account: Column): SQL<number> {
 }
 
 /** The identifiers of deleted agents whose entries are not erased yet. */
-async function findDeletedAgents(reader: Reader, numbers: Set<number>): Promise<Map<number, Id<'agent'>>> {
+async function findDeletedAgents(
+  reader: Reader,
+  numbers: Set<number>,
+): Promise<Map<number, Id<'agent'>>> {
   if (numbers.size === 0) return new Map();
   const [found] = await reader.load([
     reader

@@ -34,11 +34,16 @@ export const ChannelDelivery = lazy(() =>
       id: idField('dlv'),
       channel_id: idField('chan'),
       permission_id: idField('perm').nullable(),
-      reminder: countField.nullable().meta({ description: 'Which reminder it is, from 1 on; null if it is none.' }),
+      reminder: countField
+        .nullable()
+        .meta({ description: 'Which reminder it is, from 1 on; null if it is none.' }),
       member_id: idField('member')
         .nullable()
         .meta({ description: 'The member whom it notifies; null if it is for no member.' }),
-      slack_channel: z.string().nullable().meta({ description: 'The id of the Slack channel; null for e-mail.' }),
+      slack_channel: z
+        .string()
+        .nullable()
+        .meta({ description: 'The id of the Slack channel; null for e-mail.' }),
       ...deliveryFields(),
     })
     .meta({
@@ -51,10 +56,16 @@ export const ChannelDelivery = lazy(() =>
 export type ChannelDelivery = z.output<ReturnType<typeof ChannelDelivery>>;
 
 /** The parameters in the path of a delivery. */
-export const channelDeliveryPath = lazy(() => z.object({ id: idField('chan'), delivery_id: idField('dlv') }));
+export const channelDeliveryPath = lazy(() =>
+  z.object({ id: idField('chan'), delivery_id: idField('dlv') }),
+);
 
 /** The preload of the delivery in the path. */
-export async function channelDeliveryOfPath(c: RequestContext, reader: Reader, account: SQL<number>) {
+export async function channelDeliveryOfPath(
+  c: RequestContext,
+  reader: Reader,
+  account: SQL<number>,
+) {
   const channel = parseId('chan', c.req.param('id') ?? '');
   const id = parseId('dlv', c.req.param('delivery_id') ?? '');
   return { delivery: channel && id && findDelivery(reader, isChannel(account, channel), id) };

@@ -28,7 +28,11 @@ export const ChannelDeliveryDetail = lazy(() =>
       examples: [
         {
           ...exampleChannelDelivery,
-          payload: { event: 'permission.requested', timestamp: EXAMPLE.time, data: { action: EXAMPLE.action } },
+          payload: {
+            event: 'permission.requested',
+            timestamp: EXAMPLE.time,
+            data: { action: EXAMPLE.action },
+          },
           attempt_history: [{ at: EXAMPLE.time, status_code: 200, error: null, duration_ms: 41 }],
         },
       ],
@@ -61,5 +65,10 @@ export const getChannelDeliveryRoute = new Hono().get(
   userAccess('channels:read', channelDeliveryOfPath),
   noQuery(),
   async (c) =>
-    answer(c, getChannelDelivery(c.var.context, { delivery: requireLoaded(c.var.loaded.delivery, 'delivery') })),
+    answer(
+      c,
+      getChannelDelivery(c.var.context, {
+        delivery: requireLoaded(c.var.loaded.delivery, 'delivery'),
+      }),
+    ),
 );

@@ -18,7 +18,9 @@ export function listChannelDeliveries(
   { channel, ...input }: { channel: WebhookRow } & z.output<ReturnType<typeof DeliveryListQuery>>,
 ): Promise<Page<ChannelDelivery>> {
   const id = withPrefix('chan', channel.id);
-  return listDeliveriesAs(context, { webhook: channel, ...input }, (row) => presentChannelDelivery(id, row));
+  return listDeliveriesAs(context, { webhook: channel, ...input }, (row) =>
+    presentChannelDelivery(id, row),
+  );
 }
 
 export const listChannelDeliveriesRoute = new Hono().get(

@@ -7,11 +7,17 @@ import { withPrefix } from '../../lib/typeid';
 import type { FoundDelivery } from '../../webhooks/deliveries/delivery';
 import { repeatDelivery } from '../../webhooks/deliveries/redeliver';
 import { requireLoaded } from '../../webhooks/webhook';
-import { ChannelDelivery, channelDeliveryOfPath, channelDeliveryPath, presentChannelDelivery } from './delivery';
+import {
+  ChannelDelivery,
+  channelDeliveryOfPath,
+  channelDeliveryPath,
+  presentChannelDelivery,
+} from './delivery';
 
 /**
  * Sends a message by a channel again, in a new delivery to the same recipient.
- * @throws Problem `conflict` if the channel is disabled, the permission is no longer kept, or its agent is deleted
+ * @throws Problem `conflict` if the channel is disabled, the permission is no longer kept, or its
+ *   agent is deleted
  */
 export function repeatMessage(
   context: UserContext,
@@ -47,5 +53,10 @@ export const repeatMessageRoute = new Hono().post(
   noQuery(),
   body(NoFields),
   async (c) =>
-    answer(c, await repeatMessage(c.var.context, { delivery: requireLoaded(c.var.loaded.delivery, 'delivery') })),
+    answer(
+      c,
+      await repeatMessage(c.var.context, {
+        delivery: requireLoaded(c.var.loaded.delivery, 'delivery'),
+      }),
+    ),
 );

@@ -13,10 +13,11 @@ const MAX_RESOURCE = 80;
 const MAX_NAME = 60;
 
 /**
- * Composes one mail about many messages. It has each request once, as the message that knows most about it has it:
- * first the requests that wait, the one that expires first at the top, then those that ended, the newest first. It lists
- * 20 of them, and says how many more there are.
- * @param now when the digest was made, in milliseconds since the epoch: the same for every attempt to send it
+ * Composes one mail about many messages. It has each request once, as the message that knows most
+ * about it has it: first the requests that wait, the one that expires first at the top, then those
+ * that ended, the newest first. It lists 20 of them, and says how many more there are.
+ * @param now when the digest was made, in milliseconds since the epoch: the same for every attempt
+ *   to send it
  */
 export function composeDigest(
   messages: readonly PermissionMessage[],
@@ -34,12 +35,14 @@ export function composeDigest(
   const listedWaiting = waiting.slice(0, MAX_REQUESTS);
   const listedEnded = ended.slice(0, MAX_REQUESTS - listedWaiting.length);
   const blocks: Block[] = [];
-  if (listedWaiting.length > 0) blocks.push(list('Waiting, the most urgent first', listedWaiting, now));
+  if (listedWaiting.length > 0)
+    blocks.push(list('Waiting, the most urgent first', listedWaiting, now));
   if (listedEnded.length > 0) blocks.push(list('Ended', listedEnded, now));
   const more = requests.length - listedWaiting.length - listedEnded.length;
   if (more > 0) {
     const waitingMore = waiting.length - listedWaiting.length;
-    const which = waitingMore > 0 ? `, ${waitingMore} of which ${waitingMore === 1 ? 'waits' : 'wait'}` : '';
+    const which =
+      waitingMore > 0 ? `, ${waitingMore} of which ${waitingMore === 1 ? 'waits' : 'wait'}` : '';
     blocks.push({
       kind: 'paragraph',
       text: `There ${more === 1 ? 'is' : 'are'} ${count(more, 'more request')}${which}. The inbox has them all.`,
@@ -69,7 +72,11 @@ function latestOfEach(messages: readonly PermissionMessage[]): PermissionMessage
 }
 
 function list(title: string, messages: PermissionMessage[], now: number): Block {
-  return { kind: 'requests', title, requests: messages.map((message) => listedRequest(message, now)) };
+  return {
+    kind: 'requests',
+    title,
+    requests: messages.map((message) => listedRequest(message, now)),
+  };
 }
 
 function listedRequest(message: PermissionMessage, now: number): ListedRequest {
@@ -93,7 +100,9 @@ function stateOf(message: PermissionMessage, now: number): Phrase[] {
   return decidedBy === null ? [end] : [`${end} by `, writtenLine(decidedBy, MAX_NAME)];
 }
 
-/** Whether a request can still be decided. It may have expired since the message about it was made. */
+/**
+ * Whether a request can still be decided. It may have expired since the message about it was made.
+ */
 function isWaiting({ permission }: PermissionMessage, now: number): boolean {
   return permission.status === 'pending' && Date.parse(permission.expires_at) > now;
 }

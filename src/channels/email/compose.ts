@@ -19,25 +19,39 @@ const MAX_LIMITS = 15;
 const MAX_LIMIT_NAME = 60;
 const MAX_LIMIT_VALUE = 100;
 
-const SIGN_IN = 'The link asks you to sign in; without that it shows nothing. A reply to this mail decides nothing.';
+const SIGN_IN =
+  'The link asks you to sign in; without that it shows nothing. A reply to this mail decides nothing.';
 
 /**
- * Composes the mail to a person about a permission: who asks for what and why, the limits, until when it can be
- * decided or how it ended, and a link to its card. It never has the input, nor anything of the preview but its title.
- * @param now when the message was made, in milliseconds since the epoch. Every attempt to send it must pass the same
- *   time: a mail provider refuses another body with the same idempotency key.
+ * Composes the mail to a person about a permission: who asks for what and why, the limits, until
+ * when it can be decided or how it ended, and a link to its card. It never has the input, nor
+ * anything of the preview but its title.
+ * @param now when the message was made, in milliseconds since the epoch. Every attempt to send it
+ *   must pass the same time: a mail provider refuses another body with the same idempotency key.
  */
-export function composePermissionMail(message: PermissionMessage, to: Recipient, now: number): Mail {
+export function composePermissionMail(
+  message: PermissionMessage,
+  to: Recipient,
+  now: number,
+): Mail {
   const { permission, agentName, url } = message;
   const { title, reason, status } = permission;
   const { heading, label } = wordsOf(message);
   const asked = `${quoteForSubject(permission.action, 36)} on ${quoteForSubject(permission.resource, 36)}`;
   const blocks: Block[] = [...endOf(message), { kind: 'facts', rows: requestFacts(message, now) }];
   if (title !== null) {
-    blocks.push({ kind: 'quote', label: 'Agent says', lines: [writtenLine(title, MAX_LINE).written] });
+    blocks.push({
+      kind: 'quote',
+      label: 'Agent says',
+      lines: [writtenLine(title, MAX_LINE).written],
+    });
   }
   if (reason) {
-    blocks.push({ kind: 'quote', label: 'Why, in the agent’s own words', lines: writtenLines(reason, MAX_TEXT) });
+    blocks.push({
+      kind: 'quote',
+      label: 'Why, in the agent’s own words',
+      lines: writtenLines(reason, MAX_TEXT),
+    });
   }
   blocks.push(limitsBlock(permission));
   return renderMail(
@@ -53,8 +67,8 @@ export function composePermissionMail(message: PermissionMessage, to: Recipient,
 }
 
 /**
- * Composes the mail with which a member confirms an e-mail address. It has no words but those of this program: the address may
- * be that of somebody who does not know the account.
+ * Composes the mail with which a member confirms an e-mail address. It has no words but those of
+ * this program: the address may be that of somebody who does not know the account.
  */
 export function composeConfirmationMail(address: string, url: string): Mail {
   return renderMail(
@@ -66,7 +80,10 @@ export function composeConfirmationMail(address: string, url: string): Mail {
           kind: 'paragraph',
           text: 'Somebody who is signed in to Countersign wants to get notifications at this address. If this is you, open the link and confirm.',
         },
-        { kind: 'paragraph', text: 'If it is not you, ignore this mail. Nothing else is sent to this address.' },
+        {
+          kind: 'paragraph',
+          text: 'If it is not you, ignore this mail. Nothing else is sent to this address.',
+        },
       ],
       link: { label: 'Confirm', url },
       note: 'The link works for 24 hours, and only for the person who asked. Opening it changes nothing.',
@@ -76,15 +93,24 @@ export function composeConfirmationMail(address: string, url: string): Mail {
 }
 
 /** Composes the mail with which a person tries out a channel. */
-export function composeTestMail(to: Recipient, { channelName, url }: { channelName: string; url: string }): Mail {
+export function composeTestMail(
+  to: Recipient,
+  { channelName, url }: { channelName: string; url: string },
+): Mail {
   return renderMail(
     {
       // Fixed words: a person who tests a channel must not choose the subject of a mail.
       subject: 'Test of a channel',
       heading: 'This is a test',
       blocks: [
-        { kind: 'paragraph', text: 'The channel works: mails to you arrive. Nobody waits for a decision.' },
-        { kind: 'facts', rows: [{ label: 'Channel', value: [writtenLine(channelName, MAX_LINE)] }] },
+        {
+          kind: 'paragraph',
+          text: 'The channel works: mails to you arrive. Nobody waits for a decision.',
+        },
+        {
+          kind: 'facts',
+          rows: [{ label: 'Channel', value: [writtenLine(channelName, MAX_LINE)] }],
+        },
       ],
       link: { label: 'Open Countersign', url },
       note: 'The link asks you to sign in; without that it shows nothing.',
@@ -132,11 +158,17 @@ export function endWord(permission: Permission): string | null {
 }
 
 /** The heading of a mail, and the first words of its subject. */
-function wordsOf({ event, isReminder, permission }: PermissionMessage): { heading: string; label: string } {
+function wordsOf({ event, isReminder, permission }: PermissionMessage): {
+  heading: string;
+  label: string;
+} {
   const end = endWord(permission);
   if (end !== null) return { heading: end, label: end };
   if (isReminder) {
-    return { heading: 'Reminder: an agent waits for your decision', label: 'Reminder: decision needed' };
+    return {
+      heading: 'Reminder: an agent waits for your decision',
+      label: 'Reminder: decision needed',
+    };
   }
   if (event === 'permission.escalated') {
     return { heading: 'A request was escalated to you', label: 'Escalated, decision needed' };
@@ -155,18 +187,29 @@ function endOf({ permission, decidedBy }: PermissionMessage): Block[] {
     return [{ kind: 'paragraph', text: `${text} The agent may not do it.` }];
   }
   const rows: Fact[] = [];
-  if (decidedBy !== null) rows.push({ label: 'Decided by', value: [writtenLine(decidedBy, MAX_LINE)] });
+  if (decidedBy !== null)
+    rows.push({ label: 'Decided by', value: [writtenLine(decidedBy, MAX_LINE)] });
   if (decided_at !== null) rows.push({ label: 'Decided', value: [utcText(decided_at)] });
-  const text = status === 'approved' ? 'The agent may do it, within the limits below.' : 'The agent may not do it.';
+  const text =
+    status === 'approved'
+      ? 'The agent may do it, within the limits below.'
+      : 'The agent may not do it.';
   const blocks: Block[] = [{ kind: 'paragraph', text }];
   if (rows.length > 0) blocks.push({ kind: 'facts', rows });
   if (decision_reason) {
-    blocks.push({ kind: 'quote', label: 'Reason of the decision', lines: writtenLines(decision_reason, MAX_TEXT) });
+    blocks.push({
+      kind: 'quote',
+      label: 'Reason of the decision',
+      lines: writtenLines(decision_reason, MAX_TEXT),
+    });
   }
   return blocks;
 }
 
-/** Who asks for what, and while it waits, until when it can be decided and how many approvals it needs. */
+/**
+ * Who asks for what, and while it waits, until when it can be decided and how many approvals it
+ * needs.
+ */
 function requestFacts({ permission, agentName }: PermissionMessage, now: number): Fact[] {
   const { action, resource, status, expires_at, review } = permission;
   const rows: Fact[] = [
@@ -178,12 +221,18 @@ function requestFacts({ permission, agentName }: PermissionMessage, now: number)
   rows.push({ label: 'Decide by', value: [deadlineText(expires_at, now)] });
   // Not how many there are: a mail may be sent long after the event that it is about.
   if (review && review.approvals_required > 1) {
-    rows.push({ label: 'Review', value: [`needs ${count(review.approvals_required, 'approval')}`] });
+    rows.push({
+      label: 'Review',
+      value: [`needs ${count(review.approvals_required, 'approval')}`],
+    });
   }
   return rows;
 }
 
-/** The limits that were granted, or those that the next approval would grant, beside those that the agent requested. */
+/**
+ * The limits that were granted, or those that the next approval would grant, beside those that the
+ * agent requested.
+ */
 function limitsBlock({ status, scope, granted_scope, review }: Permission): Block {
   const proposal = status === 'pending' ? review?.proposal?.scope : undefined;
   const current: JsonObject = granted_scope ?? proposal ?? scope;
@@ -200,11 +249,14 @@ function limitsBlock({ status, scope, granted_scope, review }: Permission): Bloc
 
 /** What the limits of a request mean in its state. */
 function limitsHint(status: Permission['status'], hasLimits: boolean, isNarrowed: boolean): string {
-  if (status === 'approved') return hasLimits ? 'The agent may do no more than this.' : 'There are no limits.';
+  if (status === 'approved')
+    return hasLimits ? 'The agent may do no more than this.' : 'There are no limits.';
   if (status !== 'pending')
     return hasLimits ? 'The agent asked for this. Nothing was granted.' : 'Nothing was granted.';
-  if (!hasLimits) return 'The agent names no limits: an approval allows this action on this resource in any form.';
-  if (isNarrowed) return 'As the votes so far have left them. If you approve, the agent may do no more than this.';
+  if (!hasLimits)
+    return 'The agent names no limits: an approval allows this action on this resource in any form.';
+  if (isNarrowed)
+    return 'As the votes so far have left them. If you approve, the agent may do no more than this.';
   return 'If you approve, the agent may do no more than this.';
 }
 

@@ -25,8 +25,8 @@ export const ConfirmationQuery = lazy(() =>
 );
 
 /**
- * Returns the address of the page on which a member confirms an e-mail address. It grants nothing: the page asks for sign-in as
- * this member, so it carries neither the account nor the shard.
+ * Returns the address of the page on which a member confirms an e-mail address. It grants nothing:
+ * the page asks for sign-in as this member, so it carries neither the account nor the shard.
  */
 export async function signConfirmationAddress(
   { keyring, publicUrl }: Pick<Config, 'keyring' | 'publicUrl'>,
@@ -39,7 +39,10 @@ export async function signConfirmationAddress(
   return `${publicUrl}/console/me/email?${query}`;
 }
 
-/** Whether the address of the page was made for a member and their e-mail address, and has not expired. */
+/**
+ * Whether the address of the page was made for a member and their e-mail address, and has not
+ * expired.
+ */
 export async function isConfirmationAddress(
   { keyring }: Pick<Config, 'keyring'>,
   runtime: Pick<Runtime, 'now'>,

@@ -11,7 +11,10 @@ import type { Mail, Recipient } from './mail';
 import { prepareMail } from './transport';
 import { safeRecipient } from './written';
 
-/** Maximum number of single mails to one person that are due at the same time. More become one digest. */
+/**
+ * Maximum number of single mails to one person that are due at the same time. More become one
+ * digest.
+ */
 const MAX_SINGLE_MAILS = 5;
 
 const NO_MEMBER =
@@ -23,7 +26,10 @@ const TOO_MANY =
   'The recipient gets at most five mails within a minute, over all accounts. This one waits for the next minute.';
 
 /** Opens a channel for e-mail, for the worker that has claimed it. */
-export async function openEmailChannel({ config, limits }: ChannelContext, claimed: ClaimedWebhook): Promise<Target> {
+export async function openEmailChannel(
+  { config, limits }: ChannelContext,
+  claimed: ClaimedWebhook,
+): Promise<Target> {
   const { mail: transport, publicUrl } = config;
   return {
     delay: 0,
@@ -41,18 +47,24 @@ export async function openEmailChannel({ config, limits }: ChannelContext, claim
 }
 
 /**
- * Divides due deliveries into mails: one for those of a digest, and one for each of the others, or for all to a person who
- * would get more than five. What is not sent any more is in no digest.
+ * Divides due deliveries into mails: one for those of a digest, and one for each of the others, or
+ * for all to a person who would get more than five. What is not sent any more is in no digest.
  */
 function divideByPerson(deliveries: readonly DueDelivery[]): DueDelivery[][] {
   const isForDigest = (delivery: DueDelivery) =>
     delivery.member !== null && delivery.aboutPermission !== null && dropReason(delivery) === null;
-  const groups = Map.groupBy(deliveries.filter(isForDigest), ({ member, digest }) => `${member} ${digest}`);
+  const groups = Map.groupBy(
+    deliveries.filter(isForDigest),
+    ({ member, digest }) => `${member} ${digest}`,
+  );
   const digests = [...groups.values()].filter(
     ([first, ...others]) => others.length >= (first?.digest === null ? MAX_SINGLE_MAILS : 1),
   );
   const inDigest = new Set(digests.flat());
-  return [...deliveries.filter((delivery) => !inDigest.has(delivery)).map((delivery) => [delivery]), ...digests];
+  return [
+    ...deliveries.filter((delivery) => !inDigest.has(delivery)).map((delivery) => [delivery]),
+    ...digests,
+  ];
 }
 
 /** Why a message is not sent any more; null if it is. */
@@ -69,8 +81,9 @@ function dropReason(delivery: DueDelivery): string | null {
 }
 
 /**
- * Composes the mail for deliveries to one person, and the key by which a mail service recognizes it when it is sent again.
- * The mail says how much time is left from when it was made, so that it is the same at each attempt.
+ * Composes the mail for deliveries to one person, and the key by which a mail service recognizes it
+ * when it is sent again. The mail says how much time is left from when it was made, so that it is
+ * the same at each attempt.
  */
 async function compose(
   { webhook }: ClaimedWebhook,
@@ -91,7 +104,12 @@ async function compose(
   return { mail: composeOne(webhook, delivery, to, publicUrl), key: delivery.id };
 }
 
-function composeOne(channel: ClaimedWebhook['webhook'], delivery: DueDelivery, to: Recipient, publicUrl: string): Mail {
+function composeOne(
+  channel: ClaimedWebhook['webhook'],
+  delivery: DueDelivery,
+  to: Recipient,
+  publicUrl: string,
+): Mail {
   switch (delivery.event) {
     case 'webhook.test': {
       const url = `${publicUrl}/console/channels/${withPrefix('chan', channel.id)}`;
@@ -99,7 +117,10 @@ function composeOne(channel: ClaimedWebhook['webhook'], delivery: DueDelivery, t
     }
     case 'webhook.disabled': {
       const webhook = readDisabledWebhook(delivery);
-      return composeWebhookDisabledMail(to, { webhook, url: `${publicUrl}/console/webhooks/${webhook.id}` });
+      return composeWebhookDisabledMail(to, {
+        webhook,
+        url: `${publicUrl}/console/webhooks/${webhook.id}`,
+      });
     }
     default:
       return composePermissionMail(readMessage(delivery, publicUrl), to, timeOfId(delivery.id));

@@ -2,8 +2,9 @@ import type { Child } from 'hono/jsx';
 import type { Block, Fact, ListedRequest, MailDocument, Phrase } from './document';
 import type { Written } from './written';
 
-// Clients differ in what they support: tables and inline styles work everywhere. The classes carry the dark colours, for
-// the clients that read a style sheet; others keep the light ones, or invert them on their own.
+// Clients differ in what they support: tables and inline styles work everywhere. The classes carry
+// the dark colours, for the clients that read a style sheet; others keep the light ones, or invert
+// them on their own.
 
 const FONT = "font-family:system-ui,-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif;";
 const CODE = "font-family:ui-monospace,'Cascadia Mono',Menlo,Consolas,monospace;font-size:13px;";
@@ -40,7 +41,10 @@ function Page({ document: { subject, heading, blocks, link, note } }: { document
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
         <meta name="supported-color-schemes" content="light dark" />
-        <meta name="format-detection" content="telephone=no, date=no, address=no, email=no, url=no" />
+        <meta
+          name="format-detection"
+          content="telephone=no, date=no, address=no, email=no, url=no"
+        />
         <title>{subject}</title>
         <style dangerouslySetInnerHTML={{ __html: DARK }} />
       </head>
@@ -70,7 +74,10 @@ function Page({ document: { subject, heading, blocks, link, note } }: { document
                     align="left"
                     style={`padding:28px;border:1px solid #dcdfe3;border-radius:8px;background-color:#ffffff;color:#16191d;font-size:16px;line-height:24px;${FONT}${WRAP}`}
                   >
-                    <p class="soft" style="margin:0 0 4px;font-size:14px;line-height:20px;color:#59616b;">
+                    <p
+                      class="soft"
+                      style="margin:0 0 4px;font-size:14px;line-height:20px;color:#59616b;"
+                    >
                       Countersign
                     </p>
                     <h1
@@ -100,7 +107,10 @@ function Page({ document: { subject, heading, blocks, link, note } }: { document
   );
 }
 
-/** The link as a button, with its address as text, for clients that show no button and for readers who check it. */
+/**
+ * The link as a button, with its address as text, for clients that show no button and for readers
+ * who check it.
+ */
 function Button({ link: { label, url } }: { link: MailDocument['link'] }) {
   return (
     <>
@@ -209,7 +219,11 @@ function Before({ before }: Pick<Fact, 'before'>) {
   );
 }
 
-function Request({ request: { title, action, resource, agent, state, url } }: { request: ListedRequest }) {
+function Request({
+  request: { title, action, resource, agent, state, url },
+}: {
+  request: ListedRequest;
+}) {
   return (
     <div class="line" style="padding:10px 0;border-top:1px solid #dcdfe3;">
       <a class="link" href={url} style="color:#2346c7;font-weight:600;">
@@ -232,7 +246,10 @@ function Request({ request: { title, action, resource, agent, state, url } }: { 
 
 function Title({ children }: { children: Child }) {
   return (
-    <h2 class="text" style="margin:0 0 4px;font-size:16px;line-height:24px;font-weight:600;color:#16191d;">
+    <h2
+      class="text"
+      style="margin:0 0 4px;font-size:16px;line-height:24px;font-weight:600;color:#16191d;"
+    >
       {children}
     </h2>
   );
@@ -246,9 +263,18 @@ function Label({ children }: { children: Child }) {
   );
 }
 
-/** Phrases in one line. What was written elsewhere is isolated from the direction of the text around it. */
+/**
+ * Phrases in one line. What was written elsewhere is isolated from the direction of the text around
+ * it.
+ */
 function Phrases({ phrases }: { phrases: Phrase[] }) {
-  return <>{phrases.map((phrase) => (typeof phrase === 'string' ? phrase : <WrittenHtml phrase={phrase} />))}</>;
+  return (
+    <>
+      {phrases.map((phrase) =>
+        typeof phrase === 'string' ? phrase : <WrittenHtml phrase={phrase} />,
+      )}
+    </>
+  );
 }
 
 function WrittenHtml({ phrase: { written, isCode } }: { phrase: Written }) {
@@ -266,7 +292,10 @@ function WrittenHtml({ phrase: { written, isCode } }: { phrase: Written }) {
 /** The places behind a separator at which a name or an address may wrap. */
 const WRAPS = /(?<=[_@/:]\u2060?)(?=[\p{L}\p{N}])/u;
 
-/** A text whose long words wrap behind a separator if they can: elsewhere they wrap only if they must. */
+/**
+ * A text whose long words wrap behind a separator if they can: elsewhere they wrap only if they
+ * must.
+ */
 function Wrapping({ text }: { text: string }) {
   return (
     <>

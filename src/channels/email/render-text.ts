@@ -1,7 +1,10 @@
 import type { Block, Fact, ListedRequest, MailDocument, Phrase } from './document';
 import type { Written } from './written';
 
-/** Renders the plain-text part. Nothing that was written elsewhere can start a line, except behind `> `. */
+/**
+ * Renders the plain-text part. Nothing that was written elsewhere can start a line, except behind
+ * `> `.
+ */
 export function renderText({ heading, blocks, link, note }: MailDocument): string {
   const parts = [heading, ...blocks.map(blockText), `${link.label}:\n${link.url}`, note];
   return `${parts.join('\n\n')}\n`;
@@ -9,7 +12,9 @@ export function renderText({ heading, blocks, link, note }: MailDocument): strin
 
 /** Phrases as plain text. */
 function plain(phrases: Phrase[]): string {
-  return phrases.map((phrase) => (typeof phrase === 'string' ? phrase : writtenText(phrase))).join('');
+  return phrases
+    .map((phrase) => (typeof phrase === 'string' ? phrase : writtenText(phrase)))
+    .join('');
 }
 
 function writtenText({ written, isCode }: Written): string {
@@ -32,12 +37,16 @@ function blockText(block: Block): string {
 function factsText({ title, hint, rows, more }: Extract<Block, { kind: 'facts' }>): string {
   const indent = title === undefined ? '' : '  ';
   const lines = rows.map(
-    ({ label, value, before }) => `${indent}${plain([label])}: ${plain(value)}${beforeText(before)}`,
+    ({ label, value, before }) =>
+      `${indent}${plain([label])}: ${plain(value)}${beforeText(before)}`,
   );
   const end = more === undefined ? [] : [`${indent}${more}`];
-  return [...(title === undefined ? [] : [`${title}:`]), ...(hint === undefined ? [] : [hint]), ...lines, ...end].join(
-    '\n',
-  );
+  return [
+    ...(title === undefined ? [] : [`${title}:`]),
+    ...(hint === undefined ? [] : [hint]),
+    ...lines,
+    ...end,
+  ].join('\n');
 }
 
 function beforeText(before: Fact['before']): string {

@@ -16,12 +16,17 @@ interface Context {
 }
 
 /**
- * Sends the mail with which a member confirms that an e-mail address is theirs. An address gets one a day, over all accounts.
- * @throws Problem `conflict` if no mail is set up; `rate_limited` if the address got one within 24 hours; `unavailable` if the
- *   mail was not sent
+ * Sends the mail with which a member confirms that an e-mail address is theirs. An address gets one
+ * a day, over all accounts.
+ * @throws Problem `conflict` if no mail is set up; `rate_limited` if the address got one within 24
+ *   hours; `unavailable` if the mail was not sent
  */
-export async function sendConfirmation({ config, runtime, limits }: Context, owner: AddressOwner): Promise<void> {
-  if (!config.mail) throw new Problem('conflict', 'This service has no mail set up. Tell its operator.');
+export async function sendConfirmation(
+  { config, runtime, limits }: Context,
+  owner: AddressOwner,
+): Promise<void> {
+  if (!config.mail)
+    throw new Problem('conflict', 'This service has no mail set up. Tell its operator.');
   const next = await limits.countConfirmation(owner.email);
   if (next !== null) {
     throw new Problem(
@@ -32,7 +37,10 @@ export async function sendConfirmation({ config, runtime, limits }: Context, own
       },
     );
   }
-  const mail = composeConfirmationMail(owner.email, await signConfirmationAddress(config, runtime, owner));
+  const mail = composeConfirmationMail(
+    owner.email,
+    await signConfirmationAddress(config, runtime, owner),
+  );
   const key = `confirmation-${toHex(runtime.random(16))}`;
   const attempt = await sendAttempt(runtime, prepareMail(config.mail, mail, key));
   const error = attempt.kind === 'made' ? attempt.outcome.error : attempt.reason;

@@ -14,12 +14,16 @@ const MAX_KEY = 256;
 /**
  * Prepares a mail for its transport.
  *
- * Resend sends a mail once for each idempotency key within 24 hours. It answers 409 if the same key comes with another
- * body, so each attempt must have the same mail. The binding knows no such key: a retry after a lost answer can send the
- * mail twice.
+ * Resend sends a mail once for each idempotency key within 24 hours. It answers 409 if the same key
+ * comes with another body, so each attempt must have the same mail. The binding knows no such key:
+ * a retry after a lost answer can send the mail twice.
  * @param idempotencyKey identifies the mail: 1 to 256 characters of ASCII
  */
-export function prepareMail(transport: MailTransport, mail: Mail, idempotencyKey: string): PreparedAttempt {
+export function prepareMail(
+  transport: MailTransport,
+  mail: Mail,
+  idempotencyKey: string,
+): PreparedAttempt {
   // An identity provider may have given any text as the address, such as a list of two.
   if (parseMailbox(mail.to.address)?.name !== null) {
     return { kind: 'refused', error: 'The address of the recipient is not valid.' };
@@ -53,7 +57,8 @@ const judgeAnswer: NonNullable<RequestAttempt['judge']> = ({ status, error, text
   if (error === null) return { error, receipt: null };
   const { name, message } = parseProblem(text);
   // The mail was accepted under the same key before, and its answer was lost.
-  if (status === 409 && name === 'invalid_idempotent_request') return { error: null, receipt: null };
+  if (status === 409 && name === 'invalid_idempotent_request')
+    return { error: null, receipt: null };
   const detail = typeof message === 'string' ? `: ${shorten(message, 200)}` : '.';
   return { error: `The mail service answered ${status}${detail}`, receipt: null };
 };
@@ -73,8 +78,8 @@ function mailboxText({ name, address }: Recipient): string {
 }
 
 /**
- * Calls https://developers.cloudflare.com/email-service/api/send-emails/workers-api/ with fields: the service writes the
- * MIME message, encodes the headers, and adds Date and Message-ID.
+ * Calls https://developers.cloudflare.com/email-service/api/send-emails/workers-api/ with fields:
+ * the service writes the MIME message, encodes the headers, and adds Date and Message-ID.
  */
 async function sendByBinding(
   { binding, from }: Extract<MailTransport, { kind: 'binding' }>,
@@ -83,7 +88,13 @@ async function sendByBinding(
   const sender = parseMailbox(from);
   if (!sender) throw new Error('The sender is not an address');
   try {
-    await binding.send({ from: bindingAddress(sender), to: bindingAddress(to), subject, text, html });
+    await binding.send({
+      from: bindingAddress(sender),
+      to: bindingAddress(to),
+      subject,
+      text,
+      html,
+    });
   } catch (failure) {
     throw new Error(describeFailure(failure), { cause: failure });
   }
@@ -93,13 +104,18 @@ function bindingAddress({ name, address }: Recipient): string | EmailAddress {
   return name === null ? address : { name, email: address };
 }
 
-/** What the codes of the service mean for those who see the delivery. Its own messages can quote addresses. */
+/**
+ * What the codes of the service mean for those who see the delivery. Its own messages can quote
+ * addresses.
+ */
 const FAILURES: Record<string, string> = {
-  E_SENDER_NOT_VERIFIED: 'The address in EMAIL_FROM may not send: its domain is not set up at the mail service.',
+  E_SENDER_NOT_VERIFIED:
+    'The address in EMAIL_FROM may not send: its domain is not set up at the mail service.',
   E_SENDER_DOMAIN_NOT_AVAILABLE:
     'The address in EMAIL_FROM may not send: its domain is not set up at the mail service.',
   E_RECIPIENT_NOT_ALLOWED: 'The mail service may not send to this address.',
-  E_RECIPIENT_SUPPRESSED: 'Mails to this address bounced, or were reported as spam. The mail service sends it none.',
+  E_RECIPIENT_SUPPRESSED:
+    'Mails to this address bounced, or were reported as spam. The mail service sends it none.',
   E_RATE_LIMIT_EXCEEDED: 'The rate limit of the mail service is reached.',
   E_DAILY_LIMIT_EXCEEDED: 'The daily limit of the mail service is reached.',
   E_DELIVERY_FAILED: 'The mail server of the recipient refused the mail.',

@@ -20,11 +20,12 @@ const MAX_NAME = 60;
 const WORD_JOINER = '\u2060';
 
 /**
- * Each place next to a character that separates the parts of a URL, a host name, a mail address or a UNC path, if no white
- * space is beside that character; and the middle of a Markdown link. U+3002, U+FF0E and U+FF61 are full stops in host
- * names (UTS #46).
+ * Each place next to a character that separates the parts of a URL, a host name, a mail address or
+ * a UNC path, if no white space is beside that character; and the middle of a Markdown link.
+ * U+3002, U+FF0E and U+FF61 are full stops in host names (UTS #46).
  */
-const LINK_SEAMS = /(?<=\S)(?=[.:/\\@\u3002\uff0e\uff61]\S)|(?<=\S[.:/\\@\u3002\uff0e\uff61])(?=\S)|(?<=\])(?=\()/g;
+const LINK_SEAMS =
+  /(?<=\S)(?=[.:/\\@\u3002\uff0e\uff61]\S)|(?<=\S[.:/\\@\u3002\uff0e\uff61])(?=\S)|(?<=\])(?=\()/g;
 
 /** Quotation marks, which would close the quotation in which a subject shows a text. */
 const QUOTES = /["«»“”„‟″＂]/g;
@@ -33,8 +34,8 @@ const QUOTES = /["«»“”„‟″＂]/g;
 const ADDRESS_SPECIALS = /[()<>[\]:;@\\,."«»“”„‟″＂]/g;
 
 /**
- * One line of a body: a text of at most `max` characters, with unseen characters as code points and a mark if a word mixes
- * scripts, which clients do not link.
+ * One line of a body: a text of at most `max` characters, with unseen characters as code points and
+ * a mark if a word mixes scripts, which clients do not link.
  */
 export function writtenLine(text: string, max: number): Written {
   return { written: preventLinks(withScriptsMark(toOneLine(text, max))) };
@@ -45,7 +46,10 @@ export function writtenLabel(label: string): Written {
   return { written: preventLinks(withScriptsMark(label)), isCode: true };
 }
 
-/** The lines of a text of at most `max` characters and 20 lines, shown as {@link writtenLine} shows one line. */
+/**
+ * The lines of a text of at most `max` characters and 20 lines, shown as {@link writtenLine} shows
+ * one line.
+ */
 export function writtenLines(text: string, max: number): string[] {
   const lines = showUnseen(shorten(text, max).replace(/\r\n?/g, '\n'), { hasLines: true })
     .replaceAll('\t', ' ')
@@ -57,21 +61,27 @@ export function writtenLines(text: string, max: number): string[] {
 }
 
 /**
- * A text for a subject: one quoted line with at most `max` characters between the quotation marks, none of which is a
- * quotation mark. Links need no prevention there, because clients do not link subjects, and filters distrust subjects
- * with invisible characters.
+ * A text for a subject: one quoted line with at most `max` characters between the quotation marks,
+ * none of which is a quotation mark. Links need no prevention there, because clients do not link
+ * subjects, and filters distrust subjects with invisible characters.
  */
 export function quoteForSubject(text: string, max: number): string {
   return `“${shorten(inHeader(toOneLine(text, max)).replace(QUOTES, "'"), max)}”`;
 }
 
-/** The recipient with a name that needs no quoting in an address header; without one if nothing of it is left. */
+/**
+ * The recipient with a name that needs no quoting in an address header; without one if nothing of
+ * it is left.
+ */
 export function safeRecipient({ address, name }: Recipient): Recipient {
   const line = inHeader(toOneLine((name ?? '').replace(ADDRESS_SPECIALS, ' '), MAX_NAME));
   return { address, name: line === '' ? null : line };
 }
 
-/** Breaks the start of encoded words (RFC 2047), which clients decode in a header: they can hold any character. */
+/**
+ * Breaks the start of encoded words (RFC 2047), which clients decode in a header: they can hold any
+ * character.
+ */
 function inHeader(line: string): string {
   return line.replaceAll('=?', '= ?');
 }
@@ -85,16 +95,18 @@ function toOneLine(text: string, max: number): string {
 }
 
 /**
- * Keeps clients from turning URLs, host names and addresses in a text into links, in HTML and in plain text alike, where
- * markup cannot.
+ * Keeps clients from turning URLs, host names and addresses in a text into links, in HTML and in
+ * plain text alike, where markup cannot.
  *
- * Inserts a word joiner on both sides of each separator: `example.com` is then no host name to any pattern. A joiner
- * before the full stop alone is enough for most clients, but Android's patterns accept it in a label. After the full
- * stop it also makes the last label an unknown top-level domain. A scheme must be broken as well, or `https://example`
- * remains. In contrast to `[.]` and `hxxp`, which analysts use, the text looks exactly as it was written; and a zero-width
- * space would let a host name wrap at its full stops.
+ * Inserts a word joiner on both sides of each separator: `example.com` is then no host name to any
+ * pattern. A joiner before the full stop alone is enough for most clients, but Android's patterns
+ * accept it in a label. After the full stop it also makes the last label an unknown top-level
+ * domain. A scheme must be broken as well, or `https://example` remains. In contrast to `[.]` and
+ * `hxxp`, which analysts use, the text looks exactly as it was written; and a zero-width space
+ * would let a host name wrap at its full stops.
  *
- * The text must not have joiners of its own: as unseen characters they are shown as code points before.
+ * The text must not have joiners of its own: as unseen characters they are shown as code points
+ * before.
  */
 function preventLinks(text: string): string {
   return text.replace(LINK_SEAMS, WORD_JOINER);

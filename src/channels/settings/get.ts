@@ -32,5 +32,6 @@ export const getNotificationSettingsRoute = new Hono().get(
     settings: selectSettings(reader, account, callerId),
   })),
   noQuery(),
-  async (c) => answer(c, await getNotificationSettings(c.var.context, { rows: c.var.loaded.settings ?? [] })),
+  async (c) =>
+    answer(c, await getNotificationSettings(c.var.context, { rows: c.var.loaded.settings ?? [] })),
 );

@@ -10,7 +10,8 @@ export interface QuietHours {
   time_zone: string;
 }
 
-// A local time is written as a number too: the milliseconds since the epoch at which a clock in UTC would show it.
+// A local time is written as a number too: the milliseconds since the epoch at which a clock in UTC
+// would show it.
 
 /** More than the greatest difference between the local time of any zone and UTC. */
 const MAX_OFFSET = 16 * HOUR;
@@ -25,16 +26,21 @@ export function isTimeZone(name: string): boolean {
 }
 
 /**
- * Returns when the quiet hours around `at` end, in milliseconds since the epoch; null if `at` is not quiet, or the time
- * zone is unknown. The start is quiet, the end is not.
+ * Returns when the quiet hours around `at` end, in milliseconds since the epoch; null if `at` is
+ * not quiet, or the time zone is unknown. The start is quiet, the end is not.
  *
- * Where the clocks of the zone are changed, quiet hours last from the first moment at which a clock shows the start or a
- * later time, until the last moment at which a clock shows a time before the end:
+ * Where the clocks of the zone are changed, quiet hours last from the first moment at which a clock
+ * shows the start or a later time, until the last moment at which a clock shows a time before the
+ * end:
  * - A start or end that the clocks skip is the moment of the skip.
- * - If the clocks show the start twice, the first one counts; if they show the end twice, the last one.
+ * - If the clocks show the start twice, the first one counts; if they show the end twice, the last
+ *   one.
  * - Quiet hours that thereby touch the next ones end with those.
  */
-export function endOfQuietHours(settings: { quiet_hours: QuietHours | null } | null, at: number): number | null {
+export function endOfQuietHours(
+  settings: { quiet_hours: QuietHours | null } | null,
+  at: number,
+): number | null {
   const hours = settings?.quiet_hours;
   const formatter = hours && formatterOf(hours.time_zone);
   if (!formatter) return null;
@@ -42,8 +48,13 @@ export function endOfQuietHours(settings: { quiet_hours: QuietHours | null } | n
   const end = timeOfDay(hours.end) + (hours.end < hours.start ? DAY : 0);
   const local = at + offsetAt(formatter, at);
   const today = local - modulo(local, DAY);
-  const offsets = findOffsets(formatter, today - 2 * DAY - MAX_OFFSET, today + 3 * DAY + MAX_OFFSET);
-  // Quiet hours of the next day may have begun already: clocks that are set back at midnight show today's date again.
+  const offsets = findOffsets(
+    formatter,
+    today - 2 * DAY - MAX_OFFSET,
+    today + 3 * DAY + MAX_OFFSET,
+  );
+  // Quiet hours of the next day may have begun already: clocks that are set back at midnight show
+  // today's date again.
   const ends = [-2, -1, 0, 1]
     .map((days) => today + days * DAY)
     .filter((day) => firstTimeOf(offsets, day + start) <= at)
@@ -58,7 +69,9 @@ function timeOfDay(text: string): number {
   return Number(text.slice(0, 2)) * HOUR + Number(text.slice(3)) * MINUTE;
 }
 
-/** The offsets from UTC before and after a change of the clocks. Without a change, they are equal. */
+/**
+ * The offsets from UTC before and after a change of the clocks. Without a change, they are equal.
+ */
 interface Offsets {
   before: number;
   after: number;
@@ -78,8 +91,8 @@ function lastTimeOf({ before, after, change }: Offsets, local: number): number {
 }
 
 /**
- * Finds the change of the clocks between two times, which must be less than 6.9 days apart: since 1970, no zone has changed its
- * clocks twice in a shorter time.
+ * Finds the change of the clocks between two times, which must be less than 6.9 days apart: since
+ * 1970, no zone has changed its clocks twice in a shorter time.
  */
 function findOffsets(formatter: Intl.DateTimeFormat, start: number, end: number): Offsets {
   let [from, change] = [start, end];
@@ -96,7 +109,9 @@ function findOffsets(formatter: Intl.DateTimeFormat, start: number, end: number)
 /** What has to be added to a time to get the local time, in milliseconds. */
 function offsetAt(formatter: Intl.DateTimeFormat, at: number): number {
   const second = at - modulo(at, SECOND);
-  const field = Object.fromEntries(formatter.formatToParts(second).map(({ type, value }) => [type, Number(value)]));
+  const field = Object.fromEntries(
+    formatter.formatToParts(second).map(({ type, value }) => [type, Number(value)]),
+  );
   const { year = 0, month = 0, day = 0, hour = 0, minute = 0, second: seconds = 0 } = field;
   return Date.UTC(year, month - 1, day, hour, minute, seconds) - second;
 }

@@ -17,7 +17,8 @@ import { isTimeZone } from './quiet-hours';
 
 const MAX_TIME_ZONE_LENGTH = 64;
 
-const CHANNELS = 'The channels that may send you messages; null for all. With an empty list none may.';
+const CHANNELS =
+  'The channels that may send you messages; null for all. With an empty list none may.';
 const EVENTS = 'The events that are sent to you; null for all. An empty list means none.';
 const QUIET_HOURS =
   'The hours of every day in which you get no messages; null for none. Messages wait until these hours end, but for those ' +
@@ -36,12 +37,20 @@ const quietHours = lazy(() =>
   z
     .strictObject({
       start: timeOfDay,
-      end: timeOfDay.meta({ description: 'Not the same as `start`. An end before the start is on the next day.' }),
+      end: timeOfDay.meta({
+        description: 'Not the same as `start`. An end before the start is on the next day.',
+      }),
       time_zone: plainText(MAX_TIME_ZONE_LENGTH)
         .refine(isTimeZone, 'must be a name of the IANA time zone database, such as Europe/Berlin')
-        .meta({ description: 'A name of the IANA time zone database.', examples: ['Europe/Berlin'] }),
+        .meta({
+          description: 'A name of the IANA time zone database.',
+          examples: ['Europe/Berlin'],
+        }),
     })
-    .refine(({ start, end }) => start !== end, { path: ['end'], error: 'must not be the same as `start`' }),
+    .refine(({ start, end }) => start !== end, {
+      path: ['end'],
+      error: 'must not be the same as `start`',
+    }),
 );
 
 const delegate = lazy(() =>
@@ -121,19 +130,35 @@ export type NotificationSettings = z.output<ReturnType<typeof NotificationSettin
 export type StoredSettings = Omit<NotificationSettings, 'updated_at'>;
 
 /** The settings of a member who has chosen nothing. */
-export const DEFAULT_SETTINGS: StoredSettings = { channels: null, events: null, quiet_hours: null, delegate: null };
+export const DEFAULT_SETTINGS: StoredSettings = {
+  channels: null,
+  events: null,
+  quiet_hours: null,
+  delegate: null,
+};
 
 /** The settings in a row of the table; null for a member without a row. */
 export function storedSettings(row: { settings: JsonObject } | undefined): StoredSettings | null {
   return (row?.settings as StoredSettings | undefined) ?? null;
 }
 
-export function presentSettings(row: { settings: JsonObject; updatedAt: number } | undefined): NotificationSettings {
+export function presentSettings(
+  row: { settings: JsonObject; updatedAt: number } | undefined,
+): NotificationSettings {
   const { channels, events, quiet_hours, delegate } = storedSettings(row) ?? DEFAULT_SETTINGS;
-  return { channels, events, quiet_hours, delegate, updated_at: row ? formatTime(row.updatedAt) : null };
+  return {
+    channels,
+    events,
+    quiet_hours,
+    delegate,
+    updated_at: row ? formatTime(row.updatedAt) : null,
+  };
 }
 
-/** Whether a member wants to be notified of an event by a channel. A member without settings wants everything. */
+/**
+ * Whether a member wants to be notified of an event by a channel. A member without settings wants
+ * everything.
+ */
 export function wants(
   settings: StoredSettings | null,
   { channelId, event }: { channelId: Id<'chan'>; event: ChannelEvent },
@@ -143,8 +168,8 @@ export function wants(
 }
 
 /**
- * The member whom a member made the delegate at a time, in milliseconds since the epoch; null if there is none. The delegate
- * may no longer be active: the caller has to check that.
+ * The member whom a member made the delegate at a time, in milliseconds since the epoch; null if
+ * there is none. The delegate may no longer be active: the caller has to check that.
  */
 export function delegateAt(settings: StoredSettings | null, now: number): Id<'member'> | null {
   const { delegate } = settings ?? DEFAULT_SETTINGS;
@@ -169,7 +194,13 @@ export function selectChannels(reader: Reader, account: SQL<number>, ids: Id<'ch
   return reader
     .select({ id: webhooks.id })
     .from(webhooks)
-    .where(and(eq(webhooks.account, account), ne(webhooks.kind, 'webhook'), sql`${webhooks.id} in ${wanted}`));
+    .where(
+      and(
+        eq(webhooks.account, account),
+        ne(webhooks.kind, 'webhook'),
+        sql`${webhooks.id} in ${wanted}`,
+      ),
+    );
 }
 
 /**
@@ -178,5 +209,8 @@ export function selectChannels(reader: Reader, account: SQL<number>, ids: Id<'ch
  */
 export function requirePerson({ member }: UserPrincipal): MemberRef {
   if (member) return member;
-  throw new Problem('person_required', 'Only a member has notification settings. Use a credential of a member.');
+  throw new Problem(
+    'person_required',
+    'Only a member has notification settings. Use a credential of a member.',
+  );
 }

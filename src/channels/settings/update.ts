@@ -35,11 +35,12 @@ export const NotificationSettingsUpdate = lazy(() =>
 type Fields = z.output<ReturnType<typeof NotificationSettingsUpdate>>;
 
 /**
- * Changes the given fields of what the member who calls chose about messages. Concurrent changes of different fields all
- * take effect: the statement replaces only the given fields of the stored settings.
+ * Changes the given fields of what the member who calls chose about messages. Concurrent changes of
+ * different fields all take effect: the statement replaces only the given fields of the stored
+ * settings.
  * @param found those of the channels in `channels` that the account has
- * @throws Problem `person_required`; `invalid_request` for a channel that the account does not have, or a delegate who is
- *   not another active member
+ * @throws Problem `person_required`; `invalid_request` for a channel that the account does not
+ *   have, or a delegate who is not another active member
  */
 export async function updateNotificationSettings(
   context: UserContext,
@@ -56,7 +57,9 @@ export async function updateNotificationSettings(
   );
   const [[row]] = await ledger
     .change({
-      record: userActivity(context, 'notifications.updated', member.id, { changes: Object.keys(changes) }),
+      record: userActivity(context, 'notifications.updated', member.id, {
+        changes: Object.keys(changes),
+      }),
       changes: (write) => [
         write
           .insert(notificationSettings)
@@ -95,19 +98,28 @@ function storedChanges({ delegate, ...fields }: Fields): Partial<StoredSettings>
 }
 
 /** Refuses channels that the account does not have. */
-function requireChannels(ids: Id<'chan'>[] | null | undefined, found: { id: Id<'webhook'> }[]): void {
+function requireChannels(
+  ids: Id<'chan'>[] | null | undefined,
+  found: { id: Id<'webhook'> }[],
+): void {
   const own = new Set(found.map(({ id }) => withPrefix('chan', id)));
   const errors = (ids ?? []).flatMap((id, i) =>
-    own.has(id) ? [] : [{ path: `body.channels.${i}`, message: 'is not a channel of this account' }],
+    own.has(id)
+      ? []
+      : [{ path: `body.channels.${i}`, message: 'is not a channel of this account' }],
   );
   if (errors.length > 0) throw invalidRequest(errors);
 }
 
 /**
- * The account's number as SQL: NULL, which aborts the transaction, unless the delegate is another active member of the
- * account or there is none.
+ * The account's number as SQL: NULL, which aborts the transaction, unless the delegate is another
+ * active member of the account or there is none.
  */
-function accountIfDelegateActive(account: number, member: Id<'member'>, delegate: Id<'member'> | undefined) {
+function accountIfDelegateActive(
+  account: number,
+  member: Id<'member'>,
+  delegate: Id<'member'> | undefined,
+) {
   if (delegate === undefined) return account;
   return sql<number>`(
     select ${members.account} from ${members}
@@ -118,13 +130,16 @@ function accountIfDelegateActive(account: number, member: Id<'member'>, delegate
 }
 
 function refuseDelegate(error: unknown): never {
-  if (!(error instanceof ConstraintError) || error.subject !== 'notification_settings.account') throw error;
-  throw invalidRequest([{ path: 'body.delegate.member_id', message: 'must be another active member of this account' }]);
+  if (!(error instanceof ConstraintError) || error.subject !== 'notification_settings.account')
+    throw error;
+  throw invalidRequest([
+    { path: 'body.delegate.member_id', message: 'must be another active member of this account' },
+  ]);
 }
 
 /**
- * The preload of the channels in the body, as far as the account has them. The body is not validated yet: for an invalid one
- * fewer channels are found, or none.
+ * The preload of the channels in the body, as far as the account has them. The body is not
+ * validated yet: for an invalid one fewer channels are found, or none.
  */
 const channelsInBody = (async (c, reader, account) => {
   const { channels: listed } = (await readObject(c, readJson)) ?? {};

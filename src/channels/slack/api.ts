@@ -5,7 +5,10 @@ import { untilAborted } from '../../lib/until-aborted';
 
 const API = 'https://slack.com/api/';
 
-/** Slack's own deadline for the answer to a click, and for the use of its `trigger_id`, is 3 seconds. */
+/**
+ * Slack's own deadline for the answer to a click, and for the use of its `trigger_id`, is 3
+ * seconds.
+ */
 const REQUEST_TIMEOUT = 2.5 * SECOND;
 
 export type SlackAnswer = ({ ok: true } & JsonObject) | SlackFailure;
@@ -27,10 +30,16 @@ export function slackUrl(method: string): string {
 }
 
 /**
- * Calls a method of Slack's API, such as `views.open`. Whatever happens is an answer, and never an exception. No answer within
- * 2.5 seconds is a failure, although Slack may have done what was asked.
+ * Calls a method of Slack's API, such as `views.open`. Whatever happens is an answer, and never an
+ * exception. No answer within 2.5 seconds is a failure, although Slack may have done what was
+ * asked.
  */
-export function callSlack(runtime: Runtime, token: string, method: string, body: object): Promise<SlackAnswer> {
+export function callSlack(
+  runtime: Runtime,
+  token: string,
+  method: string,
+  body: object,
+): Promise<SlackAnswer> {
   return send(runtime, method, slackHeaders(token), JSON.stringify(body));
 }
 
@@ -96,7 +105,9 @@ function codeOf({ error }: JsonObject): string {
 export interface DeliveryAnswer {
   /** Why the message was not sent, in plain words; null if it was. */
   error: string | null;
-  /** Where the message is: `<channel>:<ts>`, with which it can be updated. Null if it was not sent. */
+  /**
+   * Where the message is: `<channel>:<ts>`, with which it can be updated. Null if it was not sent.
+   */
   receipt: string | null;
 }
 
@@ -104,9 +115,9 @@ export interface DeliveryAnswer {
 const SENT = /^\s*\{"ok":\s*true,\s*"channel":\s*"(\w+)",\s*"ts":\s*"(\d+\.\d+)"/;
 
 /**
- * Reads Slack's answer to `chat.postMessage` or `chat.update`. Slack answers 200 also if it refuses, and repeats the whole
- * message after the receipt: an answer that was cut off is read too. If people deleted the message that was to be changed,
- * nothing is left to do: that is no error.
+ * Reads Slack's answer to `chat.postMessage` or `chat.update`. Slack answers 200 also if it
+ * refuses, and repeats the whole message after the receipt: an answer that was cut off is read too.
+ * If people deleted the message that was to be changed, nothing is left to do: that is no error.
  */
 export function readDeliveryAnswer(body: string): DeliveryAnswer {
   const answer = parse(body);

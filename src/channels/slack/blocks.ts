@@ -90,7 +90,10 @@ export function section(text: string): Block {
 
 /** A small print. */
 export function context(...elements: (string | Markup)[]): Block {
-  return { type: 'context', elements: elements.map((text) => (typeof text === 'string' ? plain(text) : text)) };
+  return {
+    type: 'context',
+    elements: elements.map((text) => (typeof text === 'string' ? plain(text) : text)),
+  };
 }
 
 /**

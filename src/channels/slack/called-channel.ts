@@ -1,10 +1,24 @@
 import { and, eq, inArray, type SQL, sql } from 'drizzle-orm';
 import { aliased } from '../../db/columns';
 import { type Database, loadNonNull, type Reader } from '../../db/database';
-import { accounts, agents, members, permissionContents, permissions, slackLinks, webhooks } from '../../db/schema';
+import {
+  accounts,
+  agents,
+  members,
+  permissionContents,
+  permissions,
+  slackLinks,
+  webhooks,
+} from '../../db/schema';
 import { findCaller } from '../../http/authentication';
 import type { AccountRef, MemberRef, RequestContext } from '../../http/context';
-import { accountColumns, activeAccount, hashCredential, type MemberRow, memberColumns } from '../../http/credentials';
+import {
+  accountColumns,
+  activeAccount,
+  hashCredential,
+  type MemberRow,
+  memberColumns,
+} from '../../http/credentials';
 import { parseCredential } from '../../lib/credential';
 import type { Id } from '../../lib/typeid';
 import type { DecisionState } from '../../permissions/decide';
@@ -13,7 +27,10 @@ import type { Preview } from '../../permissions/preview';
 import type { Interaction } from './payload';
 import { openSecrets, type SlackSecrets } from './secrets';
 
-/** The channel whose address was called. Nothing of it may be used before the signature of the request is checked. */
+/**
+ * The channel whose address was called. Nothing of it may be used before the signature of the
+ * request is checked.
+ */
 export interface CalledChannel {
   shard: string;
   database: Database;
@@ -46,11 +63,14 @@ export interface ActedOn {
 }
 
 /**
- * Finds the channel at whose address Slack called, in one round trip, and one more for each time the account was moved to
- * another shard.
+ * Finds the channel at whose address Slack called, in one round trip, and one more for each time
+ * the account was moved to another shard.
  * @returns null if there is no channel with this address
  */
-export async function findCalledChannel(c: RequestContext, secret: string): Promise<CalledChannel | null> {
+export async function findCalledChannel(
+  c: RequestContext,
+  secret: string,
+): Promise<CalledChannel | null> {
   const { keyring } = c.var.config;
   const form = parseCredential(secret, 'inbound');
   if (!form) return null;
@@ -82,8 +102,8 @@ function selectChannel(reader: Reader, hashes: Uint8Array[]) {
 }
 
 /**
- * Loads what a person acts on, in one round trip: the linked member, the permission, and how the member stands to it. Each is
- * of the channel's account.
+ * Loads what a person acts on, in one round trip: the linked member, the permission, and how the
+ * member stands to it. Each is of the channel's account.
  */
 export async function loadActedOn(
   { database, accountNumber, number }: CalledChannel,
@@ -98,12 +118,21 @@ export async function loadActedOn(
     eq(slackLinks.slackUser, user.id),
   );
   const callerId = sql`(select ${slackLinks.member} from ${slackLinks} where ${isLink})`;
-  const { permission, voter } = selectDecision(database, { account, callerId, id, assertion: undefined, now });
+  const { permission, voter } = selectDecision(database, {
+    account,
+    callerId,
+    id,
+    assertion: undefined,
+    now,
+  });
   const [[linked], permissions, voters, [contents]] = await loadNonNull(database, [
     database
       .select(memberColumns)
       .from(slackLinks)
-      .innerJoin(members, and(eq(members.account, slackLinks.account), eq(members.id, slackLinks.member)))
+      .innerJoin(
+        members,
+        and(eq(members.account, slackLinks.account), eq(members.id, slackLinks.member)),
+      )
       .where(isLink),
     permission,
     voter,
@@ -135,7 +164,10 @@ function selectContents(reader: Reader, account: SQL<number>, id: Id<'perm'>) {
     .innerJoin(agents, eq(agents.number, permissions.agent))
     .leftJoin(
       permissionContents,
-      and(eq(permissionContents.account, permissions.account), eq(permissionContents.id, permissions.id)),
+      and(
+        eq(permissionContents.account, permissions.account),
+        eq(permissionContents.id, permissions.id),
+      ),
     )
     .where(and(eq(permissions.account, account), eq(permissions.id, id)));
 }

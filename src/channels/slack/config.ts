@@ -9,7 +9,10 @@ import { ChannelFilter, presentFilter } from '../filter';
 /** Maximum number of Slack channels to which one channel posts. */
 export const MAX_SLACK_CHANNELS = 20;
 
-/** The `config` of a channel of kind `slack`: one Slack app, and the Slack channels to which it posts. */
+/**
+ * The `config` of a channel of kind `slack`: one Slack app, and the Slack channels to which it
+ * posts.
+ */
 export const SlackConfig = lazy(() =>
   z
     .strictObject({

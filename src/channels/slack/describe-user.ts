@@ -44,8 +44,8 @@ export async function describeSlackUser(
 }
 
 /**
- * Whether Slack describes a user as one of the app's workspace. Enterprise Grid may name the organization instead: then it must
- * be that of the app, if Slack says which one that is.
+ * Whether Slack describes a user as one of the app's workspace. Enterprise Grid may name the
+ * organization instead: then it must be that of the app, if Slack says which one that is.
  */
 function isMember(user: JsonObject, app: JsonObject): boolean {
   const teamId = textOf(user, 'team_id');

@@ -1,7 +1,12 @@
 import { Hono } from 'hono';
 import * as z from 'zod';
 import { Problem } from '../../errors';
-import { type AppEnv, type MemberRef, type RequestContext, withFixedClock } from '../../http/context';
+import {
+  type AppEnv,
+  type MemberRef,
+  type RequestContext,
+  withFixedClock,
+} from '../../http/context';
 import { recordMemberSeen } from '../../http/credentials';
 import { noQuery, readText } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
@@ -19,7 +24,10 @@ import { handleClick, SWITCHED_OFF } from './review-click';
 import { isFromSlack } from './signature';
 import { LINK_ENDED, type LinkedContext, type Submission, submitDecision } from './submit-decision';
 
-/** What Slack does next: nothing, after a click; it closes the modal, or shows what is wrong with its fields. */
+/**
+ * What Slack does next: nothing, after a click; it closes the modal, or shows what is wrong with
+ * its fields.
+ */
 const SlackResponse = lazy(() =>
   z
     .object({
@@ -38,11 +46,13 @@ type InboundContext = RequestContext & {
 };
 
 /**
- * Handles what a person did in Slack. Answers a click at once and calls Slack afterwards, because Slack waits at most 3 seconds.
- * The body is read once the address is known, and parsed once its signature is verified. So a submission takes three round
- * trips: for the address, for what it acts on, and to decide.
- * @throws Problem `not_found` for an unknown address; `invalid_signature` if the signature is missing, wrong or older than
- *   5 minutes; `rate_limited` after too many of both from one network; `payload_too_large`, `account_inactive`, `unavailable`
+ * Handles what a person did in Slack. Answers a click at once and calls Slack afterwards, because
+ * Slack waits at most 3 seconds. The body is read once the address is known, and parsed once its
+ * signature is verified. So a submission takes three round trips: for the address, for what it acts
+ * on, and to decide.
+ * @throws Problem `not_found` for an unknown address; `invalid_signature` if the signature is
+ *   missing, wrong or older than 5 minutes; `rate_limited` after too many of both from one network;
+ *   `payload_too_large`, `account_inactive`, `unavailable`
  */
 export async function receiveFromSlack(c: InboundContext, secret: string): Promise<SlackResponse> {
   const { config, runtime } = c.var;
@@ -60,10 +70,17 @@ export async function receiveFromSlack(c: InboundContext, secret: string): Promi
   });
   if (!isSigned || !channel.secrets) {
     await limitNetwork(c);
-    throw new Problem('invalid_signature', 'The signature of Slack is missing, wrong, or older than 5 minutes.');
+    throw new Problem(
+      'invalid_signature',
+      'The signature of Slack is missing, wrong, or older than 5 minutes.',
+    );
   }
   const account = channel.account();
-  const caller = { credential: 'slack_signature', shard: channel.shard, account: account.id } as const;
+  const caller = {
+    credential: 'slack_signature',
+    shard: channel.shard,
+    account: account.id,
+  } as const;
   c.set('caller', caller);
   const interaction = readInteraction(body);
   if (!interaction) return {};
@@ -111,7 +128,13 @@ function linkedContext(
   const runtime = withFixedClock(c.var.runtime);
   const own = account();
   const slackUser = { team: submission.user.teamId, slackUser: submission.user.id };
-  const link = { kind: 'slack_link', account: own.number, webhook: number, ...slackUser, member } as const;
+  const link = {
+    kind: 'slack_link',
+    account: own.number,
+    webhook: number,
+    ...slackUser,
+    member,
+  } as const;
   const notifyWebhooks = (account: number) => {
     c.executionCtx.waitUntil(enqueueWebhook(config.webhooks, { shard, account }));
   };

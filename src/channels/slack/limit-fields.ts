@@ -19,8 +19,8 @@ const MAX_LABEL = 300;
 const DECIMAL = /^-?\d+(\.\d+)?$/;
 
 /**
- * A limit of a scope that a person may narrow in Slack (`number`, `list`), may narrow only on the decision card (`card`), or
- * must leave as it is (`fixed`).
+ * A limit of a scope that a person may narrow in Slack (`number`, `list`), may narrow only on the
+ * decision card (`card`), or must leave as it is (`fixed`).
  */
 export type LimitField = { path: string[]; label: string; blockId: string } & (
   | { kind: 'number'; value: number }
@@ -30,8 +30,9 @@ export type LimitField = { path: string[]; label: string; blockId: string } & (
 );
 
 /**
- * The fields for the limits of a scope, in its order and by the same rules as on the decision card: a number may be lowered,
- * a list may lose members, everything else is fixed. Their block ids are numbers, because keys may be any text.
+ * The fields for the limits of a scope, in its order and by the same rules as on the decision card:
+ * a number may be lowered, a list may lose members, everything else is fixed. Their block ids are
+ * numbers, because keys may be any text.
  */
 export function limitFields(scope: JsonObject): LimitField[] {
   let left = MAX_FIELDS;
@@ -49,7 +50,10 @@ export function limitFields(scope: JsonObject): LimitField[] {
       text: plain(withScriptsMark(inLine(valueText(member)))),
       value: String(place),
     }));
-    if (options.length > MAX_OPTIONS || options.some(({ text }) => sizeOf(text.text) > MAX_OPTION)) {
+    if (
+      options.length > MAX_OPTIONS ||
+      options.some(({ text }) => sizeOf(text.text) > MAX_OPTION)
+    ) {
       return { ...field, kind: 'card', value };
     }
     left -= 1;
@@ -57,7 +61,10 @@ export function limitFields(scope: JsonObject): LimitField[] {
   });
 }
 
-/** What a limit is called. Slack has no code type in labels, so none of the service's own begins with these words. */
+/**
+ * What a limit is called. Slack has no code type in labels, so none of the service's own begins
+ * with these words.
+ */
 function labelOf(path: string[]): string {
   return withScriptsMark(`Limit \`${pathLabel(path)}\``);
 }

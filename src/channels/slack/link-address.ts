@@ -16,7 +16,10 @@ interface LinkedChannel {
   secret: Uint8Array;
 }
 
-/** The query parameters of the page. {@link readLinkAddress} verifies them: the signature covers all others. */
+/**
+ * The query parameters of the page. {@link readLinkAddress} verifies them: the signature covers all
+ * others.
+ */
 export const LinkQuery = lazy(() =>
   z.strictObject({
     channel: z.string().default(''),
@@ -28,8 +31,9 @@ export const LinkQuery = lazy(() =>
 );
 
 /**
- * Returns the address of the page on which a member confirms that a Slack user is theirs. It grants nothing: the page asks
- * for sign-in, and compares e-mail addresses. It is no longer valid once the channel has other secrets.
+ * Returns the address of the page on which a member confirms that a Slack user is theirs. It grants
+ * nothing: the page asks for sign-in, and compares e-mail addresses. It is no longer valid once the
+ * channel has other secrets.
  * @param user as Slack named them in a signed request
  */
 export async function signLinkAddress(
@@ -39,14 +43,20 @@ export async function signLinkAddress(
   user: SlackUser,
 ): Promise<string> {
   const expires = `${runtime.now() + LIFETIME}`;
-  const statement = { channel: withPrefix('chan', channel.id), team: user.teamId, user: user.id, expires };
+  const statement = {
+    channel: withPrefix('chan', channel.id),
+    team: user.teamId,
+    user: user.id,
+    expires,
+  };
   const [mac] = await keyring.mac('slack-link', textOf(statement, channel));
   return `${publicUrl}/console/slack/link?${new URLSearchParams({ ...statement, signature: toBase64Url(mac) })}`;
 }
 
 /**
- * Verifies the address of the page, and returns the Slack user who asks to be linked. Returns null if the address was changed,
- * has expired, or is for another channel or for earlier secrets of this one.
+ * Verifies the address of the page, and returns the Slack user who asks to be linked. Returns null
+ * if the address was changed, has expired, or is for another channel or for earlier secrets of this
+ * one.
  */
 export async function readLinkAddress(
   { keyring }: Pick<Config, 'keyring'>,

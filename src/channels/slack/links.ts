@@ -35,8 +35,13 @@ export async function listSlackLinks(
         linkedAt: sql<number>`${slackLinks.createdAt}`.as('linked_at'),
       })
       .from(slackLinks)
-      .innerJoin(webhooks, and(eq(webhooks.account, slackLinks.account), eq(webhooks.number, slackLinks.webhook)))
-      .where(and(eq(slackLinks.account, principal.account.number), eq(slackLinks.member, member.id)))
+      .innerJoin(
+        webhooks,
+        and(eq(webhooks.account, slackLinks.account), eq(webhooks.number, slackLinks.webhook)),
+      )
+      .where(
+        and(eq(slackLinks.account, principal.account.number), eq(slackLinks.member, member.id)),
+      )
       .orderBy(asc(slackLinks.createdAt)),
   ]);
   return rows.map(({ channel, name, team, user, linkedAt }) => ({
@@ -59,8 +64,8 @@ export function selectLinkedChannel(reader: Reader, account: SQL<number>, id: st
 }
 
 /**
- * Links a Slack user to the calling member: what the Slack user decides by this channel, the member decides. A link of the
- * same Slack user to another member ends.
+ * Links a Slack user to the calling member: what the Slack user decides by this channel, the member
+ * decides. A link of the same Slack user to another member ends.
  * @param channel as its secrets were when the Slack user was looked up
  * @throws Problem `conflict` if the channel was deleted meanwhile, or has other secrets
  */
@@ -90,7 +95,10 @@ export async function linkSlackUser(
     })
     .catch((error: unknown) => {
       if (!(error instanceof ConstraintError)) throw error;
-      throw new Problem('conflict', 'The channel was changed meanwhile. Press the button in Slack again.');
+      throw new Problem(
+        'conflict',
+        'The channel was changed meanwhile. Press the button in Slack again.',
+      );
     });
 }
 
@@ -123,6 +131,12 @@ export async function unlinkSlackUser(
 }
 
 /** Makes the statement that ends the links of all Slack users of a channel. */
-export function endLinksOfChannel(write: RecordWriter, account: number, webhook: number | SQL<number>) {
-  return write.delete(slackLinks).where(and(eq(slackLinks.account, account), eq(slackLinks.webhook, webhook)));
+export function endLinksOfChannel(
+  write: RecordWriter,
+  account: number,
+  webhook: number | SQL<number>,
+) {
+  return write
+    .delete(slackLinks)
+    .where(and(eq(slackLinks.account, account), eq(slackLinks.webhook, webhook)));
 }

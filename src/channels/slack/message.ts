@@ -3,7 +3,16 @@ import { utcText } from '../../lib/time';
 import { isWithdrawn, type Permission } from '../../permissions/permission';
 import type { VoteChannel } from '../../permissions/reviews/review';
 import type { PermissionMessage } from '../message';
-import { type Block, type Button, context, header, localTime, plain, type SlackMessage, section } from './blocks';
+import {
+  type Block,
+  type Button,
+  context,
+  header,
+  localTime,
+  plain,
+  type SlackMessage,
+  section,
+} from './blocks';
 import { cut, escapeText, inLine } from './text';
 
 /** The `action_id` of the button that opens the modal. Its value is the permission's id. */
@@ -13,8 +22,8 @@ export const REVIEW_ACTION = 'review_permission';
 export const OPEN_ACTION = 'open_in_countersign';
 
 /**
- * Arguments of `chat.postMessage`, `chat.postEphemeral` and `chat.update` that keep Slack from finding mentions, links and
- * markup in the text of a message.
+ * Arguments of `chat.postMessage`, `chat.postEphemeral` and `chat.update` that keep Slack from
+ * finding mentions, links and markup in the text of a message.
  */
 export const AS_WRITTEN = {
   parse: 'none',
@@ -24,7 +33,10 @@ export const AS_WRITTEN = {
   unfurl_media: false,
 } as const;
 
-/** Maximum sizes of what an agent or a person wrote; the card shows all of it. A section holds the longest four together. */
+/**
+ * Maximum sizes of what an agent or a person wrote; the card shows all of it. A section holds the
+ * longest four together.
+ */
 const MAX_WRITTEN = 500;
 const MAX_RESOURCE = 1_500;
 
@@ -39,7 +51,10 @@ export function canDecideInSlack({ review }: Pick<Permission, 'review'>): boolea
  * The message about a permission that waits for a decision.
  * @param canDecide whether it can be decided in Slack; else only a link leads to the decision card
  */
-export function permissionMessage(message: PermissionMessage, { canDecide }: { canDecide: boolean }): SlackMessage {
+export function permissionMessage(
+  message: PermissionMessage,
+  { canDecide }: { canDecide: boolean },
+): SlackMessage {
   const { permission, url } = message;
   const deadline = `Waits until ${utcText(permission.expires_at)}`;
   const elsewhere = 'It needs several approvals or a passkey, so it is decided in Countersign.';
@@ -50,21 +65,32 @@ export function permissionMessage(message: PermissionMessage, { canDecide }: { c
     closing: [
       context(
         deadline,
-        localTime('In your time zone:', Date.parse(permission.expires_at), utcText(permission.expires_at)),
+        localTime(
+          'In your time zone:',
+          Date.parse(permission.expires_at),
+          utcText(permission.expires_at),
+        ),
       ),
       ...(canDecide ? [] : [context(elsewhere)]),
-      { type: 'actions', elements: [...(canDecide ? [reviewButton(permission.id)] : []), linkButton(url)] },
+      {
+        type: 'actions',
+        elements: [...(canDecide ? [reviewButton(permission.id)] : []), linkButton(url)],
+      },
     ],
     spoken: [deadline],
   });
 }
 
 /**
- * The message about the same permission once it is settled: who decided what and when, or that it expired.
+ * The message about the same permission once it is settled: who decided what and when, or that it
+ * expired.
  * @param via through what a person decided; null if a policy decided, or nobody
  * @throws Error if the permission is pending
  */
-export function settledMessage(message: PermissionMessage, { via }: { via: VoteChannel | null }): SlackMessage {
+export function settledMessage(
+  message: PermissionMessage,
+  { via }: { via: VoteChannel | null },
+): SlackMessage {
   const outcome = outcomeLines(message, via);
   return compose({
     headline: settledHeadline(message.permission),
@@ -128,7 +154,11 @@ export function requestLines(
   ];
 }
 
-function writtenLine(label: string, text: string, shorten = (whole: string) => cut(whole, MAX_WRITTEN)): Line {
+function writtenLine(
+  label: string,
+  text: string,
+  shorten = (whole: string) => cut(whole, MAX_WRITTEN),
+): Line {
   const whole = inLine(text);
   const shown = shorten(whole);
   return { text: `${label}: ${withScriptsMark(shown)}`, isCut: shown !== whole };
@@ -139,7 +169,9 @@ function ownLine(text: string): Line {
 }
 
 function headlineOf({ event }: PermissionMessage): string {
-  return event === 'permission.escalated' ? 'Permission requested, now escalated' : 'Permission requested';
+  return event === 'permission.escalated'
+    ? 'Permission requested, now escalated'
+    : 'Permission requested';
 }
 
 function settledHeadline(permission: Permission): string {
@@ -148,7 +180,10 @@ function settledHeadline(permission: Permission): string {
   return isWithdrawn(permission) ? 'Request withdrawn' : 'Request expired';
 }
 
-function outcomeLines({ permission, decidedBy }: PermissionMessage, via: VoteChannel | null): Line[] {
+function outcomeLines(
+  { permission, decidedBy }: PermissionMessage,
+  via: VoteChannel | null,
+): Line[] {
   const { status, decided_at, decision_reason, expires_at, updated_at } = permission;
   if (status === 'pending') throw new Error(`${permission.id} is not settled`);
   if (status === 'expired') {
@@ -158,7 +193,9 @@ function outcomeLines({ permission, decidedBy }: PermissionMessage, via: VoteCha
     return [ownLine(`${how} The agent may not do it.`)];
   }
   return [
-    ...(decidedBy === null ? [] : [writtenLine(status === 'approved' ? 'Approved by' : 'Denied by', decidedBy)]),
+    ...(decidedBy === null
+      ? []
+      : [writtenLine(status === 'approved' ? 'Approved by' : 'Denied by', decidedBy)]),
     ...(decided_at === null ? [] : [ownLine(`When: ${utcText(decided_at)}`)]),
     ...(via === null ? [] : [ownLine(`Through: ${VIA[via]}`)]),
     ...(decision_reason === null ? [] : [writtenLine('Reason', decision_reason)]),
@@ -166,12 +203,21 @@ function outcomeLines({ permission, decidedBy }: PermissionMessage, via: VoteCha
 }
 
 function reviewButton(id: string): Button {
-  return { type: 'button', action_id: REVIEW_ACTION, text: plain('Review'), value: id, style: 'primary' };
+  return {
+    type: 'button',
+    action_id: REVIEW_ACTION,
+    text: plain('Review'),
+    value: id,
+    style: 'primary',
+  };
 }
 
 /** A short message with a link. */
 export function notice(text: string, url: string, label?: string): SlackMessage {
-  return { text: escapeText(text), blocks: [section(text), { type: 'actions', elements: [linkButton(url, label)] }] };
+  return {
+    text: escapeText(text),
+    blocks: [section(text), { type: 'actions', elements: [linkButton(url, label)] }],
+  };
 }
 
 export function linkButton(url: string, text = 'Open in Countersign'): Button {

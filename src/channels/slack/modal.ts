@@ -60,7 +60,9 @@ export interface ReviewModal {
   preview: Preview | null;
   /** The arguments of the act as JSON; null if the service does not have them. */
   input: string | null;
-  /** What an approval may narrow: the requested limits, or those that the votes so far have left. */
+  /**
+   * What an approval may narrow: the requested limits, or those that the votes so far have left.
+   */
   proposal: RequestedLimits;
   agentName: string;
   /** The address of the decision card. */
@@ -70,8 +72,9 @@ export interface ReviewModal {
 }
 
 /**
- * The modal in which a person approves or denies a permission, may narrow its limits and may give a reason. It shows
- * the arguments and everything that the agent wrote, whole: nobody approves what they cannot see.
+ * The modal in which a person approves or denies a permission, may narrow its limits and may give a
+ * reason. It shows the arguments and everything that the agent wrote, whole: nobody approves what
+ * they cannot see.
  * @returns null if Slack cannot show that, or cannot send it back
  */
 export function reviewModal(modal: ReviewModal): ModalView | null {
@@ -80,7 +83,9 @@ export function reviewModal(modal: ReviewModal): ModalView | null {
   const asked = requestLines(modal, (whole) => whole).map(({ text }) => text);
   const blocks: Block[] = [
     ...sections(asked.join('\n')),
-    ...(permission.reason ? sections(withScriptsMark(`Why it asks: ${inLines(permission.reason)}`)) : []),
+    ...(permission.reason
+      ? sections(withScriptsMark(`Why it asks: ${inLines(permission.reason)}`))
+      : []),
     { type: 'actions', elements: [linkButton(cardUrl)] },
     ...previewBlocks(modal.preview),
     ...inputBlocks(modal.input),
@@ -88,7 +93,12 @@ export function reviewModal(modal: ReviewModal): ModalView | null {
     input(REASON, 'Reason', {
       optional: true,
       hint: 'The agent sees it, and the log keeps it.',
-      element: { type: 'plain_text_input', action_id: VALUE, multiline: true, max_length: MAX_REASON },
+      element: {
+        type: 'plain_text_input',
+        action_id: VALUE,
+        multiline: true,
+        max_length: MAX_REASON,
+      },
     }),
     input(DECISION, 'Decision', {
       element: {
@@ -122,7 +132,11 @@ function previewBlocks(preview: Preview | null): Block[] {
     ...blocks.map(({ title, text }) => withScriptsMark(title ? `${title}\n${text}` : text)),
   ].flatMap((text) => sections(inLines(text)));
   if (shown.length === 0) return [];
-  return [header('What the agent says it will do'), context('In the words of the agent. Nobody checked it.'), ...shown];
+  return [
+    header('What the agent says it will do'),
+    context('In the words of the agent. Nobody checked it.'),
+    ...shown,
+  ];
 }
 
 /** The arguments as JSON, whole. */
@@ -136,7 +150,10 @@ function inputBlocks(input: string | null): Block[] {
   ];
 }
 
-function limitBlocks(permission: Permission, { scope, token_ttl, max_uses }: RequestedLimits): Block[] {
+function limitBlocks(
+  permission: Permission,
+  { scope, token_ttl, max_uses }: RequestedLimits,
+): Block[] {
   const fields = limitFields(scope);
   const listed = (kind: 'fixed' | 'card', heading: string) => {
     const lines = fields.filter((field) => field.kind === kind).map(limitLine);
@@ -146,12 +163,19 @@ function limitBlocks(permission: Permission, { scope, token_ttl, max_uses }: Req
     header('Limits'),
     ...(permission.input_digest === null
       ? []
-      : [context('The arguments stay as they are: if they exceed what you leave, the agent has to ask again.')]),
+      : [
+          context(
+            'The arguments stay as they are: if they exceed what you leave, the agent has to ask again.',
+          ),
+        ]),
     input(TOKEN_TTL, 'Time to act, in seconds', {
       hint: `At most ${token_ttl} (${duration(token_ttl * SECOND)})`,
       element: numberInput(token_ttl, MIN_TOKEN_TTL),
     }),
-    input(MAX_USES, 'Times it may act', { hint: `At most ${max_uses}`, element: numberInput(max_uses, 1) }),
+    input(MAX_USES, 'Times it may act', {
+      hint: `At most ${max_uses}`,
+      element: numberInput(max_uses, 1),
+    }),
     ...(fields.length === 0 ? [] : [header('Limits that the agent named')]),
     ...fields.flatMap((field) => limitInput(field) ?? []),
     ...listed('fixed', 'These cannot be narrowed:'),
@@ -198,7 +222,11 @@ interface Input {
   optional?: boolean;
 }
 
-function input(blockId: string, label: string, { element, hint, optional = false }: Input): InputBlock {
+function input(
+  blockId: string,
+  label: string,
+  { element, hint, optional = false }: Input,
+): InputBlock {
   return {
     type: 'input',
     block_id: blockId,
@@ -228,12 +256,18 @@ export type ViewValues = Record<string, Record<string, FieldState>>;
 /** A decision as a person sent it. Limits that were left as proposed are absent. */
 export type SubmittedDecision = { decision: VoteDecision; reason?: string } & Narrowing;
 
-/** What is wrong with the fields of a submission, by block: the `errors` of the `response_action` of the same name. */
+/**
+ * What is wrong with the fields of a submission, by block: the `errors` of the `response_action` of
+ * the same name.
+ */
 export interface Refusal {
   errors: Record<string, string>;
 }
 
-/** Refuses a whole submission. Slack shows the reason at the decision, because each error belongs to a field. */
+/**
+ * Refuses a whole submission. Slack shows the reason at the decision, because each error belongs to
+ * a field.
+ */
 export function refuseSubmission(reason: string): Refusal {
   return { errors: { [DECISION]: reason } };
 }
@@ -242,16 +276,25 @@ export function refuseSubmission(reason: string): Refusal {
  * Reads the decision that a submitted modal says. A denial has no limits.
  * @param proposal the limits from which the modal was made
  */
-export function readSubmission(values: ViewValues, proposal: RequestedLimits): SubmittedDecision | Refusal {
+export function readSubmission(
+  values: ViewValues,
+  proposal: RequestedLimits,
+): SubmittedDecision | Refusal {
   const errors: Record<string, string> = {};
-  const fieldAt = (blockId: string) => (Object.hasOwn(values, blockId) ? values[blockId]?.[VALUE] : undefined);
+  const fieldAt = (blockId: string) =>
+    Object.hasOwn(values, blockId) ? values[blockId]?.[VALUE] : undefined;
   const decision = fieldAt(DECISION)?.selected_option?.value;
   const reason = permissionFields().reason.safeParse(fieldAt(REASON)?.value ?? '');
-  if (decision !== 'approve' && decision !== 'deny') errors[DECISION] = 'Choose to approve or to deny.';
+  if (decision !== 'approve' && decision !== 'deny')
+    errors[DECISION] = 'Choose to approve or to deny.';
   if (!reason.success) errors[REASON] = `The reason ${reason.error.issues[0]?.message}.`;
   const limits = decision === 'approve' ? readLimits(fieldAt, proposal, errors) : {};
   if (Object.keys(errors).length > 0) return { errors };
-  return { decision: decision as VoteDecision, ...(reason.data && { reason: reason.data }), ...limits };
+  return {
+    decision: decision as VoteDecision,
+    ...(reason.data && { reason: reason.data }),
+    ...limits,
+  };
 }
 
 /** Reads the limits that differ from the proposed ones. Adds to `errors` what is wrong. */
@@ -292,13 +335,17 @@ function readNumber({ value }: FieldState, max: number): number | string {
   const typed = value?.trim() ?? '';
   if (typed === String(max)) return max;
   const number = Number(typed);
-  if (!/^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(typed) || !Number.isFinite(number)) return 'Enter a number.';
+  if (!/^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(typed) || !Number.isFinite(number))
+    return 'Enter a number.';
   if (number > max) return `Enter at most ${valueText(max)}.`;
   if (roundingFault(typed) !== null) return 'Enter fewer digits.';
   return number;
 }
 
-/** Reads a whole number from `min` to `max`, `max` if the modal has no such field; a text says what is wrong. */
+/**
+ * Reads a whole number from `min` to `max`, `max` if the modal has no such field; a text says what
+ * is wrong.
+ */
 function readWhole(state: FieldState | undefined, min: number, max: number): number | string {
   if (state === undefined) return max;
   const typed = state.value?.trim() ?? '';

@@ -12,10 +12,12 @@ import { AS_WRITTEN, canDecideInSlack, permissionMessage, settledMessage } from 
 import { openSecrets } from './secrets';
 import { digestMessage, testMessage, webhookDisabledMessage } from './service-messages';
 
-const UNREADABLE = 'The secrets of the Slack app can no longer be read. Set `bot_token` and `signing_secret` again.';
+const UNREADABLE =
+  'The secrets of the Slack app can no longer be read. Set `bot_token` and `signing_secret` again.';
 const ENDED = 'The request ended before the message was sent.';
 const NEVER_POSTED = 'No message about the request was posted, so there is none to update.';
-const TOO_MANY = 'The Slack channel gets at most 20 messages within a minute. This one waits for the next minute.';
+const TOO_MANY =
+  'The Slack channel gets at most 20 messages within a minute. This one waits for the next minute.';
 const NOT_NAMED = 'The channel no longer names this Slack channel.';
 
 /** Opens a channel for Slack, for the worker that has claimed it. */
@@ -28,7 +30,8 @@ export async function openSlackChannel(
   const account = { shard, number: webhook.account };
   return {
     delay: 0,
-    divide: (deliveries) => divideByChannel(deliveries, (delivery) => isPost(decideCalls(webhook, delivery, named))),
+    divide: (deliveries) =>
+      divideByChannel(deliveries, (delivery) => isPost(decideCalls(webhook, delivery, named))),
     prepare: async (deliveries) => {
       const [delivery, ...others] = deliveries;
       if (!delivery) throw new Error('There is nothing to send');
@@ -40,8 +43,12 @@ export async function openSlackChannel(
       if (until !== null) return { kind: 'postponed', until, reason: TOO_MANY };
       if (call && others.length > 0) {
         const message = digestMessage(deliveries, `${publicUrl}/console`);
-        // Without the receipt: the end of one request must not replace what is said about the others.
-        return { kind: 'requests', requests: [withoutReceipt(requestOf(secrets.botToken, call, message))] };
+        // Without the receipt: the end of one request must not replace what is said about the
+        // others.
+        return {
+          kind: 'requests',
+          requests: [withoutReceipt(requestOf(secrets.botToken, call, message))],
+        };
       }
       const message = compose(webhook, delivery, publicUrl);
       const requests = calls.map((each) => requestOf(secrets.botToken, each, message));
@@ -51,7 +58,8 @@ export async function openSlackChannel(
 }
 
 /**
- * Divides due deliveries into messages: one for those of a digest in a Slack channel, and one for each of the others.
+ * Divides due deliveries into messages: one for those of a digest in a Slack channel, and one for
+ * each of the others.
  * @param isPosted whether a delivery posts a new message
  */
 function divideByChannel(
@@ -73,14 +81,18 @@ function isPost(calls: Call[] | string): boolean {
 }
 
 /** A new message, or a change of one about the same request. */
-type Call = { method: 'chat.postMessage'; channel: string } | { method: 'chat.update'; channel: string; ts: string };
+type Call =
+  | { method: 'chat.postMessage'; channel: string }
+  | { method: 'chat.update'; channel: string; ts: string };
 
 /**
- * Decides whether a delivery posts a message or changes those about the same request. Returns in words why it does neither.
+ * Decides whether a delivery posts a message or changes those about the same request. Returns in
+ * words why it does neither.
  *
- * The end of a request changes the messages that asked, even if the channel does not name that event. If there is none, the
- * end is posted only if the channel names the event and the agent did not withdraw the request. A message that is still to be
- * sent counts as none: it would come too late and is dropped.
+ * The end of a request changes the messages that asked, even if the channel does not name that
+ * event. If there is none, the end is posted only if the channel names the event and the agent did
+ * not withdraw the request. A message that is still to be sent counts as none: it would come too
+ * late and is dropped.
  */
 function decideCalls(
   { events }: ClaimedWebhook['webhook'],
@@ -90,7 +102,8 @@ function decideCalls(
   const { event, slackChannel, payload, eventPayload, permissionState, receipts } = delivery;
   if (payload === null && eventPayload === null) return NOT_KEPT;
   if (isEnd(event) && receipts.length > 0) return receipts.map(updateOf);
-  if (isEnd(event) && (!events.includes(event) || isWithdrawn(readPermission(delivery)))) return NEVER_POSTED;
+  if (isEnd(event) && (!events.includes(event) || isWithdrawn(readPermission(delivery))))
+    return NEVER_POSTED;
   if (isAsking(event) && !permissionState?.isPending) return ENDED;
   return slackChannel !== null && named.has(slackChannel)
     ? [{ method: 'chat.postMessage', channel: slackChannel }]
@@ -102,7 +115,11 @@ function updateOf(receipt: string): Call {
   return { method: 'chat.update', channel, ts };
 }
 
-function compose(channel: ClaimedWebhook['webhook'], delivery: DueDelivery, publicUrl: string): SlackMessage {
+function compose(
+  channel: ClaimedWebhook['webhook'],
+  delivery: DueDelivery,
+  publicUrl: string,
+): SlackMessage {
   switch (delivery.event) {
     case 'webhook.test': {
       const url = `${publicUrl}/console/channels/${withPrefix('chan', channel.id)}`;
@@ -110,7 +127,10 @@ function compose(channel: ClaimedWebhook['webhook'], delivery: DueDelivery, publ
     }
     case 'webhook.disabled': {
       const webhook = readDisabledWebhook(delivery);
-      return webhookDisabledMessage({ webhook, url: `${publicUrl}/console/webhooks/${webhook.id}` });
+      return webhookDisabledMessage({
+        webhook,
+        url: `${publicUrl}/console/webhooks/${webhook.id}`,
+      });
     }
     default: {
       const message = readMessage(delivery, publicUrl);
@@ -124,10 +144,17 @@ function compose(channel: ClaimedWebhook['webhook'], delivery: DueDelivery, publ
 }
 
 function withoutReceipt({ judge, ...request }: RequestAttempt): RequestAttempt {
-  return { ...request, judge: (answer) => ({ error: judge?.(answer).error ?? null, receipt: null }) };
+  return {
+    ...request,
+    judge: (answer) => ({ error: judge?.(answer).error ?? null, receipt: null }),
+  };
 }
 
-function requestOf(botToken: string, { method, ...place }: Call, message: SlackMessage): RequestAttempt {
+function requestOf(
+  botToken: string,
+  { method, ...place }: Call,
+  message: SlackMessage,
+): RequestAttempt {
   return {
     url: slackUrl(method),
     headers: slackHeaders(botToken),

@@ -1,9 +1,14 @@
 import type { ModalView } from './blocks';
 
-/** Maximum size of the body of a request. Its signature can be verified only once all of it was read. */
+/**
+ * Maximum size of the body of a request. Its signature can be verified only once all of it was
+ * read.
+ */
 export const MAX_PAYLOAD_BYTES = 64 * 1024;
 
-/** How many bytes of a payload Slack fills besides the view: who acted, where, and how to answer. */
+/**
+ * How many bytes of a payload Slack fills besides the view: who acted, where, and how to answer.
+ */
 const MAX_ENVELOPE_BYTES = 4 * 1024;
 
 /** How many bytes Slack adds to each block, such as a `block_id`. */
@@ -13,11 +18,12 @@ const MAX_ADDED_TO_BLOCK = 64;
 const MAX_TYPED_CHARACTER = 16;
 
 /**
- * Whether Slack can send a view back in a request that the service reads: with the state of its fields, and with a text of
- * `typed` characters in one of them.
+ * Whether Slack can send a view back in a request that the service reads: with the state of its
+ * fields, and with a text of `typed` characters in one of them.
  */
 export function canBeSubmitted(view: ModalView, typed: number): boolean {
-  const added = view.blocks.length * MAX_ADDED_TO_BLOCK + typed * MAX_TYPED_CHARACTER + MAX_ENVELOPE_BYTES;
+  const added =
+    view.blocks.length * MAX_ADDED_TO_BLOCK + typed * MAX_TYPED_CHARACTER + MAX_ENVELOPE_BYTES;
   return sizeInPayload(view) + sizeInPayload(largestState(view)) + added <= MAX_PAYLOAD_BYTES;
 }
 
@@ -32,10 +38,16 @@ function largestState({ blocks }: ModalView): object[] {
     });
 }
 
-/** Each character that is longer in a payload than one byte. Slack may also escape `&`, `<` and `>` as entities. */
+/**
+ * Each character that is longer in a payload than one byte. Slack may also escape `&`, `<` and `>`
+ * as entities.
+ */
 const LONGER = /[^\w .*-]/g;
 
-/** The maximum size of a value in a payload: JSON in which slashes and all but ASCII are escaped, in a form. */
+/**
+ * The maximum size of a value in a payload: JSON in which slashes and all but ASCII are escaped, in
+ * a form.
+ */
 function sizeInPayload(value: object): number {
   const text = JSON.stringify(value);
   let size = text.length;

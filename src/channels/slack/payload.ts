@@ -46,7 +46,9 @@ const Click = lazy(() =>
     container: z.object({ channel_id: slackId.nullish() }).nullish(),
     channel: z.object({ id: slackId }).nullish(),
     // Slack sends one action for each click.
-    actions: z.tuple([z.object({ action_id: z.string(), value: z.string().nullish() })]).rest(z.unknown()),
+    actions: z
+      .tuple([z.object({ action_id: z.string(), value: z.string().nullish() })])
+      .rest(z.unknown()),
   }),
 );
 
@@ -77,9 +79,10 @@ const Submission = lazy(() =>
 );
 
 /**
- * Reads the body of a request that Slack sends when a person presses a button or submits a modal: a form with the field
- * `payload`, which is JSON. The request's signature must have been checked.
- * @returns null for what the service does not handle: other buttons, links and modals, other kinds of payload, malformed ones
+ * Reads the body of a request that Slack sends when a person presses a button or submits a modal: a
+ * form with the field `payload`, which is JSON. The request's signature must have been checked.
+ * @returns null for what the service does not handle: other buttons, links and modals, other kinds
+ *   of payload, malformed ones
  */
 export function readInteraction(body: string): Interaction | null {
   const payload = parseJson(new URLSearchParams(body).get('payload') ?? '');
@@ -89,7 +92,10 @@ export function readInteraction(body: string): Interaction | null {
   return submission ? readView(submission) : null;
 }
 
-function readView({ view, ...acting }: z.output<ReturnType<typeof Submission>>): Interaction | null {
+function readView({
+  view,
+  ...acting
+}: z.output<ReturnType<typeof Submission>>): Interaction | null {
   const user = userOf(acting);
   const state = ModalState().safeParse(parseJson(view.private_metadata)).data;
   const permissionId = parseId('perm', state?.permission ?? '');
@@ -102,7 +108,8 @@ function readClick(click: z.output<ReturnType<typeof Click>>): Interaction | nul
   const [action] = click.actions;
   const permissionId = parseId('perm', action.value ?? '');
   const slackChannel = click.container?.channel_id ?? click.channel?.id;
-  if (!user || action.action_id !== REVIEW_ACTION || !permissionId || slackChannel === undefined) return null;
+  if (!user || action.action_id !== REVIEW_ACTION || !permissionId || slackChannel === undefined)
+    return null;
   return { kind: 'review', user, permissionId, triggerId: click.trigger_id, slackChannel };
 }
 
@@ -112,8 +119,9 @@ export function isOrganization(id: string): boolean {
 }
 
 /**
- * Reads the user and their workspace; null if the payload names no workspace. `user.team_id` is the user's own workspace. `team`
- * is that of the app, which differs for a guest of a shared channel (Slack Connect).
+ * Reads the user and their workspace; null if the payload names no workspace. `user.team_id` is the
+ * user's own workspace. `team` is that of the app, which differs for a guest of a shared channel
+ * (Slack Connect).
  */
 function userOf({
   user,

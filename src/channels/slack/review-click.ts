@@ -1,6 +1,11 @@
 import type { Config, Runtime } from '../../env';
 import { ROLE_SCOPES } from '../../http/roles';
-import { type Permission, presentPermission, type ReviewedPermission, statusAt } from '../../permissions/permission';
+import {
+  type Permission,
+  presentPermission,
+  type ReviewedPermission,
+  statusAt,
+} from '../../permissions/permission';
 import { standingOf } from '../../permissions/reviews/voter';
 import { cardUrl } from '../message';
 import type { ActedOn, CalledChannel } from './called-channel';
@@ -13,16 +18,19 @@ import { callAndLog, postEphemeral } from './respond';
 
 export type Click = Extract<Interaction, { kind: 'review' }>;
 
-export const DECIDED_ELSEWHERE = 'It needs several approvals or a passkey, so it is decided in Countersign.';
-export const SWITCHED_OFF = 'This channel is switched off in Countersign. Decide the request there.';
+export const DECIDED_ELSEWHERE =
+  'It needs several approvals or a passkey, so it is decided in Countersign.';
+export const SWITCHED_OFF =
+  'This channel is switched off in Countersign. Decide the request there.';
 const WITHOUT_ARGUMENTS = 'The agent does not show its arguments, so it is decided in Countersign.';
 const TOO_LONG = 'It is too long for Slack, so it is decided in Countersign.';
 export const MAY_NOT_DECIDE = 'Your role in Countersign may not decide requests.';
 export const NO_REQUEST = 'The request no longer exists.';
 
 /**
- * Answers a click on the button of a message, by calls of Slack: opens the modal for a member who may decide; otherwise tells
- * the person, and nobody else, why it does not, or how to link the Slack user to a member.
+ * Answers a click on the button of a message, by calls of Slack: opens the modal for a member who
+ * may decide; otherwise tells the person, and nobody else, why it does not, or how to link the
+ * Slack user to a member.
  */
 export async function handleClick(
   { config, runtime }: { config: Config; runtime: Runtime },
@@ -43,7 +51,12 @@ export async function handleClick(
   if (!view) return postEphemeral(runtime, botToken, at, notice(TOO_LONG, url));
   const body = { trigger_id: click.triggerId, view };
   if (await callAndLog(runtime, botToken, 'views.open', body)) return;
-  await postEphemeral(runtime, botToken, at, notice('Slack could not open the form. Press the button again.', url));
+  await postEphemeral(
+    runtime,
+    botToken,
+    at,
+    notice('Slack could not open the form. Press the button again.', url),
+  );
 }
 
 /** The content of the modal; a text says why there is none. */
@@ -59,7 +72,8 @@ function openingOf(
   const refusal = refusePermission(row, now);
   if (refusal !== null) return refusal;
   if (!member || !ROLE_SCOPES[member.role].includes('permissions:decide')) return MAY_NOT_DECIDE;
-  if (standingOf(row.review, state.voter, member.id) === 'others') return 'You are not one of its reviewers.';
+  if (standingOf(row.review, state.voter, member.id) === 'others')
+    return 'You are not one of its reviewers.';
   if (row.inputDigest !== null && input === null) return WITHOUT_ARGUMENTS;
   return {
     ...{ permission: presentForPeople(row, now), preview, input, agentName, cardUrl: url },

@@ -9,7 +9,10 @@ import type { WebhookRow } from '../../webhooks/webhook';
 export interface SlackSecrets {
   botToken: string;
   signingSecret: string;
-  /** The secret in the address at which Slack calls the service. It names the shard, as a credential does. */
+  /**
+   * The secret in the address at which Slack calls the service. It names the shard, as a credential
+   * does.
+   */
   inboundSecret: string;
 }
 
@@ -25,7 +28,10 @@ export function makeInboundSecret(runtime: Runtime, shard: string): string {
   return makeCredential('inbound', shard, runtime.random);
 }
 
-/** Encrypts the secrets of a channel, and hashes that of its address. Returns the columns of its row. */
+/**
+ * Encrypts the secrets of a channel, and hashes that of its address. Returns the columns of its
+ * row.
+ */
 export async function sealSecrets(
   { keyring, runtime }: { keyring: Keyring; runtime: Runtime },
   channel: Id<'chan' | 'webhook'>,
@@ -35,21 +41,31 @@ export async function sealSecrets(
   const stored: StoredSecrets = { botToken, signingSecret, inbound: inboundSecret };
   const text = JSON.stringify(stored);
   const [inboundHash] = await hashCredential(keyring, inboundSecret);
-  return { secret: await keyring.encrypt('channel-secrets', idBytes(channel), runtime.random, text), inboundHash };
+  return {
+    secret: await keyring.encrypt('channel-secrets', idBytes(channel), runtime.random, text),
+    inboundHash,
+  };
 }
 
-/** Decrypts the secrets of a channel for Slack; null if it is for e-mail, or if its root secret is gone. */
+/**
+ * Decrypts the secrets of a channel for Slack; null if it is for e-mail, or if its root secret is
+ * gone.
+ */
 export async function openSecrets(
   keyring: Keyring,
   { id, kind, secret }: Pick<WebhookRow, 'id' | 'kind' | 'secret'>,
 ): Promise<SlackSecrets | null> {
-  const text = kind === 'slack' ? await keyring.decrypt('channel-secrets', idBytes(id), secret) : null;
+  const text =
+    kind === 'slack' ? await keyring.decrypt('channel-secrets', idBytes(id), secret) : null;
   if (text === null) return null;
   const { botToken, signingSecret, inbound } = JSON.parse(text) as StoredSecrets;
   return { botToken, signingSecret, inboundSecret: inbound };
 }
 
 /** The address at which Slack calls the service. */
-export function inboundUrlOf({ publicUrl }: Pick<Config, 'publicUrl'>, { inboundSecret }: SlackSecrets): string {
+export function inboundUrlOf(
+  { publicUrl }: Pick<Config, 'publicUrl'>,
+  { inboundSecret }: SlackSecrets,
+): string {
   return `${publicUrl}/v1/inbound/${inboundSecret}/slack`;
 }

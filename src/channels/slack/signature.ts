@@ -20,16 +20,34 @@ interface SignedRequest {
 }
 
 /**
- * Whether a request was signed with the app's signing secret within the last five minutes. The signature is compared in
- * constant time.
+ * Whether a request was signed with the app's signing secret within the last five minutes. The
+ * signature is compared in constant time.
  * @see https://docs.slack.dev/authentication/verifying-requests-from-slack
  */
-export async function isFromSlack({ signingSecret, timestamp, signature, body, now }: SignedRequest): Promise<boolean> {
+export async function isFromSlack({
+  signingSecret,
+  timestamp,
+  signature,
+  body,
+  now,
+}: SignedRequest): Promise<boolean> {
   const [, hex] = SIGNATURE.exec(signature ?? '') ?? [];
-  if (timestamp === null || !TIMESTAMP.test(timestamp) || hex === undefined || signingSecret === '') return false;
+  if (timestamp === null || !TIMESTAMP.test(timestamp) || hex === undefined || signingSecret === '')
+    return false;
   if (Math.abs(now - Number(timestamp) * SECOND) > MAX_CLOCK_SKEW) return false;
   const encoder = new TextEncoder();
   const algorithm = { name: 'HMAC', hash: 'SHA-256' };
-  const key = await crypto.subtle.importKey('raw', encoder.encode(signingSecret), algorithm, false, ['verify']);
-  return crypto.subtle.verify('HMAC', key, Uint8Array.fromHex(hex), encoder.encode(`v0:${timestamp}:${body}`));
+  const key = await crypto.subtle.importKey(
+    'raw',
+    encoder.encode(signingSecret),
+    algorithm,
+    false,
+    ['verify'],
+  );
+  return crypto.subtle.verify(
+    'HMAC',
+    key,
+    Uint8Array.fromHex(hex),
+    encoder.encode(`v0:${timestamp}:${body}`),
+  );
 }

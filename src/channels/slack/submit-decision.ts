@@ -4,7 +4,14 @@ import { CredentialEnded } from '../../ledger/authority';
 import { type Decision, type DecisionState, decidePermission } from '../../permissions/decide';
 import { type Refusal, readSubmission, refuseSubmission } from './modal';
 import type { Interaction } from './payload';
-import { DECIDED_ELSEWHERE, MAY_NOT_DECIDE, NO_REQUEST, proposalOf, refusePermission, votesOf } from './review-click';
+import {
+  DECIDED_ELSEWHERE,
+  MAY_NOT_DECIDE,
+  NO_REQUEST,
+  proposalOf,
+  refusePermission,
+  votesOf,
+} from './review-click';
 
 export type Submission = Extract<Interaction, { kind: 'submission' }>;
 
@@ -20,7 +27,8 @@ export interface LinkedContext extends UserContext {
 }
 
 /**
- * Decides a permission as a submitted modal says, as the linked member and by the same function as the API.
+ * Decides a permission as a submitted modal says, as the linked member and by the same function as
+ * the API.
  * @returns what is wrong, for the person; null if the decision was taken
  */
 export async function submitDecision(

@@ -6,15 +6,18 @@ export const MAX_SECTION = 3_000;
 const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
 
 /**
- * Escapes a text for the `text` of a message, in which Slack parses mentions such as `<!channel>`. The texts of blocks are
- * not parsed and not escaped.
+ * Escapes a text for the `text` of a message, in which Slack parses mentions such as `<!channel>`.
+ * The texts of blocks are not parsed and not escaped.
  * @see https://docs.slack.dev/messaging/formatting-message-text#escaping
  */
 export function escapeText(text: string): string {
   return text.replace(/[&<>]/g, (character) => ENTITIES[character] ?? character);
 }
 
-/** A text that an agent or a person wrote, in one line. Each unseen character becomes its code point, such as `U+202E`. */
+/**
+ * A text that an agent or a person wrote, in one line. Each unseen character becomes its code
+ * point, such as `U+202E`.
+ */
 export function inLine(text: string): string {
   return showUnseen(text);
 }
@@ -24,7 +27,10 @@ export function inLines(text: string): string {
   return showUnseen(text, { hasLines: true });
 }
 
-/** The size of a text in UTF-16 code units, once escaped: Slack's documents do not say what a character is to its limits. */
+/**
+ * The size of a text in UTF-16 code units, once escaped: Slack's documents do not say what a
+ * character is to its limits.
+ */
 export function sizeOf(text: string): number {
   return escapeText(text).length;
 }

@@ -5,7 +5,9 @@ export interface AiMessage {
 }
 
 /** The result of `generateText`, in version 7 or 6. */
-type GeneratedText<Message> = { responseMessages: readonly Message[] } | { response: { messages: readonly Message[] } };
+type GeneratedText<Message> =
+  | { responseMessages: readonly Message[] }
+  | { response: { messages: readonly Message[] } };
 
 /** Returns all messages that a run added to the conversation, in version 6 and 7. */
 export function responseMessagesOf<Message>(result: GeneratedText<Message>): readonly Message[] {
@@ -36,7 +38,9 @@ export function approvalRequestsOf(messages: readonly AiMessage[]): ApprovalRequ
   const parts = messages.flatMap(({ content }) =>
     Array.isArray(content) ? (content as Record<string, unknown>[]) : [],
   );
-  const answered = new Set(parts.flatMap((part) => (part.type === 'tool-approval-response' ? [part.approvalId] : [])));
+  const answered = new Set(
+    parts.flatMap((part) => (part.type === 'tool-approval-response' ? [part.approvalId] : [])),
+  );
   return parts.flatMap(({ type, approvalId, toolCallId }) => {
     if (type !== 'tool-approval-request') return [];
     return [{ approvalId, toolCallId, isAnswered: answered.has(approvalId) } as ApprovalRequest];

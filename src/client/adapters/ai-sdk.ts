@@ -17,7 +17,10 @@ export interface AiTool {
   needsApproval?: unknown;
 }
 
-/** The error of a call that did not run. The AI SDK gives its text to the model; `cause` is the `GuardError`. */
+/**
+ * The error of a call that did not run. The AI SDK gives its text to the model; `cause` is the
+ * `GuardError`.
+ */
 export class ToolNotRun extends Error {
   readonly refusal: Refusal;
 
@@ -33,13 +36,19 @@ export class ToolNotRun extends Error {
 }
 
 /**
- * Returns the tool with its execution guarded: it runs only after its call was approved, once, with the approved input.
+ * Returns the tool with its execution guarded: it runs only after its call was approved, once, with
+ * the approved input.
  *
- * In suspend mode a call that people have to decide ends the run with a `tool-approval-request`. `answerApprovals` makes
- * the message that resumes it. Whatever the messages say, the tool runs only if Countersign approved the call.
+ * In suspend mode a call that people have to decide ends the run with a `tool-approval-request`.
+ * `answerApprovals` makes the message that resumes it. Whatever the messages say, the tool runs
+ * only if Countersign approved the call.
  * @throws TypeError for a tool without `execute`
  */
-export function guardTool<T extends AiTool>(countersign: Countersign, tool: T, options: ToolOptions<AiCallOptions>): T {
+export function guardTool<T extends AiTool>(
+  countersign: Countersign,
+  tool: T,
+  options: ToolOptions<AiCallOptions>,
+): T {
   return wrapTool('The tool', tool, guardOf(countersign, options));
 }
 
@@ -65,7 +74,8 @@ function wrapTool<T extends AiTool>(name: string, tool: T, guard: ToolGuard<AiCa
 
   const run = async (input: unknown, options: AiCallOptions) => {
     try {
-      const act = async (copy: unknown, granted: Limits) => lastOf(await execute(copy, { ...options, granted }));
+      const act = async (copy: unknown, granted: Limits) =>
+        lastOf(await execute(copy, { ...options, granted }));
       return await guard.run(input, callOf(options), act);
     } catch (error) {
       throw new ToolNotRun(guard.refuse(error), { cause: error });
@@ -75,7 +85,8 @@ function wrapTool<T extends AiTool>(name: string, tool: T, guard: ToolGuard<AiCa
   const needsApproval = async (input: unknown, options: AiCallOptions) => {
     // When a run is resumed, version 6 takes a call that needs no approval for denied.
     if (isAnswered(options)) return true;
-    // Asked also where the tool has a rule of its own: otherwise people would be asked only after the run went on.
+    // Asked also where the tool has a rule of its own: otherwise people would be asked only after
+    // the run went on.
     const waits = await guard.needsDecision(input, callOf(options));
     const own = tool.needsApproval;
     return waits || Boolean(typeof own === 'function' ? await own(input, options) : own);
@@ -85,16 +96,21 @@ function wrapTool<T extends AiTool>(name: string, tool: T, guard: ToolGuard<AiCa
 }
 
 function isAnswered({ messages, toolCallId }: AiCallOptions): boolean {
-  return approvalRequestsOf(messages).some((request) => request.toolCallId === toolCallId && request.isAnswered);
+  return approvalRequestsOf(messages).some(
+    (request) => request.toolCallId === toolCallId && request.isAnswered,
+  );
 }
 
 function callOf(options: AiCallOptions): ToolCall<AiCallOptions> {
   return { id: options.toolCallId, context: options, signal: options.abortSignal };
 }
 
-/** Returns the result of a tool. If the tool yields preliminary results, the last one is its result. */
+/**
+ * Returns the result of a tool. If the tool yields preliminary results, the last one is its result.
+ */
 async function lastOf(output: unknown): Promise<unknown> {
-  if (typeof output !== 'object' || output === null || !(Symbol.asyncIterator in output)) return output;
+  if (typeof output !== 'object' || output === null || !(Symbol.asyncIterator in output))
+    return output;
   let last: unknown;
   for await (const part of output as AsyncIterable<unknown>) last = part;
   return last;

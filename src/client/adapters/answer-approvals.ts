@@ -8,12 +8,17 @@ import { externalIdOf, isForPeople } from './tool-guard.ts';
 /** The message that resumes a run. */
 export interface ApprovalMessage {
   role: 'tool';
-  content: { type: 'tool-approval-response'; approvalId: string; approved: boolean; reason: string }[];
+  content: {
+    type: 'tool-approval-response';
+    approvalId: string;
+    approved: boolean;
+    reason: string;
+  }[];
 }
 
 /**
- * Returns the message that resumes a run which ended with requests for approval; undefined while people have not yet
- * decided all of them, and when there are none.
+ * Returns the message that resumes a run which ended with requests for approval; undefined while
+ * people have not yet decided all of them, and when there are none.
  *
  * The message only says how to go on. A tool runs only if Countersign approved its call.
  * @param rules those of `wrapTools`; only their client and their `run` count
@@ -29,11 +34,17 @@ export async function answerApprovals(
     if (isAnswered) continue;
     const external_id = await externalIdOf(toolCallId, { toolCallId, messages }, rules);
     const [permission] = (await countersign.listPermissions({ external_id, limit: 1 })).data;
-    // Then no person was asked for the call, so another part of the application asks for this approval.
+    // Then no person was asked for the call, so another part of the application asks for this
+    // approval.
     if (!permission || !isForPeople(permission)) continue;
     if (permission.status === 'pending') return undefined;
     const approved = permission.status === 'approved';
-    content.push({ type: 'tool-approval-response', approvalId, approved, reason: reasonOf(permission) });
+    content.push({
+      type: 'tool-approval-response',
+      approvalId,
+      approved,
+      reason: reasonOf(permission),
+    });
   }
   return content.length ? { role: 'tool', content } : undefined;
 }

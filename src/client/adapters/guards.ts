@@ -3,7 +3,13 @@ import { Countersign } from '../countersign.ts';
 import { checkValues } from '../guard/guard.ts';
 import { present } from '../present.ts';
 import { checkRules, treatmentOf } from '../rules/rules.ts';
-import { TOOL_OPTIONS, TOOL_RULES, type ToolCallOptions, type ToolOptions, type ToolRules } from './options.ts';
+import {
+  TOOL_OPTIONS,
+  TOOL_RULES,
+  type ToolCallOptions,
+  type ToolOptions,
+  type ToolRules,
+} from './options.ts';
 import { ToolGuard } from './tool-guard.ts';
 
 /**
@@ -22,10 +28,13 @@ export function guardOf<Context>(
 }
 
 /**
- * Returns a function that finds the guard of a tool by the tool's name; undefined for a tool that is allowed.
+ * Returns a function that finds the guard of a tool by the tool's name; undefined for a tool that
+ * is allowed.
  * @throws TypeError for an option or a rule that does not exist, or a value that it cannot have
  */
-export function guardsOf<Context>(rules: ToolRules<Context>): (name: string) => ToolGuard<Context> | undefined {
+export function guardsOf<Context>(
+  rules: ToolRules<Context>,
+): (name: string) => ToolGuard<Context> | undefined {
   checkOptions(rules, TOOL_RULES, 'wrapTools()');
   const { countersign = new Countersign(), run, refusals = 'result', ...rest } = rules;
   checkRules(rest);
@@ -36,7 +45,12 @@ export function guardsOf<Context>(rules: ToolRules<Context>): (name: string) => 
   };
 }
 
-/** The error for a tool that is not allowed, and that an adapter cannot guard because it runs elsewhere. */
+/**
+ * The error for a tool that is not allowed, and that an adapter cannot guard because it runs
+ * elsewhere.
+ */
 export function notGuardable(name: string): TypeError {
-  return new TypeError(`${name} does not run in this program, so it cannot be guarded. Allow it, or leave it out.`);
+  return new TypeError(
+    `${name} does not run in this program, so it cannot be guarded. Allow it, or leave it out.`,
+  );
 }

@@ -37,10 +37,12 @@ export interface CountersignInterrupt {
 }
 
 /**
- * Returns the tool with its execution guarded: it runs only after its call was approved, once, with the approved input.
+ * Returns the tool with its execution guarded: it runs only after its call was approved, once, with
+ * the approved input.
  *
- * A call that still waits for people interrupts the graph: in suspend mode at once, otherwise when `wait` is over. Any `Command({ resume })` goes on: its value
- * is not read, and the graph is interrupted again as long as they have not decided.
+ * A call that still waits for people interrupts the graph: in suspend mode at once, otherwise when
+ * `wait` is over. Any `Command({ resume })` goes on: its value is not read, and the graph is
+ * interrupted again as long as they have not decided.
  * @throws TypeError for a tool that the model's provider runs
  */
 export function guardTool<T extends LangChainTool>(
@@ -55,7 +57,10 @@ export function guardTool<T extends LangChainTool>(
  * Returns the tools with their executions guarded by the rules, by default all of them.
  * @throws TypeError for a tool that the model's provider runs and that is not allowed
  */
-export function wrapTools<T extends LangChainTool>(tools: readonly T[], rules: ToolRules<LangChainConfig> = {}): T[] {
+export function wrapTools<T extends LangChainTool>(
+  tools: readonly T[],
+  rules: ToolRules<LangChainConfig> = {},
+): T[] {
   const guardOf = guardsOf({ run: threadOf, ...rules });
   return tools.map((tool) => {
     const guard = guardOf(String(tool.name));
@@ -122,7 +127,9 @@ async function runOrInterrupt<Output>(
   }
 }
 
-/** Refuses arguments that do not match the tool's schema, before a person is asked to approve them. */
+/**
+ * Refuses arguments that do not match the tool's schema, before a person is asked to approve them.
+ */
 async function checkArguments(tool: object, args: unknown): Promise<void> {
   const { schema } = tool as { schema?: unknown };
   if (!isInteropZodSchema(schema)) return;
@@ -133,5 +140,9 @@ async function checkArguments(tool: object, args: unknown): Promise<void> {
 }
 
 function isToolCall(input: unknown): input is { id?: string; args: unknown } {
-  return typeof input === 'object' && input !== null && (input as { type?: unknown }).type === 'tool_call';
+  return (
+    typeof input === 'object' &&
+    input !== null &&
+    (input as { type?: unknown }).type === 'tool_call'
+  );
 }

@@ -38,10 +38,12 @@ const guardedTools = new WeakMap<object, GuardedTool>();
 const undecidedCalls = new WeakMap<AnyRunContext, Set<string>>();
 
 /**
- * Returns the tool with its execution guarded: it runs only after its call was approved, once, with the approved input.
+ * Returns the tool with its execution guarded: it runs only after its call was approved, once, with
+ * the approved input.
  *
- * In suspend mode a call that people have to decide interrupts the run. `approveDecided` lets its state go on when they
- * have decided. Whatever the state says, the tool runs only if Countersign approved the call.
+ * In suspend mode a call that people have to decide interrupts the run. `approveDecided` lets its
+ * state go on when they have decided. Whatever the state says, the tool runs only if Countersign
+ * approved the call.
  */
 export function guardTool<T extends AnyFunctionTool>(
   countersign: Countersign,
@@ -55,7 +57,10 @@ export function guardTool<T extends AnyFunctionTool>(
  * Returns the tools with their executions guarded by the rules, by default all of them.
  * @throws TypeError for a tool that is no function tool and is not allowed
  */
-export function wrapTools<T extends Tool>(tools: readonly T[], rules: ToolRules<AnyRunContext> = {}): T[] {
+export function wrapTools<T extends Tool>(
+  tools: readonly T[],
+  rules: ToolRules<AnyRunContext> = {},
+): T[] {
   const guardOf = guardsOf(rules);
   return tools.map((tool) => {
     const guard = guardOf(tool.name);
@@ -66,9 +71,10 @@ export function wrapTools<T extends Tool>(tools: readonly T[], rules: ToolRules<
 }
 
 /**
- * Lets a run go on that was interrupted: calls `state.approve` for each call that people have decided, also one that they
- * denied, because it is the tool that tells the model so. Returns whether there was one. The calls that still wait, and
- * the approvals that the application itself asks for, stay interrupted.
+ * Lets a run go on that was interrupted: calls `state.approve` for each call that people have
+ * decided, also one that they denied, because it is the tool that tells the model so. Returns
+ * whether there was one. The calls that still wait, and the approvals that the application itself
+ * asks for, stay interrupted.
  * @throws Unreachable and ApiError when the service does not say what was decided
  */
 // biome-ignore lint/suspicious/noExplicitAny: the context and the agent are the application's own
@@ -94,7 +100,9 @@ export async function approveDecided(state: RunState<any, any>): Promise<boolean
 }
 
 function guardedToolOf({ agent, name }: RunToolApprovalItem): GuardedTool | undefined {
-  const tool = (agent.tools as Tool[]).find((tool) => tool.type === 'function' && tool.name === name);
+  const tool = (agent.tools as Tool[]).find(
+    (tool) => tool.type === 'function' && tool.name === name,
+  );
   return tool && guardedTools.get(tool);
 }
 
@@ -126,7 +134,8 @@ function wrapTool<T extends AnyFunctionTool>(tool: T, guard: ToolGuard<AnyRunCon
     }
   };
 
-  // The guard asks also where the tool has a rule of its own: otherwise people would be asked only after the run went on.
+  // The guard asks also where the tool has a rule of its own: otherwise people would be asked only
+  // after the run went on.
   const needsApproval = async (context: AnyRunContext, input: unknown, id?: string) => {
     // A state cannot be saved again once a call of it that needed approval needs none.
     if (id !== undefined && undecidedCalls.get(context)?.has(id)) return true;
@@ -137,7 +146,11 @@ function wrapTool<T extends AnyFunctionTool>(tool: T, guard: ToolGuard<AnyRunCon
   };
 
   // The time limit is the tool's, not that of the wait for a decision.
-  const guarded = override(tool, { invoke, timeoutMs: undefined, ...(guard.isSuspending && { needsApproval }) });
+  const guarded = override(tool, {
+    invoke,
+    timeoutMs: undefined,
+    ...(guard.isSuspending && { needsApproval }),
+  });
   guardedTools.set(guarded, { guard, findFault });
   return guarded;
 }
@@ -150,7 +163,10 @@ function argumentCheck(schema: Schema): ArgumentCheck {
   const validator = new Validator(schema, draft);
   return (input) => {
     if (input === undefined) {
-      return { path: 'arguments', message: 'are not JSON, or have a number that a double would round or a name twice' };
+      return {
+        path: 'arguments',
+        message: 'are not JSON, or have a number that a double would round or a name twice',
+      };
     }
     // The last error is that of the innermost value.
     const fault = validator.validate(input).errors.at(-1);

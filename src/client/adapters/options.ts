@@ -7,27 +7,37 @@ import { ASK_RULE_OPTIONS, RULES_OPTIONS, type Rules, type ToolArguments } from 
 /** What an adapter does with the calls of a tool. */
 export interface ToolCallOptions<Context> {
   /**
-   * Names the run or the conversation, for a model whose ids of tool calls repeat in another one. It has to be the same
-   * when the run is resumed.
+   * Names the run or the conversation, for a model whose ids of tool calls repeat in another one.
+   * It has to be the same when the run is resumed.
    */
   run?: string | ((context: Context) => string | undefined);
-  /** Whether a call that did not run gives the model a result that says so (default), or throws the `GuardError`. */
+  /**
+   * Whether a call that did not run gives the model a result that says so (default), or throws the
+   * `GuardError`.
+   */
   refusals?: 'result' | 'throw';
 }
 
 /** How `guardTool` guards one tool. */
-export type ToolOptions<Context> = Omit<GuardOptions<ToolArguments>, 'externalId'> & ToolCallOptions<Context>;
+export type ToolOptions<Context> = Omit<GuardOptions<ToolArguments>, 'externalId'> &
+  ToolCallOptions<Context>;
 
 /** How `wrapTools` guards many tools. */
 export interface ToolRules<Context = unknown> extends Rules, ToolCallOptions<Context> {
-  /** By default a client made from the environment variables `COUNTERSIGN_URL` and `COUNTERSIGN_API_KEY`. */
+  /**
+   * By default a client made from the environment variables `COUNTERSIGN_URL` and
+   * `COUNTERSIGN_API_KEY`.
+   */
   countersign?: Countersign;
 }
 
 const CALL_OPTIONS: OptionList<ToolCallOptions<unknown>> = { run: true, refusals: true };
 
 /** The options of `guardTool`. */
-export const TOOL_OPTIONS: OptionList<ToolOptions<unknown>> = { ...ASK_RULE_OPTIONS, ...CALL_OPTIONS };
+export const TOOL_OPTIONS: OptionList<ToolOptions<unknown>> = {
+  ...ASK_RULE_OPTIONS,
+  ...CALL_OPTIONS,
+};
 
 /** The options of `wrapTools`. */
 export const TOOL_RULES: OptionList<ToolRules<unknown>> = {

@@ -65,7 +65,11 @@ export class ToolGuard<Context> {
   /** The calls for which `needsDecision` could not ask, by their external ids. */
   readonly #unasked = new Map<string, Unreachable>();
 
-  constructor(client: GuardClient, treatment: Exclude<Treatment, 'allow'>, options: ToolCallOptions<Context>) {
+  constructor(
+    client: GuardClient,
+    treatment: Exclude<Treatment, 'allow'>,
+    options: ToolCallOptions<Context>,
+  ) {
     this.#client = client;
     this.#treatment = treatment;
     this.#options = options;
@@ -77,10 +81,10 @@ export class ToolGuard<Context> {
   }
 
   /**
-   * Asks for a call before it runs, and tells whether it is for people to decide. The answer stays the same when they have
-   * decided. A failure counts as no: the run goes on, and `run` refuses the call. If the service did not answer, `run` does
-   * not ask again, even if it would answer now: a request that people have to decide would be lost, because the run was not
-   * paused for it.
+   * Asks for a call before it runs, and tells whether it is for people to decide. The answer stays
+   * the same when they have decided. A failure counts as no: the run goes on, and `run` refuses the
+   * call. If the service did not answer, `run` does not ask again, even if it would answer now: a
+   * request that people have to decide would be lost, because the run was not paused for it.
    */
   async needsDecision(input: ToolArguments, call: ToolCall<Context>): Promise<boolean> {
     if (this.#treatment === 'deny') return false;
@@ -93,8 +97,8 @@ export class ToolGuard<Context> {
   }
 
   /**
-   * Tells whether a call that is for people to decide waits for them no longer. One whose arguments changed meanwhile does
-   * not wait: nobody can approve it.
+   * Tells whether a call that is for people to decide waits for them no longer. One whose arguments
+   * changed meanwhile does not wait: nobody can approve it.
    * @throws Unreachable and ApiError when the service does not say
    */
   async isDecided(input: ToolArguments, call: ToolCall<Context>): Promise<boolean> {
@@ -125,7 +129,10 @@ export class ToolGuard<Context> {
   ): Promise<Output> {
     const externalId = await this.#externalId(call);
     if (this.#treatment === 'deny') {
-      throw new PermissionDenied('A rule denies this tool.', { externalId: externalId ?? '', permission: null });
+      throw new PermissionDenied('A rule denies this tool.', {
+        externalId: externalId ?? '',
+        permission: null,
+      });
     }
     const unasked = this.#unasked.get(externalId ?? '');
     if (unasked) {
@@ -150,25 +157,36 @@ export class ToolGuard<Context> {
 
   /** Whether the call did not run, because of what Countersign or the guard says. */
   isRefusal(error: unknown): boolean {
-    const isOfGuard = error instanceof GuardError || error instanceof ApiError || outsideJsonFault(error) !== undefined;
+    const isOfGuard =
+      error instanceof GuardError ||
+      error instanceof ApiError ||
+      outsideJsonFault(error) !== undefined;
     return isOfGuard && !this.#thrown.has(error as object);
   }
 
   /**
    * Returns what to tell the model about a call that did not run.
-   * @throws the error itself when the call ran or failed otherwise, or when the caller wants refusals thrown
+   * @throws the error itself when the call ran or failed otherwise, or when the caller wants
+   *   refusals thrown
    */
   refuse(error: unknown): Refusal {
     if (!this.isRefusal(error) || this.#options.refusals === 'throw') throw error;
     if (error instanceof ApiError) return refuseFinally(error);
     const fault = outsideJsonFault(error);
-    if (fault) return refuseFinally({ code: 'invalid_request', detail: 'Correct the arguments.', errors: [fault] });
+    if (fault)
+      return refuseFinally({
+        code: 'invalid_request',
+        detail: 'Correct the arguments.',
+        errors: [fault],
+      });
     if (!(error instanceof GuardError)) throw error;
     return {
       status: 'not_run',
       code: error.code,
       message:
-        error instanceof PermissionPending ? `${error.message} Do not call the tool again for it.` : error.message,
+        error instanceof PermissionPending
+          ? `${error.message} Do not call the tool again for it.`
+          : error.message,
       reason: error.permission?.decision_reason ?? null,
       permission_id: error.permissionId,
       ...(error instanceof GrantNarrowed && { granted: error.permission?.granted_scope as Limits }),
@@ -177,12 +195,16 @@ export class ToolGuard<Context> {
 
   async #externalId({ id, context }: ToolCall<Context>): Promise<string | undefined> {
     if (id) return externalIdOf(id, context, this.#options);
-    if (this.isSuspending) throw new TypeError('Only a call with an id can be suspended: its id finds it again.');
+    if (this.isSuspending)
+      throw new TypeError('Only a call with an id can be suspended: its id finds it again.');
     return undefined;
   }
 }
 
-/** Whether no policy decided a request: then people decide or decided it, or it expired before they did. */
+/**
+ * Whether no policy decided a request: then people decide or decided it, or it expired before they
+ * did.
+ */
 export function isForPeople({ decided_by: decidedBy }: Permission): boolean {
   return !decidedBy?.startsWith('policy_');
 }

@@ -28,9 +28,11 @@ export const api = command({
   async run({ args, session }) {
     const { io, client } = session;
     const method = args.method.toUpperCase();
-    if (!METHODS.includes(method)) throw new UsageError(`${args.method} is not one of ${METHODS.join(', ')}.`);
+    if (!METHODS.includes(method))
+      throw new UsageError(`${args.method} is not one of ${METHODS.join(', ')}.`);
     // Without the slash, the path could go on with the name of the host.
-    if (!args.path.startsWith('/')) throw new UsageError('The path begins with a slash, such as /v1/me.');
+    if (!args.path.startsWith('/'))
+      throw new UsageError('The path begins with a slash, such as /v1/me.');
     const body = args.data === undefined ? {} : { body: await readBody(args.data) };
     const response = await client.send({ method, path: args.path, ...body });
     const bytes = new Uint8Array(await response.arrayBuffer());
@@ -39,12 +41,19 @@ export const api = command({
       const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
       await write(io.stdout, `${printableJson(value, session.isHuman ? 2 : undefined)}\n`);
     } else if (bytes.length > 0) {
-      await write(io.stdout, io.stdout.isTTY ? `${escapeLines(new TextDecoder().decode(bytes)).join('\n')}\n` : bytes);
+      await write(
+        io.stdout,
+        io.stdout.isTTY ? `${escapeLines(new TextDecoder().decode(bytes)).join('\n')}\n` : bytes,
+      );
     }
 
     async function readBody(data: string): Promise<unknown> {
       const text =
-        data === '-' ? await readInput(io, '-') : data.startsWith('@') ? await readInput(io, data.slice(1)) : data;
+        data === '-'
+          ? await readInput(io, '-')
+          : data.startsWith('@')
+            ? await readInput(io, data.slice(1))
+            : data;
       return readJson(text, 'The body');
     }
   },

@@ -9,10 +9,23 @@ import { isJson, readDuration, readJson, readJsonObject, readNumber } from './va
 
 const OPTIONS = {
   id: { type: 'positional', description: 'The id of the request, perm_…' },
-  limit: { type: 'string', description: 'A narrower limit', valueHint: 'key=value', isRepeated: true },
+  limit: {
+    type: 'string',
+    description: 'A narrower limit',
+    valueHint: 'key=value',
+    isRepeated: true,
+  },
   scope: { type: 'string', description: 'All limits together', valueHint: 'JSON' },
-  'token-ttl': { type: 'string', description: 'How long the approval can be used', valueHint: '15m' },
-  'max-uses': { type: 'string', description: 'How often the approval can be used', valueHint: 'number' },
+  'token-ttl': {
+    type: 'string',
+    description: 'How long the approval can be used',
+    valueHint: '15m',
+  },
+  'max-uses': {
+    type: 'string',
+    description: 'How often the approval can be used',
+    valueHint: 'number',
+  },
   reason: { type: 'string', description: 'Why, for the agent and the log', valueHint: 'text' },
 } as const satisfies Options;
 
@@ -40,7 +53,8 @@ async function makeApproval(
   client: Countersign,
   { id, scope, limit, reason, 'token-ttl': ttl, 'max-uses': uses }: Values<typeof OPTIONS>,
 ): Promise<Approval> {
-  if (scope !== undefined && limit.length > 0) throw new UsageError('Give --scope or --limit, not both.');
+  if (scope !== undefined && limit.length > 0)
+    throw new UsageError('Give --scope or --limit, not both.');
   const approval = {
     reason,
     scope: scope === undefined ? undefined : readJsonObject(scope, '--scope'),

@@ -45,7 +45,10 @@ async function runNamed(name: string, argv: string[], asksHelp: boolean, io: Io)
 
 /** Help is no wider than is easy to read. */
 function screenOf(io: Io): Screen {
-  return { width: Math.min(io.stdout.columns || 80, MAX_HELP_WIDTH), style: styleFor(io.stdout, io) };
+  return {
+    width: Math.min(io.stdout.columns || 80, MAX_HELP_WIDTH),
+    style: styleFor(io.stdout, io),
+  };
 }
 
 async function print({ stdout }: Io, text: string): Promise<number> {
@@ -53,12 +56,20 @@ async function print({ stdout }: Io, text: string): Promise<number> {
   return EXIT.done;
 }
 
-async function report(error: unknown, help: string, io: Io, options?: OptionNames): Promise<number> {
+async function report(
+  error: unknown,
+  help: string,
+  io: Io,
+  options?: OptionNames,
+): Promise<number> {
   const { lines, exitCode } = explain(error, options);
   const [first = '', ...more] = lines;
   const style = styleFor(io.stderr, io);
   const hint = error instanceof UsageError ? [`See: ${help}`] : [];
-  await write(io.stderr, `${[`${style.red('countersign:')} ${first}`, ...more, ...hint].join('\n')}\n`);
+  await write(
+    io.stderr,
+    `${[`${style.red('countersign:')} ${first}`, ...more, ...hint].join('\n')}\n`,
+  );
   return exitCode;
 }
 

@@ -45,7 +45,11 @@ export interface Command extends Omit<Definition<Options>, 'fields' | 'run'> {
 export type CommandEntry = [description: string, load: () => Promise<Command>];
 
 /** Defines a command that has the common options, and refuses unknown ones. */
-export function command<const T extends Options>({ fields, run, ...definition }: Definition<T>): Command {
+export function command<const T extends Options>({
+  fields,
+  run,
+  ...definition
+}: Definition<T>): Command {
   const optionNames = { ...namesOfOptions(definition.args), ...fields };
   const options = { ...definition.args, ...COMMON };
   return {
@@ -62,6 +66,8 @@ export function command<const T extends Options>({ fields, run, ...definition }:
 function namesOfOptions(args: Options): OptionNames {
   const options = Object.keys(args).filter((name) => args[name]?.type !== 'positional');
   return Object.fromEntries(
-    options.flatMap((name) => ['body', 'query'].map((part) => [`${part}.${name.replaceAll('-', '_')}`, `--${name}`])),
+    options.flatMap((name) =>
+      ['body', 'query'].map((part) => [`${part}.${name.replaceAll('-', '_')}`, `--${name}`]),
+    ),
   );
 }

@@ -2,26 +2,65 @@ import type { CommandEntry } from './command.ts';
 
 /** Every command by its name. Each is loaded only when it runs. */
 export const COMMANDS: Record<string, CommandEntry> = {
-  login: ['Sign in with the console in the browser', async () => (await import('./login.ts')).login],
+  login: [
+    'Sign in with the console in the browser',
+    async () => (await import('./login.ts')).login,
+  ],
   logout: ['Revoke the token of this machine', async () => (await import('./logout.ts')).logout],
-  whoami: ['Show as whom and with what you are signed in', async () => (await import('./whoami.ts')).whoami],
+  whoami: [
+    'Show as whom and with what you are signed in',
+    async () => (await import('./whoami.ts')).whoami,
+  ],
   inbox: ['Decide the requests that wait', async () => (await import('./inbox.ts')).inbox],
   show: ['Show a request', async () => (await import('./show.ts')).show],
-  approve: ['Approve a request, also with narrower limits', async () => (await import('./approve.ts')).approve],
+  approve: [
+    'Approve a request, also with narrower limits',
+    async () => (await import('./approve.ts')).approve,
+  ],
   deny: ['Deny a request', async () => (await import('./deny.ts')).deny],
   run: ['Run a command only after it was approved', async () => (await import('./run.ts')).run],
   'agents list': ['List the agents', async () => (await import('./agents/list.ts')).listAgents],
-  'agents show': ['Show an agent and its statistics', async () => (await import('./agents/show.ts')).showAgent],
-  'agents create': ['Register an agent', async () => (await import('./agents/create.ts')).createAgent],
-  'agents rotate-key': ['Replace the key of an agent', async () => (await import('./agents/rotate-key.ts')).rotateKey],
-  'policies list': ['List the policies', async () => (await import('./policies/list.ts')).listPolicies],
-  'policies test': ['Tell what the policies decide', async () => (await import('./policies/test.ts')).testPolicies],
-  'policies replay': ['Try a draft on past requests', async () => (await import('./policies/replay.ts')).replayPolicy],
-  'audit list': ['List entries of the audit log', async () => (await import('./audit/list.ts')).listEntries],
+  'agents show': [
+    'Show an agent and its statistics',
+    async () => (await import('./agents/show.ts')).showAgent,
+  ],
+  'agents create': [
+    'Register an agent',
+    async () => (await import('./agents/create.ts')).createAgent,
+  ],
+  'agents rotate-key': [
+    'Replace the key of an agent',
+    async () => (await import('./agents/rotate-key.ts')).rotateKey,
+  ],
+  'policies list': [
+    'List the policies',
+    async () => (await import('./policies/list.ts')).listPolicies,
+  ],
+  'policies test': [
+    'Tell what the policies decide',
+    async () => (await import('./policies/test.ts')).testPolicies,
+  ],
+  'policies replay': [
+    'Try a draft on past requests',
+    async () => (await import('./policies/replay.ts')).replayPolicy,
+  ],
+  'audit list': [
+    'List entries of the audit log',
+    async () => (await import('./audit/list.ts')).listEntries,
+  ],
   'audit tail': ['Follow the audit log', async () => (await import('./audit/tail.ts')).tailEntries],
-  'audit export': ['Download the audit log', async () => (await import('./audit/export.ts')).exportEntries],
-  'audit verify': ['Prove that an entry is in the log', async () => (await import('./audit/verify.ts')).verifyEntry],
-  'mcp wrap': ['Put an MCP server behind Countersign', async () => (await import('./mcp/wrap.ts')).wrap],
+  'audit export': [
+    'Download the audit log',
+    async () => (await import('./audit/export.ts')).exportEntries,
+  ],
+  'audit verify': [
+    'Prove that an entry is in the log',
+    async () => (await import('./audit/verify.ts')).verifyEntry,
+  ],
+  'mcp wrap': [
+    'Put an MCP server behind Countersign',
+    async () => (await import('./mcp/wrap.ts')).wrap,
+  ],
   api: ['Send any call of the API', async () => (await import('./api.ts')).api],
   completion: [
     'Print the completion script of a shell',

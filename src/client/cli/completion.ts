@@ -16,15 +16,25 @@ export function makeCompletion(commands: Record<string, CommandEntry>): Command 
     ],
     async run({ args, session }) {
       const script = Object.hasOwn(SCRIPTS, args.shell) ? SCRIPTS[args.shell] : undefined;
-      if (!script) throw new UsageError(`There is no completion for ${args.shell}, only for bash, zsh and fish.`);
+      if (!script)
+        throw new UsageError(
+          `There is no completion for ${args.shell}, only for bash, zsh and fish.`,
+        );
       await write(session.io.stdout, script(await listWords(commands)));
     },
   });
 }
 
-const SCRIPTS: Record<string, (words: Words) => string> = { bash: bashScript, zsh: zshScript, fish: fishScript };
+const SCRIPTS: Record<string, (words: Words) => string> = {
+  bash: bashScript,
+  zsh: zshScript,
+  fish: fishScript,
+};
 
-/** What can follow the words before it: for `audit`, the commands of the group; for `audit list`, its options. */
+/**
+ * What can follow the words before it: for `audit`, the commands of the group; for `audit list`,
+ * its options.
+ */
 type Words = Map<string, string[]>;
 
 async function listWords(commands: Record<string, CommandEntry>): Promise<Words> {
@@ -41,7 +51,9 @@ async function listWords(commands: Record<string, CommandEntry>): Promise<Words>
 }
 
 function cases(words: Words): string {
-  return [...words].map(([name, following]) => `    '${name}') following='${following.join(' ')}' ;;`).join('\n');
+  return [...words]
+    .map(([name, following]) => `    '${name}') following='${following.join(' ')}' ;;`)
+    .join('\n');
 }
 
 function bashScript(words: Words): string {
@@ -90,7 +102,8 @@ function fishScript(words: Words): string {
 
 function conditionFor(name: string, words: Words): string {
   const [first = '', second] = name.split(' ');
-  if (second) return `__fish_seen_subcommand_from ${first}; and __fish_seen_subcommand_from ${second}`;
+  if (second)
+    return `__fish_seen_subcommand_from ${first}; and __fish_seen_subcommand_from ${second}`;
   const seen = `__fish_seen_subcommand_from ${first}`;
   if (!groupsOf(words).includes(first)) return seen;
   const commands = (words.get(first) ?? []).filter((word) => !word.startsWith('-'));
@@ -98,5 +111,11 @@ function conditionFor(name: string, words: Words): string {
 }
 
 function groupsOf(words: Words): string[] {
-  return [...new Set([...words.keys()].filter((name) => name.includes(' ')).map((name) => name.split(' ')[0] ?? ''))];
+  return [
+    ...new Set(
+      [...words.keys()]
+        .filter((name) => name.includes(' '))
+        .map((name) => name.split(' ')[0] ?? ''),
+    ),
+  ];
 }

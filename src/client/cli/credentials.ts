@@ -1,5 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
 import { Failure } from './failures.ts';
@@ -14,12 +22,18 @@ export interface StoredToken {
 
 /** The signed-in services, by their address. */
 export interface Credentials {
-  /** The address of the service that commands use without `--url`: the last one that was signed in to. */
+  /**
+   * The address of the service that commands use without `--url`: the last one that was signed in
+   * to.
+   */
   current: string | null;
   services: Record<string, StoredToken>;
 }
 
-/** The file of the stored tokens: in the folder for settings of the system (XDG Base Directory Specification). */
+/**
+ * The file of the stored tokens: in the folder for settings of the system (XDG Base Directory
+ * Specification).
+ */
 export function credentialsFile({ env, platform }: Pick<Io, 'env' | 'platform'>): string {
   const { XDG_CONFIG_HOME: xdg, APPDATA: appData } = env;
   const home = env.HOME || homedir();
@@ -46,7 +60,9 @@ export function readCredentials(io: Pick<Io, 'env' | 'platform'>): Credentials {
   } catch {
     // Reported below.
   }
-  throw new Failure(`${file} cannot be understood. Delete it, and sign in again with \`countersign login\`.`);
+  throw new Failure(
+    `${file} cannot be understood. Delete it, and sign in again with \`countersign login\`.`,
+  );
 }
 
 function readPrivateFile(file: string, platform: NodeJS.Platform): string | null {
@@ -61,7 +77,10 @@ function readPrivateFile(file: string, platform: NodeJS.Platform): string | null
   }
 }
 
-/** Stores the tokens in a file that only the person can read. A crash leaves the old file or the new one. */
+/**
+ * Stores the tokens in a file that only the person can read. A crash leaves the old file or the new
+ * one.
+ */
 export function writeCredentials(io: Pick<Io, 'env' | 'platform'>, credentials: Credentials): void {
   const file = credentialsFile(io);
   const folder = dirname(file);
@@ -70,7 +89,11 @@ export function writeCredentials(io: Pick<Io, 'env' | 'platform'>, credentials: 
   chmodSync(folder, 0o700);
   const draft = `${file}.${randomUUID()}`;
   try {
-    writeFileSync(draft, `${JSON.stringify(credentials, null, 2)}\n`, { mode: 0o600, flag: 'wx', flush: true });
+    writeFileSync(draft, `${JSON.stringify(credentials, null, 2)}\n`, {
+      mode: 0o600,
+      flag: 'wx',
+      flush: true,
+    });
     renameSync(draft, file);
   } finally {
     rmSync(draft, { force: true });

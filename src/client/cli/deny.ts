@@ -14,6 +14,9 @@ export const deny = command({
     'countersign deny perm_01m7x1m1tre75vaz5yvpbmvt6m --reason "Not during the freeze"',
   ],
   async run({ args, session }) {
-    await printPermission(session, await session.client.denyPermission(args.id, present({ reason: args.reason })));
+    await printPermission(
+      session,
+      await session.client.denyPermission(args.id, present({ reason: args.reason })),
+    );
   },
 });

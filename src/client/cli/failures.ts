@@ -15,7 +15,10 @@ export class Failure extends Error {
   }
 }
 
-/** The options of a command by the fields of the API that they set, such as `--expires-in` by `body.expires_in`. */
+/**
+ * The options of a command by the fields of the API that they set, such as `--expires-in` by
+ * `body.expires_in`.
+ */
 export type OptionNames = Record<string, string>;
 
 /** What is printed for an error on stderr, and the exit code. */
@@ -24,14 +27,23 @@ export interface Explanation {
   exitCode: number;
 }
 
-/** Explains an error in one line, followed by the refused options or fields and the request id where there are any. */
+/**
+ * Explains an error in one line, followed by the refused options or fields and the request id where
+ * there are any.
+ */
 export function explain(error: unknown, options: OptionNames = {}): Explanation {
-  if (error instanceof UsageError) return { lines: [escapeText(error.message)], exitCode: EXIT.usage };
-  if (error instanceof Failure) return { lines: [escapeText(error.message)], exitCode: error.exitCode };
-  if (error instanceof ApiError) return { lines: describeRefusal(error, options), exitCode: EXIT.failed };
+  if (error instanceof UsageError)
+    return { lines: [escapeText(error.message)], exitCode: EXIT.usage };
+  if (error instanceof Failure)
+    return { lines: [escapeText(error.message)], exitCode: error.exitCode };
+  if (error instanceof ApiError)
+    return { lines: describeRefusal(error, options), exitCode: EXIT.failed };
   if (error instanceof ConnectionError) {
     const advice = 'Check the address of the service and the network.';
-    return { lines: [escapeText(`${withoutPeriod(error.message)}. ${advice}`)], exitCode: EXIT.failed };
+    return {
+      lines: [escapeText(`${withoutPeriod(error.message)}. ${advice}`)],
+      exitCode: EXIT.failed,
+    };
   }
   const message = error instanceof Error ? error.message : String(error);
   return { lines: [escapeText(message)], exitCode: EXIT.failed };
@@ -41,7 +53,9 @@ function describeRefusal(error: ApiError, options: OptionNames): string[] {
   const advice = ADVICE[error.code];
   return [
     escapeText(`${error.detail}${advice ? ` ${advice}` : ''} (${error.status} ${error.code})`),
-    ...error.errors.map(({ path, message }) => escapeText(`  ${options[path] ?? path}: ${message}`)),
+    ...error.errors.map(({ path, message }) =>
+      escapeText(`  ${options[path] ?? path}: ${message}`),
+    ),
     ...(error.requestId ? [escapeText(`  request ${error.requestId}`)] : []),
   ];
 }

@@ -14,7 +14,8 @@ export interface Screen {
 /** The columns before the lines of a section. */
 const INDENT = 2;
 
-const EXIT_CODES = '0 done, 1 failed, 2 wrong usage, 3 denied, 4 expired, 5 still waiting for a decision';
+const EXIT_CODES =
+  '0 done, 1 failed, 2 wrong usage, 3 denied, 4 expired, 5 still waiting for a decision';
 
 /** Returns the help of the program, without loading a command. */
 export function programHelp(version: string, screen: Screen): string {
@@ -44,7 +45,10 @@ export function groupHelp(group: string, description: string, screen: Screen): s
 }
 
 /** Returns the help of a command. */
-export function commandHelp({ name, description, args, notes = [], ...command }: Command, screen: Screen): string {
+export function commandHelp(
+  { name, description, args, notes = [], ...command }: Command,
+  screen: Screen,
+): string {
   const all = Object.entries(args);
   const places = all.filter(([, { type }]) => type === 'positional');
   const options = all.filter(([, { type }]) => type !== 'positional');
@@ -69,7 +73,10 @@ export function commandHelp({ name, description, args, notes = [], ...command }:
   );
 }
 
-function listCommands(commands: [string, [description: string, load: unknown]][], screen: Screen): string {
+function listCommands(
+  commands: [string, [description: string, load: unknown]][],
+  screen: Screen,
+): string {
   const names = commands.map(([name, [description]]): Fact => [name, description]);
   return section('COMMANDS', listNames(names, screen), screen);
 }
@@ -96,8 +103,10 @@ function labelOf([name, { type, short, valueHint = name }]: [string, Option]): s
 }
 
 function describe({ description, choices, isRepeated, default: preset }: Option): string {
-  const hints = [choices?.join(', '), isRepeated && 'may be repeated', preset && `by default ${preset}`].filter(
-    Boolean,
-  );
+  const hints = [
+    choices?.join(', '),
+    isRepeated && 'may be repeated',
+    preset && `by default ${preset}`,
+  ].filter(Boolean);
   return hints.length > 0 ? `${description} (${hints.join('; ')})` : description;
 }

@@ -18,10 +18,14 @@ export const inbox = command({
   examples: ['countersign inbox', 'countersign inbox --json | jq -r \'.id + " " + .action\''],
   async run({ session, args }) {
     const { io, client } = session;
-    if (io.stdin.isTTY && io.stdout.isTTY && !args.json) return await runInbox(session, () => readPending(client));
+    if (io.stdin.isTTY && io.stdout.isTTY && !args.json)
+      return await runInbox(session, () => readPending(client));
     const names = new Names(client);
-    await printList(session, await readPending(client), inboxColumns(client.clock.now(), names), (waiting) =>
-      names.load(waiting.map(({ agent_id }) => agent_id)),
+    await printList(
+      session,
+      await readPending(client),
+      inboxColumns(client.clock.now(), names),
+      (waiting) => names.load(waiting.map(({ agent_id }) => agent_id)),
     );
     return;
   },
@@ -30,6 +34,7 @@ export const inbox = command({
 /** Reads all requests that wait, the most urgent first. */
 async function readPending(client: CliClient): Promise<Permission[]> {
   const waiting: Permission[] = [];
-  for await (const permission of client.listPermissions({ status: 'pending', limit: 100 })) waiting.push(permission);
+  for await (const permission of client.listPermissions({ status: 'pending', limit: 100 }))
+    waiting.push(permission);
   return waiting.sort((one, other) => one.expires_at.localeCompare(other.expires_at));
 }

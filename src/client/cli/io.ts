@@ -32,7 +32,10 @@ export function processIo(): Io {
   };
 }
 
-/** Writes a text or bytes, and waits until they are passed on, or cannot be because the reader is gone. */
+/**
+ * Writes a text or bytes, and waits until they are passed on, or cannot be because the reader is
+ * gone.
+ */
 export async function write(output: Output, data: string | Uint8Array): Promise<void> {
   await new Promise<void>((resolve) => output.write(data, () => resolve()));
 }

@@ -12,9 +12,13 @@ import { printIdentity } from './whoami.ts';
 
 export const login = command({
   name: 'login',
-  description: 'Signs in: you confirm in the console, and this machine gets a token of yours for 30 days.',
+  description:
+    'Signs in: you confirm in the console, and this machine gets a token of yours for 30 days.',
   args: {
-    'no-browser': { type: 'boolean', description: 'Only print the address, and do not open the browser' },
+    'no-browser': {
+      type: 'boolean',
+      description: 'Only print the address, and do not open the browser',
+    },
   },
   notes: [
     'The browser must run on this machine, because the console sends it back to 127.0.0.1. The token is stored in ' +
@@ -41,7 +45,10 @@ export const login = command({
     // Read now: another sign-in may have ended while this one waited.
     const credentials = readCredentials(io);
     const previous = credentials.services[baseUrl];
-    writeCredentials(io, { current: baseUrl, services: { ...credentials.services, [baseUrl]: stored } });
+    writeCredentials(io, {
+      current: baseUrl,
+      services: { ...credentials.services, [baseUrl]: stored },
+    });
     await note(session, 'Signed in. If this is not you, sign out again: countersign logout\n');
     if (previous) await revoke(baseUrl, previous, io.fetch);
     const signedIn = new Session(
@@ -66,17 +73,25 @@ async function requireService(client: Countersign): Promise<void> {
     // A service that is not well may still let people sign in.
     if (error instanceof ApiError && error.code !== 'unexpected_answer') return;
   }
-  throw new Failure(`${client.baseUrl} is no Countersign: GET /healthz is not answered as by one. Check the address.`);
+  throw new Failure(
+    `${client.baseUrl} is no Countersign: GET /healthz is not answered as by one. Check the address.`,
+  );
 }
 
 /** @throws Failure for an address at which others on the network could read the token */
 function refuseOpenNetwork(baseUrl: string): void {
   const { protocol, hostname } = new URL(baseUrl);
   if (protocol === 'https:' || /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)) return;
-  throw new Failure(`${baseUrl} is not encrypted, so that others could read your token. Use https.`);
+  throw new Failure(
+    `${baseUrl} is not encrypted, so that others could read your token. Use https.`,
+  );
 }
 
 /** Revokes the token that was replaced. One that cannot be revoked expires by itself. */
-async function revoke(baseUrl: string, { id, token }: StoredToken, fetch: typeof globalThis.fetch): Promise<void> {
+async function revoke(
+  baseUrl: string,
+  { id, token }: StoredToken,
+  fetch: typeof globalThis.fetch,
+): Promise<void> {
   await new Countersign({ baseUrl, apiKey: token, fetch }).deleteUserToken(id).catch(() => {});
 }

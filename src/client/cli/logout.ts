@@ -17,11 +17,17 @@ export const logout = command({
     const credentials = readCredentials(io);
     const stored = credentials.services[baseUrl];
     if (!stored) throw new Failure(`You are not signed in to ${baseUrl}.`);
-    const client = new CliClient({ baseUrl, apiKey: stored.token, fetch: io.fetch, clock: io.clock });
+    const client = new CliClient({
+      baseUrl,
+      apiKey: stored.token,
+      fetch: io.fetch,
+      clock: io.clock,
+    });
     try {
       await client.deleteUserToken(stored.id);
     } catch (error) {
-      // An ended token is revoked. Any other failure leaves a token that works, so it is not forgotten.
+      // An ended token is revoked. Any other failure leaves a token that works, so it is not
+      // forgotten.
       if (!(error instanceof ApiError && (error.status === 401 || error.status === 404))) {
         await note(session, `The token was not revoked, and stays in ${credentialsFile(io)}.`);
         throw error;
@@ -29,7 +35,9 @@ export const logout = command({
     }
     delete credentials.services[baseUrl];
     const current =
-      credentials.current === baseUrl ? (Object.keys(credentials.services)[0] ?? null) : credentials.current;
+      credentials.current === baseUrl
+        ? (Object.keys(credentials.services)[0] ?? null)
+        : credentials.current;
     writeCredentials(io, { ...credentials, current });
     await note(session, `Signed out of ${baseUrl}.`);
   },

@@ -3,8 +3,8 @@ import { runCli } from './cli.ts';
 import { EXIT_AFTER_SIGPIPE } from './exit-codes.ts';
 import { processIo } from './io.ts';
 
-// The reader of stdout may end before all is written, as in `countersign audit list | head`. A command that goes on
-// without a reader has a listener of its own.
+// The reader of stdout may end before all is written, as in `countersign audit list | head`. A
+// command that goes on without a reader has a listener of its own.
 process.stdout.on('error', () => {
   if (process.stdout.listenerCount('error') === 1) process.exit(EXIT_AFTER_SIGPIPE);
 });

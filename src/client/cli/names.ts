@@ -12,8 +12,8 @@ const LISTS: Record<string, List> = {
 };
 
 /**
- * The names of agents, members and policies. Reads at most one page of each list: an id that is not on it, or that the
- * credential may not read, stands for itself.
+ * The names of agents, members and policies. Reads at most one page of each list: an id that is not
+ * on it, or that the credential may not read, stands for itself.
  */
 export class Names {
   readonly #client: CliClient;
@@ -26,7 +26,9 @@ export class Names {
   /** Reads the names that are not known yet. */
   async load(ids: (string | null)[]): Promise<void> {
     const unknown = ids.filter((id) => id !== null && !this.#names.has(id));
-    const kinds = Object.entries(LISTS).filter(([kind]) => unknown.some((id) => id?.startsWith(kind)));
+    const kinds = Object.entries(LISTS).filter(([kind]) =>
+      unknown.some((id) => id?.startsWith(kind)),
+    );
     await Promise.all(
       kinds.map(async ([, list]) => {
         const { data } = await readList(list, this.#client);
@@ -49,7 +51,10 @@ export class Names {
   }
 }
 
-async function readList(list: List, client: CliClient): Promise<{ data: { id: string; name: string | null }[] }> {
+async function readList(
+  list: List,
+  client: CliClient,
+): Promise<{ data: { id: string; name: string | null }[] }> {
   try {
     return await list(client);
   } catch (error) {

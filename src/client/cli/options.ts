@@ -49,7 +49,8 @@ export function readOptions<T extends Options>(
   const { values, positionals } = parseStrictly(own, options);
   const places = Object.keys(options).filter((name) => options[name]?.type === 'positional');
   const surplus = positionals[places.length];
-  if (surplus !== undefined) throw new UsageError(`The argument ${escapeText(surplus)} is one too many.`);
+  if (surplus !== undefined)
+    throw new UsageError(`The argument ${escapeText(surplus)} is one too many.`);
   const args = Object.entries(options).map(([name, option]) => {
     if (option.type !== 'positional') return [name, readValue(name, option, values[name])];
     const value = positionals[places.indexOf(name)];
@@ -65,7 +66,11 @@ function parseStrictly(argv: string[], options: Options) {
     if (type !== 'positional') config[name] = { type, multiple: true, ...(short && { short }) };
   }
   try {
-    const { values, positionals } = parseArgs({ args: argv, options: config, allowPositionals: true });
+    const { values, positionals } = parseArgs({
+      args: argv,
+      options: config,
+      allowPositionals: true,
+    });
     return { values: values as Record<string, (string | boolean)[]>, positionals };
   } catch (error) {
     throw new UsageError((error as Error).message.split('. ')[0] ?? '');
@@ -74,7 +79,8 @@ function parseStrictly(argv: string[], options: Options) {
 
 function readValue(name: string, option: Option, given: (string | boolean)[] = []): unknown {
   const { type, choices, isRepeated, isRequired } = option;
-  if (given.length > 1 && !isRepeated) throw new UsageError(`--${name} is given ${given.length} times.`);
+  if (given.length > 1 && !isRepeated)
+    throw new UsageError(`--${name} is given ${given.length} times.`);
   if (given.includes('')) throw new UsageError(`--${name} needs a value.`);
   if (type === 'boolean') return given.length > 0;
   if (isRepeated) return given;

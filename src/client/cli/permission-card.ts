@@ -18,8 +18,9 @@ interface CardOptions {
 }
 
 /**
- * Formats a request for the person who decides. What the service knows comes first, then the arguments of the act. What the
- * agent wrote about it follows, labelled as its words and behind a bar, so that it cannot look like the rest.
+ * Formats a request for the person who decides. What the service knows comes first, then the
+ * arguments of the act. What the agent wrote about it follows, labelled as its words and behind a
+ * bar, so that it cannot look like the rest.
  */
 export function formatPermission(permission: Permission, options: CardOptions): string[] {
   const { width, style, baseUrl, now, names } = options;
@@ -42,18 +43,23 @@ export function formatPermission(permission: Permission, options: CardOptions): 
     ['Reason', permission.decision_reason],
     [
       'Token',
-      token && `${token.status}, ${token.uses} of ${token.max_uses} uses, until ${formatTime(token.expires_at)}`,
+      token &&
+        `${token.status}, ${token.uses} of ${token.max_uses} uses, until ${formatTime(token.expires_at)}`,
     ],
     ['Console', `${baseUrl}/console/permissions/${permission.id}`],
     ...(review?.votes ?? []).map(
-      ({ decision, name, by, reason }): Fact => ['Vote', `${decision} by ${name ?? by}${reason ? `: ${reason}` : ''}`],
+      ({ decision, name, by, reason }): Fact => [
+        'Vote',
+        `${decision} by ${name ?? by}${reason ? `: ${reason}` : ''}`,
+      ],
     ),
   ];
   const lines = formatFacts(facts, width, style.dim);
   // Only the answer for a single request has its arguments.
   if (permission.input !== undefined) {
     lines.push('', style.bold(inputTitle(permission)));
-    if (permission.input !== null) lines.push(...quote(printableJson(permission.input, 2).split('\n'), width));
+    if (permission.input !== null)
+      lines.push(...quote(printableJson(permission.input, 2).split('\n'), width));
   }
   const told = agentWords(permission);
   if (told.length > 0) {
@@ -73,10 +79,15 @@ export function countApprovals({ review }: Permission): number {
   return review?.votes?.filter(({ decision }) => decision === 'approve').length ?? 0;
 }
 
-/** Puts escaped lines behind a bar, which no text of theirs can leave. Marks those in which words mix scripts. */
+/**
+ * Puts escaped lines behind a bar, which no text of theirs can leave. Marks those in which words
+ * mix scripts.
+ */
 function quote(lines: string[], width: number): string[] {
   const room = Math.max(20, width - 4);
-  return lines.flatMap((line) => wrapText(withScriptsMark(line), room).map((part) => `  │ ${part}`));
+  return lines.flatMap((line) =>
+    wrapText(withScriptsMark(line), room).map((part) => `  │ ${part}`),
+  );
 }
 
 function inputTitle({ input, input_digest }: Permission): string {

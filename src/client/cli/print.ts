@@ -13,7 +13,11 @@ import { readNumber } from './values.ts';
 const MAX_PAGE = 100;
 
 /** Prints one record: the lines for people, or one line of JSON. */
-export async function printRecord(session: Session, record: unknown, lines: () => string[]): Promise<void> {
+export async function printRecord(
+  session: Session,
+  record: unknown,
+  lines: () => string[],
+): Promise<void> {
   const text = session.isHuman ? lines().join('\n') : printableJson(record);
   await write(session.io.stdout, `${text}\n`);
 }
@@ -30,7 +34,13 @@ export async function printPermission(session: Session, permission: Permission):
   const names = new Names(client);
   if (session.isHuman) await names.load([permission.agent_id, permission.decided_by]);
   await printRecord(session, permission, () =>
-    formatPermission(permission, { style, width, baseUrl: client.baseUrl, now: client.clock.now(), names }),
+    formatPermission(permission, {
+      style,
+      width,
+      baseUrl: client.baseUrl,
+      now: client.clock.now(),
+      names,
+    }),
   );
 }
 
@@ -63,7 +73,12 @@ export async function note({ io }: Pick<Session, 'io'>, text: string): Promise<v
 
 /** The option of a list that says how much of it is printed. */
 export const LIMIT = {
-  limit: { type: 'string', default: '50', description: 'The greatest number of entries', valueHint: 'number' },
+  limit: {
+    type: 'string',
+    default: '50',
+    description: 'The greatest number of entries',
+    valueHint: 'number',
+  },
 } as const satisfies Options;
 
 /**
@@ -80,14 +95,24 @@ export async function printFirst<Row>(
   prepare?: (rows: Row[]) => Promise<void>,
 ): Promise<void> {
   const count = readNumber(limit, 'limit');
-  await printList(session, takeFirst(session, list(Math.min(count + 1, MAX_PAGE)), count), columns, prepare);
+  await printList(
+    session,
+    takeFirst(session, list(Math.min(count + 1, MAX_PAGE)), count),
+    columns,
+    prepare,
+  );
 }
 
 /** Yields at most so many entries of a list, and tells when there are more. */
-async function* takeFirst<T>(session: Session, rows: AsyncIterable<T>, limit: number): AsyncGenerator<T> {
+async function* takeFirst<T>(
+  session: Session,
+  rows: AsyncIterable<T>,
+  limit: number,
+): AsyncGenerator<T> {
   let count = 0;
   for await (const row of rows) {
-    if (count === limit) return await note(session, `There are more than ${limit}: raise --limit to see them.`);
+    if (count === limit)
+      return await note(session, `There are more than ${limit}: raise --limit to see them.`);
     count++;
     yield row;
   }

@@ -24,10 +24,21 @@ import { readDuration, readJsonObject } from './values.ts';
 
 export const run = command({
   name: 'run',
-  description: 'Runs a command only after it was approved, once, and with exactly the arguments that were approved.',
+  description:
+    'Runs a command only after it was approved, once, and with exactly the arguments that were approved.',
   args: {
-    action: { type: 'string', description: 'What is done', valueHint: 'site.deploy', isRequired: true },
-    resource: { type: 'string', description: 'What it is done to', valueHint: 'site:www', isRequired: true },
+    action: {
+      type: 'string',
+      description: 'What is done',
+      valueHint: 'site.deploy',
+      isRequired: true,
+    },
+    resource: {
+      type: 'string',
+      description: 'What it is done to',
+      valueHint: 'site:www',
+      isRequired: true,
+    },
     scope: { type: 'string', description: 'The limits that are asked for', valueHint: 'JSON' },
     reason: { type: 'string', description: 'Why, for the person who decides', valueHint: 'text' },
     wait: {
@@ -35,10 +46,24 @@ export const run = command({
       description: 'The longest wait; by default as long as the request lives',
       valueHint: '30m',
     },
-    'expires-in': { type: 'string', description: 'How long people can decide; one hour by default', valueHint: '1h' },
-    'external-id': { type: 'string', description: 'Your name for this run: the same one finds the same request again' },
-    'accept-narrowed': { type: 'boolean', description: 'Run also within narrower limits than asked for' },
-    report: { type: 'string', description: 'Write what happened to a file, as JSON', valueHint: 'file' },
+    'expires-in': {
+      type: 'string',
+      description: 'How long people can decide; one hour by default',
+      valueHint: '1h',
+    },
+    'external-id': {
+      type: 'string',
+      description: 'Your name for this run: the same one finds the same request again',
+    },
+    'accept-narrowed': {
+      type: 'boolean',
+      description: 'Run also within narrower limits than asked for',
+    },
+    report: {
+      type: 'string',
+      description: 'Write what happened to a file, as JSON',
+      valueHint: 'file',
+    },
   },
   hasRest: true,
   notes: [
@@ -63,7 +88,8 @@ export const run = command({
     if (program === undefined) throw new UsageError('Name the command after --.');
     const scope = args.scope === undefined ? {} : readJsonObject(args.scope, '--scope');
     const wait = args.wait === undefined ? undefined : readDuration(args.wait, 'wait') * 1000;
-    const expiresIn = args['expires-in'] === undefined ? undefined : readDuration(args['expires-in'], 'expires-in');
+    const expiresIn =
+      args['expires-in'] === undefined ? undefined : readDuration(args['expires-in'], 'expires-in');
     const externalId = args['external-id'];
     const report: Report = {
       outcome: 'failed',
@@ -71,7 +97,8 @@ export const run = command({
       external_id: externalId ?? null,
       exit_code: EXIT.failed,
     };
-    // Written before anybody is asked: a file that cannot be written must not turn an act that ran into a failure.
+    // Written before anybody is asked: a file that cannot be written must not turn an act that ran
+    // into a failure.
     if (args.report !== undefined) writeReport(args.report, report);
     try {
       const executable = findExecutable(program, session.io);
@@ -81,7 +108,10 @@ export const run = command({
       hideKey();
       const interruption = new Interruption();
       const noteRequest = (request?: AskedRequest) =>
-        Object.assign(report, { permission_id: request?.permissionId, external_id: request?.externalId });
+        Object.assign(report, {
+          permission_id: request?.permissionId,
+          external_id: request?.externalId,
+        });
       const guarded = client.guard(
         async (act: CommandInput, granted: Limits, request?: AskedRequest) => {
           noteRequest(request);
@@ -109,7 +139,10 @@ export const run = command({
       );
       const act = { command: program, args: programArgs, cwd, ...bound };
       try {
-        report.exit_code = await guarded(act, { ...present({ externalId }), signal: interruption.signal });
+        report.exit_code = await guarded(act, {
+          ...present({ externalId }),
+          signal: interruption.signal,
+        });
       } catch (error) {
         if (!interruption.signal.aborted || report.outcome === 'ran') throw error;
         report.outcome = 'interrupted';
@@ -168,14 +201,16 @@ async function explainRefusal(
 
 function codeOf(error: unknown, otherwise: number): [code: number, outcome: Report['outcome']] {
   if (error instanceof PermissionDenied) return [EXIT.denied, 'denied'];
-  if (error instanceof PermissionExpired || error instanceof PermissionLapsed) return [EXIT.expired, 'expired'];
+  if (error instanceof PermissionExpired || error instanceof PermissionLapsed)
+    return [EXIT.expired, 'expired'];
   if (error instanceof PermissionPending) return [EXIT.waiting, 'waiting'];
   return [otherwise, 'failed'];
 }
 
 function adviceFor(error: unknown): string {
   if (error instanceof GrantNarrowed) return ' To run it within them, add --accept-narrowed.';
-  if (error instanceof PermissionPending) return ` To go on, run it again with --external-id ${error.externalId}`;
+  if (error instanceof PermissionPending)
+    return ` To go on, run it again with --external-id ${error.externalId}`;
   if (error instanceof ApiError && error.code === 'wrong_credential')
     return '\nrun asks as an agent: set COUNTERSIGN_API_KEY to the key of an agent.';
   return '';

@@ -24,7 +24,8 @@ function normalizeAddress(address: string): string {
 }
 
 /**
- * Finds the address of the service: `--url`, `COUNTERSIGN_URL`, or the last one that was signed in to.
+ * Finds the address of the service: `--url`, `COUNTERSIGN_URL`, or the last one that was signed in
+ * to.
  * @throws Failure if none is known
  */
 export function findAddress(io: Io, option: string | undefined): string {
@@ -36,8 +37,9 @@ export function findAddress(io: Io, option: string | undefined): string {
 }
 
 /**
- * Finds the service and the credential for it. A credential is sent only to the service that it is for:
- * `COUNTERSIGN_API_KEY` to `COUNTERSIGN_URL` where both are set, a stored token to the service that issued it.
+ * Finds the service and the credential for it. A credential is sent only to the service that it is
+ * for: `COUNTERSIGN_API_KEY` to `COUNTERSIGN_URL` where both are set, a stored token to the service
+ * that issued it.
  * @throws Failure if there is no credential, or it has expired
  */
 export function findService(io: Io, option: string | undefined): ServiceAccess {

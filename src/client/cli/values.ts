@@ -10,7 +10,9 @@ import { escapeText } from './terminal/escape.ts';
 export function readDuration(text: string, option: string): number {
   const seconds = parseDuration(/^\d+$/.test(text) ? `${text}s` : text);
   if (seconds !== null) return seconds;
-  throw new UsageError(`--${option} ${escapeText(text)} is not a length of time, such as 90s, 30m, 12h or 7d.`);
+  throw new UsageError(
+    `--${option} ${escapeText(text)} is not a length of time, such as 90s, 30m, 12h or 7d.`,
+  );
 }
 
 /** @throws UsageError for anything but a whole number of at least `min` */
@@ -23,7 +25,8 @@ export function readNumber(text: string, option: string, min = 1): number {
 /** @throws UsageError for anything but a JSON object */
 export function readJsonObject(text: string, where: string): Record<string, unknown> {
   const value = readJson(text, where);
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  if (typeof value === 'object' && value !== null && !Array.isArray(value))
+    return value as Record<string, unknown>;
   throw new UsageError(`${where} is not a JSON object.`);
 }
 
@@ -31,7 +34,8 @@ export function readJsonObject(text: string, where: string): Record<string, unkn
 export function readJson(text: string, where: string): unknown {
   if (!isJson(text)) throw new UsageError(`${where} is not JSON.`);
   const loss = findJsonLoss(text);
-  if (loss !== null) throw new UsageError(`${where} cannot be sent as it is written. ${escapeText(loss)}`);
+  if (loss !== null)
+    throw new UsageError(`${where} cannot be sent as it is written. ${escapeText(loss)}`);
   return JSON.parse(text);
 }
 

@@ -18,14 +18,23 @@ export const whoami = command({
 export async function printIdentity(session: Session, account: OwnAccount): Promise<void> {
   const { baseUrl, source, expiresAt } = session.access;
   const { member, scopes, ...owner } = account;
-  const identity = { url: baseUrl, credential: source, expires_at: expiresAt, account: owner, member, scopes };
+  const identity = {
+    url: baseUrl,
+    credential: source,
+    expires_at: expiresAt,
+    account: owner,
+    member,
+    scopes,
+  };
   await printRecord(session, identity, () =>
     session.facts([
       ['Service', baseUrl],
       ['Account', `${account.name ?? account.email} (${account.id}, ${account.plan})`],
       [
         'Member',
-        member ? `${member.name ?? member.email ?? member.id} (${member.role})` : 'none: a token of the account',
+        member
+          ? `${member.name ?? member.email ?? member.id} (${member.role})`
+          : 'none: a token of the account',
       ],
       ['Scopes', scopes.join(', ')],
       ['Credential', source === 'login' ? 'from countersign login' : 'from COUNTERSIGN_API_KEY'],

@@ -22,11 +22,14 @@ export interface ActOptions<Input> {
   /** What the person who decides should read. */
   preview?: FromInput<Input, Preview | undefined>;
   /**
-   * The caller's own name for this call, such as a tool call's id; random when absent. A call with the same external id
-   * and input finds the same request again, as long as it exists.
+   * The caller's own name for this call, such as a tool call's id; random when absent. A call with
+   * the same external id and input finds the same request again, as long as it exists.
    */
   externalId?: FromInput<Input, string>;
-  /** Sends only the digest of the input, because it is private or larger than 16 KiB. People do not see the input then. */
+  /**
+   * Sends only the digest of the input, because it is private or larger than 16 KiB. People do not
+   * see the input then.
+   */
   hideInput?: boolean;
   /** How long the request waits for a decision: a text such as `1h`, or seconds. At most 7 days. */
   expiresIn?: Duration;
@@ -55,7 +58,8 @@ export async function describeAct<Input>(
 ): Promise<Act> {
   const canonical = canonicalJson(input);
   const inputDigest = await digestOf(canonical);
-  // The callbacks get the copy that is sent: what they make belongs to it, even if the caller changes the original.
+  // The callbacks get the copy that is sent: what they make belongs to it, even if the caller
+  // changes the original.
   const copy = JSON.parse(canonical) as Input;
   const name = externalId ?? resolve(options.externalId, copy) ?? crypto.randomUUID();
   const scope = JSON.parse(canonicalJson(resolve(options.scope, copy) ?? {}, 'scope')) as Limits;
@@ -68,7 +72,9 @@ export async function describeAct<Input>(
       expires_in: toSeconds(options.expiresIn, 'expiresIn'),
       token_ttl: toSeconds(options.tokenTtl, 'tokenTtl'),
     }),
-    ...(options.hideInput ? { input_digest: inputDigest } : { input: JSON.parse(canonical) as Json }),
+    ...(options.hideInput
+      ? { input_digest: inputDigest }
+      : { input: JSON.parse(canonical) as Json }),
     external_id: name,
     max_uses: 1,
   };

@@ -18,7 +18,10 @@ interface WaitOptions extends AskOptions {
 /** How long the end of an abandoned call waits for each answer of the service, in milliseconds. */
 const WITHDRAWAL_TIMEOUT = 5_000;
 
-/** Asks for permission, or finds the earlier request, and tells `onPending` when people have to decide. */
+/**
+ * Asks for permission, or finds the earlier request, and tells `onPending` when people have to
+ * decide.
+ */
 export async function ask(
   client: GuardClient,
   act: Act,
@@ -31,8 +34,8 @@ export async function ask(
 }
 
 /**
- * Asks for permission and waits for the decision. A request that nobody waits for any more is withdrawn, unless it is to
- * be kept.
+ * Asks for permission and waits for the decision. A request that nobody waits for any more is
+ * withdrawn, unless it is to be kept.
  * @throws PermissionPending when the longest wait is over
  */
 export async function askAndWait(
@@ -45,7 +48,9 @@ export async function askAndWait(
   const wait = toMilliseconds(options.wait, 'wait');
   signal?.throwIfAborted();
   const isKept = abandoned === 'keep';
-  const permission = isKept ? await requestPermission(client, act, signal) : await requestToTheEnd(client, act, signal);
+  const permission = isKept
+    ? await requestPermission(client, act, signal)
+    : await requestToTheEnd(client, act, signal);
   if (permission.status !== 'pending') return permission;
   try {
     signal?.throwIfAborted();
@@ -60,10 +65,14 @@ export async function askAndWait(
 }
 
 /**
- * Asks for permission. A request that is on its way when the signal is aborted gets some time to be answered: without its
- * id it could not be withdrawn.
+ * Asks for permission. A request that is on its way when the signal is aborted gets some time to be
+ * answered: without its id it could not be withdrawn.
  */
-async function requestToTheEnd(client: GuardClient, act: Act, signal: AbortSignal | undefined): Promise<Permission> {
+async function requestToTheEnd(
+  client: GuardClient,
+  act: Act,
+  signal: AbortSignal | undefined,
+): Promise<Permission> {
   if (!signal) return await requestPermission(client, act, undefined);
   const late = new AbortController();
   const answered = new AbortController();
@@ -81,7 +90,9 @@ async function requestToTheEnd(client: GuardClient, act: Act, signal: AbortSigna
 
 /** Withdraws a request. If that fails, the request expires by itself. */
 async function withdraw(client: GuardClient, id: string): Promise<void> {
-  await client.withdrawPermission(id, { timeout: WITHDRAWAL_TIMEOUT, maxRetries: 0 }).catch(() => {});
+  await client
+    .withdrawPermission(id, { timeout: WITHDRAWAL_TIMEOUT, maxRetries: 0 })
+    .catch(() => {});
 }
 
 async function tellPending(

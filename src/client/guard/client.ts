@@ -3,7 +3,10 @@ import type { Operations } from '../operations.ts';
 
 /** What a guard needs of the client. */
 export interface GuardClient
-  extends Pick<Operations, 'requestPermission' | 'getPermission' | 'withdrawPermission' | 'useToken'> {
+  extends Pick<
+    Operations,
+    'requestPermission' | 'getPermission' | 'withdrawPermission' | 'useToken'
+  > {
   readonly baseUrl: string;
   readonly clock: Clock;
 }

@@ -10,7 +10,9 @@ interface GuardState {
   permission: Permission | null;
 }
 
-/** Returns a permission without the value of its token, which would be in whatever prints the error. */
+/**
+ * Returns a permission without the value of its token, which would be in whatever prints the error.
+ */
 function withoutSecret(permission: Permission | null): Permission | null {
   if (!permission?.token) return permission;
   const { value: _, ...token } = permission.token;
@@ -65,8 +67,8 @@ export class GrantNarrowed extends GuardError {
 }
 
 /**
- * The service did not answer, so that the guard cannot know that the call is approved. Call again to go on: if only the
- * answer to the use was lost, that throws `AlreadyUsed`.
+ * The service did not answer, so that the guard cannot know that the call is approved. Call again
+ * to go on: if only the answer to the use was lost, that throws `AlreadyUsed`.
  */
 export class Unreachable extends GuardError {
   readonly code = 'unreachable';
@@ -98,15 +100,30 @@ export class PermissionPending extends GuardError {
   }
 }
 
-/** Returns the error for a token that cannot be used, by the state or the reason that the service gives. */
-export function explainInactive(reason: string | null, state: GuardState, options?: ErrorOptions): GuardError {
+/**
+ * Returns the error for a token that cannot be used, by the state or the reason that the service
+ * gives.
+ */
+export function explainInactive(
+  reason: string | null,
+  state: GuardState,
+  options?: ErrorOptions,
+): GuardError {
   switch (reason) {
     case 'used':
-      return new AlreadyUsed('The approval was used before. Whether the act happened is unknown.', state, options);
+      return new AlreadyUsed(
+        'The approval was used before. Whether the act happened is unknown.',
+        state,
+        options,
+      );
     case 'expired':
       return new PermissionLapsed('The approval ran out before it was used.', state, options);
     case 'mismatch':
-      return new InputChanged('The approval is for another input, action or resource.', state, options);
+      return new InputChanged(
+        'The approval is for another input, action or resource.',
+        state,
+        options,
+      );
     case 'revoked':
       return new PermissionDenied('The approval was revoked.', state, options);
     default:

@@ -14,8 +14,8 @@ export interface AskedRequest {
 }
 
 /**
- * The function that does the act. It gets a copy of the approved input, the granted limits, and the request that was
- * approved; no request in shadow mode.
+ * The function that does the act. It gets a copy of the approved input, the granted limits, and the
+ * request that was approved; no request in shadow mode.
  */
 export type GuardedFunction<Input, Output> = (
   input: Input,
@@ -25,7 +25,10 @@ export type GuardedFunction<Input, Output> = (
 
 /** What one call of a guarded function can add. */
 export interface GuardCall {
-  /** Replaces the external id of the options; the id of a `PermissionPending` goes on with that request. */
+  /**
+   * Replaces the external id of the options; the id of a `PermissionPending` goes on with that
+   * request.
+   */
   externalId?: string;
   /** Ends the wait. Once the guard began to take the use, the signal has no effect. */
   signal?: AbortSignal;
@@ -34,18 +37,21 @@ export interface GuardCall {
 export type Guarded<Input, Output> = (input: Input, call?: GuardCall) => Promise<Output>;
 
 export interface GuardOptions<Input> extends ActOptions<Input> {
-  /** Tells whether the input stays within limits that were narrowed. Without it, narrowed limits throw `GrantNarrowed`. */
+  /**
+   * Tells whether the input stays within limits that were narrowed. Without it, narrowed limits
+   * throw `GrantNarrowed`.
+   */
   fits?: (input: Input, granted: Limits) => boolean | Promise<boolean>;
   /**
    * - `wait` (default) waits for the decision.
-   * - `suspend` throws `PermissionPending` at once when people have to decide, and asks for a request and an approval
-   *   that live as long as possible, 7 days each.
+   * - `suspend` throws `PermissionPending` at once when people have to decide, and asks for a
+   *   request and an approval that live as long as possible, 7 days each.
    * - `shadow` runs the function without asking, and calls `onShadow`. Nothing is sent.
    */
   mode?: 'wait' | 'suspend' | 'shadow';
   /**
-   * The longest wait: a text such as `30m`, or milliseconds. `PermissionPending` is thrown then. By default as long as
-   * the request lives.
+   * The longest wait: a text such as `30m`, or milliseconds. `PermissionPending` is thrown then. By
+   * default as long as the request lives.
    */
   wait?: Duration;
   /**
@@ -57,7 +63,10 @@ export interface GuardOptions<Input> extends ActOptions<Input> {
    * In suspend mode, and when `wait` is over, the request is always kept.
    */
   abandoned?: 'withdraw' | 'keep';
-  /** Called with the request when people have to decide, for example to show where. Awaited before the wait begins. */
+  /**
+   * Called with the request when people have to decide, for example to show where. Awaited before
+   * the wait begins.
+   */
   onPending?: (request: AskedRequest & { url: string }) => unknown;
   /** Called in shadow mode with what would have been asked. */
   onShadow?: (request: PermissionRequest) => unknown;
@@ -87,7 +96,9 @@ const CALL_OPTIONS: OptionList<GuardCall> = { externalId: true, signal: true };
 const MODES = ['wait', 'suspend', 'shadow'];
 const ABANDONED = ['withdraw', 'keep'];
 
-/** How long a suspended request and its approval live, in seconds: the most that the service allows. */
+/**
+ * How long a suspended request and its approval live, in seconds: the most that the service allows.
+ */
 const SUSPENDED_SECONDS = 604_800;
 
 /** See `Countersign.guard`. */
@@ -139,6 +150,7 @@ export function describeCall<Input>(
   options: GuardOptions<Input>,
   externalId: string | undefined,
 ): Promise<Act> {
-  const life = options.mode === 'suspend' ? { expiresIn: SUSPENDED_SECONDS, tokenTtl: SUSPENDED_SECONDS } : {};
+  const life =
+    options.mode === 'suspend' ? { expiresIn: SUSPENDED_SECONDS, tokenTtl: SUSPENDED_SECONDS } : {};
   return describeAct(input, { ...life, ...options }, externalId);
 }

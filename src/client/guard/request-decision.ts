@@ -13,7 +13,10 @@ import {
   Unreachable,
 } from './errors.ts';
 
-/** How long a GET of the permission waits for the decision, in seconds: the most that the service allows. */
+/**
+ * How long a GET of the permission waits for the decision, in seconds: the most that the service
+ * allows.
+ */
 const POLL_SECONDS = 25;
 
 /** How long the answer may take beyond that, in milliseconds. */
@@ -22,7 +25,10 @@ const ANSWER_TIME = 10_000;
 /** Pause before the next attempt while the service does not answer, in milliseconds. */
 export const OUTAGE_PAUSE = 5_000;
 
-/** How long the guard waits beyond the request's own life for the service to say that it expired. Milliseconds. */
+/**
+ * How long the guard waits beyond the request's own life for the service to say that it expired.
+ * Milliseconds.
+ */
 const SLACK = 60_000;
 
 /** A permission that was approved for exactly this input, with a token that can be used. */
@@ -50,14 +56,18 @@ export async function requestPermission(
       );
     }
     if (isOutage(error))
-      throw new Unreachable(`The service at ${client.baseUrl} could not be asked.`, state, { cause: error });
+      throw new Unreachable(`The service at ${client.baseUrl} could not be asked.`, state, {
+        cause: error,
+      });
     throw error;
   }
 }
 
 /**
- * Waits until the request is decided. While the service does not answer, it goes on asking until the time is over.
- * @param wait the longest wait in milliseconds; undefined waits as long as the request can be decided
+ * Waits until the request is decided. While the service does not answer, it goes on asking until
+ * the time is over.
+ * @param wait the longest wait in milliseconds; undefined waits as long as the request can be
+ *   decided
  * @throws PermissionPending when the time is over
  * @throws Unreachable when the service did not answer at the end
  */
@@ -77,12 +87,19 @@ export async function waitForDecision(
     const left = deadline - clock.now();
     if (left <= 0) {
       const state = { externalId: act.externalId, permission };
-      if (outage) throw new Unreachable('The service did not answer while the call waited.', state, { cause: outage });
+      if (outage)
+        throw new Unreachable('The service did not answer while the call waited.', state, {
+          cause: outage,
+        });
       throw makePendingError(act, permission);
     }
     try {
       const seconds = Math.min(POLL_SECONDS, Math.ceil(left / 1000));
-      const options = { timeout: seconds * 1000 + ANSWER_TIME, maxRetries: 0, ...(signal ? { signal } : {}) };
+      const options = {
+        timeout: seconds * 1000 + ANSWER_TIME,
+        maxRetries: 0,
+        ...(signal ? { signal } : {}),
+      };
       permission = await client.getPermission(permission.id, { wait: seconds }, options);
       outage = undefined;
     } catch (error) {
@@ -109,7 +126,8 @@ export function makePendingError(act: Act, permission: Permission): PermissionPe
 
 /**
  * Returns the approval of a decided request.
- * @throws GuardError when it is not approved, not for this input, or not with the limits that the input needs
+ * @throws GuardError when it is not approved, not for this input, or not with the limits that the
+ *   input needs
  */
 export async function checkApproval<Input>(
   act: Act,
@@ -121,13 +139,17 @@ export async function checkApproval<Input>(
   if (status === 'denied') throw new PermissionDenied(describeDenial(permission), state);
   if (status !== 'approved' || !token)
     throw new PermissionExpired('Nobody decided in time, or the request was withdrawn.', state);
-  if (permission.input_digest !== act.inputDigest) throw new InputChanged('Another input was approved.', state);
+  if (permission.input_digest !== act.inputDigest)
+    throw new InputChanged('Another input was approved.', state);
   if (token.status !== 'active') throw explainInactive(token.status, state);
   if (!token.value) throw new Error('The service gave no token: guard needs an agent key.');
 
   const granted = (permission.granted_scope ?? permission.scope) as Limits;
   // Only true counts, so that a function that answers something else by mistake lets nothing pass.
-  if (!isEqualJson(granted, act.request.scope) && (await fits?.(JSON.parse(act.canonical), granted)) !== true) {
+  if (
+    !isEqualJson(granted, act.request.scope) &&
+    (await fits?.(JSON.parse(act.canonical), granted)) !== true
+  ) {
     throw new GrantNarrowed(`The limits were narrowed to ${canonicalJson(granted)}.`, state);
   }
   return { permission, token: token.value, granted };

@@ -10,9 +10,10 @@ const USE_TIMEOUT = 120_000;
 /**
  * Takes the one use of the approval, and returns the granted limits.
  *
- * The idempotency key is random, and the same in all attempts: a repeated attempt is answered like the first, but
- * another process that resumes the same request is refused. So exactly one of them gets the use. Only this call knows the
- * key, so it goes on trying for two minutes: an approval whose use was taken unanswered would be lost.
+ * The idempotency key is random, and the same in all attempts: a repeated attempt is answered like
+ * the first, but another process that resumes the same request is refused. So exactly one of them
+ * gets the use. Only this call knows the key, so it goes on trying for two minutes: an approval
+ * whose use was taken unanswered would be lost.
  */
 export async function takeUse(client: GuardClient, act: Act, approval: Approval): Promise<Limits> {
   const { action, resource } = act.request;
@@ -31,7 +32,8 @@ export async function takeUse(client: GuardClient, act: Act, approval: Approval)
           await client.clock.sleep(OUTAGE_PAUSE);
           continue;
         }
-        const message = 'The service did not answer. The act did not run; whether the approval was used up is unknown.';
+        const message =
+          'The service did not answer. The act did not run; whether the approval was used up is unknown.';
         throw new Unreachable(message, state, cause);
       }
       if (error instanceof ApiError && error.code === 'token_not_active') {

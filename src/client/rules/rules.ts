@@ -1,7 +1,10 @@
 import { checkOptions, type OptionList } from '../check-options.ts';
 import { checkValues, GUARD_OPTIONS, type GuardOptions } from '../guard/guard.ts';
 
-/** The arguments of a tool call. What they are is for the tool to say, so a rule may read any field of them. */
+/**
+ * The arguments of a tool call. What they are is for the tool to say, so a rule may read any field
+ * of them.
+ */
 // biome-ignore lint/suspicious/noExplicitAny: see above
 export type ToolArguments = any;
 
@@ -20,8 +23,9 @@ export type RuleDefaults = Pick<
 /** How the calls of many tools are guarded. */
 export interface Rules extends RuleDefaults {
   /**
-   * The rule of each tool by its name. `*` in a name stands for any characters. The exact name counts first, then the
-   * longest name with `*`, of equally long ones the strictest. A tool that no name fits is asked for.
+   * The rule of each tool by its name. `*` in a name stands for any characters. The exact name
+   * counts first, then the longest name with `*`, of equally long ones the strictest. A tool that
+   * no name fits is asked for.
    */
   tools?: Record<string, Rule>;
 }
@@ -62,12 +66,14 @@ function notARule(tool: string): TypeError {
   return new TypeError(`The rule of ${tool} is not allow, ask, deny or an object.`);
 }
 
-/** What to do with the calls of one tool: run them, refuse them, or guard them with these options. */
+/**
+ * What to do with the calls of one tool: run them, refuse them, or guard them with these options.
+ */
 export type Treatment = 'allow' | 'deny' | GuardOptions<ToolArguments>;
 
 /**
- * Finds how the calls of a tool are guarded. A rule that names no action or resource asks for `tool.<name>` on
- * `tool:<name>`.
+ * Finds how the calls of a tool are guarded. A rule that names no action or resource asks for
+ * `tool.<name>` on `tool:<name>`.
  * @throws TypeError if the value for the tool is not a rule
  */
 export function treatmentOf(tool: string, rules: Rules): Treatment {
@@ -85,9 +91,13 @@ export function treatmentOf(tool: string, rules: Rules): Treatment {
 
 function findRule(tool: string, tools: Record<string, Rule>): Rule {
   if (Object.hasOwn(tools, tool)) return tools[tool] as Rule;
-  const patterns = Object.keys(tools).filter((name) => name.includes('*') && toRegExp(name).test(tool));
+  const patterns = Object.keys(tools).filter(
+    (name) => name.includes('*') && toRegExp(name).test(tool),
+  );
   const [longest] = patterns.sort(
-    (one, other) => other.length - one.length || strictness(tools[other] as Rule) - strictness(tools[one] as Rule),
+    (one, other) =>
+      other.length - one.length ||
+      strictness(tools[other] as Rule) - strictness(tools[one] as Rule),
   );
   return longest === undefined ? 'ask' : (tools[longest] as Rule);
 }

@@ -37,9 +37,12 @@ export function ActivityList({ records }: { records: readonly Activity[] }) {
   );
 }
 
-/** Who did it. A download by a signed address has no actor, nor has what the service does by itself. */
+/**
+ * Who did it. A download by a signed address has no actor, nor has what the service does by itself.
+ */
 function Actor({ record: { actor, action } }: { record: Activity }) {
-  if (actor === null) return action.endsWith('.downloaded') ? 'Somebody with the link' : 'Countersign';
+  if (actor === null)
+    return action.endsWith('.downloaded') ? 'Somebody with the link' : 'Countersign';
   if (actor === 'operator') return 'The operator';
   if (actor.startsWith('utok_')) return <span title={actor}>A token of the account</span>;
   return <Named id={actor} />;
@@ -58,7 +61,10 @@ const PAGES: Record<string, readonly [path: string, scope: Scope]> = {
 /** Kinds whose names are loaded, so that one without a name is deleted. */
 const NAMED = ['agent', 'policy', 'member'];
 
-/** Names the target: `the agent Mailer`, or `a webhook` for kinds without names. Links to its page if it has one. */
+/**
+ * Names the target: `the agent Mailer`, or `a webhook` for kinds without names. Links to its page
+ * if it has one.
+ */
 function Target({ id, kind }: { id: string; kind: string }) {
   const { names, may } = usePage();
   const [prefix = ''] = id.split('_', 1);

@@ -12,7 +12,10 @@ import { ActivityList, actionLabel } from './activity-list';
 
 const FILTERS = ['actor', 'action', 'target', 'start_date', 'end_date'] as const;
 
-/** Shows what people did to the account, newest first. The filters are those of the API, in the address. */
+/**
+ * Shows what people did to the account, newest first. The filters are those of the API, in the
+ * address.
+ */
 export async function showActivity(c: ConsoleContext): Promise<Response> {
   const { context } = c.var.signedIn;
   const typed = readQuery(c);
@@ -23,7 +26,9 @@ export async function showActivity(c: ConsoleContext): Promise<Response> {
   const address = new URL(c.req.url);
   const children = (
     <>
-      <p class="soft">What people did to the account itself. What agents asked for and did is in the audit log.</p>
+      <p class="soft">
+        What people did to the account itself. What agents asked for and did is in the audit log.
+      </p>
       <Filters typed={typed} refusal={refusal} address={address} />
       {page.data.length > 0 && <ActivityList records={page.data} />}
       {page.data.length === 0 && !refusal && (
@@ -39,29 +44,52 @@ export async function showActivity(c: ConsoleContext): Promise<Response> {
   return sendPage(c, { title: 'Activity', names, status: refusal?.status, children });
 }
 
-/** The filters and the cursor in the address. Empty ones, which an untouched form sends, count as absent. */
+/**
+ * The filters and the cursor in the address. Empty ones, which an untouched form sends, count as
+ * absent.
+ */
 function readQuery(c: ConsoleContext): Typed {
   const given = [...FILTERS, 'cursor'].map((name) => [name, c.req.query(name) ?? '']);
   return Object.fromEntries(given.filter(([, value]) => value !== ''));
 }
 
-function Filters({ typed, refusal, address }: { typed: Typed; refusal: Refusal | undefined; address: URL }) {
+function Filters({
+  typed,
+  refusal,
+  address,
+}: {
+  typed: Typed;
+  refusal: Refusal | undefined;
+  address: URL;
+}) {
   const { names } = usePage();
   const { actor = '', target } = typed;
   const people = [...names].filter(([id]) => id.startsWith('member_'));
   const actors: [string, string][] = [['', 'Everybody'], ...people, ['operator', 'The operator']];
   if (!actors.some(([id]) => id === actor)) actors.push([actor, names.get(actor) ?? actor]);
-  const actions: [string, string][] = ACTIVITY_ACTIONS.map((action) => [action, actionLabel(action)]);
+  const actions: [string, string][] = ACTIVITY_ACTIONS.map((action) => [
+    action,
+    actionLabel(action),
+  ]);
   return (
     <>
       <form method="get" action="/console/activity" class="filters">
         {refusal && (
-          <Alert>{refusal.faults.size > 0 ? 'Nothing was searched. Correct what is marked.' : refusal.detail}</Alert>
+          <Alert>
+            {refusal.faults.size > 0
+              ? 'Nothing was searched. Correct what is marked.'
+              : refusal.detail}
+          </Alert>
         )}
         {target !== undefined && <input type="hidden" name="target" value={target} />}
         <RefusalProvider value={refusal}>
           <SelectField label="Who" name="actor" value={actor} options={actors} />
-          <SelectField label="Did what" name="action" value={typed.action} options={[['', 'Everything'], ...actions]} />
+          <SelectField
+            label="Did what"
+            name="action"
+            value={typed.action}
+            options={[['', 'Everything'], ...actions]}
+          />
           <TextField label="From" name="start_date" type="date" value={typed.start_date} />
           <TextField label="To" name="end_date" type="date" value={typed.end_date} />
         </RefusalProvider>

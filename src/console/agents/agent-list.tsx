@@ -19,7 +19,11 @@ export async function showAgents(c: ConsoleContext): Promise<Response> {
   const cursor = c.req.query('cursor') || undefined;
   const [active] = VIEWS.find(([value]) => value === c.req.query('active')) ?? [null];
   const [page, names] = await Promise.all([
-    listAgents(context, { limit: PAGE_SIZE, cursor, ...(active !== null && { active: active === 'true' }) }),
+    listAgents(context, {
+      limit: PAGE_SIZE,
+      cursor,
+      ...(active !== null && { active: active === 'true' }),
+    }),
     loadNames(context, ['people']),
   ]);
   const isFirst = page.data.length === 0 && active === null && cursor === undefined;
@@ -44,7 +48,13 @@ export async function showAgents(c: ConsoleContext): Promise<Response> {
           address={(value) => withParameters(address, { active: value, cursor: null })}
         />
         {page.data.length === 0 ? (
-          <Empty title={active === null ? 'No more agents.' : `No agent is ${active === 'true' ? 'on' : 'off'}.`} />
+          <Empty
+            title={
+              active === null
+                ? 'No more agents.'
+                : `No agent is ${active === 'true' ? 'on' : 'off'}.`
+            }
+          />
         ) : (
           <ul class="requests">
             {page.data.map((agent) => (
@@ -85,7 +95,11 @@ function AgentRow({ agent }: { agent: Agent }) {
       </div>
       <div class="side">
         <Badge state={is_active ? 'on' : 'off'} />
-        <p class="soft">{last_activity_at ? ['Last active ', <TimeSince at={last_activity_at} />] : 'Never active'}</p>
+        <p class="soft">
+          {last_activity_at
+            ? ['Last active ', <TimeSince at={last_activity_at} />]
+            : 'Never active'}
+        </p>
         <p class="soft">{owner_id ? ['Owner: ', <Named id={owner_id} />] : 'No owner'}</p>
       </div>
     </li>

@@ -9,7 +9,17 @@ import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
 import { usePage } from '../frame/page-context';
 import { Facts, ForPrograms, Section } from '../parts/blocks';
-import { Badge, Code, JsonText, Named, Time, TimeSince, toOneLine, Written, WrittenText } from '../parts/inline';
+import {
+  Badge,
+  Code,
+  JsonText,
+  Named,
+  Time,
+  TimeSince,
+  toOneLine,
+  Written,
+  WrittenText,
+} from '../parts/inline';
 import { RequestRow } from '../parts/request';
 import type { PreloadedContext } from '../session/access';
 import { loadOwners } from './fields';
@@ -41,13 +51,17 @@ export async function sendAgent(c: AgentContext, refused?: RefusedAgentForm): Pr
   const { context } = c.var.signedIn;
   const agent = requireAgent(c);
   const { id, name, description, is_active, owner_id, last_activity_at, metadata } = agent;
-  const { period } = validate(AgentStatisticsQuery(), { period: c.req.query('period') || undefined });
+  const { period } = validate(AgentStatisticsQuery(), {
+    period: c.req.query('period') || undefined,
+  });
   const { scopes } = context.principal;
   const mayChange = scopes.includes('agents:write');
   const [statistics, names, recent, owners] = await Promise.all([
     getAgentStatistics(context, { id, period }),
     loadNames(context, ['people']),
-    scopes.includes('permissions:read') ? listPermissions(context, { agent_id: id, limit: RECENT }) : null,
+    scopes.includes('permissions:read')
+      ? listPermissions(context, { agent_id: id, limit: RECENT })
+      : null,
     mayChange ? loadOwners(context) : null,
   ]);
   return sendPage(c, {

@@ -3,7 +3,14 @@ import { deleteAgent } from '../../agents/delete';
 import { KeyRotation, rotateAgentKey } from '../../agents/rotate-key';
 import { AgentUpdate, updateAgent } from '../../agents/update';
 import { invalidRequest } from '../../errors';
-import { type Form, readForm, refusalOf, requireUnchanged, requireUnchangedToActivate, validate } from '../frame/form';
+import {
+  type Form,
+  readForm,
+  refusalOf,
+  requireUnchanged,
+  requireUnchangedToActivate,
+  validate,
+} from '../frame/form';
 import { sendPage } from '../frame/page';
 import { LinkButton, ToCopy } from '../parts/blocks';
 import { Time, toOneLine, Written } from '../parts/inline';
@@ -13,14 +20,25 @@ import type { RefusedAgentForm } from './manage';
 /** The owner as it is now, whose name is among the facts of the page. */
 const OWNER_AT_TOP = 'the one at the top of the page';
 
-/** Changes what the form says differently about an agent, unless somebody changed the agent since the form was shown. */
+/**
+ * Changes what the form says differently about an agent, unless somebody changed the agent since
+ * the form was shown.
+ */
 export function editAgent(c: AgentContext): Promise<Response> {
   return changeAs(c, 'edit', async ({ id, name, description = '', owner_id, updated_at }, form) => {
     const present = { name, description, owner_id: owner_id ?? '' };
-    const differing = Object.entries(present).filter(([field, value]) => form.text(field) !== value);
+    const differing = Object.entries(present).filter(
+      ([field, value]) => form.text(field) !== value,
+    );
     if (differing.length === 0) return;
     const fields = Object.fromEntries(differing.map(([field]) => [field, form.text(field)]));
-    requireUnchanged('agent', form, updated_at, { name, description, owner_id: OWNER_AT_TOP }, fields);
+    requireUnchanged(
+      'agent',
+      form,
+      updated_at,
+      { name, description, owner_id: OWNER_AT_TOP },
+      fields,
+    );
     await updateAgent(c.var.signedIn.context, { id, ...validate(AgentUpdate(), fields) });
   });
 }
@@ -38,14 +56,19 @@ export function switchAgent(c: AgentContext): Promise<Response> {
 export function removeAgent(c: AgentContext): Promise<Response> {
   const change = async ({ id, name }: Agent, form: Form) => {
     if (toOneLine(form.text('confirmation')) !== toOneLine(name)) {
-      throw invalidRequest([{ path: 'body.confirmation', message: 'is not the name of the agent' }]);
+      throw invalidRequest([
+        { path: 'body.confirmation', message: 'is not the name of the agent' },
+      ]);
     }
     await deleteAgent(c.var.signedIn.context, { id });
   };
   return changeAs(c, 'delete', change, '/console/agents');
 }
 
-/** Does what a form of an agent's page says, and shows the agent again; if it is refused, with the reason at the form. */
+/**
+ * Does what a form of an agent's page says, and shows the agent again; if it is refused, with the
+ * reason at the form.
+ */
 async function changeAs(
   c: AgentContext,
   name: RefusedAgentForm['form'],
@@ -67,8 +90,12 @@ export async function rotateKey(c: AgentContext): Promise<Response> {
   const { id, name } = requireAgent(c);
   const form = await readForm(c);
   const seconds = form.text('grace_period');
-  const input = validate(KeyRotation(), { grace_period: seconds === '' ? undefined : Number(seconds) });
-  const { api_key, old_key_expires_at } = await c.var.once((context) => rotateAgentKey(context, { id, ...input }));
+  const input = validate(KeyRotation(), {
+    grace_period: seconds === '' ? undefined : Number(seconds),
+  });
+  const { api_key, old_key_expires_at } = await c.var.once((context) =>
+    rotateAgentKey(context, { id, ...input }),
+  );
   return sendPage(c, {
     title: `A new key for ${toOneLine(name)}`,
     heading: ['A new key for ', <Written text={name} />],
@@ -82,7 +109,8 @@ export async function rotateKey(c: AgentContext): Promise<Response> {
             <p>All older keys have ended. The agent is refused until it has the new one.</p>
           ) : (
             <p>
-              The old key works until <Time at={old_key_expires_at} />. Give the agent the new one before that.
+              The old key works until <Time at={old_key_expires_at} />. Give the agent the new one
+              before that.
             </p>
           )}
         </section>

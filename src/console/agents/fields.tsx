@@ -6,7 +6,10 @@ import { toOneLine } from '../parts/inline';
 /** An account has at most 1,000 members. */
 const MAX_MEMBERS = 1_000;
 
-/** Loads the members who may own an agent, by name; null for callers who may not read who the members are. */
+/**
+ * Loads the members who may own an agent, by name; null for callers who may not read who the
+ * members are.
+ */
 export async function loadOwners(context: UserContext): Promise<Options | null> {
   if (!context.principal.scopes.includes('account:read')) return null;
   const { data } = await listMembers(context, { status: 'active', limit: MAX_MEMBERS });

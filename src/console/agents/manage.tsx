@@ -59,7 +59,9 @@ export function Manage({ agent, owners, refused }: ManageProps) {
       <details>
         <summary>Make a new key</summary>
         <Form action={`${path}/rotate-key`} creates>
-          <p>The new key is shown once. Choose how long the agent may go on with the present one.</p>
+          <p>
+            The new key is shown once. Choose how long the agent may go on with the present one.
+          </p>
           <SelectField
             label="The present key works"
             name="grace_period"
@@ -74,8 +76,8 @@ export function Manage({ agent, owners, refused }: ManageProps) {
         <summary>Delete</summary>
         <Form action={`${path}/delete`} refusal={refusalAt(refused, 'delete')}>
           <p>
-            Deletes <Written text={name} /> for good, with its keys, requests, tokens and audit entries. Exports and
-            reports that may hold its entries can no longer be downloaded.
+            Deletes <Written text={name} /> for good, with its keys, requests, tokens and audit
+            entries. Exports and reports that may hold its entries can no longer be downloaded.
           </p>
           <TextField
             label="Name of the agent, to confirm"
@@ -97,13 +99,18 @@ export function Manage({ agent, owners, refused }: ManageProps) {
 }
 
 /**
- * The first values of the form. An owner who is no longer active stays in the list until another one is chosen. A caller who
- * may not read members cannot choose another owner.
+ * The first values of the form. An owner who is no longer active stays in the list until another
+ * one is chosen. A caller who may not read members cannot choose another owner.
  */
-function editProps({ name, description = '', owner_id }: Agent, names: Names, owners: Options | null) {
+function editProps(
+  { name, description = '', owner_id }: Agent,
+  names: Names,
+  owners: Options | null,
+) {
   const present = owner_id ?? '';
   const isOffered = owners?.some(([id]) => id === present);
-  const inactive = present === '' ? 'Nobody' : `${toOneLine(names.get(present) ?? present)} (not active)`;
+  const inactive =
+    present === '' ? 'Nobody' : `${toOneLine(names.get(present) ?? present)} (not active)`;
   const presentName = owners ? inactive : 'Keep as it is';
   return {
     values: { name, description, owner_id: present },

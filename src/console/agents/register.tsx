@@ -30,7 +30,10 @@ export async function registerAgent(c: ConsoleContext): Promise<Response> {
       children: (
         <>
           <Section name="key" title="Its key">
-            <p>Copy it now: it is shown only this once. With it a program asks for permission as this agent.</p>
+            <p>
+              Copy it now: it is shown only this once. With it a program asks for permission as this
+              agent.
+            </p>
             <ToCopy id="key" text={agent.api_key} label="Key" />
           </Section>
           <FirstRequest apiKey={agent.api_key} origin={c.var.config.publicUrl} />
@@ -54,14 +57,20 @@ async function sendForm(c: ConsoleContext, refusal?: Refusal): Promise<Response>
     status: refusal?.status,
     children: (
       <Form action="/console/agents" refusal={refusal} class="card" creates>
-        <AgentFields values={{ owner_id: c.var.signedIn.context.principal.member?.id ?? '' }} owners={owners} />
+        <AgentFields
+          values={{ owner_id: c.var.signedIn.context.principal.member?.id ?? '' }}
+          owners={owners}
+        />
         <Submit label="Register it" cancel="/console/agents" />
       </Form>
     ),
   });
 }
 
-/** A request that needs no preparation. Its JSON has no single quote, which would end the text in the shell. */
+/**
+ * A request that needs no preparation. Its JSON has no single quote, which would end the text in
+ * the shell.
+ */
 const REQUEST = { action: 'demo.greet', resource: 'demo:first', reason: 'My first request' };
 
 /** Three lines of code that send a first request with the key of a new agent. */
@@ -82,7 +91,10 @@ function FirstRequest({ apiKey, origin }: { apiKey: string; origin: string }) {
 console.log(await response.json());`;
   return (
     <Section name="first" title="Its first request">
-      <p>Run these lines in a terminal. The request then waits in the inbox, unless a policy decides it at once.</p>
+      <p>
+        Run these lines in a terminal. The request then waits in the inbox, unless a policy decides
+        it at once.
+      </p>
       <ToCopy id="curl" text={curl} label="First request with curl" />
       <details>
         <summary>The same in JavaScript</summary>

@@ -8,11 +8,15 @@ import { Section, Table, Tabs } from '../parts/blocks';
 
 const PERIODS = ['24h', '7d', '30d', '90d', '365d'];
 
-/** Shows an agent's requests and tokens of a period, by their status. Each bar links to the list of what it counts. */
+/**
+ * Shows an agent's requests and tokens of a period, by their status. Each bar links to the list of
+ * what it counts.
+ */
 export function Statistics({ id, statistics }: { id: Id<'agent'>; statistics: AgentStatistics }) {
   const { may, now } = usePage();
   const { period, total_requests: total, approved_requests, avg_approval_time_ms } = statistics;
-  const share = (count: number) => `${count.toLocaleString('en')} (${Math.round((100 * count) / total)}%)`;
+  const share = (count: number) =>
+    `${count.toLocaleString('en')} (${Math.round((100 * count) / total)}%)`;
   const request = (label: string, status: string, value: number) => ({
     ...{ label, value, text: share(value) },
     href: may('permissions:read')
@@ -31,13 +35,16 @@ export function Statistics({ id, statistics }: { id: Id<'agent'>; statistics: Ag
     <Section name="statistics" title={`Statistics: ${periodName(period)}`}>
       <Tabs
         label="Period"
-        tabs={[...new Set([...PERIODS, period])].map((other) => [other, periodName(other)] as const)}
+        tabs={[...new Set([...PERIODS, period])].map(
+          (other) => [other, periodName(other)] as const,
+        )}
         current={period}
         address={(other) => `/console/agents/${id}?period=${other}`}
       />
       {total > 0 && (
         <p>
-          It made <strong>{total.toLocaleString('en')}</strong> {total === 1 ? 'request' : 'requests'}.
+          It made <strong>{total.toLocaleString('en')}</strong>{' '}
+          {total === 1 ? 'request' : 'requests'}.
           {approved_requests > 0 && [
             ' Those that were approved waited ',
             <strong>{duration(avg_approval_time_ms)}</strong>,
@@ -69,7 +76,9 @@ export function Statistics({ id, statistics }: { id: Id<'agent'>; statistics: Ag
         />
       </div>
       {total > 0 && may('permissions:read') && (
-        <p class="hint">Each outcome links to all such requests of the agent, also to those before this time.</p>
+        <p class="hint">
+          Each outcome links to all such requests of the agent, also to those before this time.
+        </p>
       )}
     </Section>
   );
@@ -102,7 +111,10 @@ interface BarChartProps {
   nothing: string;
 }
 
-/** Horizontal bars, each below its label and value, which lead to what it counts. The same numbers follow as a table. */
+/**
+ * Horizontal bars, each below its label and value, which lead to what it counts. The same numbers
+ * follow as a table.
+ */
 function BarChart({ title, columns, bars, nothing }: BarChartProps) {
   const greatest = Math.max(0, ...bars.map(({ value }) => value));
   const percent = scaleLinear([0, greatest], [0, 100]);

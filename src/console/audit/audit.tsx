@@ -19,7 +19,10 @@ import { Timeline } from './timeline';
 /** How often the newest page looks for new entries, in seconds. */
 const INTERVAL = 5;
 
-/** Shows the audit log: how many entries it has over time, and those that match the filters in the address. */
+/**
+ * Shows the audit log: how many entries it has over time, and those that match the filters in the
+ * address.
+ */
 export function showAudit(c: ConsoleContext): Promise<Response> {
   return sendAudit(
     c,
@@ -38,7 +41,8 @@ export async function exportEntries(c: ConsoleContext): Promise<Response> {
   try {
     const input = validate(ExportCreation(), {
       format: form.text('format') || undefined,
-      // Without dates, everything that is kept until now: the clock that wrote the newest entry may be a little ahead.
+      // Without dates, everything that is kept until now: the clock that wrote the newest entry may
+      // be a little ahead.
       start_date: start_date ?? dayOf(oldestKept(context.principal.account, now)),
       end_date: end_date ?? dayOf(now + MINUTE),
       agent_id,
@@ -58,7 +62,11 @@ export async function exportEntries(c: ConsoleContext): Promise<Response> {
 }
 
 /** @param refused the export that was just asked for, if it was refused */
-async function sendAudit(c: ConsoleContext, filters: Filters, refused?: RefusedExport): Promise<Response> {
+async function sendAudit(
+  c: ConsoleContext,
+  filters: Filters,
+  refused?: RefusedExport,
+): Promise<Response> {
   const { context } = c.var.signedIn;
   const { principal, runtime } = context;
   const limits = { now: runtime.now(), kept: oldestKept(principal.account, runtime.now()) };
@@ -83,9 +91,19 @@ async function sendAudit(c: ConsoleContext, filters: Filters, refused?: RefusedE
   ]);
 
   // There is nothing to filter or to export in a log without entries.
-  const isEmpty = !refusal && !refused && page.data.length === 0 && !page.has_more && isUnfiltered(filters) && !cursor;
+  const isEmpty =
+    !refusal &&
+    !refused &&
+    page.data.length === 0 &&
+    !page.has_more &&
+    isUnfiltered(filters) &&
+    !cursor;
   const address = new URL(auditAddress(filters), c.req.url);
-  const isLive = !refusal && cursor === undefined && filters.end_date === undefined && filters.order === undefined;
+  const isLive =
+    !refusal &&
+    cursor === undefined &&
+    filters.end_date === undefined &&
+    filters.order === undefined;
   const list = (
     <LivePart
       id="entries"
@@ -146,7 +164,8 @@ function isUnfiltered({ order: _, ...narrowing }: Filters): boolean {
 }
 
 function Nothing({ filters, hasMore }: { filters: Filters; hasMore: boolean }) {
-  if (hasMore) return <Empty title="The entries of this page are being erased: go on to the next one." />;
+  if (hasMore)
+    return <Empty title="The entries of this page are being erased: go on to the next one." />;
   if (!isUnfiltered(filters)) {
     return (
       <Empty title="No entry matches these filters.">

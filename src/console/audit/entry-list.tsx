@@ -17,12 +17,17 @@ const COLUMNS = [
   { name: 'Decided by', hasLabel: true },
 ];
 
-/** The entries in a table. A click on an agent, event or action shows only entries with the same. */
+/**
+ * The entries in a table. A click on an agent, event or action shows only entries with the same.
+ */
 export function EntryList({ entries, filters }: { entries: AuditEntry[]; filters: Filters }) {
   // With other filters than the time, entries are also missing because the filters leave them out.
   const isComplete = !isNarrowed(filters);
   const rows = entries.flatMap((entry, index) => {
-    const [low = 0, high = 0] = [entries[index - 1]?.sequence ?? entry.sequence, entry.sequence].sort((a, b) => a - b);
+    const [low = 0, high = 0] = [
+      entries[index - 1]?.sequence ?? entry.sequence,
+      entry.sequence,
+    ].sort((a, b) => a - b);
     const hasGap = isComplete && high - low > 1;
     return [...(hasGap ? [[erasedText(low + 1, high - 1)]] : []), cellsOf(entry, filters)];
   });
@@ -59,10 +64,14 @@ const WHY_ERASED =
   'stay in the log, so that the other entries can still be verified.';
 
 function erasedText(first: number, last: number): string {
-  return first === last ? `Entry #${first} was erased.` : `Entries #${first} to #${last} were erased.`;
+  return first === last
+    ? `Entry #${first} was erased.`
+    : `Entries #${first} to #${last} were erased.`;
 }
 
-/** Explains why the log shows no entries with some sequences. Sequences have no gaps by themselves. */
+/**
+ * Explains why the log shows no entries with some sequences. Sequences have no gaps by themselves.
+ */
 export function Gap({ first, last }: { first: number; last: number }) {
   return (
     <p class="soft">

@@ -15,10 +15,15 @@ import { auditAddress } from './filters';
 import { type EntryContext, Verify } from './verify';
 import { Decider, EntryInWords, EVENT_NAMES } from './words';
 
-/** A permission has few entries: its request, the decision, and the uses and the end of its token. */
+/**
+ * A permission has few entries: its request, the decision, and the uses and the end of its token.
+ */
 const STORY = 100;
 
-/** Shows an entry of the log in words, with all that it says, the story of its request, and how to verify it. */
+/**
+ * Shows an entry of the log in words, with all that it says, the story of its request, and how to
+ * verify it.
+ */
 export async function showEntry(c: EntryContext): Promise<Response> {
   const { context } = c.var.signedIn;
   const entry = requireEntry(context, c.var.loaded.entry);
@@ -70,7 +75,11 @@ export async function showEntry(c: EntryContext): Promise<Response> {
         )}
         <p class="actions">
           {context.principal.scopes.includes('permissions:read') && (
-            <LinkButton href={`/console/permissions/${permission_request_id}`} label="Open the request" kind="quiet" />
+            <LinkButton
+              href={`/console/permissions/${permission_request_id}`}
+              label="Open the request"
+              kind="quiet"
+            />
           )}
           <LinkButton
             href={auditAddress({ agent_id: entry.agent_id, action: detailsOf(entry).action })}
@@ -90,12 +99,19 @@ function NeighbourLinks({ sequence, previous, next }: Neighbours & { sequence: n
   return (
     <>
       <nav class="bar" aria-label="Neighbouring entries">
-        <NeighbourLink neighbour={previous} rel="prev" label="← Previous" nothing="The first entry that is kept" />
+        <NeighbourLink
+          neighbour={previous}
+          rel="prev"
+          label="← Previous"
+          nothing="The first entry that is kept"
+        />
         <a href="/console/audit">All entries</a>
         <NeighbourLink neighbour={next} rel="next" label="Next →" nothing="The newest entry" />
       </nav>
       {first < sequence && <Gap first={first} last={sequence - 1} />}
-      {next && next.sequence > sequence + 1 && <Gap first={sequence + 1} last={next.sequence - 1} />}
+      {next && next.sequence > sequence + 1 && (
+        <Gap first={sequence + 1} last={next.sequence - 1} />
+      )}
     </>
   );
 }
@@ -109,7 +125,14 @@ interface NeighbourLinkProps {
 
 function NeighbourLink({ neighbour, rel, label, nothing }: NeighbourLinkProps) {
   if (!neighbour) return <span class="soft">{nothing}</span>;
-  return <LinkButton href={`/console/audit/${neighbour.id}`} label={label} kind="quiet small" rel={rel} />;
+  return (
+    <LinkButton
+      href={`/console/audit/${neighbour.id}`}
+      label={label}
+      kind="quiet small"
+      rel={rel}
+    />
+  );
 }
 
 function EntryForPrograms({ entry }: { entry: AuditEntry }) {
@@ -126,7 +149,10 @@ function EntryForPrograms({ entry }: { entry: AuditEntry }) {
         ['Account', <Code text={user_id} />],
         details.token_id !== undefined && ['Token', <Code text={details.token_id} />],
         details.policy_id !== null && ['Policy', <Code text={details.policy_id} />],
-        details.review_policy_id !== undefined && ['Policy of the review', <Named id={details.review_policy_id} />],
+        details.review_policy_id !== undefined && [
+          'Policy of the review',
+          <Named id={details.review_policy_id} />,
+        ],
         ['This entry', <Code text={`GET /v1/audit/${id}`} />],
         ['Its proof', <Code text={`GET /v1/audit/${id}/proof`} />],
       ]}
@@ -138,13 +164,20 @@ function EntryForPrograms({ entry }: { entry: AuditEntry }) {
 function DetailsTable({ entry }: { entry: AuditEntry }) {
   const { agent_id, event_type, ip_address, user_agent } = entry;
   const details = detailsOf(entry);
-  const { scope, decided_by, decision_reason, review_policy_id, input_digest, preview_digest } = details;
+  const { scope, decided_by, decision_reason, review_policy_id, input_digest, preview_digest } =
+    details;
   const rows: (readonly [name: Child, value: Child] | null | undefined | false | '')[] = [
     ['Agent', <Named id={agent_id} />],
     ['Action', <Code text={details.action} />],
     ['Resource', <Written text={details.resource} />],
-    decided_by && [event_type === 'revoke' ? 'Revoked by' : 'Decided by', <Decider id={decided_by} />],
-    details.decided_via && ['By way of', details.decided_via === 'api' ? 'the API' : `the ${details.decided_via}`],
+    decided_by && [
+      event_type === 'revoke' ? 'Revoked by' : 'Decided by',
+      <Decider id={decided_by} />,
+    ],
+    details.decided_via && [
+      'By way of',
+      details.decided_via === 'api' ? 'the API' : `the ${details.decided_via}`,
+    ],
     decision_reason && ['Reason', <Written text={decision_reason} />],
     details.policy_id && ['Policy that decided', <Named id={details.policy_id} />],
     review_policy_id && ['Policy that asked people', <Named id={review_policy_id} />],

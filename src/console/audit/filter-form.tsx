@@ -3,14 +3,27 @@ import { DAY } from '../../lib/time';
 import type { Refusal } from '../frame/form';
 import { agentsOf } from '../frame/names';
 import { usePage } from '../frame/page-context';
-import { Alert, addMissingOption, RefusalProvider, SelectField, Submit, TextField } from '../parts/form';
+import {
+  Alert,
+  addMissingOption,
+  RefusalProvider,
+  SelectField,
+  Submit,
+  TextField,
+} from '../parts/form';
 import { Code, Named } from '../parts/inline';
 import { auditAddress, type Filters } from './filters';
 import { formatUtc } from './timeline';
 import { EVENT_NAMES } from './words';
 
 /** The form that sets the filters of the explorer. */
-export function FilterForm({ filters, refusal }: { filters: Filters; refusal: Refusal | undefined }) {
+export function FilterForm({
+  filters,
+  refusal,
+}: {
+  filters: Filters;
+  refusal: Refusal | undefined;
+}) {
   const { agent_id, event_type, action, permission_id, order } = filters;
   return (
     <details class="card" open={refusal !== undefined}>
@@ -23,15 +36,26 @@ export function FilterForm({ filters, refusal }: { filters: Filters; refusal: Re
               label="Agent"
               name="agent_id"
               value={agent_id}
-              options={addMissingOption([['', 'All agents'], ...agentsOf(usePage().names)], agent_id ?? '')}
+              options={addMissingOption(
+                [['', 'All agents'], ...agentsOf(usePage().names)],
+                agent_id ?? '',
+              )}
             />
             <SelectField
               label="Event"
               name="event_type"
               value={event_type}
-              options={[['', 'All events'], ...EVENT_TYPES.map((type) => [type, EVENT_NAMES[type]] as const)]}
+              options={[
+                ['', 'All events'],
+                ...EVENT_TYPES.map((type) => [type, EVENT_NAMES[type]] as const),
+              ]}
             />
-            <TextField label="Action" name="action" value={action} hint="Exactly, such as email.send" />
+            <TextField
+              label="Action"
+              name="action"
+              value={action}
+              hint="Exactly, such as email.send"
+            />
             <TimeField label="From (UTC)" name="start_date" filters={filters} />
             <TimeField label="Until (UTC)" name="end_date" filters={filters} />
             <SelectField
@@ -43,7 +67,9 @@ export function FilterForm({ filters, refusal }: { filters: Filters; refusal: Re
                 ['asc', 'Oldest first'],
               ]}
             />
-            {permission_id && <TextField label="Request" name="permission_id" value={permission_id} />}
+            {permission_id && (
+              <TextField label="Request" name="permission_id" value={permission_id} />
+            )}
           </div>
         </RefusalProvider>
         <Submit label="Show" />
@@ -53,7 +79,15 @@ export function FilterForm({ filters, refusal }: { filters: Filters; refusal: Re
 }
 
 /** A time in UTC. A text that is no time is shown as it was typed, in a field that can hold it. */
-function TimeField({ label, name, filters }: { label: string; name: 'start_date' | 'end_date'; filters: Filters }) {
+function TimeField({
+  label,
+  name,
+  filters,
+}: {
+  label: string;
+  name: 'start_date' | 'end_date';
+  filters: Filters;
+}) {
   const text = filters[name];
   const time = text === undefined ? Number.NaN : boundOf(text, name);
   const isWrong = text !== undefined && Number.isNaN(time);
@@ -62,12 +96,19 @@ function TimeField({ label, name, filters }: { label: string; name: 'start_date'
       {...{ label, name }}
       type={isWrong ? 'text' : 'datetime-local'}
       {...(!isWrong && { step: 'any' as const })}
-      value={isWrong || text === undefined ? text : new Date(time).toISOString().replace(/(:00)?\.000Z|Z$/, '')}
+      value={
+        isWrong || text === undefined
+          ? text
+          : new Date(time).toISOString().replace(/(:00)?\.000Z|Z$/, '')
+      }
     />
   );
 }
 
-/** The time that a filter means; for an end that is a date, the midnight that ends it. NaN if the text is not a time. */
+/**
+ * The time that a filter means; for an end that is a date, the midnight that ends it. NaN if the
+ * text is not a time.
+ */
 function boundOf(text: string, name: 'start_date' | 'end_date'): number {
   const isDate = /^\d{4}-\d\d-\d\d$/.test(text);
   return Date.parse(text) + (isDate && name === 'end_date' ? DAY : 0);
@@ -97,7 +138,10 @@ export function ActiveFilters({ filters }: { filters: Filters }) {
           <span>
             {label}: {value}
           </span>
-          <a href={auditAddress(filters, { [name]: null })} aria-label={`Remove the filter ${label}`}>
+          <a
+            href={auditAddress(filters, { [name]: null })}
+            aria-label={`Remove the filter ${label}`}
+          >
             Remove
           </a>
         </li>

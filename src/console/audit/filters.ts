@@ -1,8 +1,19 @@
-const NAMES = ['agent_id', 'event_type', 'action', 'permission_id', 'start_date', 'end_date', 'order'] as const;
+const NAMES = [
+  'agent_id',
+  'event_type',
+  'action',
+  'permission_id',
+  'start_date',
+  'end_date',
+  'order',
+] as const;
 
 type FilterName = (typeof NAMES)[number];
 
-/** What the explorer is limited to, as texts with the names of `GET /v1/audit`. They are not validated yet. */
+/**
+ * What the explorer is limited to, as texts with the names of `GET /v1/audit`. They are not
+ * validated yet.
+ */
 export type Filters = { [name in FilterName]?: string };
 
 /** The filters that an export can have too. */
@@ -17,8 +28,8 @@ export function isNarrowed(filters: Filters): boolean {
 const LOCAL_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?$/;
 
 /**
- * Reads the filters of an address or a form. Empty fields, which an untouched form sends, count as absent; a time
- * without an offset is UTC.
+ * Reads the filters of an address or a form. Empty fields, which an untouched form sends, count as
+ * absent; a time without an offset is UTC.
  */
 export function readFilters(read: (name: string) => string | undefined): Filters {
   const filters: Filters = {};
@@ -36,7 +47,10 @@ function completeTime(text: string): string {
 }
 
 /** The address of the explorer with some filters changed; null removes one. */
-export function auditAddress(filters: Filters, changes: { [name in FilterName]?: string | null } = {}): string {
+export function auditAddress(
+  filters: Filters,
+  changes: { [name in FilterName]?: string | null } = {},
+): string {
   const query = new URLSearchParams();
   for (const name of NAMES) {
     const value = changes[name] === undefined ? filters[name] : changes[name];
@@ -47,5 +61,7 @@ export function auditAddress(filters: Filters, changes: { [name in FilterName]?:
 
 /** The filters of a page that an export cannot have. */
 export function unexportable(filters: Filters): FilterName[] {
-  return NAMES.filter((name) => filters[name] !== undefined && name !== 'order' && !EXPORTED.includes(name));
+  return NAMES.filter(
+    (name) => filters[name] !== undefined && name !== 'order' && !EXPORTED.includes(name),
+  );
 }

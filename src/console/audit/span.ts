@@ -1,6 +1,9 @@
 import { DAY, formatTime, HOUR, MINUTE, SECOND } from '../../lib/time';
 
-/** What a timeline shows: bars of equal length, from a time until before another one, in milliseconds since the epoch. */
+/**
+ * What a timeline shows: bars of equal length, from a time until before another one, in
+ * milliseconds since the epoch.
+ */
 export interface Span {
   from: number;
   to: number;
@@ -23,8 +26,8 @@ const DEFAULT_LENGTH = 7 * DAY;
 const FIRST_MONDAY = 4 * DAY;
 
 /**
- * The span of the timeline for a range of time. Either end of the range may be open. The span begins and ends with whole
- * bars, so it may be a little longer than the range.
+ * The span of the timeline for a range of time. Either end of the range may be open. The span
+ * begins and ends with whole bars, so it may be a little longer than the range.
  * @param kept the earliest time of entries that the account keeps
  */
 export function timelineSpan(
@@ -43,7 +46,10 @@ export function timelineSpan(
   };
 }
 
-/** The filters that select a range. A range that has not ended yet stays open, so that new entries appear. */
+/**
+ * The filters that select a range. A range that has not ended yet stays open, so that new entries
+ * appear.
+ */
 export function selectRange({ from, to }: Pick<Span, 'from' | 'to'>, now: number) {
   return { start_date: formatShort(from), end_date: to > now ? null : formatShort(to) };
 }
@@ -54,7 +60,8 @@ export function rangesAround({ from, to }: Span, { now, kept }: { now: number; k
   return {
     earlier: from > kept ? { from: from - length, to: from } : null,
     later: to <= now ? { from: to, to: to + length } : null,
-    wider: from > kept || to <= now ? { from: Math.max(from - length, kept), to: to + length } : null,
+    wider:
+      from > kept || to <= now ? { from: Math.max(from - length, kept), to: to + length } : null,
   };
 }
 

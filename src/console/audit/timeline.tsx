@@ -30,7 +30,10 @@ interface Bar {
   address: string;
 }
 
-/** How many entries the log has over time. A click on a bar, or dragging over several, selects their time. */
+/**
+ * How many entries the log has over time. A click on a bar, or dragging over several, selects their
+ * time.
+ */
 export function Timeline({ span, histogram, filters, now, kept }: TimelineProps) {
   const { from, to, step } = span;
   const bars = histogram.data.map(({ entries }, index): Bar => {
@@ -74,7 +77,9 @@ export function Timeline({ span, histogram, filters, now, kept }: TimelineProps)
         <span data-with-script hidden>
           , or drag over several
         </span>
-        .{isNarrowed(filters) && ' The timeline counts all entries, also those that the filters leave out.'}
+        .
+        {isNarrowed(filters) &&
+          ' The timeline counts all entries, also those that the filters leave out.'}
       </p>
       {total > 0 && (
         <details>
@@ -123,7 +128,13 @@ function Chart({ span: { from, to, step }, bars }: { span: Span; bars: Bar[] }) 
         return (
           <a href={address} tabindex={-1}>
             <title>{`${formatUtc(from)} UTC: ${countText(entries)}`}</title>
-            <rect class="area" x={`${index * width}%`} y="0" width={`${width}%`} height={BAR_HEIGHT} />
+            <rect
+              class="area"
+              x={`${index * width}%`}
+              y="0"
+              width={`${width}%`}
+              height={BAR_HEIGHT}
+            />
             <rect
               x={`${(index + 0.1) * width}%`}
               y={BAR_HEIGHT - tall}

@@ -12,7 +12,10 @@ interface VerifyProps {
   request: Id<'audit'> | undefined;
 }
 
-/** Verifies the entry in the browser, step by step, and says how to do it without trusting the service. */
+/**
+ * Verifies the entry in the browser, step by step, and says how to do it without trusting the
+ * service.
+ */
 export function Verify({ entry: { id }, request }: VerifyProps) {
   const address = `/console/audit/${id}`;
   return (
@@ -24,8 +27,8 @@ export function Verify({ entry: { id }, request }: VerifyProps) {
     >
       <h2 id="verify-title">Verify</h2>
       <p class="soft">
-        Shows that the entry is in the signed log, unchanged since it was sealed, and that the signatures of people are
-        right.
+        Shows that the entry is in the signed log, unchanged since it was sealed, and that the
+        signatures of people are right.
       </p>
       <p data-with-script hidden>
         <button type="button">Verify in this browser</button>
@@ -36,15 +39,17 @@ export function Verify({ entry: { id }, request }: VerifyProps) {
       <details>
         <summary>Verify with the command line</summary>
         <p class="soft">
-          The check above runs a script of this service and takes its keys from it. To trust neither, save the answers
-          of two requests, and check them with keys that you kept yourself:
+          The check above runs a script of this service and takes its keys from it. To trust
+          neither, save the answers of two requests, and check them with keys that you kept
+          yourself:
         </p>
         <section class="scrolls" tabindex={0} aria-label="Commands">
           <pre>{commands(id)}</pre>
         </section>
         <p class="soft">
           An entry can be verified two minutes after it was written at the latest. The guide{' '}
-          <a href="/docs/guides/verifying">Verifying the log</a> explains what is proven and what is not.
+          <a href="/docs/guides/verifying">Verifying the log</a> explains what is proven and what is
+          not.
         </p>
       </details>
     </section>
@@ -72,7 +77,11 @@ export async function sendEntry(c: EntryContext): Promise<Response> {
 
 /** Answers as `GET /v1/audit/:id/proof`. */
 export async function sendProof(c: ConsoleContext): Promise<Response> {
-  return c.json(await proveInclusion(c.var.signedIn.context, c.req.param('id') ?? ''), 200, HEADERS);
+  return c.json(
+    await proveInclusion(c.var.signedIn.context, c.req.param('id') ?? ''),
+    200,
+    HEADERS,
+  );
 }
 
 /** Answers as `GET /v1/members/:id`, with the passkeys. */

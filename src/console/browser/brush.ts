@@ -1,7 +1,10 @@
 /** How far the pointer has to move before a click becomes a selection, in pixels. */
 const MIN_DRAG = 5;
 
-/** Lets a span be selected on the timeline by dragging over it. A click still follows the link of a bar. */
+/**
+ * Lets a span be selected on the timeline by dragging over it. A click still follows the link of a
+ * bar.
+ */
 export function startBrush(): void {
   const chart = document.querySelector<SVGSVGElement>('[data-brush]');
   if (!chart) return;
@@ -46,7 +49,10 @@ export function startBrush(): void {
   chart.addEventListener('click', (event) => isDragged && event.preventDefault(), true);
 }
 
-/** Loads the page with another span. One that has not ended yet stays open, so that new entries appear. */
+/**
+ * Loads the page with another span. One that has not ended yet stays open, so that new entries
+ * appear.
+ */
 function select(start: number, end: number): void {
   const address = new URL(location.href);
   address.searchParams.delete('cursor');

@@ -1,4 +1,6 @@
-/** Makes the buttons work that copy a text. `data-copy` is the id of the element that has the text. */
+/**
+ * Makes the buttons work that copy a text. `data-copy` is the id of the element that has the text.
+ */
 export function startCopying(): void {
   // Only pages with a secure connection may copy.
   if (!navigator.clipboard) return;

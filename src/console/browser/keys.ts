@@ -7,7 +7,8 @@ export function startKeys(): void {
   document.addEventListener('keydown', (event) => {
     if (event.key === 'Tab') sessionStorage.setItem(TOUCHED, 'yes');
     // A key that is held down must not decide on the page that it opens.
-    if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || isTyping(event.target)) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || isTyping(event.target))
+      return;
     if (event.key !== '?' && !isOn()) return;
     const action = ACTIONS[event.key.toLowerCase()];
     if (action?.()) event.preventDefault();
@@ -22,12 +23,15 @@ export function startKeys(): void {
 }
 
 /**
- * Set once somebody has clicked, or pressed Tab, in this tab since they came from elsewhere. Without it no key decides:
- * another site could send people who are pressing keys to a request.
+ * Set once somebody has clicked, or pressed Tab, in this tab since they came from elsewhere.
+ * Without it no key decides: another site could send people who are pressing keys to a request.
  */
 const TOUCHED = 'countersign-touched';
 
-/** Keys of one letter can be switched off, because programs for speech input may type them (WCAG 2.1.4). */
+/**
+ * Keys of one letter can be switched off, because programs for speech input may type them (WCAG
+ * 2.1.4).
+ */
 const SETTING = 'countersign-keys';
 
 function isOn(): boolean {
@@ -53,7 +57,8 @@ const ACTIONS: Record<string, () => boolean> = {
 
 function isTyping(target: EventTarget | null): boolean {
   return (
-    target instanceof HTMLElement && target.closest('input:not([type="checkbox"]), textarea, select, dialog') !== null
+    target instanceof HTMLElement &&
+    target.closest('input:not([type="checkbox"]), textarea, select, dialog') !== null
   );
 }
 

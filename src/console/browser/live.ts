@@ -1,4 +1,7 @@
-/** Says when the parts of the page that update themselves no longer do, because the connection or the session is gone. */
+/**
+ * Says when the parts of the page that update themselves no longer do, because the connection or
+ * the session is gone.
+ */
 export function watchConnection(): void {
   const status = document.querySelector('#connection');
   if (!status) return;
@@ -6,10 +9,13 @@ export function watchConnection(): void {
     if (status.textContent !== text) status.textContent = text;
   };
   document.addEventListener('htmx:after:request', (event) => {
-    const response = (event as CustomEvent<{ ctx?: { response?: { status: number } } }>).detail?.ctx?.response;
+    const response = (event as CustomEvent<{ ctx?: { response?: { status: number } } }>).detail?.ctx
+      ?.response;
     if (!response) return;
-    if (response.status === 401) say('Your session has ended: sign in again on a new tab. What you typed stays here.');
-    else if (response.status === 429) say('Too many requests: this page updates itself again in a minute.');
+    if (response.status === 401)
+      say('Your session has ended: sign in again on a new tab. What you typed stays here.');
+    else if (response.status === 429)
+      say('Too many requests: this page updates itself again in a minute.');
     else if (response.status >= 400) say('The service does not answer. Trying again…');
     else say('');
   });
@@ -23,7 +29,9 @@ export function watchConnection(): void {
 export function warnIfOffline(): boolean {
   if (navigator.onLine) return false;
   const status = document.querySelector('#connection');
-  if (status) status.textContent = 'There is no connection, so nothing was sent. What you typed stays here: try again.';
+  if (status)
+    status.textContent =
+      'There is no connection, so nothing was sent. What you typed stays here: try again.';
   return true;
 }
 
@@ -37,11 +45,14 @@ export function pauseLiveParts(): void {
 }
 
 /**
- * Keeps the check boxes of a part that updates itself as they are. An update lacks the attribute `checked`, and would uncheck
- * the boxes that were checked when the page was loaded. Setting the state once makes a box ignore the attribute.
+ * Keeps the check boxes of a part that updates itself as they are. An update lacks the attribute
+ * `checked`, and would uncheck the boxes that were checked when the page was loaded. Setting the
+ * state once makes a box ignore the attribute.
  */
 export function keepChecks(): void {
-  for (const box of document.querySelectorAll<HTMLInputElement>('[hx-get] input[type="checkbox"]')) {
+  for (const box of document.querySelectorAll<HTMLInputElement>(
+    '[hx-get] input[type="checkbox"]',
+  )) {
     const { checked } = box;
     box.checked = checked;
   }

@@ -10,14 +10,16 @@ import { startVerify } from './verify-button';
 
 localizeTimes(document);
 setInterval(() => localizeTimes(document), 30_000);
-// htmx replaces parts of the page: their times are UTC again, and what they say may change the title.
+// htmx replaces parts of the page: their times are UTC again, and what they say may change the
+// title.
 document.addEventListener('htmx:after:swap', () => {
   localizeTimes(document);
   const title = document.querySelector<HTMLElement>('[data-title]')?.dataset.title;
   if (title !== undefined) document.title = title;
 });
 // What works only with the script.
-for (const element of document.querySelectorAll<HTMLElement>('[data-with-script]')) element.hidden = false;
+for (const element of document.querySelectorAll<HTMLElement>('[data-with-script]'))
+  element.hidden = false;
 fillInTimeZone(document);
 startPasskeys();
 startRenewing();

@@ -1,5 +1,6 @@
 /**
- * Shows a message below a button, and scrolls it into the window. It replaces the message before it.
+ * Shows a message below a button, and scrolls it into the window. It replaces the message before
+ * it.
  * @param content texts and elements; none removes the message
  */
 export function showMessage(button: Element, ...content: (string | Node)[]): void {

@@ -7,8 +7,9 @@ import {
 import { run, send } from './send';
 
 /**
- * Makes the buttons work that need a passkey. `data-passkey` is `make` or `use`, `data-action` the path to which the
- * passkey's response is sent, `data-return` the page to which somebody then returns; `data-remove` is the path of what the button removes.
+ * Makes the buttons work that need a passkey. `data-passkey` is `make` or `use`, `data-action` the
+ * path to which the passkey's response is sent, `data-return` the page to which somebody then
+ * returns; `data-remove` is the path of what the button removes.
  */
 export function startPasskeys(): void {
   for (const button of document.querySelectorAll<HTMLButtonElement>('[data-passkey]')) {
@@ -29,13 +30,19 @@ export function startPasskeys(): void {
 
 async function usePasskey(button: HTMLButtonElement): Promise<void> {
   const action = button.dataset.action ?? '';
-  const input = (button.closest('section') ?? document).querySelector<HTMLInputElement>('input[name="name"]');
+  const input = (button.closest('section') ?? document).querySelector<HTMLInputElement>(
+    'input[name="name"]',
+  );
   if (input && !input.reportValidity()) return;
   const optionsJSON = await send('POST', `${action}/options`);
   const response =
     button.dataset.passkey === 'make'
-      ? await startRegistration({ optionsJSON: optionsJSON as PublicKeyCredentialCreationOptionsJSON })
-      : await startAuthentication({ optionsJSON: optionsJSON as PublicKeyCredentialRequestOptionsJSON });
+      ? await startRegistration({
+          optionsJSON: optionsJSON as PublicKeyCredentialCreationOptionsJSON,
+        })
+      : await startAuthentication({
+          optionsJSON: optionsJSON as PublicKeyCredentialRequestOptionsJSON,
+        });
   const answer = await send<{ location?: string }>('POST', action, {
     response,
     ...(input && { name: input.value }),
@@ -46,8 +53,8 @@ async function usePasskey(button: HTMLButtonElement): Promise<void> {
 }
 
 /**
- * Signs a decision with a passkey before its form is sent, if the button that sends it has `data-sign`. The service
- * writes the statement from what the form says; the passkey signs it.
+ * Signs a decision with a passkey before its form is sent, if the button that sends it has
+ * `data-sign`. The service writes the statement from what the form says; the passkey signs it.
  */
 function signDecision(event: SubmitEvent, form: HTMLFormElement): void {
   const button = event.submitter as HTMLButtonElement | null;
@@ -55,9 +62,15 @@ function signDecision(event: SubmitEvent, form: HTMLFormElement): void {
   if (!button || button.dataset.sign === undefined || isSigned) return;
   event.preventDefault();
   // Before the button is disabled: then its value would be left out.
-  const fields = new URLSearchParams(new FormData(form, button) as unknown as Record<string, string>);
+  const fields = new URLSearchParams(
+    new FormData(form, button) as unknown as Record<string, string>,
+  );
   run(button, async () => {
-    const { options, signed_at } = await send<SignatureRequest>('POST', form.dataset.sign ?? '', fields);
+    const { options, signed_at } = await send<SignatureRequest>(
+      'POST',
+      form.dataset.sign ?? '',
+      fields,
+    );
     const response = await startAuthentication({ optionsJSON: options });
     setField(form, 'assertion', JSON.stringify(response));
     setField(form, 'signed_at', signed_at);

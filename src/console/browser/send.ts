@@ -9,7 +9,11 @@ const SIGNED_IN_AGAIN =
  * @throws SessionEnded on a page of somebody who is no longer signed in
  * @throws Error with the reason if the request is refused
  */
-export async function send<T>(method: string, path: string, body?: URLSearchParams | object): Promise<T> {
+export async function send<T>(
+  method: string,
+  path: string,
+  body?: URLSearchParams | object,
+): Promise<T> {
   const isForm = body instanceof URLSearchParams;
   const csrf = document.querySelector<HTMLMetaElement>('meta[name="csrf-token"]')?.content;
   const response = await fetch(path, {
@@ -33,7 +37,10 @@ export async function send<T>(method: string, path: string, body?: URLSearchPara
 }
 
 /** Runs what a button does, and shows why it failed. */
-export async function run(button: HTMLButtonElement | HTMLInputElement, action: () => Promise<void>): Promise<void> {
+export async function run(
+  button: HTMLButtonElement | HTMLInputElement,
+  action: () => Promise<void>,
+): Promise<void> {
   button.disabled = true;
   showMessage(button);
   try {

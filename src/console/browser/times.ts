@@ -23,7 +23,10 @@ function textOf(time: HTMLTimeElement, at: Date): string {
 }
 
 function format({ dataset }: HTMLTimeElement, at: Date): string {
-  return at.toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'seconds' in dataset ? 'medium' : 'short' });
+  return at.toLocaleString(undefined, {
+    dateStyle: 'medium',
+    timeStyle: 'seconds' in dataset ? 'medium' : 'short',
+  });
 }
 
 /** Fills in the reader's time zone where a field for one is empty. */

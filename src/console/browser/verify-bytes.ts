@@ -26,7 +26,10 @@ interface Signed {
  * Whether a key signed some data.
  * @throws CannotCheck if this browser does not know the algorithm, and as {@link webCrypto}
  */
-export async function isSignedBy(algorithm: SignatureAlgorithm, { key, signature, data }: Signed): Promise<boolean> {
+export async function isSignedBy(
+  algorithm: SignatureAlgorithm,
+  { key, signature, data }: Signed,
+): Promise<boolean> {
   const subtle = webCrypto();
   try {
     const imported = await subtle.importKey('jwk', key, algorithm, false, ['verify']);
@@ -37,7 +40,10 @@ export async function isSignedBy(algorithm: SignatureAlgorithm, { key, signature
   }
 }
 
-/** @throws CannotCheck if the page has no Web Crypto, because its address is neither https nor this machine's */
+/**
+ * @throws CannotCheck if the page has no Web Crypto, because its address is neither https nor this
+ *   machine's
+ */
 function webCrypto(): SubtleCrypto {
   if (crypto.subtle) return crypto.subtle;
   throw new CannotCheck('The browser offers its cryptography to pages at https addresses only.');

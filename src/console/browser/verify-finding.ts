@@ -14,7 +14,10 @@ export interface Finding {
 export interface Step extends Finding {
   /** What has passed if the step passes, as a sentence without its full stop. */
   title: string;
-  /** Whether the step is a part of the proof that the entry is in the signed log; the others are about who decided. */
+  /**
+   * Whether the step is a part of the proof that the entry is in the signed log; the others are
+   * about who decided.
+   */
   isOfLog: boolean;
 }
 

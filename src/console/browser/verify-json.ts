@@ -12,10 +12,16 @@ export function canonicalJson(value: Json): string {
 }
 
 /** Where two JSON values differ, as paths with both values; undefined stands for a missing one. */
-export function differences(one: Json | undefined, other: Json | undefined, path = ''): Difference[] {
+export function differences(
+  one: Json | undefined,
+  other: Json | undefined,
+  path = '',
+): Difference[] {
   if (isObject(one) && isObject(other)) {
     const names = [...new Set([...Object.keys(one), ...Object.keys(other)])];
-    return names.flatMap((name) => differences(one[name], other[name], path === '' ? name : `${path}.${name}`));
+    return names.flatMap((name) =>
+      differences(one[name], other[name], path === '' ? name : `${path}.${name}`),
+    );
   }
   return textOf(one) === textOf(other) ? [] : [{ path, one: textOf(one), other: textOf(other) }];
 }

@@ -3,7 +3,10 @@ import type { Step } from './verify-finding';
 /** How long sealing takes at most. */
 const SEALED_WITHIN = 2 * 60_000;
 
-/** What it means that the service gave no proof of an entry. It fails if the entry must have been sealed by now. */
+/**
+ * What it means that the service gave no proof of an entry. It fails if the entry must have been
+ * sealed by now.
+ */
 export function describeMissingProof(
   problem: { code?: unknown; detail?: unknown },
   { created_at }: { created_at: string },
@@ -15,7 +18,12 @@ export function describeMissingProof(
   }
   if (problem.code !== 'conflict') {
     const title = 'The entry is in the signed log';
-    return { state: 'open', isOfLog: true, title, text: `The service gave no proof. ${problem.detail} Try again.` };
+    return {
+      state: 'open',
+      isOfLog: true,
+      title,
+      text: `The service gave no proof. ${problem.detail} Try again.`,
+    };
   }
   const until = new Date(Date.parse(created_at) + SEALED_WITHIN);
   if (until.getTime() >= now) {

@@ -1,7 +1,8 @@
 import { decode } from 'cborg';
 import { type Bytes, isSignedBy, joinBytes, toBase64Url } from './verify-bytes';
 
-// Labels of RFC 9052 section 7 and RFC 9053, and the algorithms that the service offers to passkeys.
+// Labels of RFC 9052 section 7 and RFC 9053, and the algorithms that the service offers to
+// passkeys.
 const [ALGORITHM, X, Y, MODULUS, EXPONENT] = [3, -2, -3, -1, -2];
 const [ES256, EDDSA, RS256] = [-7, -8, -257];
 
@@ -35,7 +36,10 @@ export async function hasSigned(publicKey: Bytes, data: Bytes, signature: Bytes)
 
 const COORDINATE_LENGTH = 32;
 
-/** An ECDSA signature in the form of WebCrypto, r and s one after the other, from a DER sequence of two integers. */
+/**
+ * An ECDSA signature in the form of WebCrypto, r and s one after the other, from a DER sequence of
+ * two integers.
+ */
 function fromDer(signature: Bytes): Bytes {
   const readInteger = (at: number): [value: Bytes, end: number] => {
     const end = at + 2 + (signature[at + 1] ?? 0);

@@ -5,13 +5,16 @@ const ELSEWHERE = 'Use another browser, or the command line: see “Verify with 
 /** A step that is about to be checked. */
 type Question = Pick<Step, 'title' | 'isOfLog'>;
 
-/** Runs a step. It stays open if this browser cannot check it, and fails if the data are malformed. */
+/**
+ * Runs a step. It stays open if this browser cannot check it, and fails if the data are malformed.
+ */
 export async function runStep(question: Question, check: () => Promise<Finding>): Promise<Step> {
   try {
     return { ...question, ...(await check()) };
   } catch (error) {
     const { message } = error as Error;
-    if (error instanceof CannotCheck) return { ...question, state: 'open', text: message, instead: ELSEWHERE };
+    if (error instanceof CannotCheck)
+      return { ...question, state: 'open', text: message, instead: ELSEWHERE };
     return { ...question, state: 'failed', text: `The data are malformed: ${message}` };
   }
 }
@@ -25,16 +28,29 @@ const STATES = {
 /** Shows a step. A failed one shows at once what differs. */
 export function renderStep({ state, title, text, instead, evidence = [] }: Step): HTMLElement {
   const [tone, word] = STATES[state];
-  const item = make('li', '', make('p', `${word}: ${title}`), make('p', [text, instead].join(' ').trim()));
+  const item = make(
+    'li',
+    '',
+    make('p', `${word}: ${title}`),
+    make('p', [text, instead].join(' ').trim()),
+  );
   item.className = tone;
   item.dataset.state = state;
   if (evidence.length > 0) {
     const facts = make(
       'dl',
       '',
-      ...evidence.flatMap(([name, value]) => [make('dt', name), make('dd', '', make('code', value))]),
+      ...evidence.flatMap(([name, value]) => [
+        make('dt', name),
+        make('dd', '', make('code', value)),
+      ]),
     );
-    const details = make('details', '', make('summary', 'What was compared'), facts) as HTMLDetailsElement;
+    const details = make(
+      'details',
+      '',
+      make('summary', 'What was compared'),
+      facts,
+    ) as HTMLDetailsElement;
     details.open = state === 'failed';
     item.append(details);
   }
@@ -49,7 +65,10 @@ export function renderSummary(steps: readonly Step[]): HTMLElement {
   return summary;
 }
 
-/** The verdict says that the entry is proven only if each step of the log has passed, the signature of its head included. */
+/**
+ * The verdict says that the entry is proven only if each step of the log has passed, the signature
+ * of its head included.
+ */
 function summaryOf(steps: readonly Step[]): [tone: string, text: string] {
   if (steps.some(({ state }) => state === 'failed')) {
     const advice = 'keep what you see here, and ask the operator of the service.';
@@ -58,7 +77,9 @@ function summaryOf(steps: readonly Step[]): [tone: string, text: string] {
   const open = steps.filter(({ state }) => state === 'open');
   const proven = 'The entry is in the signed log, unchanged since it was sealed.';
   if (open.length === 0) return ['good', proven];
-  const start = open.some(({ isOfLog }) => isOfLog) ? 'Nothing is wrong, but the entry is not proven.' : proven;
+  const start = open.some(({ isOfLog }) => isOfLog)
+    ? 'Nothing is wrong, but the entry is not proven.'
+    : proven;
   const titles = open.map(({ title }) => `“${title}”`).join(', ');
   const instead = new Set(open.flatMap((step) => step.instead ?? []));
   return ['waiting', [start, `Not checked: ${titles}.`, ...instead].join(' ')];

@@ -65,14 +65,17 @@ const USER_PRESENT_AND_VERIFIED = 0x05;
 const RP_ID_HASH_LENGTH = 32;
 
 /**
- * Checks that a passkey of the member signed the vote with this index: the statement that follows from the entry
- * (WebAuthn Level 3 section 7.2, steps 10 to 21).
+ * Checks that a passkey of the member signed the vote with this index: the statement that follows
+ * from the entry (WebAuthn Level 3 section 7.2, steps 10 to 21).
  */
 export async function checkVote(decided: Decided, index: number): Promise<Finding> {
   const { entry, member } = decided;
   const { signature } = voteAt(entry, index);
   if (!signature) {
-    return { state: 'open', text: 'The vote is not signed with a passkey: only the service says who voted.' };
+    return {
+      state: 'open',
+      text: 'The vote is not signed with a passkey: only the service says who voted.',
+    };
   }
   const passkey = member?.passkeys?.find(({ id }) => id === signature.credential_id);
   const evidence: Finding['evidence'] = [
@@ -93,7 +96,9 @@ export async function checkVote(decided: Decided, index: number): Promise<Findin
   }
 
   const clientData = fromBase64Url(signature.client_data_json);
-  const client = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(clientData)) as JsonObject;
+  const client = JSON.parse(
+    new TextDecoder('utf-8', { fatal: true }).decode(clientData),
+  ) as JsonObject;
   if (client.origin !== location.origin) {
     return {
       state: 'open',
@@ -126,17 +131,33 @@ export async function checkVote(decided: Decided, index: number): Promise<Findin
   const fault = await findFault(client, authenticatorData);
   if (fault) return failed(fault);
   const signed = joinBytes(authenticatorData, await sha256(clientData));
-  if (!(await hasSigned(fromBase64Url(passkey.public_key), signed, fromBase64Url(signature.signature)))) {
-    return failed('The signature is not that of the member’s passkey.', ['Public key', passkey.public_key]);
+  if (
+    !(await hasSigned(
+      fromBase64Url(passkey.public_key),
+      signed,
+      fromBase64Url(signature.signature),
+    ))
+  ) {
+    return failed('The signature is not that of the member’s passkey.', [
+      'Public key',
+      passkey.public_key,
+    ]);
   }
-  return { state: 'passed', text: 'A passkey of this member signed exactly what the entry states.', evidence };
+  return {
+    state: 'passed',
+    text: 'A passkey of this member signed exactly what the entry states.',
+    evidence,
+  };
 }
 
 function voteAt({ details }: VoteEntry, index: number): Vote {
   return (details.votes ?? [])[index] as Vote;
 }
 
-/** Where the entry of a decision differs from its last vote, whose scope, reason and member it repeats. */
+/**
+ * Where the entry of a decision differs from its last vote, whose scope, reason and member it
+ * repeats.
+ */
 function contradictions({ event_type, details }: VoteEntry, index: number, statement: JsonObject) {
   if (event_type === 'expire' || index < (details.votes ?? []).length - 1) return [];
   const { scope, decided_by, decision_reason } = details;
@@ -147,11 +168,17 @@ function contradictions({ event_type, details }: VoteEntry, index: number, state
   );
 }
 
-async function findFault(client: JsonObject, authenticatorData: Uint8Array): Promise<string | null> {
-  if (client.type !== 'webauthn.get') return 'It is not a signature of a passkey that was used to sign.';
-  if (client.crossOrigin === true || client.topOrigin !== undefined) return 'It was signed in a frame of another site.';
+async function findFault(
+  client: JsonObject,
+  authenticatorData: Uint8Array,
+): Promise<string | null> {
+  if (client.type !== 'webauthn.get')
+    return 'It is not a signature of a passkey that was used to sign.';
+  if (client.crossOrigin === true || client.topOrigin !== undefined)
+    return 'It was signed in a frame of another site.';
   const rpId = await sha256(utf8(location.hostname));
-  if (!isEqual(authenticatorData.subarray(0, RP_ID_HASH_LENGTH), rpId)) return 'It was signed for another host.';
+  if (!isEqual(authenticatorData.subarray(0, RP_ID_HASH_LENGTH), rpId))
+    return 'It was signed for another host.';
   const flags = authenticatorData[RP_ID_HASH_LENGTH] ?? 0;
   const isVerified = (flags & USER_PRESENT_AND_VERIFIED) === USER_PRESENT_AND_VERIFIED;
   return isVerified ? null : 'The passkey did not verify the person.';
@@ -185,13 +212,22 @@ function statementOf({ entry, request }: Decided, index: number): JsonObject | n
   };
 }
 
-/** The scope of a vote: its own, else that of the last vote before which has one, else that of the request. */
-function scopeOf({ event_type, details }: VoteEntry, request: VoteEntry | null, index: number): Json {
+/**
+ * The scope of a vote: its own, else that of the last vote before which has one, else that of the
+ * request.
+ */
+function scopeOf(
+  { event_type, details }: VoteEntry,
+  request: VoteEntry | null,
+  index: number,
+): Json {
   const votes = details.votes ?? [];
   const own = votes.slice(0, index + 1).findLast(({ scope }) => scope !== undefined)?.scope;
   if (own) return own;
   if (request) return request.details.scope;
-  // Without narrower votes an approval grants what was requested; the other entries repeat what was requested.
-  const repeatsRequest = event_type !== 'approve' || votes.every(({ scope }) => scope === undefined);
+  // Without narrower votes an approval grants what was requested; the other entries repeat what was
+  // requested.
+  const repeatsRequest =
+    event_type !== 'approve' || votes.every(({ scope }) => scope === undefined);
   return repeatsRequest ? details.scope : null;
 }

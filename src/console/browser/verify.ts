@@ -8,8 +8,8 @@ import { renderStep, renderSummary, runStep } from './verify-steps';
 import { checkVote, type Member, type VoteEntry } from './verify-vote';
 
 /**
- * Verifies an entry of the audit log step by step, and shows what each step found. It checks what the guide `verifying`
- * says with code of its own: none of it is the service's.
+ * Verifies an entry of the audit log step by step, and shows what each step found. It checks what
+ * the guide `verifying` says with code of its own: none of it is the service's.
  */
 export async function verifyEntry(section: HTMLElement): Promise<void> {
   const { verify: address = '', request: requestAddress } = section.dataset;
@@ -31,7 +31,11 @@ export async function verifyEntry(section: HTMLElement): Promise<void> {
     const sealed = proof.body as unknown as Proof;
     const id = address.slice(address.lastIndexOf('/') + 1);
     const ofLog = (title: string) => ({ title, isOfLog: true });
-    show(await runStep(ofLog('The entry is the one that was sealed'), () => checkEntry(entry, sealed, id)));
+    show(
+      await runStep(ofLog('The entry is the one that was sealed'), () =>
+        checkEntry(entry, sealed, id),
+      ),
+    );
     show(await runStep(ofLog('What was sealed is in the log'), () => checkPath(sealed)));
     const checkSignature = () => checkCheckpoint(sealed.checkpoint, entry.user_id, keys.keys);
     show(await runStep(ofLog('The service signed this state of the log'), checkSignature));
@@ -40,20 +44,31 @@ export async function verifyEntry(section: HTMLElement): Promise<void> {
   }
   const votes = entry.details.votes ?? [];
   const isByPeople = entry.event_type === 'approve' && !entry.details.policy_id;
-  const request = requestAddress === undefined ? null : await load<VoteEntry>(`${requestAddress}/entry`);
+  const request =
+    requestAddress === undefined ? null : await load<VoteEntry>(`${requestAddress}/entry`);
   if (votes.length > 0) {
     const voters = [...new Set(votes.map(({ by }) => by))];
-    const members = await Promise.all(voters.map((id) => load<Member>(`/console/audit/members/${id}`)));
+    const members = await Promise.all(
+      voters.map((id) => load<Member>(`/console/audit/members/${id}`)),
+    );
     for (const [index, { by, decision, signature }] of votes.entries()) {
       const member = members.find(({ id }) => id === by);
       const decided = `${member?.name ?? member?.email ?? by} decided to ${decision}`;
       const title = signature ? `${decided}, and signed it` : decided;
-      show(await runStep({ title, isOfLog: false }, () => checkVote({ entry, request, member }, index)));
+      show(
+        await runStep({ title, isOfLog: false }, () =>
+          checkVote({ entry, request, member }, index),
+        ),
+      );
     }
   }
   if (isByPeople) {
     const title = 'As many people approved as the request asked for';
-    show(await runStep({ title, isOfLog: false }, () => checkApproval(entry, request, requestAddress, keys.keys)));
+    show(
+      await runStep({ title, isOfLog: false }, () =>
+        checkApproval(entry, request, requestAddress, keys.keys),
+      ),
+    );
   }
   list?.before(renderSummary(steps));
 }
@@ -66,10 +81,14 @@ async function checkApproval(
   keys: JsonObject[],
 ): Promise<Finding> {
   if (!request || address === undefined) {
-    return { state: 'open', text: 'The entry of the request, which says how many have to approve, is gone.' };
+    return {
+      state: 'open',
+      text: 'The entry of the request, which says how many have to approve, is gone.',
+    };
   }
   const { status, body } = await loadAnswer(`${address}/proof`);
-  if (status !== 200) return { state: 'open', text: `There is no proof of the request’s entry. ${body.detail}` };
+  if (status !== 200)
+    return { state: 'open', text: `There is no proof of the request’s entry. ${body.detail}` };
   const proof = body as unknown as Proof;
   const checks = [
     () => checkEntry(request, proof, address.slice(address.lastIndexOf('/') + 1)),
@@ -78,7 +97,8 @@ async function checkApproval(
   ];
   for (const check of checks) {
     const finding = await check();
-    if (finding.state !== 'passed') return { ...finding, text: `The entry of the request: ${finding.text}` };
+    if (finding.state !== 'passed')
+      return { ...finding, text: `The entry of the request: ${finding.text}` };
   }
   return checkReview(entry, request);
 }
@@ -97,6 +117,7 @@ async function loadAnswer(path: string): Promise<Answer> {
 async function load<T>(path: string): Promise<T> {
   const { status, body } = await loadAnswer(path);
   if (status === 200) return body as T;
-  if (status === 404) throw new Error('The entry, or somebody who decided, is no longer there. Load the page again.');
+  if (status === 404)
+    throw new Error('The entry, or somebody who decided, is no longer there. Load the page again.');
   throw new Error(String(body.detail ?? 'The service did not answer. Try again.'));
 }

@@ -1,5 +1,10 @@
 import type { SQL } from 'drizzle-orm';
-import { type Channel, channelOfPath, presentChannel, requireChannel } from '../../channels/channel';
+import {
+  type Channel,
+  channelOfPath,
+  presentChannel,
+  requireChannel,
+} from '../../channels/channel';
 import { ChannelCreation, createChannel } from '../../channels/create';
 import { slackChannelsOf } from '../../channels/slack/config';
 import { ChannelUpdate, updateChannel } from '../../channels/update';
@@ -65,9 +70,15 @@ export async function addChannel(c: PreloadedContext<typeof agentsInForm>): Prom
   }
 }
 
-/** The preload of a change: the channel in the path, and those agents of the form that the account has. */
+/**
+ * The preload of a change: the channel in the path, and those agents of the form that the account
+ * has.
+ */
 export async function channelInForm(c: RequestContext, reader: Reader, account: SQL<number>) {
-  return { ...(await channelOfPath(c, reader, account)), ...(await agentsInForm(c, reader, account)) };
+  return {
+    ...(await channelOfPath(c, reader, account)),
+    ...(await agentsInForm(c, reader, account)),
+  };
 }
 
 /** Shows the form that changes the channel in the path. */
@@ -76,7 +87,10 @@ export function showChannelForm(c: PreloadedContext<typeof channelOfPath>): Prom
   return sendChannelForm(c, channel, fieldsOf(channel));
 }
 
-/** Changes the fields that differ from the channel as it is. If that is refused, shows the form again and why. */
+/**
+ * Changes the fields that differ from the channel as it is. If that is refused, shows the form
+ * again and why.
+ */
 export async function editChannel(c: PreloadedContext<typeof channelInForm>): Promise<Response> {
   const channel = presentChannel(requireChannel(c.var.loaded.channel));
   const form = await readForm(c);
@@ -86,7 +100,8 @@ export async function editChannel(c: PreloadedContext<typeof channelInForm>): Pr
     const paths = Object.keys(changed);
     if (paths.length > 0) {
       requireUnchanged('channel', form, channel.updated_at, inWords(channel), changed);
-      const isChanged = (name: string) => paths.some((path) => path === name || path.startsWith(`${name}.`));
+      const isChanged = (name: string) =>
+        paths.some((path) => path === name || path.startsWith(`${name}.`));
       const all = Object.entries(inputOf(fields, channel));
       const changes = Object.fromEntries(all.filter(([name]) => isChanged(name)));
       const input = validate(ChannelUpdate(), changes, faultsOf(fields, changes.config));
@@ -136,7 +151,12 @@ function fieldsOf(channel: Channel): ChannelFields {
 
 /** What can be changed by itself, under the path of the API's errors. */
 function partsOf({ name, events, actions, agent_ids, slack }: ChannelFields) {
-  const parts = { name, events, 'filter.actions': readPatterns(actions), 'filter.agent_ids': agent_ids };
+  const parts = {
+    name,
+    events,
+    'filter.actions': readPatterns(actions),
+    'filter.agent_ids': agent_ids,
+  };
   return { ...parts, ...(slack && slackPartsOf(slack)) };
 }
 
@@ -180,12 +200,20 @@ function inputOf(fields: ChannelFields, channel: Channel | null): Record<string,
  */
 function faultsOf({ slack }: ChannelFields, config?: Json): FieldError[] {
   if (!slack) return [];
-  return [...repeatedLineFaults(slack), ...(config === undefined ? [] : slackConfigFaults(config as JsonObject))];
+  return [
+    ...repeatedLineFaults(slack),
+    ...(config === undefined ? [] : slackConfigFaults(config as JsonObject)),
+  ];
 }
 
-/** The agents in the filters of Slack channels. The form does not change these filters, so they were checked before. */
+/**
+ * The agents in the filters of Slack channels. The form does not change these filters, so they were
+ * checked before.
+ */
 function agentsOfSlackFilters(channel: Channel): { id: string }[] {
-  return slackChannelsOf(channel).flatMap(({ filter }) => (filter?.agent_ids ?? []).map((id) => ({ id })));
+  return slackChannelsOf(channel).flatMap(({ filter }) =>
+    (filter?.agent_ids ?? []).map((id) => ({ id })),
+  );
 }
 
 /** Answers with the form that changes a channel, or creates one if there is none yet. */
@@ -207,9 +235,21 @@ async function sendChannelForm(
     children: (
       <>
         <KindNotice kind={kind} config={context.config} />
-        <SignInAgain page={channel ? `${path}/edit` : `${path}/new?kind=${kind}`} purpose="To save a channel" />
-        <Form action={channel ? `${path}/edit` : path} refusal={refusal} class="card" creates={!channel}>
-          {channel ? <ShownState updatedAt={channel.updated_at} /> : <HiddenFields fields={{ kind }} />}
+        <SignInAgain
+          page={channel ? `${path}/edit` : `${path}/new?kind=${kind}`}
+          purpose="To save a channel"
+        />
+        <Form
+          action={channel ? `${path}/edit` : path}
+          refusal={refusal}
+          class="card"
+          creates={!channel}
+        >
+          {channel ? (
+            <ShownState updatedAt={channel.updated_at} />
+          ) : (
+            <HiddenFields fields={{ kind }} />
+          )}
           <div class="part">
             <h2>{KIND_NAMES[kind]}</h2>
             <KindSummary kind={kind} />

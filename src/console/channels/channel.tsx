@@ -37,7 +37,12 @@ export async function showChannel(c: ChannelContext, refusal?: Refusal): Promise
   const row = requireChannel(c.var.loaded.channel);
   const status = DELIVERY_STATUSES.find((status) => status === c.req.query('status'));
   const [deliveries, names] = await Promise.all([
-    listChannelDeliveries(context, { channel: row, limit: PAGE_SIZE, status, cursor: c.req.query('cursor') }),
+    listChannelDeliveries(context, {
+      channel: row,
+      limit: PAGE_SIZE,
+      status,
+      cursor: c.req.query('cursor'),
+    }),
     loadNames(context, row.agentIds === null ? ['people'] : ['people', 'agents']),
   ]);
   const channel = await describeChannel(context, row);
@@ -68,7 +73,10 @@ export async function showChannel(c: ChannelContext, refusal?: Refusal): Promise
         <KindSummary kind={kind} />
         <AboutChannel channel={channel} />
         {kind === 'slack' && mayWrite && (
-          <SlackSetup inboundUrl={channel.inbound_url} isOpen={c.req.query('status') === undefined && !hasDeliveries} />
+          <SlackSetup
+            inboundUrl={channel.inbound_url}
+            isOpen={c.req.query('status') === undefined && !hasDeliveries}
+          />
         )}
         {mayWrite && (
           <>
@@ -84,7 +92,9 @@ export async function showChannel(c: ChannelContext, refusal?: Refusal): Promise
           {...{ path, status }}
           page={deliveries}
           address={new URL(path + new URL(c.req.url).search, c.req.url)}
-          recipient={({ member_id, slack_channel }) => <Recipient member={member_id} slackChannel={slack_channel} />}
+          recipient={({ member_id, slack_channel }) => (
+            <Recipient member={member_id} slackChannel={slack_channel} />
+          )}
           advice={is_active && mayWrite && canSend && TEST_ADVICE[kind]}
         />
       </>
@@ -103,10 +113,23 @@ function AboutChannel({ channel }: { channel: Channel }) {
   return (
     <Facts
       facts={[
-        kind === 'slack' && ['Slack channels', <SlackChannels channels={slackChannelsOf(channel)} />],
+        kind === 'slack' && [
+          'Slack channels',
+          <SlackChannels channels={slackChannelsOf(channel)} />,
+        ],
         ['Events', eventsText(EVENTS, events)],
-        ['Actions', actions ? <PlainList items={actions.map((pattern) => <Code text={pattern} />)} /> : 'All actions'],
-        ['Agents', agents ? <PlainList items={agents.map((id) => <Named id={id} />)} /> : 'All agents'],
+        [
+          'Actions',
+          actions ? (
+            <PlainList items={actions.map((pattern) => <Code text={pattern} />)} />
+          ) : (
+            'All actions'
+          ),
+        ],
+        [
+          'Agents',
+          agents ? <PlainList items={agents.map((id) => <Named id={id} />)} /> : 'All agents',
+        ],
         ['Created', <Time at={created_at} />],
         ['Created by', <Creator id={created_by} />],
         ['Changed', <Time at={updated_at} />],
@@ -115,7 +138,10 @@ function AboutChannel({ channel }: { channel: Channel }) {
   );
 }
 
-/** Switches the channel in the path on or off: on, only if nobody changed it since the page was shown. */
+/**
+ * Switches the channel in the path on or off: on, only if nobody changed it since the page was
+ * shown.
+ */
 export async function switchChannel(c: ChannelContext): Promise<Response> {
   const { id, updated_at } = presentChannel(requireChannel(c.var.loaded.channel));
   try {

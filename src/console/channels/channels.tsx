@@ -1,6 +1,9 @@
 import { type Channel, MAX_CHANNELS } from '../../channels/channel';
 import { listChannels } from '../../channels/list';
-import { countRecentDeliveries, type RecentDeliveries } from '../../webhooks/deliveries/count-recent';
+import {
+  countRecentDeliveries,
+  type RecentDeliveries,
+} from '../../webhooks/deliveries/count-recent';
 import { sendPage } from '../frame/page';
 import { Empty, LinkButton } from '../parts/blocks';
 import { WrittenLink } from '../parts/inline';
@@ -71,7 +74,13 @@ const CREATE_LABELS: Record<ChannelKind, string> = {
   slack: 'Notify people in Slack',
 };
 
-function ChannelRow({ channel, recent }: { channel: Channel; recent: RecentDeliveries | undefined }) {
+function ChannelRow({
+  channel,
+  recent,
+}: {
+  channel: Channel;
+  recent: RecentDeliveries | undefined;
+}) {
   const { id, kind, name, events, filter, disabled_reason } = channel;
   const limits = filterText(filter);
   return (

@@ -20,7 +20,10 @@ import { canSendBy, KindNotice, Recipient } from './kinds';
 
 /** The preload of a delivery's page: the delivery in the path with its channel. */
 export async function deliveryWithChannel(c: RequestContext, reader: Reader, account: SQL<number>) {
-  return { ...(await channelDeliveryOfPath(c, reader, account)), ...(await channelOfPath(c, reader, account)) };
+  return {
+    ...(await channelDeliveryOfPath(c, reader, account)),
+    ...(await channelOfPath(c, reader, account)),
+  };
 }
 
 type DeliveryContext = PreloadedContext<typeof deliveryWithChannel>;
@@ -29,7 +32,10 @@ type DeliveryContext = PreloadedContext<typeof deliveryWithChannel>;
  * Shows a delivery by a channel: to whom, and about which request.
  * @param refusal why the redelivery in this request was refused
  */
-export async function showChannelDelivery(c: DeliveryContext, refusal?: Refusal): Promise<Response> {
+export async function showChannelDelivery(
+  c: DeliveryContext,
+  refusal?: Refusal,
+): Promise<Response> {
   const { context } = c.var.signedIn;
   const { scopes } = context.principal;
   const row = requireLoaded(c.var.loaded.delivery, 'delivery');
@@ -45,13 +51,19 @@ export async function showChannelDelivery(c: DeliveryContext, refusal?: Refusal)
   const request = payload && isJsonObject(payload.data) ? payload.data : {};
   const isOver =
     entries.some(({ event_type }) => event_type !== 'request') ||
-    (typeof request.expires_at === 'string' && Date.parse(request.expires_at) <= context.runtime.now());
+    (typeof request.expires_at === 'string' &&
+      Date.parse(request.expires_at) <= context.runtime.now());
   const path = `/console/channels/${channel.id}`;
   const repeat = () => {
     if (isAsking(delivery.event) && isOver) {
-      return <p class="hint">The request no longer waits for a decision, so this message is not sent again.</p>;
+      return (
+        <p class="hint">
+          The request no longer waits for a decision, so this message is not sent again.
+        </p>
+      );
     }
-    if (!channel.is_active) return <p class="hint">To send it again, switch the channel on first.</p>;
+    if (!channel.is_active)
+      return <p class="hint">To send it again, switch the channel on first.</p>;
     if (!canSendBy(channel.kind, context.config)) return null;
     return <RepeatAction path={path} id={delivery.id} />;
   };
@@ -67,14 +79,21 @@ export async function showChannelDelivery(c: DeliveryContext, refusal?: Refusal)
     payloadTitle: 'Its event',
     children: permission_id !== null && (
       <p class="hint">
-        In words, with a link to the request, which asks for sign-in. The agent’s arguments and preview are never sent.
+        In words, with a link to the request, which asks for sign-in. The agent’s arguments and
+        preview are never sent.
       </p>
     ),
   });
 }
 
 /** A link to the card of a request, called as the message calls it. */
-function RequestLink({ id, request: { title, action, resource } }: { id: string; request: JsonObject }): Child {
+function RequestLink({
+  id,
+  request: { title, action, resource },
+}: {
+  id: string;
+  request: JsonObject;
+}): Child {
   const isNamed = typeof action === 'string' && typeof resource === 'string';
   return (
     <a href={`/console/permissions/${id}`}>

@@ -9,7 +9,10 @@ interface Filter {
   agent_ids?: readonly string[] | null | undefined;
 }
 
-/** What a filter accepts, in a few words, such as `payment.*, 2 agents`; null if it accepts everything. */
+/**
+ * What a filter accepts, in a few words, such as `payment.*, 2 agents`; null if it accepts
+ * everything.
+ */
 export function filterText(filter: Filter | null | undefined): Child {
   const patterns = filter?.actions ?? [];
   const others = patterns.length - MAX_PATTERNS;

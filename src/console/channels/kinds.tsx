@@ -27,15 +27,16 @@ export function KindSummary({ kind, lead }: KindSummaryProps) {
   if (kind === 'slack') {
     return (
       <p>
-        {lead} It posts a message to channels of your Slack workspace, with a button that opens a form to decide the
-        request. Before their first decision in Slack, people confirm in the console which member they are.
+        {lead} It posts a message to channels of your Slack workspace, with a button that opens a
+        form to decide the request. Before their first decision in Slack, people confirm in the
+        console which member they are.
       </p>
     );
   }
   return (
     <p>
-      {lead} It sends an e-mail to the people who can decide a request, reminds those who have not voted, and writes to
-      the agent’s owner when the request is decided. Each member chooses on{' '}
+      {lead} It sends an e-mail to the people who can decide a request, reminds those who have not
+      voted, and writes to the agent’s owner when the request is decided. Each member chooses on{' '}
       <a href="/console/me#notifications">their own page</a> what they get.
     </p>
   );
@@ -51,15 +52,22 @@ export function KindNotice({ kind, config }: { kind: ChannelKind; config: Config
   if (canSendBy(kind, config)) return null;
   return (
     <p class="notice waiting">
-      This service cannot send mail yet. Its operator can set that up: the variable <code>EMAIL_FROM</code>, with the
-      binding <code>EMAIL</code> or the secret <code>RESEND_API_KEY</code>. Until then nobody gets these e-mails. See{' '}
+      This service cannot send mail yet. Its operator can set that up: the variable{' '}
+      <code>EMAIL_FROM</code>, with the binding <code>EMAIL</code> or the secret{' '}
+      <code>RESEND_API_KEY</code>. Until then nobody gets these e-mails. See{' '}
       <a href="/docs/guides/configuration">the guide to configuration</a>.
     </p>
   );
 }
 
 /** To whom a message goes. */
-export function Recipient({ member, slackChannel }: { member: string | null; slackChannel: string | null }) {
+export function Recipient({
+  member,
+  slackChannel,
+}: {
+  member: string | null;
+  slackChannel: string | null;
+}) {
   if (member !== null) return <Named id={member} />;
   return slackChannel === null ? <>the address of the account</> : <Code text={slackChannel} />;
 }

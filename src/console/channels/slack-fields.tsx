@@ -27,7 +27,11 @@ export function readSlackFields(form: Form): SlackFields {
 
 /** The form's fields for a channel as it is. They never have its secrets. */
 export function slackFieldsOf(channels: readonly SlackChannel[]): SlackFields {
-  return { botToken: '', signingSecret: '', slackChannels: channels.map(({ id }) => id).join('\n') };
+  return {
+    botToken: '',
+    signingSecret: '',
+    slackChannels: channels.map(({ id }) => id).join('\n'),
+  };
 }
 
 /** What can be changed by itself, under the path of the API's errors. */
@@ -40,7 +44,8 @@ export function slackPartsOf({ botToken, signingSecret, slackChannels }: SlackFi
 }
 
 /**
- * The `config` as the API takes it. A Slack channel that stays keeps its filter, which the form does not show.
+ * The `config` as the API takes it. A Slack channel that stays keeps its filter, which the form
+ * does not show.
  * @param stored the Slack channels before the change; none for a new channel
  */
 export function slackConfigOf(
@@ -73,7 +78,9 @@ export function repeatedLineFaults({ slackChannels }: SlackFields): FieldError[]
   return lines.flatMap(({ id }, index) => {
     const first = lines.find((other) => other.id === id);
     if (!first || first === lines[index]) return [];
-    return [{ path: `body.config.channels.${index}.id`, message: `is the same as line ${first.line}` }];
+    return [
+      { path: `body.config.channels.${index}.id`, message: `is the same as line ${first.line}` },
+    ];
   });
 }
 
@@ -86,11 +93,19 @@ export function slackConfigFaults(config: JsonObject): FieldError[] {
   }));
 }
 
-/** The refusal in the words of the form: it names lines, and says which secrets have to be typed again. */
-export function inFormWords(refusal: Refusal, { botToken, signingSecret, slackChannels }: SlackFields): Refusal {
+/**
+ * The refusal in the words of the form: it names lines, and says which secrets have to be typed
+ * again.
+ */
+export function inFormWords(
+  refusal: Refusal,
+  { botToken, signingSecret, slackChannels }: SlackFields,
+): Refusal {
   const lineFault = firstLineFault(refusal.faults, slackChannels);
   // The text about lines takes the place of all faults of the Slack channels.
-  const kept = [...refusal.faults].filter(([path]) => lineFault === null || !path.startsWith('config.channels'));
+  const kept = [...refusal.faults].filter(
+    ([path]) => lineFault === null || !path.startsWith('config.channels'),
+  );
   const faults = new Map(kept);
   if (lineFault !== null) faults.set('config.channels', lineFault);
   for (const [path, typed] of [
@@ -111,19 +126,30 @@ function firstLineFault(faults: Refusal['faults'], text: string): string | null 
   const [first, ...others] = wrong;
   if (!first) return null;
   const numbers = others.map(({ line }) => line).join(', ');
-  const also = others.length === 0 ? '' : `. Look at ${others.length === 1 ? 'line' : 'lines'} ${numbers} too`;
+  const also =
+    others.length === 0 ? '' : `. Look at ${others.length === 1 ? 'line' : 'lines'} ${numbers} too`;
   return `line ${first.line} ${first.message}${also}`;
 }
 
 /** The fields for the Slack app and its channels. */
-export function SlackAppFields({ slackChannels, isNew }: { slackChannels: string; isNew: boolean }) {
+export function SlackAppFields({
+  slackChannels,
+  isNew,
+}: {
+  slackChannels: string;
+  isNew: boolean;
+}) {
   return (
     <>
       <SecretField
         label="Bot token"
         name="bot_token"
         isNew={isNew}
-        hint={['Begins with ', <code>xoxb-</code>, '. It is under “OAuth & Permissions” of your Slack app.']}
+        hint={[
+          'Begins with ',
+          <code>xoxb-</code>,
+          '. It is under “OAuth & Permissions” of your Slack app.',
+        ]}
       />
       <SecretField
         label="Signing secret"
@@ -167,7 +193,10 @@ function SecretField({ label, name, isNew, hint }: SecretFieldProps) {
       type="password"
       autocomplete="off"
       required={isNew}
-      hint={[hint, isNew ? ' It is never shown again.' : ' Leave it empty to keep the present one.']}
+      hint={[
+        hint,
+        isNew ? ' It is never shown again.' : ' Leave it empty to keep the present one.',
+      ]}
     />
   );
 }

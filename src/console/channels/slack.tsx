@@ -32,7 +32,8 @@ export function SlackSetup({ inboundUrl, isOpen }: SlackSetupProps) {
   if (inboundUrl === null) {
     return (
       <p class="notice bad">
-        The bot token and the signing secret can no longer be read. Change the channel, and type both again.
+        The bot token and the signing secret can no longer be read. Change the channel, and type
+        both again.
       </p>
     );
   }
@@ -46,7 +47,9 @@ export function SlackSetup({ inboundUrl, isOpen }: SlackSetupProps) {
             <code>users:read.email</code>, and install it in your workspace.
           </li>
           <li>2. Invite its bot to each Slack channel.</li>
-          <li>3. Under “Interactivity & Shortcuts” of the app, enter this request URL. Keep it secret.</li>
+          <li>
+            3. Under “Interactivity & Shortcuts” of the app, enter this request URL. Keep it secret.
+          </li>
         </ol>
         <ToCopy id="inbound-url" text={inboundUrl} label="Request URL" />
       </details>

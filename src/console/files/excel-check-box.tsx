@@ -4,7 +4,11 @@ import { CheckBox, FieldFault, useFault } from '../parts/form';
 export function ExcelCheckBox({ checked }: { checked: boolean }) {
   return (
     <>
-      <CheckBox name="bom" checked={checked} label="For Excel: begin a CSV file with a byte order mark" />
+      <CheckBox
+        name="bom"
+        checked={checked}
+        label="For Excel: begin a CSV file with a byte order mark"
+      />
       <FieldFault text={useFault('bom')} />
     </>
   );

@@ -25,7 +25,8 @@ export async function showExports(c: ConsoleContext): Promise<Response> {
       'Files with entries of the audit log. Each can be downloaded for 24 hours, unless an agent in it is deleted before.',
     ifEmpty: {
       title: 'There are no exports yet.',
-      about: 'An export is a file with entries of the audit log, for an auditor, a spreadsheet or a data tool.',
+      about:
+        'An export is a file with entries of the audit log, for an auditor, a spreadsheet or a data tool.',
     },
     start: (
       <p class="actions">
@@ -35,8 +36,8 @@ export async function showExports(c: ConsoleContext): Promise<Response> {
     howToVerify: (
       <Section name="verify" title="How to verify an export">
         <p>
-          An export with details, in JSON or Parquet, comes with a proof that no entry was changed, added or left out.
-          Download both files, and run this in a copy of Countersign:
+          An export with details, in JSON or Parquet, comes with a proof that no entry was changed,
+          added or left out. Download both files, and run this in a copy of Countersign:
         </p>
         <pre>{COMMAND}</pre>
         <p>
@@ -56,7 +57,11 @@ function typesText(types: readonly AuditEntry['event_type'][]): string {
   return new Intl.ListFormat('en').format(types.map((type) => EVENT_NAMES[type]));
 }
 
-const NAMES: Record<AuditExport['format'], string> = { csv: 'CSV', json: 'JSON', parquet: 'Parquet' };
+const NAMES: Record<AuditExport['format'], string> = {
+  csv: 'CSV',
+  json: 'JSON',
+  parquet: 'Parquet',
+};
 
 function listed(shown: AuditExport): ListedFile {
   const { format, start_date, end_date, agent_id, event_types, include_details, bom } = shown;

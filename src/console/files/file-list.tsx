@@ -59,10 +59,13 @@ interface FilesPage {
 }
 
 /**
- * Answers with a page of files, the newest first; with the list alone if the address asks for that part. While a file is
- * being made, the list keeps itself up to date.
+ * Answers with a page of files, the newest first; with the list alone if the address asks for that
+ * part. While a file is being made, the list keeps itself up to date.
  */
-export function sendFiles(c: ConsoleContext, { title, page, files, names, ...texts }: FilesPage): Response {
+export function sendFiles(
+  c: ConsoleContext,
+  { title, page, files, names, ...texts }: FilesPage,
+): Response {
   const { about, ifEmpty, start, howToVerify } = texts;
   const address = new URL(c.req.url);
   const list = (
@@ -146,7 +149,9 @@ function Result({ file }: { file: ListedFile }) {
       <>
         <p class="actions">
           {download_url && <LinkButton href={download_url} label="Download" kind="small" />}
-          {proof_url && <LinkButton href={proof_url} label="Download the proof" kind="quiet small" />}
+          {proof_url && (
+            <LinkButton href={proof_url} label="Download the proof" kind="quiet small" />
+          )}
         </p>
         {proof_error === 'log_refused' && (
           <p class="fault">
@@ -165,7 +170,9 @@ function Result({ file }: { file: ListedFile }) {
   }
   return (
     <>
-      {status === 'failed' && <p class="fault">{FAILURES[error ?? ''] ?? `It could not be made (${error}).`}</p>}
+      {status === 'failed' && (
+        <p class="fault">{FAILURES[error ?? ''] ?? `It could not be made (${error}).`}</p>
+      )}
       <p class="actions">
         <LinkButton href={again} label="Make it again" kind="quiet small" />
       </p>

@@ -1,7 +1,14 @@
 import { createExport, ExportCreation } from '../../audit/exports/create';
 import type { ExportFormat } from '../../audit/exports/export';
 import { EVENT_TYPES } from '../../db/schema';
-import { type Refusal, readAddress, readForm, refusalOf, type Form as SentForm, validate } from '../frame/form';
+import {
+  type Refusal,
+  readAddress,
+  readForm,
+  refusalOf,
+  type Form as SentForm,
+  validate,
+} from '../frame/form';
 import { agentsOf, loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
 import { addMissingOption, CheckBox, DateField, Form, SelectField, Submit } from '../parts/form';
@@ -49,7 +56,10 @@ export async function startExport(c: ConsoleContext): Promise<Response> {
   return c.redirect('/console/exports', 303);
 }
 
-/** Reads the fields from a form, or from an address with the same names. Dates that are missing are the last 30 days. */
+/**
+ * Reads the fields from a form, or from an address with the same names. Dates that are missing are
+ * the last 30 days.
+ */
 function readFields(c: ConsoleContext, form: Pick<SentForm, 'text' | 'list' | 'has'>) {
   const now = c.var.signedIn.context.runtime.now();
   return {
@@ -66,7 +76,15 @@ function readFields(c: ConsoleContext, form: Pick<SentForm, 'text' | 'list' | 'h
 
 async function sendForm(
   c: ConsoleContext,
-  { format, start_date, end_date, agent_id, event_types, include_details, bom }: ReturnType<typeof readFields>,
+  {
+    format,
+    start_date,
+    end_date,
+    agent_id,
+    event_types,
+    include_details,
+    bom,
+  }: ReturnType<typeof readFields>,
   refusal?: Refusal,
 ): Promise<Response> {
   const names = await loadNames(c.var.signedIn.context, ['agents']);
@@ -91,7 +109,12 @@ async function sendForm(
           <legend>Events</legend>
           <p class="hint">If none is checked, the export has all events.</p>
           {EVENT_TYPES.map((type) => (
-            <CheckBox name="event_types" value={type} label={EVENTS[type]} checked={event_types.includes(type)} />
+            <CheckBox
+              name="event_types"
+              value={type}
+              label={EVENTS[type]}
+              checked={event_types.includes(type)}
+            />
           ))}
         </fieldset>
         <SelectField label="Format" name="format" value={format} options={FORMATS} />
@@ -101,7 +124,9 @@ async function sendForm(
           label={
             <>
               With the details of each entry
-              <small class="line">Needed for the proof, which JSON and Parquet then come with.</small>
+              <small class="line">
+                Needed for the proof, which JSON and Parquet then come with.
+              </small>
             </>
           }
         />

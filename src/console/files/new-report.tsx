@@ -1,7 +1,14 @@
 import { FRAMEWORKS } from '../../audit/reports/controls';
 import { createReport, ReportCreation } from '../../audit/reports/create';
 import { type REPORT_FORMATS, REPORT_TYPES } from '../../audit/reports/report';
-import { type Refusal, readAddress, readForm, refusalOf, type Form as SentForm, validate } from '../frame/form';
+import {
+  type Refusal,
+  readAddress,
+  readForm,
+  refusalOf,
+  type Form as SentForm,
+  validate,
+} from '../frame/form';
 import { sendPage } from '../frame/page';
 import { DateField, Form, SelectField, Submit } from '../parts/form';
 import type { ConsoleContext } from '../session/access';
@@ -30,7 +37,10 @@ export async function startReport(c: ConsoleContext): Promise<Response> {
   return c.redirect('/console/reports', 303);
 }
 
-/** Reads the fields from a form, or from an address with the same names. Dates that are missing are the last month. */
+/**
+ * Reads the fields from a form, or from an address with the same names. Dates that are missing are
+ * the last month.
+ */
 function readFields(c: ConsoleContext, form: Pick<SentForm, 'text' | 'has'>) {
   const date = new Date(c.var.signedIn.context.runtime.now());
   const firstOfMonth = Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1);

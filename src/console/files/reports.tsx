@@ -25,8 +25,8 @@ export async function showReports(c: ConsoleContext): Promise<Response> {
     howToVerify: (
       <Section name="verify" title="How to verify a report">
         <p>
-          A report is evidence, not attestation: it names the entries behind each finding. Compare the SHA-256 of the
-          file with the one in the list:
+          A report is evidence, not attestation: it names the entries behind each finding. Compare
+          the SHA-256 of the file with the one in the list:
         </p>
         <pre>sha256sum report_….pdf</pre>
         <p>
@@ -42,8 +42,8 @@ function Start({ plan }: { plan: string }) {
   if (plan !== 'enterprise') {
     return (
       <p>
-        Compliance reports come with the plan enterprise. This account has the plan {plan}; the operator of the service
-        can change it.
+        Compliance reports come with the plan enterprise. This account has the plan {plan}; the
+        operator of the service can change it.
       </p>
     );
   }

@@ -9,7 +9,11 @@ export function countText(count: number, one: string, many: string): string {
 export function sizeText(bytes: number): string {
   if (bytes < 1_000) return countText(bytes, 'byte', 'bytes');
   const [unit, name] =
-    bytes < 1_000_000 ? [1_000, 'kB'] : bytes < 1_000_000_000 ? [1_000_000, 'MB'] : [1_000_000_000, 'GB'];
+    bytes < 1_000_000
+      ? [1_000, 'kB']
+      : bytes < 1_000_000_000
+        ? [1_000_000, 'MB']
+        : [1_000_000_000, 'GB'];
   return `${(bytes / unit).toLocaleString('en', { maximumFractionDigits: 1 })} ${name}`;
 }
 

@@ -12,8 +12,8 @@ import { firstSection } from './navigation';
 import { CsrfField, sendPage } from './page';
 
 /**
- * Answers an error. A person who loaded a page or sent a form gets a page that says what happened and what to do; a
- * script gets the problem document.
+ * Answers an error. A person who loaded a page or sent a form gets a page that says what happened
+ * and what to do; a script gets the problem document.
  */
 export async function answerConsoleError(error: Error, c: HonoContext<AppEnv>): Promise<Response> {
   const answer = await answerError(error, c);
@@ -25,7 +25,11 @@ export async function answerConsoleError(error: Error, c: HonoContext<AppEnv>): 
     isNarrow: true,
     status: answer.status,
     children: kept ? (
-      <SendAgain {...{ problem, kept }} url={c.req.url} retryAfter={answer.headers.get('Retry-After')} />
+      <SendAgain
+        {...{ problem, kept }}
+        url={c.req.url}
+        retryAfter={answer.headers.get('Retry-After')}
+      />
     ) : (
       <Explanation {...problem} headers={answer.headers} way={wayOut(c, problem)} />
     ),
@@ -47,7 +51,9 @@ function titleOf(c: HonoContext<AppEnv>, { code, title }: ProblemDocument): stri
   return isStaleSignIn(c, code) ? 'Sign in again' : (TITLES[code] ?? title);
 }
 
-/** Whether the request was refused because the caller, who is signed in, did not sign in recently. */
+/**
+ * Whether the request was refused because the caller, who is signed in, did not sign in recently.
+ */
 function isStaleSignIn(c: HonoContext<AppEnv>, code: string): boolean {
   return code === 'unauthorized' && (c as unknown as ConsoleContext).var.signedIn !== undefined;
 }
@@ -74,20 +80,31 @@ function wayOut(c: HonoContext<AppEnv>, { code }: ProblemDocument): Child {
   }
   if (signedIn) {
     const { path, name } = firstSection(signedIn.context.principal.scopes);
-    return <LinkButton href={path} label={path === '/console' ? 'Back to the inbox' : `Go to ${name}`} />;
+    return (
+      <LinkButton href={path} label={path === '/console' ? 'Back to the inbox' : `Go to ${name}`} />
+    );
   }
-  // The session was not looked up, but there may be one: the console sends those without one to the sign-in.
+  // The session was not looked up, but there may be one: the console sends those without one to the
+  // sign-in.
   const mayBeSignedIn = sessionCookie(c) !== undefined && code !== 'unauthorized';
   if (mayBeSignedIn) return <LinkButton href="/console" label="Back to the console" />;
   return <LinkButton href="/console/sign-in" label="Sign in" />;
 }
 
-function Explanation({ code, detail, errors, headers, way }: ProblemDocument & { headers: Headers; way: Child }) {
+function Explanation({
+  code,
+  detail,
+  errors,
+  headers,
+  way,
+}: ProblemDocument & { headers: Headers; way: Child }) {
   const seconds = headers.get('Retry-After');
   return (
     <>
       {code !== 'rate_limited' && (
-        <p>{errors ? 'Nothing was changed, because the address or the form has mistakes:' : detail}</p>
+        <p>
+          {errors ? 'Nothing was changed, because the address or the form has mistakes:' : detail}
+        </p>
       )}
       {errors && (
         <ul class="faults">
@@ -104,7 +121,10 @@ function Explanation({ code, detail, errors, headers, way }: ProblemDocument & {
   );
 }
 
-/** A form that was refused because the session had ended or changed, or because of too many requests. */
+/**
+ * A form that was refused because the session had ended or changed, or because of too many
+ * requests.
+ */
 interface Kept {
   fields: [string, string][];
   /** The CSRF token that it was sent with. */
@@ -131,8 +151,8 @@ const SECRET_FIELDS = ['bot_token', 'signing_secret', 'token'];
 const KEEPING = ['unauthorized', 'wrong_credential', 'rate_limited'];
 
 /**
- * The form that was refused because the session had ended or changed, or because of too many requests; null for any
- * other request, and for a form with a secret, which has to be typed again.
+ * The form that was refused because the session had ended or changed, or because of too many
+ * requests; null for any other request, and for a form with a secret, which has to be typed again.
  */
 async function readKept(c: HonoContext<AppEnv>, { code }: ProblemDocument): Promise<Kept | null> {
   const isForm = c.req.header('Content-Type')?.startsWith('application/x-www-form-urlencoded');
@@ -149,7 +169,8 @@ async function readKept(c: HonoContext<AppEnv>, { code }: ProblemDocument): Prom
   const sender = typeof mark === 'string' ? mark : '';
   const { signedIn } = (c as unknown as ConsoleContext).var;
   const isForeign =
-    signedIn !== undefined && !(await isSenderMark(c.var.config.keyring, signedIn.context.principal, sender));
+    signedIn !== undefined &&
+    !(await isSenderMark(c.var.config.keyring, signedIn.context.principal, sender));
   const own = typeof csrf === 'string' ? csrf : '';
   return { fields, csrf: own, sender, isForeign, isStale: isStaleSignIn(c, code) };
 }
@@ -193,9 +214,9 @@ function pageOfDecision(url: string): DecisionPage | undefined {
 const NOT_KEPT = ['decision', 'assertion', 'signed_at'];
 
 /**
- * Keeps what somebody typed while their session ended: they sign in on another tab, and send it again. Nobody else can,
- * and nobody can send a decision again, because this page does not show what it is about: what was typed is sent to the
- * page of the decision, which shows it again.
+ * Keeps what somebody typed while their session ended: they sign in on another tab, and send it
+ * again. Nobody else can, and nobody can send a decision again, because this page does not show
+ * what it is about: what was typed is sent to the page of the decision, which shows it again.
  */
 function SendAgain({ problem, url, kept, retryAfter }: SendAgainProps) {
   const { fields, csrf, sender, isForeign, isStale } = kept;
@@ -215,7 +236,11 @@ function SendAgain({ problem, url, kept, retryAfter }: SendAgainProps) {
       {isSignedOut && (
         <p>
           First{' '}
-          <a href={isStale ? signInAgainPath('') : '/console/sign-in'} target="_blank" rel="noopener">
+          <a
+            href={isStale ? signInAgainPath('') : '/console/sign-in'}
+            target="_blank"
+            rel="noopener"
+          >
             sign in {isStale && 'again '}on a new tab
           </a>
           , then come back {decision ? 'to decide again' : 'and send it again'}.
@@ -247,11 +272,15 @@ function SendAgain({ problem, url, kept, retryAfter }: SendAgainProps) {
           <CsrfField sender={sender} csrf={isLimited ? csrf : undefined} />
           {fields.map(
             ([name, value]) =>
-              !(decision && NOT_KEPT.includes(name)) && <input type="hidden" name={name} value={value} />,
+              !(decision && NOT_KEPT.includes(name)) && (
+                <input type="hidden" name={name} value={value} />
+              ),
           )}
           {isSignedOut && !decision && (
             <noscript>
-              <p class="hint">This page comes back once after you have signed in: then press the button again.</p>
+              <p class="hint">
+                This page comes back once after you have signed in: then press the button again.
+              </p>
             </noscript>
           )}
           <p class="actions">

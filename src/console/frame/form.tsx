@@ -25,7 +25,9 @@ export async function readForm(c: Pick<ConsoleContext, 'req'>): Promise<Form> {
   const body = await c.req.parseBody({ all: true });
   // Browsers send each line break as CR LF.
   const all = (name: string) =>
-    [body[name] ?? []].flat().flatMap((value) => (typeof value === 'string' ? value.replaceAll('\r\n', '\n') : []));
+    [body[name] ?? []]
+      .flat()
+      .flatMap((value) => (typeof value === 'string' ? value.replaceAll('\r\n', '\n') : []));
   return {
     text: (name) => all(name)[0] ?? '',
     list: all,
@@ -35,7 +37,9 @@ export async function readForm(c: Pick<ConsoleContext, 'req'>): Promise<Form> {
 }
 
 /** The fields in the address of a page, as those of a form. */
-export function readAddress({ req }: Pick<ConsoleContext, 'req'>): Pick<Form, 'text' | 'list' | 'has'> {
+export function readAddress({
+  req,
+}: Pick<ConsoleContext, 'req'>): Pick<Form, 'text' | 'list' | 'has'> {
   return {
     text: (name) => req.query(name) ?? '',
     list: (name) => req.queries(name) ?? [],
@@ -48,19 +52,26 @@ export function readAddress({ req }: Pick<ConsoleContext, 'req'>): Pick<Form, 't
  * @param faults what is wrong with fields that only the form has
  * @throws Problem `invalid_request` with the invalid fields, named as in the API
  */
-export function validate<S extends z.ZodType>(schema: S, value: unknown, faults: FieldError[] = []): z.output<S> {
+export function validate<S extends z.ZodType>(
+  schema: S,
+  value: unknown,
+  faults: FieldError[] = [],
+): z.output<S> {
   const result = schema.safeParse(value);
   if (result.success && faults.length === 0) return result.data;
   const issues = result.error?.issues ?? [];
   throw invalidRequest([
     ...faults,
-    ...issues.map(({ path, message }) => ({ path: ['body', ...path.map(String)].join('.'), message })),
+    ...issues.map(({ path, message }) => ({
+      path: ['body', ...path.map(String)].join('.'),
+      message,
+    })),
   ]);
 }
 
 /**
- * Reads a typed number. Returns any other text unchanged, and a number that a double would round: the API's schema then
- * refuses it.
+ * Reads a typed number. Returns any other text unchanged, and a number that a double would round:
+ * the API's schema then refuses it.
  */
 export function readNumber(text: string): number | string {
   const typed = text.trim();
@@ -97,7 +108,9 @@ export function refusalAt<Name extends string>(refused: RefusedForm<Name> | unde
  * Loads a page of a list. If its filters are refused, the page is empty.
  * @throws Problem `invalid_cursor` if the list has no such page
  */
-export async function listOrRefusal<T>(list: () => Promise<Page<T>>): Promise<{ page: Page<T>; refusal?: Refusal }> {
+export async function listOrRefusal<T>(
+  list: () => Promise<Page<T>>,
+): Promise<{ page: Page<T>; refusal?: Refusal }> {
   try {
     return { page: await list() };
   } catch (error) {
@@ -106,7 +119,8 @@ export async function listOrRefusal<T>(list: () => Promise<Page<T>>): Promise<{ 
 }
 
 /**
- * The problem with which an action failed, so that the form can be shown again; other errors are thrown.
+ * The problem with which an action failed, so that the form can be shown again; other errors are
+ * thrown.
  * @param form the form, if its fields are to show what was typed
  */
 export function refusalOf(error: unknown, form?: Form): Refusal {
@@ -115,21 +129,33 @@ export function refusalOf(error: unknown, form?: Form): Refusal {
   if (status === 401 || status >= 500 || error.code === 'invalid_cursor') throw error;
   const errors: FieldError[] = error.options.errors ?? [];
   return {
-    detail: error.code === 'invalid_request' ? 'Nothing was changed. Correct what is marked.' : error.detail,
+    detail:
+      error.code === 'invalid_request'
+        ? 'Nothing was changed. Correct what is marked.'
+        : error.detail,
     status,
-    faults: new Map(errors.map(({ path, message }) => [path.replace(/^(body|query)\.?/, ''), message])),
+    faults: new Map(
+      errors.map(({ path, message }) => [path.replace(/^(body|query)\.?/, ''), message]),
+    ),
     typed: form?.typed ?? {},
   };
 }
 
-/** A hidden field with the state that a form shows, so that {@link requireUnchanged} notices a later change. */
+/**
+ * A hidden field with the state that a form shows, so that {@link requireUnchanged} notices a later
+ * change.
+ */
 export function ShownState({ updatedAt }: { updatedAt: string }) {
   return <input type="hidden" name="updated_at" value={updatedAt} />;
 }
 
-/** The fields that differ, as they are after a change. The order of a list has no meaning: check boxes have none. */
+/**
+ * The fields that differ, as they are after a change. The order of a list has no meaning: check
+ * boxes have none.
+ */
 export function changedFields<F extends Record<string, Json>>(before: F, after: F): Partial<F> {
-  const isChanged = ([name, value]: [string, Json]) => !equalJson(sorted(value), sorted(before[name] ?? null));
+  const isChanged = ([name, value]: [string, Json]) =>
+    !equalJson(sorted(value), sorted(before[name] ?? null));
   return Object.fromEntries(Object.entries<Json>(after).filter(isChanged)) as Partial<F>;
 }
 
@@ -138,8 +164,8 @@ function sorted(value: Json): Json {
 }
 
 /**
- * Refuses a form that was loaded before somebody else changed the object, so that it does not undo that change unnoticed.
- * The caller then shows the form again, and it can be sent once more.
+ * Refuses a form that was loaded before somebody else changed the object, so that it does not undo
+ * that change unnoticed. The caller then shows the form again, and it can be sent once more.
  * @param updatedAt when the object was last changed
  * @param present the present values of the fields, in words
  * @param changes the fields that the form would change
@@ -163,13 +189,17 @@ export function requireUnchanged(
 }
 
 /**
- * Refuses to switch an object on if it was changed after the page with the button was loaded: somebody may have switched
- * it off for a reason that the page does not show. Switching off is allowed from any page.
+ * Refuses to switch an object on if it was changed after the page with the button was loaded:
+ * somebody may have switched it off for a reason that the page does not show. Switching off is
+ * allowed from any page.
  * @throws Problem `conflict`
  */
 export function requireUnchangedToActivate(what: string, form: Form, updatedAt: string): void {
   if (form.text('updated_at') === updatedAt) return;
-  throw new Problem('conflict', `${changedMeanwhile(what)} This is how it is now: look at it, and then do it again.`);
+  throw new Problem(
+    'conflict',
+    `${changedMeanwhile(what)} This is how it is now: look at it, and then do it again.`,
+  );
 }
 
 function changedMeanwhile(what: string): string {

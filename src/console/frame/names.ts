@@ -10,8 +10,8 @@ import { listReceivers } from '../../webhooks/receivers';
 const MAX_NAMED = 500;
 
 /**
- * The names of the account's people, agents, policies, webhooks and channels, of the account's own tokens and of the
- * operator, by their ids.
+ * The names of the account's people, agents, policies, webhooks and channels, of the account's own
+ * tokens and of the operator, by their ids.
  */
 export interface Names extends ReadonlyMap<string, string> {}
 
@@ -31,8 +31,8 @@ const SCOPES: Record<Kind, Scope> = {
 };
 
 /**
- * Loads the names that a page shows instead of ids, the newest 500 of each kind. A caller who lacks the scope for a kind
- * sees its ids.
+ * Loads the names that a page shows instead of ids, the newest 500 of each kind. A caller who lacks
+ * the scope for a kind sees its ids.
  */
 export async function loadNames(context: UserContext, kinds: readonly Kind[]): Promise<Names> {
   const { principal } = context;
@@ -54,6 +54,9 @@ export async function loadNames(context: UserContext, kinds: readonly Kind[]): P
     ...people.map(({ id, name, email }): [string, string] => [id, name ?? email ?? id]),
     ...named.map(({ id, name }): [string, string] => [id, name]),
     ...(webhooks?.data ?? []).map(({ id, url }): [string, string] => [id, url]),
-    ...(channels?.data ?? []).map((row): [string, string] => [withPrefix('chan', row.id), row.name ?? '']),
+    ...(channels?.data ?? []).map((row): [string, string] => [
+      withPrefix('chan', row.id),
+      row.name ?? '',
+    ]),
   ]);
 }

@@ -37,7 +37,10 @@ const maySee =
   ({ scope }: Section) =>
     scope === null || scopes.includes(scope);
 
-/** Where the console begins for a caller: the first section of the menu that the caller may see, otherwise the caller's own page. */
+/**
+ * Where the console begins for a caller: the first section of the menu that the caller may see,
+ * otherwise the caller's own page.
+ */
 export function firstSection(scopes: readonly Scope[]): Pick<Section, 'path' | 'name'> {
   return SECTIONS.find(maySee(scopes)) ?? OWN;
 }

@@ -7,12 +7,14 @@ import { answerConsoleError } from './error-page';
 import { sendPage } from './page';
 
 /**
- * Answers an error of a page as {@link answerConsoleError} does. An invalid cursor gets a page of its own, with a link to the
- * first page of the list: what the API says about a cursor is meant for programs.
+ * Answers an error of a page as {@link answerConsoleError} does. An invalid cursor gets a page of
+ * its own, with a link to the first page of the list: what the API says about a cursor is meant for
+ * programs.
  */
 export async function answerPageError(error: Error, c: HonoContext<AppEnv>): Promise<Response> {
   const isOutdated = error instanceof Problem && error.code === 'invalid_cursor';
-  if (!isOutdated || !c.req.header('Accept')?.includes('text/html')) return answerConsoleError(error, c);
+  if (!isOutdated || !c.req.header('Accept')?.includes('text/html'))
+    return answerConsoleError(error, c);
   const first = withParameters(new URL(c.req.url), { cursor: null });
   return sendPage(c as unknown as ConsoleContext, {
     title: 'This page of the list is no longer there',

@@ -21,7 +21,10 @@ interface PageContent {
   status?: number | undefined;
   /** What `Named` shows instead of ids. */
   names?: Names | undefined;
-  /** A source of the Content-Security-Policy to which forms of the page may lead, beside the console. */
+  /**
+   * A source of the Content-Security-Policy to which forms of the page may lead, beside the
+   * console.
+   */
   formTarget?: string | undefined;
 }
 
@@ -32,7 +35,10 @@ export interface PageRequest {
 }
 
 /** Answers with a page of the console. */
-export function sendPage(c: PageRequest, { formTarget, status, names, ...shown }: PageContent): Response {
+export function sendPage(
+  c: PageRequest,
+  { formTarget, status, names, ...shown }: PageContent,
+): Response {
   const page = <Page signedIn={c.var.signedIn} path={c.req.path} {...shown} />;
   return sendHtml(c, page, { start: '<!doctype html>', status, formTarget, names });
 }
@@ -58,7 +64,18 @@ function sendHtml(
   const isRecent = signedIn !== undefined && isRecentSignIn(signedIn);
   const may = (scope: Scope) => signedIn?.context.principal.scopes.includes(scope) ?? false;
   const html = (
-    <PageProvider value={{ nonce, csrf, sender, once, names, now: runtime.now(), isRecentSignIn: isRecent, may }}>
+    <PageProvider
+      value={{
+        nonce,
+        csrf,
+        sender,
+        once,
+        names,
+        now: runtime.now(),
+        isRecentSignIn: isRecent,
+        may,
+      }}
+    >
       {content}
     </PageProvider>
   ).toString();
@@ -93,8 +110,10 @@ function contentSecurityPolicy(nonce: string, formTarget?: string): string {
 }
 
 /**
- * The fields that every form needs: the CSRF token of the session, and a mark of the person who fills it in.
- * @param sender the mark of the form that is shown again; by default that of the person who is signed in
+ * The fields that every form needs: the CSRF token of the session, and a mark of the person who
+ * fills it in.
+ * @param sender the mark of the form that is shown again; by default that of the person who is
+ *   signed in
  * @param csrf the token of the form that is shown again; by default that of the session
  */
 export function CsrfField({ sender, csrf }: { sender?: string; csrf?: string | undefined }) {
@@ -107,7 +126,10 @@ export function CsrfField({ sender, csrf }: { sender?: string; csrf?: string | u
   );
 }
 
-/** The field of a form that creates something: sent twice, the form creates it once, and shows the same page again. */
+/**
+ * The field of a form that creates something: sent twice, the form creates it once, and shows the
+ * same page again.
+ */
 export function OnceField() {
   return <input type="hidden" name={ONCE_FIELD} value={usePage().once} />;
 }
@@ -134,7 +156,10 @@ function Page({
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
-        <meta name="description" content="Countersign: the console for the people who decide what AI agents may do." />
+        <meta
+          name="description"
+          content="Countersign: the console for the people who decide what AI agents may do."
+        />
         <meta
           name="htmx-config"
           content='{"extensions":"hx-csp","includeIndicatorCSS":false,"history":false,"noSwap":[204,304,"4xx","5xx"]}'

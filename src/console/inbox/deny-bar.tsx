@@ -11,12 +11,17 @@ interface DenyBarProps {
 }
 
 /**
- * The form that denies every checked request. It shows once one is checked. It is no part of the list, which updates
- * itself, so that an update leaves what was typed.
+ * The form that denies every checked request. It shows once one is checked. It is no part of the
+ * list, which updates itself, so that an update leaves what was typed.
  */
 export function DenyBar({ from, refusal }: DenyBarProps) {
   return (
-    <Form action="/console/deny" id={DENY_FORM} class={refusal ? 'deny-bar refused' : 'deny-bar'} refusal={refusal}>
+    <Form
+      action="/console/deny"
+      id={DENY_FORM}
+      class={refusal ? 'deny-bar refused' : 'deny-bar'}
+      refusal={refusal}
+    >
       <HiddenFields fields={{ from }} />
       <div class="actions">
         <TextField label="Reason for all that are checked" name="reason" maxlength={1000} />

@@ -15,9 +15,9 @@ import { isSenderMark } from '../session/session';
 import { showWaiting } from './inbox';
 
 /**
- * Denies the requests that are checked in the inbox, one after the other. One that was decided meanwhile, or that the
- * member may not deny, does not keep the others from being denied; the answer names it. A form with a fault denies
- * nothing: the inbox shows it again.
+ * Denies the requests that are checked in the inbox, one after the other. One that was decided
+ * meanwhile, or that the member may not deny, does not keep the others from being denied; the
+ * answer names it. A form with a fault denies nothing: the inbox shows it again.
  */
 export async function denySeveral(c: ConsoleContext): Promise<Response> {
   const form = await readForm(c);
@@ -25,8 +25,16 @@ export async function denySeveral(c: ConsoleContext): Promise<Response> {
   const ids = form.list('id').flatMap((text) => parseId('perm', text) ?? []);
   const refuse = (refusal: Refusal) => showWaiting(c, inbox, { refusal, checked: ids });
   if (ids.length === 0 || ids.length > PAGE_SIZE) {
-    const what = ids.length === 0 ? 'Check the requests that you want to deny' : `Check at most ${PAGE_SIZE} requests`;
-    return refuse({ detail: `Nothing was denied. ${what}.`, status: 400, faults: new Map(), typed: form.typed });
+    const what =
+      ids.length === 0
+        ? 'Check the requests that you want to deny'
+        : `Check at most ${PAGE_SIZE} requests`;
+    return refuse({
+      detail: `Nothing was denied. ${what}.`,
+      status: 400,
+      faults: new Map(),
+      typed: form.typed,
+    });
   }
   const decision = readDenial(form);
   if ('refusal' in decision) return refuse(decision.refusal);
@@ -65,8 +73,8 @@ export async function denySeveral(c: ConsoleContext): Promise<Response> {
 }
 
 /**
- * Shows the inbox again with what somebody typed and checked before their session ended. Denies nothing. What another
- * person typed is left out.
+ * Shows the inbox again with what somebody typed and checked before their session ended. Denies
+ * nothing. What another person typed is left out.
  */
 export async function showTypedDenial(c: ConsoleContext): Promise<Response> {
   const { config, signedIn } = c.var;
@@ -98,24 +106,38 @@ function readDenial(form: Form): Decision | { refusal: Refusal } {
 
 type LoadedState = Awaited<ReturnType<typeof loadState>>;
 
-/** Loads what the denial of a request depends on. All that are loaded at once need one round trip. */
+/**
+ * Loads what the denial of a request depends on. All that are loaded at once need one round trip.
+ */
 async function loadState(c: ConsoleContext, id: Id<'perm'>) {
   const { principal, reader, runtime } = c.var.signedIn.context;
-  const key = { account: sql<number>`${principal.account.number}`, callerId: sql`${idBytes(actorOf(principal))}` };
+  const key = {
+    account: sql<number>`${principal.account.number}`,
+    callerId: sql`${idBytes(actorOf(principal))}`,
+  };
   const queries = selectDecision(reader, { ...key, id, assertion: undefined, now: runtime.now() });
   const [permission, voter] = await loadNonNull(reader, [queries.permission, queries.voter]);
   return { permission, voter };
 }
 
 /** Denies one request; returns why that was refused, or null. */
-async function deny(c: ConsoleContext, id: Id<'perm'>, state: LoadedState, decision: Decision): Promise<string | null> {
+async function deny(
+  c: ConsoleContext,
+  id: Id<'perm'>,
+  state: LoadedState,
+  decision: Decision,
+): Promise<string | null> {
   const { context } = c.var.signedIn;
   const reload = async () => {
     await c.var.authenticateAgain?.();
     return loadState(c, id);
   };
   try {
-    await decidePermission(decidingContext(context, reload, decision, {}), decisionState(state), decision);
+    await decidePermission(
+      decidingContext(context, reload, decision, {}),
+      decisionState(state),
+      decision,
+    );
     return null;
   } catch (error) {
     return refusalOf(error).detail;

@@ -2,7 +2,12 @@ import type { Child } from 'hono/jsx';
 import { PERMISSION_STATUSES, type PermissionStatus } from '../../db/schema';
 import type { Page } from '../../http/page';
 import { listPermissions } from '../../permissions/list';
-import { listWaiting, MAX_EXAMINED, type WaitingOrder, type WaitsFor } from '../../permissions/list-waiting';
+import {
+  listWaiting,
+  MAX_EXAMINED,
+  type WaitingOrder,
+  type WaitsFor,
+} from '../../permissions/list-waiting';
 import { isWithdrawn, type Permission } from '../../permissions/permission';
 import type { Refusal } from '../frame/form';
 import { agentsOf, loadNames, type Names } from '../frame/names';
@@ -46,9 +51,10 @@ const ENDED_VIEWS: typeof WAITING = [
 ];
 
 /**
- * Shows the requests that wait for the reader, the most urgent first; with `for=others` those that wait for others; with
- * a `status` those that have ended, the newest first. Readers who may not decide see everything that waits. Sends those
- * who may not read requests, and who just signed in, to the first page that they may see.
+ * Shows the requests that wait for the reader, the most urgent first; with `for=others` those that
+ * wait for others; with a `status` those that have ended, the newest first. Readers who may not
+ * decide see everything that waits. Sends those who may not read requests, and who just signed in,
+ * to the first page that they may see.
  */
 export async function showInbox(c: ConsoleContext): Promise<Response> {
   const { scopes } = c.var.signedIn.context.principal;
@@ -56,11 +62,15 @@ export async function showInbox(c: ConsoleContext): Promise<Response> {
     if (new URL(c.req.url).search === '') return c.redirect(firstSection(scopes).path);
     requireScopes(c.var.signedIn.context.principal, 'permissions:read');
   }
-  const status = PERMISSION_STATUSES.find((status) => status === c.req.query('status')) ?? 'pending';
+  const status =
+    PERMISSION_STATUSES.find((status) => status === c.req.query('status')) ?? 'pending';
   return status === 'pending' ? showWaiting(c, new URL(c.req.url)) : showDecided(c, status);
 }
 
-/** The filters in the address of the page. Empty ones, which an untouched form sends, count as absent. */
+/**
+ * The filters in the address of the page. Empty ones, which an untouched form sends, count as
+ * absent.
+ */
 function readFilters({ searchParams }: URL) {
   const read = (name: string) => searchParams.get(name) || undefined;
   return { agent_id: read('agent_id'), cursor: read('cursor') };
@@ -78,12 +88,20 @@ interface RefusedDenial {
  * @param address the address of the inbox, whose parameters say which requests
  * @param refused why the form in this request did not deny anything
  */
-export async function showWaiting(c: ConsoleContext, address: URL, refused?: RefusedDenial): Promise<Response> {
+export async function showWaiting(
+  c: ConsoleContext,
+  address: URL,
+  refused?: RefusedDenial,
+): Promise<Response> {
   const { context } = c.var.signedIn;
   const filters = readFilters(address);
   const order = address.searchParams.get('order') === 'newest' ? 'newest' : 'urgent';
   const mayDecide = context.principal.scopes.includes('permissions:decide');
-  const waitsFor = mayDecide ? (address.searchParams.get('for') === 'others' ? 'others' : 'caller') : undefined;
+  const waitsFor = mayDecide
+    ? address.searchParams.get('for') === 'others'
+      ? 'others'
+      : 'caller'
+    : undefined;
   const [page, names] = await Promise.all([
     listWaiting(context, { limit: PAGE_SIZE, ...filters, order, waitsFor }),
     loadNames(context, ['people', 'agents', 'policies']),
@@ -94,7 +112,12 @@ export async function showWaiting(c: ConsoleContext, address: URL, refused?: Ref
   const ofPage = new URL(withParameters(address, { part: null }), address);
   const isEmpty = page.data.length === 0 && !page.has_more;
   const list = (
-    <LivePart id="waiting" source={withParameters(address, { part: 'list' })} seconds={INTERVAL} title={title}>
+    <LivePart
+      id="waiting"
+      source={withParameters(address, { part: 'list' })}
+      seconds={INTERVAL}
+      title={title}
+    >
       {isEmpty ? (
         <Nothing waitsFor={waitsFor} isFiltered={filters.agent_id !== undefined || !isFirst} />
       ) : (
@@ -104,7 +127,11 @@ export async function showWaiting(c: ConsoleContext, address: URL, refused?: Ref
         </p>
       )}
       {page.data.length > 0 && (
-        <WaitingList requests={page.data} member={context.principal.member?.id ?? null} checked={checked} />
+        <WaitingList
+          requests={page.data}
+          member={context.principal.member?.id ?? null}
+          checked={checked}
+        />
       )}
       <NextPage page={page} address={ofPage} label="Next requests" />
     </LivePart>
@@ -115,19 +142,32 @@ export async function showWaiting(c: ConsoleContext, address: URL, refused?: Ref
     names,
     list,
     status: refused?.refusal.status,
-    more: mayDecide && <DenyBar from={ofPage.pathname + ofPage.search} refusal={refused?.refusal} />,
+    more: mayDecide && (
+      <DenyBar from={ofPage.pathname + ofPage.search} refusal={refused?.refusal} />
+    ),
   });
 }
 
-/** The title of the document. Where the first page shows what waits for the reader, it has the count. */
-function titleOf({ data, has_more }: Page<unknown>, waitsFor: WaitsFor | undefined, isFirst: boolean): string {
+/**
+ * The title of the document. Where the first page shows what waits for the reader, it has the
+ * count.
+ */
+function titleOf(
+  { data, has_more }: Page<unknown>,
+  waitsFor: WaitsFor | undefined,
+  isFirst: boolean,
+): string {
   if (waitsFor === 'others') return 'Inbox: waiting for others';
   if (waitsFor === undefined || !isFirst || data.length === 0) return 'Inbox';
   return `(${data.length}${has_more ? '+' : ''}) Inbox`;
 }
 
 /** Says how many requests of the page wait for whom; empty on the next pages. */
-function countOf({ data, has_more }: Page<unknown>, waitsFor: WaitsFor | undefined, isFirst: boolean): string {
+function countOf(
+  { data, has_more }: Page<unknown>,
+  waitsFor: WaitsFor | undefined,
+  isFirst: boolean,
+): string {
   if (waitsFor === undefined) return '';
   const whom = waitsFor === 'caller' ? 'you' : 'others';
   const verb = data.length < 2 ? 'waits' : 'wait';
@@ -140,7 +180,8 @@ function countOf({ data, has_more }: Page<unknown>, waitsFor: WaitsFor | undefin
 
 /** Says in which order the requests are, with a link to the other one. */
 function Order({ order, address }: { order: WaitingOrder; address: URL }) {
-  const other = (order: string | null) => withParameters(address, { order, cursor: null, part: null });
+  const other = (order: string | null) =>
+    withParameters(address, { order, cursor: null, part: null });
   return order === 'newest' ? (
     <>
       The newest is at the top. <a href={other(null)}>Show the most urgent first</a>
@@ -162,7 +203,9 @@ async function showDecided(c: ConsoleContext, status: PermissionStatus): Promise
   ]);
   const list =
     page.data.length === 0 ? (
-      <Empty title={`No request ${filters.agent_id ? 'of this agent ' : ''}has ${ENDED[status]} yet.`} />
+      <Empty
+        title={`No request ${filters.agent_id ? 'of this agent ' : ''}has ${ENDED[status]} yet.`}
+      />
     ) : (
       <>
         <ul class="requests">
@@ -190,7 +233,10 @@ function DecidedRow({ permission }: { permission: Permission }) {
 
 /** The parameters of the address that show a view. */
 function parametersOf(view: View) {
-  return { status: view === 'pending' || view === 'others' ? null : view, for: view === 'others' ? view : null };
+  return {
+    status: view === 'pending' || view === 'others' ? null : view,
+    for: view === 'others' ? view : null,
+  };
 }
 
 /** Answers with the requests of one view, and the ways to the others. */
@@ -198,7 +244,11 @@ function sendInbox(
   c: ConsoleContext,
   view: View,
   address: URL,
-  { list, more, ...page }: { title: string; names: Names; list: Child; more?: Child; status?: number | undefined },
+  {
+    list,
+    more,
+    ...page
+  }: { title: string; names: Names; list: Child; more?: Child; status?: number | undefined },
 ): Response {
   const mayDecide = c.var.signedIn.context.principal.scopes.includes('permissions:decide');
   // Also where the inbox answers a form that was sent to another path.
@@ -254,7 +304,9 @@ function Nothing({ waitsFor, isFiltered }: NothingProps) {
     return (
       <Empty title="Nothing waits here.">
         <p>
-          <a href={waitsFor === 'others' ? '/console?for=others' : '/console'}>Show the whole list</a>
+          <a href={waitsFor === 'others' ? '/console?for=others' : '/console'}>
+            Show the whole list
+          </a>
         </p>
       </Empty>
     );
@@ -273,17 +325,27 @@ function FirstSteps() {
   if (!usePage().may('agents:write')) {
     return (
       <Empty title="No agent is registered yet.">
-        <p>Requests of agents will wait here. A developer, admin or owner of the account can register one.</p>
+        <p>
+          Requests of agents will wait here. A developer, admin or owner of the account can register
+          one.
+        </p>
       </Empty>
     );
   }
   return (
     <Empty title="Connect your first agent">
       <p>
-        Register it to get its key, with three lines that send a first request. The request then waits here for you.
+        Register it to get its key, with three lines that send a first request. The request then
+        waits here for you.
       </p>
       <Form action="/console/agents" class="inline" creates>
-        <TextField label="Name of the agent" name="name" value="My first agent" maxlength={255} required />
+        <TextField
+          label="Name of the agent"
+          name="name"
+          value="My first agent"
+          maxlength={255}
+          required
+        />
         <button type="submit">Register it</button>
       </Form>
     </Empty>

@@ -19,7 +19,10 @@ interface WaitingListProps {
   checked: readonly string[];
 }
 
-/** The requests that wait, with what one needs to judge them. Several can be denied at once; approving is one by one. */
+/**
+ * The requests that wait, with what one needs to judge them. Several can be denied at once;
+ * approving is one by one.
+ */
 export function WaitingList({ requests, ...reader }: WaitingListProps) {
   return (
     <ul class="requests">
@@ -58,7 +61,9 @@ function WaitingRow({ request, member, checked }: WaitingRowProps) {
           form={DENY_FORM}
           checked={checked.includes(id)}
           aria-label={withScriptsMark(
-            toOneLine(`Check to deny: ${shorten(title ?? action, MAX_IN_LIST)}, of ${shorten(agentName, MAX_IN_LIST)}`),
+            toOneLine(
+              `Check to deny: ${shorten(title ?? action, MAX_IN_LIST)}, of ${shorten(agentName, MAX_IN_LIST)}`,
+            ),
           )}
         />
       )}
@@ -110,21 +115,29 @@ function WaitingRow({ request, member, checked }: WaitingRowProps) {
   );
 }
 
-/** Numbers come first, then texts that begin with one, such as `250 EUR`: the agent chooses the order of its limits. */
+/**
+ * Numbers come first, then texts that begin with one, such as `250 EUR`: the agent chooses the
+ * order of its limits.
+ */
 function amountRank(value: string): number {
   if (/^-?[\d,]+(\.\d+)?(e[+-]\d+)?$/.test(value)) return 0;
   return /^"?[-+]?\d/.test(value) ? 1 : 2;
 }
 
 /** Why the request is in the reader's inbox, and how far its review is. */
-function Why({ request: { permission, standing }, member }: Pick<WaitingRowProps, 'request' | 'member'>) {
+function Why({
+  request: { permission, standing },
+  member,
+}: Pick<WaitingRowProps, 'request' | 'member'>) {
   const { review } = permission;
   if (!review) return <>Anybody who may decide</>;
   const approvals = (review.votes ?? []).filter(({ decision }) => decision === 'approve').length;
-  const progress = review.approvals_required > 1 && `${approvals} of ${review.approvals_required} approvals`;
+  const progress =
+    review.approvals_required > 1 && `${approvals} of ${review.approvals_required} approvals`;
   const policy = review.policy_id && ['“', <Named id={review.policy_id} />, '”'];
   const reason = {
-    decide: member && review.members?.includes(member) ? 'You are named by' : 'Your role reviews for',
+    decide:
+      member && review.members?.includes(member) ? 'You are named by' : 'Your role reviews for',
     approved: 'You approved. Policy',
     owner: 'You own the agent: others decide. Policy',
     others: member ? 'Others review. Policy' : 'Members review. Policy',
@@ -133,7 +146,10 @@ function Why({ request: { permission, standing }, member }: Pick<WaitingRowProps
     <>
       {reason} {policy}
       {progress && [<br />, progress]}
-      {review.short_of_reviewers && [<br />, <span class="urgent">Too few reviewers are left</span>]}
+      {review.short_of_reviewers && [
+        <br />,
+        <span class="urgent">Too few reviewers are left</span>,
+      ]}
     </>
   );
 }

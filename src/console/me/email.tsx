@@ -1,7 +1,11 @@
 import { Hono } from 'hono';
 import { getOwnAccount, type OwnAccount } from '../../accounts/get-own';
 import { confirmEmail } from '../../accounts/members/confirm-email';
-import { type AddressOwner, ConfirmationQuery, isConfirmationAddress } from '../../channels/email/confirmation-address';
+import {
+  type AddressOwner,
+  ConfirmationQuery,
+  isConfirmationAddress,
+} from '../../channels/email/confirmation-address';
 import { sendConfirmation } from '../../channels/email/send-confirmation';
 import { SendLimits } from '../../channels/send-limits';
 import { Problem } from '../../errors';
@@ -16,10 +20,19 @@ import { type ConsoleContext, consoleAccess, consoleRoute, requirePerson } from 
 const PATH = '/console/me/email';
 const SEND_PATH = `${PATH}/confirmation`;
 
-/** Sends the mail with which a member confirms their e-mail address, and the page to which its link leads. */
+/**
+ * Sends the mail with which a member confirms their e-mail address, and the page to which its link
+ * leads.
+ */
 export const emailRoutes = new Hono<AppEnv>()
   .post(SEND_PATH, consoleRoute, noQuery(), consoleAccess('account:read'), send)
-  .get(PATH, consoleRoute, query(ConfirmationQuery), consoleAccess('account:read'), showConfirmation)
+  .get(
+    PATH,
+    consoleRoute,
+    query(ConfirmationQuery),
+    consoleAccess('account:read'),
+    showConfirmation,
+  )
   .post(PATH, consoleRoute, query(ConfirmationQuery), consoleAccess('account:read'), confirm);
 
 interface UnprovenProps {
@@ -29,7 +42,10 @@ interface UnprovenProps {
   canSendMail: boolean;
 }
 
-/** Tells a member whose e-mail address is not proven that no mail reaches them, and how to change that. */
+/**
+ * Tells a member whose e-mail address is not proven that no mail reaches them, and how to change
+ * that.
+ */
 export function UnprovenEmail({ me: { member }, isPerson, canSendMail }: UnprovenProps) {
   if (!member || member.email === null || member.email_proven) return null;
   return (
@@ -37,16 +53,21 @@ export function UnprovenEmail({ me: { member }, isPerson, canSendMail }: Unprove
       <p>You get no mail until you confirm that your e-mail address is yours.</p>
       {isPerson && canSendMail && <Action action={SEND_PATH} label="Send the confirmation mail" />}
       {!canSendMail && <p>This service has no mail set up.</p>}
-      {canSendMail && !isPerson && <p>To confirm it, sign in with a passkey or at your identity provider.</p>}
+      {canSendMail && !isPerson && (
+        <p>To confirm it, sign in with a passkey or at your identity provider.</p>
+      )}
     </section>
   );
 }
 
 /**
  * The member who is signed in, and their address.
- * @throws Problem `person_required` for a session of a user token; `conflict` for a member without an address
+ * @throws Problem `person_required` for a session of a user token; `conflict` for a member without
+ *   an address
  */
-async function readOwner(c: ConsoleContext): Promise<{ member: MemberRef; owner: AddressOwner; isProven: boolean }> {
+async function readOwner(
+  c: ConsoleContext,
+): Promise<{ member: MemberRef; owner: AddressOwner; isProven: boolean }> {
   const { signedIn } = c.var;
   const member = requirePerson(signedIn);
   const { principal } = signedIn.context;
@@ -66,8 +87,8 @@ async function send(c: ConsoleContext): Promise<Response> {
   const children = (
     <>
       <p>
-        A mail is on its way to <Written text={owner.email} />. Open its link in this browser within 24 hours, and
-        confirm there.
+        A mail is on its way to <Written text={owner.email} />. Open its link in this browser within
+        24 hours, and confirm there.
       </p>
       <p class="hint">It may take some minutes. Look for it in spam, too.</p>
     </>
@@ -77,7 +98,8 @@ async function send(c: ConsoleContext): Promise<Response> {
 
 /**
  * Reads whose address the link is to confirm.
- * @throws Problem `invalid_signature` for a link that was changed, has expired, or is for another member or address
+ * @throws Problem `invalid_signature` for a link that was changed, has expired, or is for another
+ *   member or address
  */
 async function readConfirmation(c: ConsoleContext) {
   const { config, runtime } = c.var;

@@ -30,7 +30,10 @@ import { Tokens } from './tokens';
  * Shows who is signed in, with all ways of the caller to get access, and what reaches them.
  * @param refused why the change in this request was refused
  */
-export async function showMe(c: SignedInRequest, refused?: RefusedNotifications): Promise<Response> {
+export async function showMe(
+  c: SignedInRequest,
+  refused?: RefusedNotifications,
+): Promise<Response> {
   const { context, session } = c.var.signedIn;
   const { principal } = context;
   if (!principal.scopes.includes('account:read')) {
@@ -49,7 +52,8 @@ export async function showMe(c: SignedInRequest, refused?: RefusedNotifications)
     member !== null && mayLinkSlackUser(context),
     loadNames(context, []),
   ]);
-  const provider = config.oidc?.client && me.member?.sign_in.includes('oidc') ? providerName(config.oidc) : null;
+  const provider =
+    config.oidc?.client && me.member?.sign_in.includes('oidc') ? providerName(config.oidc) : null;
   const children = (
     <>
       {principal.token !== null && (
@@ -57,7 +61,11 @@ export async function showMe(c: SignedInRequest, refused?: RefusedNotifications)
           <TokenSignIn me={me} signedIn={c.var.signedIn} tokens={tokens.data} />
         </section>
       )}
-      <UnprovenEmail me={me} isPerson={principal.token === null} canSendMail={config.mail !== null} />
+      <UnprovenEmail
+        me={me}
+        isPerson={principal.token === null}
+        canSendMail={config.mail !== null}
+      />
       <Who me={me} />
       {principal.member && (
         <Passkeys
@@ -78,11 +86,19 @@ export async function showMe(c: SignedInRequest, refused?: RefusedNotifications)
       <Tokens tokens={tokens.data} principal={principal} />
     </>
   );
-  return sendPage(c, { title: 'My sign-in', isNarrow: true, names, status: refused?.refusal.status, children });
+  return sendPage(c, {
+    title: 'My sign-in',
+    isNarrow: true,
+    names,
+    status: refused?.refusal.status,
+    children,
+  });
 }
 
 /** Changes what reaches the member. If that is refused, shows the page again and why. */
-export async function saveNotifications(c: PreloadedContext<typeof notificationsInForm>): Promise<Response> {
+export async function saveNotifications(
+  c: PreloadedContext<typeof notificationsInForm>,
+): Promise<Response> {
   const refused = await changeNotifications(c);
   return refused ? showMe(c, refused) : c.redirect('/console/me#notifications', 303);
 }
@@ -96,7 +112,10 @@ function Who({ me }: { me: OwnAccount }) {
       <Facts
         facts={[
           ['Name', name === null ? 'not given' : <Written text={name} />],
-          email !== null && ['E-mail', [<Written text={email} />, !email_proven && <small> not confirmed</small>]],
+          email !== null && [
+            'E-mail',
+            [<Written text={email} />, !email_proven && <small> not confirmed</small>],
+          ],
           ['Role', [role, ' ', <small>{ROLE_SUMMARIES[role]}</small>]],
           ['Account', <Written text={me.name ?? me.email} />],
         ]}
@@ -116,7 +135,10 @@ function Who({ me }: { me: OwnAccount }) {
 interface TokenSignInProps {
   me: OwnAccount;
   signedIn: SignedIn;
-  /** The caller's own tokens. One of them is the token of the sign-in, unless it is beyond the first 100. */
+  /**
+   * The caller's own tokens. One of them is the token of the sign-in, unless it is beyond the first
+   * 100.
+   */
   tokens: UserToken[];
 }
 
@@ -140,7 +162,8 @@ function TokenSignIn({ me, signedIn, tokens }: TokenSignInProps) {
         <strong>
           <Written text={used?.name ?? `${used?.token_prefix ?? token}…`} />
         </strong>
-        {used?.expires_at && [', which expires on ', <Time at={used.expires_at} />]}. This session ends with the token.
+        {used?.expires_at && [', which expires on ', <Time at={used.expires_at} />]}. This session
+        ends with the token.
       </p>
       <AllowedScopes scopes={scopes} />
       <p class="hint">
@@ -157,8 +180,8 @@ function UnknownTokenSignIn({ signedIn: { context } }: { signedIn: SignedIn }) {
   return (
     <>
       <p>
-        You signed in with a user token that may not read the account, so this page cannot show your passkeys, tokens
-        and sessions.
+        You signed in with a user token that may not read the account, so this page cannot show your
+        passkeys, tokens and sessions.
       </p>
       <AllowedScopes scopes={context.principal.scopes} />
     </>

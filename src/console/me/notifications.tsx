@@ -4,8 +4,15 @@ import type { Member } from '../../accounts/members/member';
 import { type Channel, MAX_CHANNELS } from '../../channels/channel';
 import { listChannels } from '../../channels/list';
 import { getNotificationSettings } from '../../channels/settings/get';
-import { type NotificationSettings, selectChannels, selectSettings } from '../../channels/settings/settings';
-import { NotificationSettingsUpdate, updateNotificationSettings } from '../../channels/settings/update';
+import {
+  type NotificationSettings,
+  selectChannels,
+  selectSettings,
+} from '../../channels/settings/settings';
+import {
+  NotificationSettingsUpdate,
+  updateNotificationSettings,
+} from '../../channels/settings/update';
 import type { Reader } from '../../db/database';
 import type { RequestContext, UserContext } from '../../http/context';
 import type { Json } from '../../lib/json';
@@ -57,7 +64,9 @@ export async function loadNotifications(context: UserContext): Promise<Notificat
   if (!member) return null;
   const [[rows], channels, members] = await Promise.all([
     reader.load([selectSettings(reader, account.number, sql`${idBytes(member.id)}`)]),
-    principal.scopes.includes('channels:read') ? listChannels(context, { limit: MAX_CHANNELS }) : null,
+    principal.scopes.includes('channels:read')
+      ? listChannels(context, { limit: MAX_CHANNELS })
+      : null,
     listMembers(context, { limit: MAX_OTHERS, status: 'active' }),
   ]);
   return {
@@ -67,8 +76,16 @@ export async function loadNotifications(context: UserContext): Promise<Notificat
   };
 }
 
-/** The preload of a change: the settings of the member, and those channels of the form that the account has. */
-export async function notificationsInForm(c: RequestContext, reader: Reader, account: SQL<number>, callerId: SQL) {
+/**
+ * The preload of a change: the settings of the member, and those channels of the form that the
+ * account has.
+ */
+export async function notificationsInForm(
+  c: RequestContext,
+  reader: Reader,
+  account: SQL<number>,
+  callerId: SQL,
+) {
   const ids = (await readForm(c)).list('channels').flatMap((id) => parseId('chan', id) ?? []);
   return {
     settings: selectSettings(reader, account, callerId),
@@ -139,10 +156,16 @@ function readFields(form: SentForm): NotificationFields {
 }
 
 /** The fields of the form for the settings as they are. */
-function fieldsOf({ channels, events, quiet_hours, delegate }: NotificationSettings, offered: string[]) {
+function fieldsOf(
+  { channels, events, quiet_hours, delegate }: NotificationSettings,
+  offered: string[],
+) {
   const { start = '', end = '', time_zone = '' } = quiet_hours ?? {};
   return {
-    channels: channels === null ? offered : offered.filter((id) => channels.some((chosen) => chosen === id)),
+    channels:
+      channels === null
+        ? offered
+        : offered.filter((id) => channels.some((chosen) => chosen === id)),
     offered,
     events: events ?? EVENTS.map(([event]) => event),
     ...{ start, end, timeZone: time_zone },
@@ -153,19 +176,28 @@ function fieldsOf({ channels, events, quiet_hours, delegate }: NotificationSetti
   };
 }
 
-/** The fields as the API takes them. All that is offered, or every event, is null: later ones too. */
+/**
+ * The fields as the API takes them. All that is offered, or every event, is null: later ones too.
+ */
 function settingsOf(fields: NotificationFields): Record<string, Json> {
   const { channels, offered, events, start, end, timeZone, delegate, firstDay, lastDay } = fields;
   return {
-    ...(offered.length > 0 && { channels: offered.every((id) => channels.includes(id)) ? null : channels }),
+    ...(offered.length > 0 && {
+      channels: offered.every((id) => channels.includes(id)) ? null : channels,
+    }),
     events: EVENTS.every(([event]) => events.includes(event)) ? null : events,
     quiet_hours: start === '' && end === '' ? null : { start, end, time_zone: timeZone },
     delegate:
-      delegate === '' ? null : { member_id: delegate, from: timeOfDay(firstDay, 0), until: timeOfDay(lastDay, DAY) },
+      delegate === ''
+        ? null
+        : { member_id: delegate, from: timeOfDay(firstDay, 0), until: timeOfDay(lastDay, DAY) },
   };
 }
 
-/** A time after the beginning of a day in UTC. A text that is no day stays as it is: the API then refuses it. */
+/**
+ * A time after the beginning of a day in UTC. A text that is no day stays as it is: the API then
+ * refuses it.
+ */
 function timeOfDay(day: string, after: number): string | null {
   if (day === '') return null;
   const time = /^\d{4}-\d\d-\d\d$/.test(day) ? Date.parse(day) : Number.NaN;
@@ -173,17 +205,27 @@ function timeOfDay(day: string, after: number): string | null {
 }
 
 /** The settings as they are now, in words. */
-function inWords({ channels, events, quiet_hours, delegate }: NotificationSettings): Record<string, string> {
+function inWords({
+  channels,
+  events,
+  quiet_hours,
+  delegate,
+}: NotificationSettings): Record<string, string> {
   return {
     channels: channels === null ? 'all channels' : `limited to ${channels.length}`,
     events: events === null ? 'all' : events.join(', '),
-    quiet_hours: quiet_hours ? `${quiet_hours.start} to ${quiet_hours.end}, ${quiet_hours.time_zone}` : 'none',
+    quiet_hours: quiet_hours
+      ? `${quiet_hours.start} to ${quiet_hours.end}, ${quiet_hours.time_zone}`
+      : 'none',
     delegate: delegate ? 'somebody else, or other days' : 'nobody',
   };
 }
 
 /** The names of time zones, of which one is suggested while it is typed. */
-const timeZones = lazy(() => ['UTC', ...Intl.supportedValuesOf('timeZone').filter((name) => name !== 'UTC')]);
+const timeZones = lazy(() => [
+  'UTC',
+  ...Intl.supportedValuesOf('timeZone').filter((name) => name !== 'UTC'),
+]);
 
 interface NotificationsProps extends NotificationChoices {
   refused: RefusedNotifications | undefined;
@@ -196,15 +238,15 @@ export function Notifications({ settings, channels, others, refused }: Notificat
   return (
     <Section name="notifications" id="notifications" title="Notifications">
       <p class="soft">
-        The channels of the account notify you of requests that you can decide, and of what becomes of your agents’
-        requests.
+        The channels of the account notify you of requests that you can decide, and of what becomes
+        of your agents’ requests.
       </p>
       <Form action="/console/me/notifications" refusal={refused?.refusal}>
         <ShownState updatedAt={settings.updated_at ?? ''} />
         {channels?.length === 0 && (
           <p class="hint">
-            The account has no channel for e-mail yet, so nobody is notified. What you choose here counts from the first
-            one on.
+            The account has no channel for e-mail yet, so nobody is notified. What you choose here
+            counts from the first one on.
           </p>
         )}
         {channels && channels.length > 0 && (
@@ -224,7 +266,12 @@ export function Notifications({ settings, channels, others, refused }: Notificat
         )}
         <FieldGroup legend="What I am notified of" path="events">
           {EVENTS.map(([event, meaning]) => (
-            <CheckBox name="events" value={event} checked={fields.events.includes(event)} label={meaning} />
+            <CheckBox
+              name="events"
+              value={event}
+              checked={fields.events.includes(event)}
+              label={meaning}
+            />
           ))}
         </FieldGroup>
         <QuietHours {...fields} />
@@ -240,11 +287,17 @@ function QuietHours({ start, end, timeZone }: NotificationFields) {
     <fieldset>
       <legend>Quiet hours</legend>
       <p class="hint">
-        You get no messages in these hours, but for those about a disabled webhook. They are sent when the hours end.
-        Leave both fields empty for no quiet hours.
+        You get no messages in these hours, but for those about a disabled webhook. They are sent
+        when the hours end. Leave both fields empty for no quiet hours.
       </p>
       <div class="fields">
-        <TextField label="From" name="quiet_start" path="quiet_hours.start" type="time" value={start} />
+        <TextField
+          label="From"
+          name="quiet_start"
+          path="quiet_hours.start"
+          type="time"
+          value={start}
+        />
         <TextField label="Until" name="quiet_end" path="quiet_hours.end" type="time" value={end} />
       </div>
       <TextField
@@ -267,14 +320,19 @@ function QuietHours({ start, end, timeZone }: NotificationFields) {
   );
 }
 
-function Delegate({ delegate, firstDay, lastDay, others }: NotificationFields & { others: Member[] }) {
+function Delegate({
+  delegate,
+  firstDay,
+  lastDay,
+  others,
+}: NotificationFields & { others: Member[] }) {
   const options = others.map(({ id, name, email }): [string, string] => [id, name ?? email ?? id]);
   return (
     <fieldset>
       <legend>While I am away</legend>
       <p class="hint">
-        The delegate gets your messages instead of you, and can decide what their own role allows. Without days this
-        holds until you choose nobody. Days are in UTC.
+        The delegate gets your messages instead of you, and can decide what their own role allows.
+        Without days this holds until you choose nobody. Days are in UTC.
       </p>
       <SelectField
         label="Delegate"
@@ -284,8 +342,20 @@ function Delegate({ delegate, firstDay, lastDay, others }: NotificationFields & 
         options={addMissingOption([['', 'Nobody'], ...options], delegate)}
       />
       <div class="fields">
-        <TextField label="First day (optional)" name="first_day" path="delegate.from" type="date" value={firstDay} />
-        <TextField label="Last day (optional)" name="last_day" path="delegate.until" type="date" value={lastDay} />
+        <TextField
+          label="First day (optional)"
+          name="first_day"
+          path="delegate.from"
+          type="date"
+          value={firstDay}
+        />
+        <TextField
+          label="Last day (optional)"
+          name="last_day"
+          path="delegate.until"
+          type="date"
+          value={lastDay}
+        />
       </div>
       <GroupFault path="delegate" />
     </fieldset>

@@ -2,7 +2,12 @@ import { and, eq, isNotNull, isNull, or, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
 import { getOwnAccount } from '../../accounts/get-own';
-import { MAX_PASSKEYS, type Passkey, presentPasskey, selectPasskeys } from '../../accounts/passkeys/passkey';
+import {
+  MAX_PASSKEYS,
+  type Passkey,
+  presentPasskey,
+  selectPasskeys,
+} from '../../accounts/passkeys/passkey';
 import { ConstraintError } from '../../db/database';
 import { members, passkeys } from '../../db/schema';
 import { notFound, Problem } from '../../errors';
@@ -15,18 +20,29 @@ import { fromBase64Url, toBase64Url } from '../../lib/bytes';
 import { lazy } from '../../lib/lazy';
 import { consoleAccess, consoleRoute, requirePerson, type SignedIn } from '../session/access';
 import { useChallenge } from '../session/challenge';
-import { creationOptions, passkeyName, RegistrationResponse, verifyRegistration } from '../sign-in/passkey';
+import {
+  creationOptions,
+  passkeyName,
+  RegistrationResponse,
+  verifyRegistration,
+} from '../sign-in/passkey';
 
-const PasskeyCreation = lazy(() => z.strictObject({ name: passkeyName(), response: RegistrationResponse() }));
+const PasskeyCreation = lazy(() =>
+  z.strictObject({ name: passkeyName(), response: RegistrationResponse() }),
+);
 
-/** The purpose that a challenge is bound to: adding a passkey to this member. Another member cannot use the challenge. */
+/**
+ * The purpose that a challenge is bound to: adding a passkey to this member. Another member cannot
+ * use the challenge.
+ */
 function purposeOf(member: MemberRef): string {
   return `add ${member.id}`;
 }
 
 /**
- * Returns the options with which the browser makes a further passkey for the member who is signed in. They exclude the
- * passkeys that the member has: an authenticator whose passkey was removed can make a new one.
+ * Returns the options with which the browser makes a further passkey for the member who is signed
+ * in. They exclude the passkeys that the member has: an authenticator whose passkey was removed can
+ * make a new one.
  * @throws Problem as {@link requirePerson}
  */
 async function getPasskeyOptions(signedIn: SignedIn) {
@@ -48,9 +64,9 @@ async function getPasskeyOptions(signedIn: SignedIn) {
 
 /**
  * Adds a passkey to the member who is signed in.
- * @throws Problem as {@link requirePerson}; `invalid_request` for a passkey that is not accepted; `conflict` if the member
- *   has the maximum number of passkeys, or if the account has stored this passkey before: a removed one cannot be added
- *   again
+ * @throws Problem as {@link requirePerson}; `invalid_request` for a passkey that is not accepted;
+ *   `conflict` if the member has the maximum number of passkeys, or if the account has stored this
+ *   passkey before: a removed one cannot be added again
  */
 async function addPasskey(
   signedIn: SignedIn,
@@ -63,7 +79,10 @@ async function addPasskey(
   const member = person.id;
   const { challenge, passkey } = await verifyRegistration(context, purposeOf(person), response);
   const stored = { member, ...passkey, addedAt: runtime.now() };
-  const mac = await rowMac(config.keyring, passkeyContent({ ...stored, accountId: principal.account.id }));
+  const mac = await rowMac(
+    config.keyring,
+    passkeyContent({ ...stored, accountId: principal.account.id }),
+  );
   const row = { account, name, ...stored, removedAt: null, mac };
   const room = sql<number>`(
     select ${account} where (
@@ -74,18 +93,25 @@ async function addPasskey(
   await ledger
     .change({
       record: userActivity(context, 'passkey.added', member, { account: room }),
-      changes: (write) => [useChallenge(write, account, challenge), write.insert(passkeys).values(row)],
+      changes: (write) => [
+        useChallenge(write, account, challenge),
+        write.insert(passkeys).values(row),
+      ],
       answer: null,
     })
     .catch((error: unknown) => {
       if (!(error instanceof ConstraintError)) throw error;
-      throw new Problem('conflict', `You have this passkey already, or ${MAX_PASSKEYS} of them, the maximum.`);
+      throw new Problem(
+        'conflict',
+        `You have this passkey already, or ${MAX_PASSKEYS} of them, the maximum.`,
+      );
     });
   return presentPasskey(row);
 }
 
 /**
- * Removes a passkey of the member who is signed in: nobody can use it any more, and its row stays, with `removed_at`.
+ * Removes a passkey of the member who is signed in: nobody can use it any more, and its row stays,
+ * with `removed_at`.
  * @throws Problem as {@link requirePerson}; `not_found`; `conflict` for the last way to sign in
  */
 async function removePasskey(signedIn: SignedIn, id: Uint8Array): Promise<void> {
@@ -107,7 +133,9 @@ async function removePasskey(signedIn: SignedIn, id: Uint8Array): Promise<void> 
   const hasIdentity = sql`exists (
     select 1 from ${members} where ${eq(members.account, account)} and ${eq(members.id, member)} and ${isNotNull(members.identity)}
   )`;
-  const canSignInOtherwise = context.config.oidc?.client ? or(hasOtherPasskey, hasIdentity) : hasOtherPasskey;
+  const canSignInOtherwise = context.config.oidc?.client
+    ? or(hasOtherPasskey, hasIdentity)
+    : hasOtherPasskey;
   const number = sql<number>`(
     select ${passkeys.account} from ${passkeys} where ${and(found, canSignInOtherwise)}
   )`;
@@ -119,7 +147,9 @@ async function removePasskey(signedIn: SignedIn, id: Uint8Array): Promise<void> 
     })
     .catch(async (error: unknown) => {
       if (!(error instanceof ConstraintError)) throw error;
-      const [rows] = await reader.load([reader.select({ id: passkeys.id }).from(passkeys).where(found)]);
+      const [rows] = await reader.load([
+        reader.select({ id: passkeys.id }).from(passkeys).where(found),
+      ]);
       if (rows.length === 0) throw notFound('passkey');
       throw new Problem('conflict', 'This is your last way to sign in. Add another passkey first.');
     });
@@ -131,15 +161,30 @@ const RECENT = { needsRecentSignIn: true };
 
 /** The addresses that the page's script uses: only a script can make a passkey. */
 export const passkeyRoutes = new Hono<AppEnv>()
-  .post(`${PATH}/options`, consoleRoute, consoleAccess(null, undefined, RECENT), noQuery(), async (c) =>
-    c.json(await getPasskeyOptions(c.var.signedIn)),
+  .post(
+    `${PATH}/options`,
+    consoleRoute,
+    consoleAccess(null, undefined, RECENT),
+    noQuery(),
+    async (c) => c.json(await getPasskeyOptions(c.var.signedIn)),
   )
-  .post(PATH, consoleRoute, consoleAccess(null, undefined, RECENT), noQuery(), body(PasskeyCreation), async (c) =>
-    c.json(await addPasskey(c.var.signedIn, c.req.valid('json')), 201),
+  .post(
+    PATH,
+    consoleRoute,
+    consoleAccess(null, undefined, RECENT),
+    noQuery(),
+    body(PasskeyCreation),
+    async (c) => c.json(await addPasskey(c.var.signedIn, c.req.valid('json')), 201),
   )
-  .delete(`${PATH}/:id`, consoleRoute, consoleAccess(null, undefined, RECENT), noQuery(), async (c) => {
-    const id = fromBase64Url(c.req.param('id'));
-    if (!id || toBase64Url(id) !== c.req.param('id')) throw notFound('passkey');
-    await removePasskey(c.var.signedIn, id);
-    return c.body(null, 204);
-  });
+  .delete(
+    `${PATH}/:id`,
+    consoleRoute,
+    consoleAccess(null, undefined, RECENT),
+    noQuery(),
+    async (c) => {
+      const id = fromBase64Url(c.req.param('id'));
+      if (!id || toBase64Url(id) !== c.req.param('id')) throw notFound('passkey');
+      await removePasskey(c.var.signedIn, id);
+      return c.body(null, 204);
+    },
+  );

@@ -19,7 +19,9 @@ export function Passkeys({ passkeys, isPerson, isRecent, hasOtherSignIn }: Passk
   const mayRemove = isRecent && (hasOtherSignIn || passkeys.length > 1);
   return (
     <Section name="passkeys" title="Passkeys">
-      {passkeys.length === 0 && <p class="soft">You have none: decisions that must be signed need one.</p>}
+      {passkeys.length === 0 && (
+        <p class="soft">You have none: decisions that must be signed need one.</p>
+      )}
       <ul class="lines">
         {passkeys.map(({ id, name, added_at }) => (
           <li>
@@ -39,8 +41,19 @@ export function Passkeys({ passkeys, isPerson, isRecent, hasOtherSignIn }: Passk
       </ul>
       {isRecent && passkeys.length < MAX_PASSKEYS && (
         <div class="inline-form">
-          <TextField label="Name of a further passkey" name="name" maxlength={100} autocomplete="off" required />
-          <button type="button" class="quiet" data-passkey="make" data-action="/console/me/passkeys">
+          <TextField
+            label="Name of a further passkey"
+            name="name"
+            maxlength={100}
+            autocomplete="off"
+            required
+          />
+          <button
+            type="button"
+            class="quiet"
+            data-passkey="make"
+            data-action="/console/me/passkeys"
+          >
             Add a passkey
           </button>
         </div>

@@ -10,15 +10,24 @@ import { signInAgainPath, signInPath } from '../session/return-path';
 import { clearSessionCookie } from '../session/session';
 
 /** Where the member is signed in, this session first. */
-export function Sessions({ sessions, currentId }: { sessions: readonly Session[]; currentId: string }) {
-  const sorted = [...sessions].sort((a, b) => Number(b.id === currentId) - Number(a.id === currentId));
+export function Sessions({
+  sessions,
+  currentId,
+}: {
+  sessions: readonly Session[];
+  currentId: string;
+}) {
+  const sorted = [...sessions].sort(
+    (a, b) => Number(b.id === currentId) - Number(a.id === currentId),
+  );
   return (
     <Section name="sessions" title="Where you are signed in">
       <ul class="lines">
         {sorted.map(({ id, token_id, ip_address, user_agent, last_seen_at, created_at }) => (
           <li>
             <span>
-              <Device userAgent={user_agent} /> {id === currentId && <Badge state="active" label="this session" />}
+              <Device userAgent={user_agent} />{' '}
+              {id === currentId && <Badge state="active" label="this session" />}
               <small>
                 {ip_address !== '' && [<Written text={ip_address} />, ', ']}
                 signed in <Time at={created_at} />, seen <TimeSince at={last_seen_at} />
@@ -41,7 +50,10 @@ export async function endOwnSession(c: ConsoleContext): Promise<Response> {
   return c.redirect('/console/me', 303);
 }
 
-/** Ends the session in which the member is signed in. The next sign-in shows the page that the form names. */
+/**
+ * Ends the session in which the member is signed in. The next sign-in shows the page that the form
+ * names.
+ */
 export async function signOut(c: ConsoleContext): Promise<Response> {
   const { context, session } = c.var.signedIn;
   await endSession(context, { id: session.id });

@@ -1,6 +1,10 @@
 import { createUserToken } from '../../accounts/tokens/create';
 import { deleteUserToken } from '../../accounts/tokens/delete';
-import { type CreatedUserToken, type UserToken, UserTokenCreation } from '../../accounts/tokens/user-token';
+import {
+  type CreatedUserToken,
+  type UserToken,
+  UserTokenCreation,
+} from '../../accounts/tokens/user-token';
 import { invalidRequest } from '../../errors';
 import { SCOPES, type Scope, type UserPrincipal } from '../../http/context';
 import { pathId } from '../../http/path-id';
@@ -15,7 +19,13 @@ import { SignInAgain } from '../parts/sign-in-again';
 import { type ConsoleContext, requirePerson, requireScopes } from '../session/access';
 
 /** The user tokens of the member, or of the account for a session of one of its tokens. */
-export function Tokens({ tokens, principal }: { tokens: readonly UserToken[]; principal: UserPrincipal }) {
+export function Tokens({
+  tokens,
+  principal,
+}: {
+  tokens: readonly UserToken[];
+  principal: UserPrincipal;
+}) {
   const { now } = usePage();
   const isPerson = principal.token === null;
   const mayDelete = isPerson || principal.scopes.includes('account:write');
@@ -32,16 +42,25 @@ export function Tokens({ tokens, principal }: { tokens: readonly UserToken[]; pr
             <li>
               <span>
                 <Written text={token.name ?? 'Without a name'} />{' '}
-                {token.expires_at !== null && Date.parse(token.expires_at) <= now && <Badge state="expired" />}
+                {token.expires_at !== null && Date.parse(token.expires_at) <= now && (
+                  <Badge state="expired" />
+                )}
                 <small>
                   <code>{token.token_prefix}…</code>{' '}
                   {token.scopes.length === 1 ? '1 scope' : `${token.scopes.length} scopes`},{' '}
-                  {token.last_used_at === null ? 'never used' : ['used ', <TimeSince at={token.last_used_at} />]},{' '}
-                  {token.expires_at === null ? 'never expires' : ['until ', <Time at={token.expires_at} />]}
+                  {token.last_used_at === null
+                    ? 'never used'
+                    : ['used ', <TimeSince at={token.last_used_at} />]}
+                  ,{' '}
+                  {token.expires_at === null
+                    ? 'never expires'
+                    : ['until ', <Time at={token.expires_at} />]}
                   {token.member_id === null && [', created by ', <Creator id={token.created_by} />]}
                 </small>
               </span>
-              {mayDelete && <Action action={`/console/me/tokens/${token.id}/delete`} label="Delete" />}
+              {mayDelete && (
+                <Action action={`/console/me/tokens/${token.id}/delete`} label="Delete" />
+              )}
             </li>
           ))}
         </ul>
@@ -73,7 +92,9 @@ const LIFETIMES: readonly (readonly [days: string, label: string])[] = [
   ['', 'never'],
 ];
 
-/** Shows the form that makes a user token. At first it has every scope of the role that only reads. */
+/**
+ * Shows the form that makes a user token. At first it has every scope of the role that only reads.
+ */
 export async function showNewToken(c: ConsoleContext): Promise<Response> {
   requirePerson(c.var.signedIn);
   const scopes = c.var.signedIn.context.principal.scopes.filter(onlyReads);
@@ -97,7 +118,10 @@ export async function makeToken(c: ConsoleContext): Promise<Response> {
   }
 }
 
-/** A form without the field `choose` makes a token with all scopes of the role, as the API does without scopes. */
+/**
+ * A form without the field `choose` makes a token with all scopes of the role, as the API does
+ * without scopes.
+ */
 function readToken(form: SentForm, now: number) {
   const lifetime = form.text('lifetime');
   if (!LIFETIMES.some(([days]) => days === lifetime)) {
@@ -145,12 +169,23 @@ function sendNewToken(c: ConsoleContext, checked: readonly string[], refusal?: R
           </div>
           <p class="hint">It can never do more than you.</p>
         </FieldGroup>
-        <SelectField label="Expires" name="lifetime" path="expires_at" value="90" options={LIFETIMES} />
+        <SelectField
+          label="Expires"
+          name="lifetime"
+          path="expires_at"
+          value="90"
+          options={LIFETIMES}
+        />
         <Submit label="Make a user token" cancel="/console/me" />
       </Form>
     </>
   );
-  return sendPage(c, { title: 'New user token', isNarrow: true, status: refusal?.status, children });
+  return sendPage(c, {
+    title: 'New user token',
+    isNarrow: true,
+    status: refusal?.status,
+    children,
+  });
 }
 
 function sendToken(c: ConsoleContext, { token, name, expires_at }: CreatedUserToken): Response {
@@ -158,13 +193,13 @@ function sendToken(c: ConsoleContext, { token, name, expires_at }: CreatedUserTo
   const children = (
     <>
       <p>
-        This is <Written text={name ?? 'the token'} />. Copy it now: it is shown only this once. Anybody who has it can
-        act as you.
+        This is <Written text={name ?? 'the token'} />. Copy it now: it is shown only this once.
+        Anybody who has it can act as you.
       </p>
       <ToCopy id="secret" text={token} label="The user token" />
       <p>
-        {expires_at === null ? 'It never expires.' : ['It expires ', <Time at={expires_at} />, '.']} Try it at a
-        terminal:
+        {expires_at === null ? 'It never expires.' : ['It expires ', <Time at={expires_at} />, '.']}{' '}
+        Try it at a terminal:
       </p>
       <pre>{`curl ${config.publicUrl}/v1/me \\\n  -H 'Authorization: Bearer ${token}'`}</pre>
       <p class="actions">

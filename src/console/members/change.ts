@@ -3,7 +3,14 @@ import { removeMember } from '../../accounts/members/remove';
 import { MemberUpdate, updateMember } from '../../accounts/members/update';
 import { invalidRequest } from '../../errors';
 import { formatTime } from '../../lib/time';
-import { type Form, readForm, refusalOf, requireUnchanged, requireUnchangedToActivate, validate } from '../frame/form';
+import {
+  type Form,
+  readForm,
+  refusalOf,
+  requireUnchanged,
+  requireUnchangedToActivate,
+  validate,
+} from '../frame/form';
 import type { PreloadedContext } from '../session/access';
 import { sendMember } from './member';
 import type { RefusedMemberForm } from './member-forms';
@@ -11,8 +18,8 @@ import type { RefusedMemberForm } from './member-forms';
 type MemberContext = PreloadedContext<typeof memberInPath>;
 
 /**
- * Changes the name and the role of a member. Fields with the stored value do not count as changed. A form that was loaded
- * earlier does not restore a role that was taken away meanwhile.
+ * Changes the name and the role of a member. Fields with the stored value do not count as changed.
+ * A form that was loaded earlier does not restore a role that was taken away meanwhile.
  */
 export async function changeMember(c: MemberContext): Promise<Response> {
   return changeAs(c, 'change', async (member, form) => {
@@ -33,7 +40,8 @@ export async function changeMember(c: MemberContext): Promise<Response> {
 export async function changeStatus(c: MemberContext): Promise<Response> {
   return changeAs(c, 'status', async (member, form) => {
     const { status } = validate(MemberUpdate(), { status: form.text('status') });
-    if (status === 'active') requireUnchangedToActivate('member', form, formatTime(member.updatedAt));
+    if (status === 'active')
+      requireUnchangedToActivate('member', form, formatTime(member.updatedAt));
     await updateMember(c.var.signedIn.context, { member, status });
   });
 }
@@ -42,9 +50,13 @@ export async function changeStatus(c: MemberContext): Promise<Response> {
 export async function remove(c: MemberContext): Promise<Response> {
   return changeAs(c, 'removal', async (member, form) => {
     const confirmation = fold(form.text('confirm'));
-    const names = [member.name, member.email, member.id].flatMap((name) => (name === null ? [] : fold(name)));
+    const names = [member.name, member.email, member.id].flatMap((name) =>
+      name === null ? [] : fold(name),
+    );
     if (!names.includes(confirmation)) {
-      throw invalidRequest([{ path: 'body.confirm', message: 'is neither the name nor the e-mail of this member' }]);
+      throw invalidRequest([
+        { path: 'body.confirm', message: 'is neither the name nor the e-mail of this member' },
+      ]);
     }
     await removeMember(c.var.signedIn.context, { member });
   });
@@ -54,7 +66,10 @@ function fold(text: string): string {
   return text.trim().toLowerCase();
 }
 
-/** Does what a form of a member's page says, and shows the member again; if it is refused, with the reason at the form. */
+/**
+ * Does what a form of a member's page says, and shows the member again; if it is refused, with the
+ * reason at the form.
+ */
 async function changeAs(
   c: MemberContext,
   name: RefusedMemberForm['form'],

@@ -1,6 +1,11 @@
 import type { Invitation } from '../../accounts/members/invitation';
 import { inviteMember, MemberInvitation } from '../../accounts/members/invite';
-import { grantableRoles, type Member, type memberInPath, requireMember } from '../../accounts/members/member';
+import {
+  grantableRoles,
+  type Member,
+  type memberInPath,
+  requireMember,
+} from '../../accounts/members/member';
 import { renewInvitation } from '../../accounts/members/renew-invitation';
 import { type Refusal, readForm, refusalOf, validate } from '../frame/form';
 import { type PageRequest, sendPage } from '../frame/page';
@@ -26,7 +31,11 @@ export async function invite(c: ConsoleContext): Promise<Response> {
   const name = form.text('name').trim();
   const role = form.text('role') || undefined;
   try {
-    const input = validate(MemberInvitation(), { email: form.text('email'), role, ...(name !== '' && { name }) });
+    const input = validate(MemberInvitation(), {
+      email: form.text('email'),
+      role,
+      ...(name !== '' && { name }),
+    });
     const { invitation, ...member } = await c.var.once((context) => inviteMember(context, input));
     return sendInvitation(c, member, invitation);
   } catch (error) {
@@ -49,7 +58,14 @@ function sendInvite(c: ConsoleContext, refusal?: Refusal): Response {
     <>
       <SignInAgain page="/console/members/new" purpose="To invite somebody" />
       <Form action="/console/members" class="card" refusal={refusal} creates>
-        <TextField label="E-mail" name="email" type="email" autocomplete="off" maxlength={254} required />
+        <TextField
+          label="E-mail"
+          name="email"
+          type="email"
+          autocomplete="off"
+          maxlength={254}
+          required
+        />
         <TextField
           label="Name"
           name="name"
@@ -59,11 +75,18 @@ function sendInvite(c: ConsoleContext, refusal?: Refusal): Response {
         />
         <RoleChoice roles={grantableRoles(c.var.signedIn.context.principal)} />
         <Submit label="Make the invitation" cancel="/console/members" />
-        <p class="hint">You then get an address to send to the person. Countersign sends no e-mail.</p>
+        <p class="hint">
+          You then get an address to send to the person. Countersign sends no e-mail.
+        </p>
       </Form>
     </>
   );
-  return sendPage(c, { title: 'Invite a member', isNarrow: true, status: refusal?.status, children });
+  return sendPage(c, {
+    title: 'Invite a member',
+    isNarrow: true,
+    status: refusal?.status,
+    children,
+  });
 }
 
 function sendInvitation(
@@ -74,13 +97,13 @@ function sendInvitation(
   const children = (
     <>
       <p>
-        Send this address to <Written text={memberName(member)} />, for example by e-mail: Countersign does not send it.
-        Anybody who has it can join as {member.role}.
+        Send this address to <Written text={memberName(member)} />, for example by e-mail:
+        Countersign does not send it. Anybody who has it can join as {member.role}.
       </p>
       <ToCopy id="secret" text={url} label="Address of the invitation" />
       <p>
-        It works once, until <Time at={expires_at} />. It is shown only now: if it gets lost, make a new one on the page
-        of the member.
+        It works once, until <Time at={expires_at} />. It is shown only now: if it gets lost, make a
+        new one on the page of the member.
       </p>
       <p class="actions">
         <LinkButton href={`/console/members/${member.id}`} label="Show the member" kind="quiet" />

@@ -16,8 +16,8 @@ import { memberName } from './words';
 export type RefusedMemberForm = RefusedForm<'change' | 'status' | 'removal' | 'invitation'>;
 
 /**
- * The forms that the page of a member shows to a caller. People can neither suspend nor remove themselves there, so that
- * nobody does it by mistake.
+ * The forms that the page of a member shows to a caller. People can neither suspend nor remove
+ * themselves there, so that nobody does it by mistake.
  */
 export function shownForms(member: Member, principal: UserPrincipal): RefusedMemberForm['form'][] {
   const { id, role, status } = member;
@@ -51,7 +51,9 @@ export function MemberForms({
   const { id } = member;
   const path = `/console/members/${id}`;
   const isSuspended = member.status === 'suspended';
-  const statusForm = shown.includes('status') && <StatusForm member={member} refusal={refusalAt(refused, 'status')} />;
+  const statusForm = shown.includes('status') && (
+    <StatusForm member={member} refusal={refusalAt(refused, 'status')} />
+  );
   return (
     <>
       <SignInAgain page={path} purpose="To change a member" />
@@ -67,14 +69,24 @@ export function MemberForms({
       <Section name="change" title="Name and role">
         <Form action={path} refusal={refusalAt(refused, 'change')}>
           <ShownState updatedAt={member.updated_at} />
-          <TextField label="Name" name="name" value={member.name ?? ''} autocomplete="off" maxlength={255} />
+          <TextField
+            label="Name"
+            name="name"
+            value={member.name ?? ''}
+            autocomplete="off"
+            maxlength={255}
+          />
           <RoleChoice roles={grantableRoles(principal)} value={member.role} />
           <Submit label="Save" />
         </Form>
       </Section>
       {!isSuspended && statusForm}
-      {shown.includes('removal') && <RemovalForm member={member} refusal={refusalAt(refused, 'removal')} />}
-      {id === principal.member?.id && <p class="soft">Another owner or admin can suspend or remove you.</p>}
+      {shown.includes('removal') && (
+        <RemovalForm member={member} refusal={refusalAt(refused, 'removal')} />
+      )}
+      {id === principal.member?.id && (
+        <p class="soft">Another owner or admin can suspend or remove you.</p>
+      )}
     </>
   );
 }
@@ -84,15 +96,15 @@ function InvitationState({ expiresAt, isEnded }: { expiresAt: number | null; isE
     return (
       <p>
         This person has not joined yet
-        {expiresAt !== null && [', and can until ', <Time at={formatTime(expiresAt)} />]}. If the address got lost, make
-        a new one: the old one ends.
+        {expiresAt !== null && [', and can until ', <Time at={formatTime(expiresAt)} />]}. If the
+        address got lost, make a new one: the old one ends.
       </p>
     );
   }
   return (
     <p>
-      The invitation {isEnded ? 'ended' : 'expired'} on <Time at={formatTime(expiresAt)} />, before this person joined.
-      Make a new one to let them in.
+      The invitation {isEnded ? 'ended' : 'expired'} on <Time at={formatTime(expiresAt)} />, before
+      this person joined. Make a new one to let them in.
     </p>
   );
 }
@@ -114,13 +126,19 @@ function StatusForm({ member, refusal }: MemberFormProps) {
       <Form action={`/console/members/${member.id}/status`} refusal={refusal}>
         <ShownState updatedAt={member.updated_at} />
         <input type="hidden" name="status" value={isSuspended ? 'active' : 'suspended'} />
-        <Submit label={isSuspended ? 'Activate' : 'Suspend'} kind={isSuspended ? undefined : 'danger'} />
+        <Submit
+          label={isSuspended ? 'Activate' : 'Suspend'}
+          kind={isSuspended ? undefined : 'danger'}
+        />
       </Form>
     </Section>
   );
 }
 
-/** What stays when the member goes, by kind: the words before the list, and the path of each thing's page. */
+/**
+ * What stays when the member goes, by kind: the words before the list, and the path of each thing's
+ * page.
+ */
 const LEFT = [
   ['webhooks', 'Webhooks', '/console/webhooks'],
   ['channels', 'Channels', '/console/channels'],
@@ -168,8 +186,9 @@ function RemovalForm({ member, refusal }: RemovalFormProps) {
         <div class="folded">
           {' '}
           <p>
-            This is for good. Their sessions, user tokens, passkeys and any open invitation end at once, and so do the
-            open invitations that they made. What they decided stands, and the log still names them.
+            This is for good. Their sessions, user tokens, passkeys and any open invitation end at
+            once, and so do the open invitations that they made. What they decided stands, and the
+            log still names them.
           </p>
           <Left leaves={member.leaves} />
           <Form action={`/console/members/${member.id}/remove`} refusal={refusal}>

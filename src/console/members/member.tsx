@@ -45,12 +45,17 @@ export async function sendMember(
   const [member, agents, activity, names] = await Promise.all([
     getMember(context, { member: row }),
     mayReadAgents ? listAgents(context, { limit: MAX_AGENTS }) : null,
-    principal.scopes.includes('audit:read') ? listActivity(context, { actor: row.id, limit: LATEST }) : null,
+    principal.scopes.includes('audit:read')
+      ? listActivity(context, { actor: row.id, limit: LATEST })
+      : null,
     loadNames(context, ['people', 'agents', 'policies', 'webhooks', 'channels']),
   ]);
   const owned = agents?.data.filter(({ owner_id }) => owner_id === member.id) ?? [];
   const shown = shownForms(member, principal);
-  const isOwner = member.role === 'owner' && member.status !== 'removed' && principal.scopes.includes('account:write');
+  const isOwner =
+    member.role === 'owner' &&
+    member.status !== 'removed' &&
+    principal.scopes.includes('account:write');
   const children = (
     <>
       {refused && !shown.includes(refused.form) && <Alert>{refused.refusal.detail}</Alert>}
@@ -58,12 +63,20 @@ export async function sendMember(
         <div class="about">
           <Who member={member} />
           {owned.length > 0 && <OwnedAgents agents={owned} />}
-          {member.passkeys && member.status !== 'invited' && <Passkeys passkeys={member.passkeys} />}
+          {member.passkeys && member.status !== 'invited' && (
+            <Passkeys passkeys={member.passkeys} />
+          )}
           {activity && (
             <Section name="latest" title="What they did last" class="part">
-              {activity.data.length === 0 ? <p class="soft">Nothing yet.</p> : <ActivityList records={activity.data} />}
+              {activity.data.length === 0 ? (
+                <p class="soft">Nothing yet.</p>
+              ) : (
+                <ActivityList records={activity.data} />
+              )}
               <p class="actions">
-                {activity.has_more && <a href={`/console/activity?actor=${member.id}`}>Everything they did</a>}
+                {activity.has_more && (
+                  <a href={`/console/activity?actor=${member.id}`}>Everything they did</a>
+                )}
                 <a href={`/console/activity?target=${member.id}`}>What was done to this member</a>
               </p>
             </Section>
@@ -80,14 +93,22 @@ export async function sendMember(
               refused={refused}
             />
           )}
-          {shown.length === 0 && isOwner && <p class="card">Only an owner can change, suspend or remove an owner.</p>}
+          {shown.length === 0 && isOwner && (
+            <p class="card">Only an owner can change, suspend or remove an owner.</p>
+          )}
         </div>
       </div>
       <ForPrograms facts={[['Member', <Code text={member.id} />]]} />
     </>
   );
   const heading = [<Written text={memberName(member)} />, ' ', <Badge state={member.status} />];
-  return sendPage(c, { title: memberName(member), heading, names, status: refused?.refusal.status, children });
+  return sendPage(c, {
+    title: memberName(member),
+    heading,
+    names,
+    status: refused?.refusal.status,
+    children,
+  });
 }
 
 function Who({ member }: { member: MemberDetails }) {
@@ -96,7 +117,10 @@ function Who({ member }: { member: MemberDetails }) {
     <div class="card">
       <Facts
         facts={[
-          email !== null && ['E-mail', [<Written text={email} />, !email_proven && <small>{UNPROVEN}</small>]],
+          email !== null && [
+            'E-mail',
+            [<Written text={email} />, !email_proven && <small>{UNPROVEN}</small>],
+          ],
           ['Role', [role, ' ', <small>{ROLE_SUMMARIES[role]}</small>]],
           (status === 'active' || status === 'suspended') && ['Signs in with', signInWords(member)],
           ['Last seen', last_seen_at === null ? 'never' : <TimeSince at={last_seen_at} />],

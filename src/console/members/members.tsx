@@ -18,14 +18,20 @@ const VIEWS: readonly [status: MemberStatus | null, label: string][] = [
   ['removed', 'Removed'],
 ];
 
-/** Shows the people of the account, newest first; removed ones only if the address asks for them. */
+/**
+ * Shows the people of the account, newest first; removed ones only if the address asks for them.
+ */
 export async function showMembers(c: ConsoleContext): Promise<Response> {
   const { context } = c.var.signedIn;
   const { principal } = context;
   const role = MEMBER_ROLES.find((role) => role === c.req.query('role'));
   const status = MEMBER_STATUSES.find((status) => status === c.req.query('status'));
   const cursor = c.req.query('cursor') || undefined;
-  const page = await listMemberRows(context, { limit: PAGE_SIZE, role, status, cursor }, (row) => row);
+  const page = await listMemberRows(
+    context,
+    { limit: PAGE_SIZE, role, status, cursor },
+    (row) => row,
+  );
   const address = new URL(c.req.url);
   const children = (
     <>
@@ -51,7 +57,11 @@ export async function showMembers(c: ConsoleContext): Promise<Response> {
       />
       {page.data.length === 0 ? (
         <Empty title="There is no such member.">
-          {role && <a href={withParameters(address, { role: null, cursor: null })}>Show members with any role</a>}
+          {role && (
+            <a href={withParameters(address, { role: null, cursor: null })}>
+              Show members with any role
+            </a>
+          )}
         </Empty>
       ) : (
         <ul class="requests">
@@ -71,7 +81,9 @@ function MemberItem({ row, isCaller }: { row: MemberRow; isCaller: boolean }) {
   const member = presentMember(row);
   const { id, name, email, email_proven, role, status, last_seen_at } = member;
   const isInvitationOver =
-    status === 'invited' && row.invitationExpiresAt !== null && row.invitationExpiresAt <= usePage().now;
+    status === 'invited' &&
+    row.invitationExpiresAt !== null &&
+    row.invitationExpiresAt <= usePage().now;
   return (
     <li class="request" data-row>
       <div class="what">

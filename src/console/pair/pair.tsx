@@ -13,20 +13,34 @@ import { Facts } from '../parts/blocks';
 import { Form } from '../parts/form';
 import { Code, Time, Written } from '../parts/inline';
 import { SignInAgain } from '../parts/sign-in-again';
-import { type ConsoleContext, consoleAccess, consoleRoute, requirePerson, type SignedIn } from '../session/access';
+import {
+  type ConsoleContext,
+  consoleAccess,
+  consoleRoute,
+  requirePerson,
+  type SignedIn,
+} from '../session/access';
 import { isRecentSignIn } from '../session/recent-sign-in';
 import { formTarget, PairingRequest } from './request';
 
 const PATH = '/console/pair';
 
-/** The page that confirms a pairing. Invalid query parameters are refused before anybody has to sign in. */
+/**
+ * The page that confirms a pairing. Invalid query parameters are refused before anybody has to sign
+ * in.
+ */
 export const pairRoutes = new Hono<AppEnv>()
-  .get(PATH, consoleRoute, query(PairingRequest), consoleAccess(null), (c) => showPairing(c, c.req.valid('query')))
-  .post(PATH, consoleRoute, query(PairingRequest), consoleAccess(null), (c) => decidePairing(c, c.req.valid('query')));
+  .get(PATH, consoleRoute, query(PairingRequest), consoleAccess(null), (c) =>
+    showPairing(c, c.req.valid('query')),
+  )
+  .post(PATH, consoleRoute, query(PairingRequest), consoleAccess(null), (c) =>
+    decidePairing(c, c.req.valid('query')),
+  );
 
 /**
  * Asks the member who is signed in whether a program on the same computer may have a user token.
- * @throws Problem `person_required` for a session of a user token: it would give the program more than it has itself
+ * @throws Problem `person_required` for a session of a user token: it would give the program more
+ *   than it has itself
  */
 export function showPairing(c: ConsoleContext, request: PairingRequest): Response {
   requirePerson(c.var.signedIn);
@@ -34,8 +48,8 @@ export function showPairing(c: ConsoleContext, request: PairingRequest): Respons
 }
 
 /**
- * Sends the browser back to the program: with a code if the member confirms, or with the error of RFC 6749 section 4.1.2.1.
- * A member who confirms, but signed in too long ago, gets the page again.
+ * Sends the browser back to the program: with a code if the member confirms, or with the error of
+ * RFC 6749 section 4.1.2.1. A member who confirms, but signed in too long ago, gets the page again.
  * @throws Problem `person_required`; `invalid_request` for another decision
  */
 export async function decidePairing(c: ConsoleContext, request: PairingRequest): Promise<Response> {
@@ -43,7 +57,8 @@ export async function decidePairing(c: ConsoleContext, request: PairingRequest):
   const { id: member } = requirePerson(signedIn);
   const decision = (await readForm(c)).text('decision');
   if (decision === 'deny') return sendBack(c, request, { error: 'access_denied' });
-  if (decision !== 'confirm') throw invalidRequest([{ path: 'body.decision', message: 'must be confirm or deny' }]);
+  if (decision !== 'confirm')
+    throw invalidRequest([{ path: 'body.decision', message: 'must be confirm or deny' }]);
   if (!isRecentSignIn(signedIn)) return sendPairing(c, request, 403);
   const { shard, account } = signedIn.context.principal;
   const code = await makePairingCode(config.keyring, runtime, {
@@ -71,8 +86,8 @@ function sendPairing(c: ConsoleContext, request: PairingRequest, status = 200): 
   const children = (
     <>
       <p class="notice waiting">
-        Confirm only if you yourself just ran <code>countersign login</code> on this computer. If a website or another
-        person led you here, deny.
+        Confirm only if you yourself just ran <code>countersign login</code> on this computer. If a
+        website or another person led you here, deny.
       </p>
       <section class="card" aria-label="What you confirm">
         <Terms request={request} signedIn={signedIn} />
@@ -97,13 +112,19 @@ function sendPairing(c: ConsoleContext, request: PairingRequest, status = 200): 
 }
 
 /** What the program gets. */
-function Terms({ request: { name, redirect_uri }, signedIn }: { request: PairingRequest; signedIn: SignedIn }) {
+function Terms({
+  request: { name, redirect_uri },
+  signedIn,
+}: {
+  request: PairingRequest;
+  signedIn: SignedIn;
+}) {
   const { member } = signedIn.context.principal;
   return (
     <>
       <p>
-        A program on this computer asks for a user token of yours. Whatever it does with the token is recorded as done
-        by you.
+        A program on this computer asks for a user token of yours. Whatever it does with the token
+        is recorded as done by you.
       </p>
       <Facts
         facts={[
@@ -117,23 +138,33 @@ function Terms({ request: { name, redirect_uri }, signedIn }: { request: Pairing
           ['Waits at', <Code text={new URL(redirect_uri).origin} />],
           [
             'Acts as',
-            [<bdi>{signedIn.names.caller}</bdi>, ', ', member?.role, ' of ', <bdi>{signedIn.names.account}</bdi>],
+            [
+              <bdi>{signedIn.names.caller}</bdi>,
+              ', ',
+              member?.role,
+              ' of ',
+              <bdi>{signedIn.names.account}</bdi>,
+            ],
           ],
           [
             'Until',
             <>
               <Time at={formatTime(usePage().now + PAIRED_TOKEN_LIFETIME)} />
               <small>
-                That is in 30 days. You can delete the token before, at <a href="/console/me">My sign-in</a>.
+                That is in 30 days. You can delete the token before, at{' '}
+                <a href="/console/me">My sign-in</a>.
               </small>
             </>,
           ],
         ]}
       />
       <h2>What it may do</h2>
-      <ul class="scope-choices">{member && pairedScopes(member.role).map((scope) => <li>{SCOPE_WORDS[scope]}</li>)}</ul>
+      <ul class="scope-choices">
+        {member && pairedScopes(member.role).map((scope) => <li>{SCOPE_WORDS[scope]}</li>)}
+      </ul>
       <p class="hint">
-        It can neither change members nor make user tokens. Decisions that must be signed still take your passkey.
+        It can neither change members nor make user tokens. Decisions that must be signed still take
+        your passkey.
       </p>
     </>
   );

@@ -2,11 +2,17 @@ import * as z from 'zod';
 import { text } from '../../http/fields';
 import { lazy } from '../../lib/lazy';
 
-/** `http` on loopback, with a port (RFC 8252 section 7.3). Nothing else, so that a code never leaves the computer. */
+/**
+ * `http` on loopback, with a port (RFC 8252 section 7.3). Nothing else, so that a code never leaves
+ * the computer.
+ */
 const REDIRECT_URI = /^http:\/\/(127\.0\.0\.1|localhost|\[::1\]):([1-9]\d{0,4})\/[\w.~/-]{0,100}$/;
 const MAX_PORT = 65_535;
 
-/** What a program asks for, in the address of the page (RFC 6749 section 4.1.1, RFC 7636 section 4.3). */
+/**
+ * What a program asks for, in the address of the page (RFC 6749 section 4.1.1, RFC 7636 section
+ * 4.3).
+ */
 export const PairingRequest = lazy(() =>
   z.strictObject({
     redirect_uri: z
@@ -32,7 +38,10 @@ function isLoopback(address: string): boolean {
   return Number(REDIRECT_URI.exec(address)?.[2] ?? MAX_PORT + 1) <= MAX_PORT;
 }
 
-/** The source of `form-action` that lets the page's form lead to the program. It cannot name an IPv6 address. */
+/**
+ * The source of `form-action` that lets the page's form lead to the program. It cannot name an IPv6
+ * address.
+ */
 export function formTarget({ redirect_uri }: PairingRequest): string {
   const [, host, port] = REDIRECT_URI.exec(redirect_uri) ?? [];
   return `http://${host === '[::1]' ? '*' : host}:${port}`;

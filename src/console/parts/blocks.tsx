@@ -36,7 +36,12 @@ export function NextPage({
   if (page.next_cursor === null) return null;
   return (
     <p class="actions">
-      <LinkButton href={withParameters(address, { cursor: page.next_cursor })} label={label} kind="quiet" rel="next" />
+      <LinkButton
+        href={withParameters(address, { cursor: page.next_cursor })}
+        label={label}
+        kind="quiet"
+        rel="next"
+      />
     </p>
   );
 }
@@ -63,7 +68,15 @@ export function Empty({ title, children }: { title: string; children?: Child }) 
 }
 
 /** A table that scrolls by itself where the window is narrow. */
-export function Table({ caption, columns, children }: { caption: string; columns: string[]; children: Child }) {
+export function Table({
+  caption,
+  columns,
+  children,
+}: {
+  caption: string;
+  columns: string[];
+  children: Child;
+}) {
   return (
     <section class="table" aria-label={`Table: ${caption}`} tabindex={0}>
       <table>
@@ -93,7 +106,11 @@ export function PlainList({ items }: { items: readonly Child[] }) {
 }
 
 /** Names and values, one below the other. */
-export function Facts({ facts }: { facts: readonly (readonly [name: string, value: Child] | null | false)[] }) {
+export function Facts({
+  facts,
+}: {
+  facts: readonly (readonly [name: string, value: Child] | null | false)[];
+}) {
   return (
     <dl class="facts">
       {facts.map(
@@ -160,7 +177,13 @@ export function ToCopy({ id, text, label }: { id: string; text: string; label: s
 }
 
 /** A closed box with the ids and other texts that programs need for what the page shows. */
-export function ForPrograms({ facts, children }: { facts: Parameters<typeof Facts>[0]['facts']; children?: Child }) {
+export function ForPrograms({
+  facts,
+  children,
+}: {
+  facts: Parameters<typeof Facts>[0]['facts'];
+  children?: Child;
+}) {
   return (
     <details class="card">
       <summary>For programs</summary>

@@ -15,14 +15,22 @@ export function useRefusal(): Refusal | undefined {
   return useContext(RefusalContext);
 }
 
-/** The text to show in a field: what was typed, if the surrounding form was refused; otherwise `value`. */
+/**
+ * The text to show in a field: what was typed, if the surrounding form was refused; otherwise
+ * `value`.
+ */
 export function useTyped(name: string, value: string | undefined): string | undefined {
   return useRefusal()?.typed[name] ?? value;
 }
 
-/** What is wrong with the field at a path of the API, or with a field below that path; undefined if nothing is. */
+/**
+ * What is wrong with the field at a path of the API, or with a field below that path; undefined if
+ * nothing is.
+ */
 export function useFault(path: string): string | undefined {
-  return [...(useRefusal()?.faults ?? [])].find(([at]) => at === path || at.startsWith(`${path}.`))?.[1];
+  return [...(useRefusal()?.faults ?? [])].find(
+    ([at]) => at === path || at.startsWith(`${path}.`),
+  )?.[1];
 }
 
 /** A message that says why something was refused. */
@@ -42,12 +50,25 @@ interface FormProps {
   class?: string;
   /** By this id, fields outside the form belong to it. */
   id?: string;
-  /** Whether it creates something, which happens once even if the form is sent twice: see {@link OnceField}. */
+  /**
+   * Whether it creates something, which happens once even if the form is sent twice: see
+   * {@link OnceField}.
+   */
   creates?: boolean;
 }
 
-/** A form that changes something, with the CSRF token. After a refusal its first line says why, and has the focus. */
-export function Form({ action, children, refusal, class: className, id, creates = false }: FormProps) {
+/**
+ * A form that changes something, with the CSRF token. After a refusal its first line says why, and
+ * has the focus.
+ */
+export function Form({
+  action,
+  children,
+  refusal,
+  class: className,
+  id,
+  creates = false,
+}: FormProps) {
   return (
     <form method="post" action={action} class={className} id={id}>
       <CsrfField />
@@ -72,7 +93,12 @@ interface LabelledProps {
 }
 
 interface FieldProps extends LabelledProps {
-  children: (attributes: { id: string; name: string; 'aria-describedby'?: string; 'aria-invalid'?: 'true' }) => Child;
+  children: (attributes: {
+    id: string;
+    name: string;
+    'aria-describedby'?: string;
+    'aria-invalid'?: 'true';
+  }) => Child;
 }
 
 /** A field with its label, a hint, and what is wrong with it. */
@@ -120,8 +146,16 @@ interface FieldGroupProps {
   children: Child;
 }
 
-/** Fields that make up one value together, such as check boxes, with what is wrong with that value. */
-export function FieldGroup({ legend, path, faultText, class: className, children }: FieldGroupProps) {
+/**
+ * Fields that make up one value together, such as check boxes, with what is wrong with that value.
+ */
+export function FieldGroup({
+  legend,
+  path,
+  faultText,
+  class: className,
+  children,
+}: FieldGroupProps) {
   const fault = useFault(path);
   const id = `${path.replaceAll('_', '-')}-fault`;
   return (
@@ -168,7 +202,10 @@ export function TextField({
   );
 }
 
-/** A required field for a day. A value that is not a day, such as a time from another page's URL, is shown as text. */
+/**
+ * A required field for a day. A value that is not a day, such as a time from another page's URL, is
+ * shown as text.
+ */
 export function DateField({ value, ...field }: LabelledProps & { value: string }) {
   const isDay = value === '' || /^\d{4}-\d{2}-\d{2}$/.test(value);
   return <TextField {...field} value={value} type={isDay ? 'date' : 'text'} required />;
@@ -197,7 +234,10 @@ export function TextArea({ label, name, hint, path = name, value, ...area }: Tex
 
 export type Options = readonly (readonly [value: string, label: string])[];
 
-/** Adds the present value to the options of a field if it is not one of them, for instance because its agent was deleted. */
+/**
+ * Adds the present value to the options of a field if it is not one of them, for instance because
+ * its agent was deleted.
+ */
 export function addMissingOption(options: Options, current: string): Options {
   return options.some(([value]) => value === current) ? options : [...options, [current, current]];
 }
@@ -230,7 +270,11 @@ export function SelectField({
 /** Hidden fields of a form. Leaves out those whose value is empty, null or undefined. */
 export function HiddenFields({ fields }: { fields: Record<string, string | null | undefined> }) {
   return (
-    <>{Object.entries(fields).map(([name, value]) => value && <input type="hidden" name={name} value={value} />)}</>
+    <>
+      {Object.entries(fields).map(
+        ([name, value]) => value && <input type="hidden" name={name} value={value} />,
+      )}
+    </>
   );
 }
 
@@ -248,7 +292,15 @@ interface ListFilterProps {
 }
 
 /** A filter that limits a list to one value: it loads the page with a query parameter. */
-export function ListFilter({ action, label, name, current, allLabel, options, otherParameters }: ListFilterProps) {
+export function ListFilter({
+  action,
+  label,
+  name,
+  current,
+  allLabel,
+  options,
+  otherParameters,
+}: ListFilterProps) {
   return (
     <form method="get" action={action} class="filters">
       <HiddenFields fields={otherParameters} />

@@ -7,8 +7,9 @@ import { type Lines, nameCharacter, showUnseen, unseenPattern } from '../../lib/
 import { usePage } from '../frame/page-context';
 
 /**
- * A text that an agent or a person wrote, isolated from the direction of the text around it. Each unseen character is shown
- * as its code point, with `hasLines` all but line feeds and tabs, and a word that mixes scripts has a mark.
+ * A text that an agent or a person wrote, isolated from the direction of the text around it. Each
+ * unseen character is shown as its code point, with `hasLines` all but line feeds and tabs, and a
+ * word that mixes scripts has a mark.
  */
 export function Written({ text, hasLines = false }: { text: string; hasLines?: boolean }) {
   return <bdi class={heightOf(text)}>{showText(text, { hasLines })}</bdi>;
@@ -19,7 +20,9 @@ function heightOf(text: string): 'tall' | undefined {
   return /\p{M}{3}/u.test(text) ? 'tall' : undefined;
 }
 
-/** Maximum number of characters of a text without a box of its own, in which longer texts scroll. */
+/**
+ * Maximum number of characters of a text without a box of its own, in which longer texts scroll.
+ */
 const MAX_UNBOXED = 600;
 
 /** A text of several lines that an agent or a person wrote. */
@@ -38,8 +41,8 @@ export function WrittenText({ text, label }: { text: string; label: string }) {
 }
 
 /**
- * Splits a text into parts, so that each unseen character is shown as its code point, and each word that mixes scripts is
- * followed by a mark.
+ * Splits a text into parts, so that each unseen character is shown as its code point, and each word
+ * that mixes scripts is followed by a mark.
  */
 export function showText(text: string, lines?: Lines): Child[] {
   const parts: Child[] = [];
@@ -65,8 +68,9 @@ function escapeUnseen(text: string, lines?: Lines): Child[] {
 }
 
 /**
- * Turns a text into one line of plain text, for titles and labels. Each unseen character becomes its code point, but line
- * feeds and tabs count as white space: each run of white space becomes one space. The result is trimmed and in NFC.
+ * Turns a text into one line of plain text, for titles and labels. Each unseen character becomes
+ * its code point, but line feeds and tabs count as white space: each run of white space becomes one
+ * space. The result is trimmed and in NFC.
  */
 export function toOneLine(text: string): string {
   return showUnseen(text.normalize(), { hasLines: true }).replace(/\s+/g, ' ').trim();
@@ -79,7 +83,10 @@ export function Code({ text }: { text: string }) {
 
 /** Joins elements with commas; `last` is the separator before the last element, such as ` or `. */
 export function joinElements(things: readonly Child[], last = ', '): Child[] {
-  return things.flatMap((thing, index) => [index === 0 ? '' : index === things.length - 1 ? last : ', ', thing]);
+  return things.flatMap((thing, index) => [
+    index === 0 ? '' : index === things.length - 1 ? last : ', ',
+    thing,
+  ]);
 }
 
 /** A JSON value as indented text. */
@@ -124,8 +131,8 @@ export function WrittenLink({ href, text }: { href: string; text: string }) {
 }
 
 /**
- * A time to the minute, or to the second. The script shows it in the reader's zone; the tooltip and the page without
- * script have UTC.
+ * A time to the minute, or to the second. The script shows it in the reader's zone; the tooltip and
+ * the page without script have UTC.
  */
 export function Time({ at, toSeconds = false }: { at: string; toSeconds?: boolean }) {
   const utc = `${at.slice(0, 10)} ${at.slice(11, toSeconds ? 19 : 16)} UTC`;
@@ -189,7 +196,10 @@ export function Badge({ state, label = state }: { state: string; label?: string 
   return <span class={`badge ${TONES[state] ?? 'neutral'}`}>{label}</span>;
 }
 
-/** Pairs of a text in the user agent and the common name of the browser or system. The first text that occurs decides. */
+/**
+ * Pairs of a text in the user agent and the common name of the browser or system. The first text
+ * that occurs decides.
+ */
 const BROWSERS = [
   ['Edg/', 'Edge'],
   ['OPR/', 'Opera'],
@@ -212,7 +222,8 @@ const MAX_NAME = 40;
 
 /** From which device a request came, in words: `Firefox on Windows`, or the name of the program. */
 export function Device({ userAgent }: { userAgent: string }) {
-  const find = (marks: typeof BROWSERS | typeof SYSTEMS) => marks.find(([mark]) => userAgent.includes(mark))?.[1];
+  const find = (marks: typeof BROWSERS | typeof SYSTEMS) =>
+    marks.find(([mark]) => userAgent.includes(mark))?.[1];
   const known = [find(BROWSERS), find(SYSTEMS)].filter(Boolean).join(' on ');
   const program = userAgent.split(/[\s/]/, 1)[0]?.slice(0, MAX_NAME);
   return <Written text={known || program || 'Unknown device'} />;

@@ -7,19 +7,36 @@ interface LivePartProps {
   source: string;
   /** Seconds between two loads. */
   seconds: number;
-  /** The title of the document. The script sets it again after each load, because it may contain a count. */
+  /**
+   * The title of the document. The script sets it again after each load, because it may contain a
+   * count.
+   */
   title: string;
-  /** Whether loads are skipped while the pointer is over the part or something in it has the focus. */
+  /**
+   * Whether loads are skipped while the pointer is over the part or something in it has the focus.
+   */
   pauses?: boolean;
   /** Whether the part is loaded again at all; false once its content is final. */
   reloads?: boolean;
   children: Child;
 }
 
-/** A part of the page that reloads itself at an interval. Without JavaScript it stays as it was first loaded. */
-export function LivePart({ id, source, seconds, title, pauses, reloads = true, children }: LivePartProps) {
+/**
+ * A part of the page that reloads itself at an interval. Without JavaScript it stays as it was
+ * first loaded.
+ */
+export function LivePart({
+  id,
+  source,
+  seconds,
+  title,
+  pauses,
+  reloads = true,
+  children,
+}: LivePartProps) {
   const { nonce } = usePage();
-  // A <section> instead of a <div>, so that htmx replaces the element: one that it only changes would keep its timer.
+  // A <section> instead of a <div>, so that htmx replaces the element: one that it only changes
+  // would keep its timer.
   if (!reloads) return <section id={id}>{children}</section>;
   const attributes = {
     'hx-nonce': nonce,

@@ -6,10 +6,16 @@ import { shortPathLabel } from '../../permissions/path-label';
 import { isWithdrawn, type Permission } from '../../permissions/permission';
 import { Badge, Code, joinElements, Written } from './inline';
 
-/** Maximum number of characters of a text in a list: one request may not push the others out of sight. */
+/**
+ * Maximum number of characters of a text in a list: one request may not push the others out of
+ * sight.
+ */
 export const MAX_IN_LIST = 120;
 
-/** What a request is called in a list: the title that the agent wrote, labelled as the agent's, or without one `otherwise`. */
+/**
+ * What a request is called in a list: the title that the agent wrote, labelled as the agent's, or
+ * without one `otherwise`.
+ */
 export function RequestTitle({ title, otherwise }: { title: string | null; otherwise: string }) {
   if (title === null) return <Written text={shorten(otherwise, MAX_IN_LIST)} />;
   return (

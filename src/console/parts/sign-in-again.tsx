@@ -8,13 +8,22 @@ interface SignInAgainProps {
   purpose: string;
 }
 
-/** Says that the sign-in is not recent enough, with a button that leads to a new one; nothing if it is. */
+/**
+ * Says that the sign-in is not recent enough, with a button that leads to a new one; nothing if it
+ * is.
+ */
 export function SignInAgain({ page, purpose }: SignInAgainProps) {
   if (usePage().isRecentSignIn) return null;
   return (
     <div class="bar">
-      <p class="soft">You signed in more than 10 minutes ago. {purpose}, sign in again: then you come back here.</p>
-      <Action action="/console/sign-out" label="Sign out and in again" fields={{ return: page, recent: 'true' }} />
+      <p class="soft">
+        You signed in more than 10 minutes ago. {purpose}, sign in again: then you come back here.
+      </p>
+      <Action
+        action="/console/sign-out"
+        label="Sign out and in again"
+        fields={{ return: page, recent: 'true' }}
+      />
     </div>
   );
 }

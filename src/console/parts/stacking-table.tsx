@@ -5,7 +5,10 @@ import type { Child } from 'hono/jsx';
 interface Column {
   name: string;
   class?: string;
-  /** Whether its name stands before each value where the rows are blocks; without it the value speaks for itself. */
+  /**
+   * Whether its name stands before each value where the rows are blocks; without it the value
+   * speaks for itself.
+   */
   hasLabel?: boolean;
 }
 
@@ -13,13 +16,16 @@ interface StackingTableProps {
   caption: string;
   columns: readonly Column[];
   /**
-   * The cells of each row. The first cell is the heading of the row, and null is a cell without a value. A row with one cell
-   * has it over all columns.
+   * The cells of each row. The first cell is the heading of the row, and null is a cell without a
+   * value. A row with one cell has it over all columns.
    */
   rows: readonly (readonly Child[])[];
 }
 
-/** A table whose rows become blocks where the window is narrow. The roles keep it a table for screen readers. */
+/**
+ * A table whose rows become blocks where the window is narrow. The roles keep it a table for screen
+ * readers.
+ */
 export function StackingTable({ caption, columns, rows }: StackingTableProps) {
   return (
     <section class="table stacks" aria-label={`Table: ${caption}`} tabindex={0}>
@@ -62,7 +68,11 @@ export function StackingTable({ caption, columns, rows }: StackingTableProps) {
 function StackingCell({ column, cell }: { column: Column | undefined; cell: Child }) {
   const className = [column?.class, cell === null && 'none'].filter(Boolean).join(' ');
   return (
-    <td role="cell" class={className || undefined} data-label={column?.hasLabel ? column.name : undefined}>
+    <td
+      role="cell"
+      class={className || undefined}
+      data-label={column?.hasLabel ? column.name : undefined}
+    >
       {cell ?? '–'}
     </td>
   );

@@ -25,7 +25,17 @@ import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
 import { Keys } from '../inbox/keys';
 import { ForPrograms, Section } from '../parts/blocks';
-import { Badge, Code, JsonText, Time, TimeLeft, TimeSince, Written, WrittenLink, WrittenText } from '../parts/inline';
+import {
+  Badge,
+  Code,
+  JsonText,
+  Time,
+  TimeLeft,
+  TimeSince,
+  Written,
+  WrittenLink,
+  WrittenText,
+} from '../parts/inline';
 import type { PreloadedContext, SignedInRequest } from '../session/access';
 import { isSenderMark } from '../session/session';
 import { DecisionForm } from './decision-form';
@@ -39,10 +49,24 @@ import { Story } from './story';
 import { Votes } from './votes';
 import { NobodyNotified, WhoWasTold } from './who-was-told';
 
-/** The preload of a decision card: the permission in the path, how the member stands to its review, and their passkeys. */
-export async function cardInPath(c: RequestContext, reader: Reader, account: SQL<number>, callerId: SQL) {
+/**
+ * The preload of a decision card: the permission in the path, how the member stands to its review,
+ * and their passkeys.
+ */
+export async function cardInPath(
+  c: RequestContext,
+  reader: Reader,
+  account: SQL<number>,
+  callerId: SQL,
+) {
   const id = parseId('perm', c.req.param('id') ?? '');
-  const { voter } = selectDecision(reader, { account, callerId, id, assertion: undefined, now: c.var.runtime.now() });
+  const { voter } = selectDecision(reader, {
+    account,
+    callerId,
+    id,
+    assertion: undefined,
+    now: c.var.runtime.now(),
+  });
   return {
     ...(await permissionWithContentsInPath(c, reader, account)),
     voter,
@@ -56,14 +80,21 @@ export type CardContext = PreloadedContext<typeof cardInPath>;
 export async function loadCard(c: SignedInRequest): Promise<CardContext['var']['loaded']> {
   const { principal, reader } = c.var.signedIn.context;
   const caller = sql`${idBytes(actorOf(principal))}`;
-  const { permission, voter, passkeys } = await cardInPath(c, reader, sql`${principal.account.number}`, caller);
+  const { permission, voter, passkeys } = await cardInPath(
+    c,
+    reader,
+    sql`${principal.account.number}`,
+    caller,
+  );
   const [found, standing, keys] = await loadNonNull(reader, [permission, voter, passkeys]);
   return { permission: found, voter: standing, passkeys: keys };
 }
 
 /** How many similar requests a card shows. */
 const SIMILAR = 5;
-/** A permission has few entries: its request, the decision, and the uses and the end of its token. */
+/**
+ * A permission has few entries: its request, the decision, and the uses and the end of its token.
+ */
 const STORY = 100;
 /** How many messages about the request a card shows. */
 const MESSAGES = 100;
@@ -74,14 +105,15 @@ export function showCard(c: CardContext): Promise<Response> {
 }
 
 /**
- * Shows the card again with what somebody typed into its form before their session ended. Decides nothing. What another
- * person typed is left out.
+ * Shows the card again with what somebody typed into its form before their session ended. Decides
+ * nothing. What another person typed is left out.
  */
 export async function showTypedCard(c: CardContext): Promise<Response> {
   const { loaded, signedIn, config, runtime } = c.var;
   const { principal } = signedIn.context;
   const form = await readForm(c);
-  if (!(await isSenderMark(config.keyring, principal, form.text('sender')))) return sendCard(c, loaded);
+  if (!(await isSenderMark(config.keyring, principal, form.text('sender'))))
+    return sendCard(c, loaded);
   const row = requirePermission(principal, loaded.permission?.[0]);
   const isPending = statusAt(row, runtime.now()) === 'pending';
   const hasNewVotes = Number(form.text('votes')) !== (row.review?.votes.length ?? 0);
@@ -89,7 +121,10 @@ export async function showTypedCard(c: CardContext): Promise<Response> {
     ? 'Somebody has voted since: check the limits that are left, and decide again.'
     : 'What you typed is in the form again: check it, and decide.';
   const detail = `Your session had ended, so nothing was decided.${isPending ? ` ${next}` : ''}`;
-  return sendCard(c, loaded, { refusal: { detail, status: 200, faults: new Map(), typed: {} }, form });
+  return sendCard(c, loaded, {
+    refusal: { detail, status: 200, faults: new Map(), typed: {} },
+    form,
+  });
 }
 
 /**
@@ -111,17 +146,20 @@ export async function sendCard(
   const isPending = permission.status === 'pending';
   const mayDecide = principal.scopes.includes('permissions:decide');
   const maySeePolicies = principal.scopes.includes('policies:read');
-  const [names, similar, story, notifications, notifiedNobody, next, [policies]] = await Promise.all([
-    loadNames(context, ['people', 'agents', 'policies']),
-    listPermissions(context, { agent_id, action, limit: SIMILAR + 1 }),
-    principal.scopes.includes('audit:read')
-      ? listAuditEntries(context, { permission_id: row.id, order: 'asc', limit: STORY })
-      : { data: [] },
-    listNotifications(context, { id: row.id, limit: MESSAGES }),
-    isPending && hasNotifiedNobody(context, row.id),
-    isPending || !mayDecide ? { data: [] } : listWaiting(context, { limit: 1, waitsFor: 'caller' }),
-    maySeePolicies ? reader.load([selectActivePolicies(reader, principal.account.number)]) : [[]],
-  ]);
+  const [names, similar, story, notifications, notifiedNobody, next, [policies]] =
+    await Promise.all([
+      loadNames(context, ['people', 'agents', 'policies']),
+      listPermissions(context, { agent_id, action, limit: SIMILAR + 1 }),
+      principal.scopes.includes('audit:read')
+        ? listAuditEntries(context, { permission_id: row.id, order: 'asc', limit: STORY })
+        : { data: [] },
+      listNotifications(context, { id: row.id, limit: MESSAGES }),
+      isPending && hasNotifiedNobody(context, row.id),
+      isPending || !mayDecide
+        ? { data: [] }
+        : listWaiting(context, { limit: 1, waitsFor: 'caller' }),
+      maySeePolicies ? reader.load([selectActivePolicies(reader, principal.account.number)]) : [[]],
+    ]);
   const agentName = names.get(agent_id) ?? agent_id;
   const standing = standingOf(row.review, loaded.voter?.[0], principal.member?.id);
   const title = permission.title ?? `${action} on ${resource}`;
@@ -155,7 +193,10 @@ export async function sendCard(
             )}
           </p>
           <p class="actions">
-            <Badge state={permission.status} label={isWithdrawn(permission) ? 'withdrawn' : permission.status} />
+            <Badge
+              state={permission.status}
+              label={isWithdrawn(permission) ? 'withdrawn' : permission.status}
+            />
             {isPending && (
               <span>
                 <TimeLeft until={permission.expires_at} /> to decide
@@ -213,15 +254,23 @@ export async function sendCard(
             <WhoWasTold notifications={notifications} />
           </div>
         </div>
-        <SimilarRequests permissions={similar.data.filter(({ id }) => id !== row.id).slice(0, SIMILAR)} />
+        <SimilarRequests
+          permissions={similar.data.filter(({ id }) => id !== row.id).slice(0, SIMILAR)}
+        />
         <Story entries={story.data} />
         <ForPrograms
           facts={[
             ['Permission', <Code text={row.id} />],
             ['Agent', <Code text={agent_id} />],
             ['External id', permission.external_id ? <Code text={permission.external_id} /> : '–'],
-            ['Digest of the arguments', permission.input_digest ? <Code text={permission.input_digest} /> : '–'],
-            ['Digest of the preview', permission.preview_digest ? <Code text={permission.preview_digest} /> : '–'],
+            [
+              'Digest of the arguments',
+              permission.input_digest ? <Code text={permission.input_digest} /> : '–',
+            ],
+            [
+              'Digest of the preview',
+              permission.preview_digest ? <Code text={permission.preview_digest} /> : '–',
+            ],
             ['Asked', <Time at={permission.created_at} />],
             ['Expires undecided', <Time at={permission.expires_at} />],
           ]}
@@ -237,6 +286,7 @@ function limitsHint({ status, scope }: Permission, maxUses: number): string {
   const each = maxUses > 1 ? ' The limits are for each time it acts, not for all together.' : '';
   if (status === 'approved') return `The agent may do no more than this.${each}`;
   if (status !== 'pending') return 'This is what the agent asked for. Nothing was granted.';
-  if (Object.keys(scope).length > 0) return `If you approve, the agent may do no more than this.${each}`;
+  if (Object.keys(scope).length > 0)
+    return `If you approve, the agent may do no more than this.${each}`;
   return 'The agent names no limits but these: you would allow this action on this resource in any form.';
 }

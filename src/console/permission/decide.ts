@@ -7,7 +7,11 @@ import { Approval } from '../../permissions/approve';
 import { type Decision, decidePermission } from '../../permissions/decide';
 import { decidingContext, decisionState, selectDecision } from '../../permissions/decision-in-path';
 import { Denial } from '../../permissions/deny';
-import { type permissionInPath, type ReviewedPermission, requirePermission } from '../../permissions/permission';
+import {
+  type permissionInPath,
+  type ReviewedPermission,
+  requirePermission,
+} from '../../permissions/permission';
 import { getStatement, selectPasskeys } from '../../permissions/reviews/statement';
 import { revokeToken } from '../../permissions/tokens/revoke';
 import { type Form, readForm, refusalOf, validate } from '../frame/form';
@@ -15,15 +19,33 @@ import type { PreloadedContext } from '../session/access';
 import { loadCard, sendCard } from './card';
 import { findLimitFaults, readLimits } from './limits-fields';
 
-/** The preload of a decision that a form sends: as `decisionInPath`, for a form instead of a JSON body. */
-export async function decisionInForm(c: RequestContext, reader: Reader, account: SQL<number>, callerId: SQL) {
+/**
+ * The preload of a decision that a form sends: as `decisionInPath`, for a form instead of a JSON
+ * body.
+ */
+export async function decisionInForm(
+  c: RequestContext,
+  reader: Reader,
+  account: SQL<number>,
+  callerId: SQL,
+) {
   const form = await readForm(c);
-  const key = { account, callerId, id: parseId('perm', c.req.param('id') ?? ''), now: c.var.runtime.now() };
+  const key = {
+    account,
+    callerId,
+    id: parseId('perm', c.req.param('id') ?? ''),
+    now: c.var.runtime.now(),
+  };
   return selectDecision(reader, { ...key, assertion: readAssertion(form) });
 }
 
 /** The preload of a statement: the same, and the member's passkeys. */
-export async function statementInForm(c: RequestContext, reader: Reader, account: SQL<number>, callerId: SQL) {
+export async function statementInForm(
+  c: RequestContext,
+  reader: Reader,
+  account: SQL<number>,
+  callerId: SQL,
+) {
   const state = await decisionInForm(c, reader, account, callerId);
   return { ...state, passkeys: selectPasskeys(reader, account, callerId) };
 }
@@ -31,7 +53,10 @@ export async function statementInForm(c: RequestContext, reader: Reader, account
 type DecisionContext = PreloadedContext<typeof decisionInForm>;
 type StatementContext = PreloadedContext<typeof statementInForm>;
 
-/** Approves or denies as the form of the decision card says. If that is refused, shows the card again and why. */
+/**
+ * Approves or denies as the form of the decision card says. If that is refused, shows the card
+ * again and why.
+ */
 export async function decide(c: DecisionContext): Promise<Response> {
   const { context } = c.var.signedIn;
   const { loaded, reload } = c.var;
@@ -39,7 +64,11 @@ export async function decide(c: DecisionContext): Promise<Response> {
   const row = requirePermission(context.principal, loaded.permission?.[0]);
   try {
     const { decision, signed } = readDecision(form, row);
-    await decidePermission(decidingContext(context, reload, decision, signed), decisionState(loaded), decision);
+    await decidePermission(
+      decidingContext(context, reload, decision, signed),
+      decisionState(loaded),
+      decision,
+    );
   } catch (error) {
     return sendCard(c, await loadCard(c), { refusal: refusalOf(error), form });
   }
@@ -54,13 +83,23 @@ export async function revoke(c: PreloadedContext<typeof permissionInPath>): Prom
   return c.redirect(`/console/permissions/${row.id}`, 303);
 }
 
-/** Answers the page's script with what the passkey has to sign for the decision that the form says. Writes nothing. */
+/**
+ * Answers the page's script with what the passkey has to sign for the decision that the form says.
+ * Writes nothing.
+ */
 export async function sendStatement(c: StatementContext): Promise<Response> {
   const { context } = c.var.signedIn;
   const { loaded } = c.var;
-  const { decision } = readDecision(await readForm(c), requirePermission(context.principal, loaded.permission?.[0]));
+  const { decision } = readDecision(
+    await readForm(c),
+    requirePermission(context.principal, loaded.permission?.[0]),
+  );
   const passkeys = (loaded.passkeys ?? []).map(({ id }) => id);
-  const { statement, options } = await getStatement(context, { ...decisionState(loaded), passkeys }, decision);
+  const { statement, options } = await getStatement(
+    context,
+    { ...decisionState(loaded), passkeys },
+    decision,
+  );
   return c.json({ options, signed_at: statement.signed_at });
 }
 
@@ -90,7 +129,8 @@ function readDecision(form: Form, row: ReviewedPermission) {
 }
 
 /**
- * Refuses a form that was loaded before the last vote: it shows limits that this vote may have narrowed.
+ * Refuses a form that was loaded before the last vote: it shows limits that this vote may have
+ * narrowed.
  * @throws Problem `conflict` if somebody has voted since
  */
 function requireSameProposal(form: Form, { review }: ReviewedPermission): void {

@@ -32,7 +32,14 @@ interface DecisionFormProps {
 }
 
 /** The form with which a person decides: approve as asked or with narrower limits, or deny. */
-export function DecisionForm({ row, standing, principal, hasPasskey, refusal, form }: DecisionFormProps) {
+export function DecisionForm({
+  row,
+  standing,
+  principal,
+  hasPasskey,
+  refusal,
+  form,
+}: DecisionFormProps) {
   const { may } = usePage();
   const obstacle = obstacleOf(may('permissions:decide'), standing, principal);
   if (obstacle !== null) {
@@ -44,13 +51,16 @@ export function DecisionForm({ row, standing, principal, hasPasskey, refusal, fo
   }
   const mayApprove = standing === 'decide';
   const votes = String(row.review?.votes.length ?? 0);
-  // Limits are shown again as typed, unless a vote in between has changed the limits that they narrow.
+  // Limits are shown again as typed, unless a vote in between has changed the limits that they
+  // narrow.
   const typed = form && Number(form.text('votes')) === Number(votes) ? form : undefined;
   const needsPasskey = row.review?.rule.passkey === true;
   const path = `/console/permissions/${row.id}`;
   return (
     <Panel refusal={refusal}>
-      {standing === 'approved' && <p>You have approved it. It waits for others; you can still deny it.</p>}
+      {standing === 'approved' && (
+        <p>You have approved it. It waits for others; you can still deny it.</p>
+      )}
       {standing === 'owner' && <p>You own this agent, so others approve. You can deny it.</p>}
       {mayApprove && <ApprovalEffect row={row} />}
       <form method="post" action={`${path}/decide`} data-sign={`${path}/statement`} id="decide">
@@ -97,11 +107,14 @@ export function DecisionForm({ row, standing, principal, hasPasskey, refusal, fo
           </button>
         </div>
         {mayApprove && needsPasskey && hasPasskey && (
-          <p class="hint">Your passkey signs the approval, which needs JavaScript. Without it you can only deny.</p>
+          <p class="hint">
+            Your passkey signs the approval, which needs JavaScript. Without it you can only deny.
+          </p>
         )}
         {mayApprove && needsPasskey && !hasPasskey && (
           <p class="hint">
-            Approvals must be signed with a passkey. <a href="/console/me">Add one to your sign-in</a> first.
+            Approvals must be signed with a passkey.{' '}
+            <a href="/console/me">Add one to your sign-in</a> first.
           </p>
         )}
         {mayApprove && !needsPasskey && hasPasskey && (
@@ -129,15 +142,21 @@ export function DecisionForm({ row, standing, principal, hasPasskey, refusal, fo
 }
 
 /** Why the reader can neither approve nor deny; null for those who can. */
-function obstacleOf(mayDecide: boolean, standing: Standing, { member, token }: UserPrincipal): string | null {
+function obstacleOf(
+  mayDecide: boolean,
+  standing: Standing,
+  { member, token }: UserPrincipal,
+): string | null {
   if (!mayDecide) {
     const role = 'Your role cannot decide: an approver, admin or owner can.';
-    const session = 'The user token with which you signed in cannot decide. Sign in with a passkey.';
+    const session =
+      'The user token with which you signed in cannot decide. Sign in with a passkey.';
     return `It waits for a decision. ${token === null ? role : session}`;
   }
   if (standing !== 'others') return null;
   const others = 'You are not one of them, so you can neither approve nor deny it.';
-  const members = 'They are members: a token of the account can neither approve nor deny it. Sign in with a passkey.';
+  const members =
+    'They are members: a token of the account can neither approve nor deny it. Sign in with a passkey.';
   return `It waits for its reviewers. ${member ? others : members}`;
 }
 
@@ -164,7 +183,9 @@ function Panel({ refusal, children }: { refusal: Refusal | undefined; children: 
   );
 }
 
-/** What an approval does, in words: what the agent may do then, or that more people have to approve. */
+/**
+ * What an approval does, in words: what the agent may do then, or that more people have to approve.
+ */
 function ApprovalEffect({ row }: { row: ReviewedPermission }) {
   const { review } = row;
   const { tokenTtl, maxUses } = review?.proposal ?? row;
@@ -177,9 +198,9 @@ function ApprovalEffect({ row }: { row: ReviewedPermission }) {
         {further > 0
           ? `If you approve, it waits for ${further === 1 ? 'one more approval' : `${further} more approvals`}. After that the agent may do it `
           : 'If you approve, the agent may do it '}
-        <strong>{maxUses === 1 ? 'once' : `${maxUses} times`}</strong>, within {duration(tokenTtl * SECOND)}.
-        {further <= 0 && ' No other approval is needed.'} You can revoke an approval that is not used up; what the agent
-        has done by then stays done.
+        <strong>{maxUses === 1 ? 'once' : `${maxUses} times`}</strong>, within{' '}
+        {duration(tokenTtl * SECOND)}.{further <= 0 && ' No other approval is needed.'} You can
+        revoke an approval that is not used up; what the agent has done by then stays done.
       </p>
       {isNarrowed && (
         <p class="notice waiting">

@@ -17,7 +17,10 @@ export type LimitField = { path: string[]; label: string; name: string } & (
   | { kind: 'fixed'; value: Json }
 );
 
-/** The fields for the limits of a scope, in its order. Their names are numbers, because keys may be any text. */
+/**
+ * The fields for the limits of a scope, in its order. Their names are numbers, because keys may be
+ * any text.
+ */
 export function limitFields(scope: JsonObject): LimitField[] {
   return scopeLeaves(scope).map(([path, value], index) => {
     const field = { path, label: pathLabel(path), name: `limit-${index}` };
@@ -33,10 +36,14 @@ export function hasNarrowedScope({ scope, grantedScope, review }: ReviewedPermis
 }
 
 /** The limits that a form grants, in the words of the API. What was left as proposed is absent. */
-export function readLimits(form: Form, proposal: { scope: JsonObject; tokenTtl: number; maxUses: number }) {
+export function readLimits(
+  form: Form,
+  proposal: { scope: JsonObject; tokenTtl: number; maxUses: number },
+) {
   const scope = structuredClone(proposal.scope);
   for (const field of limitFields(proposal.scope)) {
-    if (field.kind === 'number' && form.has(field.name)) setAt(scope, field.path, readNumber(form.text(field.name)));
+    if (field.kind === 'number' && form.has(field.name))
+      setAt(scope, field.path, readNumber(form.text(field.name)));
     if (field.kind === 'list' && form.has(`${field.name}-shown`)) {
       const kept = new Set(form.list(field.name));
       setAt(
@@ -64,8 +71,8 @@ export function findLimitFaults(form: Form, scope: JsonObject): FieldError[] {
 }
 
 /**
- * The limits: first those of the service, then those that the agent named, made from the scope's own values. A number may be
- * lowered, a list may lose members.
+ * The limits: first those of the service, then those that the agent named, made from the scope's
+ * own values. A number may be lowered, a list may lose members.
  */
 export function LimitsFields({ row, typed }: { row: ReviewedPermission; typed: Form | undefined }) {
   const { scope, tokenTtl, maxUses } = row.review?.proposal ?? row;
@@ -75,7 +82,10 @@ export function LimitsFields({ row, typed }: { row: ReviewedPermission; typed: F
       <summary>Narrow the limits</summary>
       <div class="limits">
         {row.inputDigest !== null && (
-          <p class="hint">The arguments stay as they are: if they exceed what you leave, the agent has to ask again.</p>
+          <p class="hint">
+            The arguments stay as they are: if they exceed what you leave, the agent has to ask
+            again.
+          </p>
         )}
         <TextField
           label="Time to act, in seconds"
@@ -138,7 +148,9 @@ function LimitInput({ field, typed }: { field: LimitField; typed: Form | undefin
             label={<Written text={valueText(member)} />}
             name={field.name}
             value={String(index)}
-            checked={!typed?.has(`${field.name}-shown`) || typed.list(field.name).includes(String(index))}
+            checked={
+              !typed?.has(`${field.name}-shown`) || typed.list(field.name).includes(String(index))
+            }
           />
         ))}
       </fieldset>

@@ -10,8 +10,8 @@ import { Code, Written } from '../parts/inline';
 import { limitFields } from './limits-fields';
 
 /**
- * The limits as requested, as the votes so far have left them, and as granted, with the differences marked. Those of the
- * service come first, in a table of their own.
+ * The limits as requested, as the votes so far have left them, and as granted, with the differences
+ * marked. Those of the service come first, in a table of their own.
  */
 export function LimitsTables({ row }: { row: ReviewedPermission }) {
   const stages = stagesOf(row);
@@ -26,9 +26,15 @@ export function LimitsTables({ row }: { row: ReviewedPermission }) {
         <Row name="Times it may act" values={stages.map(({ uses }) => uses)} />
       </Table>
       {paths.length > 0 && (
-        <Table caption="Limits that the agent named" columns={['Limits that the agent named', ...names]}>
+        <Table
+          caption="Limits that the agent named"
+          columns={['Limits that the agent named', ...names]}
+        >
           {paths.map((path) => (
-            <Row name={<Code text={pathLabel(path)} />} values={stages.map(({ scope }) => at(scope, path))} />
+            <Row
+              name={<Code text={pathLabel(path)} />}
+              values={stages.map(({ scope }) => at(scope, path))}
+            />
           ))}
         </Table>
       )}
@@ -47,11 +53,21 @@ interface Stage {
 function stagesOf(row: ReviewedPermission): Stage[] {
   const { review, status, tokenExpiresAt, tokenIssuedAt } = row;
   const timeText = (seconds: number) => duration(seconds * SECOND);
-  const requested = { name: 'Requested', scope: row.scope, time: timeText(row.tokenTtl), uses: row.maxUses };
+  const requested = {
+    name: 'Requested',
+    scope: row.scope,
+    time: timeText(row.tokenTtl),
+    uses: row.maxUses,
+  };
   if (status === 'approved') {
     const time =
-      tokenExpiresAt !== null && tokenIssuedAt !== null ? duration(tokenExpiresAt - tokenIssuedAt) : undefined;
-    return [requested, { name: 'Granted', scope: row.grantedScope ?? {}, time, uses: row.tokenMaxUses ?? undefined }];
+      tokenExpiresAt !== null && tokenIssuedAt !== null
+        ? duration(tokenExpiresAt - tokenIssuedAt)
+        : undefined;
+    return [
+      requested,
+      { name: 'Granted', scope: row.grantedScope ?? {}, time, uses: row.tokenMaxUses ?? undefined },
+    ];
   }
   if (status !== 'pending' || !review || review.votes.length === 0) return [requested];
   const { scope, tokenTtl, maxUses } = review.proposal;
@@ -65,7 +81,13 @@ function at(scope: JsonObject, path: string[]): Json | undefined {
   );
 }
 
-function Row({ name, values: [requested, ...later] }: { name: Child; values: (Json | undefined)[] }) {
+function Row({
+  name,
+  values: [requested, ...later],
+}: {
+  name: Child;
+  values: (Json | undefined)[];
+}) {
   return (
     <tr>
       <th scope="row">{name}</th>

@@ -23,10 +23,23 @@ const WORDS: Record<Permission['status'], string> = {
 
 /** Shows how a request ended: what was decided, by whom and when, and the state of the token. */
 export function Outcome({ permission, refusal, next }: OutcomeProps) {
-  const { status, decided_by, policy_id, decided_at, decision_reason, token, expires_at, updated_at } = permission;
+  const {
+    status,
+    decided_by,
+    policy_id,
+    decided_at,
+    decision_reason,
+    token,
+    expires_at,
+    updated_at,
+  } = permission;
   const by = policy_id ?? decided_by;
   return (
-    <Section name="outcome" title={isWithdrawn(permission) ? 'Withdrawn' : WORDS[status]} class="card decide">
+    <Section
+      name="outcome"
+      title={isWithdrawn(permission) ? 'Withdrawn' : WORDS[status]}
+      class="card decide"
+    >
       {refusal && <Alert>{refusal.detail} Your decision was not taken.</Alert>}
       {status === 'expired' && (
         <p>
@@ -52,11 +65,16 @@ export function Outcome({ permission, refusal, next }: OutcomeProps) {
       )}
       {token && (
         <p class="soft">
-          Token {token.status}: used {token.uses} of {token.max_uses} times, valid until <Time at={token.expires_at} />
+          Token {token.status}: used {token.uses} of {token.max_uses} times, valid until{' '}
+          <Time at={token.expires_at} />
         </p>
       )}
       {token?.status === 'active' && (
-        <Action action={`/console/permissions/${permission.id}/revoke`} label="Revoke the token" kind="danger" />
+        <Action
+          action={`/console/permissions/${permission.id}/revoke`}
+          label="Revoke the token"
+          kind="danger"
+        />
       )}
       {next && (
         <p class="actions">

@@ -10,7 +10,10 @@ interface PolicyWeighingProps {
   policies: PolicyRow[];
 }
 
-/** Which policy decided a request or sent it to reviewers, and which ones now apply to a new request like it. */
+/**
+ * Which policy decided a request or sent it to reviewers, and which ones now apply to a new request
+ * like it.
+ */
 export function PolicyWeighing({ permission, policies }: PolicyWeighingProps) {
   const { agent_id, action, resource, scope, status, review } = permission;
   const { matched } = evaluatePolicies(policies, { agentId: agent_id, action, resource, scope });
@@ -44,11 +47,14 @@ export function PolicyWeighing({ permission, policies }: PolicyWeighingProps) {
         </ol>
       )}
       {first && isPending && first.id !== review?.policy_id && (
-        <p class="soft">This request was asked before the policies were as they are now: it waits for people.</p>
+        <p class="soft">
+          This request was asked before the policies were as they are now: it waits for people.
+        </p>
       )}
       {others > 0 && (
         <p class="hint">
-          {others} {applying.length > 0 && 'other '}active {others === 1 ? 'policy does' : 'policies do'} not apply.
+          {others} {applying.length > 0 && 'other '}active{' '}
+          {others === 1 ? 'policy does' : 'policies do'} not apply.
         </p>
       )}
     </Section>
@@ -68,7 +74,8 @@ function PastPolicy({ permission: { policy_id, review } }: { permission: Permiss
   if (!id) return null;
   return (
     <p class="soft">
-      The policy “<Named id={id} />” {policy_id ? 'decided this request.' : 'sent this request to its reviewers.'}
+      The policy “<Named id={id} />”{' '}
+      {policy_id ? 'decided this request.' : 'sent this request to its reviewers.'}
     </p>
   );
 }

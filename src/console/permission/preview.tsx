@@ -49,7 +49,11 @@ function PreviewBlock({ block, label }: { block: Block; label: string }) {
       )}
       <section class="scrolls" tabindex={0} aria-label={label}>
         <pre class={block.kind}>
-          {block.kind === 'diff' ? <Diff text={block.text} /> : <Written text={block.text} hasLines />}
+          {block.kind === 'diff' ? (
+            <Diff text={block.text} />
+          ) : (
+            <Written text={block.text} hasLines />
+          )}
         </pre>
       </section>
     </div>
@@ -61,7 +65,9 @@ function Diff({ text }: { text: string }) {
   return (
     <>
       {text.split('\n').map((line) => (
-        <span class={line.startsWith('+') ? 'line good' : line.startsWith('-') ? 'line bad' : 'line'}>
+        <span
+          class={line.startsWith('+') ? 'line good' : line.startsWith('-') ? 'line bad' : 'line'}
+        >
           <Written text={line} hasLines />
         </span>
       ))}

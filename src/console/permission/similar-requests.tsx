@@ -31,7 +31,8 @@ export function SimilarRequests({ permissions }: { permissions: Permission[] }) 
 }
 
 function cellsOf(permission: Permission): Child[] {
-  const { id, title, resource, scope, granted_scope, status, decided_by, policy_id, created_at } = permission;
+  const { id, title, resource, scope, granted_scope, status, decided_by, policy_id, created_at } =
+    permission;
   const by = policy_id ?? decided_by;
   const limits = granted_scope ?? scope;
   return [

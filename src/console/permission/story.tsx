@@ -46,7 +46,9 @@ export function Story({ entries, current }: { entries: AuditEntry[]; current?: I
               <li aria-current={id === current ? 'true' : undefined}>
                 <Time at={created_at} toSeconds />
                 <span>
-                  {event_type === 'expire' && details.expired ? EXPIRIES[details.expired] : EVENTS[event_type]}
+                  {event_type === 'expire' && details.expired
+                    ? EXPIRIES[details.expired]
+                    : EVENTS[event_type]}
                   {details.decided_by !== null && [' by ', <By id={details.decided_by} />]}
                   {reasonText(details.votes ? null : details.decision_reason)}{' '}
                   {id === current ? (

@@ -4,21 +4,37 @@ import type { Standing } from '../../permissions/reviews/voter';
 import { Badge, joinElements, Named, Time, Written } from '../parts/inline';
 
 /** The channel of a vote, in words. */
-const WAYS = { api: 'by the API', console: 'in the console', slack: 'in Slack', policy: 'by a policy' };
+const WAYS = {
+  api: 'by the API',
+  console: 'in the console',
+  slack: 'in Slack',
+  policy: 'by a policy',
+};
 
 /** Who has voted, how many approvals it needs, and who may give them. */
-export function Votes({ review, row, standing }: { review: Review; row: ReviewedPermission; standing: Standing }) {
+export function Votes({
+  review,
+  row,
+  standing,
+}: {
+  review: Review;
+  row: ReviewedPermission;
+  standing: Standing;
+}) {
   const votes = review.votes ?? [];
   const approvals = votes.filter(({ decision }) => decision === 'approve').length;
   return (
     <section class="card" aria-labelledby="votes-title">
       <h2 id="votes-title">
-        Review: {approvals} of {review.approvals_required} {review.approvals_required === 1 ? 'approval' : 'approvals'}
+        Review: {approvals} of {review.approvals_required}{' '}
+        {review.approvals_required === 1 ? 'approval' : 'approvals'}
       </h2>
       <p class="soft">
         {review.policy_id && ['The policy “', <Named id={review.policy_id} />, '” asks for it. ']}
         Reviewers: <Reviewers review={review} />.
-        {row.status === 'pending' && standing === 'decide' && ' You are one of them, and may approve.'}
+        {row.status === 'pending' &&
+          standing === 'decide' &&
+          ' You are one of them, and may approve.'}
         {review.passkey && ' Every approval is signed with a passkey.'}
         {!review.allow_self && ' The member who owns the agent cannot approve.'}
       </p>
@@ -29,7 +45,8 @@ export function Votes({ review, row, standing }: { review: Review; row: Reviewed
       )}
       {review.short_of_reviewers && (
         <p class="notice waiting">
-          Fewer reviewers are left than it needs. It cannot be approved unless more people get a role that reviews.
+          Fewer reviewers are left than it needs. It cannot be approved unless more people get a
+          role that reviews.
         </p>
       )}
       {votes.length > 0 && (

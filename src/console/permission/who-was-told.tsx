@@ -19,10 +19,15 @@ const STATES: Record<Notification['status'], string> = {
 };
 
 /**
- * A closed box with the people and Slack channels that were notified of a request; nothing if nobody was.
+ * A closed box with the people and Slack channels that were notified of a request; nothing if
+ * nobody was.
  * @param notifications the newest messages about the request
  */
-export function WhoWasTold({ notifications: { data, has_more } }: { notifications: Page<Notification> }) {
+export function WhoWasTold({
+  notifications: { data, has_more },
+}: {
+  notifications: Page<Notification>;
+}) {
   if (data.length === 0) return null;
   const counts = (['succeeded', 'pending', 'failed'] as const)
     .map((state) => [data.filter(({ status }) => status === state).length, STATES[state]] as const)
@@ -46,7 +51,8 @@ export function WhoWasTold({ notifications: { data, has_more } }: { notification
 }
 
 function NotificationLine({ notification }: { notification: Notification }) {
-  const { id, channel_id, channel_name, kind, member_id, member_name, slack_channel } = notification;
+  const { id, channel_id, channel_name, kind, member_id, member_name, slack_channel } =
+    notification;
   const { event, reminder, status, attempts, last_error, created_at, completed_at } = notification;
   const { may } = usePage();
   return (
@@ -59,11 +65,17 @@ function NotificationLine({ notification }: { notification: Notification }) {
             <Written text={member_name ?? member_id ?? 'the address of the account'} />
           )}
         </strong>{' '}
-        <Badge state={status} label={status === 'pending' && attempts > 0 ? 'tried again' : STATES[status]} />
+        <Badge
+          state={status}
+          label={status === 'pending' && attempts > 0 ? 'tried again' : STATES[status]}
+        />
         <small>
           {reminder === null ? EVENT_LABELS[event] : `Reminder ${reminder}`} · {KIND_NAMES[kind]},{' '}
           {may('channels:read') ? (
-            <WrittenLink href={`/console/channels/${channel_id}/deliveries/${id}`} text={channel_name} />
+            <WrittenLink
+              href={`/console/channels/${channel_id}/deliveries/${id}`}
+              text={channel_name}
+            />
           ) : (
             <Written text={channel_name} />
           )}{' '}
@@ -80,11 +92,12 @@ export function NobodyNotified() {
   const { may } = usePage();
   return (
     <p class="notice bad">
-      Nobody has been notified of this request: every message about it has failed so far. Decide it here if you can, or
-      tell its reviewers yourself.{' '}
+      Nobody has been notified of this request: every message about it has failed so far. Decide it
+      here if you can, or tell its reviewers yourself.{' '}
       {may('channels:write') ? (
         <>
-          The reasons are below, under “Who was told”. You can mend <a href="/console/channels">the channels</a>.
+          The reasons are below, under “Who was told”. You can mend{' '}
+          <a href="/console/channels">the channels</a>.
         </>
       ) : (
         'An owner or admin of the account can mend the channels.'

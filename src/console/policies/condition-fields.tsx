@@ -19,7 +19,10 @@ interface ConditionFieldsProps {
 export function ConditionFields({ values, action, hasNewRow }: ConditionFieldsProps) {
   const filled = values.rows.filter(({ key, value }) => key.trim() !== '' || value.trim() !== '');
   const empty = values.rows.length - filled.length;
-  const rows = [...values.rows, ...Array(Math.max(EMPTY_ROWS - empty, hasNewRow ? 1 : 0)).fill(EMPTY_ROW)];
+  const rows = [
+    ...values.rows,
+    ...Array(Math.max(EMPTY_ROWS - empty, hasNewRow ? 1 : 0)).fill(EMPTY_ROW),
+  ];
   return (
     <fieldset id="conditions">
       <legend>Conditions on its limits</legend>
@@ -27,8 +30,11 @@ export function ConditionFields({ values, action, hasNewRow }: ConditionFieldsPr
         <span class="if-approve">
           An approval with conditions applies only if each limit of the request has one here.{' '}
         </span>
-        <span class="if-other">It also applies if the request lacks a limit that has a condition here. </span>
-        Without conditions it applies whatever the limits are. Separate values with commas: EUR, USD.
+        <span class="if-other">
+          It also applies if the request lacks a limit that has a condition here.{' '}
+        </span>
+        Without conditions it applies whatever the limits are. Separate values with commas: EUR,
+        USD.
       </p>
       <FieldFault text={useRefusal()?.faults.get('conditions')} />
       {rows.map((row, index) => (
@@ -49,7 +55,12 @@ export function ConditionFields({ values, action, hasNewRow }: ConditionFieldsPr
       {values.others.map(({ condition, isKept }, index) => (
         <div class="field">
           <input type="hidden" name="other" value={JSON.stringify(condition)} />
-          <CheckBox label="Keep this condition, which has no row" name="keep" value={String(index)} checked={isKept} />
+          <CheckBox
+            label="Keep this condition, which has no row"
+            name="keep"
+            value={String(index)}
+            checked={isKept}
+          />
           <JsonText value={condition} label="A condition as JSON" />
         </div>
       ))}
@@ -61,11 +72,18 @@ function ConditionFieldRow({ row, index }: { row: ConditionRow; index: number })
   const valueFault = useFault(`conditions.${row.key.trim()}.${row.operator}`);
   const fault = useFault(`condition-${index}`) ?? valueFault;
   const id = `condition-${index}-fault`;
-  const attributes = fault === undefined ? {} : ({ 'aria-invalid': 'true', 'aria-describedby': id } as const);
+  const attributes =
+    fault === undefined ? {} : ({ 'aria-invalid': 'true', 'aria-describedby': id } as const);
   const number = index + 1;
   return (
     <div class="condition">
-      <input name="condition_key" value={row.key} aria-label={`Limit ${number}`} placeholder="amount" {...attributes} />
+      <input
+        name="condition_key"
+        value={row.key}
+        aria-label={`Limit ${number}`}
+        placeholder="amount"
+        {...attributes}
+      />
       <select name="condition_operator" aria-label={`Comparison ${number}`}>
         {OPERATORS.map(([operator, label]) => (
           <option value={operator} selected={operator === row.operator}>

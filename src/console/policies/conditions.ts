@@ -15,7 +15,10 @@ export const OPERATOR_WORDS: Record<keyof PolicyCondition, string> = {
 };
 
 /** What a row of the form can say about a limit. */
-export const OPERATORS = [...Object.entries(OPERATOR_WORDS), ['any', 'is anything'] as const] as const;
+export const OPERATORS = [
+  ...Object.entries(OPERATOR_WORDS),
+  ['any', 'is anything'] as const,
+] as const;
 
 /** A row of the form. Several rows about one limit make one condition. */
 export interface ConditionRow {
@@ -25,7 +28,10 @@ export interface ConditionRow {
 }
 
 /** The conditions as rows of the form, and those that no row can express. */
-export function conditionRows(conditions: JsonObject): { rows: ConditionRow[]; others: JsonObject[] } {
+export function conditionRows(conditions: JsonObject): {
+  rows: ConditionRow[];
+  others: JsonObject[];
+} {
   const rows: ConditionRow[] = [];
   const others: JsonObject[] = [];
   for (const [key, condition] of Object.entries(conditions)) {
@@ -38,9 +44,14 @@ export function conditionRows(conditions: JsonObject): { rows: ConditionRow[]; o
 
 /** The rows of one condition; null if they would not be read as the same condition again. */
 function rowsOf(key: string, condition: Json): ConditionRow[] | null {
-  if (!isJsonObject(condition) || /[\r\n]/.test(key) || !Object.values(condition).every(isPlain)) return null;
+  if (!isJsonObject(condition) || /[\r\n]/.test(key) || !Object.values(condition).every(isPlain))
+    return null;
   const entries = Object.entries(condition);
-  const rows = entries.map(([operator, value]) => ({ key, operator, value: writeValue(operator, value as Json) }));
+  const rows = entries.map(([operator, value]) => ({
+    key,
+    operator,
+    value: writeValue(operator, value as Json),
+  }));
   if (entries.length === 0) rows.push({ key, operator: 'any', value: '' });
   return equalJson(readConditions(rows, []).conditions, { [key]: condition }) ? rows : null;
 }
@@ -51,8 +62,8 @@ function isPlain(value: unknown): boolean {
 }
 
 /**
- * Returns the conditions that the rows and the other conditions make together, and the faults of rows. Skips empty rows.
- * Does not check values: the schema of the API does.
+ * Returns the conditions that the rows and the other conditions make together, and the faults of
+ * rows. Skips empty rows. Does not check values: the schema of the API does.
  */
 export function readConditions(
   rows: ConditionRow[],
@@ -74,14 +85,22 @@ export function readConditions(
   return { conditions: Object.fromEntries([...kept, ...conditions]), faults };
 }
 
-function faultOf(key: string, operator: string, text: string, isKept: boolean, condition: JsonObject): string | null {
+function faultOf(
+  key: string,
+  operator: string,
+  text: string,
+  isKept: boolean,
+  condition: JsonObject,
+): string | null {
   if (key === '') return 'needs the name of a limit';
   if (!OPERATORS.some(([known]) => known === operator)) return 'needs a comparison';
   if (operator !== 'any' && text === '') return 'needs a value';
   const loss = findLoss(operator, text);
   if (loss !== null) return loss;
   if (isKept) return 'is about a limit that has a condition below';
-  return Object.hasOwn(condition, operator) ? 'says the same about this limit as a row above' : null;
+  return Object.hasOwn(condition, operator)
+    ? 'says the same about this limit as a row above'
+    : null;
 }
 
 function readValue(operator: string, text: string): Json {
@@ -113,7 +132,9 @@ function readScalar(text: string): Json {
   return parseJson(text) ?? (text === 'null' ? null : text);
 }
 
-/** The value of a JSON text; undefined for another text, or one with more than a condition may have. */
+/**
+ * The value of a JSON text; undefined for another text, or one with more than a condition may have.
+ */
 export function parseJson(text: string): Json | undefined {
   try {
     return findExceededLimit(text, BODY_LIMITS) ? undefined : JSON.parse(text);
@@ -130,6 +151,7 @@ function writeValue(operator: string, value: Json): string {
 }
 
 function writeScalar(value: Json): string {
-  const isSafe = typeof value === 'string' && value === value.trim() && value !== '' && !/[\r\n]/.test(value);
+  const isSafe =
+    typeof value === 'string' && value === value.trim() && value !== '' && !/[\r\n]/.test(value);
   return isSafe && readScalar(value) === value ? value : JSON.stringify(value);
 }

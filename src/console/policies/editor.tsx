@@ -81,7 +81,8 @@ export function Editor({ edited, contents, action, isNew, children }: EditorProp
           <ReplayResult replay={replay} days={days} />
         ) : (
           <p class="soft">
-            See what this policy would have done with past requests. Trying it saves nothing and decides nothing.
+            See what this policy would have done with past requests. Trying it saves nothing and
+            decides nothing.
           </p>
         )}
         <SelectField
@@ -90,7 +91,14 @@ export function Editor({ edited, contents, action, isNew, children }: EditorProp
           value={String(days)}
           options={DAYS.map((number) => [String(number), `the last ${number} days`])}
         />
-        <button type="submit" name="do" value="try" formaction={`${action}#trial`} class="quiet" formnovalidate>
+        <button
+          type="submit"
+          name="do"
+          value="try"
+          formaction={`${action}#trial`}
+          class="quiet"
+          formnovalidate
+        >
           Try it on past requests
         </button>
         <div class="actions">

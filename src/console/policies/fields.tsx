@@ -3,7 +3,15 @@ import { ROLE_SCOPES } from '../../http/roles';
 import { agentsOf } from '../frame/names';
 import { usePage } from '../frame/page-context';
 import { Section } from '../parts/blocks';
-import { CheckBox, FieldFault, FieldGroup, RadioButton, TextArea, TextField, useFault } from '../parts/form';
+import {
+  CheckBox,
+  FieldFault,
+  FieldGroup,
+  RadioButton,
+  TextArea,
+  TextField,
+  useFault,
+} from '../parts/form';
 import { Named } from '../parts/inline';
 import { ConditionFields } from './condition-fields';
 import type { PeopleValues, PolicyValues } from './values';
@@ -73,7 +81,13 @@ export function PolicyFields(props: PolicyFieldsProps) {
             hint="The agent and the log get it with the decision. Reviewers give their own."
           />
         </div>
-        {isNew && <CheckBox label="Switch it on when it is saved" name="is_active" checked={values.isActive} />}
+        {isNew && (
+          <CheckBox
+            label="Switch it on when it is saved"
+            name="is_active"
+            checked={values.isActive}
+          />
+        )}
       </Section>
     </>
   );
@@ -81,7 +95,10 @@ export function PolicyFields(props: PolicyFieldsProps) {
 
 /** A field for the most that an approval may grant. */
 function CapField({ label, name, value }: { label: string; name: string; value: string }) {
-  const hint = ['At most. Empty: as requested. ', <span class="if-plain">Not used by denials.</span>];
+  const hint = [
+    'At most. Empty: as requested. ',
+    <span class="if-plain">Not used by denials.</span>,
+  ];
   return (
     <div class="unless-deny">
       <TextField {...{ label, name, value, hint }} type="number" />
@@ -97,7 +114,12 @@ function RequestFields({ values, action, hasNewRow }: PolicyFieldsProps) {
       <p class="hint">It applies to a request if everything here matches.</p>
       <div class="fields">
         <PatternsField label="Actions" name="actions" value={values.actions} example="email.*" />
-        <PatternsField label="Resources" name="resources" value={values.resources} example="mailbox:*" />
+        <PatternsField
+          label="Resources"
+          name="resources"
+          value={values.resources}
+          example="mailbox:*"
+        />
       </div>
       <FieldGroup legend="Agents" path="agent_ids" class="agents">
         <div class="effects">
@@ -127,14 +149,26 @@ function RequestFields({ values, action, hasNewRow }: PolicyFieldsProps) {
 }
 
 /** A field with one pattern a line. What is wrong with a line shows at the field. */
-function PatternsField({ label, name, value, example }: Record<'label' | 'name' | 'value' | 'example', string>) {
-  const hint = ['One per line. ', <code>*</code>, ' stands for any text, as in ', <code>{example}</code>, '.'];
+function PatternsField({
+  label,
+  name,
+  value,
+  example,
+}: Record<'label' | 'name' | 'value' | 'example', string>) {
+  const hint = [
+    'One per line. ',
+    <code>*</code>,
+    ' stands for any text, as in ',
+    <code>{example}</code>,
+    '.',
+  ];
   return <TextArea {...{ label, name, value, hint }} rows={3} spellcheck={false} />;
 }
 
 /** Who reviews, and how. */
 function ReviewFields({ values, deciders }: PolicyFieldsProps) {
-  const isEscalationOpen = values.escalation_after !== '' || useFault('review.escalation') !== undefined;
+  const isEscalationOpen =
+    values.escalation_after !== '' || useFault('review.escalation') !== undefined;
   return (
     <Section name="review" title="Who decides" class="card only-review">
       <p class="hint if-plain">Used only if the effect is to ask people.</p>
@@ -156,8 +190,16 @@ function ReviewFields({ values, deciders }: PolicyFieldsProps) {
       />
       <FieldFault text={useFault('review.members')} />
       <FieldFault text={useFault('review.roles')} />
-      <CheckBox label="The agent’s owner may approve too" name="allow_self" checked={values.allowSelf} />
-      <CheckBox label="Every approval has to be signed with a passkey" name="passkey" checked={values.passkey} />
+      <CheckBox
+        label="The agent’s owner may approve too"
+        name="allow_self"
+        checked={values.allowSelf}
+      />
+      <CheckBox
+        label="Every approval has to be signed with a passkey"
+        name="passkey"
+        checked={values.passkey}
+      />
       <details open={isEscalationOpen}>
         <summary>If nobody decides in time</summary>
         <div class="limits">
@@ -199,7 +241,10 @@ interface PeopleFieldsProps {
   hint: string;
 }
 
-/** Boxes for the roles and members that may decide, and for any others that the policy names, so that these stay. */
+/**
+ * Boxes for the roles and members that may decide, and for any others that the policy names, so
+ * that these stay.
+ */
 export function PeopleFields({ legend, name, values, deciders, hint }: PeopleFieldsProps) {
   const { roles, members } = values;
   return (
@@ -210,7 +255,12 @@ export function PeopleFields({ legend, name, values, deciders, hint }: PeopleFie
       </p>
       <div class="choices">
         {union(DECIDING_ROLES, roles).map((role) => (
-          <CheckBox label={`Every ${role}`} name={`${name}_roles`} value={role} checked={roles.includes(role)} />
+          <CheckBox
+            label={`Every ${role}`}
+            name={`${name}_roles`}
+            value={role}
+            checked={roles.includes(role)}
+          />
         ))}
         {union(deciders, members).map((id) => (
           <CheckBox

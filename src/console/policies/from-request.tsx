@@ -28,16 +28,17 @@ export function RequestNotice({ request: { row } }: { request: SourceRequest }) 
       </p>
       {!isLimited && (
         <p class="notice waiting">
-          The request has no limits, so the rule has no conditions: it approves <Code text={row.action} /> on “
-          <Written text={row.resource} />” <strong>whatever the limits are</strong>, for example any amount. Write
-          conditions to restrict it.
+          The request has no limits, so the rule has no conditions: it approves{' '}
+          <Code text={row.action} /> on “
+          <Written text={row.resource} />” <strong>whatever the limits are</strong>, for example any
+          amount. Write conditions to restrict it.
         </p>
       )}
       {hasWildcard(row) && (
         <p class="notice waiting">
           The agent asked for the resource “<Written text={row.resource} />
-          ”. In a policy <code>*</code> stands for any text, so this would match other resources too. Write under
-          Resources what you mean.
+          ”. In a policy <code>*</code> stands for any text, so this would match other resources
+          too. Write under Resources what you mean.
         </p>
       )}
     </>
@@ -67,7 +68,12 @@ interface RequestOptionsProps {
 }
 
 /** What becomes of the request from which the policy is made, and of others like it. */
-export function RequestOptions({ request, prospect, approves, acceptsAnyLimits }: RequestOptionsProps) {
+export function RequestOptions({
+  request,
+  prospect,
+  approves,
+  acceptsAnyLimits,
+}: RequestOptionsProps) {
   const { row, isPending, mayApprove } = request;
   const fault = useFault('any_limits');
   return (
@@ -76,11 +82,19 @@ export function RequestOptions({ request, prospect, approves, acceptsAnyLimits }
       {prospect && <ProspectText {...prospect} />}
       {(fault || acceptsAnyLimits || !hasLimits(row)) && (
         <FieldGroup legend="May it approve requests with any limits?" path="any_limits">
-          <CheckBox label="Yes, whatever the limits are" name="any_limits" checked={acceptsAnyLimits} />
+          <CheckBox
+            label="Yes, whatever the limits are"
+            name="any_limits"
+            checked={acceptsAnyLimits}
+          />
         </FieldGroup>
       )}
       {mayApprove && (
-        <CheckBox label="Approve this request too, as it was asked for" name="approve" checked={approves} />
+        <CheckBox
+          label="Approve this request too, as it was asked for"
+          name="approve"
+          checked={approves}
+        />
       )}
       {isPending && !mayApprove && (
         <p class="hint">The policy is for later requests. This one you cannot approve here.</p>
@@ -92,7 +106,10 @@ export function RequestOptions({ request, prospect, approves, acceptsAnyLimits }
 const VERBS = { approve: 'approves', deny: 'denies', review: 'asks reviewers about' };
 
 function ProspectText({ policy, isNewPolicy, applies }: Prospect) {
-  if (!applies) return <p class="notice waiting">This policy does not apply to the request from which it is made.</p>;
+  if (!applies)
+    return (
+      <p class="notice waiting">This policy does not apply to the request from which it is made.</p>
+    );
   if (policy === null || isNewPolicy) return null;
   return (
     <p class="notice waiting">
@@ -105,11 +122,11 @@ function ProspectText({ policy, isNewPolicy, applies }: Prospect) {
 const MAX_NAME_LENGTH = 255;
 
 /**
- * A policy that would approve exactly this request, and lower numbers in its limits. If the request has no limits, it would
- * approve requests with any: see {@link ignoresLimits}.
+ * A policy that would approve exactly this request, and lower numbers in its limits. If the request
+ * has no limits, it would approve requests with any: see {@link ignoresLimits}.
  *
- * The resource stays empty if it has a `*`: in a policy that would stand for any text, and an agent could have asked for it
- * on purpose.
+ * The resource stays empty if it has a `*`: in a policy that would stand for any text, and an agent
+ * could have asked for it on purpose.
  */
 export function policyFromRequest(request: PermissionRow): ShownPolicy {
   const { action, resource, scope, agentId, tokenTtl, maxUses } = request;
@@ -121,7 +138,9 @@ export function policyFromRequest(request: PermissionRow): ShownPolicy {
     actions: [action],
     resources: hasWildcard(request) ? [] : [resource],
     agent_ids: [agentId],
-    conditions: Object.fromEntries(Object.entries(scope).map(([key, value]) => [key, conditionFor(value as Json)])),
+    conditions: Object.fromEntries(
+      Object.entries(scope).map(([key, value]) => [key, conditionFor(value as Json)]),
+    ),
     token_ttl: tokenTtl,
     max_uses: maxUses,
   };
@@ -133,7 +152,10 @@ export function hasWildcard({ resource }: Pick<PermissionRow, 'resource'>): bool
 }
 
 /** Whether a policy approves requests whatever their limits are. */
-export function ignoresLimits({ effect, conditions }: Pick<ShownPolicy, 'effect' | 'conditions'>): boolean {
+export function ignoresLimits({
+  effect,
+  conditions,
+}: Pick<ShownPolicy, 'effect' | 'conditions'>): boolean {
   return effect === 'approve' && Object.keys(conditions).length === 0;
 }
 

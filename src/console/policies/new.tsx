@@ -27,18 +27,36 @@ import {
 import { draftOf, EMPTY_POLICY, readValues, valuesOf } from './values';
 
 /**
- * The preload of the form for a policy, with the request from which it is filled in: as for a decision on it, because it may
- * be approved too. The address names the request, and a form that was sent names it again.
+ * The preload of the form for a policy, with the request from which it is filled in: as for a
+ * decision on it, because it may be approved too. The address names the request, and a form that
+ * was sent names it again.
  */
-export async function sourceRequest(c: RequestContext, reader: Reader, account: SQL<number>, callerId: SQL) {
-  const text = c.req.method === 'POST' ? (await readForm(c)).text('permission') : (c.req.query('permission') ?? '');
+export async function sourceRequest(
+  c: RequestContext,
+  reader: Reader,
+  account: SQL<number>,
+  callerId: SQL,
+) {
+  const text =
+    c.req.method === 'POST'
+      ? (await readForm(c)).text('permission')
+      : (c.req.query('permission') ?? '');
   const now = c.var.runtime.now();
-  return selectDecision(reader, { account, callerId, id: parseId('perm', text), assertion: undefined, now });
+  return selectDecision(reader, {
+    account,
+    callerId,
+    id: parseId('perm', text),
+    assertion: undefined,
+    now,
+  });
 }
 
 type NewPolicyContext = PreloadedContext<typeof sourceRequest>;
 
-/** Shows the form for a new policy; filled in from a request if the address names one, with what it would have done. */
+/**
+ * Shows the form for a new policy; filled in from a request if the address names one, with what it
+ * would have done.
+ */
 export async function showNewPolicy(c: NewPolicyContext): Promise<Response> {
   const request = requestOf(c, c.req.query('permission') ?? '');
   if (!request) return sendEditor(c, null, { values: valuesOf(EMPTY_POLICY) });
@@ -47,7 +65,10 @@ export async function showNewPolicy(c: NewPolicyContext): Promise<Response> {
   return sendEditor(c, request, { values, draft, approves: request.mayApprove });
 }
 
-/** Adds a row, tries the policy on past requests, or creates it, and then approves the request if that was checked. */
+/**
+ * Adds a row, tries the policy on past requests, or creates it, and then approves the request if
+ * that was checked.
+ */
 export async function makePolicy(c: NewPolicyContext): Promise<Response> {
   const { context } = c.var.signedIn;
   const form = await readForm(c);
@@ -64,11 +85,16 @@ export async function makePolicy(c: NewPolicyContext): Promise<Response> {
     const draft = draftOf(values);
     if (form.text('do') !== 'save') return await sendEditor(c, request, { ...edited, draft });
     if (request && !form.has('any_limits') && ignoresLimits(draft)) {
-      throw invalidRequest([{ path: 'body.any_limits', message: 'check this, or write conditions on the limits' }]);
+      throw invalidRequest([
+        { path: 'body.any_limits', message: 'check this, or write conditions on the limits' },
+      ]);
     }
     const isApproval = edited.approves && request !== null;
     if (isApproval && !context.principal.scopes.includes('permissions:decide')) {
-      throw new Problem('insufficient_scope', 'Your session may not approve requests. Save the policy alone.');
+      throw new Problem(
+        'insufficient_scope',
+        'Your session may not approve requests. Save the policy alone.',
+      );
     }
     const { id } = await c.var.once((context) => createPolicy(context, draft));
     return c.redirect(isApproval ? await approve(c, id) : `/console/policies#${id}`, 303);
@@ -86,16 +112,24 @@ function requestOf(c: NewPolicyContext, text: string): SourceRequest | null {
   const row = requirePermission(principal, permission);
   const isPending = statusAt(row, runtime.now()) === 'pending';
   const standing = standingOf(row.review, voter, principal.member?.id);
-  const mayDecide = principal.scopes.includes('permissions:decide') && isPending && standing === 'decide';
+  const mayDecide =
+    principal.scopes.includes('permissions:decide') && isPending && standing === 'decide';
   return { row, isPending, mayApprove: mayDecide && row.review?.rule.passkey !== true };
 }
 
-/** Approves the request as it was asked for. Returns where the result is seen; if it is refused, the policy's page. */
+/**
+ * Approves the request as it was asked for. Returns where the result is seen; if it is refused, the
+ * policy's page.
+ */
 async function approve(c: NewPolicyContext, policy: string): Promise<string> {
   const decision: Decision = { decision: 'approve', narrowed: {}, reason: null, via: 'console' };
   const state = decisionState(c.var.loaded);
   try {
-    await decidePermission(decidingContext(c.var.signedIn.context, c.var.reload, decision, {}), state, decision);
+    await decidePermission(
+      decidingContext(c.var.signedIn.context, c.var.reload, decision, {}),
+      state,
+      decision,
+    );
     return `/console/permissions/${state.permission?.id}`;
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
@@ -121,7 +155,8 @@ async function sendEditor(
     loadEditor(context, edited),
     request && draft ? reader.load([selectActivePolicies(reader, principal.account.number)]) : [[]],
   ]);
-  const prospect = request && draft ? prospectOf(draftPolicy(context, draft), policies, request.row) : null;
+  const prospect =
+    request && draft ? prospectOf(draftPolicy(context, draft), policies, request.row) : null;
   return sendPage(c, {
     title: 'New policy',
     names: contents.names,

@@ -1,8 +1,12 @@
 import { parseJson } from './conditions';
 
-/** Patterns as lines of text. One that a line cannot hold as it is, is written in quotes, as JSON. */
+/**
+ * Patterns as lines of text. One that a line cannot hold as it is, is written in quotes, as JSON.
+ */
 export function writePatterns(patterns: string[]): string {
-  return patterns.map((pattern) => (readLine(pattern) === pattern ? pattern : JSON.stringify(pattern))).join('\n');
+  return patterns
+    .map((pattern) => (readLine(pattern) === pattern ? pattern : JSON.stringify(pattern)))
+    .join('\n');
 }
 
 /** The patterns of a text with one a line. Empty lines do not count. */

@@ -9,15 +9,23 @@ import type { PreloadedContext } from '../session/access';
 import { PolicySentence } from './sentence';
 import { SimulationForm, simulate, type simulationInQuery } from './simulation';
 
-/** Shows the policies in the order in which they are weighed, and what they would decide about a request. */
-export async function showPolicies(c: PreloadedContext<typeof simulationInQuery>): Promise<Response> {
+/**
+ * Shows the policies in the order in which they are weighed, and what they would decide about a
+ * request.
+ */
+export async function showPolicies(
+  c: PreloadedContext<typeof simulationInQuery>,
+): Promise<Response> {
   const { context } = c.var.signedIn;
   const [{ data }, found, simulated] = await Promise.all([
     listPolicies(context, { limit: MAX_POLICIES }),
     loadNames(context, ['people', 'agents']),
     simulate(c, context, c.var.loaded.active),
   ]);
-  const names: Names = new Map([...found, ...data.map(({ id, name }): [string, string] => [id, name])]);
+  const names: Names = new Map([
+    ...found,
+    ...data.map(({ id, name }): [string, string] => [id, name]),
+  ]);
   const policies = data.toSorted((a, b) => byPrecedence(withTime(a), withTime(b)));
   const denials = policies.filter(({ effect }) => effect === 'deny');
   const others = policies.filter(({ effect }) => effect !== 'deny');
@@ -25,7 +33,10 @@ export async function showPolicies(c: PreloadedContext<typeof simulationInQuery>
   const children = (
     <>
       <div class="bar">
-        <p class="soft">Policies decide requests at once, or send them to reviewers. They are weighed in this order.</p>
+        <p class="soft">
+          Policies decide requests at once, or send them to reviewers. They are weighed in this
+          order.
+        </p>
         {mayWrite && <LinkButton href="/console/policies/new" label="New policy" />}
       </div>
       {policies.length === 0 ? (
@@ -33,7 +44,8 @@ export async function showPolicies(c: PreloadedContext<typeof simulationInQuery>
           <p>Every request waits for a person: one approval by anybody who may decide is enough.</p>
           {mayWrite && (
             <p>
-              Make a policy for what needs no person, or open a request and make a rule from it when you approve it.
+              Make a policy for what needs no person, or open a request and make a rule from it when
+              you approve it.
             </p>
           )}
         </Empty>
@@ -62,7 +74,17 @@ function withTime(policy: Policy) {
 }
 
 /** One step of the evaluation, with its policies. */
-function Step({ number, title, hint, policies }: { number: number; title: string; hint?: string; policies: Policy[] }) {
+function Step({
+  number,
+  title,
+  hint,
+  policies,
+}: {
+  number: number;
+  title: string;
+  hint?: string;
+  policies: Policy[];
+}) {
   return (
     <section class="part">
       <h2>

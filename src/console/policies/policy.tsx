@@ -5,7 +5,13 @@ import { parseId } from '../../lib/typeid';
 import { deletePolicy } from '../../permissions/policies/delete';
 import { type Policy, type PolicyRow, presentPolicy } from '../../permissions/policies/policy';
 import { type policyInPath, updatePolicy } from '../../permissions/policies/update';
-import { readForm, refusalOf, requireUnchanged, requireUnchangedToActivate, ShownState } from '../frame/form';
+import {
+  readForm,
+  refusalOf,
+  requireUnchanged,
+  requireUnchangedToActivate,
+  ShownState,
+} from '../frame/form';
 import { sendPage } from '../frame/page';
 import { Facts, PlainList } from '../parts/blocks';
 import { Action } from '../parts/form';
@@ -15,7 +21,9 @@ import { type Edited, Editor, loadEditor, readDays } from './editor';
 import { PolicySentence } from './sentence';
 import { draftOf, type PolicyDraft, readValues, valuesOf } from './values';
 
-/** Stands for a field that a few words cannot show, but the sentence at the top of the page does. */
+/**
+ * Stands for a field that a few words cannot show, but the sentence at the top of the page does.
+ */
 const AT_TOP = 'as the sentence at the top says';
 
 type PolicyContext = PreloadedContext<typeof policyInPath>;
@@ -39,7 +47,8 @@ export async function changePolicy(c: PolicyContext): Promise<Response> {
     if (form.text('do') !== 'save') return await sendPolicy(c, { ...edited, draft });
     const changes = changesOf(policy, draft);
     requireUnchanged('policy', form, policy.updated_at, inWords(policy), changes);
-    if (Object.keys(changes).length > 0) await updatePolicy(c.var.signedIn.context, { policy: row, ...changes });
+    if (Object.keys(changes).length > 0)
+      await updatePolicy(c.var.signedIn.context, { policy: row, ...changes });
     return c.redirect(`/console/policies#${row.id}`, 303);
   } catch (error) {
     const refusal = refusalOf(error);
@@ -54,11 +63,16 @@ function changesOf(policy: Policy, draft: PolicyDraft): Partial<PolicyDraft> {
   const { is_active: _, ...fields } = draft;
   const stored = policy as Record<string, unknown>;
   return Object.fromEntries(
-    Object.entries(fields).filter(([name, value]) => !equalJson(value as Json, stored[name] as Json)),
+    Object.entries(fields).filter(
+      ([name, value]) => !equalJson(value as Json, stored[name] as Json),
+    ),
   );
 }
 
-/** Writes the present fields of a policy in words. The sentence at the top of the page shows the others. */
+/**
+ * Writes the present fields of a policy in words. The sentence at the top of the page shows the
+ * others.
+ */
 function inWords({ name, effect, actions, resources, priority, reason, ...policy }: Policy) {
   return {
     ...{ name, effect, priority: String(priority), reason: reason ?? '' },
@@ -74,8 +88,10 @@ export async function switchPolicy(c: PolicyContext): Promise<Response> {
   const form = await readForm(c);
   const state = form.text('state');
   try {
-    if (state !== 'on' && state !== 'off') throw invalidRequest([{ path: 'body.state', message: 'must be on or off' }]);
-    if (state === 'on') requireUnchangedToActivate('policy', form, presentPolicy(policy).updated_at);
+    if (state !== 'on' && state !== 'off')
+      throw invalidRequest([{ path: 'body.state', message: 'must be on or off' }]);
+    if (state === 'on')
+      requireUnchangedToActivate('policy', form, presentPolicy(policy).updated_at);
     await updatePolicy(c.var.signedIn.context, { policy, is_active: state === 'on' });
   } catch (error) {
     return sendPolicy(c, { values: valuesOf(presentPolicy(policy)), refusal: refusalOf(error) });
@@ -96,7 +112,10 @@ function requirePolicy(c: PolicyContext): PolicyRow {
 }
 
 /** @param edited `shown` is the version that the member has seen, if that is not the stored one */
-async function sendPolicy(c: PolicyContext, edited: Edited & { shown?: string }): Promise<Response> {
+async function sendPolicy(
+  c: PolicyContext,
+  edited: Edited & { shown?: string },
+): Promise<Response> {
   const row = requirePolicy(c);
   const { context } = c.var.signedIn;
   const contents = await loadEditor(context, edited);
@@ -151,7 +170,8 @@ function RefusedApproval({ query }: { query: (name: string) => string | undefine
   if (!id || !code) return null;
   return (
     <p class="notice waiting" role="status">
-      The policy is saved. The request was not approved: {PROBLEMS[code as keyof typeof PROBLEMS].meaning}{' '}
+      The policy is saved. The request was not approved:{' '}
+      {PROBLEMS[code as keyof typeof PROBLEMS].meaning}{' '}
       <a href={`/console/permissions/${id}`}>Open the request</a>
     </p>
   );
@@ -159,7 +179,9 @@ function RefusedApproval({ query }: { query: (name: string) => string | undefine
 
 /** Everything that the sentence about a policy does not say in full. */
 function PolicyFacts({ policy }: { policy: Policy }) {
-  const patterns = (list: string[]) => <PlainList items={list.map((text) => <Code text={text} />)} />;
+  const patterns = (list: string[]) => (
+    <PlainList items={list.map((text) => <Code text={text} />)} />
+  );
   return (
     <section class="card">
       <Facts
@@ -171,7 +193,9 @@ function PolicyFacts({ policy }: { policy: Policy }) {
           ['Policy', <Code text={policy.id} />],
         ]}
       />
-      {Object.keys(policy.conditions).length > 0 && <JsonText value={policy.conditions} label="Conditions" />}
+      {Object.keys(policy.conditions).length > 0 && (
+        <JsonText value={policy.conditions} label="Conditions" />
+      )}
     </section>
   );
 }
@@ -182,7 +206,8 @@ function Deletion({ path }: { path: string }) {
     <details class="card">
       <summary>Delete this policy</summary>
       <p>
-        It decides no more requests from then on. What it decided stays. To stop it for a while, switch it off instead.
+        It decides no more requests from then on. What it decided stays. To stop it for a while,
+        switch it off instead.
       </p>
       <Action action={`${path}/delete`} label="Delete it for good" kind="danger" />
     </details>

@@ -5,10 +5,13 @@ import { usePage } from '../frame/page-context';
 import { Badge, Code, Named, Time } from '../parts/inline';
 import { LimitsLine, RequestTitle } from '../parts/request';
 
-/** What a draft would have done with past requests, and where that differs from what was decided. */
+/**
+ * What a draft would have done with past requests, and where that differs from what was decided.
+ */
 export function ReplayResult({ replay, days }: { replay: DetailedReplay; days: number }) {
   const { requests, complete, approve, deny, review, undecided, agrees, disagrees } = replay;
-  if (requests === 0) return <p class="soft">There was no request in the last {days} days to try it on.</p>;
+  if (requests === 0)
+    return <p class="soft">There was no request in the last {days} days to try it on.</p>;
   // Others see the ids of requests.
   const mayReadRequests = usePage().may('permissions:read');
   const differing = `${disagrees.length}${disagrees.length === MAX_LISTED ? ' or more' : ''}`;
@@ -23,8 +26,8 @@ export function ReplayResult({ replay, days }: { replay: DetailedReplay; days: n
   return (
     <>
       <p>
-        Of {complete ? 'the' : 'the newest'} {requests} {requests === 1 ? 'request' : 'requests'} of the last {days}{' '}
-        days, this policy alone would
+        Of {complete ? 'the' : 'the newest'} {requests} {requests === 1 ? 'request' : 'requests'} of
+        the last {days} days, this policy alone would
       </p>
       <dl class="counts">
         {counts.map(([count, label]) => (
@@ -35,7 +38,10 @@ export function ReplayResult({ replay, days }: { replay: DetailedReplay; days: n
         ))}
       </dl>
       {undecided === requests && (
-        <p>It applies to none of them. If it should, check its actions, resources, agents and conditions.</p>
+        <p>
+          It applies to none of them. If it should, check its actions, resources, agents and
+          conditions.
+        </p>
       )}
       {decided > 0 && (
         <p>
@@ -53,7 +59,8 @@ export function ReplayResult({ replay, days }: { replay: DetailedReplay; days: n
             <li>
               {mayReadRequests ? <PastRequest request={request} /> : <Code text={request.id} />}
               <span>
-                was <Badge state={was} />, would be <Badge state={wouldBe === 'approve' ? 'approved' : 'denied'} />
+                was <Badge state={was} />, would be{' '}
+                <Badge state={wouldBe === 'approve' ? 'approved' : 'denied'} />
               </span>
             </li>
           ))}
@@ -71,7 +78,8 @@ function PastRequest({ request }: { request: PermissionRow }) {
         <RequestTitle title={title} otherwise={`${action} on ${resource}`} />
       </a>
       <small>
-        <Named id={agentId} />, <Code text={action} /> <LimitsLine scope={scope} />, <Time at={formatTime(createdAt)} />
+        <Named id={agentId} />, <Code text={action} /> <LimitsLine scope={scope} />,{' '}
+        <Time at={formatTime(createdAt)} />
       </small>
     </span>
   );

@@ -22,7 +22,8 @@ export function PolicySentence({
   const conditions = Object.entries(policy.conditions as JsonObject);
   return (
     <p class="written">
-      {VERBS[effect]} {isAny(actions) ? 'every action' : list(actions.map((text) => <Code text={text} />))} on{' '}
+      {VERBS[effect]}{' '}
+      {isAny(actions) ? 'every action' : list(actions.map((text) => <Code text={text} />))} on{' '}
       {isAny(resources) ? 'every resource' : list(resources.map((text) => <Code text={text} />))} by{' '}
       {agents === null ? 'every agent' : list(agents.map((id) => <Named id={id} />))}
       {effect === 'approve' && conditions.length === 0 && ', whatever the limits are'}
@@ -46,7 +47,10 @@ function isAny(patterns: string[]): boolean {
   return patterns.includes('*');
 }
 
-/** Joins list members with commas and a last word. Beyond {@link MAX_LISTED} the rest is a count, such as `4 more`. */
+/**
+ * Joins list members with commas and a last word. Beyond {@link MAX_LISTED} the rest is a count,
+ * such as `4 more`.
+ */
 function list(members: Child[], word = 'or', limit = MAX_LISTED): Child[] {
   const shown = members.length > limit ? members.slice(0, limit - 1) : members;
   const rest = members.length - shown.length;
@@ -61,7 +65,9 @@ function conditionText(condition: Json): string {
   const isRange = min !== undefined && max !== undefined;
   const words: Record<string, string> = OPERATOR_WORDS;
   const operators = Object.entries(isRange ? others : condition);
-  const parts = operators.map(([operator, value]) => `${words[operator] ?? operator} ${valueText(value)}`);
+  const parts = operators.map(
+    ([operator, value]) => `${words[operator] ?? operator} ${valueText(value)}`,
+  );
   if (isRange) parts.unshift(`is from ${valueText(min)} to ${valueText(max)}`);
   return parts.length > 0 ? parts.join(' and ') : 'is anything';
 }
@@ -76,7 +82,13 @@ function ReviewSentence({ review }: { review: NonNullable<ShownPolicy['review']>
       {' '}
       {approvals} {who} {isOne ? 'has' : 'have'} to approve{passkey && ', with a passkey'}
       {reviewers.length > 0 && <>: {reviewers}</>}
-      {escalation && ['; after ', duration(escalation.after * SECOND), ' also ', people(escalation)]}.
+      {escalation && [
+        '; after ',
+        duration(escalation.after * SECOND),
+        ' also ',
+        people(escalation),
+      ]}
+      .
     </>
   );
 }

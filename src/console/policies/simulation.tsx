@@ -3,7 +3,11 @@ import type { Reader } from '../../db/database';
 import type { RequestContext, UserContext } from '../../http/context';
 import { findJsonLosses } from '../../lib/exact-json';
 import { type PolicyRow, selectActivePolicies } from '../../permissions/policies/policy';
-import { PolicySimulation, type Simulation, simulatePolicies } from '../../permissions/policies/simulate';
+import {
+  PolicySimulation,
+  type Simulation,
+  simulatePolicies,
+} from '../../permissions/policies/simulate';
 import { type Refusal, refusalOf, validate } from '../frame/form';
 import { agentsOf } from '../frame/names';
 import { usePage } from '../frame/page-context';
@@ -13,7 +17,10 @@ import { joinElements, WrittenLink } from '../parts/inline';
 import { parseJson } from './conditions';
 
 /** What the address says about a request to simulate. Null if nobody asked. */
-export type Simulated = { answer: Simulation; refusal?: never } | { answer?: never; refusal: Refusal } | null;
+export type Simulated =
+  | { answer: Simulation; refusal?: never }
+  | { answer?: never; refusal: Refusal }
+  | null;
 
 /** The preload of a simulation: the active policies, if the address asks for one. */
 export async function simulationInQuery(c: RequestContext, reader: Reader, owner: SQL<number>) {
@@ -39,21 +46,39 @@ export async function simulate(
     ...(scope.trim() !== '' && { scope: parsed ?? scope }),
   };
   const [loss] = parsed === undefined ? [] : findJsonLosses(scope);
-  const faults = loss ? [{ path: 'body.scope', message: [...loss.path, loss.message].join(' ') }] : [];
+  const faults = loss
+    ? [{ path: 'body.scope', message: [...loss.path, loss.message].join(' ') }]
+    : [];
   try {
-    return { answer: await simulatePolicies(context, { policies, ...validate(PolicySimulation(), request, faults) }) };
+    return {
+      answer: await simulatePolicies(context, {
+        policies,
+        ...validate(PolicySimulation(), request, faults),
+      }),
+    };
   } catch (error) {
     return { refusal: refusalOf(error) };
   }
 }
 
-/** A form that asks what the policies would decide about a request, and the answer. Its address can be shared. */
-export function SimulationForm({ query, simulated }: { query: Record<string, string>; simulated: Simulated }) {
+/**
+ * A form that asks what the policies would decide about a request, and the answer. Its address can
+ * be shared.
+ */
+export function SimulationForm({
+  query,
+  simulated,
+}: {
+  query: Record<string, string>;
+  simulated: Simulated;
+}) {
   const agents = agentsOf(usePage().names);
   const refusal = simulated?.refusal;
   return (
     <Section name="simulation" title="What would be decided?" id="simulation">
-      <p class="hint">Describe a request. Nothing is asked or saved; the address of the answer can be shared.</p>
+      <p class="hint">
+        Describe a request. Nothing is asked or saved; the address of the answer can be shared.
+      </p>
       <form method="get" action="/console/policies#simulation">
         <RefusalProvider value={refusal}>
           <div class="fields">
@@ -63,8 +88,20 @@ export function SimulationForm({ query, simulated }: { query: Record<string, str
               value={query.agent_id}
               options={[['', 'No agent in particular'], ...agents]}
             />
-            <TextField label="Action" name="action" value={query.action} placeholder="email.send" required />
-            <TextField label="Resource" name="resource" value={query.resource} placeholder="mailbox:support" required />
+            <TextField
+              label="Action"
+              name="action"
+              value={query.action}
+              placeholder="email.send"
+              required
+            />
+            <TextField
+              label="Resource"
+              name="resource"
+              value={query.resource}
+              placeholder="mailbox:support"
+              required
+            />
           </div>
           <TextArea
             label="Limits (scope), as JSON"
@@ -90,7 +127,11 @@ const OUTCOMES = {
   pending: ['waiting', 'No policy applies: it would wait for anybody who may decide.'],
 } as const;
 
-function Answer({ answer: { decision, policy_id: decider, matched, reviewers, approvals } }: { answer: Simulation }) {
+function Answer({
+  answer: { decision, policy_id: decider, matched, reviewers, approvals },
+}: {
+  answer: Simulation;
+}) {
   const [tone, text] = OUTCOMES[decision];
   const others = matched.filter((id) => id !== decider);
   return (
@@ -101,13 +142,16 @@ function Answer({ answer: { decision, policy_id: decider, matched, reviewers, ap
       </p>
       {approvals !== undefined && reviewers !== undefined && (
         <p>
-          {approvals} of {reviewers} {reviewers === 1 ? 'reviewer' : 'reviewers'} {approvals === 1 ? 'has' : 'have'} to
-          approve.
+          {approvals} of {reviewers} {reviewers === 1 ? 'reviewer' : 'reviewers'}{' '}
+          {approvals === 1 ? 'has' : 'have'} to approve.
           {reviewers < approvals && ' These are too few: nobody could approve it.'}
         </p>
       )}
       {others.length > 0 && (
-        <p>Also applying, but weighed later: {joinElements(others.map((id) => <PolicyLink id={id} />))}</p>
+        <p>
+          Also applying, but weighed later:{' '}
+          {joinElements(others.map((id) => <PolicyLink id={id} />))}
+        </p>
       )}
     </div>
   );

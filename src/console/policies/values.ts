@@ -53,7 +53,9 @@ function textOf(value: number | null | undefined): string {
   return value === null || value === undefined ? '' : String(value);
 }
 
-function peopleOf(people: { members: string[] | null; roles: string[] | null } | null | undefined): PeopleValues {
+function peopleOf(
+  people: { members: string[] | null; roles: string[] | null } | null | undefined,
+): PeopleValues {
   return { roles: people?.roles ?? [], members: people?.members ?? [] };
 }
 
@@ -99,15 +101,19 @@ export function readValues(form: Form) {
 export type PolicyDraft = z.output<ReturnType<typeof PolicyCreation>>;
 
 /**
- * Makes the policy that a form describes, in the words of the API. What the chosen effect does not use is left out.
- * @throws Problem `invalid_request` with the invalid fields, named as in the API; the rows of conditions by their index
+ * Makes the policy that a form describes, in the words of the API. What the chosen effect does not
+ * use is left out.
+ * @throws Problem `invalid_request` with the invalid fields, named as in the API; the rows of
+ *   conditions by their index
  */
 export function draftOf(values: PolicyValues): PolicyDraft {
   const { name, effect, reason, isActive } = values;
   const others = values.others.filter(({ isKept }) => isKept).map(({ condition }) => condition);
   const { conditions, faults } = readConditions(values.rows, others);
   const limits =
-    effect === 'deny' ? {} : { token_ttl: numberOrNull(values.token_ttl), max_uses: numberOrNull(values.max_uses) };
+    effect === 'deny'
+      ? {}
+      : { token_ttl: numberOrNull(values.token_ttl), max_uses: numberOrNull(values.max_uses) };
   const policy = {
     ...{ name, effect, conditions, is_active: isActive, ...limits },
     actions: readPatterns(values.actions),
@@ -120,7 +126,14 @@ export function draftOf(values: PolicyValues): PolicyDraft {
   return validate(PolicyCreation(), policy, faults);
 }
 
-function reviewOf({ approvals, reviewers, allowSelf, passkey, escalation_after: after, escalation }: PolicyValues) {
+function reviewOf({
+  approvals,
+  reviewers,
+  allowSelf,
+  passkey,
+  escalation_after: after,
+  escalation,
+}: PolicyValues) {
   const people = peopleInput(escalation);
   const escalates = after.trim() !== '' || people.members !== null || people.roles !== null;
   return {

@@ -12,10 +12,17 @@ interface Receiver {
   updated_at: string;
 }
 
-/** Whether the webhook or channel sends: people may switch it off, and the service disables one that always fails. */
+/**
+ * Whether the webhook or channel sends: people may switch it off, and the service disables one that
+ * always fails.
+ */
 export function ReceiverState({ is_active, disabled_reason }: Omit<Receiver, 'updated_at'>) {
   if (is_active) return <Badge state="on" />;
-  return disabled_reason === null ? <Badge state="off" /> : <Badge state="failed" label="disabled" />;
+  return disabled_reason === null ? (
+    <Badge state="off" />
+  ) : (
+    <Badge state="failed" label="disabled" />
+  );
 }
 
 interface ReceiverActionsProps extends Omit<Receiver, 'disabled_reason'> {
@@ -26,7 +33,12 @@ interface ReceiverActionsProps extends Omit<Receiver, 'disabled_reason'> {
 }
 
 /** The buttons of a webhook or channel: send a test, change it, switch it on or off. */
-export function ReceiverActions({ path, is_active, updated_at, mayTest = true }: ReceiverActionsProps) {
+export function ReceiverActions({
+  path,
+  is_active,
+  updated_at,
+  mayTest = true,
+}: ReceiverActionsProps) {
   return (
     <>
       <div class="actions">
@@ -38,7 +50,9 @@ export function ReceiverActions({ path, is_active, updated_at, mayTest = true }:
           fields={{ is_active: String(!is_active), updated_at }}
         />
       </div>
-      {!is_active && <p class="hint">While it is off, nothing is sent, and what happens now is never sent.</p>}
+      {!is_active && (
+        <p class="hint">While it is off, nothing is sent, and what happens now is never sent.</p>
+      )}
     </>
   );
 }
@@ -60,7 +74,15 @@ export async function readSwitch(
 }
 
 /** A closed box with a button that deletes a webhook or channel. */
-export function DeleteBox({ path, noun, children }: { path: string; noun: 'webhook' | 'channel'; children: Child }) {
+export function DeleteBox({
+  path,
+  noun,
+  children,
+}: {
+  path: string;
+  noun: 'webhook' | 'channel';
+  children: Child;
+}) {
   return (
     <details>
       <summary>Delete the {noun}</summary>

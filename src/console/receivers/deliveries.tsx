@@ -36,14 +36,18 @@ export function Deliveries<D extends ListedDelivery>({
   advice,
 }: DeliveriesProps<D>) {
   const [event, ...others] = COLUMNS;
-  // A recipient takes the place of the time of the next attempt, which the page of a delivery has too.
+  // A recipient takes the place of the time of the next attempt, which the page of a delivery has
+  // too.
   const shown = recipient ? [event, RECIPIENT, ...others.slice(0, -1)] : COLUMNS;
   return (
     <div class="part">
       <h2>Deliveries</h2>
       <Tabs
         label="Deliveries by state"
-        tabs={[[undefined, 'All'], ...DELIVERY_STATUSES.map((each) => [each, capitalized(each)] as const)]}
+        tabs={[
+          [undefined, 'All'],
+          ...DELIVERY_STATUSES.map((each) => [each, capitalized(each)] as const),
+        ]}
         current={status}
         address={(each) => withParameters(address, { status: each ?? null, cursor: null })}
       />
@@ -55,7 +59,9 @@ export function Deliveries<D extends ListedDelivery>({
           columns={shown}
           rows={page.data.map((delivery) => {
             const [first, ...cells] = cellsOf(delivery, path);
-            return recipient ? [first, recipient(delivery), ...cells.slice(0, -1)] : [first, ...cells];
+            return recipient
+              ? [first, recipient(delivery), ...cells.slice(0, -1)]
+              : [first, ...cells];
           })}
         />
       )}
@@ -77,7 +83,8 @@ const COLUMNS = [
 const RECIPIENT = { name: 'To', hasLabel: true };
 
 function cellsOf(delivery: ListedDelivery, path: string): [first: Child, ...others: Child[]] {
-  const { id, status, attempts, last_error, last_status_code, next_attempt_at, created_at } = delivery;
+  const { id, status, attempts, last_error, last_status_code, next_attempt_at, created_at } =
+    delivery;
   return [
     <a href={`${path}/deliveries/${id}`}>{eventText(delivery)}</a>,
     <Badge state={status} />,

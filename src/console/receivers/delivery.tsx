@@ -39,12 +39,23 @@ interface DeliveryPage {
 }
 
 /**
- * Answers with the page of a delivery: its attempts, the payload, and the result. The page keeps itself up to date while an
- * attempt is due.
+ * Answers with the page of a delivery: its attempts, the payload, and the result. The page keeps
+ * itself up to date while an attempt is due.
  */
 export function sendDeliveryPage(
   c: SignedInRequest,
-  { delivery, path, receiver, names, facts = [], notice, repeat, payloadTitle, children, refusal }: DeliveryPage,
+  {
+    delivery,
+    path,
+    receiver,
+    names,
+    facts = [],
+    notice,
+    repeat,
+    payloadTitle,
+    children,
+    refusal,
+  }: DeliveryPage,
 ): Response {
   const title = `Delivery of ${eventText(delivery)}`;
   const due = delivery.next_attempt_at;
@@ -95,8 +106,19 @@ const ATTEMPT_COLUMNS = [
   { name: 'Took', class: 'number', hasLabel: true },
 ];
 
-function Progress({ delivery, facts }: { delivery: ShownDelivery } & Required<Pick<DeliveryPage, 'facts'>>) {
-  const { status, attempts, attempt_history, next_attempt_at, last_error, created_at, completed_at } = delivery;
+function Progress({
+  delivery,
+  facts,
+}: { delivery: ShownDelivery } & Required<Pick<DeliveryPage, 'facts'>>) {
+  const {
+    status,
+    attempts,
+    attempt_history,
+    next_attempt_at,
+    last_error,
+    created_at,
+    completed_at,
+  } = delivery;
   // Some deliveries end without an attempt, for example because the webhook was disabled.
   const hasOtherEnd = last_error !== null && last_error !== attempt_history.at(-1)?.error;
   return (
@@ -106,7 +128,10 @@ function Progress({ delivery, facts }: { delivery: ShownDelivery } & Required<Pi
           ...facts,
           ['State', <Badge state={status} />],
           ['Created', <Time at={created_at} />],
-          completed_at !== null && [status === 'failed' ? 'Given up' : 'Delivered', <Time at={completed_at} />],
+          completed_at !== null && [
+            status === 'failed' ? 'Given up' : 'Delivered',
+            <Time at={completed_at} />,
+          ],
           next_attempt_at !== null && ['Next attempt', <Time at={next_attempt_at} />],
         ]}
       />

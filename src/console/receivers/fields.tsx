@@ -18,12 +18,21 @@ export async function agentsInForm(c: RequestContext, reader: Reader, account: S
 }
 
 /** The events of a webhook or channel in words. */
-export function eventsText<E extends string>(known: EventMeanings<E>, events: readonly E[]): string {
+export function eventsText<E extends string>(
+  known: EventMeanings<E>,
+  events: readonly E[],
+): string {
   return known.every(([event]) => events.includes(event)) ? 'All events' : events.join(', ');
 }
 
 /** Check boxes for events. */
-export function EventFields({ known, events }: { known: EventMeanings<string>; events: readonly string[] }) {
+export function EventFields({
+  known,
+  events,
+}: {
+  known: EventMeanings<string>;
+  events: readonly string[];
+}) {
   const faultText = events.length === 0 ? 'Check at least one event.' : undefined;
   return (
     <FieldGroup legend="Events" path="events" faultText={faultText}>
@@ -55,7 +64,12 @@ export function AgentFields({ path, agentIds, hint }: AgentFieldsProps) {
       <p class="hint">{hint}</p>
       <div class="choices">
         {[...ids].map((id) => (
-          <CheckBox name="agent_ids" value={id} checked={agentIds.includes(id)} label={<Named id={id} isShort />} />
+          <CheckBox
+            name="agent_ids"
+            value={id}
+            checked={agentIds.includes(id)}
+            label={<Named id={id} isShort />}
+          />
         ))}
       </div>
     </FieldGroup>

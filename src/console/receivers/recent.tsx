@@ -16,6 +16,7 @@ function recentText({ succeeded, failed, retried }: RecentDeliveries): string {
 }
 
 function endedText(ended: number, failed: number): string {
-  if (failed === 0) return ended === 1 ? 'The last delivery succeeded' : `The last ${ended} deliveries succeeded`;
+  if (failed === 0)
+    return ended === 1 ? 'The last delivery succeeded' : `The last ${ended} deliveries succeeded`;
   return `${failed} of the last ${ended} deliveries failed`;
 }

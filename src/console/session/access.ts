@@ -29,8 +29,8 @@ import { signInPath } from './return-path';
 import { csrfToken, isCsrfToken, senderMark, sessionCookie } from './session';
 
 /**
- * Somebody who is signed in to the console. `principal.token` is the user token with which they signed in, and
- * `principal.member` is null if that belongs to the account.
+ * Somebody who is signed in to the console. `principal.token` is the user token with which they
+ * signed in, and `principal.member` is null if that belongs to the account.
  */
 export interface SignedIn {
   context: UserContext;
@@ -54,8 +54,8 @@ export interface ConsoleEnv<Q extends NamedQueries = NamedQueries> {
     /** Authenticates the member again and runs the preload again. */
     reload: () => Promise<LoadedRows<Q>>;
     /**
-     * Runs what creates something, unless the same form was sent before: then returns what that created. This holds for
-     * 24 hours, and for forms with `OnceField`.
+     * Runs what creates something, unless the same form was sent before: then returns what that
+     * created. This holds for 24 hours, and for forms with `OnceField`.
      * @param create calls one function that writes once, with the context that it gets
      */
     once: <T extends object>(create: (context: UserContext) => Promise<T>) => Promise<T>;
@@ -66,21 +66,26 @@ export interface ConsoleEnv<Q extends NamedQueries = NamedQueries> {
 export type ConsoleContext<Q extends NamedQueries = NamedQueries> = HonoContext<ConsoleEnv<Q>>;
 
 /** What the handler of a page with a preload gets. */
-export type PreloadedContext<P extends (...args: never[]) => Promise<NamedQueries>> = ConsoleContext<
-  Awaited<ReturnType<P>>
->;
+export type PreloadedContext<P extends (...args: never[]) => Promise<NamedQueries>> =
+  ConsoleContext<Awaited<ReturnType<P>>>;
 
 /** The parts of {@link ConsoleContext} that do not depend on what the page preloads. */
 export type SignedInRequest = RequestContext & { var: { signedIn: SignedIn } };
 
 const METHODS_THAT_READ = ['GET', 'HEAD'];
 
-/** Names the route in the log, and refuses a change that a page of another origin sends, or whose body is too large. */
+/**
+ * Names the route in the log, and refuses a change that a page of another origin sends, or whose
+ * body is too large.
+ */
 export const consoleRoute = createMiddleware<AppEnv>(async (c, next) => {
   c.set('route', routePath(c));
   if (!METHODS_THAT_READ.includes(c.req.method)) {
     if (c.req.header('Origin') !== c.var.config.publicUrl) {
-      throw new Problem('wrong_credential', 'The request does not come from a page of the console.');
+      throw new Problem(
+        'wrong_credential',
+        'The request does not come from a page of the console.',
+      );
     }
     await limitBody(c);
   }
@@ -89,16 +94,21 @@ export const consoleRoute = createMiddleware<AppEnv>(async (c, next) => {
 
 /** What else a route of the console asks for, or not. */
 interface ConsoleRule {
-  /** Whether the page changes nothing although a form is sent to it, so that it needs no CSRF token. */
+  /**
+   * Whether the page changes nothing although a form is sent to it, so that it needs no CSRF token.
+   */
   showsOnly?: boolean;
-  /** Whether what the request does outlives the session, so that it needs a sign-in within the last 10 minutes. */
+  /**
+   * Whether what the request does outlives the session, so that it needs a sign-in within the last
+   * 10 minutes.
+   */
   needsRecentSignIn?: boolean;
 }
 
 /**
- * Admits people who are signed in and have the scopes, by their role and the user token with which they signed in, if it was
- * one. Sets `c.var.signedIn`. A page sends everybody else to the sign-in page, and they come back; a change is refused, also
- * without the CSRF token of the session.
+ * Admits people who are signed in and have the scopes, by their role and the user token with which
+ * they signed in, if it was one. Sets `c.var.signedIn`. A page sends everybody else to the sign-in
+ * page, and they come back; a change is refused, also without the CSRF token of the session.
  * @param scopes the scopes that the caller needs, all of them; null for pages that need none
  * @param preload makes queries that run in the same round trip as the authentication
  */
@@ -116,7 +126,12 @@ export function consoleAccess<Q extends NamedQueries>(
       const named = nameQueries(c, preload);
       const queries: PreloadQueries = async (reader, caller) => {
         const stored =
-          key && findStoredAnswer(reader, { principal: caller.id, key, account: caller.account }, runtime.now());
+          key &&
+          findStoredAnswer(
+            reader,
+            { principal: caller.id, key, account: caller.account },
+            runtime.now(),
+          );
         return [stored, ...(await named.queries(reader, caller))];
       };
       const found = secret === undefined ? null : await authenticateSession(c, secret, queries);
@@ -136,13 +151,20 @@ export function consoleAccess<Q extends NamedQueries>(
       ...(principal.member && { member: principal.member.id }),
     });
     const notifyWebhooks = (account: number) => {
-      c.executionCtx.waitUntil(enqueueWebhook(config.webhooks, { shard: principal.shard, account }));
+      c.executionCtx.waitUntil(
+        enqueueWebhook(config.webhooks, { shard: principal.shard, account }),
+      );
     };
     const fixed = withFixedClock(runtime);
     const reader = batchReads(database);
     const answers = key && new FormAnswers(c, principal, key);
     const makeContext = (answers: FormAnswers | null): UserContext => {
-      const ledger = new Ledger(database, { ...reference, now: fixed.now }, answers, notifyWebhooks);
+      const ledger = new Ledger(
+        database,
+        { ...reference, now: fixed.now },
+        answers,
+        notifyWebhooks,
+      );
       return { principal, config, runtime: fixed, origin, reader, ledger };
     };
     const context = makeContext(null);
@@ -201,7 +223,10 @@ export function requirePerson({ context: { principal } }: SignedIn): MemberRef {
 }
 
 /** @throws Problem `insufficient_scope`, which says who could give the caller the scopes */
-export function requireScopes({ member, token, scopes }: UserPrincipal, needed: Scope | readonly Scope[] | null): void {
+export function requireScopes(
+  { member, token, scopes }: UserPrincipal,
+  needed: Scope | readonly Scope[] | null,
+): void {
   const all = [needed ?? []].flat();
   const missing = all.filter((scope) => !scopes.includes(scope));
   if (missing.length === 0) return;
@@ -228,8 +253,14 @@ async function readCsrfToken(c: HonoContext): Promise<string> {
   return typeof field === 'string' ? field : '';
 }
 
-/** Refuses somebody who is not signed in. What may be a guess counts against the network that it came from. */
-async function refuse<Q extends NamedQueries>(c: ConsoleContext<Q>, secret: string | undefined): Promise<Response> {
+/**
+ * Refuses somebody who is not signed in. What may be a guess counts against the network that it
+ * came from.
+ */
+async function refuse<Q extends NamedQueries>(
+  c: ConsoleContext<Q>,
+  secret: string | undefined,
+): Promise<Response> {
   const isSafe = METHODS_THAT_READ.includes(c.req.method);
   if (!isSafe || secret !== undefined) await limitNetwork(c);
   if (!isSafe || isAskedByScript(c)) throw sessionEnded();
@@ -244,7 +275,10 @@ async function refuse<Q extends NamedQueries>(c: ConsoleContext<Q>, secret: stri
   return c.redirect(signInPath(pathname + search));
 }
 
-/** Whether the script of a page asks, which can do nothing with the page to sign in: for a part of a page, or for JSON. */
+/**
+ * Whether the script of a page asks, which can do nothing with the page to sign in: for a part of a
+ * page, or for JSON.
+ */
 function isAskedByScript({ req }: HonoContext): boolean {
   const asksForJson = req.header('Accept')?.startsWith('application/json') ?? false;
   return req.header('HX-Request') === 'true' || req.query('part') !== undefined || asksForJson;
@@ -260,17 +294,22 @@ function comesFromSignIn({ req, var: { config } }: RequestContext): boolean {
 }
 
 function sessionEnded(): Problem {
-  return new Problem('unauthorized', 'You are not signed in, or your session has ended. Sign in again.', {
-    headers: { 'WWW-Authenticate': 'Cookie' },
-  });
+  return new Problem(
+    'unauthorized',
+    'You are not signed in, or your session has ended. Sign in again.',
+    {
+      headers: { 'WWW-Authenticate': 'Cookie' },
+    },
+  );
 }
 
 const MAX_FORM_FIELDS = 5_000;
 
 /**
- * Refuses a body that would cost too much, before anything parses it. Others can be read afterwards.
- * @throws Problem `payload_too_large` over 1 MiB; `invalid_request` for a form with more than 5,000 fields;
- *   `unsupported_media_type` for a form in several parts, which no page sends
+ * Refuses a body that would cost too much, before anything parses it. Others can be read
+ * afterwards.
+ * @throws Problem `payload_too_large` over 1 MiB; `invalid_request` for a form with more than 5,000
+ *   fields; `unsupported_media_type` for a form in several parts, which no page sends
  */
 async function limitBody(c: RequestContext): Promise<void> {
   const { url, method, headers, body } = c.req.raw;
@@ -278,7 +317,10 @@ async function limitBody(c: RequestContext): Promise<void> {
   const text = await readText(c.req.raw);
   const type = headers.get('Content-Type')?.split(';')[0]?.trim().toLowerCase();
   if (type === 'multipart/form-data') {
-    throw new Problem('unsupported_media_type', 'Send the form as `application/x-www-form-urlencoded`.');
+    throw new Problem(
+      'unsupported_media_type',
+      'Send the form as `application/x-www-form-urlencoded`.',
+    );
   }
   const isForm = type === 'application/x-www-form-urlencoded';
   if (isForm && text.split('&', MAX_FORM_FIELDS + 1).length > MAX_FORM_FIELDS) {

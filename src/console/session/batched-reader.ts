@@ -1,11 +1,16 @@
 import type { Batch, Reader } from '../../db/database';
 
 /**
- * Makes a reader that runs everything which is loaded at once in one round trip, on one consistent state of the database.
- * So a page can call several functions that each load their own rows, in one `Promise.all`.
+ * Makes a reader that runs everything which is loaded at once in one round trip, on one consistent
+ * state of the database. So a page can call several functions that each load their own rows, in one
+ * `Promise.all`.
  */
 export function batchReads(reader: Reader): Reader {
-  let waiting: { queries: Batch; resolve: (rows: unknown) => void; reject: (error: unknown) => void }[] = [];
+  let waiting: {
+    queries: Batch;
+    resolve: (rows: unknown) => void;
+    reject: (error: unknown) => void;
+  }[] = [];
   const flush = async () => {
     const loads = waiting;
     waiting = [];

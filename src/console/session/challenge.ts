@@ -12,20 +12,28 @@ const RANDOM_LENGTH = 16;
 const TIME_LENGTH = 8;
 const MAC_LENGTH = 32;
 
-/** A challenge, of WebAuthn or OIDC, that may be answered until a time, in milliseconds since the epoch. */
+/**
+ * A challenge, of WebAuthn or OIDC, that may be answered until a time, in milliseconds since the
+ * epoch.
+ */
 export interface Challenge {
   bytes: Uint8Array;
   expiresAt: number;
 }
 
 /**
- * Makes a WebAuthn challenge: random bytes, the time at which it expires, and an HMAC of both for its purpose.
+ * Makes a WebAuthn challenge: random bytes, the time at which it expires, and an HMAC of both for
+ * its purpose.
  *
- * Nothing is stored, so that nobody can fill the database with questions. The answer is stored (`sign_in_challenges`,
- * `used_challenges`), which makes a challenge single-use.
+ * Nothing is stored, so that nobody can fill the database with questions. The answer is stored
+ * (`sign_in_challenges`, `used_challenges`), which makes a challenge single-use.
  * @param purpose what may be done with the answer, such as to join with one invitation
  */
-export async function makeChallenge(keyring: Keyring, runtime: Runtime, purpose: string): Promise<string> {
+export async function makeChallenge(
+  keyring: Keyring,
+  runtime: Runtime,
+  purpose: string,
+): Promise<string> {
   const content = new Uint8Array(RANDOM_LENGTH + TIME_LENGTH);
   content.set(runtime.random(RANDOM_LENGTH));
   new DataView(content.buffer).setFloat64(RANDOM_LENGTH, runtime.now() + CHALLENGE_LIFETIME);
@@ -54,14 +62,24 @@ function macOf(keyring: Keyring, purpose: string, content: Uint8Array) {
 }
 
 /**
- * Makes the statement that stores that a challenge was answered whose purpose is of one account. It violates the primary
- * key the second time.
+ * Makes the statement that stores that a challenge was answered whose purpose is of one account. It
+ * violates the primary key the second time.
  */
-export function useChallenge(write: Pick<InternalWriter, 'insert'>, account: number, { bytes, expiresAt }: Challenge) {
+export function useChallenge(
+  write: Pick<InternalWriter, 'insert'>,
+  account: number,
+  { bytes, expiresAt }: Challenge,
+) {
   return write.insert(usedChallenges).values({ account, challenge: bytes, expiresAt });
 }
 
-/** Makes the statement that stores that somebody signed in with a challenge. It violates the primary key the second time. */
-export function useSignInChallenge(write: Pick<InternalWriter, 'insert'>, { bytes, expiresAt }: Challenge) {
+/**
+ * Makes the statement that stores that somebody signed in with a challenge. It violates the primary
+ * key the second time.
+ */
+export function useSignInChallenge(
+  write: Pick<InternalWriter, 'insert'>,
+  { bytes, expiresAt }: Challenge,
+) {
   return write.insert(signInChallenges).values({ challenge: bytes, expiresAt });
 }

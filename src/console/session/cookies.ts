@@ -5,8 +5,8 @@ import { isLoopback } from '../../lib/target';
 import { SECOND } from '../../lib/time';
 
 /**
- * Whether the cookies go without the prefix `__Host-` and `Secure`: only where the console is served by `http` on this
- * machine. WebKit refuses both there.
+ * Whether the cookies go without the prefix `__Host-` and `Secure`: only where the console is
+ * served by `http` on this machine. WebKit refuses both there.
  */
 function isPlain({ publicUrl }: Pick<Config, 'publicUrl'>): boolean {
   const { protocol, hostname } = new URL(publicUrl);
@@ -19,12 +19,17 @@ export function readCookie(c: HonoContext, name: string): string | undefined {
 }
 
 /**
- * Sets a cookie of the console, which scripts cannot read. Lax, because the identity provider and links in mails bring
- * people from other sites.
+ * Sets a cookie of the console, which scripts cannot read. Lax, because the identity provider and
+ * links in mails bring people from other sites.
  * @param lifetime in milliseconds
  */
 export function writeCookie(c: HonoContext, name: string, value: string, lifetime: number): void {
-  const attributes = { path: '/', httpOnly: true, sameSite: 'Lax', maxAge: lifetime / SECOND } as const;
+  const attributes = {
+    path: '/',
+    httpOnly: true,
+    sameSite: 'Lax',
+    maxAge: lifetime / SECOND,
+  } as const;
   if (isPlain(c.var.config)) setCookie(c, name, value, attributes);
   else setCookie(c, name, value, { ...attributes, prefix: 'host', secure: true });
 }

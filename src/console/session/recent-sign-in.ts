@@ -2,18 +2,23 @@ import type { Runtime } from '../../env';
 import { Problem } from '../../errors';
 import { MINUTE } from '../../lib/time';
 
-/** How long a sign-in counts as recent, in milliseconds. What outlives a session needs a recent one. */
+/**
+ * How long a sign-in counts as recent, in milliseconds. What outlives a session needs a recent one.
+ */
 export const RECENT = 10 * MINUTE;
 
-/** When somebody who is signed in proved who they are, in milliseconds since the epoch, and the clock. */
+/**
+ * When somebody who is signed in proved who they are, in milliseconds since the epoch, and the
+ * clock.
+ */
 interface SignInTime {
   session: { authenticatedAt: number };
   context: { runtime: Pick<Runtime, 'now'> };
 }
 
 /**
- * Whether the caller signed in at most 10 minutes ago: with a passkey, at the identity provider, or with the user token to
- * which the session belongs.
+ * Whether the caller signed in at most 10 minutes ago: with a passkey, at the identity provider, or
+ * with the user token to which the session belongs.
  */
 export function isRecentSignIn({ session, context }: SignInTime): boolean {
   return session.authenticatedAt + RECENT > context.runtime.now();
@@ -22,7 +27,11 @@ export function isRecentSignIn({ session, context }: SignInTime): boolean {
 /** @throws Problem `unauthorized` unless {@link isRecentSignIn} */
 export function requireRecentSignIn(signedIn: SignInTime): void {
   if (isRecentSignIn(signedIn)) return;
-  throw new Problem('unauthorized', 'You signed in more than 10 minutes ago. To do this, sign in again.', {
-    headers: { 'WWW-Authenticate': 'Cookie' },
-  });
+  throw new Problem(
+    'unauthorized',
+    'You signed in more than 10 minutes ago. To do this, sign in again.',
+    {
+      headers: { 'WWW-Authenticate': 'Cookie' },
+    },
+  );
 }

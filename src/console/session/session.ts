@@ -18,7 +18,10 @@ import { clearCookie, readCookie, writeCookie } from './cookies';
 
 const COOKIE = 'countersign';
 
-/** The shard with the challenges that were answered to sign in: they are made before the account is known. */
+/**
+ * The shard with the challenges that were answered to sign in: they are made before the account is
+ * known.
+ */
 const CHALLENGE_SHARD = '00';
 
 /** Whom a session belongs to: a member, or the user token with which somebody signed in. */
@@ -76,7 +79,10 @@ interface SignIn extends SignInPlace {
   /** The number of the account. */
   account: number;
   member: Id<'member'>;
-  /** The account's number as SQL: NULL, so that the transaction aborts, if the member can no longer sign in in this way. */
+  /**
+   * The account's number as SQL: NULL, so that the transaction aborts, if the member can no longer
+   * sign in in this way.
+   */
   accountIfAllowed: SQL<number>;
   proof: Proof;
   /** What else is recorded about the member in the same transaction. */
@@ -88,14 +94,21 @@ interface SignIn extends SignInPlace {
 /**
  * Signs a member in: stores a session with its activity record.
  * @returns the secret of the session's cookie
- * @throws ConstraintError if the challenge was used before, or the member can no longer sign in; nothing was written
+ * @throws ConstraintError if the challenge was used before, or the member can no longer sign in;
+ *   nothing was written
  */
 export async function beginSession(c: RequestContext, signIn: SignIn): Promise<string> {
   const { account, member, accountIfAllowed, proof, actions = [], changes } = signIn;
   const { authenticatedAt } = proof;
   const session = await makeSession(c, signIn.shard, { account, member, authenticatedAt });
   const record = (action: ActivityAction, target: string) =>
-    makeActivityRecord(c.var, { account: accountIfAllowed, actor: member, action, target, changes: [] });
+    makeActivityRecord(c.var, {
+      account: accountIfAllowed,
+      actor: member,
+      action,
+      target,
+      changes: [],
+    });
   await commitSignIn(c, signIn, proof.challenge, {
     record: record('session.created', session.id),
     furtherRecords: actions.map((action) => record(action, member)),
@@ -105,8 +118,8 @@ export async function beginSession(c: RequestContext, signIn: SignIn): Promise<s
 }
 
 /**
- * Commits what an answered challenge of a sign-in changes. The challenge is stored on the first shard too, whatever the
- * account's: so it works once, and not once for each shard.
+ * Commits what an answered challenge of a sign-in changes. The challenge is stored on the first
+ * shard too, whatever the account's: so it works once, and not once for each shard.
  * @throws ConstraintError if the challenge was used before; nothing was written
  */
 export async function commitSignIn(
@@ -126,7 +139,9 @@ export async function commitSignIn(
   if (shard !== CHALLENGE_SHARD) {
     const first = openShard(c.env, CHALLENGE_SHARD, c.var.cost);
     if (!first) throw new Error('the first shard is not bound');
-    await new Ledger(first, SERVICE_AUTHORITY).write({ changes: (write) => [useSignInChallenge(write, challenge)] });
+    await new Ledger(first, SERVICE_AUTHORITY).write({
+      changes: (write) => [useSignInChallenge(write, challenge)],
+    });
   }
   await new Ledger(database, SERVICE_AUTHORITY).change({
     record,
@@ -156,21 +171,36 @@ export async function csrfToken(keyring: Keyring, secret: string): Promise<strin
 }
 
 /** Whether a text is the CSRF token of a session. */
-export async function isCsrfToken(keyring: Keyring, secret: string, text: string): Promise<boolean> {
+export async function isCsrfToken(
+  keyring: Keyring,
+  secret: string,
+  text: string,
+): Promise<boolean> {
   const given = fromBase64Url(text);
-  return given !== null && (await keyring.mac('csrf', secret)).some((mac) => equalBytes(mac, given));
+  return (
+    given !== null && (await keyring.mac('csrf', secret)).some((mac) => equalBytes(mac, given))
+  );
 }
 
-/** Marks forms as those of a person, whatever the session: a member, or the user token of an account. */
+/**
+ * Marks forms as those of a person, whatever the session: a member, or the user token of an
+ * account.
+ */
 export async function senderMark(keyring: Keyring, principal: UserPrincipal): Promise<string> {
   const [mac] = await senderMacs(keyring, principal);
   return toBase64Url(mac);
 }
 
 /** Whether a text marks the forms of a person. */
-export async function isSenderMark(keyring: Keyring, principal: UserPrincipal, text: string): Promise<boolean> {
+export async function isSenderMark(
+  keyring: Keyring,
+  principal: UserPrincipal,
+  text: string,
+): Promise<boolean> {
   const given = fromBase64Url(text);
-  return given !== null && (await senderMacs(keyring, principal)).some((mac) => equalBytes(mac, given));
+  return (
+    given !== null && (await senderMacs(keyring, principal)).some((mac) => equalBytes(mac, given))
+  );
 }
 
 function senderMacs(keyring: Keyring, { member, token }: UserPrincipal) {

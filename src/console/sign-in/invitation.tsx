@@ -35,12 +35,17 @@ const Joining = lazy(() =>
 
 export type FoundInvitation = NonNullable<Awaited<ReturnType<typeof findInvitation>>>;
 
-/** Finds the invited member whose invitation has a secret; null if it was used, replaced or withdrawn, or has expired. */
+/**
+ * Finds the invited member whose invitation has a secret; null if it was used, replaced or
+ * withdrawn, or has expired.
+ */
 async function findInvitation(c: RequestContext, secret = c.req.param('secret') ?? '') {
   const form = parseCredential(secret, 'invitation');
   if (!form) return null;
   const hashes = await hashCredential(c.var.config.keyring, secret);
-  const found = await findCaller(c, form.shard, hashes, (reader) => selectInvitation(reader, hashes));
+  const found = await findCaller(c, form.shard, hashes, (reader) =>
+    selectInvitation(reader, hashes),
+  );
   return found && (found.row.expiresAt ?? 0) > c.var.runtime.now() ? found : null;
 }
 
@@ -63,7 +68,10 @@ function selectInvitation(reader: Reader, hashes: Uint8Array[]) {
 }
 
 /** @throws Problem `not_found`; `account_inactive` */
-export async function requireInvitation(c: RequestContext, secret?: string): Promise<FoundInvitation> {
+export async function requireInvitation(
+  c: RequestContext,
+  secret?: string,
+): Promise<FoundInvitation> {
   const found = await findInvitation(c, secret);
   if (!found) {
     await limitNetwork(c);
@@ -73,7 +81,10 @@ export async function requireInvitation(c: RequestContext, secret?: string): Pro
   return found;
 }
 
-/** The purpose that a challenge is bound to: accepting this invitation. Another invitation cannot use the challenge. */
+/**
+ * The purpose that a challenge is bound to: accepting this invitation. Another invitation cannot
+ * use the challenge.
+ */
 function purposeOf({ row: { hash } }: FoundInvitation): string {
   return `join ${toHex(hash ?? new Uint8Array())}`;
 }
@@ -85,12 +96,15 @@ interface WayToSignIn extends Proof {
   /** Whether the identity provider has verified the e-mail address of the member. */
   provesEmail: boolean;
   /** The passkey to store. */
-  passkey?: Pick<typeof passkeys.$inferSelect, 'id' | 'name' | 'publicKey' | 'counter' | 'firstCounter'>;
+  passkey?: Pick<
+    typeof passkeys.$inferSelect,
+    'id' | 'name' | 'publicKey' | 'counter' | 'firstCounter'
+  >;
 }
 
 /**
- * Accepts an invitation: the member becomes active and is signed in. Happens once, however often and concurrently the
- * request is sent.
+ * Accepts an invitation: the member becomes active and is signed in. Happens once, however often
+ * and concurrently the request is sent.
  * @returns the secret of the session's cookie
  * @throws Problem `not_found` for an invitation that is used or over; nothing was written
  */
@@ -103,7 +117,9 @@ export async function acceptInvitation(
   const now = runtime.now();
   const account = row.accountNumber;
   const stored = passkey && { ...passkey, member: row.id, addedAt: now };
-  const mac = stored && (await rowMac(config.keyring, passkeyContent({ ...stored, accountId: row.accountId })));
+  const mac =
+    stored &&
+    (await rowMac(config.keyring, passkeyContent({ ...stored, accountId: row.accountId })));
   const session = await makeSession(c, shard, { account, member: row.id, authenticatedAt });
   const isInvited = and(
     eq(members.account, account),
@@ -112,7 +128,8 @@ export async function acceptInvitation(
     row.hash ? eq(members.invitationHash, row.hash) : sql`false`,
     gt(members.invitationExpiresAt, now),
   );
-  // NULL if the invitation was used, replaced or withdrawn meanwhile: the NOT NULL column aborts the transaction.
+  // NULL if the invitation was used, replaced or withdrawn meanwhile: the NOT NULL column aborts
+  // the transaction.
   const number = sql<number>`(select ${members.account} from ${members} where ${isInvited})`;
   const record = (action: 'member.joined' | 'passkey.added' | 'session.created', target: string) =>
     makeActivityRecord(c.var, {
@@ -134,7 +151,10 @@ export async function acceptInvitation(
   await new Ledger(database, SERVICE_AUTHORITY)
     .change({
       record: record('member.joined', row.id),
-      furtherRecords: [...(passkey ? [record('passkey.added', row.id)] : []), record('session.created', session.id)],
+      furtherRecords: [
+        ...(passkey ? [record('passkey.added', row.id)] : []),
+        record('session.created', session.id),
+      ],
       changes: (write) => [
         useChallenge(write, account, challenge),
         write.update(members).set(joined).where(isInvited),
@@ -153,7 +173,10 @@ export async function acceptInvitation(
  * Accepts an invitation with a new passkey.
  * @throws Problem as {@link acceptInvitation}; `invalid_request` for a passkey that is not accepted
  */
-async function joinWithPasskey(c: RequestContext, { name, response }: z.output<ReturnType<typeof Joining>>) {
+async function joinWithPasskey(
+  c: RequestContext,
+  { name, response }: z.output<ReturnType<typeof Joining>>,
+) {
   const invitation = await requireInvitation(c);
   const { challenge, passkey } = await verifyRegistration(c.var, purposeOf(invitation), response);
   return acceptInvitation(c, invitation, {
@@ -165,7 +188,15 @@ async function joinWithPasskey(c: RequestContext, { name, response }: z.output<R
   });
 }
 
-function JoinWithProvider({ oidc, email, action }: { oidc: OidcConfig | null; email: string | null; action: string }) {
+function JoinWithProvider({
+  oidc,
+  email,
+  action,
+}: {
+  oidc: OidcConfig | null;
+  email: string | null;
+  action: string;
+}) {
   if (!oidc?.client) return null;
   return (
     <>
@@ -174,8 +205,8 @@ function JoinWithProvider({ oidc, email, action }: { oidc: OidcConfig | null; em
       </p>
       <OidcButton oidc={oidc} action={action} verb="Join" />
       <p class="hint">
-        If you have an account of your own with {providerName(oidc)}, you leave it. That is possible only while it has
-        no agents and no other members.
+        If you have an account of your own with {providerName(oidc)}, you leave it. That is possible
+        only while it has no agents and no other members.
       </p>
     </>
   );
@@ -193,14 +224,20 @@ export const invitationRoutes = new Hono<AppEnv>()
       const children = (
         <>
           <p>
-            It was used already, has been replaced, or has expired. Ask an owner or admin of the account for a new one.
+            It was used already, has been replaced, or has expired. Ask an owner or admin of the
+            account for a new one.
           </p>
           <p>
             If you have joined already, <a href="/console/sign-in">sign in</a>.
           </p>
         </>
       );
-      return sendPage(c, { title: 'This invitation is over', isNarrow: true, status: 404, children });
+      return sendPage(c, {
+        title: 'This invitation is over',
+        isNarrow: true,
+        status: 404,
+        children,
+      });
     }
     const { row } = found;
     activeAccount(row);

@@ -15,8 +15,8 @@ import { canSignDecisions } from '../../permissions/reviews/signature';
 import { type Challenge, makeChallenge, readChallenge } from '../session/challenge';
 
 /**
- * The signature algorithms of passkeys, the preferred first (RFC 9053): ES256, which every browser can verify, EdDSA and
- * RS256.
+ * The signature algorithms of passkeys, the preferred first (RFC 9053): ES256, which every browser
+ * can verify, EdDSA and RS256.
  */
 const ALGORITHMS = [-7, -8, -257];
 
@@ -33,7 +33,10 @@ export const passkeyName = lazy(() => text(1, 100));
 
 type Settings = Pick<Config, 'keyring' | 'publicUrl'>;
 
-/** Options for `navigator.credentials.create`: a discoverable passkey with user verification, without attestation. */
+/**
+ * Options for `navigator.credentials.create`: a discoverable passkey with user verification,
+ * without attestation.
+ */
 export async function creationOptions(
   { config, runtime }: { config: Settings; runtime: Runtime },
   purpose: string,
@@ -41,12 +44,20 @@ export async function creationOptions(
 ): Promise<PublicKeyCredentialCreationOptionsJSON> {
   return {
     rp: { id: relyingParty(config), name: 'Countersign' },
-    user: { id: toBase64Url(encodeUserHandle(user)), name: user.name, displayName: user.displayName },
+    user: {
+      id: toBase64Url(encodeUserHandle(user)),
+      name: user.name,
+      displayName: user.displayName,
+    },
     challenge: await makeChallenge(config.keyring, runtime, purpose),
     pubKeyCredParams: ALGORITHMS.map((alg) => ({ type: 'public-key', alg })),
     timeout: 300_000,
     excludeCredentials: user.existing.map((id) => ({ type: 'public-key', id: toBase64Url(id) })),
-    authenticatorSelection: { residentKey: 'required', requireResidentKey: true, userVerification: 'required' },
+    authenticatorSelection: {
+      residentKey: 'required',
+      requireResidentKey: true,
+      userVerification: 'required',
+    },
     attestation: 'none',
   };
 }
@@ -67,8 +78,9 @@ export async function requestOptions(
 /**
  * Verifies the response of an authenticator that made a passkey.
  * @returns the passkey, and the challenge that it answered
- * @throws Problem `invalid_request` if it does not answer a challenge for this purpose, or comes from another origin, or
- *   the user was not verified, or no decision could be signed with the passkey
+ * @throws Problem `invalid_request` if it does not answer a challenge for this purpose, or comes
+ *   from another origin, or the user was not verified, or no decision could be signed with the
+ *   passkey
  */
 export async function verifyRegistration(
   { config, runtime }: { config: Settings; runtime: Runtime },
@@ -77,7 +89,9 @@ export async function verifyRegistration(
 ) {
   const challenge = await findChallenge(config, runtime, purpose, response.response.clientDataJSON);
   if (!challenge) throw invalidPasskey();
-  const { cose, decodeCredentialPublicKey, verifyRegistrationResponse } = await import('../../http/verify-passkey');
+  const { cose, decodeCredentialPublicKey, verifyRegistrationResponse } = await import(
+    '../../http/verify-passkey'
+  );
   const { registrationInfo } = await verifyRegistrationResponse({
     response: response as unknown as RegistrationResponseJSON,
     expectedChallenge: toBase64Url(challenge.bytes),
@@ -91,13 +105,20 @@ export async function verifyRegistration(
   const { publicKey, counter } = registrationInfo.credential;
   const key = decodeCredentialPublicKey(publicKey);
   const modulus = cose.isCOSEPublicKeyRSA(key) ? key.get(cose.COSEKEYS.n) : undefined;
-  const lengths = { idLength: id.length, signatureLength: modulus?.length ?? LONGEST_CURVE_SIGNATURE };
+  const lengths = {
+    idLength: id.length,
+    signatureLength: modulus?.length ?? LONGEST_CURVE_SIGNATURE,
+  };
   if (!canSignDecisions(config, lengths)) throw tooLongPasskey();
-  return { challenge, passkey: { id, publicKey: Uint8Array.from(publicKey), counter, firstCounter: counter } };
+  return {
+    challenge,
+    passkey: { id, publicKey: Uint8Array.from(publicKey), counter, firstCounter: counter },
+  };
 }
 
 /**
- * The challenge that an authenticator's response says it answers, before anything else of the response is verified.
+ * The challenge that an authenticator's response says it answers, before anything else of the
+ * response is verified.
  * @returns null if it is no challenge for this purpose, or comes from a frame of another site
  */
 export async function findChallenge(
@@ -117,17 +138,29 @@ function tooLongPasskey(): Problem {
   return new Problem(
     'invalid_request',
     'No decision could be signed with this passkey, because its signatures are too long. Use another authenticator.',
-    { errors: [{ path: 'body.response', message: 'has a key or an id that makes its signatures too long' }] },
+    {
+      errors: [
+        { path: 'body.response', message: 'has a key or an id that makes its signatures too long' },
+      ],
+    },
   );
 }
 
 function invalidPasskey(): Problem {
-  return new Problem('invalid_request', 'The passkey was not accepted. Load the page again and repeat the step.', {
-    errors: [{ path: 'body.response', message: 'does not answer a current challenge of this service' }],
-  });
+  return new Problem(
+    'invalid_request',
+    'The passkey was not accepted. Load the page again and repeat the step.',
+    {
+      errors: [
+        { path: 'body.response', message: 'does not answer a current challenge of this service' },
+      ],
+    },
+  );
 }
 
-/** Whom a passkey belongs to. The passkey itself stores this, so that sign-in needs no directory. */
+/**
+ * Whom a passkey belongs to. The passkey itself stores this, so that sign-in needs no directory.
+ */
 export interface UserHandle {
   /** The shard on which the account was when the passkey was made. */
   shard: string;

@@ -9,7 +9,13 @@ import { listShards, openShard } from '../../db/shards';
 import { PROBLEMS, Problem } from '../../errors';
 import { makeActivityRecord } from '../../http/activity';
 import type { AppEnv, RequestContext } from '../../http/context';
-import { accountColumns, activeAccount, activeMember, failAuthentication, memberColumns } from '../../http/credentials';
+import {
+  accountColumns,
+  activeAccount,
+  activeMember,
+  failAuthentication,
+  memberColumns,
+} from '../../http/credentials';
 import { body, noQuery, readJsonOrForm, readObject } from '../../http/input';
 import { passkeyContent } from '../../http/passkey-mac';
 import { rowMac } from '../../http/row-mac';
@@ -28,20 +34,25 @@ import { signInWithToken } from './user-token';
 
 const PURPOSE = 'sign in';
 
-const SignIn = lazy(() => z.strictObject({ response: AuthenticationResponse(), return: z.string().optional() }));
+const SignIn = lazy(() =>
+  z.strictObject({ response: AuthenticationResponse(), return: z.string().optional() }),
+);
 
 /**
  * Signs a member in with a passkey: stores a session and returns the secret of its cookie.
- * @throws Problem `unauthorized` for a response that does not come from a passkey of an active member, or whose counter
- *   went back and may not, or that was sent before; `account_inactive`, also for a suspended member
+ * @throws Problem `unauthorized` for a response that does not come from a passkey of an active
+ *   member, or whose counter went back and may not, or that was sent before; `account_inactive`,
+ *   also for a suspended member
  */
 export async function signIn(
   c: RequestContext,
   { response }: Pick<z.output<ReturnType<typeof SignIn>>, 'response'>,
 ): Promise<string> {
   const { config, runtime } = c.var;
-  const refuse = () => failAuthentication(c, 'This passkey cannot sign in here. It may belong to a removed member.');
-  // The challenge and the user handle are checked without the database, so that made-up responses cost little.
+  const refuse = () =>
+    failAuthentication(c, 'This passkey cannot sign in here. It may belong to a removed member.');
+  // The challenge and the user handle are checked without the database, so that made-up responses
+  // cost little.
   const challenge = await findChallenge(config, runtime, PURPOSE, response.response.clientDataJSON);
   const handle = decodeUserHandle(fromBase64Url(response.response.userHandle ?? ''));
   const id = fromBase64Url(response.id);
@@ -56,7 +67,8 @@ export async function signIn(
   const member = activeMember(row);
   if (!member) return refuse();
   const isPasskey = and(eq(passkeys.account, account.number), eq(passkeys.id, id));
-  // NULL if the member or the passkey was removed meanwhile: the NOT NULL column aborts the transaction.
+  // NULL if the member or the passkey was removed meanwhile: the NOT NULL column aborts the
+  // transaction.
   const accountIfAllowed = sql<number>`(
     select ${members.account} from ${members} join ${passkeys} on ${isPasskey}
     where ${members.account} = ${account.number} and ${eq(members.id, member.id)} and ${eq(members.status, 'active')}
@@ -81,7 +93,9 @@ export async function signIn(
     ...{ database, shard, account: account.number, member: member.id, accountIfAllowed },
     proof: { challenge, authenticatedAt: null },
     actions,
-    changes: (write) => [write.update(passkeys).set({ counter: use.counter, mac }).where(isPasskey)],
+    changes: (write) => [
+      write.update(passkeys).set({ counter: use.counter, mac }).where(isPasskey),
+    ],
   }).catch(refuseConstraint);
 }
 
@@ -90,17 +104,24 @@ const COPIED_PASSKEY =
   'another passkey, or ask an owner or admin to remove you and to invite you again.';
 
 /**
- * Finds a passkey of a member on the shard that its user handle names, or on the shard to which the account was moved;
- * null if there is none, or it was removed.
+ * Finds a passkey of a member on the shard that its user handle names, or on the shard to which the
+ * account was moved; null if there is none, or it was removed.
  */
-async function findPasskey(c: RequestContext, { shard: home, account, member }: UserHandle, id: Uint8Array) {
+async function findPasskey(
+  c: RequestContext,
+  { shard: home, account, member }: UserHandle,
+  id: Uint8Array,
+) {
   let shard = home;
   for (const _ of listShards(c.env)) {
     const database = openShard(c.env, shard, c.var.cost);
     if (!database) return null;
     const [[row], [moved]] = await database.load([
       selectPasskey(database, { account, member, id }),
-      database.select({ shard: movedAccounts.shard }).from(movedAccounts).where(eq(movedAccounts.id, account)),
+      database
+        .select({ shard: movedAccounts.shard })
+        .from(movedAccounts)
+        .where(eq(movedAccounts.id, account)),
     ]);
     if (row) return { database, shard, row };
     if (!moved) return null;
@@ -138,7 +159,10 @@ function selectPasskey(
     .where(eq(accounts.id, account));
 }
 
-/** Redirects to the same page on the deployment's own host, as no passkey works on another; null if it is that host. */
+/**
+ * Redirects to the same page on the deployment's own host, as no passkey works on another; null if
+ * it is that host.
+ */
 export function redirectToOwnHost(c: HonoContext<AppEnv>): Response | null {
   const { publicUrl } = c.var.config;
   const { origin, pathname, search } = new URL(c.req.url);
@@ -162,7 +186,12 @@ function sendSignIn(
         {isAgain && 'What you are about to do needs a sign-in within the last 10 minutes. '}
         Sign in with the passkey that you made when you joined.
       </p>
-      <button type="button" data-passkey="use" data-action="/console/sign-in" data-return={returnPath}>
+      <button
+        type="button"
+        data-passkey="use"
+        data-action="/console/sign-in"
+        data-return={returnPath}
+      >
         Sign in with a passkey
       </button>
       <OidcButton
@@ -188,25 +217,40 @@ function sendSignIn(
           </button>
         </Form>
       </details>
-      <p class="hint">No passkey yet? Ask an owner or admin of your account for an invitation, and open its link.</p>
+      <p class="hint">
+        No passkey yet? Ask an owner or admin of your account for an invitation, and open its link.
+      </p>
     </>
   );
   return sendPage(c, { title: 'Sign in', isNarrow: true, status: refusal?.status, children });
 }
 
-/** Says at the token's field why it was refused; throws other errors. The page never shows the token again. */
+/**
+ * Says at the token's field why it was refused; throws other errors. The page never shows the token
+ * again.
+ */
 function tokenRefusal(error: unknown): Refusal {
   const status = error instanceof Problem ? PROBLEMS[error.code].status : 500;
   if (!(error instanceof Problem) || (status !== 401 && status !== 403)) throw error;
-  return { detail: 'You are not signed in.', status, faults: new Map([['token', error.detail]]), typed: {} };
+  return {
+    detail: 'You are not signed in.',
+    status,
+    faults: new Map([['token', error.detail]]),
+    typed: {},
+  };
 }
 
 export const signInRoutes = new Hono<AppEnv>()
   .get('/console/sign-in', consoleRoute, (c) => {
     const returnPath = readReturnPath(c.req.query('return'));
-    return redirectToOwnHost(c) ?? sendSignIn(c, { returnPath, isAgain: c.req.query('recent') === 'true' });
+    return (
+      redirectToOwnHost(c) ??
+      sendSignIn(c, { returnPath, isAgain: c.req.query('recent') === 'true' })
+    );
   })
-  .post('/console/sign-in/options', consoleRoute, noQuery(), async (c) => c.json(await requestOptions(c.var, PURPOSE)))
+  .post('/console/sign-in/options', consoleRoute, noQuery(), async (c) =>
+    c.json(await requestOptions(c.var, PURPOSE)),
+  )
   .post('/console/sign-in', consoleRoute, noQuery(), body(SignIn), async (c) => {
     const input = c.req.valid('json');
     setSessionCookie(c, await signIn(c, input));

@@ -12,11 +12,12 @@ import { makeSession } from '../session/session';
 const REFUSED = 'This is no valid user token: it may be mistyped, deleted or expired.';
 
 /**
- * Signs in with a user token: stores a session that belongs to it, by the authority of the token. So there is no session
- * of a token that ends at the same time.
+ * Signs in with a user token: stores a session that belongs to it, by the authority of the token.
+ * So there is no session of a token that ends at the same time.
  * @returns the secret of the session's cookie
- * @throws Problem `unauthorized` for a token that is unknown, expired or malformed; `wrong_credential` for another kind of
- *   credential; `account_inactive`, also for a suspended member; `unavailable` while the account moves
+ * @throws Problem `unauthorized` for a token that is unknown, expired or malformed;
+ *   `wrong_credential` for another kind of credential; `account_inactive`, also for a suspended
+ *   member; `unavailable` while the account moves
  */
 export async function signInWithToken(c: RequestContext, token: string): Promise<string> {
   await refuseOtherKinds(c, token);
@@ -27,7 +28,12 @@ export async function signInWithToken(c: RequestContext, token: string): Promise
   const account = principal.account.number;
   const session = await makeSession(c, principal.shard, { account, token: principal.token });
   const now = c.var.runtime.now();
-  const activity = { actor: actorOf(principal), action: 'session.created' as const, target: session.id, changes: [] };
+  const activity = {
+    actor: actorOf(principal),
+    action: 'session.created' as const,
+    target: session.id,
+    changes: [],
+  };
   await new Ledger(database, { ...reference, now: () => now })
     .change({
       record: makeActivityRecord(c.var, { account, ...activity }),
@@ -41,10 +47,16 @@ export async function signInWithToken(c: RequestContext, token: string): Promise
   return session.secret;
 }
 
-/** Tells somebody who typed another credential of theirs what it is. Asks no database, so it says nothing about others. */
+/**
+ * Tells somebody who typed another credential of theirs what it is. Asks no database, so it says
+ * nothing about others.
+ */
 async function refuseOtherKinds(c: RequestContext, token: string): Promise<void> {
   if (parseCredential(token, 'agent')) {
-    throw new Problem('wrong_credential', 'This is the key of an agent, not a user token. Agents cannot sign in.');
+    throw new Problem(
+      'wrong_credential',
+      'This is the key of an agent, not a user token. Agents cannot sign in.',
+    );
   }
   if (await isOperatorToken(c, token)) {
     throw new Problem(
@@ -55,6 +67,7 @@ async function refuseOtherKinds(c: RequestContext, token: string): Promise<void>
 }
 
 function explainRefusal(error: unknown): never {
-  if (error instanceof Problem && error.code === 'unauthorized') throw new Problem('unauthorized', REFUSED);
+  if (error instanceof Problem && error.code === 'unauthorized')
+    throw new Problem('unauthorized', REFUSED);
   throw error;
 }

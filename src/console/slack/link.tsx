@@ -18,7 +18,12 @@ import { Facts } from '../parts/blocks';
 import { Form } from '../parts/form';
 import { Written } from '../parts/inline';
 import { SignInAgain } from '../parts/sign-in-again';
-import { consoleAccess, consoleRoute, type PreloadedContext, requirePerson } from '../session/access';
+import {
+  consoleAccess,
+  consoleRoute,
+  type PreloadedContext,
+  requirePerson,
+} from '../session/access';
 import { isRecentSignIn } from '../session/recent-sign-in';
 
 const PATH = '/console/slack/link';
@@ -49,8 +54,9 @@ interface Proposal {
 
 /**
  * Reads who asks to be linked, and asks Slack who that is.
- * @throws Problem `person_required` for a session of a user token; `invalid_signature` for an address that was changed or has
- *   expired, or is older than the channel's secrets; `not_found` for the channel of another account
+ * @throws Problem `person_required` for a session of a user token; `invalid_signature` for an
+ *   address that was changed or has expired, or is older than the channel's secrets; `not_found`
+ *   for the channel of another account
  */
 async function readProposal(c: LinkContext): Promise<Proposal> {
   const { signedIn, config, runtime, loaded } = c.var;
@@ -79,16 +85,18 @@ async function readProposal(c: LinkContext): Promise<Proposal> {
 }
 
 /**
- * Links the Slack user to the member, who signed in within the last 10 minutes. Otherwise shows the page again, which says
- * what to do.
+ * Links the Slack user to the member, who signed in within the last 10 minutes. Otherwise shows the
+ * page again, which says what to do.
  * @throws Problem as {@link readProposal}; `conflict` if the channel was changed meanwhile
  */
 async function confirmLink(c: LinkContext): Promise<Response> {
   const { signedIn } = c.var;
   const proposal = await readProposal(c);
   const decision = (await readForm(c)).text('decision');
-  if (decision !== 'confirm') throw invalidRequest([{ path: 'body.decision', message: 'must be confirm' }]);
-  if (refusalOf(proposal) !== null || !isRecentSignIn(signedIn)) return sendLinkPage(c, proposal, 403);
+  if (decision !== 'confirm')
+    throw invalidRequest([{ path: 'body.decision', message: 'must be confirm' }]);
+  if (refusalOf(proposal) !== null || !isRecentSignIn(signedIn))
+    return sendLinkPage(c, proposal, 403);
   await linkSlackUser(signedIn.context, proposal);
   return c.redirect('/console/me#slack', 303);
 }
@@ -96,7 +104,8 @@ async function confirmLink(c: LinkContext): Promise<Response> {
 /** Why the Slack user cannot be linked; null if they can. */
 function refusalOf({ identity, email }: Proposal): string | null {
   if (typeof identity === 'string') return identity;
-  if (email === null) return 'You have no e-mail address here, so it cannot be compared with the one in Slack.';
+  if (email === null)
+    return 'You have no e-mail address here, so it cannot be compared with the one in Slack.';
   if (isSameEmailAddress(identity.email.trim(), email)) return null;
   return 'The e-mail addresses differ. Sign in as the member who has the same address as the Slack user.';
 }
@@ -109,11 +118,15 @@ function sendLinkPage(c: LinkContext, proposal: Proposal, status = 200): Respons
   const children = (
     <>
       <p class="notice waiting">
-        Confirm only if you yourself just pressed the button in Slack. Whatever this Slack user then decides there is
-        recorded as decided by you.
+        Confirm only if you yourself just pressed the button in Slack. Whatever this Slack user then
+        decides there is recorded as decided by you.
       </p>
       <section class="card" aria-label="What you confirm">
-        <Terms proposal={proposal} caller={signedIn.names.caller} account={signedIn.names.account} />
+        <Terms
+          proposal={proposal}
+          caller={signedIn.names.caller}
+          account={signedIn.names.account}
+        />
       </section>
       {refusal !== null && (
         <p class="notice bad" role="alert">
@@ -136,7 +149,15 @@ function sendLinkPage(c: LinkContext, proposal: Proposal, status = 200): Respons
 }
 
 /** Who is linked to whom. */
-function Terms({ proposal, caller, account }: { proposal: Proposal; caller: string; account: string }) {
+function Terms({
+  proposal,
+  caller,
+  account,
+}: {
+  proposal: Proposal;
+  caller: string;
+  account: string;
+}) {
   const { channel, user, member, email, identity } = proposal;
   const isKnown = typeof identity !== 'string';
   return (

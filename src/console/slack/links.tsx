@@ -20,8 +20,8 @@ interface SlackUsersProps {
 }
 
 /**
- * Whether a member can link a Slack user to decide with: whether a Slack channel is on. Approvers may not read channels,
- * and learn no more of them than that.
+ * Whether a member can link a Slack user to decide with: whether a Slack channel is on. Approvers
+ * may not read channels, and learn no more of them than that.
  */
 export async function mayLinkSlackUser(context: UserContext): Promise<boolean> {
   if (!context.principal.scopes.includes('permissions:decide')) return false;
@@ -41,7 +41,8 @@ export function SlackUsers({ links, mayLink }: SlackUsersProps) {
             <span>
               <Written text={channel_name} />
               <small>
-                <Code text={user} /> of the workspace <Code text={team} />, linked <Time at={linked_at} />
+                <Code text={user} /> of the workspace <Code text={team} />, linked{' '}
+                <Time at={linked_at} />
               </small>
             </span>
             <Action action={PATH} label="Unlink" fields={{ channel: channel_id, team, user }} />
@@ -52,13 +53,17 @@ export function SlackUsers({ links, mayLink }: SlackUsersProps) {
   );
 }
 
-/** Says how to link a Slack user. It begins in Slack, whose signed request says who pressed a button. */
+/**
+ * Says how to link a Slack user. It begins in Slack, whose signed request says who pressed a
+ * button.
+ */
 function HowToLink() {
   return (
     <Section name="slack" id="slack" title="Slack">
       <p>
-        You can decide requests in Slack once your Slack user is linked to you. Press the button of a request in Slack:
-        you get a private message with a link. Open it in this browser, and confirm.
+        You can decide requests in Slack once your Slack user is linked to you. Press the button of
+        a request in Slack: you get a private message with a link. Open it in this browser, and
+        confirm.
       </p>
       <p class="hint">Your e-mail address in Slack must be the same as here.</p>
     </Section>
@@ -69,12 +74,23 @@ function HowToLink() {
 async function unlink(c: ConsoleContext): Promise<Response> {
   const { context } = c.var.signedIn;
   const { member } = context.principal;
-  if (!member) throw new Problem('person_required', 'A token of the account has no linked Slack users.');
+  if (!member)
+    throw new Problem('person_required', 'A token of the account has no linked Slack users.');
   const form = await readForm(c);
   const channel = parseId('chan', form.text('channel'));
   if (!channel) throw notFound('linked Slack user');
-  await unlinkSlackUser(context, { channel, user: { id: form.text('user'), teamId: form.text('team') }, member });
+  await unlinkSlackUser(context, {
+    channel,
+    user: { id: form.text('user'), teamId: form.text('team') },
+    member,
+  });
   return c.redirect('/console/me', 303);
 }
 
-export const unlinkRoutes = new Hono<AppEnv>().post(PATH, consoleRoute, consoleAccess(null), noQuery(), unlink);
+export const unlinkRoutes = new Hono<AppEnv>().post(
+  PATH,
+  consoleRoute,
+  consoleAccess(null),
+  noQuery(),
+  unlink,
+);

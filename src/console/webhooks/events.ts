@@ -1,9 +1,14 @@
 import type { WebhookEvent } from '../../webhooks/webhook';
 import type { EventMeanings } from '../receivers/fields';
 
-/** The events that a webhook can be for, with what each one means. A test is sent to every webhook. */
+/**
+ * The events that a webhook can be for, with what each one means. A test is sent to every webhook.
+ */
 export const EVENTS: EventMeanings<WebhookEvent> = [
-  ['audit.created', 'An agent asked, somebody decided, or a token was used, expired or was revoked'],
+  [
+    'audit.created',
+    'An agent asked, somebody decided, or a token was used, expired or was revoked',
+  ],
   ['audit.export.completed', 'An export is ready to be downloaded'],
   ['audit.export.failed', 'An export failed'],
   ['report.completed', 'A compliance report is ready to be downloaded'],

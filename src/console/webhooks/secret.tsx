@@ -4,15 +4,19 @@ import { LinkButton, Section, ToCopy } from '../parts/blocks';
 import { Written } from '../parts/inline';
 
 /** Answers with a secret that was just made. No other page shows it. */
-export function sendSecret(c: PageRequest, title: string, { id, url, secret }: WebhookWithSecret): Response {
+export function sendSecret(
+  c: PageRequest,
+  title: string,
+  { id, url, secret }: WebhookWithSecret,
+): Response {
   return sendPage(c, {
     title,
     isNarrow: true,
     children: (
       <>
         <p>
-          This is the secret that signs the messages to <Written text={url} />. Copy it to your receiver now: it is
-          shown only this once.
+          This is the secret that signs the messages to <Written text={url} />. Copy it to your
+          receiver now: it is shown only this once.
         </p>
         <ToCopy id="secret" text={secret} label="Secret" />
         <p class="actions">

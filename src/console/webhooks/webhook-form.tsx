@@ -33,7 +33,10 @@ export function showNewWebhook(c: ConsoleContext): Promise<Response> {
   });
 }
 
-/** Creates a webhook, and shows its secret this once. If that is refused, shows the form again and why. */
+/**
+ * Creates a webhook, and shows its secret this once. If that is refused, shows the form again and
+ * why.
+ */
 export async function addWebhook(c: PreloadedContext<typeof agentsInForm>): Promise<Response> {
   const fields = readWebhookFields(await readForm(c));
   try {
@@ -46,9 +49,15 @@ export async function addWebhook(c: PreloadedContext<typeof agentsInForm>): Prom
   }
 }
 
-/** The preload of a change: the webhook in the path, and those agents of the form that the account has. */
+/**
+ * The preload of a change: the webhook in the path, and those agents of the form that the account
+ * has.
+ */
 export async function webhookInForm(c: RequestContext, reader: Reader, account: SQL<number>) {
-  return { ...(await webhookOfPath(c, reader, account)), ...(await agentsInForm(c, reader, account)) };
+  return {
+    ...(await webhookOfPath(c, reader, account)),
+    ...(await agentsInForm(c, reader, account)),
+  };
 }
 
 /** Shows the form that changes the webhook in the path. */
@@ -57,7 +66,10 @@ export function showWebhookForm(c: PreloadedContext<typeof webhookOfPath>): Prom
   return sendWebhookFormPage(c, webhook, fieldsOf(webhook));
 }
 
-/** Changes the fields that differ from the webhook as it is. If that is refused, shows the form again and why. */
+/**
+ * Changes the fields that differ from the webhook as it is. If that is refused, shows the form
+ * again and why.
+ */
 export async function editWebhook(c: PreloadedContext<typeof webhookInForm>): Promise<Response> {
   const webhook = presentWebhook(requireLoaded(c.var.loaded.webhook, 'webhook'));
   const form = await readForm(c);
@@ -67,7 +79,11 @@ export async function editWebhook(c: PreloadedContext<typeof webhookInForm>): Pr
     if (Object.keys(changed).length > 0) {
       requireUnchanged('webhook', form, webhook.updated_at, inWords(webhook), changed);
       const input = validate(WebhookUpdate(), changed);
-      await updateWebhook(c.var.signedIn.context, { id: webhook.id, agents: c.var.loaded.agents ?? [], ...input });
+      await updateWebhook(c.var.signedIn.context, {
+        id: webhook.id,
+        agents: c.var.loaded.agents ?? [],
+        ...input,
+      });
     }
   } catch (error) {
     return sendWebhookFormPage(c, webhook, fields, refusalOf(error));
@@ -130,7 +146,12 @@ export async function sendWebhookFormPage(
     children: (
       <>
         {!webhook && <SignInAgain page="/console/webhooks/new" purpose="To create a webhook" />}
-        <Form action={webhook ? `${path}/edit` : path} refusal={refusal} class="card" creates={!webhook}>
+        <Form
+          action={webhook ? `${path}/edit` : path}
+          refusal={refusal}
+          class="card"
+          creates={!webhook}
+        >
           {webhook && <ShownState updatedAt={webhook.updated_at} />}
           <TextField
             label="URL"

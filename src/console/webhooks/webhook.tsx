@@ -5,7 +5,12 @@ import { listDeliveries } from '../../webhooks/deliveries/list';
 import { rotateSecret } from '../../webhooks/rotate-secret';
 import { testWebhook } from '../../webhooks/send-test';
 import { updateWebhook } from '../../webhooks/update';
-import { presentWebhook, requireLoaded, type Webhook, type webhookOfPath } from '../../webhooks/webhook';
+import {
+  presentWebhook,
+  requireLoaded,
+  type Webhook,
+  type webhookOfPath,
+} from '../../webhooks/webhook';
 import { type Refusal, refusalOf } from '../frame/form';
 import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
@@ -30,7 +35,12 @@ export async function showWebhook(c: WebhookContext, refusal?: Refusal): Promise
   const row = requireLoaded(c.var.loaded.webhook, 'webhook');
   const status = DELIVERY_STATUSES.find((status) => status === c.req.query('status'));
   const [deliveries, names] = await Promise.all([
-    listDeliveries(context, { webhook: row, limit: PAGE_SIZE, status, cursor: c.req.query('cursor') }),
+    listDeliveries(context, {
+      webhook: row,
+      limit: PAGE_SIZE,
+      status,
+      cursor: c.req.query('cursor'),
+    }),
     loadNames(context, row.agentIds === null ? ['people'] : ['people', 'agents']),
   ]);
   const webhook = presentWebhook(row);
@@ -51,7 +61,8 @@ export async function showWebhook(c: WebhookContext, refusal?: Refusal): Promise
         {webhook.disabled_reason && (
           <p class="notice bad">
             Countersign has stopped sending to this address. {webhook.disabled_reason}
-            {mayWrite && ' Once the receiver works, or after you changed the URL, switch the webhook on.'}
+            {mayWrite &&
+              ' Once the receiver works, or after you changed the URL, switch the webhook on.'}
           </p>
         )}
         {webhook.description && <WrittenText text={webhook.description} label="Description" />}
@@ -74,7 +85,14 @@ function AboutWebhook({ webhook }: { webhook: Webhook }) {
     <Facts
       facts={[
         ['Events', eventsText(EVENTS, events)],
-        ['Agents', agent_ids === null ? 'All agents' : <PlainList items={agent_ids.map((id) => <Named id={id} />)} />],
+        [
+          'Agents',
+          agent_ids === null ? (
+            'All agents'
+          ) : (
+            <PlainList items={agent_ids.map((id) => <Named id={id} />)} />
+          ),
+        ],
         ['Created', <Time at={created_at} />],
         ['Created by', <Creator id={created_by} />],
         ['Changed', <Time at={updated_at} />],
@@ -94,8 +112,8 @@ function Changes({ webhook: { id, is_active, updated_at } }: { webhook: Webhook 
           <summary>Make a new secret</summary>
           <Form action={`${path}/rotate-secret`} class="asking" creates>
             <p>
-              For 24 hours both secrets sign every message, so that you can change the receiver. If you do this twice
-              within that time, the older secret ends at once.
+              For 24 hours both secrets sign every message, so that you can change the receiver. If
+              you do this twice within that time, the older secret ends at once.
             </p>
             <Submit label="Make a new secret" kind="small" />
           </Form>
@@ -108,7 +126,10 @@ function Changes({ webhook: { id, is_active, updated_at } }: { webhook: Webhook 
   );
 }
 
-/** Switches the webhook in the path on or off: on, only if nobody changed it since the page was shown. */
+/**
+ * Switches the webhook in the path on or off: on, only if nobody changed it since the page was
+ * shown.
+ */
 export async function switchWebhook(c: WebhookContext): Promise<Response> {
   const { id, updated_at } = presentWebhook(requireLoaded(c.var.loaded.webhook, 'webhook'));
   try {
@@ -123,7 +144,11 @@ export async function switchWebhook(c: WebhookContext): Promise<Response> {
 /** Gives the webhook in the path a new secret, and shows it this once. */
 export async function rotateWebhookSecret(c: WebhookContext): Promise<Response> {
   const webhook = requireLoaded(c.var.loaded.webhook, 'webhook');
-  return sendSecret(c, 'The new secret', await c.var.once((context) => rotateSecret(context, { webhook })));
+  return sendSecret(
+    c,
+    'The new secret',
+    await c.var.once((context) => rotateSecret(context, { webhook })),
+  );
 }
 
 /** Deletes the webhook in the path. */

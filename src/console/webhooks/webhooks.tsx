@@ -1,4 +1,7 @@
-import { countRecentDeliveries, type RecentDeliveries } from '../../webhooks/deliveries/count-recent';
+import {
+  countRecentDeliveries,
+  type RecentDeliveries,
+} from '../../webhooks/deliveries/count-recent';
 import { listWebhooks } from '../../webhooks/list';
 import { MAX_WEBHOOKS, type Webhook } from '../../webhooks/webhook';
 import { sendPage } from '../frame/page';
@@ -26,13 +29,18 @@ export async function showWebhooks(c: ConsoleContext): Promise<Response> {
     children:
       data.length === 0 ? (
         <Empty title="There are no webhooks yet.">
-          <p>A webhook is an address of yours to which Countersign sends a message when something happens.</p>
+          <p>
+            A webhook is an address of yours to which Countersign sends a message when something
+            happens.
+          </p>
           {create || <p>A developer, admin or owner can create one.</p>}
         </Empty>
       ) : (
         <>
           <div class="bar">
-            <p class="soft">Addresses to which Countersign sends a message when something happens.</p>
+            <p class="soft">
+              Addresses to which Countersign sends a message when something happens.
+            </p>
             {create}
           </div>
           <ul class="files">
@@ -46,7 +54,13 @@ export async function showWebhooks(c: ConsoleContext): Promise<Response> {
   });
 }
 
-function WebhookRow({ webhook, recent }: { webhook: Webhook; recent: RecentDeliveries | undefined }) {
+function WebhookRow({
+  webhook,
+  recent,
+}: {
+  webhook: Webhook;
+  recent: RecentDeliveries | undefined;
+}) {
   const { id, url, description, events, disabled_reason } = webhook;
   return (
     <li>

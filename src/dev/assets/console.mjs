@@ -4,8 +4,8 @@ import { buildSync } from 'esbuild';
 import { write } from './write.mjs';
 
 /**
- * Makes the files that the pages of the console load: the script, the one that verifies audit entries, the style sheet, and htmx with its extension for
- * pages with a Content-Security-Policy.
+ * Makes the files that the pages of the console load: the script, the one that verifies audit
+ * entries, the style sheet, and htmx with its extension for pages with a Content-Security-Policy.
  * @param {string} root the project's folder
  * @param {string} assets the folder of the assets
  */

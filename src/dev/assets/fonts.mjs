@@ -4,7 +4,10 @@ import { create } from 'fontkit';
 import decompress from 'wawoff2/decompress.js';
 import { write } from './write.mjs';
 
-/** The fonts of PDF reports. None has all of these scripts, and a report loads only the files that its texts need. */
+/**
+ * The fonts of PDF reports. None has all of these scripts, and a report loads only the files that
+ * its texts need.
+ */
 const FONTS = {
   'latin-regular.ttf': '@embedpdf/fonts-latin/fonts/NotoSans-Regular.ttf',
   'latin-bold.ttf': '@embedpdf/fonts-latin/fonts/NotoSans-SemiBold.ttf',
@@ -15,13 +18,15 @@ const FONTS = {
   'thai.ttf': '@fontsource/noto-sans-thai/files/noto-sans-thai-thai-400-normal.woff2',
   'bengali.ttf': '@fontsource/noto-sans-bengali/files/noto-sans-bengali-bengali-400-normal.woff2',
   'tamil.ttf': '@fontsource/noto-sans-tamil/files/noto-sans-tamil-tamil-400-normal.woff2',
-  'georgian.ttf': '@fontsource/noto-sans-georgian/files/noto-sans-georgian-georgian-400-normal.woff2',
-  'armenian.ttf': '@fontsource/noto-sans-armenian/files/noto-sans-armenian-armenian-400-normal.woff2',
+  'georgian.ttf':
+    '@fontsource/noto-sans-georgian/files/noto-sans-georgian-georgian-400-normal.woff2',
+  'armenian.ttf':
+    '@fontsource/noto-sans-armenian/files/noto-sans-armenian-armenian-400-normal.woff2',
 };
 
 /**
- * Writes the fonts to the assets, with their licence and with coverage.json: the characters that each font has, as the
- * first and the last of every range.
+ * Writes the fonts to the assets, with their licence and with coverage.json: the characters that
+ * each font has, as the first and the last of every range.
  * @param {string} root the project's folder
  * @param {string} assets the folder of the assets
  */

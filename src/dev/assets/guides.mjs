@@ -26,7 +26,10 @@ const INDEX = 'README';
 export function makeGuides(root, assets, folder) {
   const source = join(root, 'src/docs/guides');
   const target = join(assets, 'docs');
-  const template = readFileSync(join(root, 'src/docs/page/guide.html'), 'utf8').replaceAll('%FOLDER%', folder);
+  const template = readFileSync(join(root, 'src/docs/page/guide.html'), 'utf8').replaceAll(
+    '%FOLDER%',
+    folder,
+  );
   const names = readdirSync(source).map((file) => basename(file, '.md'));
   const guides = new Map(names.map((name) => [name, readGuide(source, name)]));
   const order = listOrder(guides);
@@ -58,7 +61,9 @@ function readGuide(source, name) {
     throw new Error(`${name}.md does not begin with a title and a paragraph`);
   }
   const headings = tokens.flatMap((token) =>
-    token.type === 'heading' ? [{ depth: token.depth, id: idOf(token.text), text: plain(token.text) }] : [],
+    token.type === 'heading'
+      ? [{ depth: token.depth, id: idOf(token.text), text: plain(token.text) }]
+      : [],
   );
   return {
     name,
@@ -101,7 +106,9 @@ function renderPage(template, guide, order, renderer) {
     TITLE: name === INDEX ? 'Countersign guides' : `${escapeHtml(title)} · Countersign guides`,
     SUMMARY: escapeHtml(summary),
     LEAD: renderer.parser(tokens.slice(0, start)),
-    SECTIONS: sections.map(({ id, text }) => `<li><a href="#${id}">${escapeHtml(text)}</a></li>`).join(''),
+    SECTIONS: sections
+      .map(({ id, text }) => `<li><a href="#${id}">${escapeHtml(text)}</a></li>`)
+      .join(''),
     BODY: renderer.parser(tokens.slice(start)),
     GUIDES: order
       .map((other) => {
@@ -110,12 +117,16 @@ function renderPage(template, guide, order, renderer) {
       })
       .join(''),
   };
-  return template.replace(/%([A-Z]+)%/g, (_, part) => parts[/** @type {keyof typeof parts} */ (part)]);
+  return template.replace(
+    /%([A-Z]+)%/g,
+    (_, part) => parts[/** @type {keyof typeof parts} */ (part)],
+  );
 }
 
 /**
- * Renders Markdown as HTML: headings get the ids that GitHub gives them, and links between guides lead to their pages.
- * Other relative links lead to files of the repository, which the service does not serve: only their text is kept.
+ * Renders Markdown as HTML: headings get the ids that GitHub gives them, and links between guides
+ * lead to their pages. Other relative links lead to files of the repository, which the service does
+ * not serve: only their text is kept.
  * @param {Guide} guide
  * @param {Map<string, Guide>} guides
  * @returns {Marked}
@@ -168,8 +179,11 @@ function resolveLink(href, guide, guides) {
     throw new Error(`${guide.name}.md links to a heading that does not exist: ${href}`);
   }
   if (other)
-    return path === '' ? href : `/docs/guides/${other.name === INDEX ? '' : other.name}${href.slice(path.length)}`;
-  if (path.endsWith('.md') && !path.includes('/')) throw new Error(`${guide.name}.md links to no guide: ${href}`);
+    return path === ''
+      ? href
+      : `/docs/guides/${other.name === INDEX ? '' : other.name}${href.slice(path.length)}`;
+  if (path.endsWith('.md') && !path.includes('/'))
+    throw new Error(`${guide.name}.md links to no guide: ${href}`);
   return null;
 }
 
@@ -194,5 +208,9 @@ function plain(markdown) {
 
 /** @param {string} text */
 function escapeHtml(text) {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;');
 }

@@ -7,8 +7,9 @@ import { runTool } from '../run-tool.ts';
 const SOURCE = join(ROOT, 'src/client');
 
 /**
- * Builds the npm package in a folder: modules that share one copy of the core, their types, and the files that are
- * published as they are. The package includes what it imports, except the frameworks of its adapters.
+ * Builds the npm package in a folder: modules that share one copy of the core, their types, and the
+ * files that are published as they are. The package includes what it imports, except the frameworks
+ * of its adapters.
  */
 export async function buildClient(folder: string): Promise<void> {
   rmSync(folder, { recursive: true, force: true });
@@ -37,8 +38,12 @@ export async function buildClient(folder: string): Promise<void> {
 /** The source of every module and command that package.json names. */
 function entryPoints(): string[] {
   const { exports, bin } = manifest();
-  const modules = Object.values(exports).flatMap((entry) => (typeof entry === 'string' ? [] : [entry.default]));
-  return [...modules, ...Object.values(bin)].map((path) => join(SOURCE, path.replace(/\.js$/, '.ts')));
+  const modules = Object.values(exports).flatMap((entry) =>
+    typeof entry === 'string' ? [] : [entry.default],
+  );
+  return [...modules, ...Object.values(bin)].map((path) =>
+    join(SOURCE, path.replace(/\.js$/, '.ts')),
+  );
 }
 
 interface Manifest {
@@ -53,13 +58,22 @@ function manifest(): Manifest {
 
 function writeTypes(folder: string): void {
   const options = ['--noEmit', 'false', '--declaration', '--emitDeclarationOnly'];
-  const { status, stdout } = runTool('typescript/bin/tsc', ['-p', SOURCE, ...options, '--outDir', folder]);
+  const { status, stdout } = runTool('typescript/bin/tsc', [
+    '-p',
+    SOURCE,
+    ...options,
+    '--outDir',
+    folder,
+  ]);
   if (status !== 0) throw new Error(`The types of the client do not compile:\n${stdout}`);
   // Nobody imports the command line.
   for (const name of globSync('cli/**/*.d.ts', { cwd: folder })) rmSync(join(folder, name));
   // The compiler rewrites the imports of programs only.
   for (const name of globSync('**/*.d.ts', { cwd: folder })) {
     const path = join(folder, name);
-    writeFileSync(path, readFileSync(path, 'utf8').replaceAll(/(from |import\()'(\.[^']*)\.ts'/g, "$1'$2.js'"));
+    writeFileSync(
+      path,
+      readFileSync(path, 'utf8').replaceAll(/(from |import\()'(\.[^']*)\.ts'/g, "$1'$2.js'"),
+    );
   }
 }

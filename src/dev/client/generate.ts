@@ -29,7 +29,10 @@ export function findOutdated(files: GeneratedFiles): string[] {
 
 function makeTypes(schemas: Record<string, Schema>, folder: string): string {
   const info = { title: 'Countersign', version: '1' };
-  writeFileSync(join(folder, 'schemas.json'), JSON.stringify({ openapi: '3.1.0', info, components: { schemas } }));
+  writeFileSync(
+    join(folder, 'schemas.json'),
+    JSON.stringify({ openapi: '3.1.0', info, components: { schemas } }),
+  );
   const options = [
     '--output',
     'api.ts',
@@ -43,7 +46,10 @@ function makeTypes(schemas: Record<string, Schema>, folder: string): string {
   // The file declares empty types for paths, headers and operations, which nothing uses.
   const types = text
     .replace(/\/\*\*[\s\S]*?\*\/\n+/, '')
-    .replace(/^export (type (paths|webhooks|\$defs|operations) = .+|interface \$defs \{\})\n/gm, '');
+    .replace(
+      /^export (type (paths|webhooks|\$defs|operations) = .+|interface \$defs \{\})\n/gm,
+      '',
+    );
   return format(
     `// Generated from the OpenAPI document by \`npm run generate-client\`. Do not edit.\n${types}`,
     'src/client/api.ts',
@@ -51,11 +57,17 @@ function makeTypes(schemas: Record<string, Schema>, folder: string): string {
 }
 
 function format(text: string, path: string): string {
-  return run('@biomejs/biome/bin/biome', ['check', '--write', `--stdin-file-path=${path}`], { input: text });
+  return run('@biomejs/biome/bin/biome', ['check', '--write', `--stdin-file-path=${path}`], {
+    input: text,
+  });
 }
 
 /** Runs a program of node_modules and returns its output. */
-function run(script: string, options: string[], settings: { cwd?: string; input?: string }): string {
+function run(
+  script: string,
+  options: string[],
+  settings: { cwd?: string; input?: string },
+): string {
   const { status, stdout, stderr } = runTool(script, options, settings);
   if (status !== 0) throw new Error(`${script} failed: ${stdout}${stderr}`);
   return stdout;

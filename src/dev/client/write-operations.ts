@@ -16,12 +16,20 @@ interface Operation {
   summary: string;
   description?: string;
   security?: Record<string, string[]>[];
-  parameters?: { in?: string; name: string; required?: boolean; description?: string; schema: Schema }[];
+  parameters?: {
+    in?: string;
+    name: string;
+    required?: boolean;
+    description?: string;
+    schema: Schema;
+  }[];
   requestBody?: { required?: boolean; content: Record<string, { schema: Schema }> };
   responses: Record<string, { content?: Record<string, { schema?: Schema }> }>;
 }
 
-/** The types and methods of the client: the schemas for the types, and the source of the methods. */
+/**
+ * The types and methods of the client: the schemas for the types, and the source of the methods.
+ */
 export interface Generated {
   schemas: Record<string, Schema>;
   methods: string;
@@ -45,7 +53,9 @@ export function writeOperations(document: ApiDocument): Generated {
     return name;
   };
   const methods = Object.entries(document.paths).flatMap(([path, item]) =>
-    Object.entries(item).map(([method, operation]) => writeMethod(method.toUpperCase(), path, operation, nameOf)),
+    Object.entries(item).map(([method, operation]) =>
+      writeMethod(method.toUpperCase(), path, operation, nameOf),
+    ),
   );
   const source = `// Generated from the OpenAPI document by \`npm run generate-client\`. Do not edit.
 import type { ${[...names].sort().join(', ')} } from './api.ts';
@@ -77,7 +87,9 @@ function writeMethod(
 ): string {
   const { operationId: id } = operation;
   const typeName = `${id.charAt(0).toUpperCase()}${id.slice(1)}`;
-  const parameters: string[] = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => `${camelCase(name ?? '')}: string`);
+  const parameters: string[] = [...path.matchAll(/\{(\w+)\}/g)].map(
+    ([, name]) => `${camelCase(name ?? '')}: string`,
+  );
   const fields = [
     `method: '${method}'`,
     `path: path\`${path.replaceAll(/\{(\w+)\}/g, (_, name) => `\${${camelCase(name)}}`)}\``,
@@ -87,9 +99,15 @@ function writeMethod(
   if (query.length) {
     const required = query.filter((parameter) => parameter.required).map(({ name }) => name);
     const properties = Object.fromEntries(
-      query.map(({ name, schema, description }) => [name, description ? { ...schema, description } : schema]),
+      query.map(({ name, schema, description }) => [
+        name,
+        description ? { ...schema, description } : schema,
+      ]),
     );
-    const type = nameOf({ type: 'object', properties, required, additionalProperties: false }, `${typeName}Query`);
+    const type = nameOf(
+      { type: 'object', properties, required, additionalProperties: false },
+      `${typeName}Query`,
+    );
     parameters.push(required.length ? `query: ${type}` : `query: ${type} = {}`);
     fields.push('query');
   }
@@ -117,7 +135,9 @@ function answerOf(
 ): [send: string, type: string] {
   const success = Object.entries(operation.responses).filter(([status]) => /^[23]/.test(status));
   if (success.every(([status]) => status === '204')) return ['this.empty', 'Promise<void>'];
-  const schema = success.map(([, { content }]) => content?.['application/json']?.schema).find(Boolean);
+  const schema = success
+    .map(([, { content }]) => content?.['application/json']?.schema)
+    .find(Boolean);
   if (!schema) return ['this.response', 'Promise<Response>'];
   const item = schema.properties?.next_cursor && schema.properties.data?.items;
   if (item) {
@@ -128,7 +148,11 @@ function answerOf(
   return [`this.json<${type}>`, `Promise<${type}>`];
 }
 
-function describe(method: string, path: string, { summary, description, security = [] }: Operation): string {
+function describe(
+  method: string,
+  path: string,
+  { summary, description, security = [] }: Operation,
+): string {
   const needs = security.flatMap((scheme) =>
     Object.entries(scheme).map(([name, scopes]) =>
       [CREDENTIALS[name] ?? name, ...scopes.map((scope) => `with \`${scope}\``)].join(' '),

@@ -16,7 +16,10 @@ export async function registerAgents(origin: string, user: Countersign): Promise
   return actors;
 }
 
-/** Rotates the key of an agent and ends the old one immediately. Returns the status that each key is answered then. */
+/**
+ * Rotates the key of an agent and ends the old one immediately. Returns the status that each key is
+ * answered then.
+ */
 export async function rotateKey(
   origin: string,
   user: Countersign,
@@ -26,7 +29,9 @@ export async function rotateKey(
     const failure = await failureOf(actor.api.listPermissions({ limit: 1 }));
     return failure instanceof ApiError ? failure.status : 200;
   };
-  const { api_key, api_key_prefix: prefix } = await user.rotateAgentKey(actor.id, { revoke_immediately: true });
+  const { api_key, api_key_prefix: prefix } = await user.rotateAgentKey(actor.id, {
+    revoke_immediately: true,
+  });
   const oldKey = await statusOf();
   actor.api = connect(origin, api_key);
   return { prefix, oldKey, newKey: await statusOf() };

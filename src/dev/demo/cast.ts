@@ -1,4 +1,7 @@
-/** The demo user's decision on a request. `leave` decides nothing; `narrow` approves with the narrower scope. */
+/**
+ * The demo user's decision on a request. `leave` decides nothing; `narrow` approves with the
+ * narrower scope.
+ */
 export type Verdict = 'approve' | 'deny' | 'leave' | { narrow: Record<string, unknown> };
 
 /** A request that an agent makes repeatedly, with varying resources. */
@@ -39,7 +42,10 @@ export const DEMO_AGENTS: DemoAgent[] = [
         uses: 3,
         verdicts: [
           ['approve', 'Routine mail'],
-          [{ narrow: { max_recipients: 5, templates: ['refund'] } }, 'Refund mails only, a few at a time'],
+          [
+            { narrow: { max_recipients: 5, templates: ['refund'] } },
+            'Refund mails only, a few at a time',
+          ],
           ['approve', 'Routine mail'],
           ['deny', 'Outage mails are for people to send'],
         ],
@@ -132,7 +138,10 @@ export const DEMO_AGENTS: DemoAgent[] = [
         reason: 'Monthly report',
         uses: 4,
         verdicts: [
-          [{ narrow: { max_rows: 10_000, columns: ['id', 'country', 'amount'] } }, 'Without personal data'],
+          [
+            { narrow: { max_rows: 10_000, columns: ['id', 'country', 'amount'] } },
+            'Without personal data',
+          ],
           ['approve', 'Agreed with the data owner'],
           [{ narrow: { max_rows: 1_000, columns: ['country', 'amount'] } }, 'A sample will do'],
         ],

@@ -1,4 +1,11 @@
-import { createHash, createPrivateKey, generateKeyPairSync, type JsonWebKey, randomBytes, sign } from 'node:crypto';
+import {
+  createHash,
+  createPrivateKey,
+  generateKeyPairSync,
+  type JsonWebKey,
+  randomBytes,
+  sign,
+} from 'node:crypto';
 
 /** A passkey of somebody in the demo, with its private key. */
 export interface DemoPasskey {
@@ -10,7 +17,10 @@ export interface DemoPasskey {
 const USER_PRESENT_AND_VERIFIED = 0x05;
 const HAS_CREDENTIAL = 0x40;
 
-/** Answers `navigator.credentials.create` as an authenticator in software does (WebAuthn Level 3, ES256). */
+/**
+ * Answers `navigator.credentials.create` as an authenticator in software does (WebAuthn Level 3,
+ * ES256).
+ */
 export function createPasskey(
   origin: string,
   options: { challenge: string; rp: { id: string }; user: { id: string } },
@@ -24,7 +34,11 @@ export function createPasskey(
     ...[Buffer.from('225820', 'hex'), Buffer.from(y, 'base64url')],
   ]);
   const credential = Buffer.concat([Buffer.alloc(16), Buffer.of(0, id.length), id, coseKey]);
-  const data = authenticatorData(options.rp.id, USER_PRESENT_AND_VERIFIED | HAS_CREDENTIAL, credential);
+  const data = authenticatorData(
+    options.rp.id,
+    USER_PRESENT_AND_VERIFIED | HAS_CREDENTIAL,
+    credential,
+  );
   // {"fmt": "none", "attStmt": {}, "authData": data}, in CBOR.
   const attestation = Buffer.concat([
     Buffer.from('a363666d74646e6f6e656761747453746d74a068617574684461746158', 'hex'),

@@ -20,14 +20,18 @@ export interface Person {
 
 type StoredPerson = Omit<Person, 'api'> & { token: string };
 
-/** Returns the approvers of the demo account. The first time they are invited, and join with a passkey each. */
+/**
+ * Returns the approvers of the demo account. The first time they are invited, and join with a
+ * passkey each.
+ */
 export async function findPeople(origin: string, user: Countersign): Promise<Person[]> {
   const kept = (readJsonFile<StoredPerson[]>(FILE) ?? []).map(({ token, ...person }) => ({
     ...person,
     api: connect(origin, token),
   }));
   const accounts = await Promise.all(kept.map(({ api }) => api.getOwnAccount().catch(() => null)));
-  if (kept.length > 0 && accounts.every((account) => account?.member?.role === 'approver')) return kept;
+  if (kept.length > 0 && accounts.every((account) => account?.member?.role === 'approver'))
+    return kept;
   const people: StoredPerson[] = [];
   for (const name of NAMES) people.push(await invite(origin, user, name));
   writeJsonFile(FILE, people);
@@ -40,14 +44,18 @@ async function invite(origin: string, user: Countersign, name: string): Promise<
   const member = await user.inviteMember({ email, name, role: 'approver' });
   const { pathname } = new URL(member.invitation.url);
   const send = async (path: string, init: RequestInit) => {
-    const response = await fetch(origin + path, { ...init, headers: { Origin: origin, ...init.headers } });
-    if (!response.ok) throw new Error(`${path} was answered ${response.status}: ${await response.text()}`);
+    const response = await fetch(origin + path, {
+      ...init,
+      headers: { Origin: origin, ...init.headers },
+    });
+    if (!response.ok)
+      throw new Error(`${path} was answered ${response.status}: ${await response.text()}`);
     return response;
   };
   const json = { 'Content-Type': 'application/json' };
-  const options = (await (await send(`${pathname}/options`, { method: 'POST' })).json()) as Parameters<
-    typeof createPasskey
-  >[1];
+  const options = (await (
+    await send(`${pathname}/options`, { method: 'POST' })
+  ).json()) as Parameters<typeof createPasskey>[1];
   const { passkey, response } = createPasskey(origin, options);
   const body = JSON.stringify({ name: 'Demo', response });
   const joined = await send(pathname, { method: 'POST', headers: json, body });

@@ -8,7 +8,8 @@ export async function askForPermissions(actors: Actor[]): Promise<PlannedRequest
     actors.map(async (actor) => {
       const requests: PlannedRequest[] = [];
       for (let round = 0; round < ROUNDS; round++) {
-        for (const template of actor.role.templates) requests.push(await ask(actor, template, round));
+        for (const template of actor.role.templates)
+          requests.push(await ask(actor, template, round));
       }
       return requests;
     }),
@@ -16,7 +17,11 @@ export async function askForPermissions(actors: Actor[]): Promise<PlannedRequest
   return asked.flat();
 }
 
-async function ask(actor: Actor, template: RequestTemplate, round: number): Promise<PlannedRequest> {
+async function ask(
+  actor: Actor,
+  template: RequestTemplate,
+  round: number,
+): Promise<PlannedRequest> {
   const resource = pick(template.resources, round);
   const permission = await actor.api.requestPermission({
     action: template.action,

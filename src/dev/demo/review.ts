@@ -25,15 +25,26 @@ export interface Reviewed {
   refused: ApiError;
 }
 
-/** Has an agent ask for two payouts. Two people approve the first one, each signed with a passkey, and one the second. */
-export async function playReview(origin: string, user: Countersign, { api }: Actor): Promise<Reviewed> {
+/**
+ * Has an agent ask for two payouts. Two people approve the first one, each signed with a passkey,
+ * and one the second.
+ */
+export async function playReview(
+  origin: string,
+  user: Countersign,
+  { api }: Actor,
+): Promise<Reviewed> {
   const people = await findPeople(origin, user);
   await ensurePolicy(user, people);
   const first = await askForPayout(api, 1);
   const refused = await refusalOf(user.approvePermission(first.id));
   let paid = first;
   const [ada, grace] = people;
-  if (ada) paid = await approve(ada, origin, first, { scope: { amount: 900, currency: 'EUR' }, reason: 'As invoiced' });
+  if (ada)
+    paid = await approve(ada, origin, first, {
+      scope: { amount: 900, currency: 'EUR' },
+      reason: 'As invoiced',
+    });
   if (grace) paid = await approve(grace, origin, first, { reason: 'Checked against the order' });
   const second = await askForPayout(api, 2);
   const waiting = ada ? await approve(ada, origin, second, { reason: 'As invoiced' }) : second;
@@ -54,7 +65,12 @@ function askForPayout(agent: Countersign, number: number): Promise<Permission> {
     action: 'payout.send',
     resource: `account:supplier-${number}`,
     scope: { amount, currency },
-    input: { to: `DE02 1203 0000 0000 2020 5${number}`, amount, currency, purpose: `Invoice 2026-${number}` },
+    input: {
+      to: `DE02 1203 0000 0000 2020 5${number}`,
+      amount,
+      currency,
+      purpose: `Invoice 2026-${number}`,
+    },
     preview: {
       title: `Pay invoice 2026-${number}`,
       fields: [

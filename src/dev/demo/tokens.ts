@@ -1,7 +1,10 @@
 import type { Countersign } from '../../client/countersign.ts';
 import type { Actor, PlannedRequest } from './types.ts';
 
-/** What {@link useTokens} did: how many tokens it used, how often, and how many of them have no use left. */
+/**
+ * What {@link useTokens} did: how many tokens it used, how often, and how many of them have no use
+ * left.
+ */
 export interface TokenUses {
   tokens: number;
   uses: number;
@@ -10,12 +13,17 @@ export interface TokenUses {
   spare: PlannedRequest[];
 }
 
-/** Uses up the tokens of all approved requests, as their agents; but one token of each agent only once, if it can. */
+/**
+ * Uses up the tokens of all approved requests, as their agents; but one token of each agent only
+ * once, if it can.
+ */
 export async function useTokens(actors: Actor[], requests: PlannedRequest[]): Promise<TokenUses> {
   const total: TokenUses = { tokens: 0, uses: 0, usedUp: 0, spare: [] };
   await Promise.all(
     actors.map(async (actor) => {
-      const approved = requests.filter((request) => request.actor === actor && request.permission.token);
+      const approved = requests.filter(
+        (request) => request.actor === actor && request.permission.token,
+      );
       const spare = approved.findLast(({ template }) => template.uses > 1);
       for (const request of approved) {
         request.permission = await actor.api.getPermission(request.permission.id);

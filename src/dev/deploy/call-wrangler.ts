@@ -20,7 +20,9 @@ export async function callWrangler(
   });
   signal.throwIfAborted();
   if (code === 0) return stdout;
-  throw new UserError(`npx wrangler ${words.join(' ')} failed:\n${cleanComplaint(stderr || stdout)}`);
+  throw new UserError(
+    `npx wrangler ${words.join(' ')} failed:\n${cleanComplaint(stderr || stdout)}`,
+  );
 }
 
 /** What wrangler complains about, without colours, marks and advertisement. */
@@ -28,6 +30,10 @@ function cleanComplaint(printed: string): string {
   return stripVTControlCharacters(printed)
     .split('\n')
     .map((line) => line.replace(/^\s*[✘▲X]\s*\[(ERROR|WARNING)\]\s*/, '').trim())
-    .filter((line) => line !== '' && !/^(🪵|If you think this is a bug|To learn more about this error)/u.test(line))
+    .filter(
+      (line) =>
+        line !== '' &&
+        !/^(🪵|If you think this is a bug|To learn more about this error)/u.test(line),
+    )
     .join('\n');
 }

@@ -8,7 +8,9 @@ export interface Address {
   origin: string;
   /** The custom domain; null below workers.dev. */
   domain: string | null;
-  /** The name to register for the account under workers.dev; null if nothing is to be registered. */
+  /**
+   * The name to register for the account under workers.dev; null if nothing is to be registered.
+   */
   newSubdomain: string | null;
   /** The value of PUBLIC_URL to deploy; null leaves it as it is deployed. */
   publicUrl: string | null;
@@ -17,10 +19,10 @@ export interface Address {
 const WORKERS_DEV = '.workers.dev';
 
 /**
- * Decides on which address the service is served: the domain that is asked for, the one in wrangler.toml, the address that
- * is deployed, or else the one below workers.dev.
- * @throws UserError if the deployed address would change without being asked to, or the account has no name under
- *   workers.dev
+ * Decides on which address the service is served: the domain that is asked for, the one in
+ * wrangler.toml, the address that is deployed, or else the one below workers.dev.
+ * @throws UserError if the deployed address would change without being asked to, or the account has
+ *   no name under workers.dev
  */
 export function chooseAddress(
   configuration: Configuration,
@@ -31,7 +33,8 @@ export function chooseAddress(
   const deployed = settings.find(({ type }) => type === 'plain_text')?.text ?? null;
   const isSecret = settings.some(({ type }) => type === 'secret_text');
   const kept = deployed === null ? (worker?.domains[0] ?? null) : hostOf(deployed);
-  const domain = options.domain ?? givenDomain(configuration) ?? hostOf(configuration.vars?.PUBLIC_URL) ?? kept;
+  const domain =
+    options.domain ?? givenDomain(configuration) ?? hostOf(configuration.vars?.PUBLIC_URL) ?? kept;
   const needsSubdomain = domain === null && subdomain === null;
   if (needsSubdomain && !options.subdomain)
     throw new UserError(

@@ -3,8 +3,9 @@ import { type Configuration, givenId, type TargetDatabase } from './configuratio
 import type { FoundWorker } from './found.ts';
 
 /**
- * Decides which databases the service is deployed with: those in wrangler.toml, those that it is deployed with, and
- * further ones up to the number of shards. A shard that is deployed is never left out.
+ * Decides which databases the service is deployed with: those in wrangler.toml, those that it is
+ * deployed with, and further ones up to the number of shards. A shard that is deployed is never
+ * left out.
  * @returns the databases, with the ids that wrangler.toml or the deployed Worker says
  * @throws UserError if the two say different ids
  */
@@ -15,11 +16,15 @@ export function chooseDatabases(
 ): TargetDatabase[] {
   const bound = (worker?.bindings ?? []).filter(({ type }) => type === 'd1');
   const further = Array.from({ length: (shards ?? 1) - 1 }, (_, i) => `DB_0${i + 1}`);
-  const bindings = new Set([...written, ...bound.map(({ name }) => ({ binding: name }))].map(({ binding }) => binding));
+  const bindings = new Set(
+    [...written, ...bound.map(({ name }) => ({ binding: name }))].map(({ binding }) => binding),
+  );
   for (const binding of further) bindings.add(binding);
   const first = written.find(({ binding }) => binding === 'DB')?.database_name ?? name;
   return [...bindings].map((binding) => {
-    const entry: (typeof written)[number] = written.find((database) => database.binding === binding) ?? { binding };
+    const entry: (typeof written)[number] = written.find(
+      (database) => database.binding === binding,
+    ) ?? { binding };
     const deployed = bound.find((database) => database.name === binding);
     const deployedId = deployed?.database_id ?? deployed?.id ?? null;
     const id = givenId(entry);

@@ -3,7 +3,9 @@ import { reasonOf, UserError } from '../user-error.ts';
 /** Milliseconds after which a request is given up. */
 const REQUEST_TIMEOUT = 60_000;
 
-/** The codes with which Cloudflare's API says that something does not exist, besides the status 404. */
+/**
+ * The codes with which Cloudflare's API says that something does not exist, besides the status 404.
+ */
 const ABSENT = [10_007, 10_090];
 
 /** What an answer of Cloudflare's API holds around its result. */
@@ -32,7 +34,10 @@ export class CloudflareError extends UserError {
   }
 }
 
-/** A client of Cloudflare's API. wrangler makes things; this reads what there is, because wrangler prints it for people. */
+/**
+ * A client of Cloudflare's API. wrangler makes things; this reads what there is, because wrangler
+ * prints it for people.
+ */
 export class Cloudflare {
   private readonly headers: Record<string, string>;
   private readonly signal: AbortSignal;
@@ -75,10 +80,19 @@ export class Cloudflare {
     return (await this.send<T>(method, path, body)).result;
   }
 
-  private async send<T>(method: string, path: string, body?: unknown, headers = {}): Promise<Envelope<T>> {
+  private async send<T>(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers = {},
+  ): Promise<Envelope<T>> {
     const [response, text] = await fetchText(apiOrigin() + path, {
       method,
-      headers: { ...this.headers, ...headers, ...(body !== undefined && { 'Content-Type': 'application/json' }) },
+      headers: {
+        ...this.headers,
+        ...headers,
+        ...(body !== undefined && { 'Content-Type': 'application/json' }),
+      },
       ...(body !== undefined && { body: JSON.stringify(body) }),
       signal: AbortSignal.any([this.signal, AbortSignal.timeout(REQUEST_TIMEOUT)]),
     }).catch((error) => {
@@ -87,7 +101,11 @@ export class Cloudflare {
     });
     const answer = parseEnvelope<T>(text);
     if (response.ok && answer?.success) return answer;
-    throw new CloudflareError(`${method} ${path.split('?')[0]}`, response.status, answer?.errors ?? []);
+    throw new CloudflareError(
+      `${method} ${path.split('?')[0]}`,
+      response.status,
+      answer?.errors ?? [],
+    );
   }
 }
 

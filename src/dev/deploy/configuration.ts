@@ -3,7 +3,10 @@ import { join } from 'node:path';
 import { parse, stringify } from 'smol-toml';
 import { REMOTE_CONFIG, ROOT } from '../project.ts';
 
-/** The folder of the migrations that wrangler applies: those of migrations/, except contractions that must wait. */
+/**
+ * The folder of the migrations that wrangler applies: those of migrations/, except contractions
+ * that must wait.
+ */
 export const CHOSEN_MIGRATIONS = 'dist/migrations';
 
 /** The id of a database in the wrangler.toml of the repository, which is nobody's. */
@@ -17,7 +20,10 @@ export interface Configuration {
   routes?: ({ pattern: string; custom_domain?: boolean } | string)[];
   d1_databases?: { binding: string; database_name?: string; database_id?: string }[];
   r2_buckets?: { binding: string; bucket_name: string; jurisdiction?: string }[];
-  queues?: { producers?: { queue: string }[]; consumers?: { queue: string; dead_letter_queue?: string }[] };
+  queues?: {
+    producers?: { queue: string }[];
+    consumers?: { queue: string; dead_letter_queue?: string }[];
+  };
   triggers?: { crons?: string[] };
   [setting: string]: unknown;
 }
@@ -35,7 +41,10 @@ export function readConfiguration(): Configuration {
   return parse(readFileSync(join(ROOT, 'wrangler.toml'), 'utf8')) as unknown as Configuration;
 }
 
-/** The Cloudflare account of the last deployment from this folder, or else the one in wrangler.toml; null without either. */
+/**
+ * The Cloudflare account of the last deployment from this folder, or else the one in wrangler.toml;
+ * null without either.
+ */
 export function readTargetAccount(): string | null {
   const file = join(ROOT, REMOTE_CONFIG);
   if (!existsSync(file)) return readConfiguration().account_id ?? null;
@@ -53,15 +62,25 @@ export function givenDomain({ routes = [] }: Configuration): string | null {
   return typeof route === 'object' ? route.pattern : null;
 }
 
-/** The queues of a configuration by their names, those first that another one sends its dead letters to. */
+/**
+ * The queues of a configuration by their names, those first that another one sends its dead letters
+ * to.
+ */
 export function queueNames({ queues = {} }: Configuration): string[] {
   const { producers = [], consumers = [] } = queues;
   const dead = consumers.flatMap(({ dead_letter_queue: name }) => name ?? []);
-  return [...new Set([...dead, ...producers.map(({ queue }) => queue), ...consumers.map(({ queue }) => queue)])];
+  return [
+    ...new Set([
+      ...dead,
+      ...producers.map(({ queue }) => queue),
+      ...consumers.map(({ queue }) => queue),
+    ]),
+  ];
 }
 
 /**
- * The configuration that is deployed, as text: wrangler.toml with the account, the ids of the databases and the address.
+ * The configuration that is deployed, as text: wrangler.toml with the account, the ids of the
+ * databases and the address.
  * @param domain the custom domain that is attached; null without one
  * @param servesWorkersDev whether the address is below workers.dev
  * @param publicUrl null leaves the setting as it is deployed

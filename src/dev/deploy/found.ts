@@ -23,7 +23,14 @@ export interface Found {
 
 /** A deployed Worker. */
 export interface FoundWorker {
-  bindings: { type: string; name: string; id?: string; database_id?: string; text?: string; jurisdiction?: string }[];
+  bindings: {
+    type: string;
+    name: string;
+    id?: string;
+    database_id?: string;
+    text?: string;
+    jurisdiction?: string;
+  }[];
   versions: DeployedVersion[];
   crons: string[];
   servesWorkersDev: boolean;
@@ -40,7 +47,12 @@ export interface DeployedVersion extends RunningVersion {
 /** A queue with the Workers that consume it. */
 export interface FoundQueue {
   queue_name: string;
-  consumers: { script?: string; service?: string; script_name?: string; dead_letter_queue?: string }[];
+  consumers: {
+    script?: string;
+    service?: string;
+    script_name?: string;
+    dead_letter_queue?: string;
+  }[];
 }
 
 /** A rule that deletes objects of a bucket by their age. */
@@ -69,12 +81,17 @@ export async function findDeployment(
   ]);
   const buckets = new Map<string, LifecycleRule[] | null>();
   for (const { bucket_name: name } of configuration.r2_buckets ?? []) {
-    buckets.set(name, await findBucket(cloudflare, `${root}/r2/buckets/${name}`, findJurisdiction(worker, options)));
+    buckets.set(
+      name,
+      await findBucket(cloudflare, `${root}/r2/buckets/${name}`, findJurisdiction(worker, options)),
+    );
   }
   return {
     worker,
     queues: new Map(
-      queues.filter((queue) => names.includes(queue.queue_name)).map((queue) => [queue.queue_name, queue]),
+      queues
+        .filter((queue) => names.includes(queue.queue_name))
+        .map((queue) => [queue.queue_name, queue]),
     ),
     buckets,
     subdomain: subdomain?.subdomain ?? null,
@@ -82,12 +99,19 @@ export async function findDeployment(
 }
 
 /** Where the data of a deployment must stay: as it is deployed, or else as it is asked for. */
-export function findJurisdiction(worker: FoundWorker | null, { jurisdiction }: Pick<Options, 'jurisdiction'>) {
+export function findJurisdiction(
+  worker: FoundWorker | null,
+  { jurisdiction }: Pick<Options, 'jurisdiction'>,
+) {
   const bucket = worker?.bindings.find(({ type }) => type === 'r2_bucket');
   return bucket ? (bucket.jurisdiction ?? null) : jurisdiction;
 }
 
-async function findWorker(cloudflare: Cloudflare, root: string, name: string): Promise<FoundWorker | null> {
+async function findWorker(
+  cloudflare: Cloudflare,
+  root: string,
+  name: string,
+): Promise<FoundWorker | null> {
   const script = `${root}/scripts/${name}`;
   const settings = await cloudflare.find<Pick<FoundWorker, 'bindings'>>(`${script}/settings`);
   if (!settings) return null;
@@ -125,17 +149,25 @@ async function findVersions(cloudflare: Cloudflare, script: string): Promise<Dep
   );
 }
 
-/** The number of the newest migration of a version with this tag; null for the tag of somebody else. */
+/**
+ * The number of the newest migration of a version with this tag; null for the tag of somebody else.
+ */
 function newestMigrationOf(tag: string): number | null {
   const [, digits] = /^(\d{4})-[0-9a-f]{12}$/.exec(tag) ?? [];
   return digits === undefined ? null : Number(digits);
 }
 
 async function findBucket(cloudflare: Cloudflare, path: string, jurisdiction: string | null) {
-  const headers: Record<string, string> = jurisdiction ? { 'cf-r2-jurisdiction': jurisdiction } : {};
+  const headers: Record<string, string> = jurisdiction
+    ? { 'cf-r2-jurisdiction': jurisdiction }
+    : {};
   const bucket = await cloudflare.find(path, headers).catch((error) => {
-    throw error instanceof CloudflareError && error.codes.includes(NO_R2) ? new UserError(R2_IS_OFF) : error;
+    throw error instanceof CloudflareError && error.codes.includes(NO_R2)
+      ? new UserError(R2_IS_OFF)
+      : error;
   });
   if (!bucket) return null;
-  return (await cloudflare.find<{ rules: LifecycleRule[] }>(`${path}/lifecycle`, headers))?.rules ?? [];
+  return (
+    (await cloudflare.find<{ rules: LifecycleRule[] }>(`${path}/lifecycle`, headers))?.rules ?? []
+  );
 }

@@ -12,7 +12,9 @@ export interface Login {
 }
 
 /** What `wrangler auth token --json` prints. */
-type Credentials = { type: 'oauth' | 'api_token'; token: string } | { type: 'api_key'; key: string; email: string };
+type Credentials =
+  | { type: 'oauth' | 'api_token'; token: string }
+  | { type: 'api_key'; key: string; email: string };
 
 interface Account {
   id: string;
@@ -24,8 +26,8 @@ const NO_LOGIN = 'Cannot read the Cloudflare login.';
 const SIGN_IN = 'Sign in with: npx wrangler login\nOr set CLOUDFLARE_API_TOKEN.';
 
 /**
- * Finds the login that wrangler uses, and the account to deploy to: `CLOUDFLARE_ACCOUNT_ID`, the one of this folder, or the
- * only one of the login.
+ * Finds the login that wrangler uses, and the account to deploy to: `CLOUDFLARE_ACCOUNT_ID`, the
+ * one of this folder, or the only one of the login.
  * @param target the id of the account that this folder deploys to; null if it is not known yet
  * @param choose asks which of several accounts is meant; null if nobody can be asked
  * @throws UserError if there is no login, or several accounts and nobody to ask
@@ -63,15 +65,20 @@ export async function hasLogin(signal: AbortSignal): Promise<boolean> {
 async function findCredentials(signal: AbortSignal): Promise<Credentials> {
   const { CLOUDFLARE_API_TOKEN: token, CLOUDFLARE_API_KEY: key } = process.env;
   if (token && !key) return { type: 'api_token', token };
-  const printed = await callWrangler(['auth', 'token', '--json'], signal, { WRANGLER_LOG: 'log' }).catch((error) => {
-    throw error instanceof UserError ? new UserError(`${NO_LOGIN} ${error.message}\n${SIGN_IN}`) : error;
+  const printed = await callWrangler(['auth', 'token', '--json'], signal, {
+    WRANGLER_LOG: 'log',
+  }).catch((error) => {
+    throw error instanceof UserError
+      ? new UserError(`${NO_LOGIN} ${error.message}\n${SIGN_IN}`)
+      : error;
   });
   return readCredentials(printed);
 }
 
 /**
  * Reads what `wrangler auth token --json` printed, which can begin with a message for people.
- * @throws UserError if it has no credentials; the message does not repeat the text, which may be secret
+ * @throws UserError if it has no credentials; the message does not repeat the text, which may be
+ *   secret
  */
 export function readCredentials(printed: string): Credentials {
   try {
@@ -86,7 +93,10 @@ async function chooseAccount(
   choose: ((question: string, answers: string[]) => Promise<number>) | null,
 ): Promise<Account> {
   const [only, ...others] = accounts;
-  if (!only) throw new UserError('The Cloudflare login has no account, or may not list it: set CLOUDFLARE_ACCOUNT_ID.');
+  if (!only)
+    throw new UserError(
+      'The Cloudflare login has no account, or may not list it: set CLOUDFLARE_ACCOUNT_ID.',
+    );
   if (others.length === 0) return only;
   const answers = accounts.map(({ id, name }) => `${name} (${id})`);
   if (!choose)

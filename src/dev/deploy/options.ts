@@ -5,7 +5,10 @@ import { UserError } from '../user-error.ts';
 /** Databases of a deployment that this program makes; more can be bound by hand. */
 const MAX_SHARDS = 10;
 
-/** What an operator asks of `npm run deploy`. Null is what was not said: then it stays as it is deployed. */
+/**
+ * What an operator asks of `npm run deploy`. Null is what was not said: then it stays as it is
+ * deployed.
+ */
 export interface Options {
   isDryRun: boolean;
   domain: string | null;
@@ -60,7 +63,11 @@ export function readOptions(words: string[]): Options | null {
     throw new UserError(`--shards is from 1 to ${MAX_SHARDS}.`);
   return {
     isDryRun: values['dry-run'],
-    domain: readMatch('domain', values.domain?.toLowerCase(), /^([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}$/),
+    domain: readMatch(
+      'domain',
+      values.domain?.toLowerCase(),
+      /^([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}$/,
+    ),
     subdomain: readMatch('subdomain', values.subdomain, /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/),
     shards,
     email: readMatch('email', values.email, /^[^\s@]+@[^\s@]+$/),
@@ -78,14 +85,30 @@ function parse(words: string[]) {
   const text = { type: 'string' } as const;
   const flag = { type: 'boolean', default: false } as const;
   const options = {
-    ...{ 'dry-run': flag, domain: text, email: text, plan: text, shards: text, location: text, jurisdiction: text },
-    ...{ subdomain: text, 'change-address': flag, 'replace-dns': flag, 'new-root-secret': flag, wait: text },
+    ...{
+      'dry-run': flag,
+      domain: text,
+      email: text,
+      plan: text,
+      shards: text,
+      location: text,
+      jurisdiction: text,
+    },
+    ...{
+      subdomain: text,
+      'change-address': flag,
+      'replace-dns': flag,
+      'new-root-secret': flag,
+      wait: text,
+    },
     help: { ...flag, short: 'h' },
   } as const;
   try {
     return parseArgs({ args: words, options, strict: true }).values;
   } catch (error) {
-    throw new UserError(`${error instanceof Error ? error.message : error}\nAll options: npm run deploy -- --help`);
+    throw new UserError(
+      `${error instanceof Error ? error.message : error}\nAll options: npm run deploy -- --help`,
+    );
   }
 }
 

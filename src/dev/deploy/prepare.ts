@@ -15,9 +15,14 @@ import { requireOwnQueues } from './steps/queues.ts';
 
 /**
  * Reads what exists and decides what is wanted. Changes nothing.
- * @throws UserError if something is in the way, such as a migration that would break the running version
+ * @throws UserError if something is in the way, such as a migration that would break the running
+ *   version
  */
-export async function prepareDeployment(login: Login, options: Options, signal: AbortSignal): Promise<Deployment> {
+export async function prepareDeployment(
+  login: Login,
+  options: Options,
+  signal: AbortSignal,
+): Promise<Deployment> {
   const { cloudflare, account } = login;
   const configuration = readConfiguration();
   const found = await findDeployment(cloudflare, account, configuration, options);
@@ -53,7 +58,10 @@ export function prepareForEmptyAccount(options: Options): Deployment {
   const subdomain = options.subdomain ?? UNKNOWN_SUBDOMAIN;
   const found = { worker: null, queues: new Map(), buckets: new Map(), subdomain };
   const signal = new AbortController().signal;
-  const databases = chooseDatabases(configuration, null, options.shards).map((database) => ({ ...database, id: null }));
+  const databases = chooseDatabases(configuration, null, options.shards).map((database) => ({
+    ...database,
+    id: null,
+  }));
   return {
     ...{ cloudflare: new Cloudflare({}, signal), account: '', accountName: '' },
     ...{ options, configuration, found, databases, signal, applied: new Map() },

@@ -6,7 +6,13 @@ import { escapeText } from '../../client/cli/terminal/escape.ts';
 export type Outcome = 'exists' | 'made' | 'planned' | 'waits' | 'failed';
 
 const MARKS = { exists: '✓', made: '+', planned: '+', waits: '·', failed: '✗' } as const;
-const COLOURS = { exists: 'green', made: 'cyan', planned: 'cyan', waits: 'yellow', failed: 'red' } as const;
+const COLOURS = {
+  exists: 'green',
+  made: 'cyan',
+  planned: 'cyan',
+  waits: 'yellow',
+  failed: 'red',
+} as const;
 
 /** The width of the column that says what kind of thing a line is about. */
 const WIDTH = 15;
@@ -33,7 +39,11 @@ export async function ask(question: string, signal: AbortSignal): Promise<string
 }
 
 /** Asks which of several answers is meant, until one is chosen; returns its place. */
-export async function choose(question: string, answers: string[], signal: AbortSignal): Promise<number> {
+export async function choose(
+  question: string,
+  answers: string[],
+  signal: AbortSignal,
+): Promise<number> {
   console.log(question);
   answers.forEach((answer, place) => {
     console.log(`  ${place + 1}  ${escapeText(answer)}`);

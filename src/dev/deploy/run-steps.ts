@@ -13,10 +13,14 @@ import { queueSteps } from './steps/queues.ts';
 import { secretSteps } from './steps/secrets.ts';
 
 /**
- * Runs the steps of a deployment in their order, and prints a line for each. Steps that are done are not run.
+ * Runs the steps of a deployment in their order, and prints a line for each. Steps that are done
+ * are not run.
  * @throws UserError that names the step that failed, and says what to do
  */
-export async function runSteps(deployment: Deployment, show: (invitation: Invitation) => void): Promise<void> {
+export async function runSteps(
+  deployment: Deployment,
+  show: (invitation: Invitation) => void,
+): Promise<void> {
   const { options, migrations } = deployment;
   const makeSteps: (() => Step[])[] = [
     () => databaseSteps(deployment),
@@ -36,7 +40,11 @@ export async function runSteps(deployment: Deployment, show: (invitation: Invita
     for (const step of make()) await runStep(step, options.isDryRun);
   }
   for (const { name, reason } of migrations.held) {
-    printStep('waits', 'contraction', `${name}: applied by a deployment after this version has run (${reason})`);
+    printStep(
+      'waits',
+      'contraction',
+      `${name}: applied by a deployment after this version has run (${reason})`,
+    );
   }
 }
 
@@ -45,7 +53,11 @@ async function runStep(step: Step, isDryRun: boolean): Promise<void> {
   if (isDryRun) return printStep('planned', step.kind, step.name);
   try {
     const { note, isUnchanged } = (await step.run()) ?? {};
-    printStep(isUnchanged ? 'exists' : 'made', step.kind, [step.name, note].filter(Boolean).join(': '));
+    printStep(
+      isUnchanged ? 'exists' : 'made',
+      step.kind,
+      [step.name, note].filter(Boolean).join(': '),
+    );
     step.finish?.();
   } catch (error) {
     if (!(error instanceof UserError)) throw error;

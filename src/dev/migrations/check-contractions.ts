@@ -5,18 +5,21 @@ import { readSchema, type Schema } from './schema.ts';
 /** The last migration from before this rule. */
 const LAST_UNCHECKED = 21;
 
-/** Whether a migration must follow the rule of {@link checkContractions}: the first ones were applied before there was one. */
+/**
+ * Whether a migration must follow the rule of {@link checkContractions}: the first ones were
+ * applied before there was one.
+ */
 export function mustFollowRule(migration: Migration): boolean {
   return numberOf(migration) > LAST_UNCHECKED;
 }
 
 /**
- * Lists where migrations do not follow the rule of expand and contract, which lets two versions of the service work on one
- * schema while one replaces the other:
+ * Lists where migrations do not follow the rule of expand and contract, which lets two versions of
+ * the service work on one schema while one replaces the other:
  *
  * - A migration only adds, unless it is marked as a contraction: a line `-- contract: <reason>`.
- * - A contraction is applied after the version that contains it has been deployed. So that version works with it and
- *   without it: it adds nothing, and drops no column that needs a value.
+ * - A contraction is applied after the version that contains it has been deployed. So that version
+ *   works with it and without it: it adds nothing, and drops no column that needs a value.
  * - The other migrations do not depend on contractions, because they are applied first.
  */
 export function checkContractions(migrations: readonly Migration[]): string[] {
@@ -29,7 +32,8 @@ export function checkContractions(migrations: readonly Migration[]): string[] {
     const found = contractionReason(migration)
       ? findContractionFaults(before, after)
       : findBreaks(before, after).map(
-          (fault) => `${fault}: the running version may need it. A contraction says so: -- contract: <reason>`,
+          (fault) =>
+            `${fault}: the running version may need it. A contraction says so: -- contract: <reason>`,
         );
     faults.push(...found.map((fault) => `${migration.name} ${fault}`));
     before = after;
@@ -37,15 +41,22 @@ export function checkContractions(migrations: readonly Migration[]): string[] {
   return [...faults, ...findOrderFaults(migrations)];
 }
 
-/** Lists what a contraction does that the version which contains it cannot do without, or alongside. */
+/**
+ * Lists what a contraction does that the version which contains it cannot do without, or alongside.
+ */
 function findContractionFaults(before: Schema, after: Schema): string[] {
-  const faults = findBreaks(before, after).length > 0 ? [] : ['is marked as a contraction, but takes nothing away'];
+  const faults =
+    findBreaks(before, after).length > 0
+      ? []
+      : ['is marked as a contraction, but takes nothing away'];
   for (const table of after.tables.values()) {
     const old = before.tables.get(table.name);
     const added = old ? [...table.columns.keys()].filter((name) => !old.columns.has(name)) : [''];
     for (const name of added) {
       const what = name === '' ? `the table ${table.name}` : `the column ${table.name}.${name}`;
-      faults.push(`adds ${what} and is a contraction: the version that needs it runs before. Use two migrations.`);
+      faults.push(
+        `adds ${what} and is a contraction: the version that needs it runs before. Use two migrations.`,
+      );
     }
     for (const column of old?.columns.values() ?? []) {
       if (!table.columns.has(column.name) && needsValue(column))
@@ -60,13 +71,21 @@ function findContractionFaults(before: Schema, after: Schema): string[] {
 
 /** Reports when applying contractions last yields another schema. */
 function findOrderFaults(migrations: readonly Migration[]): string[] {
-  const isLate = (migration: Migration) => mustFollowRule(migration) && contractionReason(migration) !== null;
+  const isLate = (migration: Migration) =>
+    mustFollowRule(migration) && contractionReason(migration) !== null;
   if (!migrations.some(isLate)) return [];
-  const late = [...migrations.filter((migration) => !isLate(migration)), ...migrations.filter(isLate)];
+  const late = [
+    ...migrations.filter((migration) => !isLate(migration)),
+    ...migrations.filter(isLate),
+  ];
   const hint = 'Contractions are applied last, so no other migration may depend on one.';
   try {
-    const [inOrder, contractedLast] = [migrations, late].map((order) => describe(readSchema(buildDatabase(order))));
-    return inOrder === contractedLast ? [] : [`The schema depends on when the contractions are applied. ${hint}`];
+    const [inOrder, contractedLast] = [migrations, late].map((order) =>
+      describe(readSchema(buildDatabase(order))),
+    );
+    return inOrder === contractedLast
+      ? []
+      : [`The schema depends on when the contractions are applied. ${hint}`];
   } catch (error) {
     return [`${error instanceof Error ? error.message : error}. ${hint}`];
   }

@@ -1,12 +1,12 @@
 import type { Column, Schema, Table } from './schema.ts';
 
 /**
- * Lists, in words, how a change of the schema breaks a program that was written for the old schema: `drops the column
- * sessions.member`. Such a program may name every old table, column and index in its statements, and stores no values in
- * new columns.
+ * Lists, in words, how a change of the schema breaks a program that was written for the old schema:
+ * `drops the column sessions.member`. Such a program may name every old table, column and index in
+ * its statements, and stores no values in new columns.
  *
- * Compares the two schemas rather than the statements between them: a table that is rebuilt and renamed breaks nothing if it
- * has all that it had. What happens to the rows is not looked at.
+ * Compares the two schemas rather than the statements between them: a table that is rebuilt and
+ * renamed breaks nothing if it has all that it had. What happens to the rows is not looked at.
  */
 export function findBreaks(before: Schema, after: Schema): string[] {
   const breaks: string[] = [];
@@ -41,8 +41,9 @@ export function findBreaks(before: Schema, after: Schema): string[] {
 }
 
 /**
- * The constraints that a program can rely on: a statement can name the columns of a UNIQUE constraint in ON CONFLICT, and
- * a foreign key can delete or change the rows that refer to another one. Without any other constraint, only more is allowed.
+ * The constraints that a program can rely on: a statement can name the columns of a UNIQUE
+ * constraint in ON CONFLICT, and a foreign key can delete or change the rows that refer to another
+ * one. Without any other constraint, only more is allowed.
  */
 const IS_NEEDED = /^UNIQUE|^FOREIGN KEY .* ON (UPDATE|DELETE) (CASCADE|SET)/;
 
@@ -54,11 +55,14 @@ function compareTables(before: Table, after: Table): string[] {
     if (!changed) breaks.push(`drops the column ${name}`);
     else if (changed.type !== column.type) breaks.push(`changes the type of ${name}`);
     else if (changed.isRequired && !column.isRequired) breaks.push(`makes ${name} NOT NULL`);
-    else if (needsValue(changed) && !needsValue(column)) breaks.push(`takes the default from ${name}`);
+    else if (needsValue(changed) && !needsValue(column))
+      breaks.push(`takes the default from ${name}`);
   }
   for (const column of after.columns.values()) {
     if (!before.columns.has(column.name) && needsValue(column))
-      breaks.push(`adds the column ${before.name}.${column.name}, which is NOT NULL without a default`);
+      breaks.push(
+        `adds the column ${before.name}.${column.name}, which is NOT NULL without a default`,
+      );
   }
   if (keyOf(before) !== keyOf(after)) breaks.push(`changes the primary key of ${before.name}`);
   for (const constraint of after.constraints) {
@@ -71,7 +75,10 @@ function compareTables(before: Table, after: Table): string[] {
   return breaks;
 }
 
-/** Whether a row cannot be inserted without a value for the column. SQLite itself numbers an integer key. */
+/**
+ * Whether a row cannot be inserted without a value for the column. SQLite itself numbers an integer
+ * key.
+ */
 export function needsValue(column: Column): boolean {
   return column.isRequired && !column.hasDefault;
 }

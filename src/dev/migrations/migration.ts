@@ -27,8 +27,8 @@ export function numberOf({ name }: Pick<Migration, 'name'>): number {
 }
 
 /**
- * Why a migration removes what an earlier version of the service used, or restricts it: the text of its line
- * `-- contract: …`. Null for a migration without this line, which only adds.
+ * Why a migration removes what an earlier version of the service used, or restricts it: the text of
+ * its line `-- contract: …`. Null for a migration without this line, which only adds.
  */
 export function contractionReason({ sql }: Migration): string | null {
   return /^-- contract:[ \t]*(\S.*)$/m.exec(sql)?.[1] ?? null;

@@ -5,13 +5,16 @@ import { buildDatabase, contractionReason, type Migration, numberOf } from './mi
 import { readSchema } from './schema.ts';
 
 /**
- * Milliseconds for which the replaced version may still be at work: a queue consumer has 15 minutes.
+ * Milliseconds for which the replaced version may still be at work: a queue consumer has 15
+ * minutes.
  */
 const LONGEST_RUN = 15 * 60_000;
 
 /** A version of the service that is deployed. */
 export interface RunningVersion {
-  /** The number of its newest migration; null if it does not say, because it was deployed by hand. */
+  /**
+   * The number of its newest migration; null if it does not say, because it was deployed by hand.
+   */
   newestMigration: number | null;
   /** When it was deployed, in milliseconds since the epoch. */
   since: number;
@@ -23,7 +26,10 @@ export interface HeldMigration {
   reason: string;
 }
 
-/** The migrations of a folder, divided into those that are applied before the new version runs, and those that wait. */
+/**
+ * The migrations of a folder, divided into those that are applied before the new version runs, and
+ * those that wait.
+ */
 export interface MigrationPlan {
   /** All that a database has after this deployment, applied ones included. */
   resulting: Migration[];
@@ -31,11 +37,12 @@ export interface MigrationPlan {
 }
 
 /**
- * Decides which migrations a deployment applies. A contraction waits until every running version has known it for 15
- * minutes; all others are applied at once.
+ * Decides which migrations a deployment applies. A contraction waits until every running version
+ * has known it for 15 minutes; all others are applied at once.
  * @param applied the names of the migrations that at least one database has
  * @param running the versions that share the traffic; none if the service is not deployed
- * @throws UserError if a migration would break a running version, or a database is ahead of this folder
+ * @throws UserError if a migration would break a running version, or a database is ahead of this
+ *   folder
  */
 export function planMigrations(
   migrations: readonly Migration[],
@@ -43,7 +50,9 @@ export function planMigrations(
   running: readonly RunningVersion[],
   now: number,
 ): MigrationPlan {
-  const unknown = [...applied].filter((name) => !migrations.some((migration) => migration.name === name));
+  const unknown = [...applied].filter(
+    (name) => !migrations.some((migration) => migration.name === name),
+  );
   if (unknown.length > 0)
     throw new UserError(
       `The databases have migrations that this folder does not have: ${unknown.join(', ')}.\n` +
@@ -52,7 +61,9 @@ export function planMigrations(
   const isKnown = (migration: Migration) =>
     running.every(
       ({ newestMigration, since }) =>
-        newestMigration !== null && newestMigration >= numberOf(migration) && now - since >= LONGEST_RUN,
+        newestMigration !== null &&
+        newestMigration >= numberOf(migration) &&
+        now - since >= LONGEST_RUN,
     );
   const isHeld = (migration: Migration) =>
     mustFollowRule(migration) &&
@@ -64,7 +75,10 @@ export function planMigrations(
   const held = migrations.filter(isHeld);
   return {
     resulting,
-    held: held.map((migration) => ({ name: migration.name, reason: contractionReason(migration) ?? '' })),
+    held: held.map((migration) => ({
+      name: migration.name,
+      reason: contractionReason(migration) ?? '',
+    })),
   };
 }
 

@@ -36,7 +36,9 @@ export interface Schema {
 /** Reads the schema of a database. */
 export function readSchema(database: DatabaseSync): Schema {
   const names = database
-    .prepare(`select name, sql from sqlite_master where type = 'table' and name not like 'sqlite\\_%' escape '\\'`)
+    .prepare(
+      `select name, sql from sqlite_master where type = 'table' and name not like 'sqlite\\_%' escape '\\'`,
+    )
     .all() as { name: string; sql: string }[];
   return {
     tables: byName(names.map(({ name, sql }) => readTable(database, name, sql))),
@@ -55,7 +57,9 @@ interface ColumnRow {
 }
 
 function readTable(database: DatabaseSync, name: string, sql: string): Table {
-  const columns = database.prepare('select * from pragma_table_xinfo(?)').all(name) as unknown as ColumnRow[];
+  const columns = database
+    .prepare('select * from pragma_table_xinfo(?)')
+    .all(name) as unknown as ColumnRow[];
   return {
     name,
     columns: byName(
@@ -67,7 +71,11 @@ function readTable(database: DatabaseSync, name: string, sql: string): Table {
         keyPlace: column.pk,
       })),
     ),
-    constraints: new Set([...readUniques(database, name), ...readForeignKeys(database, name), ...readChecks(sql)]),
+    constraints: new Set([
+      ...readUniques(database, name),
+      ...readForeignKeys(database, name),
+      ...readChecks(sql),
+    ]),
   };
 }
 
@@ -104,7 +112,9 @@ function readChecks(sql: string): string[] {
 
 function readNamed(database: DatabaseSync, type: 'index' | 'trigger'): NamedObject[] {
   const rows = database
-    .prepare('select name, tbl_name as "table", sql from sqlite_master where type = ? and sql is not null')
+    .prepare(
+      'select name, tbl_name as "table", sql from sqlite_master where type = ? and sql is not null',
+    )
     .all(type) as unknown as NamedObject[];
   return rows.map((row) => ({ ...row, sql: normalize(row.sql) }));
 }

@@ -1,10 +1,10 @@
-// Uses the types that are generated from the OpenAPI document. `check-openapi.ts` compiles both together.
+// Uses the types that are generated from the OpenAPI document. `check-openapi.ts` compiles both
+// together.
 import type { components, operations, paths } from './api';
 
 type Schemas = components['schemas'];
-type RequestBody<Operation extends { requestBody?: { content: { 'application/json': unknown } } }> = NonNullable<
-  Operation['requestBody']
->['content']['application/json'];
+type RequestBody<Operation extends { requestBody?: { content: { 'application/json': unknown } } }> =
+  NonNullable<Operation['requestBody']>['content']['application/json'];
 
 export const request: RequestBody<paths['/v1/permissions']['post']> = {
   action: 'email.send',
@@ -21,12 +21,18 @@ export const policy: Schemas['PolicyCreation'] = {
 };
 
 // @ts-expect-error a field that the service does not take
-export const misspelt: Schemas['AgentCreation'] = { name: 'Mail assistant', discription: 'Answers the mailbox' };
+export const misspelt: Schemas['AgentCreation'] = {
+  name: 'Mail assistant',
+  discription: 'Answers the mailbox',
+};
 
 // @ts-expect-error a policy approves or denies
 export const undecided: Schemas['PolicyUpdate'] = { effect: 'pending' };
 
-export const query: operations['listAuditEntries']['parameters']['query'] = { order: 'asc', after_sequence: 4711 };
+export const query: operations['listAuditEntries']['parameters']['query'] = {
+  order: 'asc',
+  after_sequence: 4711,
+};
 
 export function showToken({ status, token }: Schemas['Permission']): string {
   if (token === null) return `${status}: no token`;
@@ -41,7 +47,9 @@ export function limitOf(used: Schemas['UsedToken']): number {
 type Refusals = operations['useToken']['responses'];
 
 export function explain(
-  problem: Refusals[403]['content']['application/problem+json'] | Refusals[409]['content']['application/problem+json'],
+  problem:
+    | Refusals[403]['content']['application/problem+json']
+    | Refusals[409]['content']['application/problem+json'],
 ): string {
   switch (problem.code) {
     case 'token_not_active':

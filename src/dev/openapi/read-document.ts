@@ -13,7 +13,10 @@ const SETTINGS = {
 /** Returns the OpenAPI document of the built Worker, as JSON. */
 export async function readDocument(): Promise<string> {
   Object.assign(process.env, { ...QUIET_VARIABLES, ...process.env });
-  const bindings = Object.entries(SETTINGS).map(([name, value]) => [name, { type: 'plain_text' as const, value }]);
+  const bindings = Object.entries(SETTINGS).map(([name, value]) => [
+    name,
+    { type: 'plain_text' as const, value },
+  ]);
   const worker = await startWorker({
     config: join(ROOT, 'wrangler.toml'),
     envFiles: [],
@@ -22,7 +25,8 @@ export async function readDocument(): Promise<string> {
   });
   try {
     const response = await worker.fetch('http://localhost/openapi.json');
-    if (!response.ok) throw new Error(`GET /openapi.json is answered ${response.status}: ${await response.text()}`);
+    if (!response.ok)
+      throw new Error(`GET /openapi.json is answered ${response.status}: ${await response.text()}`);
     return await response.text();
   } finally {
     await worker.dispose();

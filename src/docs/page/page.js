@@ -7,7 +7,8 @@ function keepToThisOrigin(request) {
 
 /** Keeps credentials out of what the browser remembers of forms. */
 function forgetInputs({ React }) {
-  const forgetful = (Input) => (props) => React.createElement(Input, { ...props, autoComplete: 'off' });
+  const forgetful = (Input) => (props) =>
+    React.createElement(Input, { ...props, autoComplete: 'off' });
   return { wrapComponents: { Input: forgetful } };
 }
 

@@ -5,7 +5,11 @@ import { listShards, openShard } from '../../db/shards';
 import { unavailable } from '../../errors';
 import { SERVICE_AUTHORITY } from '../../ledger/authority';
 import { Ledger } from '../../ledger/ledger';
-import { isSameEmailAddress, MAX_EMAIL_LENGTH, normalizeEmailAddress } from '../../lib/email-address';
+import {
+  isSameEmailAddress,
+  MAX_EMAIL_LENGTH,
+  normalizeEmailAddress,
+} from '../../lib/email-address';
 import { newId, type RequestContext } from '../context';
 import { text } from '../fields';
 import {
@@ -16,7 +20,13 @@ import {
   wasMadeByJoining,
   wasRemovedSince,
 } from './directory';
-import { findMember, type Identity, type IdentityMember, isNotRemoved, noQueries } from './identity';
+import {
+  findMember,
+  type Identity,
+  type IdentityMember,
+  isNotRemoved,
+  noQueries,
+} from './identity';
 import type { Claims } from './jwt';
 
 /**
@@ -36,12 +46,14 @@ export async function createOwner(
 }
 
 /**
- * Creates the account of a person, on the least full shard, with the person as its owner. The directory is written first
- * and decides the identifier and the shard, so that concurrent requests create the same account.
+ * Creates the account of a person, on the least full shard, with the person as its owner. The
+ * directory is written first and decides the identifier and the shard, so that concurrent requests
+ * create the same account.
  *
- * Does the missing part where an account exists without a member for the person: it was created before accounts had
- * members, or a crash came between. A person who was removed from the account that the directory names gets a new one,
- * and so does a person who began to join it and did not finish within {@link JOINING_TIME}.
+ * Does the missing part where an account exists without a member for the person: it was created
+ * before accounts had members, or a crash came between. A person who was removed from the account
+ * that the directory names gets a new one, and so does a person who began to join it and did not
+ * finish within {@link JOINING_TIME}.
  * @throws Problem `unavailable` while the person joins the account that the directory names
  */
 async function createAccount(
@@ -56,7 +68,8 @@ async function createAccount(
   const isJoined = entry !== undefined && wasMadeByJoining(entry);
   if (isJoined && !wasMember && now < entry.createdAt + JOINING_TIME) throw unavailable();
   const isLeft = entry && (wasMember || isJoined) ? isEntry(key, entry) : sql`false`;
-  const replace = (column: Column) => sql`iif(${isLeft}, excluded.${sql.identifier(column.name)}, ${column})`;
+  const replace = (column: Column) =>
+    sql`iif(${isLeft}, excluded.${sql.identifier(column.name)}, ${column})`;
   const [[home = chosen]] = await new Ledger(directory, SERVICE_AUTHORITY).write({
     changes: (write) => [
       write
@@ -71,7 +84,11 @@ async function createAccount(
             createdAt: replace(identities.createdAt),
           },
         })
-        .returning({ account: identities.account, shard: identities.shard, createdAt: identities.createdAt }),
+        .returning({
+          account: identities.account,
+          shard: identities.shard,
+          createdAt: identities.createdAt,
+        }),
     ],
   });
   // A concurrent request made the person join an account, which is not the person's own.
@@ -127,15 +144,25 @@ async function chooseShard(c: RequestContext): Promise<string> {
 }
 
 /**
- * Whether the provider has verified that a person has an e-mail address. Nothing but `true` says so, whatever the operator
- * lets pass for invitations.
+ * Whether the provider has verified that a person has an e-mail address. Nothing but `true` says
+ * so, whatever the operator lets pass for invitations.
  */
 export function provesEmail(claims: Claims, email: string | null): boolean {
-  return claims.email_verified === true && email !== null && isSameEmailAddress(readEmail(claims), email);
+  return (
+    claims.email_verified === true && email !== null && isSameEmailAddress(readEmail(claims), email)
+  );
 }
 
-/** The `email` claim if it looks like an e-mail address, with A-labels where it is one; else an empty text. */
+/**
+ * The `email` claim if it looks like an e-mail address, with A-labels where it is one; else an
+ * empty text.
+ */
 export function readEmail({ email }: Claims): string {
-  if (typeof email !== 'string' || email.length > MAX_EMAIL_LENGTH || !/^[^\s@]+@[^\s@]+$/.test(email)) return '';
+  if (
+    typeof email !== 'string' ||
+    email.length > MAX_EMAIL_LENGTH ||
+    !/^[^\s@]+@[^\s@]+$/.test(email)
+  )
+    return '';
   return normalizeEmailAddress(email) ?? email;
 }

@@ -57,7 +57,9 @@ export async function readIdentity(c: RequestContext, { iss, sub }: Claims): Pro
   if (!directory || iss === undefined) throw unavailable();
   const key = await identityKey({ issuer: iss }, sub);
   await limitIdentity(c, key);
-  const [[entry]] = await directory.load([directory.select().from(identities).where(eq(identities.key, key))]);
+  const [[entry]] = await directory.load([
+    directory.select().from(identities).where(eq(identities.key, key)),
+  ]);
   return { key, directory, entry, member: await findMember(c, key, entry) };
 }
 
@@ -68,7 +70,9 @@ export function identityKey({ issuer }: { issuer: string }, subject: string): Pr
 
 export const noQueries: PreloadQueries = async () => [];
 
-/** Finds the member with an identity in the account that the directory names; null if there is none. */
+/**
+ * Finds the member with an identity in the account that the directory names; null if there is none.
+ */
 export async function findMember(
   c: RequestContext,
   key: Uint8Array,
@@ -98,7 +102,10 @@ export function admit(
   return { account, member, ...place };
 }
 
-/** Selects the account of an identity as the directory has it; and the member, if that account is on the same shard. */
+/**
+ * Selects the account of an identity as the directory has it; and the member, if that account is on
+ * the same shard.
+ */
 export function findIdentity(reader: Reader, key: Uint8Array) {
   return reader
     .select({
@@ -114,7 +121,10 @@ export function findIdentity(reader: Reader, key: Uint8Array) {
     .where(eq(identities.key, key));
 }
 
-/** Whether a row of `members` is the member of the account in `accounts` who signs in with an identity. */
+/**
+ * Whether a row of `members` is the member of the account in `accounts` who signs in with an
+ * identity.
+ */
 function isMemberWithIdentity(key: Uint8Array) {
   return sql`${members.account} = ${accounts.number} and ${members.identity} = ${key} and ${isNotRemoved}`;
 }
@@ -134,8 +144,16 @@ function callerByAccountId(id: SQL, key: Uint8Array): CallerSql {
   };
 }
 
-/** Loads an account and the member with an identity, with the rows of the preload queries; null without the account. */
-async function loadCaller(database: Database, id: Id<'user'>, key: Uint8Array, queries: PreloadQueries) {
+/**
+ * Loads an account and the member with an identity, with the rows of the preload queries; null
+ * without the account.
+ */
+async function loadCaller(
+  database: Database,
+  id: Id<'user'>,
+  key: Uint8Array,
+  queries: PreloadQueries,
+) {
   const [[row], ...loaded] = await loadNonNull(database, [
     database
       .select({ ...accountColumns, ...memberColumns })

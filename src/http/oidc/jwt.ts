@@ -25,8 +25,8 @@ const MAX_SUBJECT_LENGTH = 255;
 export type Claims = JWTPayload & { sub: string; exp: number };
 
 /**
- * Reads the subject of a JWT without verifying it, to look up the account; null for a text that cannot be an access
- * token of the issuer.
+ * Reads the subject of a JWT without verifying it, to look up the account; null for a text that
+ * cannot be an access token of the issuer.
  */
 export function readSubject(token: string, { issuer }: Pick<OidcConfig, 'issuer'>): string | null {
   if (token.length > MAX_LENGTH || !FORM.test(token)) return null;
@@ -45,15 +45,21 @@ export function readSubject(token: string, { issuer }: Pick<OidcConfig, 'issuer'
   }
 }
 
-/** Whether the `typ` of a JWT names another use than an access token, such as `logout+jwt` (RFC 8725 section 3.11). */
+/**
+ * Whether the `typ` of a JWT names another use than an access token, such as `logout+jwt` (RFC 8725
+ * section 3.11).
+ */
 function isForAnotherUse(type: unknown): boolean {
-  return typeof type === 'string' && /\+jwt$/i.test(type) && !/^(application\/)?at\+jwt$/i.test(type);
+  return (
+    typeof type === 'string' && /\+jwt$/i.test(type) && !/^(application\/)?at\+jwt$/i.test(type)
+  );
 }
 
 /**
  * Verifies a JWT (RFC 7519 section 7.2): signature, issuer, audience and time.
  * @param now milliseconds since the epoch
- * @returns its claims; null if it is not valid; `unknown key` if it names a key that is not among `keys`
+ * @returns its claims; null if it is not valid; `unknown key` if it names a key that is not among
+ *   `keys`
  */
 export async function verifyJwt(
   token: string,
@@ -79,7 +85,11 @@ export async function verifyJwt(
 }
 
 /** Verifies a JWT with the key that it names. If that is ambiguous, any matching key will do. */
-async function verifyByAny(token: string, keys: JSONWebKeySet, options: JWTVerifyOptions): Promise<JWTPayload> {
+async function verifyByAny(
+  token: string,
+  keys: JSONWebKeySet,
+  options: JWTVerifyOptions,
+): Promise<JWTPayload> {
   try {
     return (await jwtVerify(token, createLocalJWKSet(keys), options)).payload;
   } catch (error) {

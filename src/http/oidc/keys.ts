@@ -12,13 +12,19 @@ import type { RequestContext } from '../context';
 import { type Claims, verifyJwt } from './jwt';
 import { fetchKeys } from './provider';
 
-/** Age from which the keys are fetched again. While the provider answers, a withdrawn key is not trusted for longer. */
+/**
+ * Age from which the keys are fetched again. While the provider answers, a withdrawn key is not
+ * trusted for longer.
+ */
 const REFRESH_AFTER = 10 * MINUTE;
 /** Age up to which keys are used while the provider does not answer. */
 const USABLE_FOR = HOUR;
 /** Minimum time between two requests to the provider, so that forged tokens cannot flood it. */
 const MIN_REFRESH_INTERVAL = 30 * SECOND;
-/** Delays between the reads of a request that waits for keys which another one fetches, in milliseconds. */
+/**
+ * Delays between the reads of a request that waits for keys which another one fetches, in
+ * milliseconds.
+ */
 const POLL_DELAYS = [250, 500, 1_000];
 
 /** The stored keys of an identity provider, and the last claim to fetch new ones. */
@@ -30,8 +36,8 @@ export function findProviderKeys(reader: Reader, issuer: string) {
 }
 
 /**
- * Verifies a JWT with the identity provider's keys. Fetches and stores new keys if the stored ones are old or lack the
- * key of the JWT.
+ * Verifies a JWT with the identity provider's keys. Fetches and stores new keys if the stored ones
+ * are old or lack the key of the JWT.
  * @param audience the value that its `aud` must have
  * @returns its claims; null if it is not valid
  * @throws Problem `unavailable` if there are no usable keys, neither stored nor fetched
@@ -58,7 +64,8 @@ export async function verifyIdentityToken(
   const refreshed = hasClaim ? await refreshKeys(runtime, directory, oidc, now) : null;
   // Other requests use the stored keys, or wait for the one that fetches new ones.
   const mayWait = !hasClaim && !usable && (isDue || stored.isAsked);
-  const keys = refreshed ?? usable ?? (mayWait ? await waitForKeys(runtime, directory, oidc) : null);
+  const keys =
+    refreshed ?? usable ?? (mayWait ? await waitForKeys(runtime, directory, oidc) : null);
   if (!keys) throw unavailable();
   const claims = await verifyJwt(token, keys, expected, now);
   return claims === 'unknown key' ? null : claims;
@@ -73,7 +80,11 @@ function usableKeys(stored: ProviderKeys | undefined, now: number): JSONWebKeySe
  * Claims the right to fetch the keys, so that one of several concurrent requests does.
  * @returns whether the claim succeeded
  */
-async function claimRefresh(directory: Database, { issuer }: OidcConfig, now: number): Promise<boolean> {
+async function claimRefresh(
+  directory: Database,
+  { issuer }: OidcConfig,
+  now: number,
+): Promise<boolean> {
   const asked = { askedAt: now, isAsked: true };
   const [claimed] = await new Ledger(directory, SERVICE_AUTHORITY).write({
     changes: (write) => [
@@ -92,11 +103,16 @@ async function claimRefresh(directory: Database, { issuer }: OidcConfig, now: nu
 }
 
 /**
- * Fetches the keys under a claim made at `askedAt`, stores them and ends the claim. Writes nothing if there is a newer
- * claim.
+ * Fetches the keys under a claim made at `askedAt`, stores them and ends the claim. Writes nothing
+ * if there is a newer claim.
  * @returns null if the provider does not answer: the stored keys stay
  */
-async function refreshKeys(runtime: Runtime, directory: Database, oidc: OidcConfig, askedAt: number) {
+async function refreshKeys(
+  runtime: Runtime,
+  directory: Database,
+  oidc: OidcConfig,
+  askedAt: number,
+) {
   const keys = await fetchKeys(runtime, oidc).catch((error: unknown) => {
     logFailure('oidc_provider_failed', error);
     return null;

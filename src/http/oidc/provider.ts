@@ -30,20 +30,28 @@ export async function fetchConfiguration(
   signal: AbortSignal,
   issuer: string,
 ): Promise<AuthorizationServer> {
-  const found = await fetchJson(runtime, signal, `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`);
+  const found = await fetchJson(
+    runtime,
+    signal,
+    `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`,
+  );
   // Section 4.3: otherwise one provider could impersonate another.
   if (found.issuer !== issuer) throw new Error('the configuration is that of another issuer');
   return { ...found, issuer } as AuthorizationServer;
 }
 
 /**
- * The URL of one of the provider's endpoints: on the origin of the provider itself, or on a public host.
+ * The URL of one of the provider's endpoints: on the origin of the provider itself, or on a public
+ * host.
  * @throws Error if the configuration does not name it, or names another URL
  */
 export function readEndpoint(configuration: AuthorizationServer, name: string): string {
   const endpoint = configuration[name];
-  const isOwn = typeof endpoint === 'string' && URL.parse(endpoint)?.origin === new URL(configuration.issuer).origin;
-  if (typeof endpoint === 'string' && (isOwn || findTargetFault(endpoint, false) === null)) return endpoint;
+  const isOwn =
+    typeof endpoint === 'string' &&
+    URL.parse(endpoint)?.origin === new URL(configuration.issuer).origin;
+  if (typeof endpoint === 'string' && (isOwn || findTargetFault(endpoint, false) === null))
+    return endpoint;
   throw new Error(`${name} is no public https URL`);
 }
 
@@ -51,7 +59,11 @@ export function readEndpoint(configuration: AuthorizationServer, name: string): 
  * Sends a request to an identity provider, and reads the whole answer.
  * @throws Error if there is none, or if it is too large
  */
-export async function fetchFromProvider(runtime: Runtime, url: string, options: RequestInit): Promise<Response> {
+export async function fetchFromProvider(
+  runtime: Runtime,
+  url: string,
+  options: RequestInit,
+): Promise<Response> {
   const { status, headers, body } = await runtime.fetch(url, { ...options, redirect: 'manual' });
   const text = body && (await readText(body));
   const kept = new Headers(headers);
@@ -61,11 +73,20 @@ export async function fetchFromProvider(runtime: Runtime, url: string, options: 
 }
 
 function isKey(value: unknown): value is JWK {
-  return typeof value === 'object' && value !== null && 'kty' in value && typeof value.kty === 'string';
+  return (
+    typeof value === 'object' && value !== null && 'kty' in value && typeof value.kty === 'string'
+  );
 }
 
-async function fetchJson(runtime: Runtime, signal: AbortSignal, url: string): Promise<Record<string, unknown>> {
-  const response = await fetchFromProvider(runtime, url, { headers: { Accept: 'application/json' }, signal });
+async function fetchJson(
+  runtime: Runtime,
+  signal: AbortSignal,
+  url: string,
+): Promise<Record<string, unknown>> {
+  const response = await fetchFromProvider(runtime, url, {
+    headers: { Accept: 'application/json' },
+    signal,
+  });
   if (response.status !== 200) throw new Error(`${url} answered ${response.status}`);
   const value: unknown = JSON.parse(await response.text());
   if (typeof value !== 'object' || value === null) throw new Error(`${url} answered no object`);

@@ -20,6 +20,9 @@ export const getPermissionTool = defineTool({
   }),
   async run({ context, loaded, reload, clock }) {
     const reading = { ...context, clock, reload: async () => (await reload()).permission?.[0] };
-    return answerPermission(context, await getPermission(reading, { permission: loaded.permission?.[0], wait: 0 }));
+    return answerPermission(
+      context,
+      await getPermission(reading, { permission: loaded.permission?.[0], wait: 0 }),
+    );
   },
 });

@@ -16,7 +16,8 @@ export const listMyPermissionsTool = defineTool({
   async run({ context, input }) {
     const page = await listPermissions(context, input);
     return {
-      nextStep: 'Call wait_for_decision for a pending one, and use_token before you act on an approved one.',
+      nextStep:
+        'Call wait_for_decision for a pending one, and use_token before you act on an approved one.',
       data: showPage(page, context.config.publicUrl),
     };
   },

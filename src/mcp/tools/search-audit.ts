@@ -7,7 +7,10 @@ import { objectField, pageOf } from '../../http/response-fields';
 import { lazy } from '../../lib/lazy';
 import { defineTool } from '../tool';
 
-/** An audit entry as the tool shows it: what an agent and what people wrote is apart from what the service recorded. */
+/**
+ * An audit entry as the tool shows it: what an agent and what people wrote is apart from what the
+ * service recorded.
+ */
 const ShownEntry = lazy(() => {
   const entry = AuditEntry().shape;
   const { action, resource, scope, decision_reason, votes, ...recorded } = AuditDetails().shape;
@@ -58,7 +61,9 @@ export const searchAuditTool = defineTool({
   },
 });
 
-/** Shows an entry. Its scope is the granted one where a token is concerned, else the requested one. */
+/**
+ * Shows an entry. Its scope is the granted one where a token is concerned, else the requested one.
+ */
 function showEntry(entry: AuditEntry): z.output<ReturnType<typeof ShownEntry>> {
   const { user_id: _, user_agent: __, details: ___, ...recorded } = entry;
   const { action, resource, scope, decision_reason, votes, ...details } = detailsOf(entry);

@@ -1,6 +1,10 @@
 import { requireUser } from '../../http/access';
 import { requireLoaded, selectActivePolicies } from '../../permissions/policies/policy';
-import { PolicySimulation, Simulation, simulatePolicies } from '../../permissions/policies/simulate';
+import {
+  PolicySimulation,
+  Simulation,
+  simulatePolicies,
+} from '../../permissions/policies/simulate';
 import { defineTool } from '../tool';
 
 export const simulatePolicyTool = defineTool({
@@ -16,7 +20,8 @@ export const simulatePolicyTool = defineTool({
   preload: ({ reader, account }) => ({ policies: selectActivePolicies(reader, account) }),
   async run({ context, input, loaded }) {
     return {
-      nextStep: 'This is only what would happen. Policies are changed in the console or with the HTTP API.',
+      nextStep:
+        'This is only what would happen. Policies are changed in the console or with the HTTP API.',
       data: await simulatePolicies(context, { policies: requireLoaded(loaded.policies), ...input }),
     };
   },

@@ -27,25 +27,32 @@ export const useTokenTool = defineTool({
       permission_id: permissionIdField(),
       action,
       resource,
-      input: input.optional().meta({ description: 'The exact arguments that you are about to run.' }),
-      input_digest: input_digest.optional().meta({ description: 'Their digest, if the arguments stay private.' }),
+      input: input
+        .optional()
+        .meta({ description: 'The exact arguments that you are about to run.' }),
+      input_digest: input_digest
+        .optional()
+        .meta({ description: 'Their digest, if the arguments stay private.' }),
     });
   },
   output: () => {
     const { action, resource, scope, ...made } = UsedToken().shape;
     return z.object({
       ...made,
-      value: z
-        .string()
-        .optional()
-        .meta({ description: 'The token itself, a JWT, while it has uses left. It is a secret: do not show it.' }),
+      value: z.string().optional().meta({
+        description:
+          'The token itself, a JWT, while it has uses left. It is a secret: do not show it.',
+      }),
       written_by_agent: z.object({ action, resource }),
-      written_by_people: z.object({ granted_scope: objectField.meta({ description: 'The limits to stay within.' }) }),
+      written_by_people: z.object({
+        granted_scope: objectField.meta({ description: 'The limits to stay within.' }),
+      }),
     });
   },
   preload({ reader, account, fields }) {
     // The arguments are not checked yet.
-    const id = typeof fields.permission_id === 'string' ? parseId('perm', fields.permission_id) : null;
+    const id =
+      typeof fields.permission_id === 'string' ? parseId('perm', fields.permission_id) : null;
     return { permission: id && findPermission(reader, account, id) };
   },
   async run({ context, input: { action, resource, ...act }, loaded }) {

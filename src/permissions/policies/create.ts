@@ -26,8 +26,17 @@ import {
 
 /** A policy as clients send it, with the defaults of what they leave out. */
 export const PolicyCreation = lazy(() => {
-  const { agent_ids, conditions, token_ttl, max_uses, reason, priority, is_active, review, ...required } =
-    policyFields();
+  const {
+    agent_ids,
+    conditions,
+    token_ttl,
+    max_uses,
+    reason,
+    priority,
+    is_active,
+    review,
+    ...required
+  } = policyFields();
   return z
     .strictObject({
       ...required,
@@ -45,8 +54,9 @@ export const PolicyCreation = lazy(() => {
 
 /**
  * Creates a policy, which applies to later requests only.
- * @throws Problem `invalid_request` if it demands more approvals than it has reviewers, or names an agent or a
- *   member who is none of the account; `conflict` if the account has the maximum number of policies
+ * @throws Problem `invalid_request` if it demands more approvals than it has reviewers, or names an
+ *   agent or a member who is none of the account; `conflict` if the account has the maximum number
+ *   of policies
  */
 export async function createPolicy(
   context: UserContext,
@@ -54,7 +64,13 @@ export async function createPolicy(
 ): Promise<Policy> {
   const { principal, runtime, ledger } = context;
   const now = runtime.now();
-  const { agent_ids: agentIds, token_ttl: tokenTtl, max_uses: maxUses, is_active: isActive, ...fields } = input;
+  const {
+    agent_ids: agentIds,
+    token_ttl: tokenTtl,
+    max_uses: maxUses,
+    is_active: isActive,
+    ...fields
+  } = input;
   const row = {
     id: newId(runtime, 'policy'),
     ...fields,
@@ -68,7 +84,8 @@ export async function createPolicy(
     createdAt: now,
     updatedAt: now,
   };
-  // NULL if the account is deleted or has the maximum number of policies: the NOT NULL column aborts the transaction.
+  // NULL if the account is deleted or has the maximum number of policies: the NOT NULL column
+  // aborts the transaction.
   const accountIfRoom = sql`(
     select number from ${accounts} where number = ${principal.account.number}
       and (select count(*) from ${policies} where account = ${principal.account.number}) < ${MAX_POLICIES}
@@ -80,12 +97,18 @@ export async function createPolicy(
     name: nameIfOwnAgents(account, sql`${row.name}`, agentIds ?? []),
     effect: effectIfOwnReviewers(account, sql`${sql.param(row.effect, policies.effect)}`, review),
     priority: priorityIfEnoughReviewers(account, sql`${row.priority}`, review),
-    isActive: isActiveIfOwnEscalation(account, sql`${sql.param(isActive, policies.isActive)}`, review),
+    isActive: isActiveIfOwnEscalation(
+      account,
+      sql`${sql.param(isActive, policies.isActive)}`,
+      review,
+    ),
   };
   await ledger
     .change({
       record: userActivity(context, 'policy.created', row.id),
-      changes: (write) => [write.insert(policies).values({ ...row, ...checked, account: accountIfRoom })],
+      changes: (write) => [
+        write.insert(policies).values({ ...row, ...checked, account: accountIfRoom }),
+      ],
       answer: { value: created, subject: principal.account.id },
     })
     .catch(refuseFailedCheck)
@@ -95,7 +118,10 @@ export async function createPolicy(
 
 function refusePolicyOverLimit(error: unknown): never {
   if (!(error instanceof ConstraintError)) throw error;
-  throw new Problem('conflict', `The account has ${MAX_POLICIES} policies, the maximum. Delete one first.`);
+  throw new Problem(
+    'conflict',
+    `The account has ${MAX_POLICIES} policies, the maximum. Delete one first.`,
+  );
 }
 
 export const createPolicyRoute = new Hono().post(

@@ -13,11 +13,16 @@ import { accountOfPolicySql, isPolicyWithId } from './policy';
  * Deletes a policy. The decisions that it made remain.
  * @throws Problem `not_found`
  */
-export async function deletePolicy(context: UserContext, { id }: { id: Id<'policy'> }): Promise<void> {
+export async function deletePolicy(
+  context: UserContext,
+  { id }: { id: Id<'policy'> },
+): Promise<void> {
   const account = context.principal.account.number;
   await context.ledger
     .change({
-      record: userActivity(context, 'policy.deleted', id, { account: accountOfPolicySql(account, id) }),
+      record: userActivity(context, 'policy.deleted', id, {
+        account: accountOfPolicySql(account, id),
+      }),
       changes: (write) => [write.delete(policies).where(isPolicyWithId(account, id))],
       answer: null,
     })

@@ -13,8 +13,8 @@ export interface EvaluatedRequest {
 }
 
 /**
- * The possible results. For `review` the reviewers of the policy decide; for `pending` no policy applies, and anybody who
- * may decide does.
+ * The possible results. For `review` the reviewers of the policy decide; for `pending` no policy
+ * applies, and anybody who may decide does.
  */
 export const OUTCOMES = ['approve', 'deny', 'review', 'pending'] as const;
 
@@ -28,26 +28,44 @@ export interface Evaluation<P extends PolicyRow> {
 }
 
 /**
- * Evaluates an account's policies for a request. Any denial that applies decides; otherwise the approval or review of
- * highest priority does. At equal priority a review comes before an approval, and then an older policy before a newer one.
- * If no policy applies, the request waits for a person.
+ * Evaluates an account's policies for a request. Any denial that applies decides; otherwise the
+ * approval or review of highest priority does. At equal priority a review comes before an approval,
+ * and then an older policy before a newer one. If no policy applies, the request waits for a
+ * person.
  */
-export function evaluatePolicies<P extends PolicyRow>(policies: P[], request: EvaluatedRequest): Evaluation<P> {
-  const applying = policies.filter((policy) => policy.isActive && applies(policy, request)).sort(byPrecedence);
+export function evaluatePolicies<P extends PolicyRow>(
+  policies: P[],
+  request: EvaluatedRequest,
+): Evaluation<P> {
+  const applying = policies
+    .filter((policy) => policy.isActive && applies(policy, request))
+    .sort(byPrecedence);
   const [policy = null] = applying;
   return { decision: policy?.effect ?? 'pending', policy, matched: applying.map(({ id }) => id) };
 }
 
 type Precedence = Pick<PolicyRow, 'effect' | 'priority' | 'createdAt' | 'id'>;
 
-/** Compares two policies by the order in which they are weighed: of those that apply, the first decides. */
+/**
+ * Compares two policies by the order in which they are weighed: of those that apply, the first
+ * decides.
+ */
 export function byPrecedence(a: Precedence, b: Precedence): number {
   const denials = Number(b.effect === 'deny') - Number(a.effect === 'deny');
   const reviews = Number(b.effect === 'review') - Number(a.effect === 'review');
-  return denials || b.priority - a.priority || reviews || a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1);
+  return (
+    denials ||
+    b.priority - a.priority ||
+    reviews ||
+    a.createdAt - b.createdAt ||
+    (a.id < b.id ? -1 : 1)
+  );
 }
 
-function applies(policy: PolicyRow, { agentId, action, resource, scope }: EvaluatedRequest): boolean {
+function applies(
+  policy: PolicyRow,
+  { agentId, action, resource, scope }: EvaluatedRequest,
+): boolean {
   return (
     (policy.agentIds === null || (agentId !== null && policy.agentIds.includes(agentId))) &&
     policy.actions.some((pattern) => matchesPattern(pattern, action)) &&
@@ -57,14 +75,19 @@ function applies(policy: PolicyRow, { agentId, action, resource, scope }: Evalua
 }
 
 /**
- * Whether a scope meets a policy's conditions. In doubt (the scope lacks a key, a value has another type, a condition
- * is malformed) a denial or review applies and an approval does not: all fail closed. An approval with conditions must have one
- * for every key of the scope, because it does not allow what it does not mention.
+ * Whether a scope meets a policy's conditions. In doubt (the scope lacks a key, a value has another
+ * type, a condition is malformed) a denial or review applies and an approval does not: all fail
+ * closed. An approval with conditions must have one for every key of the scope, because it does not
+ * allow what it does not mention.
  */
 function conditionsHold({ effect, conditions }: PolicyRow, scope: JsonObject): boolean {
   const keys = Object.keys(conditions);
   const answerInDoubt = effect !== 'approve';
-  if (effect === 'approve' && keys.length > 0 && !Object.keys(scope).every((key) => Object.hasOwn(conditions, key)))
+  if (
+    effect === 'approve' &&
+    keys.length > 0 &&
+    !Object.keys(scope).every((key) => Object.hasOwn(conditions, key))
+  )
     return false;
   return keys.every((key) => {
     const condition = conditions[key];
@@ -74,8 +97,8 @@ function conditionsHold({ effect, conditions }: PolicyRow, scope: JsonObject): b
 }
 
 /**
- * Whether a stored value has the form of a condition. Written without Zod, as it runs for every policy on every
- * request.
+ * Whether a stored value has the form of a condition. Written without Zod, as it runs for every
+ * policy on every request.
  */
 function isCondition(value: unknown): value is PolicyCondition {
   if (!isJsonObject(value)) return false;
@@ -87,12 +110,16 @@ function isCondition(value: unknown): value is PolicyCondition {
   );
 }
 
-/** Whether a value meets every part of a condition; null if no part fails, but one cannot be compared, because the value
- * has another type. */
+/**
+ * Whether a value meets every part of a condition; null if no part fails, but one cannot be
+ * compared, because the value has another type.
+ */
 function holds(condition: PolicyCondition, value: Json): boolean | null {
   const answers: (boolean | null)[] = [];
-  if (condition.min !== undefined) answers.push(typeof value === 'number' ? value >= condition.min : null);
-  if (condition.max !== undefined) answers.push(typeof value === 'number' ? value <= condition.max : null);
+  if (condition.min !== undefined)
+    answers.push(typeof value === 'number' ? value >= condition.min : null);
+  if (condition.max !== undefined)
+    answers.push(typeof value === 'number' ? value <= condition.max : null);
   if (condition.equals !== undefined) answers.push(isOneOf(value, [condition.equals as Json]));
   if (condition.in !== undefined) answers.push(isOneOf(value, condition.in as Json[]));
   if (answers.includes(false)) return false;

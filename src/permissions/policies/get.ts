@@ -13,7 +13,10 @@ import { isPolicyWithId, Policy, presentPolicy } from './policy';
  * Returns a policy of the account.
  * @throws Problem `not_found`
  */
-export async function getPolicy({ reader, principal }: UserContext, { id }: { id: Id<'policy'> }): Promise<Policy> {
+export async function getPolicy(
+  { reader, principal }: UserContext,
+  { id }: { id: Id<'policy'> },
+): Promise<Policy> {
   const [[row]] = await reader.load([
     reader.select().from(policies).where(isPolicyWithId(principal.account.number, id)),
   ]);

@@ -21,7 +21,11 @@ export async function listPolicies(
 ): Promise<Page<Policy>> {
   const { reader, principal } = context;
   const { account } = principal;
-  const page = await openPage<Id<'policy'>>(context, { list: 'policies', caller: account.id }, input);
+  const page = await openPage<Id<'policy'>>(
+    context,
+    { list: 'policies', caller: account.id },
+    input,
+  );
   const [rows] = await reader.load([
     reader
       .select()

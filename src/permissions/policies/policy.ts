@@ -5,8 +5,23 @@ import { ConstraintError, type Reader } from '../../db/database';
 import { MEMBER_STATUSES, POLICY_EFFECTS, policies, type ReviewRule } from '../../db/schema';
 import { type FieldError, invalidRequest } from '../../errors';
 import { EXAMPLE, exampleId } from '../../http/examples';
-import { choice, idText, jsonObject, listOf, plainText, text, wholeNumber } from '../../http/fields';
-import { countField, creatorField, idField, integerField, jsonField, timeField } from '../../http/response-fields';
+import {
+  choice,
+  idText,
+  jsonObject,
+  listOf,
+  plainText,
+  text,
+  wholeNumber,
+} from '../../http/fields';
+import {
+  countField,
+  creatorField,
+  idField,
+  integerField,
+  jsonField,
+  timeField,
+} from '../../http/response-fields';
 import { ReviewRuleField } from '../../http/review-rule';
 import { toHex } from '../../lib/bytes';
 import { jsonSize } from '../../lib/json';
@@ -33,10 +48,15 @@ const CONDITION = 'PolicyCondition';
 export const PolicyCondition = lazy(() =>
   z
     .strictObject({
-      min: z.number().optional().meta({ description: 'The smallest number allowed; not above `max`.' }),
+      min: z
+        .number()
+        .optional()
+        .meta({ description: 'The smallest number allowed; not above `max`.' }),
       max: z.number().optional().meta({ description: 'The greatest number allowed.' }),
       equals: z.unknown().optional().meta({ description: 'The only value allowed.' }),
-      in: listOf(z.unknown(), MAX_LIST_LENGTH).optional().meta({ description: 'The values allowed.' }),
+      in: listOf(z.unknown(), MAX_LIST_LENGTH)
+        .optional()
+        .meta({ description: 'The values allowed.' }),
     })
     .refine(({ min, max }) => min === undefined || max === undefined || min <= max, {
       path: ['min'],
@@ -81,7 +101,9 @@ interface PatternField {
 
 /** A list of patterns that each match at least one valid text. */
 function patterns({ max, canMatch, otherwise, pattern, examples }: PatternField) {
-  const member = plainText(max).refine(canMatch, { error: otherwise, abort: true }).meta({ minLength: 1, pattern });
+  const member = plainText(max)
+    .refine(canMatch, { error: otherwise, abort: true })
+    .meta({ minLength: 1, pattern });
   return listOf(member, MAX_LIST_LENGTH)
     .refine(
       (list) => jsonSize(list) <= MAX_PATTERN_BYTES,
@@ -104,7 +126,8 @@ export const policyFields = lazy(() => ({
   actions: patterns({
     max: MAX_ACTION_LENGTH,
     canMatch: canMatchAction,
-    otherwise: 'can match no action: actions are dotted words of a-z, 0-9, _ and -, such as email.send',
+    otherwise:
+      'can match no action: actions are dotted words of a-z, 0-9, _ and -, such as email.send',
     pattern: '^[a-z0-9_.*-]*[.*][a-z0-9_.*-]*$',
     examples: ['email.*'],
   }),
@@ -187,7 +210,9 @@ export const Policy = lazy(() =>
       reason: z.string().nullable(),
       priority: integerField,
       is_active: z.boolean(),
-      review: ReviewRuleField().nullable().meta({ description: 'Null unless the effect is `review`.' }),
+      review: ReviewRuleField()
+        .nullable()
+        .meta({ description: 'Null unless the effect is `review`.' }),
       created_by: creatorField,
       created_at: timeField,
       updated_at: timeField,
@@ -231,7 +256,10 @@ export function isPolicyWithId(account: number | SQL<number>, id: Id<'policy'>) 
   return and(eq(policies.account, account), eq(policies.id, id));
 }
 
-/** The account's number as SQL: NULL if the account has no such policy, so that a NOT NULL column aborts the transaction. */
+/**
+ * The account's number as SQL: NULL if the account has no such policy, so that a NOT NULL column
+ * aborts the transaction.
+ */
 export function accountOfPolicySql(account: number, id: Id<'policy'>): SQL<number> {
   return sql<number>`(select account from ${policies} where ${isPolicyWithId(account, id)})`;
 }
@@ -246,10 +274,14 @@ export function ruleFor(effect: PolicyRow['effect'], review: ReviewRule | null):
   throw invalidRequest([{ path: 'body.review', message: 'is only for the effect review' }]);
 }
 
-// The checks of a policy that other rows decide run in the statement that stores it. Each of them turns the value of one
-// NOT NULL column into NULL, so that the transaction aborts; `refuseFailedCheck` knows which check belongs to the column.
+// The checks of a policy that other rows decide run in the statement that stores it. Each of them
+// turns the value of one NOT NULL column into NULL, so that the transaction aborts;
+// `refuseFailedCheck` knows which check belongs to the column.
 
-/** The name of a policy that applies to the given agents, as SQL: NULL if the account lacks one of them. */
+/**
+ * The name of a policy that applies to the given agents, as SQL: NULL if the account lacks one of
+ * them.
+ */
 export function nameIfOwnAgents(account: number, name: SQL, agentIds: Id<'agent'>[]): SQL<string> {
   return sql`iif(exists (
     select 1 from json_each(${hexList(agentIds)}) as named where not exists (
@@ -257,18 +289,32 @@ export function nameIfOwnAgents(account: number, name: SQL, agentIds: Id<'agent'
   ), null, ${name})`;
 }
 
-/** The effect of a policy with a rule, as SQL: NULL if the rule names a reviewer who is no member of the account. */
+/**
+ * The effect of a policy with a rule, as SQL: NULL if the rule names a reviewer who is no member of
+ * the account.
+ */
 export function effectIfOwnReviewers(account: number, effect: SQL, rule: ReviewRule | null): SQL {
   return valueIfOwnMembers(account, effect, rule?.members);
 }
 
-/** Whether a policy with a rule is active, as SQL: NULL if its escalation names somebody who is no member of the account. */
-export function isActiveIfOwnEscalation(account: number, isActive: SQL, rule: ReviewRule | null): SQL {
+/**
+ * Whether a policy with a rule is active, as SQL: NULL if its escalation names somebody who is no
+ * member of the account.
+ */
+export function isActiveIfOwnEscalation(
+  account: number,
+  isActive: SQL,
+  rule: ReviewRule | null,
+): SQL {
   return valueIfOwnMembers(account, isActive, rule?.escalation?.members);
 }
 
 /** Removed members are none. Suspended ones cannot be named: they may never come back. */
-function valueIfOwnMembers(account: number, value: SQL, ids: Id<'member'>[] | null | undefined): SQL {
+function valueIfOwnMembers(
+  account: number,
+  value: SQL,
+  ids: Id<'member'>[] | null | undefined,
+): SQL {
   const statuses = sql.join(
     (['active', 'invited'] as const).map((status) => codeOf(MEMBER_STATUSES, status)),
     sql`, `,
@@ -284,10 +330,20 @@ function hexList(ids: Id<'agent' | 'member'>[]): string {
   return JSON.stringify(ids.map((id) => toHex(idBytes(id))));
 }
 
-/** The priority of a policy with a rule, as SQL: NULL if the rule demands more approvals than it has reviewers. */
-export function priorityIfEnoughReviewers(account: number, priority: SQL, rule: ReviewRule | null): SQL {
+/**
+ * The priority of a policy with a rule, as SQL: NULL if the rule demands more approvals than it has
+ * reviewers.
+ */
+export function priorityIfEnoughReviewers(
+  account: number,
+  priority: SQL,
+  rule: ReviewRule | null,
+): SQL {
   if (rule === null) return priority;
-  const reviewers = countReviewersByRuleSql(account, ruleSql(rule), { agentOwner: sql`null`, limit: rule.approvals });
+  const reviewers = countReviewersByRuleSql(account, ruleSql(rule), {
+    agentOwner: sql`null`,
+    limit: rule.approvals,
+  });
   return sql`iif(${reviewers} >= ${rule.approvals}, ${priority}, null)`;
 }
 
@@ -301,7 +357,10 @@ const FAILED_CHECKS: Record<string, FieldError> = {
     path: 'body.review.escalation.members',
     message: 'must be active or invited members of this account',
   },
-  'policies.priority': { path: 'body.review.approvals', message: 'must be at most the number of reviewers' },
+  'policies.priority': {
+    path: 'body.review.approvals',
+    message: 'must be at most the number of reviewers',
+  },
 };
 
 /**
@@ -322,7 +381,9 @@ export function selectActivePolicies(reader: Reader, account: number | SQL<numbe
     .where(and(eq(policies.account, account), eq(policies.isActive, true)));
 }
 
-/** The policies that were loaded. A request without them must fail: a denial could be among them. */
+/**
+ * The policies that were loaded. A request without them must fail: a denial could be among them.
+ */
 export function requireLoaded(policies: PolicyRow[] | undefined): PolicyRow[] {
   if (!policies) throw new Error('the policies were not loaded');
   return policies;

@@ -26,7 +26,9 @@ const PolicyReplay = lazy(() =>
   z
     .strictObject({
       policy: PolicyCreation(),
-      days: wholeNumber(1, 90).default(30).meta({ description: 'How many days back the requests may have been made.' }),
+      days: wholeNumber(1, 90)
+        .default(30)
+        .meta({ description: 'How many days back the requests may have been made.' }),
     })
     .meta({ id: 'PolicyReplay', examples: [{ policy: examplePolicyFields, days: 7 }] }),
 );
@@ -34,7 +36,9 @@ const PolicyReplay = lazy(() =>
 export const Replay = lazy(() =>
   z
     .object({
-      requests: countField.meta({ description: 'The requests that were evaluated: the newest 2,000 of that time.' }),
+      requests: countField.meta({
+        description: 'The requests that were evaluated: the newest 2,000 of that time.',
+      }),
       approve: countField.meta({ description: 'Requests that the policy would approve.' }),
       deny: countField.meta({ description: 'Requests that the policy would deny.' }),
       review: countField.meta({ description: 'Requests that the policy would send to reviewers.' }),
@@ -50,7 +54,10 @@ export const Replay = lazy(() =>
             would_be: z.enum(['approve', 'deny']),
           }),
         )
-        .meta({ description: 'Decided requests that the policy would decide otherwise, newest first; at most 100.' }),
+        .meta({
+          description:
+            'Decided requests that the policy would decide otherwise, newest first; at most 100.',
+        }),
       complete: z.boolean().meta({ description: 'Whether these are all requests of that time.' }),
     })
     .meta({
@@ -93,12 +100,22 @@ export function draftPolicy(
   const now = runtime.now();
   const id = makeId('policy', now, runtime.random(10));
   const made = { createdBy: creatorOf(principal), createdAt: now, updatedAt: now };
-  return { ...fields, account: principal.account.number, id, agentIds, tokenTtl, maxUses, isActive: true, ...made };
+  return {
+    ...fields,
+    account: principal.account.number,
+    id,
+    agentIds,
+    tokenTtl,
+    maxUses,
+    isActive: true,
+    ...made,
+  };
 }
 
 /**
- * Evaluates a draft of a policy, alone, for the account's newest requests, and compares the result with what was decided.
- * Writes nothing. Requests that are pending or expired are evaluated, but neither agree nor disagree.
+ * Evaluates a draft of a policy, alone, for the account's newest requests, and compares the result
+ * with what was decided. Writes nothing. Requests that are pending or expired are evaluated, but
+ * neither agree nor disagree.
  */
 export async function replayRequests(
   context: UserContext,
@@ -112,7 +129,12 @@ export async function replayRequests(
       .select(permissionColumns)
       .from(permissions)
       .innerJoin(agents, eq(agents.number, permissions.agent))
-      .where(and(eq(permissions.account, account), gte(permissions.id, smallestIdAt('perm', now - days * DAY))))
+      .where(
+        and(
+          eq(permissions.account, account),
+          gte(permissions.id, smallestIdAt('perm', now - days * DAY)),
+        ),
+      )
       .orderBy(desc(permissions.id))
       .limit(MAX_REQUESTS + 1),
   ]);
@@ -145,7 +167,11 @@ export async function replayPolicy(
   const { disagrees, ...counts } = await replayRequests(context, input);
   return {
     ...counts,
-    disagrees: disagrees.map(({ request, was, wouldBe }) => ({ permission_id: request.id, was, would_be: wouldBe })),
+    disagrees: disagrees.map(({ request, was, wouldBe }) => ({
+      permission_id: request.id,
+      was,
+      would_be: wouldBe,
+    })),
   };
 }
 
@@ -155,7 +181,8 @@ export const replayPolicyRoute = new Hono().post(
     id: 'replayPolicy',
     tag: 'Policies',
     summary: 'Replay past requests',
-    description: 'Shows what a draft of a policy would have decided about the newest requests. Writes nothing.',
+    description:
+      'Shows what a draft of a policy would have decided about the newest requests. Writes nothing.',
     success: ok(Replay),
   }),
   userAccess('policies:read'),

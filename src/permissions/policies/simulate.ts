@@ -33,7 +33,12 @@ export const PolicySimulation = lazy(() =>
     .meta({
       id: 'PolicySimulation',
       examples: [
-        { agent_id: exampleId('agent'), action: EXAMPLE.action, resource: EXAMPLE.resource, scope: EXAMPLE.scope },
+        {
+          agent_id: exampleId('agent'),
+          action: EXAMPLE.action,
+          resource: EXAMPLE.resource,
+          scope: EXAMPLE.scope,
+        },
       ],
     }),
 );
@@ -42,8 +47,12 @@ export const Simulation = lazy(() =>
   z
     .object({
       decision: z.enum(OUTCOMES),
-      policy_id: idField('policy').nullable().meta({ description: 'The policy that decides; null if none applies.' }),
-      matched: z.array(idField('policy')).meta({ description: 'Every policy that applies; the first one decides.' }),
+      policy_id: idField('policy')
+        .nullable()
+        .meta({ description: 'The policy that decides; null if none applies.' }),
+      matched: z
+        .array(idField('policy'))
+        .meta({ description: 'Every policy that applies; the first one decides.' }),
       reviewers: countField.optional().meta({
         description:
           "How many people may approve; the agent's owner counts only with `allow_self`. Only for the decision `review`.",
@@ -54,7 +63,9 @@ export const Simulation = lazy(() =>
     })
     .meta({
       id: 'Simulation',
-      examples: [{ decision: 'approve', policy_id: exampleId('policy'), matched: [exampleId('policy')] }],
+      examples: [
+        { decision: 'approve', policy_id: exampleId('policy'), matched: [exampleId('policy')] },
+      ],
     }),
 );
 
@@ -66,7 +77,12 @@ export async function simulatePolicies(
   input: { policies: PolicyRow[] } & z.output<ReturnType<typeof PolicySimulation>>,
 ): Promise<Simulation> {
   const { policies, agent_id: agentId = null, action, resource, scope } = input;
-  const { decision, policy, matched } = evaluatePolicies(policies, { agentId, action, resource, scope });
+  const { decision, policy, matched } = evaluatePolicies(policies, {
+    agentId,
+    action,
+    resource,
+    scope,
+  });
   const simulation = { decision, policy_id: policy?.id ?? null, matched };
   if (!policy?.review) return simulation;
   const reviewers = await countReviewers(reader, principal.account.number, policy.review, agentId);
@@ -76,11 +92,22 @@ export async function simulatePolicies(
 /** A limit that no account's reviewers reach: a simulation counts all of them. */
 const ALL_REVIEWERS = 10_000;
 
-/** Counts the members who may approve requests of an agent by a rule; without an agent, those of any agent. */
-async function countReviewers(reader: Reader, account: number, rule: ReviewRule, agentId: string | null) {
+/**
+ * Counts the members who may approve requests of an agent by a rule; without an agent, those of any
+ * agent.
+ */
+async function countReviewers(
+  reader: Reader,
+  account: number,
+  rule: ReviewRule,
+  agentId: string | null,
+) {
   const id = parseId('agent', agentId ?? '');
   const agentOwner = ownerOfAgentSql(account, sql`${id && idBytes(id)}`);
-  const reviewers = countReviewersByRuleSql(account, ruleSql(rule), { agentOwner, limit: ALL_REVIEWERS });
+  const reviewers = countReviewersByRuleSql(account, ruleSql(rule), {
+    agentOwner,
+    limit: ALL_REVIEWERS,
+  });
   const [[row]] = await reader.load([reader.select({ reviewers }).from(sql`(select 1)`)]);
   return row?.reviewers ?? 0;
 }

@@ -34,33 +34,48 @@ const PolicyUpdate = lazy(() =>
 );
 
 /**
- * Changes the given fields of a policy. The change applies to later requests only. A policy that gets another effect than
- * `review` loses its rule.
- * @throws Problem `not_found`; `invalid_request` if the changed policy demands more approvals than it has reviewers, or
- *   names an agent or a member who is none of the account;
- *   `conflict` if its effect or rule was changed at the same time
+ * Changes the given fields of a policy. The change applies to later requests only. A policy that
+ * gets another effect than `review` loses its rule.
+ * @throws Problem `not_found`; `invalid_request` if the changed policy demands more approvals than
+ *   it has reviewers, or names an agent or a member who is none of the account; `conflict` if its
+ *   effect or rule was changed at the same time
  */
 export async function updatePolicy(
   context: UserContext,
   { policy, ...fields }: { policy: PolicyRow } & z.output<ReturnType<typeof PolicyUpdate>>,
 ): Promise<Policy> {
   const { account, id } = policy;
-  const { agent_ids: agentIds, token_ttl: tokenTtl, max_uses: maxUses, is_active: isActive, ...others } = fields;
+  const {
+    agent_ids: agentIds,
+    token_ttl: tokenTtl,
+    max_uses: maxUses,
+    is_active: isActive,
+    ...others
+  } = fields;
   const { effect = policy.effect } = fields;
   const reason = fields.reason === '' ? null : fields.reason;
   const kept = effect === 'review' ? policy.review : null;
   const review = ruleFor(effect, fields.review === undefined ? kept : fields.review);
   const namesPeople = fields.review !== undefined || isActive === true;
   const changesRule = namesPeople || fields.effect !== undefined;
-  const activeSql = isActive === undefined ? sql`${policies.isActive}` : sql`${sql.param(isActive, policies.isActive)}`;
+  const activeSql =
+    isActive === undefined
+      ? sql`${policies.isActive}`
+      : sql`${sql.param(isActive, policies.isActive)}`;
   const columns = {
     ...others,
     ...{ agentIds, tokenTtl, maxUses, isActive, reason, updatedAt: context.runtime.now() },
-    ...(agentIds && { name: nameIfOwnAgents(account, sql`${fields.name ?? policies.name}`, agentIds) }),
+    ...(agentIds && {
+      name: nameIfOwnAgents(account, sql`${fields.name ?? policies.name}`, agentIds),
+    }),
     ...(changesRule && {
       review,
       effect,
-      priority: priorityIfEnoughReviewers(account, sql`${fields.priority ?? policies.priority}`, review),
+      priority: priorityIfEnoughReviewers(
+        account,
+        sql`${fields.priority ?? policies.priority}`,
+        review,
+      ),
     }),
     ...(namesPeople && {
       effect: effectIfOwnReviewers(account, sql`${sql.param(effect, policies.effect)}`, review),
@@ -89,7 +104,10 @@ export async function updatePolicy(
     .catch(refuseFailedCheck)
     .catch(asNotFound('policy'));
   if (!row)
-    throw new Problem('conflict', 'The policy was changed at the same time. Read it, and send the request again.');
+    throw new Problem(
+      'conflict',
+      'The policy was changed at the same time. Read it, and send the request again.',
+    );
   return presentPolicy(row);
 }
 

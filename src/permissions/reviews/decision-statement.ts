@@ -15,10 +15,13 @@ interface SignedDecision {
 }
 
 /**
- * What a member signs: the decision with everything that it is about. The challenge of the signature is the SHA-256 of
- * its canonical form (RFC 8785).
+ * What a member signs: the decision with everything that it is about. The challenge of the
+ * signature is the SHA-256 of its canonical form (RFC 8785).
  */
-export function decisionStatement({ config, principal }: Context, { row, member, ...signed }: SignedDecision) {
+export function decisionStatement(
+  { config, principal }: Context,
+  { row, member, ...signed }: SignedDecision,
+) {
   const { decision, reason } = signed.decision;
   const { scope, tokenTtl, maxUses } = signed.limits;
   return {

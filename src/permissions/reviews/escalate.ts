@@ -13,14 +13,20 @@ import { recordEscalation } from '../../outbox/feed';
 const SLICE = 50;
 
 /**
- * Records the escalation of pending permissions whose reviewers took too long, the longest overdue first: each gets one
- * activity record, `permission.escalated`, and in the same transaction the event for the account's webhooks. (More people
- * may vote from the time itself on, recorded or not.) The minute's sweep finds the feeds that this makes due.
+ * Records the escalation of pending permissions whose reviewers took too long, the longest overdue
+ * first: each gets one activity record, `permission.escalated`, and in the same transaction the
+ * event for the account's webhooks. (More people may vote from the time itself on, recorded or
+ * not.) The minute's sweep finds the feeds that this makes due.
  *
- * Skips permissions that nobody can decide any more: those that have expired, and those of deleted agents.
+ * Skips permissions that nobody can decide any more: those that have expired, and those of deleted
+ * agents.
  * @returns whether there may be more
  */
-export async function escalateReviews(context: { reader: Reader; ledger: Ledger; runtime: Runtime }): Promise<boolean> {
+export async function escalateReviews(context: {
+  reader: Reader;
+  ledger: Ledger;
+  runtime: Runtime;
+}): Promise<boolean> {
   const { reader, ledger, runtime } = context;
   const now = runtime.now();
   // The account's number, as SQL: NULL for a permission that nobody can decide any more.
@@ -46,11 +52,21 @@ export async function escalateReviews(context: { reader: Reader; ledger: Ledger;
   ]);
   let escalated = 0;
   for (const { account, id } of due) {
-    const isDue = and(eq(reviews.account, account), eq(reviews.id, id), isNotNull(reviews.escalationDueAt));
+    const isDue = and(
+      eq(reviews.account, account),
+      eq(reviews.id, id),
+      isNotNull(reviews.escalationDueAt),
+    );
     const number = sql<number>`(
       select ${decidable(reviews.account, reviews.id)} from ${reviews} where ${isDue}
     )`;
-    const fields = { account: number, actor: null, action: 'permission.escalated' as const, target: id, changes: [] };
+    const fields = {
+      account: number,
+      actor: null,
+      action: 'permission.escalated' as const,
+      target: id,
+      changes: [],
+    };
     await ledger
       .change({
         record: makeActivityRecord({ runtime, origin: SERVICE_ORIGIN }, fields),

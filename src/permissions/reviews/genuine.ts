@@ -12,13 +12,17 @@ import type { ReviewedPermission } from '../permission';
 import { decisionStatement, statementHash } from './decision-statement';
 import type { Limits, Vote } from './review';
 
-// Threat model: an attacker can write to the database, but does not have the root secret. A request, with how it is
-// reviewed, and a vote are therefore trusted only with a MAC of the service, and a signed vote only with its signature, by a
-// passkey with a MAC. What the MACs cover does not change while the request waits.
+// Threat model: an attacker can write to the database, but does not have the root secret. A
+// request, with how it is reviewed, and a vote are therefore trusted only with a MAC of the
+// service, and a signed vote only with its signature, by a passkey with a MAC. What the MACs cover
+// does not change while the request waits.
 
 type Unstored = Omit<ReviewedPermission, 'mac'>;
 
-/** What the MAC of a permission covers: what was requested, and how it is reviewed, which may be not at all. */
+/**
+ * What the MAC of a permission covers: what was requested, and how it is reviewed, which may be not
+ * at all.
+ */
 export function requestContent(account: Id<'user'>, row: Unstored): RowContent {
   const { id, agentId, action, resource, scope, reason, title, tokenTtl, maxUses, review } = row;
   return {
@@ -26,7 +30,17 @@ export function requestContent(account: Id<'user'>, row: Unstored): RowContent {
     label: 'request-mac',
     fields: {
       account,
-      ...{ id, agent: agentId, action, resource, scope, reason, title, token_ttl: tokenTtl, max_uses: maxUses },
+      ...{
+        id,
+        agent: agentId,
+        action,
+        resource,
+        scope,
+        reason,
+        title,
+        token_ttl: tokenTtl,
+        max_uses: maxUses,
+      },
       ...{ input_digest: row.inputDigest, preview_digest: row.previewDigest },
       ...{ created_at: row.createdAt, expires_at: row.expiresAt },
       review: review && {
@@ -40,14 +54,28 @@ export function requestContent(account: Id<'user'>, row: Unstored): RowContent {
 }
 
 /** What the MAC of a vote covers: all of it, and its place. */
-function voteContent(account: Id<'user'>, permission: Id<'perm'>, vote: Omit<Vote, 'mac'>): RowContent {
+function voteContent(
+  account: Id<'user'>,
+  permission: Id<'perm'>,
+  vote: Omit<Vote, 'mac'>,
+): RowContent {
   const { ordinal, by, decision, scope, tokenTtl, maxUses, reason, via, signature, at } = vote;
   return {
     table: 'votes',
     label: 'vote-mac',
     fields: {
       account,
-      ...{ id: permission, ordinal, member: by, decision, scope, token_ttl: tokenTtl, max_uses: maxUses, reason, via },
+      ...{
+        id: permission,
+        ordinal,
+        member: by,
+        decision,
+        scope,
+        token_ttl: tokenTtl,
+        max_uses: maxUses,
+        reason,
+        via,
+      },
       signature: signature as Json,
       at,
     },
@@ -68,16 +96,26 @@ export async function withVoteMac(
   permission: Id<'perm'>,
   vote: Omit<Vote, 'mac'>,
 ): Promise<Vote> {
-  return { ...vote, mac: await rowMac(config.keyring, voteContent(principal.account.id, permission, vote)) };
+  return {
+    ...vote,
+    mac: await rowMac(config.keyring, voteContent(principal.account.id, permission, vote)),
+  };
 }
 
 /**
- * Refuses to approve a permission that is not stored as the service stored it: another request or another way of review, or
- * a proposal with higher limits than the votes so far have left.
+ * Refuses to approve a permission that is not stored as the service stored it: another request or
+ * another way of review, or a proposal with higher limits than the votes so far have left.
  * @throws Problem `conflict`
  */
-export async function requireGenuineRequest({ config, principal }: Context, row: ReviewedPermission): Promise<void> {
-  const isRequest = await hasRowMac(config.keyring, requestContent(principal.account.id, row), row.mac);
+export async function requireGenuineRequest(
+  { config, principal }: Context,
+  row: ReviewedPermission,
+): Promise<void> {
+  const isRequest = await hasRowMac(
+    config.keyring,
+    requestContent(principal.account.id, row),
+    row.mac,
+  );
   if (isRequest && isProposalWithin(row)) return;
   throw new Problem(
     'conflict',
@@ -90,7 +128,10 @@ function isProposalWithin({ id, review, ...requested }: ReviewedPermission): boo
   if (!review) return true;
   const last = review.votes.findLast(({ decision }) => decision === 'approve');
   if (isWithin(review.proposal, last ?? requested)) return true;
-  logFailure('row_not_genuine', 'a stored proposal is wider than the votes left it', { table: 'reviews', id });
+  logFailure('row_not_genuine', 'a stored proposal is wider than the votes left it', {
+    table: 'reviews',
+    id,
+  });
   return false;
 }
 
@@ -102,8 +143,9 @@ function isWithin(limits: Limits, bounds: Limits): boolean {
 type PasskeyRow = typeof passkeys.$inferSelect;
 
 /**
- * The permission without the votes that no person is proven to have cast. A signed vote is proven by its signature, an
- * unsigned one by its MAC; where the rule asks for passkeys, an unsigned approval is none.
+ * The permission without the votes that no person is proven to have cast. A signed vote is proven
+ * by its signature, an unsigned one by its MAC; where the rule asks for passkeys, an unsigned
+ * approval is none.
  * @param voterPasskeys the passkeys of those who voted, removed ones too
  */
 export async function withGenuineVotes(
@@ -115,15 +157,27 @@ export async function withGenuineVotes(
   if (!review || review.votes.length === 0) return row;
   const checked = await Promise.all(
     review.votes.map((vote) =>
-      vote.signature ? isSignatureGenuine(context, row, vote, voterPasskeys) : isUnsignedGenuine(context, row, vote),
+      vote.signature
+        ? isSignatureGenuine(context, row, vote, voterPasskeys)
+        : isUnsignedGenuine(context, row, vote),
     ),
   );
-  return { ...row, review: { ...review, votes: review.votes.filter((_, index) => checked[index]) } };
+  return {
+    ...row,
+    review: { ...review, votes: review.votes.filter((_, index) => checked[index]) },
+  };
 }
 
-async function isUnsignedGenuine({ config, principal }: Context, row: ReviewedPermission, vote: Vote) {
+async function isUnsignedGenuine(
+  { config, principal }: Context,
+  row: ReviewedPermission,
+  vote: Vote,
+) {
   const content = voteContent(principal.account.id, row.id, vote);
-  return (await hasRowMac(config.keyring, content, vote.mac)) && !(row.review?.rule.passkey && isApproval(vote));
+  return (
+    (await hasRowMac(config.keyring, content, vote.mac)) &&
+    !(row.review?.rule.passkey && isApproval(vote))
+  );
 }
 
 function isApproval({ decision }: Vote): boolean {
@@ -139,18 +193,37 @@ async function isSignatureGenuine(
   const { config, principal } = context;
   if (!vote.signature) return false;
   const { credential_id: id, signed_at: signedAt, ...parts } = vote.signature;
-  const passkey = voterPasskeys.find((passkey) => passkey.member === vote.by && toBase64Url(passkey.id) === id);
-  const statement = decisionStatement(context, { row, member: vote.by, decision: vote, limits: vote, signedAt });
+  const passkey = voterPasskeys.find(
+    (passkey) => passkey.member === vote.by && toBase64Url(passkey.id) === id,
+  );
+  const statement = decisionStatement(context, {
+    row,
+    member: vote.by,
+    decision: vote,
+    limits: vote,
+    signedAt,
+  });
   const response = {
     authenticatorData: parts.authenticator_data,
     clientDataJSON: parts.client_data_json,
     signature: parts.signature,
   };
-  const assertion = { id, rawId: id, type: 'public-key' as const, response, clientExtensionResults: {} };
+  const assertion = {
+    id,
+    rawId: id,
+    type: 'public-key' as const,
+    response,
+    clientExtensionResults: {},
+  };
   const owned = passkey && { ...passkey, accountId: principal.account.id };
   // Only the signature counts: the counter of the passkey went on since the vote.
-  const use = owned && (await verifyAuthentication(config, await statementHash(statement), assertion, owned));
+  const use =
+    owned && (await verifyAuthentication(config, await statementHash(statement), assertion, owned));
   const isGenuine = Boolean(use);
-  if (!isGenuine) logFailure('row_not_genuine', 'a vote is not signed by its member', { table: 'votes', id: row.id });
+  if (!isGenuine)
+    logFailure('row_not_genuine', 'a vote is not signed by its member', {
+      table: 'votes',
+      id: row.id,
+    });
   return isGenuine;
 }

@@ -59,7 +59,10 @@ export interface ReviewState {
   escalatedAt: number | null;
   /** The time for which it was read, in milliseconds since the epoch. */
   readAt: number;
-  /** How many people may approve it while it is pending, counted up to the maximum number that a review can demand. */
+  /**
+   * How many people may approve it while it is pending, counted up to the maximum number that a
+   * review can demand.
+   */
   reviewers: number;
   /** In the order in which they came. */
   votes: Vote[];
@@ -84,16 +87,22 @@ const ReviewVote = lazy(() =>
     .meta({ id: 'ReviewVote', description: 'What one person decided.' }),
 );
 
-/** The review of a permission as the API shows it. Agents see how long it may take, and not who decides. */
+/**
+ * The review of a permission as the API shows it. Agents see how long it may take, and not who
+ * decides.
+ */
 export const Review = lazy(() => {
   const { members, roles, passkey, allow_self } = ReviewRuleField().shape;
   return z
     .object({
       approvals_required: countField,
-      escalates_at: timeField.nullable().meta({ description: 'When more people become reviewers.' }),
-      short_of_reviewers: z
-        .boolean()
-        .meta({ description: 'Whether it cannot be approved, because there are fewer reviewers than it needs.' }),
+      escalates_at: timeField
+        .nullable()
+        .meta({ description: 'When more people become reviewers.' }),
+      short_of_reviewers: z.boolean().meta({
+        description:
+          'Whether it cannot be approved, because there are fewer reviewers than it needs.',
+      }),
       policy_id: idField('policy').nullable().optional(),
       members: members.optional(),
       roles: roles.optional(),
@@ -102,7 +111,10 @@ export const Review = lazy(() => {
       proposal: z
         .object({ scope: objectField, token_ttl: countField, max_uses: countField })
         .optional()
-        .meta({ description: 'What the votes so far have left of the request. The last approval grants it.' }),
+        .meta({
+          description:
+            'What the votes so far have left of the request. The last approval grants it.',
+        }),
       escalated_at: timeField.nullable().optional(),
       votes: z.array(ReviewVote()).optional(),
     })
@@ -169,8 +181,8 @@ function presentVote({ by, decision, tokenTtl, maxUses, reason, via, signature, 
 }
 
 /**
- * The votes as the audit entry that ends a request has them. A vote has its scope where that differs from the scope of
- * the vote before, or of the request for the first one.
+ * The votes as the audit entry that ends a request has them. A vote has its scope where that
+ * differs from the scope of the vote before, or of the request for the first one.
  */
 export function entryVotes(requested: JsonObject, votes: readonly Vote[]): EntryVote[] {
   let last = requested;
@@ -194,8 +206,8 @@ interface Undecided {
 }
 
 /**
- * The details about a review in the entry that ends it without a decision; none without a review. The digests are part
- * of what the votes signed.
+ * The details about a review in the entry that ends it without a decision; none without a review.
+ * The digests are part of what the votes signed.
  */
 export function reviewDetails({ scope, inputDigest, previewDigest, review }: Undecided) {
   return (
@@ -256,8 +268,8 @@ function wordOf<W extends string>(words: readonly W[], code: number): W {
 const isPending = sql`permissions.status = ${codeOf(PERMISSION_STATUSES, 'pending')}`;
 
 /**
- * Selects the review of the row of `permissions`, whose agent is the row of `agents`, as it is at a time; null if no
- * review policy routed it.
+ * Selects the review of the row of `permissions`, whose agent is the row of `agents`, as it is at a
+ * time; null if no review policy routed it.
  */
 export function reviewColumn(now: number) {
   return sql<ReviewState | null>`(

@@ -18,9 +18,10 @@ import { fromBase64Url, toHex } from '../../lib/bytes';
 import { type Id, idBytes } from '../../lib/typeid';
 import { MAX_APPROVALS } from './rule';
 
-// Who is a reviewer is decided here alone, in SQL: the statement that stores a vote must check it, because people are
-// suspended and roles change while requests are under way. Each condition names the tables `members`, `reviews`,
-// `permissions` and `agents`; a query that uses it has joined them for one permission.
+// Who is a reviewer is decided here alone, in SQL: the statement that stores a vote must check it,
+// because people are suspended and roles change while requests are under way. Each condition names
+// the tables `members`, `reviews`, `permissions` and `agents`; a query that uses it has joined them
+// for one permission.
 
 const roleCodes = sql.join(
   MEMBER_ROLES.filter((role) => ROLE_SCOPES[role].includes('permissions:decide')).map((role) =>
@@ -47,7 +48,10 @@ function isListed(rule: SQL, path: '$' | '$.escalation'): SQL {
   )`;
 }
 
-/** Whether the member is active, may decide, and is a reviewer by the rule. Does not look at the agent's owner. */
+/**
+ * Whether the member is active, may decide, and is a reviewer by the rule. Does not look at the
+ * agent's owner.
+ */
 function matchesRule(rule: SQL, isEscalated: SQL): SQL {
   return sql`(
     members.status = ${codeOf(MEMBER_STATUSES, 'active')} and members.role in (${roleCodes}) and (
@@ -63,8 +67,9 @@ function isEscalated(now: number): SQL {
 }
 
 /**
- * Whether the member is a reviewer of the permission at a time, apart from the ban on self-approval. Where several people
- * have to approve, the member must have been active with the same role since before the request.
+ * Whether the member is a reviewer of the permission at a time, apart from the ban on
+ * self-approval. Where several people have to approve, the member must have been active with the
+ * same role since before the request.
  */
 export function isEligible(now: number): SQL {
   return sql`(
@@ -82,8 +87,8 @@ export function mayApprove(now: number): SQL {
 }
 
 /**
- * Whether a pending permission with a review waits for the member, who may approve it and has not: what `standingOf`
- * calls `decide`.
+ * Whether a pending permission with a review waits for the member, who may approve it and has not:
+ * what `standingOf` calls `decide`.
  */
 export function awaitsDecisionOf(now: number): SQL {
   return sql`(${mayApprove(now)} and not exists (
@@ -103,16 +108,17 @@ function ofPermission(account: number, id: Id<'perm'>): SQL {
 }
 
 /**
- * The id of a member who may vote now on a pending permission, as SQL: NULL if the permission is no longer pending or the
- * member no longer a reviewer, so that the NOT NULL column aborts the transaction. The agent's owner may deny without being
- * a reviewer.
+ * The id of a member who may vote now on a pending permission, as SQL: NULL if the permission is no
+ * longer pending or the member no longer a reviewer, so that the NOT NULL column aborts the
+ * transaction. The agent's owner may deny without being a reviewer.
  */
 export function voterIfEligible(
   { account, id }: { account: number; id: Id<'perm'> },
   { by, decision, signature }: Voting,
   now: number,
 ): SQL<Id<'member'>> {
-  const mayVote = decision === 'approve' ? mayApprove(now) : sql`(${isEligible(now)} or ${isOwner})`;
+  const mayVote =
+    decision === 'approve' ? mayApprove(now) : sql`(${isEligible(now)} or ${isOwner})`;
   return sql`(
     select members.id from ${ofPermission(account, id)} and members.id = ${idBytes(by)} and ${mayVote}
       and ${signature ? hasPasskeySql(account, by, signature) : sql`1`}
@@ -127,7 +133,11 @@ interface Voting {
 }
 
 /** Whether the passkey that signed a decision still belongs to the member, as SQL. */
-export function hasPasskeySql(account: number, member: Id<'member'>, { credential_id: id }: VoteSignature): SQL {
+export function hasPasskeySql(
+  account: number,
+  member: Id<'member'>,
+  { credential_id: id }: VoteSignature,
+): SQL {
   return sql`exists (
     select 1 from passkeys
     where passkeys.account = ${account} and passkeys.id = ${fromBase64Url(id)} and passkeys.member = ${idBytes(member)}
@@ -151,7 +161,10 @@ export function isApprovedSql(
   )`;
 }
 
-/** How many people may approve the permission at a time, as SQL, counted up to the maximum that a review can demand. */
+/**
+ * How many people may approve the permission at a time, as SQL, counted up to the maximum that a
+ * review can demand.
+ */
 export function countReviewersSql(now: number): SQL<number> {
   const rule = sql`reviews.rule`;
   return countReviewers({
@@ -165,9 +178,11 @@ export function countReviewersSql(now: number): SQL<number> {
 }
 
 /**
- * How many members of an account are reviewers by the rule of a policy, as SQL, without counting an escalation.
+ * How many members of an account are reviewers by the rule of a policy, as SQL, without counting an
+ * escalation.
  * @param rule the stored rule: a column or a parameter
- * @param agentOwner the id of the member who does not count unless the rule allows self-approval; NULL for nobody
+ * @param agentOwner the id of the member who does not count unless the rule allows self-approval;
+ *   NULL for nobody
  * @param limit how far it counts
  */
 export function countReviewersByRuleSql(
@@ -201,10 +216,18 @@ interface Counted {
 }
 
 /**
- * Counts the members to whom {@link matchesRule} applies, as SQL. Starts from the roles and ids in the rule, and reads each
- * member by an index: what it reads depends on the rule and the limit, and not on how many members the account has.
+ * Counts the members to whom {@link matchesRule} applies, as SQL. Starts from the roles and ids in
+ * the rule, and reads each member by an index: what it reads depends on the rule and the limit, and
+ * not on how many members the account has.
  */
-function countReviewers({ account, rule, isEscalated, counts, activeBefore, limit }: Counted): SQL<number> {
+function countReviewers({
+  account,
+  rule,
+  isEscalated,
+  counts,
+  activeBefore,
+  limit,
+}: Counted): SQL<number> {
   const most = sql.raw(String(limit));
   const isCounted = sql`
     members.account = ${account} and members.status = ${codeOf(MEMBER_STATUSES, 'active')}
@@ -240,9 +263,18 @@ export interface Concerned {
   hasVoted: boolean;
 }
 
-/** Selects the active members whom events of permissions concern: their reviewers, and the owners of their agents. */
-export function selectConcerned(reader: Reader, account: number, ids: readonly Id<'perm'>[], now: number) {
-  const flag = (condition: SQL, name: string) => sql`coalesce(${condition}, 0)`.mapWith(Boolean).as(name);
+/**
+ * Selects the active members whom events of permissions concern: their reviewers, and the owners of
+ * their agents.
+ */
+export function selectConcerned(
+  reader: Reader,
+  account: number,
+  ids: readonly Id<'perm'>[],
+  now: number,
+) {
+  const flag = (condition: SQL, name: string) =>
+    sql`coalesce(${condition}, 0)`.mapWith(Boolean).as(name);
   const isReviewer = sql`(members.role in (${roleCodes}) and (reviews.id is null or ${mayApprove(now)}))`;
   const isAgentOwner = sql`(members.id is agents.owner)`;
   const hasVoted = sql`exists (
@@ -261,7 +293,10 @@ export function selectConcerned(reader: Reader, account: number, ids: readonly I
     .from(sql`json_each(${JSON.stringify(ids.map((id) => toHex(idBytes(id))))}) as wanted`)
     .crossJoin(permissions)
     .innerJoin(agents, eq(agents.number, permissions.agent))
-    .leftJoin(reviews, and(eq(reviews.account, permissions.account), eq(reviews.id, permissions.id)))
+    .leftJoin(
+      reviews,
+      and(eq(reviews.account, permissions.account), eq(reviews.id, permissions.id)),
+    )
     .crossJoin(members)
     .where(
       and(
@@ -284,7 +319,9 @@ export function ownerOfAgentSql(account: number | SQL<number>, agentId: SQL): SQ
   return sql`(select owner from agents where account = ${account} and id = ${agentId})`;
 }
 
-/** Selects what the caller of a decision may do as a voter; no row for a caller who is no member. */
+/**
+ * Selects what the caller of a decision may do as a voter; no row for a caller who is no member.
+ */
 export const voterColumns = (now: number) => ({
   isEligible: sql<number>`${isEligible(now)}`.mapWith(Boolean).as('is_eligible'),
   isOwner: isOwner.mapWith(Boolean).as('is_owner'),

@@ -12,7 +12,9 @@ const MAX_NAMED = 100;
 export const exampleReview = { approvals: 2, roles: ['approver' as const] };
 
 const people = lazy(() => ({
-  members: listOf(idText('member', 'must be the id of a member'), MAX_NAMED).nullable().default(null),
+  members: listOf(idText('member', 'must be the id of a member'), MAX_NAMED)
+    .nullable()
+    .default(null),
   roles: listOf(MemberRoleField(), MAX_NAMED).nullable().default(null),
 }));
 
@@ -20,16 +22,27 @@ const people = lazy(() => ({
 export const ReviewInput = lazy(() =>
   z
     .strictObject({
-      approvals: wholeNumber(1, MAX_APPROVALS).default(1).meta({ description: 'How many people have to approve.' }),
+      approvals: wholeNumber(1, MAX_APPROVALS)
+        .default(1)
+        .meta({ description: 'How many people have to approve.' }),
       ...people(),
-      allow_self: z.boolean().default(false).meta({ description: "Whether the agent's owner may approve." }),
+      allow_self: z
+        .boolean()
+        .default(false)
+        .meta({ description: "Whether the agent's owner may approve." }),
       passkey: z
         .boolean()
         .default(false)
         .meta({ description: 'Whether every approval has to be signed with a passkey.' }),
       escalation: z
-        .strictObject({ after: wholeNumber(60, 604_800).meta({ description: 'Seconds.' }), ...people() })
-        .refine(({ members, roles }) => members !== null || roles !== null, 'must name members or roles')
+        .strictObject({
+          after: wholeNumber(60, 604_800).meta({ description: 'Seconds.' }),
+          ...people(),
+        })
+        .refine(
+          ({ members, roles }) => members !== null || roles !== null,
+          'must name members or roles',
+        )
         .nullable()
         .default(null)
         .meta({ description: 'Who becomes a reviewer too, so many seconds after the request.' }),
@@ -42,7 +55,10 @@ export const ReviewInput = lazy(() =>
     }),
 );
 
-/** The rule of a policy that sends requests to reviewers without saying more: one approval, by anybody who may decide. */
+/**
+ * The rule of a policy that sends requests to reviewers without saying more: one approval, by
+ * anybody who may decide.
+ */
 export const DEFAULT_RULE: ReviewRule = {
   approvals: 1,
   members: null,

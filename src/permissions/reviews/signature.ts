@@ -20,14 +20,18 @@ const MAX_SIGNATURE_BYTES = 2 * 1024;
 
 /** The fields by which a decision is signed. They come together. */
 export const signatureFields = lazy(() => ({
-  assertion: AuthenticationResponse()
-    .optional()
-    .meta({ description: 'The signature of the statement by a passkey of the member who decides.' }),
+  assertion: AuthenticationResponse().optional().meta({
+    description: 'The signature of the statement by a passkey of the member who decides.',
+  }),
   signed_at: z
     .string()
     .refine((text) => parseDateTime(text) !== null, 'must be a date-time')
     .optional()
-    .meta({ format: 'date-time', description: '`signed_at` of the statement.', examples: [EXAMPLE.time] }),
+    .meta({
+      format: 'date-time',
+      description: '`signed_at` of the statement.',
+      examples: [EXAMPLE.time],
+    }),
 }));
 
 export interface Signed {
@@ -52,20 +56,28 @@ export function makeSignatureVerifier(
 ): DecidingContext['verifySignature'] {
   if (!assertion && signedAt === undefined) return null;
   if (!assertion || signedAt === undefined) {
-    const [path, other] = assertion ? ['body.signed_at', 'assertion'] : ['body.assertion', 'signed_at'];
+    const [path, other] = assertion
+      ? ['body.signed_at', 'assertion']
+      : ['body.assertion', 'signed_at'];
     throw invalidRequest([{ path, message: `is needed together with \`${other}\`` }]);
   }
   return async (row, limits, passkey) => {
     const member = requireSigner(context);
     const statement = decisionStatement(context, { row, member, decision, limits, signedAt });
     const away = Math.abs((parseDateTime(signedAt) ?? 0) - context.runtime.now());
-    if (away > SIGNING_TOLERANCE) throw invalidAssertion('body.signed_at', 'must be within 5 minutes of now');
+    if (away > SIGNING_TOLERANCE)
+      throw invalidAssertion('body.signed_at', 'must be within 5 minutes of now');
     const hash = await statementHash(statement);
     const owned = passkey && { ...passkey, accountId: context.principal.account.id };
     const use = owned && (await verifyAuthentication(context.config, hash, assertion, owned));
-    if (!use) throw invalidAssertion('body.assertion', 'is not a signature of this decision by a passkey of yours');
+    if (!use)
+      throw invalidAssertion(
+        'body.assertion',
+        'is not a signature of this decision by a passkey of yours',
+      );
     if (use.wentBack) {
-      const message = 'is by a passkey whose signature counter went back: sign in with it, and then sign the decision';
+      const message =
+        'is by a passkey whose signature counter went back: sign in with it, and then sign the decision';
       throw invalidAssertion('body.assertion', message);
     }
     const { authenticatorData, clientDataJSON, signature } = assertion.response;
@@ -91,7 +103,8 @@ function isWithinLimit(signature: VoteSignature): boolean {
 const AUTHENTICATOR_DATA_LENGTH = 37;
 
 /**
- * Whether decisions can be signed with a passkey: whether its signatures are short enough to be stored with a vote.
+ * Whether decisions can be signed with a passkey: whether its signatures are short enough to be
+ * stored with a vote.
  * @param passkey the bytes of its credential id and of its signatures
  */
 export function canSignDecisions(
@@ -99,7 +112,12 @@ export function canSignDecisions(
   { idLength, signatureLength }: { idLength: number; signatureLength: number },
 ): boolean {
   const zeros = (length: number) => toBase64Url(new Uint8Array(length));
-  const clientData = { type: 'webauthn.get', challenge: zeros(32), origin: publicUrl, crossOrigin: false };
+  const clientData = {
+    type: 'webauthn.get',
+    challenge: zeros(32),
+    origin: publicUrl,
+    crossOrigin: false,
+  };
   return isWithinLimit({
     credential_id: zeros(idLength),
     signed_at: EXAMPLE.time,

@@ -10,8 +10,8 @@ import { DEFAULT_RULE } from './rule';
 import { proposalColumns } from './vote';
 
 /**
- * The review of a new request, which a review policy routes. The limits of the policy cap what is asked. Its reviewers are
- * counted when it is stored: see {@link shortOfReviewersSql}.
+ * The review of a new request, which a review policy routes. The limits of the policy cap what is
+ * asked. Its reviewers are counted when it is stored: see {@link shortOfReviewersSql}.
  * @param owner the member who owns the agent
  */
 export function startReview(
@@ -28,9 +28,15 @@ export function startReview(
 }
 
 /** Whether a new review has fewer reviewers than it needs, as the SQL of a JSON value. */
-export function shortOfReviewersSql({ account, agentId }: PermissionRow, { rule }: ReviewState): SQL {
+export function shortOfReviewersSql(
+  { account, agentId }: PermissionRow,
+  { rule }: ReviewState,
+): SQL {
   const agentOwner = ownerOfAgentSql(account, sql`${idBytes(agentId)}`);
-  const reviewers = countReviewersByRuleSql(account, ruleSql(rule), { agentOwner, limit: rule.approvals });
+  const reviewers = countReviewersByRuleSql(account, ruleSql(rule), {
+    agentOwner,
+    limit: rule.approvals,
+  });
   return sql`json(iif(${reviewers} < ${rule.approvals}, 'true', 'false'))`;
 }
 

@@ -33,7 +33,10 @@ const StatementRequest = lazy(() => {
       token_ttl: token_ttl.optional(),
       max_uses: max_uses.optional(),
     })
-    .meta({ id: 'StatementRequest', examples: [{ decision: 'approve', reason: 'Ten are enough' }] });
+    .meta({
+      id: 'StatementRequest',
+      examples: [{ decision: 'approve', reason: 'Ten are enough' }],
+    });
 });
 
 const exampleStatement = {
@@ -78,9 +81,9 @@ export const Statement = lazy(() =>
           signed_at: timeField,
         })
         .meta({ description: 'What the passkey signs.' }),
-      challenge: z
-        .string()
-        .meta({ description: 'SHA-256 of the statement in canonical form (RFC 8785), in base64url.' }),
+      challenge: z.string().meta({
+        description: 'SHA-256 of the statement in canonical form (RFC 8785), in base64url.',
+      }),
       options: z
         .object({
           challenge: z.string(),
@@ -117,9 +120,10 @@ interface StatementState extends DecisionState {
 }
 
 /**
- * Returns what a member has to sign to decide a permission in this way, and the options for the authenticator. Writes
- * nothing.
- * @throws Problem `person_required` for the account's own tokens; otherwise as `decidePermission` does
+ * Returns what a member has to sign to decide a permission in this way, and the options for the
+ * authenticator. Writes nothing.
+ * @throws Problem `person_required` for the account's own tokens; otherwise as `decidePermission`
+ *   does
  */
 export async function getStatement(
   context: UserContext,
@@ -142,22 +146,37 @@ export async function getStatement(
     options: {
       challenge,
       rpId: relyingParty(context.config),
-      allowCredentials: state.passkeys.map((id) => ({ type: 'public-key' as const, id: toBase64Url(id) })),
+      allowCredentials: state.passkeys.map((id) => ({
+        type: 'public-key' as const,
+        id: toBase64Url(id),
+      })),
       userVerification: 'required',
       timeout: SIGNING_TOLERANCE,
     },
   };
 }
 
-/** The preload of a statement: what a decision depends on, and the ids of the passkeys with which the member may sign it. */
-async function decisionAndPasskeys(c: RequestContext, reader: Reader, account: SQL<number>, callerId: SQL) {
+/**
+ * The preload of a statement: what a decision depends on, and the ids of the passkeys with which
+ * the member may sign it.
+ */
+async function decisionAndPasskeys(
+  c: RequestContext,
+  reader: Reader,
+  account: SQL<number>,
+  callerId: SQL,
+) {
   const { permission, voter, voterPasskeys } = await decisionInPath(c, reader, account, callerId);
   return { permission, voter, voterPasskeys, passkeys: selectPasskeys(reader, account, callerId) };
 }
 
 /** Selects the ids of a member's passkeys. */
 export function selectPasskeys(reader: Reader, account: SQL<number>, member: SQL) {
-  const isOwn = and(eq(passkeys.account, account), sql`${passkeys.member} = ${member}`, isNull(passkeys.removedAt));
+  const isOwn = and(
+    eq(passkeys.account, account),
+    sql`${passkeys.member} = ${member}`,
+    isNull(passkeys.removedAt),
+  );
   return reader.select({ id: passkeys.id }).from(passkeys).where(isOwn);
 }
 
@@ -192,7 +211,10 @@ export const getStatementRoute = new Hono().post(
       throw invalidRequest([{ path: `body.${path}`, message: 'is only for approvals' }]);
     }
     const { loaded, context } = c.var;
-    const state = { ...decisionState(loaded), passkeys: (loaded.passkeys ?? []).map(({ id }) => id) };
+    const state = {
+      ...decisionState(loaded),
+      passkeys: (loaded.passkeys ?? []).map(({ id }) => id),
+    };
     const input = { decision, narrowed, reason: reason || null, via: 'api' as const };
     return answer(c, await getStatement(context, state, input));
   },

@@ -11,10 +11,16 @@ import type { Limits, ReviewState, Vote } from './review';
 import { voterIfEligible } from './reviewers';
 import type { Voter } from './voter';
 
-/** Maximum number of votes on a permission: more than a review needs, as the votes of people who left do not count. */
+/**
+ * Maximum number of votes on a permission: more than a review needs, as the votes of people who
+ * left do not count.
+ */
 const MAX_VOTES = 20;
 
-/** The decision of the caller as a vote; null for the account's own token, which belongs to no member. */
+/**
+ * The decision of the caller as a vote; null for the account's own token, which belongs to no
+ * member.
+ */
 export async function makeVote(
   context: UserContext,
   { row, voter, decision: { decision, reason, via }, limits, signature }: CastVote,
@@ -57,12 +63,21 @@ export async function storeVote(
   vote: Vote,
 ): Promise<Permission | null> {
   if (review.nextOrdinal > MAX_VOTES) {
-    throw new Problem('conflict', `The request has ${MAX_VOTES} votes, which is the maximum. Deny it.`);
+    throw new Problem(
+      'conflict',
+      `The request has ${MAX_VOTES} votes, which is the maximum. Deny it.`,
+    );
   }
-  const permission = presentPermission(withVote(row, vote), context.runtime.now(), context.principal);
+  const permission = presentPermission(
+    withVote(row, vote),
+    context.runtime.now(),
+    context.principal,
+  );
   try {
     await context.ledger.change({
-      record: userActivity(context, 'permission.voted', row.id, { changes: narrowedLimits(review.proposal, vote) }),
+      record: userActivity(context, 'permission.voted', row.id, {
+        changes: narrowedLimits(review.proposal, vote),
+      }),
       changes: (write) => [
         write.insert(votes).values(voteRow(context, row, vote)),
         write.update(reviews).set(proposalColumns(vote)).where(isReviewOf(row)),
@@ -84,7 +99,10 @@ function narrowedLimits(proposal: Limits, vote: Limits): string[] {
   ];
 }
 
-/** The permission with one vote more. An approval leaves its limits as the proposal for the next one. */
+/**
+ * The permission with one vote more. An approval leaves its limits as the proposal for the next
+ * one.
+ */
 export function withVote(row: ReviewedPermission, vote: Vote): ReviewedPermission {
   if (!row.review) return row;
   const { scope, tokenTtl, maxUses } = vote;
@@ -93,8 +111,9 @@ export function withVote(row: ReviewedPermission, vote: Vote): ReviewedPermissio
 }
 
 /**
- * The row of a vote. Its insertion aborts the transaction if the permission is no longer pending, the voter no longer a
- * reviewer, the passkey that signed it was removed, or if another vote has the same number.
+ * The row of a vote. Its insertion aborts the transaction if the permission is no longer pending,
+ * the voter no longer a reviewer, the passkey that signed it was removed, or if another vote has
+ * the same number.
  */
 export function voteRow({ runtime }: Context, row: ReviewedPermission, vote: Vote) {
   const { by, name: _, counts: __, at, ...columns } = vote;
@@ -112,7 +131,10 @@ export function proposalColumns({ scope, tokenTtl, maxUses }: Limits) {
   return { proposedScope: scope, proposedTokenTtl: tokenTtl, proposedMaxUses: maxUses };
 }
 
-export function isReviewOf({ account, id }: Pick<ReviewedPermission, 'account' | 'id'>): SQL | undefined {
+export function isReviewOf({
+  account,
+  id,
+}: Pick<ReviewedPermission, 'account' | 'id'>): SQL | undefined {
   return and(eq(reviews.account, account), eq(reviews.id, id));
 }
 
@@ -123,7 +145,10 @@ export function hasVotes(count: number | SQL): SQL {
   ) = ${count}`;
 }
 
-/** Handles the error of a change that stores a vote: null if the review changed, otherwise the same error. */
+/**
+ * Handles the error of a change that stores a vote: null if the review changed, otherwise the same
+ * error.
+ */
 export function nullIfReviewChanged(error: unknown): null {
   if (error instanceof ConstraintError && error.subject.startsWith('votes.')) return null;
   throw error;

@@ -14,7 +14,10 @@ export interface Voter {
 
 /** What a member whose role may decide can do about a pending permission. */
 export type Standing =
-  /** Approve or deny it: no review policy applies, or the member is a reviewer who has not approved yet. */
+  /**
+   * Approve or deny it: no review policy applies, or the member is a reviewer who has not approved
+   * yet.
+   */
   | 'decide'
   /** Deny it: the member has approved, and it waits for more approvals. */
   | 'approved'
@@ -23,7 +26,10 @@ export type Standing =
   /** Nothing: others review it. */
   | 'others';
 
-/** What a member can do about a pending permission with this review; the decision itself checks it again. */
+/**
+ * What a member can do about a pending permission with this review; the decision itself checks it
+ * again.
+ */
 export function standingOf(
   review: ReviewState | null,
   voter: Pick<Voter, 'isEligible' | 'isOwner'> | null | undefined,
@@ -32,14 +38,17 @@ export function standingOf(
   if (!review) return 'decide';
   if (voter?.isOwner && !review.rule.allow_self) return 'owner';
   if (!voter?.isEligible) return 'others';
-  const hasApproved = review.votes.some(({ by, decision }) => by === member && decision === 'approve');
+  const hasApproved = review.votes.some(
+    ({ by, decision }) => by === member && decision === 'approve',
+  );
   return hasApproved ? 'approved' : 'decide';
 }
 
 /**
- * Refuses a caller who may not decide as the review says, or who signs without being a member. The agent's owner may
- * always deny.
- * @throws Problem `person_required`, `not_a_reviewer`, `self_approval`, `already_voted`, `passkey_required`
+ * Refuses a caller who may not decide as the review says, or who signs without being a member. The
+ * agent's owner may always deny.
+ * @throws Problem `person_required`, `not_a_reviewer`, `self_approval`, `already_voted`,
+ *   `passkey_required`
  */
 export function refuseVoter(
   { principal: { member } }: UserContext,
@@ -51,7 +60,9 @@ export function refuseVoter(
   if (isSigned && !member) throw personRequired('Only a member can sign a decision.');
   if (!review) return;
   if (!member || !voter) {
-    throw personRequired('A review policy applies: only a member with their own credential can decide.');
+    throw personRequired(
+      'A review policy applies: only a member with their own credential can decide.',
+    );
   }
   const isApproval = decision === 'approve';
   if (!voter.isEligible && (isApproval || !voter.isOwner)) {
@@ -59,13 +70,19 @@ export function refuseVoter(
   }
   if (!isApproval) return;
   if (voter.isOwner && !review.rule.allow_self) {
-    throw new Problem('self_approval', 'You own the agent, or did when it asked. Its owner can deny, but not approve.');
+    throw new Problem(
+      'self_approval',
+      'You own the agent, or did when it asked. Its owner can deny, but not approve.',
+    );
   }
   if (review.votes.some(({ by, decision }) => by === member.id && decision === 'approve')) {
     throw new Problem('already_voted', 'You have approved this request already.');
   }
   if (review.rule.passkey && !isSigned) {
-    throw new Problem('passkey_required', 'Approvals of this request have to be signed with a passkey (`assertion`).');
+    throw new Problem(
+      'passkey_required',
+      'Approvals of this request have to be signed with a passkey (`assertion`).',
+    );
   }
 }
 

@@ -16,7 +16,10 @@ const examplePublicKey = {
   alg: 'EdDSA',
 };
 
-/** A public key that verifies tokens or logs (RFC 7517 section 4, of the type of RFC 8037 section 2). */
+/**
+ * A public key that verifies tokens or logs (RFC 7517 section 4, of the type of RFC 8037 section
+ * 2).
+ */
 const PublicKey = lazy(() =>
   z
     .object({
@@ -37,9 +40,9 @@ const PublicKey = lazy(() =>
 const KeySet = lazy(() =>
   z
     .object({
-      keys: z
-        .array(PublicKey())
-        .meta({ description: 'The keys of tokens, newest first, then the keys of logs, newest first.' }),
+      keys: z.array(PublicKey()).meta({
+        description: 'The keys of tokens, newest first, then the keys of logs, newest first.',
+      }),
     })
     .meta({ id: 'KeySet', examples: [{ keys: [examplePublicKey] }] }),
 );
@@ -59,6 +62,10 @@ export const getKeysRoute = new Hono<AppEnv>().get(
   async (c) => {
     const { keyring } = c.var.config;
     const keys = [...(await deriveTokenKeys(keyring)), ...(await deriveLogKeys(keyring))];
-    return answer(c, { keys: keys.map(({ publicJwk }) => publicJwk) }, { 'Cache-Control': 'public, max-age=300' });
+    return answer(
+      c,
+      { keys: keys.map(({ publicJwk }) => publicJwk) },
+      { 'Cache-Control': 'public, max-age=300' },
+    );
   },
 );

@@ -28,8 +28,9 @@ const ServerMetadata = lazy(() =>
 /**
  * The service's metadata as an authorization server (RFC 8414 section 2).
  *
- * A token is granted by the approval of a permission, and by no grant or response type of OAuth. MCP clients look for a
- * sign-in here all the same, and demand its three endpoints. Those answer what to do about the key: see `mcp/oauth.ts`.
+ * A token is granted by the approval of a permission, and by no grant or response type of OAuth.
+ * MCP clients look for a sign-in here all the same, and demand its three endpoints. Those answer
+ * what to do about the key: see `mcp/oauth.ts`.
  */
 function describeServer(issuer: string) {
   return {
@@ -41,7 +42,8 @@ function describeServer(issuer: string) {
     introspection_endpoint: `${issuer}/v1/tokens/introspect`,
     introspection_endpoint_auth_methods_supported: ['Bearer'],
     revocation_endpoint: `${issuer}/v1/tokens/revoke`,
-    // RFC 8414 section 3.2 forbids empty lists. A list of grant types that is left out would stand for two of OAuth.
+    // RFC 8414 section 3.2 forbids empty lists. A list of grant types that is left out would stand
+    // for two of OAuth.
     response_types_supported: ['none'],
     grant_types_supported: ['urn:countersign:grant-type:permission'],
     authorization_details_types_supported: ['countersign'],
@@ -61,5 +63,6 @@ export const getServerMetadataRoute = new Hono<AppEnv>().get(
     success: ok(ServerMetadata),
   }),
   noQuery(),
-  (c) => answer(c, describeServer(c.var.config.publicUrl), { 'Cache-Control': 'public, max-age=3600' }),
+  (c) =>
+    answer(c, describeServer(c.var.config.publicUrl), { 'Cache-Control': 'public, max-age=3600' }),
 );

@@ -18,7 +18,10 @@ const TokenIntrospection = lazy(() =>
     .meta({ id: 'TokenIntrospection', examples: [{ token: EXAMPLE.token }] }),
 );
 
-/** The answer for every token that is not usable or not the caller's. It does not say why (RFC 7662 section 2.2). */
+/**
+ * The answer for every token that is not usable or not the caller's. It does not say why (RFC 7662
+ * section 2.2).
+ */
 const INACTIVE = { active: false } as const;
 
 const ActiveToken = lazy(() =>
@@ -41,10 +44,9 @@ const ActiveToken = lazy(() =>
             resource: z.string(),
             scope: objectField,
             permission_id: idField('perm'),
-            input_digest: z
-              .string()
-              .optional()
-              .meta({ description: 'The digest of the permitted input. Absent if the request had none.' }),
+            input_digest: z.string().optional().meta({
+              description: 'The digest of the permitted input. Absent if the request had none.',
+            }),
           }),
         )
         .meta({ description: 'The permitted action, resource and limits (RFC 9396).' }),
@@ -80,7 +82,8 @@ const ActiveToken = lazy(() =>
 const InactiveToken = lazy(() =>
   z.strictObject({ active: z.literal(false) }).meta({
     id: 'InactiveToken',
-    description: 'A token that is not active, whose agent is inactive, or that the caller may not see.',
+    description:
+      'A token that is not active, whose agent is inactive, or that the caller may not see.',
     examples: [INACTIVE],
   }),
 );
@@ -90,8 +93,9 @@ export const Introspection = lazy(() => z.union([ActiveToken(), InactiveToken()]
 export type Introspection = z.output<ReturnType<typeof Introspection>>;
 
 /**
- * Returns the claims of a token if it is active and its agent is too, and otherwise only that it is inactive (RFC 7662,
- * with the authorization details of RFC 9396 section 9.2). This does not count as a use.
+ * Returns the claims of a token if it is active and its agent is too, and otherwise only that it is
+ * inactive (RFC 7662, with the authorization details of RFC 9396 section 9.2). This does not count
+ * as a use.
  */
 export async function introspectToken(
   { principal, runtime, config }: Context,
@@ -110,11 +114,13 @@ export const introspectTokenRoute = new Hono().post(
     id: 'introspectToken',
     tag: 'Tokens',
     summary: 'Introspect a token',
-    description: 'Says whether a token is active, with its claims (RFC 7662). This does not count as a use.',
+    description:
+      'Says whether a token is active, with its claims (RFC 7662). This does not count as a use.',
     success: ok(Introspection),
   }),
   sharedAccess('tokens:use', permissionOfToken(readJsonOrForm)),
   noQuery(),
   oauthBody(TokenIntrospection),
-  async (c) => answer(c, await introspectToken(c.var.context, { permission: c.var.loaded.permission?.[0] })),
+  async (c) =>
+    answer(c, await introspectToken(c.var.context, { permission: c.var.loaded.permission?.[0] })),
 );

@@ -4,8 +4,8 @@ import { deriveTokenKeys } from '../../lib/signing-key';
 import { SECOND } from '../../lib/time';
 
 /**
- * Makes the columns of a permission from which its token is signed: scope, uses, times and key. The token itself is
- * made by `signActiveTokens` whenever its agent reads it, and is never stored.
+ * Makes the columns of a permission from which its token is signed: scope, uses, times and key. The
+ * token itself is made by `signActiveTokens` whenever its agent reads it, and is never stored.
  * @param tokenTtl in seconds
  */
 export async function newTokenColumns(

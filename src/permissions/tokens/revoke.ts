@@ -32,7 +32,10 @@ const TokenRevocation = lazy(() =>
     .meta({
       id: 'TokenRevocation',
       oneOf: [{ required: ['token'] }, { required: ['token_id'] }],
-      examples: [{ token: EXAMPLE.token }, { token_id: exampleId('token'), reason: 'No longer needed' }],
+      examples: [
+        { token: EXAMPLE.token },
+        { token_id: exampleId('token'), reason: 'No longer needed' },
+      ],
     }),
 );
 
@@ -45,8 +48,14 @@ interface Revoking {
   via: VoteChannel;
 }
 
-/** Revokes a token. Does nothing for a token that is unknown, not active or another agent's (RFC 7009 section 2.2). */
-export async function revokeToken(context: Context, { permission, reason, via }: Revoking): Promise<void> {
+/**
+ * Revokes a token. Does nothing for a token that is unknown, not active or another agent's (RFC
+ * 7009 section 2.2).
+ */
+export async function revokeToken(
+  context: Context,
+  { permission, reason, via }: Revoking,
+): Promise<void> {
   const { principal, runtime, ledger } = context;
   const row = visiblePermission(principal, permission);
   const now = runtime.now();
@@ -60,7 +69,8 @@ export async function revokeToken(context: Context, { permission, reason, via }:
     policy_id: row.policyId,
     token_id: token.id,
   });
-  // Null if the token was used up, revoked or expired, or its agent deleted, meanwhile: then it has ended too.
+  // Null if the token was used up, revoked or expired, or its agent deleted, meanwhile: then it has
+  // ended too.
   await ledger.commit({
     changes: (write) => [
       write
@@ -85,7 +95,8 @@ export const revokeTokenRoute = new Hono().post(
     id: 'revokeToken',
     tag: 'Tokens',
     summary: 'Revoke a token',
-    description: 'The token ends at once (RFC 7009). The answer is the same for an unknown or inactive token.',
+    description:
+      'The token ends at once (RFC 7009). The answer is the same for an unknown or inactive token.',
     success: ok(Revocation),
   }),
   sharedAccess('permissions:decide', permissionOfToken(readJsonOrForm)),
@@ -93,7 +104,11 @@ export const revokeTokenRoute = new Hono().post(
   oauthBody(TokenRevocation),
   async (c) => {
     const { reason } = c.req.valid('json');
-    await revokeToken(c.var.context, { permission: c.var.loaded.permission?.[0], reason, via: 'api' });
+    await revokeToken(c.var.context, {
+      permission: c.var.loaded.permission?.[0],
+      reason,
+      via: 'api',
+    });
     return answer(c, {});
   },
 );

@@ -3,7 +3,9 @@ import type { Id } from '../../lib/typeid';
 import { type PermissionRow, tokenAt } from '../permission';
 import { TokenSigner } from './token-signer';
 
-/** Signs the active tokens of the calling agent's permissions, by permission; signs none for a user. */
+/**
+ * Signs the active tokens of the calling agent's permissions, by permission; signs none for a user.
+ */
 export async function signActiveTokens(
   { principal, config }: Context,
   rows: PermissionRow[],

@@ -30,8 +30,9 @@ export const tokenTypeHint = lazy(() =>
 );
 
 /**
- * Returns a preload of the permission whose token is in the body, as `token` or as `token_id`. It loads none for a token
- * that this service did not sign, nor for an invalid body, which the validation refuses later.
+ * Returns a preload of the permission whose token is in the body, as `token` or as `token_id`. It
+ * loads none for a token that this service did not sign, nor for an invalid body, which the
+ * validation refuses later.
  */
 export function permissionOfToken(readBody: BodyReader) {
   return async (c: RequestContext, reader: Reader, account: SQL<number>) => {
@@ -41,8 +42,8 @@ export function permissionOfToken(readBody: BodyReader) {
 }
 
 /**
- * Makes the query for the permission whose token the fields name, by `token` or by `token_id`; null for a token that this
- * service did not sign, and for fields that are invalid.
+ * Makes the query for the permission whose token the fields name, by `token` or by `token_id`; null
+ * for a token that this service did not sign, and for fields that are invalid.
  */
 export async function selectPermissionOfToken(
   config: Config,

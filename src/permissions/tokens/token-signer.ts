@@ -5,8 +5,9 @@ import { SECOND } from '../../lib/time';
 import type { GrantedToken, PermissionRow } from '../permission';
 
 /**
- * Matches a JWS in its canonical form (RFC 7515 section 7.1). base64url uses only two bits of the last character of a
- * 64-byte signature, so other last characters would decode to the same signature.
+ * Matches a JWS in its canonical form (RFC 7515 section 7.1). base64url uses only two bits of the
+ * last character of a 64-byte signature, so other last characters would decode to the same
+ * signature.
  */
 const CANONICAL = /^[\w-]+\.[\w-]+\.[\w-]{85}[AQgw]$/;
 
@@ -17,14 +18,32 @@ export class TokenSigner {
     private readonly issuer: string,
   ) {}
 
-  /** Derives the keys from the root secrets. The service's origin is both the issuer and the audience of tokens. */
-  static async open({ keyring, publicUrl }: Pick<Config, 'keyring' | 'publicUrl'>): Promise<TokenSigner> {
+  /**
+   * Derives the keys from the root secrets. The service's origin is both the issuer and the
+   * audience of tokens.
+   */
+  static async open({
+    keyring,
+    publicUrl,
+  }: Pick<Config, 'keyring' | 'publicUrl'>): Promise<TokenSigner> {
     return new TokenSigner(await deriveTokenKeys(keyring), publicUrl);
   }
 
-  /** The payload of a token: RFC 9068 section 2.2, with the authorization details of RFC 9396 section 9.1. */
-  payload({ id: permission_id, agentId, action, resource, inputDigest }: PermissionRow, token: GrantedToken) {
-    const act = { type: 'countersign' as const, action, resource, scope: token.scope, permission_id };
+  /**
+   * The payload of a token: RFC 9068 section 2.2, with the authorization details of RFC 9396
+   * section 9.1.
+   */
+  payload(
+    { id: permission_id, agentId, action, resource, inputDigest }: PermissionRow,
+    token: GrantedToken,
+  ) {
+    const act = {
+      type: 'countersign' as const,
+      action,
+      resource,
+      scope: token.scope,
+      permission_id,
+    };
     return {
       iss: this.issuer,
       aud: this.issuer,
@@ -38,17 +57,23 @@ export class TokenSigner {
   }
 
   /**
-   * Signs the token of a permission (JWT profile of RFC 9068, EdDSA of RFC 8037). Signing it again gives the same
-   * token, byte for byte, unless its key has been retired: then the newest key signs.
+   * Signs the token of a permission (JWT profile of RFC 9068, EdDSA of RFC 8037). Signing it again
+   * gives the same token, byte for byte, unless its key has been retired: then the newest key
+   * signs.
    */
   sign(permission: PermissionRow, token: GrantedToken): Promise<string> {
     const key = this.keys.find(({ id }) => id === token.keyId) ?? this.keys[0];
-    return new CompactSign(new TextEncoder().encode(JSON.stringify(this.payload(permission, token))))
+    return new CompactSign(
+      new TextEncoder().encode(JSON.stringify(this.payload(permission, token))),
+    )
       .setProtectedHeader({ alg: 'EdDSA', typ: 'at+jwt', kid: key.id })
       .sign(key.sign);
   }
 
-  /** Reads the id from a token that one of the keys signed, whatever its status; null for any other text. */
+  /**
+   * Reads the id from a token that one of the keys signed, whatever its status; null for any other
+   * text.
+   */
   async readTokenId(token: string): Promise<string | null> {
     if (!CANONICAL.test(token)) return null;
     try {

@@ -31,11 +31,17 @@ export const TokenUse = lazy(() =>
   z
     .strictObject({
       token: tokenText(),
-      // Only compared, so any other form is a mismatch. What looks like another value is an invalid field.
-      action: seenText(MAX_ACTION_LENGTH).optional().meta({ description: "If given, must be the token's." }),
-      resource: seenText(MAX_RESOURCE_LENGTH).optional().meta({ description: "If given, must be the token's." }),
+      // Only compared, so any other form is a mismatch. What looks like another value is an invalid
+      // field.
+      action: seenText(MAX_ACTION_LENGTH)
+        .optional()
+        .meta({ description: "If given, must be the token's." }),
+      resource: seenText(MAX_RESOURCE_LENGTH)
+        .optional()
+        .meta({ description: "If given, must be the token's." }),
       input_digest: shortText().optional().meta({
-        description: 'The digest of what is about to run. Must be given if the token has one, and only then.',
+        description:
+          'The digest of what is about to run. Must be given if the token has one, and only then.',
       }),
     })
     .meta({
@@ -87,8 +93,8 @@ export type UsedToken = z.output<ReturnType<typeof UsedToken>>;
 
 /**
  * Takes one use of a token, and returns what the token allows.
- * @throws Problem `token_not_active`, with the reason; `conflict` if the account's log is full; `unavailable` if the
- *   token could not be used for a moment but can be now
+ * @throws Problem `token_not_active`, with the reason; `conflict` if the account's log is full;
+ *   `unavailable` if the token could not be used for a moment but can be now
  */
 export async function useToken(
   context: Context,
@@ -127,7 +133,8 @@ export async function useToken(
 /**
  * Stores one use with its entry.
  * @param expected the answer if no other use happens at the same time
- * @returns the number of uses so far, or null if the token ended, or its agent became inactive, at the same time
+ * @returns the number of uses so far, or null if the token ended, or its agent became inactive, at
+ *   the same time
  * @throws Problem `token_not_active` if somebody else took the last use at the same time
  */
 async function takeUse(
@@ -164,13 +171,15 @@ async function takeUse(
     });
     return committed && (committed[0][0]?.uses ?? null);
   } catch (error) {
-    throw error instanceof ConstraintError && error.subject === 'token_uses_left' ? notActive('used') : error;
+    throw error instanceof ConstraintError && error.subject === 'token_uses_left'
+      ? notActive('used')
+      : error;
   }
 }
 
 /**
- * The guard of a use: finds the permission only while its token is neither revoked nor expired and its agent is active.
- * A constraint of the table refuses a use beyond the maximum.
+ * The guard of a use: finds the permission only while its token is neither revoked nor expired and
+ * its agent is active. A constraint of the table refuses a use beyond the maximum.
  */
 function isUsable(now: number) {
   return and(
@@ -180,15 +189,22 @@ function isUsable(now: number) {
   );
 }
 
-function requireUsable(row: PermissionRow, input: Omit<UseInput, 'token'>, now: number): GrantedToken {
+function requireUsable(
+  row: PermissionRow,
+  input: Omit<UseInput, 'token'>,
+  now: number,
+): GrantedToken {
   const token = tokenAt(row, now);
   if (!token) throw notActive('unknown');
   if (token.status !== 'active') throw notActive(token.status);
   if (!row.agentIsActive) throw notActive('agent_inactive');
-  const fits = (input.action ?? row.action) === row.action && (input.resource ?? row.resource) === row.resource;
+  const fits =
+    (input.action ?? row.action) === row.action &&
+    (input.resource ?? row.resource) === row.resource;
   if (!fits) throw notActive('mismatch');
   const digest = input.input_digest ?? null;
-  if (digest !== row.inputDigest) throw notActive('mismatch', digestMismatch(row.inputDigest, digest));
+  if (digest !== row.inputDigest)
+    throw notActive('mismatch', digestMismatch(row.inputDigest, digest));
   return token;
 }
 
@@ -202,7 +218,8 @@ const EXPLANATIONS: Record<Refusal, string> = {
 };
 
 function digestMismatch(bound: string | null, given: string | null): string {
-  if (bound === null) return 'The token is not bound to an input. Send the request without `input_digest`.';
+  if (bound === null)
+    return 'The token is not bound to an input. Send the request without `input_digest`.';
   if (given === null)
     return 'The token is bound to an input. Send the digest of what is about to run as `input_digest`.';
   return 'The input is not the one that was approved.';

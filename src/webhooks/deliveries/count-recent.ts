@@ -7,7 +7,10 @@ import { isOf, type ReceiverNoun } from '../receivers';
 /** How many deliveries of each webhook or channel are counted. */
 const RECENT = 20;
 
-/** The newest deliveries of a webhook or channel, counted by status. Those that wait for their first attempt are not counted. */
+/**
+ * The newest deliveries of a webhook or channel, counted by status. Those that wait for their first
+ * attempt are not counted.
+ */
 export interface RecentDeliveries {
   succeeded: number;
   failed: number;
@@ -15,12 +18,16 @@ export interface RecentDeliveries {
   retried: number;
 }
 
-/** Counts the newest 20 deliveries of each of the account's webhooks, or of each of its channels, by its id. */
+/**
+ * Counts the newest 20 deliveries of each of the account's webhooks, or of each of its channels, by
+ * its id.
+ */
 export async function countRecentDeliveries(
   { reader, principal }: UserContext,
   noun: ReceiverNoun,
 ): Promise<ReadonlyMap<string, RecentDeliveries>> {
-  // `generation` is the column of `disableCount`: what was pending when the webhook or channel was disabled is canceled.
+  // `generation` is the column of `disableCount`: what was pending when the webhook or channel was
+  // disabled is canceled.
   const counts = sql<string>`(
     select json_object(
       'succeeded', coalesce(sum(status = 1), 0),
@@ -39,5 +46,7 @@ export async function countRecentDeliveries(
       .where(and(eq(webhooks.account, principal.account.number), isOf[noun])),
   ]);
   const prefix = noun === 'webhook' ? 'webhook' : 'chan';
-  return new Map(rows.map(({ id, counts }) => [withPrefix(prefix, id), JSON.parse(counts) as RecentDeliveries]));
+  return new Map(
+    rows.map(({ id, counts }) => [withPrefix(prefix, id), JSON.parse(counts) as RecentDeliveries]),
+  );
 }

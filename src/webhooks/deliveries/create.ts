@@ -20,7 +20,10 @@ interface NewDelivery {
   pos: number | null;
   /** The number of the agent of the audit entry or the permission; null for other events. */
   agent: number | null;
-  /** Null for an audit entry, from which the payload is written, and for an event of a permission, which has it. */
+  /**
+   * Null for an audit entry, from which the payload is written, and for an event of a permission,
+   * which has it.
+   */
   payload: string | null;
   /** What a delivery by a channel has besides: see the table. */
   permission?: Id<'perm'> | null;
@@ -36,7 +39,8 @@ export interface Receiver<T> {
 }
 
 /**
- * Creates a delivery to one webhook or channel, whatever its filters, and enqueues a message for it.
+ * Creates a delivery to one webhook or channel, whatever its filters, and enqueues a message for
+ * it.
  * @param furtherSlackChannels the Slack channels that get the same, each with a delivery of its own
  * @throws Problem `conflict` if the webhook is disabled or deleted, or the agent is deleted
  */
@@ -60,15 +64,23 @@ export async function createDelivery<T extends object>(
     createdAt: now,
   };
   const hasAgent =
-    input.agent === null ? undefined : sql`exists (select 1 from ${agents} where number = ${input.agent})`;
+    input.agent === null
+      ? undefined
+      : sql`exists (select 1 from ${agents} where number = ${input.agent})`;
   const isThis = and(eq(webhooks.number, webhook), eq(webhooks.account, account));
   const isDeliverable = and(isThis, eq(webhooks.isActive, true), hasAgent);
-  // NULL if the webhook is disabled or the agent is deleted: the NOT NULL columns abort the transaction.
-  const find = (column: Column) => sql<number>`(select ${column} from ${webhooks} where ${isDeliverable})`;
+  // NULL if the webhook is disabled or the agent is deleted: the NOT NULL columns abort the
+  // transaction.
+  const find = (column: Column) =>
+    sql<number>`(select ${column} from ${webhooks} where ${isDeliverable})`;
   const target = { webhook: find(webhooks.number), disableCount: find(webhooks.disableCount) };
   const delivery = present({ ...row, isCanceled: 0 });
   try {
-    const further = furtherSlackChannels.map((slackChannel) => ({ ...row, slackChannel, id: newId(runtime, 'dlv') }));
+    const further = furtherSlackChannels.map((slackChannel) => ({
+      ...row,
+      slackChannel,
+      id: newId(runtime, 'dlv'),
+    }));
     const [[due]] = await ledger.write({
       changes: (write) => [
         markDue(write, isThis, now).returning({
@@ -79,10 +91,18 @@ export async function createDelivery<T extends object>(
       ],
       answer: { value: delivery, subject: principal.account.id },
     });
-    if (due) await enqueueWebhook(config.webhooks, { shard: principal.shard, account, webhook: due.number }, due);
+    if (due)
+      await enqueueWebhook(
+        config.webhooks,
+        { shard: principal.shard, account, webhook: due.number },
+        due,
+      );
   } catch (error) {
     if (!(error instanceof ConstraintError)) throw error;
-    throw new Problem('conflict', `The ${noun} is disabled, or the agent that the delivery is about is deleted.`);
+    throw new Problem(
+      'conflict',
+      `The ${noun} is disabled, or the agent that the delivery is about is deleted.`,
+    );
   }
   return delivery;
 }

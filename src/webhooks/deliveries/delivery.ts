@@ -45,28 +45,39 @@ export const deliveryFields = lazy(() => ({
   event: DeliveryEvent(),
   status: DeliveryStatus(),
   attempts: countField.meta({ description: 'The number of attempts so far.' }),
-  next_attempt_at: timeField.nullable().meta({ description: 'When the next attempt is due; null if there is none.' }),
-  last_status_code: integerField.nullable().meta({ description: 'The status of the answer to the last attempt.' }),
-  last_error: z.string().nullable().meta({ description: 'Why the last attempt failed, in plain words.' }),
+  next_attempt_at: timeField
+    .nullable()
+    .meta({ description: 'When the next attempt is due; null if there is none.' }),
+  last_status_code: integerField
+    .nullable()
+    .meta({ description: 'The status of the answer to the last attempt.' }),
+  last_error: z
+    .string()
+    .nullable()
+    .meta({ description: 'Why the last attempt failed, in plain words.' }),
   created_at: timeField,
   completed_at: timeField.nullable().meta({ description: 'When it succeeded or finally failed.' }),
 }));
 
 /** A delivery as the API shows it in lists. */
 export const Delivery = lazy(() =>
-  z
-    .object({ id: idField('dlv'), webhook_id: idField('webhook'), ...deliveryFields() })
-    .meta({ id: 'Delivery', description: 'One event on its way to one webhook.', examples: [exampleDelivery] }),
+  z.object({ id: idField('dlv'), webhook_id: idField('webhook'), ...deliveryFields() }).meta({
+    id: 'Delivery',
+    description: 'One event on its way to one webhook.',
+    examples: [exampleDelivery],
+  }),
 );
 
 export type Delivery = z.output<ReturnType<typeof Delivery>>;
 
-/** A delivery with its webhook or channel, and with its audit entry or its event of a permission. */
+/**
+ * A delivery with its webhook or channel, and with its audit entry or its event of a permission.
+ */
 export type FoundDelivery = ReturnType<typeof findDelivery>['_']['result'][number];
 
 /**
- * The columns of a delivery, and whether it is canceled: it was pending when its webhook was disabled, and a worker has
- * not recorded it as failed yet.
+ * The columns of a delivery, and whether it is canceled: it was pending when its webhook was
+ * disabled, and a worker has not recorded it as failed yet.
  */
 export const deliveryColumns = {
   webhook: deliveries.webhook,
@@ -74,7 +85,9 @@ export const deliveryColumns = {
   event: aliased(deliveries.event, 'delivery_event'),
   status: deliveries.status,
   // Without those that put it off.
-  attempts: sql<number>`${deliveries.attempts} - coalesce(${deliveries.postponements}, 0)`.as('made_attempts'),
+  attempts: sql<number>`${deliveries.attempts} - coalesce(${deliveries.postponements}, 0)`.as(
+    'made_attempts',
+  ),
   dueAt: aliased(deliveries.dueAt, 'delivery_due_at'),
   lastStatusCode: deliveries.lastStatusCode,
   lastError: deliveries.lastError,
@@ -86,18 +99,25 @@ export const deliveryColumns = {
   reminder: deliveries.reminder,
   member: aliased(deliveries.member, 'delivery_member'),
   slackChannel: deliveries.slackChannel,
-  isCanceled: sql<number>`${deliveries.status} = 0 and ${deliveries.disableCount} < ${webhooks.disableCount}`.as(
-    'is_canceled',
-  ),
+  isCanceled:
+    sql<number>`${deliveries.status} = 0 and ${deliveries.disableCount} < ${webhooks.disableCount}`.as(
+      'is_canceled',
+    ),
 };
 
-/** The condition that leaves out deliveries of deleted agents that are not erased yet. Needs `agents` to be joined. */
+/**
+ * The condition that leaves out deliveries of deleted agents that are not erased yet. Needs
+ * `agents` to be joined.
+ */
 export const agentExists = sql`(${deliveries.agent} is null or ${agents.number} is not null)`;
 
 /** The error of a delivery that was pending when its webhook was disabled. */
 export const CANCELED_ERROR = 'The webhook or channel was disabled before this delivery was sent.';
 
-/** Makes the query of a delivery of one webhook or channel, with its audit entry or its event of a permission. */
+/**
+ * Makes the query of a delivery of one webhook or channel, with its audit entry or its event of a
+ * permission.
+ */
 export function findDelivery(reader: Reader, isReceiver: SQL | undefined, id: Id<'dlv'>) {
   return reader
     .select({
@@ -126,7 +146,15 @@ export async function deliveryOfPath(c: RequestContext, reader: Reader, account:
 
 export type ShownDelivery = Pick<
   typeof deliveries.$inferSelect,
-  'id' | 'event' | 'status' | 'attempts' | 'dueAt' | 'lastStatusCode' | 'lastError' | 'createdAt' | 'completedAt'
+  | 'id'
+  | 'event'
+  | 'status'
+  | 'attempts'
+  | 'dueAt'
+  | 'lastStatusCode'
+  | 'lastError'
+  | 'createdAt'
+  | 'completedAt'
 > & { isCanceled: number };
 
 /** Presents a delivery to a webhook. */
@@ -134,7 +162,10 @@ export function presentDelivery(webhook: Delivery['webhook_id'], row: ShownDeliv
   return { id: row.id, webhook_id: webhook, ...presentProgress(row) };
 }
 
-/** Presents {@link deliveryFields}. A canceled delivery is shown as failed, even before a worker has recorded that. */
+/**
+ * Presents {@link deliveryFields}. A canceled delivery is shown as failed, even before a worker has
+ * recorded that.
+ */
 export function presentProgress(row: ShownDelivery) {
   const isCanceled = row.isCanceled === 1;
   return {

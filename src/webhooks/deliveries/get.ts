@@ -6,20 +6,37 @@ import type { Scope, UserContext } from '../../http/context';
 import { EXAMPLE } from '../../http/examples';
 import { noQuery } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
-import { countField, idField, integerField, objectField, timeField } from '../../http/response-fields';
+import {
+  countField,
+  idField,
+  integerField,
+  objectField,
+  timeField,
+} from '../../http/response-fields';
 import type { JsonObject } from '../../lib/json';
 import { lazy } from '../../lib/lazy';
 import { formatTime } from '../../lib/time';
 import { payloadOf } from '../payload';
 import { requireLoaded } from '../webhook';
-import { Delivery, deliveryOfPath, exampleDelivery, type FoundDelivery, presentDelivery } from './delivery';
+import {
+  Delivery,
+  deliveryOfPath,
+  exampleDelivery,
+  type FoundDelivery,
+  presentDelivery,
+} from './delivery';
 
 const Attempt = lazy(() =>
   z
     .object({
       at: timeField.meta({ description: 'When it began.' }),
-      status_code: integerField.nullable().meta({ description: 'The status of the answer; null if there was none.' }),
-      error: z.string().nullable().meta({ description: 'Why it failed, in plain words; null if it succeeded.' }),
+      status_code: integerField
+        .nullable()
+        .meta({ description: 'The status of the answer; null if there was none.' }),
+      error: z
+        .string()
+        .nullable()
+        .meta({ description: 'Why it failed, in plain words; null if it succeeded.' }),
       duration_ms: countField,
     })
     .meta({ id: 'DeliveryAttempt' }),
@@ -46,8 +63,14 @@ export const DeliveryDetail = lazy(() =>
       examples: [
         {
           ...exampleDelivery,
-          payload: { event: 'audit.created', timestamp: EXAMPLE.time, data: { event_type: 'request' } },
-          attempt_history: [{ at: EXAMPLE.time, status_code: 503, error: 'The answer was 503.', duration_ms: 41 }],
+          payload: {
+            event: 'audit.created',
+            timestamp: EXAMPLE.time,
+            data: { event_type: 'request' },
+          },
+          attempt_history: [
+            { at: EXAMPLE.time, status_code: 503, error: 'The answer was 503.', duration_ms: 41 },
+          ],
         },
       ],
     }),
@@ -56,9 +79,14 @@ export const DeliveryDetail = lazy(() =>
 export type DeliveryDetail = z.output<ReturnType<typeof DeliveryDetail>>;
 
 /** The parameters in the path of a delivery. */
-export const deliveryPath = lazy(() => z.object({ id: idField('webhook'), delivery_id: idField('dlv') }));
+export const deliveryPath = lazy(() =>
+  z.object({ id: idField('webhook'), delivery_id: idField('dlv') }),
+);
 
-/** The scope that a token needs, besides that for the delivery, to see the payload of an event; null if none. */
+/**
+ * The scope that a token needs, besides that for the delivery, to see the payload of an event; null
+ * if none.
+ */
 const PAYLOAD_SCOPES: Record<DeliveryEvent, Scope | null> = {
   'audit.created': 'audit:read',
   'audit.export.completed': 'audit:export',
@@ -74,11 +102,17 @@ const PAYLOAD_SCOPES: Record<DeliveryEvent, Scope | null> = {
 };
 
 /** Presents a delivery with its payload and its attempts. */
-export function getDelivery(context: UserContext, { delivery }: { delivery: FoundDelivery }): DeliveryDetail {
+export function getDelivery(
+  context: UserContext,
+  { delivery }: { delivery: FoundDelivery },
+): DeliveryDetail {
   return { ...presentDelivery(delivery.webhookId, delivery), ...presentDetail(context, delivery) };
 }
 
-/** Presents {@link detailFields}, with the payload only for a token that may read the same data elsewhere. */
+/**
+ * Presents {@link detailFields}, with the payload only for a token that may read the same data
+ * elsewhere.
+ */
 export function presentDetail({ principal, runtime }: UserContext, delivery: FoundDelivery) {
   const scope = PAYLOAD_SCOPES[delivery.event];
   const mayRead = scope === null || principal.scopes.includes(scope);
@@ -97,7 +131,11 @@ function listAttempts({ failures, status, completedAt, duration, lastStatusCode 
     duration_ms: failure.duration,
   }));
   if (status !== 'succeeded' || completedAt === null || duration === null) return attempts;
-  const success = { at: formatTime(completedAt - duration), status_code: lastStatusCode, error: null };
+  const success = {
+    at: formatTime(completedAt - duration),
+    status_code: lastStatusCode,
+    error: null,
+  };
   return [...attempts, { ...success, duration_ms: duration }];
 }
 
@@ -113,5 +151,9 @@ export const getDeliveryRoute = new Hono().get(
   }),
   userAccess('webhooks:read', deliveryOfPath),
   noQuery(),
-  async (c) => answer(c, getDelivery(c.var.context, { delivery: requireLoaded(c.var.loaded.delivery, 'delivery') })),
+  async (c) =>
+    answer(
+      c,
+      getDelivery(c.var.context, { delivery: requireLoaded(c.var.loaded.delivery, 'delivery') }),
+    ),
 );

@@ -33,9 +33,9 @@ export const DeliveryListQuery = lazy(() =>
 const SCANNED = 1_000;
 
 /**
- * Selects the ids of a page, newest first. Indexes find the pending and the failed deliveries. The succeeded ones are
- * found by scanning a limited number of deliveries. The last of that number is always selected, so that the next page
- * continues there, and listed only if it succeeded.
+ * Selects the ids of a page, newest first. Indexes find the pending and the failed deliveries. The
+ * succeeded ones are found by scanning a limited number of deliveries. The last of that number is
+ * always selected, so that the next page continues there, and listed only if it succeeded.
  */
 function selectPage(webhook: number, status: Status | undefined, older: SQL, limit: number): SQL {
   const newest = sql`${older} order by deliveries.id desc limit ${limit}`;
@@ -120,7 +120,10 @@ export const listDeliveriesRoute = new Hono().get(
   userAccess('webhooks:read', webhookOfPath),
   query(DeliveryListQuery),
   async (c) => {
-    const input = { webhook: requireLoaded(c.var.loaded.webhook, 'webhook'), ...c.req.valid('query') };
+    const input = {
+      webhook: requireLoaded(c.var.loaded.webhook, 'webhook'),
+      ...c.req.valid('query'),
+    };
     return answer(c, await listDeliveries(c.var.context, input));
   },
 );

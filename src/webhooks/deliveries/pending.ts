@@ -4,12 +4,15 @@ import { DELIVERY_STATUSES, deliveries, webhooks } from '../../db/schema';
 import type { InternalWriter } from '../../ledger/ledger';
 import { DELIVERY_LIFETIME } from '../../outbox/feed';
 
-// Sources of pending deliveries, as SQL to which conditions can be appended. A pending delivery is in one index until
-// its first attempt, and in two after an attempt that failed, so that one that succeeds at once is written to one index
-// only. SQLite uses an index only for a condition that is spelled as in the index. The column `generation` is
-// `disableCount`.
+// Sources of pending deliveries, as SQL to which conditions can be appended. A pending delivery is
+// in one index until its first attempt, and in two after an attempt that failed, so that one that
+// succeeds at once is written to one index only. SQLite uses an index only for a condition that is
+// spelled as in the index. The column `generation` is `disableCount`.
 
-/** Deliveries that wait for their first attempt, by webhook and id. They are due from their creation on. */
+/**
+ * Deliveries that wait for their first attempt, by webhook and id. They are due from their creation
+ * on.
+ */
 export const FROM_FIRST_ATTEMPTS = sql`deliveries indexed by deliveries_fresh where status = 0 and attempts = 0`;
 
 /** Deliveries that wait for a retry, by webhook and id. */
@@ -24,7 +27,10 @@ export function isPendingFor(webhook: number | SQL): SQL {
     and deliveries.generation = (select generation from webhooks where number = ${webhook})`;
 }
 
-/** SQL to append to a source: limits it to the deliveries that were pending when a webhook was disabled. */
+/**
+ * SQL to append to a source: limits it to the deliveries that were pending when a webhook was
+ * disabled.
+ */
 export function isCanceledFor(webhook: number): SQL {
   return sql`and deliveries.webhook = ${webhook}
     and deliveries.generation < (select generation from webhooks where number = ${webhook})`;
@@ -35,12 +41,20 @@ export function isCanceledFor(webhook: number): SQL {
  * @param given the columns that they do not share; those that are not given are null
  */
 export function newDeliveryColumns(
-  given: Pick<Record<keyof typeof deliveries.$inferInsert, SQL>, 'webhook' | 'id' | 'disableCount' | 'event'> &
+  given: Pick<
+    Record<keyof typeof deliveries.$inferInsert, SQL>,
+    'webhook' | 'id' | 'disableCount' | 'event'
+  > &
     Partial<Record<keyof typeof deliveries.$inferInsert, SQL>>,
   now: number,
 ): SQL {
   const columns: Partial<Record<keyof typeof deliveries.$inferInsert, SQL>> = {
-    ...{ status: codeOf(DELIVERY_STATUSES, 'pending'), attempts: sql`0`, dueAt: sql`${now}`, createdAt: sql`${now}` },
+    ...{
+      status: codeOf(DELIVERY_STATUSES, 'pending'),
+      attempts: sql`0`,
+      dueAt: sql`${now}`,
+      createdAt: sql`${now}`,
+    },
     ...given,
   };
   const names = Object.keys(getTableColumns(deliveries)) as (keyof typeof columns)[];
@@ -51,10 +65,15 @@ export function newDeliveryColumns(
 }
 
 /**
- * Builds the statement that makes active webhooks due now, because they have new deliveries. A webhook that a worker
- * has claimed keeps its due time, at which the claim expires: the worker looks for new deliveries before it ends.
+ * Builds the statement that makes active webhooks due now, because they have new deliveries. A
+ * webhook that a worker has claimed keeps its due time, at which the claim expires: the worker
+ * looks for new deliveries before it ends.
  */
-export function markDue(write: Pick<InternalWriter, 'update'>, which: SQL | undefined, now: number) {
+export function markDue(
+  write: Pick<InternalWriter, 'update'>,
+  which: SQL | undefined,
+  now: number,
+) {
   return write
     .update(webhooks)
     .set({

@@ -11,11 +11,15 @@ import { Delivery, deliveryOfPath, type FoundDelivery, presentDelivery } from '.
 import { deliveryPath } from './get';
 
 /**
- * Sends the event of a delivery again, in a new delivery with the same `webhook-id`, by which receivers recognize it.
- * @throws Problem `conflict` if the webhook is disabled, the audit entry or the permission is no longer kept, or its agent
- *   is deleted
+ * Sends the event of a delivery again, in a new delivery with the same `webhook-id`, by which
+ * receivers recognize it.
+ * @throws Problem `conflict` if the webhook is disabled, the audit entry or the permission is no
+ *   longer kept, or its agent is deleted
  */
-export async function redeliver(context: UserContext, { delivery }: { delivery: FoundDelivery }): Promise<Delivery> {
+export async function redeliver(
+  context: UserContext,
+  { delivery }: { delivery: FoundDelivery },
+): Promise<Delivery> {
   return repeatDelivery(context, delivery, {
     noun: 'webhook',
     present: (row) => presentDelivery(delivery.webhookId, row),
@@ -32,11 +36,29 @@ export async function repeatDelivery<T extends object>(
   receiver: Receiver<T>,
 ): Promise<T> {
   if (payloadOf(delivery, context.principal.account, context.runtime.now()) === null) {
-    throw new Problem('conflict', 'The audit entry or the permission of the delivery is no longer kept.');
+    throw new Problem(
+      'conflict',
+      'The audit entry or the permission of the delivery is no longer kept.',
+    );
   }
-  const { webhook, event, pos, agent, payload, aboutPermission, reminder, member, slackChannel } = delivery;
-  const repeated = { webhook, event, pos, agent, payload, permission: aboutPermission, reminder, member, slackChannel };
-  return createDelivery(context, { ...repeated, original: delivery.original ?? delivery.id }, receiver);
+  const { webhook, event, pos, agent, payload, aboutPermission, reminder, member, slackChannel } =
+    delivery;
+  const repeated = {
+    webhook,
+    event,
+    pos,
+    agent,
+    payload,
+    permission: aboutPermission,
+    reminder,
+    member,
+    slackChannel,
+  };
+  return createDelivery(
+    context,
+    { ...repeated, original: delivery.original ?? delivery.id },
+    receiver,
+  );
 }
 
 export const redeliverRoute = new Hono().post(
@@ -54,5 +76,10 @@ export const redeliverRoute = new Hono().post(
   noQuery(),
   body(NoFields),
   async (c) =>
-    answer(c, await redeliver(c.var.context, { delivery: requireLoaded(c.var.loaded.delivery, 'delivery') })),
+    answer(
+      c,
+      await redeliver(c.var.context, {
+        delivery: requireLoaded(c.var.loaded.delivery, 'delivery'),
+      }),
+    ),
 );

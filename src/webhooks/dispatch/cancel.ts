@@ -9,10 +9,14 @@ import { CLAIM_DURATION } from './limits';
 const SLICE = 500;
 
 /**
- * Records as failed a slice of the deliveries that were pending when their webhook was disabled, and renews the claim.
+ * Records as failed a slice of the deliveries that were pending when their webhook was disabled,
+ * and renews the claim.
  * @returns whether there may be more
  */
-export async function recordCanceled({ ledger, runtime }: DispatchContext, claimed: ClaimedWebhook): Promise<boolean> {
+export async function recordCanceled(
+  { ledger, runtime }: DispatchContext,
+  claimed: ClaimedWebhook,
+): Promise<boolean> {
   const { number } = claimed.webhook;
   const now = runtime.now();
   const isInSlice = sql`(${deliveries.webhook}, ${deliveries.id}) in (

@@ -21,11 +21,17 @@ import { isEventOfDelivery, payloadColumns } from '../payload';
 import type { WebhookRow } from '../webhook';
 import { CLAIM_DURATION, pageSizeSql } from './limits';
 
-/** How long the webhooks of an inactive account wait before a worker looks at them again, in milliseconds. */
+/**
+ * How long the webhooks of an inactive account wait before a worker looks at them again, in
+ * milliseconds.
+ */
 const INACTIVE_ACCOUNT_DELAY = 5 * MINUTE;
 const LEASE_BYTES = 8;
 
-/** The services and settings with which a worker delivers. A worker is one invocation of the consumer of a queue. */
+/**
+ * The services and settings with which a worker delivers. A worker is one invocation of the
+ * consumer of a queue.
+ */
 export interface DispatchContext {
   shard: string;
   reader: Reader;
@@ -54,10 +60,11 @@ export type DueDelivery = ReturnType<typeof findDueDeliveries>['_']['result'][nu
 /**
  * Claims a webhook for one worker, with its first due deliveries.
  *
- * The claim expires after 26 s, so that a crash delays deliveries and loses none. Two workers never hold the same
- * webhook: the UPDATE takes only a webhook without a claim, or with one that has expired.
- * @returns null if another worker has claimed it, its account is inactive, it is deleted, or it is disabled and has
- *   nothing to cancel
+ * The claim expires after 26 s, so that a crash delays deliveries and loses none. Two workers never
+ * hold the same webhook: the UPDATE takes only a webhook without a claim, or with one that has
+ * expired.
+ * @returns null if another worker has claimed it, its account is inactive, it is deleted, or it is
+ *   disabled and has nothing to cancel
  */
 export async function claimWebhook(
   { reader, ledger, runtime }: DispatchContext,
@@ -87,7 +94,11 @@ export async function claimWebhook(
         .update(webhooks)
         .set({ dueAt: now + INACTIVE_ACCOUNT_DELAY })
         .where(
-          and(isThis, sql`${webhooks.dueAt} < ${now + INACTIVE_ACCOUNT_DELAY}`, sql`not exists (${activeAccount})`),
+          and(
+            isThis,
+            sql`${webhooks.dueAt} < ${now + INACTIVE_ACCOUNT_DELAY}`,
+            sql`not exists (${activeAccount})`,
+          ),
         ),
     ],
     reads: [
@@ -95,7 +106,10 @@ export async function claimWebhook(
         .select({
           plan: accounts.plan,
           auditRetentionDays: accounts.auditRetentionDays,
-          webhookCount: sql<number>`(select count(*) from webhooks where account = ${key.account})`.as('webhook_count'),
+          webhookCount:
+            sql<number>`(select count(*) from webhooks where account = ${key.account})`.as(
+              'webhook_count',
+            ),
         })
         .from(accounts)
         .where(eq(accounts.number, key.account)),
@@ -103,12 +117,18 @@ export async function claimWebhook(
     ],
   });
   if (!webhook || !account) return null;
-  return { webhook: { ...webhook, lease }, account, claimedAt: now, due, accountWebhooks: account.webhookCount };
+  return {
+    webhook: { ...webhook, lease },
+    account,
+    claimedAt: now,
+    due,
+    accountWebhooks: account.webhookCount,
+  };
 }
 
 /**
- * The condition that finds a claimed webhook as long as the claim holds: no other worker has claimed the webhook, and
- * no new URL or activation has reset it.
+ * The condition that finds a claimed webhook as long as the claim holds: no other worker has
+ * claimed the webhook, and no new URL or activation has reset it.
  */
 export function isClaimed({ webhook }: ClaimedWebhook): SQL | undefined {
   return and(eq(webhooks.number, webhook.number), eq(webhooks.lease, webhook.lease));
@@ -121,7 +141,8 @@ export function findDueDeliveries(
   now: number,
   limit: number | SQL,
 ) {
-  // A delivery without an attempt is due since the time in its id (RFC 9562 section 5.7): its index is in that order.
+  // A delivery without an attempt is due since the time in its id (RFC 9562 section 5.7): its index
+  // is in that order.
   const due = sql`(
     select * from (
       select webhook, id, substr(id, 1, 6) as since from ${FROM_FIRST_ATTEMPTS} ${isPendingFor(webhook)}
@@ -194,7 +215,10 @@ interface PermissionState {
   hasVoted: boolean;
 }
 
-/** Selects the state of the permission of a delivery; null if it has none, or the permission no longer exists. */
+/**
+ * Selects the state of the permission of a delivery; null if it has none, or the permission no
+ * longer exists.
+ */
 function permissionStateSql(account: number, now: number) {
   const isPending = sql`permissions.status = ${codeOf(PERMISSION_STATUSES, 'pending')} and permissions.expires_at > ${now}`;
   const hasVoted = sql`exists (
@@ -209,7 +233,10 @@ function permissionStateSql(account: number, now: number) {
     .as('permission_state');
 }
 
-/** Selects the receipts of the messages about the same permission in the same Slack channel, each once. */
+/**
+ * Selects the receipts of the messages about the same permission in the same Slack channel, each
+ * once.
+ */
 const receiptsSql = sql<string[]>`(
   select json_group_array(distinct sent.receipt) from deliveries as sent indexed by deliveries_by_permission
   where deliveries.slack_channel is not null and sent.permission = deliveries.permission and sent.webhook = deliveries.webhook

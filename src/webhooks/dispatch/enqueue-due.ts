@@ -19,11 +19,17 @@ interface EnqueueContext {
 }
 
 /**
- * Enqueues messages for a slice of the accounts with events that need deliveries. Each is due again after the duration
- * of a claim, so that an account whose messages always fail does not keep others waiting.
+ * Enqueues messages for a slice of the accounts with events that need deliveries. Each is due again
+ * after the duration of a claim, so that an account whose messages always fail does not keep others
+ * waiting.
  * @returns whether there may be more
  */
-export async function enqueuePendingEvents({ shard, ledger, queues, now }: EnqueueContext): Promise<boolean> {
+export async function enqueuePendingEvents({
+  shard,
+  ledger,
+  queues,
+  now,
+}: EnqueueContext): Promise<boolean> {
   const due = sql`(
     select account from webhook_feeds indexed by webhook_feeds_due
     where due_at is not null and due_at <= ${now} order by due_at limit ${MESSAGES}
@@ -45,11 +51,17 @@ export async function enqueuePendingEvents({ shard, ledger, queues, now }: Enque
 }
 
 /**
- * Enqueues messages for a slice of the webhooks that are due: they have a delivery to send or to cancel, or their claim
- * expired because its worker crashed. Releases such a claim. Each webhook is due again after the duration of a claim.
+ * Enqueues messages for a slice of the webhooks that are due: they have a delivery to send or to
+ * cancel, or their claim expired because its worker crashed. Releases such a claim. Each webhook is
+ * due again after the duration of a claim.
  * @returns whether there may be more
  */
-export async function enqueueDueDeliveries({ shard, ledger, queues, now }: EnqueueContext): Promise<boolean> {
+export async function enqueueDueDeliveries({
+  shard,
+  ledger,
+  queues,
+  now,
+}: EnqueueContext): Promise<boolean> {
   const due = sql`(
     select number from webhooks indexed by webhooks_due
     where due_at is not null and due_at <= ${now} order by due_at limit ${MESSAGES}
@@ -60,7 +72,11 @@ export async function enqueueDueDeliveries({ shard, ledger, queues, now }: Enque
         .update(webhooks)
         .set({ lease: null, dueAt: now + CLAIM_DURATION })
         .where(sql`${webhooks.number} in ${due}`)
-        .returning({ account: webhooks.account, webhook: webhooks.number, isSlow: webhooks.isSlow }),
+        .returning({
+          account: webhooks.account,
+          webhook: webhooks.number,
+          isSlow: webhooks.isSlow,
+        }),
     ],
   });
   await enqueueOrThrow(
@@ -79,11 +95,13 @@ interface Place {
 }
 
 /**
- * Makes a function that enqueues, slice by slice, messages for the feeds and webhooks that become due before a claim
- * made now would expire. Each message is delayed until its feed or webhook is due.
+ * Makes a function that enqueues, slice by slice, messages for the feeds and webhooks that become
+ * due before a claim made now would expire. Each message is delayed until its feed or webhook is
+ * due.
  *
- * So a webhook that a crashed worker has claimed, or whose message the queue has lost, continues as soon as it is due,
- * and not with the next run of the cron tasks a minute later. A message does nothing if another one was handled before.
+ * So a webhook that a crashed worker has claimed, or whose message the queue has lost, continues as
+ * soon as it is due, and not with the next run of the cron tasks a minute later. A message does
+ * nothing if another one was handled before.
  * @param open gives the context with the current time
  */
 export function enqueueUpcoming(open: () => EnqueueContext): Slice {
@@ -91,7 +109,8 @@ export function enqueueUpcoming(open: () => EnqueueContext): Slice {
   let end: number | undefined;
   return async () => {
     const { shard, reader, queues, now } = open();
-    // Leaves out what the other tasks of this run enqueue: they set its due time to the end or later.
+    // Leaves out what the other tasks of this run enqueue: they set its due time to the end or
+    // later.
     end ??= now + CLAIM_DURATION;
     const { dueAt, account, webhook } = last ?? { dueAt: now + 1, account: 0, webhook: 0 };
     const isNext = sql`due_at is not null and due_at >= ${dueAt} and due_at < ${end}`;

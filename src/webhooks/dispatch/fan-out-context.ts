@@ -47,7 +47,12 @@ export interface Recipient {
 export interface PlannedNotifications {
   messages: readonly (Recipient & { channel: number; source: PermissionEvent })[];
   /** Messages to people that wait until a time, in milliseconds since the epoch. */
-  held: readonly { channel: number; member: Id<'member'>; source: PermissionEvent; dueAt: number }[];
+  held: readonly {
+    channel: number;
+    member: Id<'member'>;
+    source: PermissionEvent;
+    dueAt: number;
+  }[];
   /** Messages about disabled webhooks. */
   disabledNotices: readonly (Recipient & { channel: number; webhook: WebhookRow })[];
   /** When to remind those who have not voted, by permission, in milliseconds since the epoch. */

@@ -17,9 +17,10 @@ const FILE_EVENTS: Record<FileKind, { completed: DeliveryEvent; failed: Delivery
 };
 
 /**
- * Creates the deliveries of an account's pending events, and enqueues a message for each webhook that has any.
- * @returns the number of a webhook that gets no message, because the caller delivers to it itself; null if there is
- *   none
+ * Creates the deliveries of an account's pending events, and enqueues a message for each webhook
+ * that has any.
+ * @returns the number of a webhook that gets no message, because the caller delivers to it itself;
+ *   null if there is none
  */
 export async function fanOut(context: FanOutContext, account: number): Promise<number | null> {
   const { shard, config } = context;
@@ -47,8 +48,9 @@ export async function fanOut(context: FanOutContext, account: number): Promise<n
 }
 
 /**
- * Creates a slice of the deliveries. It advances the account's feed (`outbox/feed.ts`) in the same transaction by
- * compare-and-set: two workers never create the same deliveries, and a crash loses none.
+ * Creates a slice of the deliveries. It advances the account's feed (`outbox/feed.ts`) in the same
+ * transaction by compare-and-set: two workers never create the same deliveries, and a crash loses
+ * none.
  * @returns the webhooks that have new deliveries, and whether there are more events
  */
 async function fanOutSlice(
@@ -72,7 +74,10 @@ async function fanOutSlice(
 }
 
 /** Drafts the deliveries of entries, but for those whose agent has been deleted. */
-function draftFromEntries({ activeWebhooks }: PendingEvents, entries: PendingEvents['entries']): DeliveryDraft[] {
+function draftFromEntries(
+  { activeWebhooks }: PendingEvents,
+  entries: PendingEvents['entries'],
+): DeliveryDraft[] {
   const event = 'audit.created';
   const targets = activeWebhooks.filter(({ events }) => events.includes(event));
   return entries.flatMap(({ pos, agent, agentId }) =>
@@ -92,14 +97,23 @@ async function draftFromFiles(
     const event = FILE_EVENTS[kind][isFailure ? 'failed' : 'completed'];
     const targets = activeWebhooks.filter(({ events }) => events.includes(event));
     if (targets.length === 0) continue;
-    const data = await presenters[kind](config, { shard, account: { id: accountId } }, file, endedAt);
+    const data = await presenters[kind](
+      config,
+      { shard, account: { id: accountId } },
+      file,
+      endedAt,
+    );
     const payload = writePayload(event, endedAt, data);
-    for (const { number } of targets) drafts.push({ webhook: number, event, about: 'file', kind, file: id, payload });
+    for (const { number } of targets)
+      drafts.push({ webhook: number, event, about: 'file', kind, file: id, payload });
   }
   return drafts;
 }
 
-/** Drafts the deliveries of events of permissions and of disabled webhooks: to webhooks, and to people by channels. */
+/**
+ * Drafts the deliveries of events of permissions and of disabled webhooks: to webhooks, and to
+ * people by channels.
+ */
 async function draftFromPermissions(
   context: FanOutContext,
   account: number,
@@ -110,26 +124,45 @@ async function draftFromPermissions(
   for (const source of events) {
     const { event, reminder, permission } = source;
     const wants = ({ kind, events, agentIds }: TargetWebhook) =>
-      kind === 'webhook' && events.includes(event) && (agentIds?.includes(permission.row.agentId) ?? true);
+      kind === 'webhook' &&
+      events.includes(event) &&
+      (agentIds?.includes(permission.row.agentId) ?? true);
     const targets = reminder > 0 ? [] : activeWebhooks.filter(wants);
-    for (const { number } of targets) drafts.push({ webhook: number, event, about: 'permission', source });
+    for (const { number } of targets)
+      drafts.push({ webhook: number, event, about: 'permission', source });
   }
   const channels = activeWebhooks.filter(({ kind }) => kind !== 'webhook');
   const notifiable = { channels, events, disabledWebhooks };
   const plan = await context.planNotifications(context, account, notifiable);
   const { messages, held, disabledNotices, reminders } = plan;
   for (const { channel, source, ...recipient } of messages) {
-    drafts.push({ webhook: channel, event: source.event, about: 'permission', source, ...recipient });
+    drafts.push({
+      webhook: channel,
+      event: source.event,
+      about: 'permission',
+      source,
+      ...recipient,
+    });
   }
   for (const { channel, webhook, ...recipient } of disabledNotices) {
     const event = 'webhook.disabled';
     const payload = writePayload(event, webhook.updatedAt, presentWebhook(webhook));
-    drafts.push({ webhook: channel, event, about: 'webhook', disabled: webhook.number, payload, ...recipient });
+    drafts.push({
+      webhook: channel,
+      event,
+      about: 'webhook',
+      disabled: webhook.number,
+      payload,
+      ...recipient,
+    });
   }
   const kept = new Set([
     ...drafts.flatMap((draft) => (draft.about === 'permission' ? [draft.source] : [])),
     ...held.map(({ source }) => source),
-    ...events.filter(({ event, permission }) => event === 'permission.requested' && reminders.has(permission.row.id)),
+    ...events.filter(
+      ({ event, permission }) =>
+        event === 'permission.requested' && reminders.has(permission.row.id),
+    ),
   ]);
   return { deliveries: drafts, events: [...kept], held, reminders };
 }

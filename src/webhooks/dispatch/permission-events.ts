@@ -17,8 +17,8 @@ const EVENT_OF_ENTRY = {
 const MAX_DELIVERIES = 1_000;
 
 /**
- * How many events of permissions a slice looks at: D1 takes 2 MB in one parameter, and the payloads are one. Fewer where
- * each event may have a message for every member, by every channel for e-mail.
+ * How many events of permissions a slice looks at: D1 takes 2 MB in one parameter, and the payloads
+ * are one. Fewer where each event may have a message for every member, by every channel for e-mail.
  */
 const MAX_EVENTS = 20;
 const MAX_EVENTS_WITH_EMAIL = 5;
@@ -32,9 +32,10 @@ interface Slice {
 }
 
 /**
- * Takes a slice of the pending events, with the events of permissions among them: a request that waits for people, a
- * decision, a request that expired or was withdrawn, an escalation, or a reminder that is due. Leaves out those that no
- * active webhook or channel wants. They are in the order in which they happened.
+ * Takes a slice of the pending events, with the events of permissions among them: a request that
+ * waits for people, a decision, a request that expired or was withdrawn, an escalation, or a
+ * reminder that is due. Leaves out those that no active webhook or channel wants. They are in the
+ * order in which they happened.
  */
 export async function findPermissionEvents(
   { reader, loadPermissions, runtime }: FanOutContext,
@@ -48,7 +49,12 @@ export async function findPermissionEvents(
   const waiting = pending.waitingEvents.slice(0, limit);
   const entries = takeEntries(pending, wanted, limit);
   const candidates = [
-    ...waiting.map(({ createdAt: at, reminders: reminder, ...rest }) => ({ ...rest, at, reminder, pos: null })),
+    ...waiting.map(({ createdAt: at, reminders: reminder, ...rest }) => ({
+      ...rest,
+      at,
+      reminder,
+      pos: null,
+    })),
     ...entries.flatMap(({ event: entryEvent, permission, pos, at, agentId }) => {
       const event = EVENT_OF_ENTRY[entryEvent];
       return event && agentId ? [{ event, permission, pos, at, reminder: 0 }] : [];
@@ -58,25 +64,43 @@ export async function findPermissionEvents(
     .sort((a, b) => a.at - b.at);
   if (candidates.length === 0) return { events: [], entries, waiting };
   const ids = [...new Set(candidates.map(({ permission }) => permission))];
-  const permissions = await loadPermissions(reader, { number: account, id: accountId }, ids, runtime.now());
+  const permissions = await loadPermissions(
+    reader,
+    { number: account, id: accountId },
+    ids,
+    runtime.now(),
+  );
   const events = candidates.flatMap(({ permission: id, ...candidate }): PermissionEvent[] => {
     const permission = permissions.get(id);
     if (!permission || !isEventOf(candidate.event, permission)) return [];
-    return [{ ...candidate, permission, payload: writePayload(candidate.event, candidate.at, permission.shown) }];
+    return [
+      {
+        ...candidate,
+        permission,
+        payload: writePayload(candidate.event, candidate.at, permission.shown),
+      },
+    ];
   });
   return { events, entries, waiting };
 }
 
 /**
- * The events that a webhook or channel wants: those that it names. A channel for Slack also wants the ends of requests, because
- * these change the messages that asked.
+ * The events that a webhook or channel wants: those that it names. A channel for Slack also wants
+ * the ends of requests, because these change the messages that asked.
  */
-function wantedEvents({ kind, events }: PendingEvents['activeWebhooks'][number]): readonly string[] {
+function wantedEvents({
+  kind,
+  events,
+}: PendingEvents['activeWebhooks'][number]): readonly string[] {
   return kind === 'slack' ? [...events, ...END_EVENTS] : events;
 }
 
 /** Takes entries until they have the maximum number of deliveries or of events of permissions. */
-function takeEntries({ activeWebhooks, entries }: PendingEvents, wanted: ReadonlySet<string>, limit: number) {
+function takeEntries(
+  { activeWebhooks, entries }: PendingEvents,
+  wanted: ReadonlySet<string>,
+  limit: number,
+) {
   const targets = activeWebhooks.filter(({ events }) => events.includes('audit.created'));
   let deliveries = 0;
   let events = 0;
@@ -84,15 +108,16 @@ function takeEntries({ activeWebhooks, entries }: PendingEvents, wanted: Readonl
     const event = EVENT_OF_ENTRY[entryEvent];
     if (deliveries >= MAX_DELIVERIES) return true;
     if (event && wanted.has(event)) events += 1;
-    if (agentId !== null) deliveries += targets.filter(({ agentIds }) => agentIds?.includes(agentId) ?? true).length;
+    if (agentId !== null)
+      deliveries += targets.filter(({ agentIds }) => agentIds?.includes(agentId) ?? true).length;
     return events > limit;
   });
   return end < 0 ? entries : entries.slice(0, end);
 }
 
 /**
- * Whether the entry is an event of the permission. A `request` entry is none if a policy decided at once; an `expire` entry is
- * none if the token expired.
+ * Whether the entry is an event of the permission. A `request` entry is none if a policy decided at
+ * once; an `expire` entry is none if the token expired.
  */
 function isEventOf(event: PermissionEventType, { row }: PermissionSnapshot): boolean {
   if (event === 'permission.requested') return row.policyId === null;

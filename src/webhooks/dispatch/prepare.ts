@@ -15,8 +15,8 @@ export interface RequestAttempt {
   headers: Record<string, string>;
   body: string;
   /**
-   * Decides from an answer whether the attempt failed, and why. Without it, the status decides: `error` says so, and is null
-   * for a success.
+   * Decides from an answer whether the attempt failed, and why. Without it, the status decides:
+   * `error` says so, and is null for a success.
    */
   judge?: (answer: { status: number; error: string | null; text: string }) => {
     error: string | null;
@@ -26,8 +26,9 @@ export interface RequestAttempt {
 }
 
 /**
- * An attempt that is ready to be made, or that fails without one. It sends one message, usually for one delivery. Several
- * requests are made at the same time; if one of them fails, the attempt has failed, and the next makes all of them again.
+ * An attempt that is ready to be made, or that fails without one. It sends one message, usually for
+ * one delivery. Several requests are made at the same time; if one of them fails, the attempt has
+ * failed, and the next makes all of them again.
  */
 export type PreparedAttempt =
   | { kind: 'requests'; requests: readonly RequestAttempt[] }
@@ -37,7 +38,10 @@ export type PreparedAttempt =
   | { kind: 'refused'; error: string }
   /** There is nothing to send any more: the deliveries fail without an attempt. */
   | { kind: 'dropped'; reason: string }
-  /** The recipient got too many messages: the deliveries wait until a time, in milliseconds since the epoch. */
+  /**
+   * The recipient got too many messages: the deliveries wait until a time, in milliseconds since
+   * the epoch.
+   */
   | { kind: 'postponed'; until: number; reason: string };
 
 /** How a worker sends the deliveries of one claim. */
@@ -61,7 +65,9 @@ export function openTarget(context: DeliveryContext, claimed: ClaimedWebhook): P
   return kind === 'webhook' ? openWebhook(context, claimed) : context.openChannel(claimed);
 }
 
-/** Checks the URL of a claimed webhook, its host's addresses included, and reads its signing keys. */
+/**
+ * Checks the URL of a claimed webhook, its host's addresses included, and reads its signing keys.
+ */
 async function openWebhook(
   { runtime, config }: DispatchContext,
   { webhook, account }: ClaimedWebhook,
@@ -80,16 +86,33 @@ async function openWebhook(
       const body = delivery ? readPayload(delivery, account, runtime.now()) : null;
       if (!delivery || body === null) return { kind: 'dropped', reason: NOT_KEPT };
       if (error !== null) return { kind: 'refused', error };
-      // A redelivery has the same `webhook-id` as the first delivery, by which receivers recognize it.
-      const signature = await signMessage(keys ?? [], delivery.original ?? delivery.id, runtime.now(), body);
-      const headers = { 'Content-Type': 'application/json', 'User-Agent': USER_AGENT, ...signature };
+      // A redelivery has the same `webhook-id` as the first delivery, by which receivers recognize
+      // it.
+      const signature = await signMessage(
+        keys ?? [],
+        delivery.original ?? delivery.id,
+        runtime.now(),
+        body,
+      );
+      const headers = {
+        'Content-Type': 'application/json',
+        'User-Agent': USER_AGENT,
+        ...signature,
+      };
       return { kind: 'requests', requests: [{ url, headers, body }] };
     },
   };
 }
 
-/** The payload of a delivery; null if its audit entry or its permission is no longer kept, or is damaged. */
-function readPayload(delivery: DueDelivery, account: ClaimedWebhook['account'], now: number): string | null {
+/**
+ * The payload of a delivery; null if its audit entry or its permission is no longer kept, or is
+ * damaged.
+ */
+function readPayload(
+  delivery: DueDelivery,
+  account: ClaimedWebhook['account'],
+  now: number,
+): string | null {
   const { details, entryId } = delivery;
   try {
     const parsed = details === null ? null : (JSON.parse(details) as JsonObject);

@@ -6,15 +6,22 @@ import { toHex } from '../../lib/bytes';
 import { idBytes } from '../../lib/typeid';
 import { closeFeed, markFeed } from '../../outbox/feed';
 import { FROM_FIRST_ATTEMPTS, FROM_RETRIES_BY_DUE_TIME, isPendingFor } from '../deliveries/pending';
-import { type ClaimedWebhook, type DispatchContext, type DueDelivery, findDueDeliveries, isClaimed } from './claim';
+import {
+  type ClaimedWebhook,
+  type DispatchContext,
+  type DueDelivery,
+  findDueDeliveries,
+  isClaimed,
+} from './claim';
 import { CLAIM_DURATION } from './limits';
 import type { DeliveryUpdate } from './retry-schedule';
 import type { CompletedBatch } from './send-batch';
 
 /**
  * Records the attempts of a batch, and renews the claim. It never throws.
- * @returns whether the worker may continue: not if the webhook was disabled, deleted, reset or claimed by another
- *   worker meanwhile, nor if the database failed. After a failure `unrecorded` has the updates, to be recorded later
+ * @returns whether the worker may continue: not if the webhook was disabled, deleted, reset or
+ *   claimed by another worker meanwhile, nor if the database failed. After a failure `unrecorded`
+ *   has the updates, to be recorded later
  */
 export async function recordAttempts(
   { ledger, runtime }: DispatchContext,
@@ -27,12 +34,17 @@ export async function recordAttempts(
     const [, [held]] = await ledger.write({
       changes: (write) => [
         updateDeliveries(write, claimed, updates),
-        write.update(webhooks).set(renewed).where(isHeld).returning({ hasCanceled: webhooks.hasCanceled }),
+        write
+          .update(webhooks)
+          .set(renewed)
+          .where(isHeld)
+          .returning({ hasCanceled: webhooks.hasCanceled }),
       ],
     });
     return { mayContinue: held !== undefined && !held.hasCanceled, unrecorded: [] };
   } catch {
-    // Nothing is lost or hidden: `recordLastBatch` writes these updates next, and throws if that fails too.
+    // Nothing is lost or hidden: `recordLastBatch` writes these updates next, and throws if that
+    // fails too.
     return { mayContinue: false, unrecorded: updates };
   }
 }
@@ -46,11 +58,11 @@ interface Remaining {
 }
 
 /**
- * Records the last batch of attempts on the deliveries that were read together, and the webhook's health. Disables the
- * webhook if the batch gives a reason to.
+ * Records the last batch of attempts on the deliveries that were read together, and the webhook's
+ * health. Disables the webhook if the batch gives a reason to.
  *
- * The claim is renewed if more deliveries are due. It is released if none is, if `isOver`, or if the webhook was
- * disabled meanwhile: the next worker then cancels its deliveries.
+ * The claim is renewed if more deliveries are due. It is released if none is, if `isOver`, or if
+ * the webhook was disabled meanwhile: the next worker then cancels its deliveries.
  * @param isOver whether this worker has to stop
  * @param limit how many further deliveries to read
  * @returns null if the webhook was deleted, reset or claimed by another worker meanwhile
@@ -69,7 +81,9 @@ export async function recordLastBatch(
   const nextRetry = sql`(select min(due_at) from ${FROM_RETRIES_BY_DUE_TIME} ${isPendingFor(number)})`;
   const nextDue = sql`iif(${webhooks.hasCanceled} or ${hasFirstAttempt}, ${now}, ${nextRetry})`;
   const isRenewed =
-    isOver || isDisabled ? sql`0` : sql`not ${webhooks.hasCanceled} and coalesce(${nextDue} <= ${now}, 0)`;
+    isOver || isDisabled
+      ? sql`0`
+      : sql`not ${webhooks.hasCanceled} and coalesce(${nextDue} <= ${now}, 0)`;
   const disabled = {
     isActive: false,
     disabledReason,
@@ -106,8 +120,9 @@ export async function recordLastBatch(
 }
 
 /**
- * Updates deliveries that are still pending: others were completed or canceled meanwhile. The webhook's number comes
- * from the JSON rows: as a parameter it would make SQLite scan all deliveries of the webhook.
+ * Updates deliveries that are still pending: others were completed or canceled meanwhile. The
+ * webhook's number comes from the JSON rows: as a parameter it would make SQLite scan all
+ * deliveries of the webhook.
  */
 function updateDeliveries(
   write: Pick<InternalWriter, 'update'>,
@@ -121,7 +136,8 @@ function updateDeliveries(
     status: DELIVERY_STATUSES.indexOf(update.status),
     failures: update.failures && JSON.stringify(update.failures),
   }));
-  const value = (field: keyof (typeof rows)[number]): SQL => sql`result.value ->> ${sql.raw(`'${field}'`)}`;
+  const value = (field: keyof (typeof rows)[number]): SQL =>
+    sql`result.value ->> ${sql.raw(`'${field}'`)}`;
   return write
     .update(deliveries)
     .set({

@@ -11,10 +11,16 @@ export const RETRY_DELAYS = [
   ...[14 * HOUR, 20 * HOUR, DAY],
 ];
 
-/** A wait is up to this fraction longer or shorter, so that what failed together is not retried together. */
+/**
+ * A wait is up to this fraction longer or shorter, so that what failed together is not retried
+ * together.
+ */
 const JITTER = 0.2;
 
-/** Milliseconds after which a webhook is disabled if every attempt since the first failure has failed. */
+/**
+ * Milliseconds after which a webhook is disabled if every attempt since the first failure has
+ * failed.
+ */
 const DISABLE_AFTER = 5 * DAY;
 
 const GONE = 410;
@@ -37,14 +43,18 @@ export interface DeliveryUpdate {
   digest: number | null;
 }
 
-/** Draws by how much the next wait of a message is longer or shorter. All deliveries of the message wait as long. */
+/**
+ * Draws by how much the next wait of a message is longer or shorter. All deliveries of the message
+ * wait as long.
+ */
 export function drawJitter(runtime: Pick<Runtime, 'random'>): number {
   const [high = 0, low = 0] = runtime.random(2);
   return 1 - JITTER + (2 * JITTER * (high * 256 + low)) / 65_535;
 }
 
 /**
- * Decides the new state of a delivery: succeeded, pending until the next retry or until its recipient may get more, or failed.
+ * Decides the new state of a delivery: succeeded, pending until the next retry or until its
+ * recipient may get more, or failed.
  * @param jitter as {@link drawJitter} drew it
  */
 export function updateDelivery(
@@ -57,7 +67,14 @@ export function updateDelivery(
   const now = runtime.now();
   if (attempt.kind === 'postponed') return postpone(delivery, attempt);
   if (attempt.kind === 'dropped') {
-    const nothing = { statusCode: null, duration: null, failures, dueAt: null, completedAt: now, receipt: null };
+    const nothing = {
+      statusCode: null,
+      duration: null,
+      failures,
+      dueAt: null,
+      completedAt: now,
+      receipt: null,
+    };
     const unchanged = { attempts: delivery.attempts, postponements, digest };
     return { id, status: 'failed', error: attempt.reason, ...unchanged, ...nothing };
   }
@@ -65,8 +82,12 @@ export function updateDelivery(
   const { at, statusCode, error, duration, receipt } = outcome;
   const attempts = delivery.attempts + 1;
   const common = { id, attempts, statusCode, error, duration, receipt, postponements, digest };
-  if (error === null) return { ...common, status: 'succeeded', dueAt: null, failures, completedAt: now };
-  const failed = { ...common, failures: [...(failures ?? []), { at, statusCode, error, duration }] };
+  if (error === null)
+    return { ...common, status: 'succeeded', dueAt: null, failures, completedAt: now };
+  const failed = {
+    ...common,
+    failures: [...(failures ?? []), { at, statusCode, error, duration }],
+  };
   const delay = retryDelay(attempts - (postponements ?? 0), outcome, jitter);
   return delay === null
     ? { ...failed, status: 'failed', dueAt: null, completedAt: now }
@@ -74,8 +95,9 @@ export function updateDelivery(
 }
 
 /**
- * The state of a delivery that waits until its recipient may get more. Messages about permissions that wait for the same time
- * become one digest; those that were attempted before stay as they are, because a mail service knows them by their key.
+ * The state of a delivery that waits until its recipient may get more. Messages about permissions
+ * that wait for the same time become one digest; those that were attempted before stay as they are,
+ * because a mail service knows them by their key.
  */
 function postpone(
   { id, failures, attempts, postponements, digest, aboutPermission }: DueDelivery,
@@ -83,14 +105,31 @@ function postpone(
 ): DeliveryUpdate {
   const isDigested = aboutPermission !== null && attempts === (postponements ?? 0);
   return {
-    ...{ id, status: 'pending', attempts: attempts + 1, postponements: (postponements ?? 0) + 1, dueAt: until },
-    ...{ error: reason, failures, statusCode: null, duration: null, completedAt: null, receipt: null },
+    ...{
+      id,
+      status: 'pending',
+      attempts: attempts + 1,
+      postponements: (postponements ?? 0) + 1,
+      dueAt: until,
+    },
+    ...{
+      error: reason,
+      failures,
+      statusCode: null,
+      duration: null,
+      completedAt: null,
+      receipt: null,
+    },
     digest: isDigested ? until : digest,
   };
 }
 
 /** How long to wait after a failed attempt, in milliseconds; null if it was the last one. */
-function retryDelay(attempts: number, { statusCode, retryAfter }: Outcome, jitter: number): number | null {
+function retryDelay(
+  attempts: number,
+  { statusCode, retryAfter }: Outcome,
+  jitter: number,
+): number | null {
   const step = RETRY_DELAYS[attempts - 1];
   if (statusCode === GONE || step === undefined) return null;
   const delay = Math.round(step * jitter);
@@ -102,7 +141,10 @@ function retryDelay(attempts: number, { statusCode, retryAfter }: Outcome, jitte
  * Why a webhook is to be disabled after an attempt; null if it is not.
  * @param failingSince when the first attempt failed since the last success
  */
-export function findDisabledReason({ at, statusCode, error }: Outcome, failingSince: number | null): string | null {
+export function findDisabledReason(
+  { at, statusCode, error }: Outcome,
+  failingSince: number | null,
+): string | null {
   if (statusCode === GONE) return 'The receiver answered 410: it is gone.';
   if (error === null || failingSince === null || at - failingSince < DISABLE_AFTER) return null;
   return `Every attempt has failed since ${formatTime(failingSince)}.`;

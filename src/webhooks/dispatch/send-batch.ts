@@ -4,7 +4,12 @@ import type { WebhookRow } from '../webhook';
 import type { DueDelivery } from './claim';
 import { OVERTIME } from './limits';
 import type { Target } from './prepare';
-import { type DeliveryUpdate, drawJitter, findDisabledReason, updateDelivery } from './retry-schedule';
+import {
+  type DeliveryUpdate,
+  drawJitter,
+  findDisabledReason,
+  updateDelivery,
+} from './retry-schedule';
 import { sendAttempt } from './send';
 
 /** A Worker may have at most six open connections. */
@@ -26,11 +31,13 @@ export interface CompletedBatch extends WebhookHealth {
 /**
  * Sends messages to one webhook or channel, six at a time.
  *
- * It starts no further message once the webhook is to be disabled or the time is over. It sends nothing more to a
- * webhook that is not marked slow after an attempt that failed or was slow: the consumer of the slow queue sends the
- * rest. The result has an update for each delivery of a message that was started, and for no other.
+ * It starts no further message once the webhook is to be disabled or the time is over. It sends
+ * nothing more to a webhook that is not marked slow after an attempt that failed or was slow: the
+ * consumer of the slow queue sends the rest. The result has an update for each delivery of a
+ * message that was started, and for no other.
  * @param messages the deliveries of each message
- * @param deadline the planned end, in milliseconds since the epoch; messages may start until {@link OVERTIME} later
+ * @param deadline the planned end, in milliseconds since the epoch; messages may start until
+ *   {@link OVERTIME} later
  */
 export async function sendBatch(
   runtime: Runtime,
@@ -46,13 +53,15 @@ export async function sendBatch(
   const mayStart = () =>
     batch.disabledReason === null && (isSlow || !hasTrouble) && runtime.now() < deadline + OVERTIME;
   const sendNext = async () => {
-    // Checked before next(): a message taken from the iterator must be sent, as nothing puts it back.
+    // Checked before next(): a message taken from the iterator must be sent, as nothing puts it
+    // back.
     while (mayStart()) {
       const { value: message, done } = waiting.next();
       if (done) return;
       const attempt = await sendAttempt(runtime, await target.prepare(message));
       const jitter = drawJitter(runtime);
-      for (const delivery of message) batch.updates.push(updateDelivery(runtime, delivery, attempt, jitter));
+      for (const delivery of message)
+        batch.updates.push(updateDelivery(runtime, delivery, attempt, jitter));
       if (attempt.kind !== 'made') continue;
       const { outcome } = attempt;
       isJudged = true;

@@ -7,8 +7,12 @@ import type { PreparedAttempt, RequestAttempt } from './prepare';
 /** How much of an answer is read if it is read at all; the rest is ignored. */
 export const MAX_ANSWER_BYTES = 16 * 1024;
 
-const NOT_SECURE = 'A secure connection could not be made: check the certificate, the port and the host name.';
-/** Cloudflare's status codes for a receiver whose TLS handshake failed, or whose certificate is not valid. */
+const NOT_SECURE =
+  'A secure connection could not be made: check the certificate, the port and the host name.';
+/**
+ * Cloudflare's status codes for a receiver whose TLS handshake failed, or whose certificate is not
+ * valid.
+ */
 const CLOUDFLARE_NOT_SECURE = [525, 526];
 
 /** What came of an attempt: its outcome, or why nothing was attempted, in plain words. */
@@ -26,7 +30,10 @@ export interface Outcome {
   statusCode: number | null;
   /** Why it failed, in plain words; null if it succeeded. */
   error: string | null;
-  /** How long the receiver asks to wait before the next attempt, in milliseconds; null if it does not ask. */
+  /**
+   * How long the receiver asks to wait before the next attempt, in milliseconds; null if it does
+   * not ask.
+   */
   retryAfter: number | null;
   /** The name that the receiver gave to the message; null if it gave none. */
   receipt: string | null;
@@ -35,7 +42,10 @@ export interface Outcome {
 const NO_ANSWER = { statusCode: null, retryAfter: null, receipt: null };
 
 /** Makes an attempt. Whatever the receiver does is an outcome, and never an exception. */
-export async function sendAttempt(runtime: Runtime, prepared: PreparedAttempt): Promise<CompletedAttempt> {
+export async function sendAttempt(
+  runtime: Runtime,
+  prepared: PreparedAttempt,
+): Promise<CompletedAttempt> {
   switch (prepared.kind) {
     case 'dropped':
     case 'postponed':
@@ -45,7 +55,9 @@ export async function sendAttempt(runtime: Runtime, prepared: PreparedAttempt): 
       return { kind: 'made', outcome };
     }
     case 'requests': {
-      const outcomes = await Promise.all(prepared.requests.map((request) => sendRequest(runtime, request)));
+      const outcomes = await Promise.all(
+        prepared.requests.map((request) => sendRequest(runtime, request)),
+      );
       const outcome = outcomes.find(({ error }) => error !== null) ?? outcomes[0];
       if (!outcome) throw new Error('an attempt has no requests');
       return { kind: 'made', outcome };
@@ -55,7 +67,10 @@ export async function sendAttempt(runtime: Runtime, prepared: PreparedAttempt): 
   }
 }
 
-/** Calls a binding of the Worker that sends a message. Its errors say in plain words why it was not sent. */
+/**
+ * Calls a binding of the Worker that sends a message. Its errors say in plain words why it was not
+ * sent.
+ */
 async function makeCall(runtime: Runtime, call: () => Promise<void>): Promise<Outcome> {
   const at = runtime.now();
   const signal = runtime.timeout(REQUEST_TIMEOUT);
@@ -69,10 +84,13 @@ async function makeCall(runtime: Runtime, call: () => Promise<void>): Promise<Ou
 }
 
 /**
- * Sends a request to a receiver. Without `judge`, the head of the answer decides, and its body is not read. With it, the
- * answer must be complete, or reach MAX_ANSWER_BYTES, in time.
+ * Sends a request to a receiver. Without `judge`, the head of the answer decides, and its body is
+ * not read. With it, the answer must be complete, or reach MAX_ANSWER_BYTES, in time.
  */
-async function sendRequest(runtime: Runtime, { url, headers, body, judge }: RequestAttempt): Promise<Outcome> {
+async function sendRequest(
+  runtime: Runtime,
+  { url, headers, body, judge }: RequestAttempt,
+): Promise<Outcome> {
   const at = runtime.now();
   const signal = runtime.timeout(REQUEST_TIMEOUT);
   let response: Response | null = null;
@@ -94,7 +112,14 @@ async function sendRequest(runtime: Runtime, { url, headers, body, judge }: Requ
   }
   const now = runtime.now();
   const retryAfter = readRetryAfter(response?.headers.get('Retry-After') ?? null, now);
-  return { at, duration: now - at, statusCode: response?.status ?? null, error, retryAfter, receipt };
+  return {
+    at,
+    duration: now - at,
+    statusCode: response?.status ?? null,
+    error,
+    retryAfter,
+    receipt,
+  };
 }
 
 /** Reads an answer to its end, or to the maximum, as text. */
@@ -123,7 +148,10 @@ function discard({ body }: Response): void {
 /** For promises whose result is no longer needed. */
 function ignore(): void {}
 
-/** Reads a `Retry-After` header (RFC 9110 section 10.2.3) as milliseconds from now; null if absent or malformed. */
+/**
+ * Reads a `Retry-After` header (RFC 9110 section 10.2.3) as milliseconds from now; null if absent
+ * or malformed.
+ */
 function readRetryAfter(text: string | null, now: number): number | null {
   if (text === null) return null;
   if (/^\d{1,9}$/.test(text)) return Number(text) * SECOND;
@@ -140,14 +168,17 @@ function describeStatus(status: number): string | null {
 
 function describeTimeout(response: Response | null): string {
   const seconds = REQUEST_TIMEOUT / SECOND;
-  return response ? `The answer was not complete within ${seconds} seconds.` : `No answer within ${seconds} seconds.`;
+  return response
+    ? `The answer was not complete within ${seconds} seconds.`
+    : `No answer within ${seconds} seconds.`;
 }
 
 /**
- * Describes a failed connection in words of our own, as the runtime's are not for users. For a TLS handshake or a
- * certificate that failed the runtime says only `internal error`.
+ * Describes a failed connection in words of our own, as the runtime's are not for users. For a TLS
+ * handshake or a certificate that failed the runtime says only `internal error`.
  */
 function describeFailure(url: string, failure: unknown): string {
-  const isHandshake = /^https:/i.test(url) && /tls|ssl|certificate|internal error/i.test(String(failure));
+  const isHandshake =
+    /^https:/i.test(url) && /tls|ssl|certificate|internal error/i.test(String(failure));
   return isHandshake ? NOT_SECURE : 'The connection failed.';
 }

@@ -20,11 +20,17 @@ import { toHex } from '../../lib/bytes';
 import { type Id, idBytes, makeId } from '../../lib/typeid';
 import { hasPendingEvent } from '../../outbox/feed';
 import { markDue, newDeliveryColumns } from '../deliveries/pending';
-import type { FanOutContext, PermissionEvent, PlannedNotifications, Recipient } from './fan-out-context';
+import type {
+  FanOutContext,
+  PermissionEvent,
+  PlannedNotifications,
+  Recipient,
+} from './fan-out-context';
 import type { PendingEvents } from './pending-events';
 
 /**
- * How many rows one parameter of a statement holds: D1 takes 2 MB in one, and a row without a payload has some 250 bytes.
+ * How many rows one parameter of a statement holds: D1 takes 2 MB in one, and a row without a
+ * payload has some 250 bytes.
  */
 const ROWS_PER_STATEMENT = 4_000;
 
@@ -61,7 +67,9 @@ export async function writeSlice(
 ): Promise<boolean> {
   const now = runtime.now();
   const numbers = JSON.stringify([...new Set(drafts.map(({ webhook }) => webhook))]);
-  const handled = JSON.stringify(outcomes.map(({ kind, id }) => [FILE_KINDS.indexOf(kind), toHex(idBytes(id))]));
+  const handled = JSON.stringify(
+    outcomes.map(({ kind, id }) => [FILE_KINDS.indexOf(kind), toHex(idBytes(id))]),
+  );
   const hasMore = sql`exists (
       select 1 from ${auditEntries} where pos > ${position} and pos < ${(account + 1) * LOG_SPAN}
     ) or exists (select 1 from ${fileOutcomes} where account = ${account})
@@ -90,7 +98,12 @@ export async function writeSlice(
         : []),
       ...(waiting.length > 0 ? [completeWaiting(write, account, waiting, events)] : []),
       ...(disabledWebhooks.length > 0
-        ? [write.update(webhooks).set({ isNoticeDue: false }).where(sql`${webhooks.number} in ${reported}`)]
+        ? [
+            write
+              .update(webhooks)
+              .set({ isNoticeDue: false })
+              .where(sql`${webhooks.number} in ${reported}`),
+          ]
         : []),
       write
         .delete(fileOutcomes)
@@ -113,7 +126,10 @@ function isFeedAt(account: number, position: number): SQL {
   return sql`exists (select 1 from webhook_feeds where account = ${account} and position = ${position})`;
 }
 
-/** Whether the event in the row `value` still waits for its deliveries, as SQL: see {@link sourceFields}. */
+/**
+ * Whether the event in the row `value` still waits for its deliveries, as SQL: see
+ * {@link sourceFields}.
+ */
 function isUnhandled(account: number, position: number): SQL {
   return sql`iif(value ->> 'sourcePos' is null,
     exists (
@@ -141,7 +157,12 @@ function draftRows(runtime: Runtime, drafts: readonly DeliveryDraft[]) {
   // Sorted, so that deliveries of one slice are listed in the order of their events.
   const ids = drafts.map(() => toHex(idBytes(makeId('dlv', now, runtime.random(10))))).sort();
   return drafts.map((draft, i) => ({
-    ...{ webhook: draft.webhook, id: ids[i], about: draft.about, event: DELIVERY_EVENTS.indexOf(draft.event) },
+    ...{
+      webhook: draft.webhook,
+      id: ids[i],
+      about: draft.about,
+      event: DELIVERY_EVENTS.indexOf(draft.event),
+    },
     ...fieldsOf(draft),
   }));
 }
@@ -149,15 +170,22 @@ function draftRows(runtime: Runtime, drafts: readonly DeliveryDraft[]) {
 /** Divides rows into those of one statement each. */
 function divide<T>(rows: readonly T[]): T[][] {
   const count = Math.ceil(rows.length / ROWS_PER_STATEMENT);
-  return Array.from({ length: count }, (_, i) => rows.slice(i * ROWS_PER_STATEMENT, (i + 1) * ROWS_PER_STATEMENT));
+  return Array.from({ length: count }, (_, i) =>
+    rows.slice(i * ROWS_PER_STATEMENT, (i + 1) * ROWS_PER_STATEMENT),
+  );
 }
 
 /**
- * Selects drafts as rows of the table of deliveries. Leaves out the drafts of events that
- * another worker has handled, drafts of events before the start of their webhook, and those whose webhook was disabled or
- * whose agent was deleted meanwhile.
+ * Selects drafts as rows of the table of deliveries. Leaves out the drafts of events that another
+ * worker has handled, drafts of events before the start of their webhook, and those whose webhook
+ * was disabled or whose agent was deleted meanwhile.
  */
-function selectDrafts(account: number, position: number, now: number, rows: ReturnType<typeof draftRows>): SQL {
+function selectDrafts(
+  account: number,
+  position: number,
+  now: number,
+  rows: ReturnType<typeof draftRows>,
+): SQL {
   const hasAgent = sql`exists (select 1 from agents where number = value ->> 'agent')`;
   const columns = {
     webhook: sql`webhooks.number`,
@@ -197,7 +225,11 @@ function fieldsOf(draft: DeliveryDraft) {
     case 'entry':
       return { pos: draft.pos, agent: draft.agent };
     case 'file':
-      return { payload: draft.payload, kind: FILE_KINDS.indexOf(draft.kind), file: toHex(idBytes(draft.file)) };
+      return {
+        payload: draft.payload,
+        kind: FILE_KINDS.indexOf(draft.kind),
+        file: toHex(idBytes(draft.file)),
+      };
     case 'permission':
       return { ...sourceFields(draft.source), ...recipientFields(draft) };
     case 'webhook':
@@ -221,7 +253,10 @@ function selectHeld(account: number, position: number, held: PlannedNotification
     from json_each(${JSON.stringify(rows)}) where ${isUnhandled(account, position)}`;
 }
 
-/** Selects the events of entries as rows of the table of events of permissions, in the order of its columns. */
+/**
+ * Selects the events of entries as rows of the table of events of permissions, in the order of its
+ * columns.
+ */
 function selectEvents(
   account: number,
   position: number,
@@ -247,8 +282,9 @@ function selectEvents(
 }
 
 /**
- * Builds the statement that completes events that waited: an escalation gets its payload. The account's number comes from
- * the JSON rows: as a parameter it would make SQLite read every event of the account.
+ * Builds the statement that completes events that waited: an escalation gets its payload. The
+ * account's number comes from the JSON rows: as a parameter it would make SQLite read every event
+ * of the account.
  */
 function completeWaiting(
   write: Pick<InternalWriter, 'update'>,

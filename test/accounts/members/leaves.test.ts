@@ -22,10 +22,20 @@ async function scene() {
   return { world, other, account };
 }
 
-const as = (account: TestAccount, { token }: TestMember, method: string, path: string, body?: Json) =>
-  account.world.call(method, path, { token, ...(body && { body }) });
+const as = (
+  account: TestAccount,
+  { token }: TestMember,
+  method: string,
+  path: string,
+  body?: Json,
+) => account.world.call(method, path, { token, ...(body && { body }) });
 
-async function create(account: TestAccount, member: TestMember, path: string, fields: Json): Promise<Json> {
+async function create(
+  account: TestAccount,
+  member: TestMember,
+  path: string,
+  fields: Json,
+): Promise<Json> {
   const { status, body } = await as(account, member, 'POST', path, fields);
   expect(status).toBe(201);
   return body;
@@ -56,15 +66,24 @@ describe('created_by', () => {
 
   it('of a user token names the operator, the account or the member', async () => {
     const { world, account } = await scene();
-    const { body: ofOperator } = await world.must(201, 'POST', `/v1/admin/users/${account.id}/tokens`, {
-      token: world.env.ADMIN_TOKEN ?? '',
-      body: {},
-    });
+    const { body: ofOperator } = await world.must(
+      201,
+      'POST',
+      `/v1/admin/users/${account.id}/tokens`,
+      {
+        token: world.env.ADMIN_TOKEN ?? '',
+        body: {},
+      },
+    );
     world.advance(1);
     const { body: ofAccount } = await account.must(201, 'POST', '/v1/me/tokens', {});
     const { body: list } = await account.must(200, 'GET', '/v1/me/tokens');
     expect([ofOperator.created_by, ofAccount.created_by]).toEqual(['operator', account.id]);
-    expect(list.data.map((token: Json) => token.created_by)).toEqual([account.id, 'operator', 'operator']);
+    expect(list.data.map((token: Json) => token.created_by)).toEqual([
+      account.id,
+      'operator',
+      'operator',
+    ]);
     const admin = await makeMember(account, 'admin');
     const { body: own } = await as(account, admin, 'GET', '/v1/me/tokens');
     expect(own.data.map((token: Json) => token.created_by)).toEqual([admin.id]);
@@ -74,15 +93,22 @@ describe('created_by', () => {
     const { world, account } = await scene();
     const { body: policy } = await account.must(201, 'POST', '/v1/policies', POLICY);
     await world.env.DB.prepare('update policies set created_by = null').run();
-    expect((await account.must(200, 'GET', `/v1/policies/${policy.id}`)).body.created_by).toBeNull();
+    expect(
+      (await account.must(200, 'GET', `/v1/policies/${policy.id}`)).body.created_by,
+    ).toBeNull();
   });
 });
 
 describe('leaves', () => {
   it('lists what a member made that stays, and nothing of others, before and after the removal', async () => {
     const { world, account } = await scene();
-    const [admin, colleague] = [await makeMember(account, 'admin'), await makeMember(account, 'admin')];
-    const webhook = await create(account, admin, '/v1/webhooks', { url: 'https://hooks.example.com/a' });
+    const [admin, colleague] = [
+      await makeMember(account, 'admin'),
+      await makeMember(account, 'admin'),
+    ];
+    const webhook = await create(account, admin, '/v1/webhooks', {
+      url: 'https://hooks.example.com/a',
+    });
     const channel = await create(account, admin, '/v1/channels', CHANNEL);
     const policy = await create(account, admin, '/v1/policies', POLICY);
     const own = await create(account, admin, '/v1/me/tokens', {});
@@ -102,7 +128,9 @@ describe('leaves', () => {
     const shown = await account.must(200, 'GET', `/v1/members/${admin.id}`);
     expect(shown.body.leaves).toEqual(leaves);
     const lesser = await account.limitedToken('account:read');
-    expect((await world.must(200, 'GET', `/v1/members/${admin.id}`, { token: lesser })).body.leaves).toEqual(leaves);
+    expect(
+      (await world.must(200, 'GET', `/v1/members/${admin.id}`, { token: lesser })).body.leaves,
+    ).toEqual(leaves);
 
     await account.must(204, 'DELETE', `/v1/members/${admin.id}`);
     expect((await account.must(200, 'GET', `/v1/members/${admin.id}`)).body.leaves).toEqual(leaves);
@@ -111,7 +139,9 @@ describe('leaves', () => {
   it('is on the page that removes the member, with links, in two trips', async () => {
     const { account } = await scene();
     const [owner, admin] = [await makeMember(account, 'owner'), await makeMember(account, 'admin')];
-    const webhook = await create(account, admin, '/v1/webhooks', { url: 'https://hooks.example.com/left' });
+    const webhook = await create(account, admin, '/v1/webhooks', {
+      url: 'https://hooks.example.com/left',
+    });
     const policy = await create(account, admin, '/v1/policies', { ...POLICY, name: 'Left behind' });
     const page = await owner.browser.get(`/console/members/${admin.id}`);
     expect([page.status, page.cost.trips]).toEqual([200, 2]);
@@ -152,9 +182,13 @@ describe('the open invitations that a member made', () => {
 
   it('end when the member is suspended, and belong to who renewed them', async () => {
     const { account } = await scene();
-    const [admin, colleague] = [await makeMember(account, 'admin'), await makeMember(account, 'admin')];
+    const [admin, colleague] = [
+      await makeMember(account, 'admin'),
+      await makeMember(account, 'admin'),
+    ];
     const [first, second] = [await invite(account, admin), await invite(account, colleague)];
-    const renew = (member: TestMember, { id }: Json) => as(account, member, 'POST', `/v1/members/${id}/invitation`);
+    const renew = (member: TestMember, { id }: Json) =>
+      as(account, member, 'POST', `/v1/members/${id}/invitation`);
     const { body: taken } = await renew(colleague, first);
     const { body: given } = await renew(admin, second);
     await account.must(200, 'PUT', `/v1/members/${admin.id}`, { status: 'suspended' });
@@ -165,7 +199,10 @@ describe('the open invitations that a member made', () => {
   it('end when the member gets a role that could not have made them', async () => {
     const { account } = await scene();
     const [owner, other] = [await makeMember(account, 'owner'), await makeMember(account, 'owner')];
-    const [newOwner, newAdmin] = [await invite(account, owner, 'owner'), await invite(account, owner, 'admin')];
+    const [newOwner, newAdmin] = [
+      await invite(account, owner, 'owner'),
+      await invite(account, owner, 'admin'),
+    ];
     const change = (fields: Json) => as(account, other, 'PUT', `/v1/members/${owner.id}`, fields);
     expect((await change({ name: 'Renamed' })).status).toBe(200);
     expect((await change({ role: 'admin' })).status).toBe(200);
@@ -186,7 +223,10 @@ describe('the open invitations that a member made', () => {
 
   it('stay open when a member of another account goes', async () => {
     const { account, other } = await scene();
-    const [admin, stranger] = [await makeMember(account, 'admin'), await makeMember(other, 'admin')];
+    const [admin, stranger] = [
+      await makeMember(account, 'admin'),
+      await makeMember(other, 'admin'),
+    ];
     const invited = await invite(account, admin);
     await other.must(204, 'DELETE', `/v1/members/${stranger.id}`);
     expect(await join(account, invited)).toBe(201);

@@ -43,7 +43,9 @@ describe('an invitation', () => {
       updated_at: '2026-01-31T12:00:00.001Z',
     });
     expect(invitation).toEqual({
-      url: expect.stringMatching(/^https:\/\/countersign\.test\/console\/invitations\/csi_00[0-9A-Za-z]{38}$/),
+      url: expect.stringMatching(
+        /^https:\/\/countersign\.test\/console\/invitations\/csi_00[0-9A-Za-z]{38}$/,
+      ),
       expires_at: '2026-02-07T12:00:00.001Z',
     });
     expect(headers.get('Location')).toBe(`/v1/members/${member.id}`);
@@ -51,7 +53,10 @@ describe('an invitation', () => {
     const leaves = { webhooks: [], channels: [], connections: [], policies: [], tokens: [] };
     expect(shown.body).toEqual({ ...member, leaves, passkeys: [] });
     const lesser = await account.limitedToken('account:read');
-    expect((await by(account, lesser)('GET', `/v1/members/${member.id}`)).body).toEqual({ ...member, leaves });
+    expect((await by(account, lesser)('GET', `/v1/members/${member.id}`)).body).toEqual({
+      ...member,
+      leaves,
+    });
     const list = await account.must(200, 'GET', '/v1/members');
     expect(list.body.data.map(({ id, role }: Json) => [id, role])).toEqual([
       [member.id, 'approver'],
@@ -65,9 +70,14 @@ describe('an invitation', () => {
 
   it('is stored only as a hash, and is no credential', async () => {
     const account = await new World().account();
-    const { body } = await account.must(201, 'POST', '/v1/members', { email: 'a@example.com', role: 'auditor' });
+    const { body } = await account.must(201, 'POST', '/v1/members', {
+      email: 'a@example.com',
+      role: 'auditor',
+    });
     const secret = body.invitation.url.split('/').at(-1);
-    const rows = await env.DB.prepare('select * from members where id = ?').bind(idBytes(body.id)).all();
+    const rows = await env.DB.prepare('select * from members where id = ?')
+      .bind(idBytes(body.id))
+      .all();
     expect(JSON.stringify(rows)).not.toContain(secret);
     expect(code(await by(account, secret)('GET', '/v1/me'))).toEqual([401, 'unauthorized']);
   });
@@ -89,23 +99,34 @@ describe('an invitation', () => {
     expect(body.expires_at).toBe('2026-02-08T12:00:00.000Z');
     expect(await hash()).not.toBe(before);
     const active = await makeMember(account, 'auditor');
-    expect(code(await account.call('POST', `/v1/members/${active.id}/invitation`))).toEqual([409, 'conflict']);
+    expect(code(await account.call('POST', `/v1/members/${active.id}/invitation`))).toEqual([
+      409,
+      'conflict',
+    ]);
     await account.must(204, 'DELETE', `/v1/members/${member.id}`);
-    expect(code(await account.call('POST', `/v1/members/${member.id}/invitation`))).toEqual([409, 'conflict']);
+    expect(code(await account.call('POST', `/v1/members/${member.id}/invitation`))).toEqual([
+      409,
+      'conflict',
+    ]);
   });
 
   it('of an owner that has expired is renewed by the operator', async () => {
     const account = await new World().account();
     const { world } = account;
     const invite = (email: string) =>
-      world.call('POST', `/v1/admin/users/${account.id}/owner`, { token: operator, body: { email } });
+      world.call('POST', `/v1/admin/users/${account.id}/owner`, {
+        token: operator,
+        body: { email },
+      });
     const first = await invite('second@example.com');
     world.advance(7 * 86_400_000 - 1);
     expect(code(await invite('second@example.com'))).toEqual([409, 'conflict']);
     world.advance(1);
     const { status, body } = await invite('Second@Example.com');
     expect([status, body.id, body.status]).toEqual([201, first.body.id, 'invited']);
-    expect((await new Browser(world).get(new URL(first.body.invitation.url).pathname)).status).toBe(404);
+    expect((await new Browser(world).get(new URL(first.body.invitation.url).pathname)).status).toBe(
+      404,
+    );
     expect((await new Browser(world).join(body.invitation.url)).status).toBe(201);
     world.advance(7 * 86_400_000);
     expect(code(await invite('second@example.com'))).toEqual([409, 'conflict']);
@@ -119,8 +140,14 @@ describe('an invitation', () => {
     const invited = await account.world.must(201, 'POST', path, { token: operator, body });
     expect(invited.body).toMatchObject({ role: 'owner', status: 'invited', name: 'Second' });
     expect(invited.headers.get('Location')).toBe(`/v1/members/${invited.body.id}`);
-    expect((await activity(account))[0]).toMatchObject({ action: 'member.invited', actor: 'operator' });
-    expect(code(await account.world.call('POST', path, { token: operator, body }))).toEqual([409, 'conflict']);
+    expect((await activity(account))[0]).toMatchObject({
+      action: 'member.invited',
+      actor: 'operator',
+    });
+    expect(code(await account.world.call('POST', path, { token: operator, body }))).toEqual([
+      409,
+      'conflict',
+    ]);
     const owner = await makeMember(account, 'owner');
     const third = { email: 'third@example.com', role: 'owner' };
     expect((await by(account, owner.token)('POST', '/v1/members', third)).status).toBe(201);
@@ -145,14 +172,21 @@ describe('an invitation', () => {
 describe('the e-mail address of a member', () => {
   it('is unique in the account, in upper or lower case, until the member is removed', async () => {
     const account = await new World().account();
-    const { body } = await account.must(201, 'POST', '/v1/members', { email: 'ada@example.com', role: 'auditor' });
+    const { body } = await account.must(201, 'POST', '/v1/members', {
+      email: 'ada@example.com',
+      role: 'auditor',
+    });
     const written = { email: 'r&d@müller.de', role: 'auditor' };
     const { body: converted } = await account.must(201, 'POST', '/v1/members', written);
     expect(converted.email).toBe('r&d@xn--mller-kva.de');
     await account.must(409, 'POST', '/v1/members', { ...written, email: 'R&D@MÜLLER.de' });
     const again = { email: 'ADA@example.com', role: 'approver' };
     const refused = await account.call('POST', '/v1/members', again);
-    expect([...code(refused), refused.body.errors[0].path]).toEqual([409, 'conflict', 'body.email']);
+    expect([...code(refused), refused.body.errors[0].path]).toEqual([
+      409,
+      'conflict',
+      'body.email',
+    ]);
     const other = await account.world.account();
     await other.must(201, 'POST', '/v1/members', again);
     await account.must(204, 'DELETE', `/v1/members/${body.id}`);
@@ -179,9 +213,15 @@ describe('the list of members', () => {
     const first = await account.must(200, 'GET', '/v1/members?limit=2');
     expect(first.body.has_more).toBe(true);
     const rest = await list(`limit=2&cursor=${first.body.next_cursor}`);
-    expect([...first.body.data.map(({ id }: Json) => id), ...rest].slice(0, 2)).toEqual(ids.slice(1));
+    expect([...first.body.data.map(({ id }: Json) => id), ...rest].slice(0, 2)).toEqual(
+      ids.slice(1),
+    );
     const answer = await account.call('GET', '/v1/members?role=king');
-    expect([...code(answer), answer.body.errors[0].path]).toEqual([400, 'invalid_request', 'query.role']);
+    expect([...code(answer), answer.body.errors[0].path]).toEqual([
+      400,
+      'invalid_request',
+      'query.role',
+    ]);
   });
 });
 
@@ -217,9 +257,20 @@ describe('a member', () => {
     const auditor = await makeMember(account, 'auditor');
     const me = async () => (await by(account, auditor.token)('GET', '/v1/me')).body;
     const { member, scopes } = await me();
-    expect([member.id, member.role, member.last_seen_at]).toEqual([auditor.id, 'auditor', '2026-01-31T12:00:00.000Z']);
+    expect([member.id, member.role, member.last_seen_at]).toEqual([
+      auditor.id,
+      'auditor',
+      '2026-01-31T12:00:00.000Z',
+    ]);
     expect(scopes).toEqual([
-      ...['agents:read', 'permissions:read', 'policies:read', 'audit:read', 'audit:export', 'webhooks:read'],
+      ...[
+        'agents:read',
+        'permissions:read',
+        'policies:read',
+        'audit:read',
+        'audit:export',
+        'webhooks:read',
+      ],
       ...['account:read', 'channels:read'],
     ]);
     world.advance(59_999);
@@ -227,7 +278,10 @@ describe('a member', () => {
     world.advance(1);
     await me();
     expect((await me()).member.last_seen_at).toBe('2026-01-31T12:01:00.000Z');
-    expect((await account.must(200, 'GET', '/v1/me')).body).toMatchObject({ id: account.id, member: null });
+    expect((await account.must(200, 'GET', '/v1/me')).body).toMatchObject({
+      id: account.id,
+      member: null,
+    });
   });
 
   it('decides, changes and revokes under the own id', async () => {
@@ -238,18 +292,25 @@ describe('a member', () => {
     const [first, second] = [await agent.request(), await agent.request()];
     const approved = await as('POST', `/v1/permissions/${first.id}/approve`);
     expect([approved.status, approved.body.decided_by]).toEqual([200, approver.id]);
-    expect((await as('POST', `/v1/permissions/${second.id}/deny`)).body.decided_by).toBe(approver.id);
+    expect((await as('POST', `/v1/permissions/${second.id}/deny`)).body.decided_by).toBe(
+      approver.id,
+    );
     await as('POST', '/v1/tokens/revoke', { token_id: approved.body.token.id });
     const admin = await makeMember(account, 'admin');
     account.world.advance(1);
     await by(account, admin.token)('POST', '/v1/agents', { name: 'Robot' });
     const log = (await account.log()).filter(({ event_type: type }) => type !== 'request');
-    expect(log.map(({ event_type, details }) => [event_type, details.decided_by, details.decided_via])).toEqual([
+    expect(
+      log.map(({ event_type, details }) => [event_type, details.decided_by, details.decided_via]),
+    ).toEqual([
       ['approve', approver.id, 'api'],
       ['deny', approver.id, 'api'],
       ['revoke', approver.id, 'api'],
     ]);
-    expect((await activity(account))[0]).toMatchObject({ actor: admin.id, action: 'agent.created' });
+    expect((await activity(account))[0]).toMatchObject({
+      actor: admin.id,
+      action: 'agent.created',
+    });
     await account.must(201, 'POST', '/v1/policies', {
       ...{ name: 'All', effect: 'approve', actions: ['*'], resources: ['*'] },
     });
@@ -260,22 +321,32 @@ describe('a member', () => {
   it('owns the tokens that the member makes, and sees only those', async () => {
     const account = await new World().account();
     const [admin, other] = [await makeMember(account, 'admin'), await makeMember(account, 'admin')];
-    const { body: made } = await by(account, admin.token)('POST', '/v1/me/tokens', { name: 'Mine' });
+    const { body: made } = await by(account, admin.token)('POST', '/v1/me/tokens', {
+      name: 'Mine',
+    });
     expect(made.member_id).toBe(admin.id);
     const list = async (token: string) =>
-      (await by(account, token)('GET', '/v1/me/tokens')).body.data.map(({ member_id: id }: Json) => id);
+      (await by(account, token)('GET', '/v1/me/tokens')).body.data.map(
+        ({ member_id: id }: Json) => id,
+      );
     expect(await list(admin.token)).toEqual([admin.id, admin.id]);
     expect(await list(other.token)).toEqual([other.id]);
     expect(new Set(await list(account.token))).toEqual(new Set([null]));
     for (const token of [other.token, account.token]) {
-      expect(code(await by(account, token)('DELETE', `/v1/me/tokens/${made.id}`))).toEqual([404, 'not_found']);
+      expect(code(await by(account, token)('DELETE', `/v1/me/tokens/${made.id}`))).toEqual([
+        404,
+        'not_found',
+      ]);
     }
     expect((await by(account, made.token)('DELETE', `/v1/me/tokens/${made.id}`)).status).toBe(204);
   });
 
   it('registers agents as their owner or for another active member, and can hand them over', async () => {
     const account = await new World().account();
-    const [developer, other] = [await makeMember(account, 'developer'), await makeMember(account, 'auditor')];
+    const [developer, other] = [
+      await makeMember(account, 'developer'),
+      await makeMember(account, 'auditor'),
+    ];
     const as = by(account, developer.token);
     const { body: agent } = await as('POST', '/v1/agents', { name: 'Robot' });
     expect(agent.owner_id).toBe(developer.id);
@@ -295,11 +366,17 @@ describe('a member', () => {
         await as('PUT', path, { owner_id }),
         await as('POST', '/v1/agents', { name: 'Lost', owner_id }),
       ]) {
-        expect([...code(answer), answer.body.errors?.[0].path]).toEqual([400, 'invalid_request', 'body.owner_id']);
+        expect([...code(answer), answer.body.errors?.[0].path]).toEqual([
+          400,
+          'invalid_request',
+          'body.owner_id',
+        ]);
       }
     }
     expect((await as('GET', '/v1/agents')).body.data).toHaveLength(2);
-    const missing = await as('PUT', '/v1/agents/agent_01h455vb4pex5vsknk084sn02q', { owner_id: other.id });
+    const missing = await as('PUT', '/v1/agents/agent_01h455vb4pex5vsknk084sn02q', {
+      owner_id: other.id,
+    });
     expect(code(missing)).toEqual([404, 'not_found']);
     await account.must(204, 'DELETE', `/v1/members/${other.id}`);
     expect((await as('GET', path)).body.owner_id).toBe(other.id);
@@ -330,13 +407,18 @@ describe('the role of a member', () => {
     const { id } = await agent.request();
     const elsewhere = new World();
     const demote = (role: string) =>
-      elsewhere.must(200, 'PUT', `/v1/members/${approver.id}`, { token: account.token, body: { role } });
+      elsewhere.must(200, 'PUT', `/v1/members/${approver.id}`, {
+        token: account.token,
+        body: { role },
+      });
     database.before(2, () => demote('auditor'));
     const late = await by(account, approver.token)('POST', `/v1/permissions/${id}/approve`);
     expect(code(late)).toEqual([403, 'insufficient_scope']);
     expect((await account.must(200, 'GET', `/v1/permissions/${id}`)).body.status).toBe('pending');
     await demote('approver');
-    expect((await by(account, approver.token)('POST', `/v1/permissions/${id}/approve`)).status).toBe(200);
+    expect(
+      (await by(account, approver.token)('POST', `/v1/permissions/${id}/approve`)).status,
+    ).toBe(200);
   });
 
   it('can be given only by a caller who has all of its scopes; owners only by owners', async () => {
@@ -350,7 +432,11 @@ describe('the role of a member', () => {
     });
     const calls = (token: string, role: string): (() => Promise<Json>)[] => [
       () => by(account, token)('PUT', `/v1/members/${target.id}`, { role }),
-      () => by(account, token)('POST', '/v1/members', { email: `${crypto.randomUUID()}@example.com`, role }),
+      () =>
+        by(account, token)('POST', '/v1/members', {
+          email: `${crypto.randomUUID()}@example.com`,
+          role,
+        }),
     ];
     const callsOnOwner = (token: string): (() => Promise<Json>)[] => [
       () => by(account, token)('PUT', `/v1/members/${spare.id}`, { name: 'Renamed' }),
@@ -395,19 +481,28 @@ describe('the last active owner', () => {
     );
     expect(answers.some(({ status }) => status < 300)).toBe(true);
     const active = async () =>
-      (await account.must(200, 'GET', '/v1/members?role=owner&status=active')).body.data.map(({ id }: Json) => id);
+      (await account.must(200, 'GET', '/v1/members?role=owner&status=active')).body.data.map(
+        ({ id }: Json) => id,
+      );
     const left = owners.filter(({ id }) => active().then((ids) => ids.includes(id)));
     expect((await active()).length).toBeGreaterThan(0);
     for (const owner of left) {
-      for (const { id } of left) await by(account, owner.token)(method, `/v1/members/${id}`, body as unknown);
+      for (const { id } of left)
+        await by(account, owner.token)(method, `/v1/members/${id}`, body as unknown);
     }
     const [last] = await active();
     expect(await active()).toHaveLength(1);
     const owner = owners.find(({ id }) => id === last);
-    const refused = await by(account, owner?.token ?? '')(method, `/v1/members/${last}`, body as unknown);
+    const refused = await by(account, owner?.token ?? '')(
+      method,
+      `/v1/members/${last}`,
+      body as unknown,
+    );
     expect(code(refused)).toEqual([409, 'last_owner']);
     for (const name of ['Alone', null]) {
-      const { body } = await by(account, owner?.token ?? '')('PUT', `/v1/members/${last}`, { name });
+      const { body } = await by(account, owner?.token ?? '')('PUT', `/v1/members/${last}`, {
+        name,
+      });
       expect(body.name).toBe(name);
     }
   });
@@ -424,7 +519,9 @@ describe('a suspended member', () => {
     expect(code(await by(account, admin.token)('GET', '/v1/me'))).toEqual([401, 'unauthorized']);
     expect((await account.must(200, 'PUT', path, { status: 'active' })).body.status).toBe('active');
     expect(code(await by(account, admin.token)('GET', '/v1/me'))).toEqual([401, 'unauthorized']);
-    expect((await activity(account)).slice(0, 2).map(({ action, changes }) => [action, changes])).toEqual([
+    expect(
+      (await activity(account)).slice(0, 2).map(({ action, changes }) => [action, changes]),
+    ).toEqual([
       ['member.updated', ['status']],
       ['member.updated', ['status']],
     ]);
@@ -436,20 +533,32 @@ describe('a suspended member', () => {
     const admin = await makeMember(account, 'admin');
     const suspend = { token: account.token, body: { status: 'suspended' } };
     database.before(2, () => new World().must(200, 'PUT', `/v1/members/${admin.id}`, suspend));
-    expect(code(await by(account, admin.token)('POST', '/v1/agents', { name: 'Late' }))).toEqual([401, 'unauthorized']);
+    expect(code(await by(account, admin.token)('POST', '/v1/agents', { name: 'Late' }))).toEqual([
+      401,
+      'unauthorized',
+    ]);
     expect((await account.must(200, 'GET', '/v1/agents')).body.data).toEqual([]);
   });
 
-  it.each(['active', 'suspended'])('is no status for an invited or removed member (%s)', async (status) => {
-    const account = await new World().account();
-    const { body } = await account.must(201, 'POST', '/v1/members', { email: 'a@example.com', role: 'auditor' });
-    const path = `/v1/members/${body.id}`;
-    expect(code(await account.call('PUT', path, { status }))).toEqual([409, 'conflict']);
-    await account.must(204, 'DELETE', path);
-    expect(code(await account.call('PUT', path, { status }))).toEqual([409, 'conflict']);
-    expect(code(await account.call('PUT', path, { name: 'x' }))).toEqual([409, 'conflict']);
-    expect(code(await account.call('PUT', path, { status: 'invited' }))).toEqual([400, 'invalid_request']);
-  });
+  it.each(['active', 'suspended'])(
+    'is no status for an invited or removed member (%s)',
+    async (status) => {
+      const account = await new World().account();
+      const { body } = await account.must(201, 'POST', '/v1/members', {
+        email: 'a@example.com',
+        role: 'auditor',
+      });
+      const path = `/v1/members/${body.id}`;
+      expect(code(await account.call('PUT', path, { status }))).toEqual([409, 'conflict']);
+      await account.must(204, 'DELETE', path);
+      expect(code(await account.call('PUT', path, { status }))).toEqual([409, 'conflict']);
+      expect(code(await account.call('PUT', path, { name: 'x' }))).toEqual([409, 'conflict']);
+      expect(code(await account.call('PUT', path, { status: 'invited' }))).toEqual([
+        400,
+        'invalid_request',
+      ]);
+    },
+  );
 });
 
 describe('a removed member', () => {
@@ -468,7 +577,10 @@ describe('a removed member', () => {
     expect(removals.map(({ target }) => target)).toEqual([approver.id]);
     world.advance(14 * DAY - 1);
     await world.clean();
-    expect((await account.must(200, 'GET', path)).body).toMatchObject({ status: 'removed', sign_in: [] });
+    expect((await account.must(200, 'GET', path)).body).toMatchObject({
+      status: 'removed',
+      sign_in: [],
+    });
     world.advance(1);
     await world.clean();
     await account.must(404, 'GET', path);
@@ -484,7 +596,10 @@ describe('a removed member', () => {
     world.advance(27 * DAY - 1);
     await world.clean();
     await account.must(200, 'GET', `/v1/members/${id}`);
-    await world.must(200, 'PATCH', `/v1/admin/users/${account.id}`, { token: operator, body: { plan: 'free' } });
+    await world.must(200, 'PATCH', `/v1/admin/users/${account.id}`, {
+      token: operator,
+      body: { plan: 'free' },
+    });
     await world.clean();
     await account.must(404, 'GET', `/v1/members/${id}`);
   });

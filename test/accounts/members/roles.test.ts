@@ -38,18 +38,28 @@ describe.each(EVERY)('a member with the role %s', (role) => {
     scene = await makeScene();
     member = await makeMember(scene.account, role);
     // Only members have sessions, and a member ends only the own tokens.
-    scene.session = (await scene.world.must(200, 'GET', '/v1/me/sessions', { token: member.token })).body.data[0].id;
+    scene.session = (
+      await scene.world.must(200, 'GET', '/v1/me/sessions', { token: member.token })
+    ).body.data[0].id;
     if (role === 'owner' || role === 'admin') {
-      scene.spareToken = (await scene.world.must(201, 'POST', '/v1/me/tokens', { token: member.token })).body.id;
+      scene.spareToken = (
+        await scene.world.must(201, 'POST', '/v1/me/tokens', { token: member.token })
+      ).body.id;
     }
     restore = await saveTables(env.DB);
   });
 
-  it.each(Object.entries(ROUTES))('may call %s exactly if the role has the scope %s', async (route, scope) => {
-    const { method, path, body } = aim(route, scene);
-    const answer = await scene.world.call(method, path, { token: member.token, ...(body !== undefined && { body }) });
-    if (ROLES[scope]?.includes(role)) expect(answer.status).toBeLessThan(400);
-    else expect([answer.status, answer.body.code]).toEqual([403, 'insufficient_scope']);
-    if (method !== 'GET' && answer.status < 400) await restore();
-  });
+  it.each(Object.entries(ROUTES))(
+    'may call %s exactly if the role has the scope %s',
+    async (route, scope) => {
+      const { method, path, body } = aim(route, scene);
+      const answer = await scene.world.call(method, path, {
+        token: member.token,
+        ...(body !== undefined && { body }),
+      });
+      if (ROLES[scope]?.includes(role)) expect(answer.status).toBeLessThan(400);
+      else expect([answer.status, answer.body.code]).toEqual([403, 'insufficient_scope']);
+      if (method !== 'GET' && answer.status < 400) await restore();
+    },
+  );
 });

@@ -1,6 +1,13 @@
 import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
-import { ALWAYS, makeExport, parseFile, readExport, sha256, startExport } from '../../support/exports';
+import {
+  ALWAYS,
+  makeExport,
+  parseFile,
+  readExport,
+  sha256,
+  startExport,
+} from '../../support/exports';
 import { FaultyDatabase } from '../../support/faults';
 import { type Json, type TestAccount, World } from '../../support/world';
 
@@ -21,7 +28,12 @@ describe('an export', () => {
   it('is processing, then completed with all its fields', async () => {
     const { account, agent, world } = await makeAccount();
     await agent.request();
-    const asked = { format: 'csv', start_date: '2026-01-31', end_date: '2026-01-31', include_details: true };
+    const asked = {
+      format: 'csv',
+      start_date: '2026-01-31',
+      end_date: '2026-01-31',
+      include_details: true,
+    };
     const created = await account.must(202, 'POST', '/v1/audit/export', asked);
     const common = {
       export_id: expect.stringMatching(/^export_[0-9a-z]{26}$/),
@@ -32,7 +44,13 @@ describe('an export', () => {
       error: null,
       created_at: '2026-01-31T12:00:00.000Z',
     };
-    const processing = { ...common, status: 'processing', download_url: null, expires_at: null, sha256: null };
+    const processing = {
+      ...common,
+      status: 'processing',
+      download_url: null,
+      expires_at: null,
+      sha256: null,
+    };
     expect(created.body).toEqual(processing);
     const id = created.body.export_id;
     expect(await readExport(account, id)).toEqual(processing);
@@ -193,7 +211,11 @@ describe('an export', () => {
 
 describe('an invalid export request', () => {
   it.each<[string, Json, string]>([
-    ['an end before the start', { start_date: '2026-02-01', end_date: '2026-01-31' }, 'body.start_date'],
+    [
+      'an end before the start',
+      { start_date: '2026-02-01', end_date: '2026-01-31' },
+      'body.start_date',
+    ],
     [
       'a start at the midnight that ends the last day',
       { start_date: '2026-02-01T00:00:00Z', end_date: '2026-01-31' },
@@ -233,7 +255,9 @@ describe('five processing exports', () => {
     expect(refused.headers.get('Retry-After')).toMatch(/^\d+$/);
     const other = await world.account();
     await startExport(other);
-    expect((await account.must(200, 'GET', '/v1/activity?action=export.requested')).body.data).toHaveLength(5);
+    expect(
+      (await account.must(200, 'GET', '/v1/activity?action=export.requested')).body.data,
+    ).toHaveLength(5);
     await world.work();
     await startExport(account);
     for (const id of ids) expect((await readExport(account, id)).status).toBe('completed');
@@ -260,7 +284,11 @@ describe('the list of exports', () => {
     await makeExport(await world.account());
     const seen: string[] = [];
     for (let cursor = ''; ; ) {
-      const { body } = await account.must(200, 'GET', `/v1/audit/export?limit=3${cursor && `&cursor=${cursor}`}`);
+      const { body } = await account.must(
+        200,
+        'GET',
+        `/v1/audit/export?limit=3${cursor && `&cursor=${cursor}`}`,
+      );
       seen.push(...body.data.map(({ export_id }: Json) => export_id));
       if (!body.has_more) break;
       cursor = body.next_cursor;
@@ -323,8 +351,10 @@ describe('the deletion of an agent', () => {
       });
     }
     await world.work();
-    for (const id of [ids.other, ids.nobody]) expect((await readExport(account, id)).status).toBe('completed');
-    for (const id of [ids.all, ids.own]) expect((await readExport(account, id)).status).toBe('failed');
+    for (const id of [ids.other, ids.nobody])
+      expect((await readExport(account, id)).status).toBe('completed');
+    for (const id of [ids.all, ids.own])
+      expect((await readExport(account, id)).status).toBe('failed');
   });
 
   it('expires completed exports and deletes their files', async () => {
@@ -335,7 +365,11 @@ describe('the deletion of an agent', () => {
     await account.must(204, 'DELETE', `/v1/agents/${agent.id}`);
     const answer = await world.call('GET', path);
     expect([answer.status, answer.body.code]).toEqual([410, 'download_expired']);
-    expect(await readExport(account, id)).toMatchObject({ status: 'expired', download_url: null, error: null });
+    expect(await readExport(account, id)).toMatchObject({
+      status: 'expired',
+      download_url: null,
+      error: null,
+    });
     await world.sweep();
     expect((await env.FILES.list({ prefix: `files/${id}` })).objects).toEqual([]);
   });
@@ -359,7 +393,11 @@ it('an export expires 24 hours after completion, and the next sweep deletes its 
   world.advance(1);
   const late = await world.call('GET', path);
   expect([late.status, late.body.code]).toEqual([410, 'download_expired']);
-  expect(await readExport(account, id)).toMatchObject({ status: 'expired', download_url: null, row_count: 0 });
+  expect(await readExport(account, id)).toMatchObject({
+    status: 'expired',
+    download_url: null,
+    row_count: 0,
+  });
   await world.sweep();
   expect((await env.FILES.list({ prefix: `files/${id}` })).objects).toEqual([]);
   expect((await readExport(account, id)).status).toBe('expired');

@@ -38,7 +38,8 @@ async function makeOddLog(): Promise<TestAccount> {
       reason: text,
     };
     const { id } = await agent.request(request);
-    if (i % 3 === 0) await account.must(200, 'POST', `/v1/permissions/${id}/deny`, { reason: text });
+    if (i % 3 === 0)
+      await account.must(200, 'POST', `/v1/permissions/${id}/deny`, { reason: text });
     if (i % 3 === 1) {
       await account.must(200, 'POST', `/v1/permissions/${id}/approve`, { reason: text });
       const { body } = await agent.must(200, 'GET', `/v1/permissions/${id}`);
@@ -58,26 +59,36 @@ async function makeOddLog(): Promise<TestAccount> {
 
 /** A row as CSV shows it: with a `'` before text that looks like a formula. */
 function guarded(row: Json): Json {
-  const guard = (value: unknown) => (typeof value === 'string' && /^[=+\-@\t\r\n]/.test(value) ? `'${value}` : value);
+  const guard = (value: unknown) =>
+    typeof value === 'string' && /^[=+\-@\t\r\n]/.test(value) ? `'${value}` : value;
   return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, guard(value)]));
 }
 
 describe.each(FORMATS)('an export in the format %s', (format) => {
-  it.each([true, false])('has every value as the API returns it (include_details: %s)', async (include_details) => {
-    const account = await makeOddLog();
-    const log = await account.log();
-    const { bytes, shown } = await makeExport(account, { format, include_details });
-    const expected = log.map((entry) => expectedRow(entry, include_details));
-    expect(await parseFile(format, bytes)).toEqual(format === 'csv' ? expected.map(guarded) : expected);
-    expect(shown.row_count).toBe(log.length);
-  });
+  it.each([true, false])(
+    'has every value as the API returns it (include_details: %s)',
+    async (include_details) => {
+      const account = await makeOddLog();
+      const log = await account.log();
+      const { bytes, shown } = await makeExport(account, { format, include_details });
+      const expected = log.map((entry) => expectedRow(entry, include_details));
+      expect(await parseFile(format, bytes)).toEqual(
+        format === 'csv' ? expected.map(guarded) : expected,
+      );
+      expect(shown.row_count).toBe(log.length);
+    },
+  );
 
   it('without entries is a valid empty file', async () => {
     const account = await makeOddLog();
     const range = { start_date: '2025-01-01', end_date: '2025-12-31' };
     const { bytes, shown } = await makeExport(account, { format, ...range });
     expect(await parseFile(format, bytes)).toEqual([]);
-    expect([shown.status, shown.row_count, shown.file_size_bytes]).toEqual(['completed', 0, bytes.length]);
+    expect([shown.status, shown.row_count, shown.file_size_bytes]).toEqual([
+      'completed',
+      0,
+      bytes.length,
+    ]);
   });
 
   it('for an account without a log is a valid empty file', async () => {
@@ -115,13 +126,19 @@ describe('a CSV export', () => {
     expect([shown.bom, plain.shown.bom]).toEqual([true, false]);
   });
 
-  it.each(['json', 'parquet', undefined])('alone has a byte order mark, not the format %s', async (format) => {
-    const account = await new World().account();
-    const fields = { start_date: '2026-01-01', end_date: '2026-01-31', format, bom: true };
-    const { status, body } = await account.call('POST', '/v1/audit/export', fields);
-    expect([status, body.errors]).toEqual([400, [{ path: 'body.bom', message: 'is only for the format csv' }]]);
-    await account.must(202, 'POST', '/v1/audit/export', { ...fields, bom: false });
-  });
+  it.each(['json', 'parquet', undefined])(
+    'alone has a byte order mark, not the format %s',
+    async (format) => {
+      const account = await new World().account();
+      const fields = { start_date: '2026-01-01', end_date: '2026-01-31', format, bom: true };
+      const { status, body } = await account.call('POST', '/v1/audit/export', fields);
+      expect([status, body.errors]).toEqual([
+        400,
+        [{ path: 'body.bom', message: 'is only for the format csv' }],
+      ]);
+      await account.must(202, 'POST', '/v1/audit/export', { ...fields, bom: false });
+    },
+  );
 });
 
 it('a CSV export escapes special characters in cells, even those that no client can send', async () => {
@@ -139,7 +156,10 @@ it('a CSV export escapes special characters in cells, even those that no client 
   const { bytes, text: file } = await makeExport(account, { format: 'csv' });
   // The parser of the tests accepts this cell without quotes too, so check the raw text.
   expect(file).toContain('"a\rb"');
-  const cells = (await parseFile('csv', bytes)).map(({ user_agent, ip_address }) => [user_agent, ip_address]);
+  const cells = (await parseFile('csv', bytes)).map(({ user_agent, ip_address }) => [
+    user_agent,
+    ip_address,
+  ]);
   const expected = texts.map((text) => guarded({ text }).text);
   expect(cells).toEqual(expected.map((text) => [text, text]));
 });

@@ -2,7 +2,14 @@ import { env } from 'cloudflare:test';
 import { beforeEach, expect, it } from 'vitest';
 import type { JobSizes } from '../../../src/files/job';
 import { TestBucket } from '../../support/bucket';
-import { download, finishFile, makeExport, parseFile, readExport, startExport } from '../../support/exports';
+import {
+  download,
+  finishFile,
+  makeExport,
+  parseFile,
+  readExport,
+  startExport,
+} from '../../support/exports';
 import { failingCalls, MODES } from '../../support/failing-calls';
 import { rootOf } from '../../support/merkle';
 import { Outage } from '../../support/outage';
@@ -13,7 +20,13 @@ import { type Json, type TestAccount, World } from '../../support/world';
 
 const DAY = 24 * 3_600_000;
 const KIB = 2 ** 10;
-const SMALL: JobSizes = { part: 16 * KIB, sliceRows: 50, sliceBytes: 12 * KIB, slices: 2, batchRows: 40 };
+const SMALL: JobSizes = {
+  part: 16 * KIB,
+  sliceRows: 50,
+  sliceBytes: 12 * KIB,
+  slices: 2,
+  batchRows: 40,
+};
 
 beforeEach(() => emptyTables(env.DB));
 
@@ -64,7 +77,10 @@ async function expectProven(world: World, shown: Json, bytes: Uint8Array): Promi
 function rootOfSpans(tree: Json[]): Uint8Array {
   const peaks: { count: number; hash: Uint8Array }[] = [];
   for (const [first, second, third] of tree) {
-    let node = typeof second === 'string' ? { count: 1, hash: third } : { count: second - first + 1, hash: third };
+    let node =
+      typeof second === 'string'
+        ? { count: 1, hash: third }
+        : { count: second - first + 1, hash: third };
     node = { ...node, hash: Uint8Array.fromHex(node.hash) };
     while (peaks.at(-1)?.count === node.count) {
       const left = peaks.pop();
@@ -99,11 +115,20 @@ it('the proof of a part of the log covers the rest with as few nodes as possible
   const rare = await account.agent();
   await rare.request();
   await addEntries(account, 500);
-  const { shown, bytes } = await makeExport(account, { format: 'json', include_details: true, agent_id: rare.id });
+  const { shown, bytes } = await makeExport(account, {
+    format: 'json',
+    include_details: true,
+    agent_id: rare.id,
+  });
   const proof = await expectProven(world, shown, bytes);
   expect(shown.row_count).toBe(1);
   expect(proof.tree.length).toBeLessThan(20);
-  const nothing = { format: 'json', include_details: true, start_date: '2020-01-01', end_date: '2020-01-02' };
+  const nothing = {
+    format: 'json',
+    include_details: true,
+    start_date: '2020-01-01',
+    end_date: '2020-01-02',
+  };
   const empty = await makeExport(account, nothing);
   const { tree } = await expectProven(world, empty.shown, empty.bytes);
   expect(tree.map(([first, last]: Json) => [first, last])).toEqual([
@@ -124,7 +149,11 @@ it('the proof of an empty log is valid and has no nodes', async () => {
 it('an export without complete entries has no proof', async () => {
   const { account } = await makeScene();
   await (await account.agent()).request();
-  for (const fields of [{ format: 'csv', include_details: true }, { format: 'json' }, { format: 'parquet' }]) {
+  for (const fields of [
+    { format: 'csv', include_details: true },
+    { format: 'json' },
+    { format: 'parquet' },
+  ]) {
     const { shown } = await makeExport(account, fields);
     expect([shown.status, 'proof_url' in shown]).toEqual(['completed', false]);
   }
@@ -138,7 +167,11 @@ it('a proof lists all of 120 erasure records', async () => {
     "insert into erased_entries (account, reason, ranges, erased_at) values ((select max(number) from accounts), ?, '[[1,2],[4,4]]', ?)",
   );
   await env.DB.batch(Array.from({ length: 120 }, (_, i) => insert.bind(i % 2, world.now)));
-  const { shown, bytes } = await makeExport(account, { format: 'json', include_details: true }, SMALL);
+  const { shown, bytes } = await makeExport(
+    account,
+    { format: 'json', include_details: true },
+    SMALL,
+  );
   const { erased } = await expectProven(world, shown, bytes);
   expect(erased).toHaveLength(120);
   const erased_at = new Date(world.now).toISOString();
@@ -221,13 +254,16 @@ it.each(['agent', 'plan'])(
     } else {
       world.advance(2_000 * DAY);
       await (await account.agent()).request();
-      await env.DB.prepare('update accounts set audit_retention_days = 30, retention_due_at = 0').run();
+      await env.DB.prepare(
+        'update accounts set audit_retention_days = 30, retention_due_at = 0',
+      ).run();
       await world.clean();
     }
     await world.sweep();
     const { shown, bytes } = await makeExport(account, { format: 'json', include_details: true });
     const { erased } = await expectProven(world, shown, bytes);
-    const [reason, ranges] = cause === 'agent' ? ['agent_deleted', [[4, 7]]] : ['retention', [[1, 7]]];
+    const [reason, ranges] =
+      cause === 'agent' ? ['agent_deleted', [[4, 7]]] : ['retention', [[1, 7]]];
     const erased_at = new Date(world.now).toISOString();
     expect(erased).toMatchObject([{ reason, erased_at, ranges }]);
     await expectErasureSigned(account, erased[0], erased_at);
@@ -235,7 +271,11 @@ it.each(['agent', 'plan'])(
 );
 
 /** Checks the signed note of an erasure record with the public keys only. */
-async function expectErasureSigned(account: TestAccount, record: Json, time: string): Promise<void> {
+async function expectErasureSigned(
+  account: TestAccount,
+  record: Json,
+  time: string,
+): Promise<void> {
   const { reason, erased_at, ranges, note } = record;
   const places = ranges.map((range: number[]) => range.join('-')).join(' ');
   const what = `${erased_at === null ? 'hidden' : 'erased'} ${time}`;
@@ -250,16 +290,24 @@ it('an export seals a long log in several jobs without a failed attempt', async 
   const agent = await account.agent();
   await agent.request();
   await addEntries(account, 20_000);
-  const id = await startExport(account, { format: 'json', include_details: true, agent_id: agent.id });
-  const sealed = async () => (await env.DB.prepare('select size from trees').first<{ size: number }>())?.size;
+  const id = await startExport(account, {
+    format: 'json',
+    include_details: true,
+    agent_id: agent.id,
+  });
+  const sealed = async () =>
+    (await env.DB.prepare('select size from trees').first<{ size: number }>())?.size;
   const sizes: unknown[] = [];
   for (let bodies = world.queue.take(); bodies.length > 0; bodies = world.queue.take()) {
     await deliver(bodies, world.env, world.runtime);
     sizes.push(await sealed());
-    const { attempts } = (await env.DB.prepare('select attempts from files').first<{ attempts: number }>()) ?? {};
-    if (bodies.length > 0 && (await readExport(account, id)).status === 'processing') expect(attempts).toBe(0);
+    const { attempts } =
+      (await env.DB.prepare('select attempts from files').first<{ attempts: number }>()) ?? {};
+    if (bodies.length > 0 && (await readExport(account, id)).status === 'processing')
+      expect(attempts).toBe(0);
   }
-  // The first job writes the file, the second one seals a part, the third one seals the rest and writes the proof.
+  // The first job writes the file, the second one seals a part, the third one seals the rest and
+  // writes the proof.
   expect(sizes).toEqual([0, 16_384, 20_001]);
   const shown = await readExport(account, id);
   const { bytes } = await download(world, shown.download_url);
@@ -275,7 +323,9 @@ it('the proof is missing if the log is inconsistent, but the export completes', 
   const { shown } = await makeExport(account, { format: 'json', include_details: true });
   // The log is now shorter than its signed head.
   expect(shown.status).toBe('completed');
-  await env.DB.prepare("update trees set size = 0, root = null, edge = x'', published_size = 0").run();
+  await env.DB.prepare(
+    "update trees set size = 0, root = null, edge = x'', published_size = 0",
+  ).run();
   const again = await makeExport(account, { format: 'json', include_details: true });
   expect([again.shown.status, again.shown.proof_url]).toEqual(['completed', null]);
 });
@@ -291,7 +341,9 @@ it('a proof has its own download URL, which gives no access to the file, and is 
   expect(proof.headers.get('Content-Length')).toBe(`${proof.bytes.length}`);
   const part = await download(world, shown.proof_url, { Range: 'bytes=0-9' });
   expect([part.status, part.text]).toEqual([206, proof.text.slice(0, 10)]);
-  expect((await download(world, shown.proof_url.replace('document=proof', 'document=file'))).status).toBe(403);
+  expect(
+    (await download(world, shown.proof_url.replace('document=proof', 'document=file'))).status,
+  ).toBe(403);
   expect((await download(world, `${shown.download_url}&document=proof`)).status).toBe(403);
   const { body } = await account.must(200, 'GET', '/v1/activity?action=export.downloaded');
   // Only the download of the file is recorded, because the proof has no content of entries.
@@ -314,7 +366,10 @@ it.each(MODES)(
   async (mode) => {
     const outage = new Outage();
     const bucket = new TestBucket(16 * KIB, 1_000);
-    const { world, account } = await makeScene({ DB: outage.database(env.DB), FILES: outage.bucket(bucket.binding) });
+    const { world, account } = await makeScene({
+      DB: outage.database(env.DB),
+      FILES: outage.bucket(bucket.binding),
+    });
     await addEntries(account, 160);
     await world.sweep();
     const order = { format: 'json', include_details: true };

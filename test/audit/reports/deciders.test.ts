@@ -24,10 +24,15 @@ interface Scene {
 }
 
 async function makePolicy(account: TestAccount, fields: Json): Promise<string> {
-  return (await account.must(201, 'POST', '/v1/policies', { name: 'Rule', resources: ['*'], ...fields })).body.id;
+  return (
+    await account.must(201, 'POST', '/v1/policies', { name: 'Rule', resources: ['*'], ...fields })
+  ).body.id;
 }
 
-/** Makes members with names, a policy that approves `auto.*`, and reviews: `pay.*` by two people, `own.*` by one. */
+/**
+ * Makes members with names, a policy that approves `auto.*`, and reviews: `pay.*` by two people,
+ * `own.*` by one.
+ */
 async function makeScene(): Promise<Scene> {
   const world = new World();
   const account = await world.account({ plan: 'enterprise' });
@@ -39,9 +44,17 @@ async function makeScene(): Promise<Scene> {
   const ada = await named('Ada', 'admin');
   const bob = await named('Bob', 'approver');
   const eve = await named('Eve', 'approver');
-  const policy = await makePolicy(account, { name: 'Automatic', effect: 'approve', actions: ['auto.*'] });
+  const policy = await makePolicy(account, {
+    name: 'Automatic',
+    effect: 'approve',
+    actions: ['auto.*'],
+  });
   await makePolicy(account, { effect: 'review', actions: ['pay.*'], review: { approvals: 2 } });
-  await makePolicy(account, { effect: 'review', actions: ['own.*'], review: { allow_self: true, passkey: true } });
+  await makePolicy(account, {
+    effect: 'review',
+    actions: ['own.*'],
+    review: { allow_self: true, passkey: true },
+  });
   const [agent, bobsAgent] = [await account.agent(), await account.agent()];
   await account.must(200, 'PUT', `/v1/agents/${bobsAgent.id}`, { owner_id: bob.id });
   world.advance(MINUTE);
@@ -49,14 +62,24 @@ async function makeScene(): Promise<Scene> {
 }
 
 /** Makes a request and lets it wait for a minute. */
-async function request({ world }: Scene, agent: TestAgent, action: string, fields: Json = {}): Promise<string> {
+async function request(
+  { world }: Scene,
+  agent: TestAgent,
+  action: string,
+  fields: Json = {},
+): Promise<string> {
   const { id } = await agent.request({ action, ...fields });
   world.advance(MINUTE);
   return id;
 }
 
 async function approveSigned(scene: Scene, member: TestMember, id: string): Promise<void> {
-  const answer = await approve(scene, member, id, await sign(scene, member, id, { decision: 'approve' }));
+  const answer = await approve(
+    scene,
+    member,
+    id,
+    await sign(scene, member, id, { decision: 'approve' }),
+  );
   expect([answer.status, answer.body.code]).toEqual([200, undefined]);
 }
 
@@ -74,7 +97,11 @@ async function decideAll(scene: Scene): Promise<void> {
   await approveSigned(scene, bob, await request(scene, bobsAgent, 'own.run'));
   await approve(scene, bob, await request(scene, bobsAgent, 'mail.send'));
   await approveSigned(scene, ada, await request(scene, agent, 'mail.send'));
-  await account.must(200, 'POST', `/v1/permissions/${await request(scene, agent, 'mail.read')}/deny`);
+  await account.must(
+    200,
+    'POST',
+    `/v1/permissions/${await request(scene, agent, 'mail.read')}/deny`,
+  );
   await request(scene, agent, 'auto.run');
   world.advance(10 * MINUTE);
   await world.sweep();
@@ -93,15 +120,35 @@ describe('the deciders of a report', () => {
     const none = { approved: 0, denied: 0, voted: 0, signed: 0 };
     const person = { kind: 'person', ...none };
     expect(report.deciders).toEqual([
-      { ...person, decided_by: bob.id, name: 'Bob', role: 'approver', approved: 3, voted: 1, signed: 1 },
-      { ...person, decided_by: ada.id, name: 'Ada', role: 'admin', approved: 1, voted: 2, signed: 2 },
+      {
+        ...person,
+        decided_by: bob.id,
+        name: 'Bob',
+        role: 'approver',
+        approved: 3,
+        voted: 1,
+        signed: 1,
+      },
+      {
+        ...person,
+        decided_by: ada.id,
+        name: 'Ada',
+        role: 'admin',
+        approved: 1,
+        voted: 2,
+        signed: 2,
+      },
       ...[
         { ...person, decided_by: account.id, name: null, role: null, denied: 1 },
         { ...person, decided_by: eve.id, name: 'Eve', role: 'approver', denied: 1 },
         { ...none, decided_by: policy, kind: 'policy', name: 'Automatic', role: null, approved: 1 },
       ].toSorted((a, b) => (a.decided_by < b.decided_by ? -1 : 1)),
     ]);
-    expect(report.summary).toMatchObject({ approved_by_person: 4, denied_by_person: 2, approved_by_policy: 1 });
+    expect(report.summary).toMatchObject({
+      approved_by_person: 4,
+      denied_by_person: 2,
+      approved_by_policy: 1,
+    });
   });
 
   it('have the present name and role of a member, also of a removed one, and none once the member is erased', async () => {
@@ -109,7 +156,10 @@ describe('the deciders of a report', () => {
     for (const member of [ada, bob, eve]) {
       await approve({ world }, member, (await agent.request({ action: 'mail.send' })).id);
     }
-    await account.must(200, 'PUT', `/v1/members/${ada.id}`, { name: 'Ada Lovelace', role: 'auditor' });
+    await account.must(200, 'PUT', `/v1/members/${ada.id}`, {
+      name: 'Ada Lovelace',
+      role: 'auditor',
+    });
     await account.must(204, 'DELETE', `/v1/members/${bob.id}`);
     // As the sweep does when the retention and seven days are over.
     await env.DB.prepare('delete from members where name = ?').bind('Eve').run();
@@ -132,11 +182,9 @@ describe('the deciders of a report', () => {
     world.advance(2 * DAY);
     await approve(scene, bob, id);
     const deciders = async (start: string, end: string) =>
-      (await makeReport(account, { period: { start, end } })).deciders.map(({ name, approved, voted }: Json) => [
-        name,
-        approved,
-        voted,
-      ]);
+      (await makeReport(account, { period: { start, end } })).deciders.map(
+        ({ name, approved, voted }: Json) => [name, approved, voted],
+      );
     expect(await deciders('2026-01-31', '2026-02-01')).toEqual([]);
     expect(await deciders('2026-02-02', '2026-02-02')).toEqual([
       ['Bob', 1, 0],
@@ -150,7 +198,15 @@ describe('the deciders of a report', () => {
     const { account, world } = scene;
     const report = await makeReport(account);
     const pages = JSON.stringify(composePages(report as Parameters<typeof composePages>[0]));
-    for (const text of ['Voted', 'Signed', 'Bob', 'Approver', 'Admin', 'Account’s own tokens', 'Policy']) {
+    for (const text of [
+      'Voted',
+      'Signed',
+      'Bob',
+      'Approver',
+      'Admin',
+      'Account’s own tokens',
+      'Policy',
+    ]) {
       expect(pages).toContain(`"text":"${text}"`);
     }
     const id = await startReport(account, { format: 'pdf' });
@@ -166,7 +222,9 @@ describe('the segregation of duties', () => {
     const { account, bobsAgent } = scene;
     const log = await account.log();
     const decisions = (test: (entry: Json) => boolean) =>
-      log.filter((entry) => /approve|deny/.test(entry.event_type) && test(entry)).map(({ id }) => id);
+      log
+        .filter((entry) => /approve|deny/.test(entry.event_type) && test(entry))
+        .map(({ id }) => id);
     const reviewed = decisions(({ details }) => details.review_policy_id);
     const signed = decisions(({ details }) => details.votes?.some((vote: Json) => vote.signed));
     const owned = decisions(({ agent_id }) => agent_id === bobsAgent.id);
@@ -215,7 +273,9 @@ describe('the segregation of duties', () => {
     await approve(scene, ada, await request(scene, bobsAgent, 'mail.send'));
     await deny(scene, bob, await request(scene, bobsAgent, 'mail.send'));
     const report = await makeReport(account);
-    expect(JSON.stringify(findingsOf(report, 'CC6.3'))).toContain('0 requests were approved by the member who owned');
+    expect(JSON.stringify(findingsOf(report, 'CC6.3'))).toContain(
+      '0 requests were approved by the member who owned',
+    );
     expect(report.exceptions.map(({ kind }: Json) => kind)).not.toContain('approved_by_owner');
   });
 });
@@ -228,7 +288,11 @@ describe('the exception of one decider', () => {
     const scene = await makeScene();
     const { account, agent, bob } = scene;
     for (let i = 0; i < 10; i++) {
-      await approve(scene, bob, await request(scene, agent, 'mail.send', { resource: `mailbox:${i}` }));
+      await approve(
+        scene,
+        bob,
+        await request(scene, agent, 'mail.send', { resource: `mailbox:${i}` }),
+      );
     }
     const approvals = (await account.log('&event_type=approve')).map(({ id }) => id);
     expect(await dominant(account)).toEqual({
@@ -277,7 +341,9 @@ it('a report reads one row more for each vote', { timeout: 60_000 }, async () =>
   const account = await new World({ DB }).account({ plan: 'enterprise' });
   await fillLog(await account.agent(), 3_000, 10);
   const set = (assignments: string, ...values: string[]) =>
-    env.DB.prepare(`update audit_entries set details = json_set(details, ${assignments}) where event in (1, 2)`)
+    env.DB.prepare(
+      `update audit_entries set details = json_set(details, ${assignments}) where event in (1, 2)`,
+    )
       .bind(...values)
       .run();
   await set(`'$.decided_by', ?`, account.id);
@@ -290,7 +356,11 @@ it('a report reads one row more for each vote', { timeout: 60_000 }, async () =>
   const [before, decisions] = await measure();
   const by = 'member_01h2xcejqtf2nbrexx3vqjhp41';
   const votes = [true, false].map((signed) => ({ by, decision: 'approve', signed }));
-  await set(`'$.decided_by', ?, '$.votes', json(?), '$.review_policy_id', 'policy_1'`, by, JSON.stringify(votes));
+  await set(
+    `'$.decided_by', ?, '$.votes', json(?), '$.review_policy_id', 'policy_1'`,
+    by,
+    JSON.stringify(votes),
+  );
   const [after] = await measure();
   expect(decisions).toBe(1_000);
   expect(Number(after) - Number(before)).toBeLessThan(2 * Number(decisions) + 100);

@@ -20,12 +20,23 @@ async function makeAccount() {
 }
 
 async function makePolicy(account: TestAccount, fields: Json): Promise<string> {
-  const policy = { name: 'Rule', effect: 'approve', actions: ['auto.*'], resources: ['*'], ...fields };
+  const policy = {
+    name: 'Rule',
+    effect: 'approve',
+    actions: ['auto.*'],
+    resources: ['*'],
+    ...fields,
+  };
   return (await account.must(201, 'POST', '/v1/policies', policy)).body.id;
 }
 
 /** Has one person approve with or without a signature, and often another one decide. */
-async function review(account: TestAccount, people: TestMember[], id: string, i: number): Promise<void> {
+async function review(
+  account: TestAccount,
+  people: TestMember[],
+  id: string,
+  i: number,
+): Promise<void> {
   const [first, second] = [people[i % 3], people[(i + 1) % 3]] as [TestMember, TestMember];
   const body = i % 20 < 10 ? await sign(account, first, id, { decision: 'approve' }) : {};
   await approve(account, first, id, body);
@@ -34,13 +45,32 @@ async function review(account: TestAccount, people: TestMember[], id: string, i:
 }
 
 /** Makes requests for seven weeks, with all kinds of decisions and outcomes. */
-async function live(account: TestAccount, agents: TestAgent[], people: TestMember[]): Promise<void> {
+async function live(
+  account: TestAccount,
+  agents: TestAgent[],
+  people: TestMember[],
+): Promise<void> {
   const { world } = account;
-  const fates = ['use', 'use twice', 'deny', 'expire', 'unused', 'revoke', 'policy', 'policy denial', 'use', 'review'];
+  const fates = [
+    'use',
+    'use twice',
+    'deny',
+    'expire',
+    'unused',
+    'revoke',
+    'policy',
+    'policy denial',
+    'use',
+    'review',
+  ];
   for (let i = 0; i < 60; i++) {
     const agent = agents[(i * i) % agents.length] as TestAgent;
     const fate = fates[i % fates.length] as string;
-    const actions: Record<string, string> = { policy: 'auto.run', 'policy denial': 'never.run', review: 'pay.out' };
+    const actions: Record<string, string> = {
+      policy: 'auto.run',
+      'policy denial': 'never.run',
+      review: 'pay.out',
+    };
     const action = actions[fate] ?? `mail.${i % 2 ? 'send' : 'read'}`;
     const { id } = await agent.request({ action, resource: `mailbox:${i % 3}`, max_uses: 3 });
     world.advance(i % 4 === 0 ? 4 * SECOND : 40 * SECOND);
@@ -61,7 +91,9 @@ async function live(account: TestAccount, agents: TestAgent[], people: TestMembe
 
 /** Computes the expected figures entry by entry from the log that the API returns. */
 function modelReport(log: Json[], { start, end }: Json): Json {
-  const entries = log.filter(({ created_at }) => created_at.slice(0, 10) >= start && created_at.slice(0, 10) <= end);
+  const entries = log.filter(
+    ({ created_at }) => created_at.slice(0, 10) >= start && created_at.slice(0, 10) <= end,
+  );
   const count = (some: Json[]) => {
     const of = (type: string) => some.filter(({ event_type }) => event_type === type);
     return {
@@ -84,13 +116,18 @@ function modelReport(log: Json[], { start, end }: Json): Json {
     );
   const decisions = entries.filter(({ event_type }) => ['approve', 'deny'].includes(event_type));
   const votes: Json[] = entries.flatMap(({ details }) => details.votes ?? []);
-  const tally = (key: (entry: Json) => string, some: Json[]) => Object.groupBy(some, key) as Record<string, Json[]>;
+  const tally = (key: (entry: Json) => string, some: Json[]) =>
+    Object.groupBy(some, key) as Record<string, Json[]>;
   const by = (kind: 'person' | 'policy', type: string) =>
-    decisions.filter((entry) => entry.event_type === type && (entry.details.policy_id === null) === (kind === 'person'))
-      .length;
+    decisions.filter(
+      (entry) =>
+        entry.event_type === type && (entry.details.policy_id === null) === (kind === 'person'),
+    ).length;
   const requestOf = (decision: Json) =>
     log.find(
-      (entry) => entry.event_type === 'request' && entry.permission_request_id === decision.permission_request_id,
+      (entry) =>
+        entry.event_type === 'request' &&
+        entry.permission_request_id === decision.permission_request_id,
     );
   const isQuick = (decision: Json) =>
     decision.details.policy_id === null &&
@@ -106,7 +143,10 @@ function modelReport(log: Json[], { start, end }: Json): Json {
       )
       .slice(0, 5)
       .some((entry) => entry.details.resource === denial.details.resource);
-  const show = (some: Json[]) => ({ entries: some.length, entry_ids: some.slice(0, 5).map(({ id }) => id) });
+  const show = (some: Json[]) => ({
+    entries: some.length,
+    entry_ids: some.slice(0, 5).map(({ id }) => id),
+  });
   const total = count(entries);
   return {
     summary: {
@@ -124,19 +164,23 @@ function modelReport(log: Json[], { start, end }: Json): Json {
       denied_by_policy: by('policy', 'deny'),
     },
     months: Object.fromEntries(
-      Object.entries(tally(({ created_at }) => created_at.slice(0, 7), entries)).map(([month, some]) => [
-        month,
-        { month, ...count(some) },
-      ]),
+      Object.entries(tally(({ created_at }) => created_at.slice(0, 7), entries)).map(
+        ([month, some]) => [month, { month, ...count(some) }],
+      ),
     ),
     agents: Object.fromEntries(
-      Object.entries(tally(({ agent_id }) => agent_id, entries)).map(([agent, some]) => [agent, count(some)]),
+      Object.entries(tally(({ agent_id }) => agent_id, entries)).map(([agent, some]) => [
+        agent,
+        count(some),
+      ]),
     ),
     deciders: Object.fromEntries(
-      Object.entries(tally(({ details }) => details.decided_by, decisions)).map(([decider, some]) => [
-        decider,
-        { approved: count(some).approved, denied: count(some).denied },
-      ]),
+      Object.entries(tally(({ details }) => details.decided_by, decisions)).map(
+        ([decider, some]) => [
+          decider,
+          { approved: count(some).approved, denied: count(some).denied },
+        ],
+      ),
     ),
     votes: Object.fromEntries(
       Object.entries(tally(({ by }) => by, votes)).map(([member, some]) => [
@@ -146,7 +190,9 @@ function modelReport(log: Json[], { start, end }: Json): Json {
     ),
     exceptions: {
       quick_decision: show(decisions.filter(isQuick)),
-      denied_action_retried: show(decisions.filter(({ event_type }) => event_type === 'deny').filter(isRetried)),
+      denied_action_retried: show(
+        decisions.filter(({ event_type }) => event_type === 'deny').filter(isRetried),
+      ),
       token_never_used: show(entries.filter(({ details }) => details.expired === 'token')),
       request_undecided: show(entries.filter(({ details }) => details.expired === 'request')),
       token_revoked: show(entries.filter(({ event_type }) => event_type === 'revoke')),
@@ -180,14 +226,24 @@ it('the figures of a report equal a count of the log entry by entry, for large a
       const { summary, months, agents: listed, deciders, exceptions } = report;
       expect(summary).toEqual(model.summary);
       const empty = Object.fromEntries(Object.keys(months[0]).map((name) => [name, 0]));
-      for (const month of months) expect(month).toEqual(model.months[month.month] ?? { ...empty, month: month.month });
-      expect(Object.keys(model.months).every((month) => months.some((row: Json) => row.month === month))).toBe(true);
-      expect(Object.fromEntries(listed.map(({ agent_id, counts }: Json) => [agent_id, counts]))).toEqual(model.agents);
+      for (const month of months)
+        expect(month).toEqual(model.months[month.month] ?? { ...empty, month: month.month });
+      expect(
+        Object.keys(model.months).every((month) => months.some((row: Json) => row.month === month)),
+      ).toBe(true);
+      expect(
+        Object.fromEntries(listed.map(({ agent_id, counts }: Json) => [agent_id, counts])),
+      ).toEqual(model.agents);
       const requests = listed.map(({ counts }: Json) => counts.requests);
       expect(requests).toEqual(requests.toSorted((a: number, b: number) => b - a));
-      const decided = deciders.map(({ decided_by, approved, denied }: Json) => [decided_by, { approved, denied }]);
+      const decided = deciders.map(({ decided_by, approved, denied }: Json) => [
+        decided_by,
+        { approved, denied },
+      ]);
       const none = { approved: 0, denied: 0 };
-      const onlyVoted = Object.fromEntries(Object.keys(model.votes).map((member) => [member, none]));
+      const onlyVoted = Object.fromEntries(
+        Object.keys(model.votes).map((member) => [member, none]),
+      );
       expect(Object.fromEntries(decided)).toEqual({ ...onlyVoted, ...model.deciders });
       const ofMembers = deciders.filter(({ decided_by }: Json) => decided_by.startsWith('member_'));
       const voted = ofMembers.map(({ decided_by, approved, denied, voted, signed }: Json) => [
@@ -197,7 +253,11 @@ it('the figures of a report equal a count of the log entry by entry, for large a
       expect(Object.fromEntries(voted)).toEqual(model.votes);
       for (const [kind, { entries, entry_ids }] of Object.entries<Json>(model.exceptions)) {
         const found = exceptions.find((exception: Json) => exception.kind === kind);
-        expect([kind, found?.entries ?? 0, found?.entry_ids ?? []]).toEqual([kind, entries, entry_ids]);
+        expect([kind, found?.entries ?? 0, found?.entry_ids ?? []]).toEqual([
+          kind,
+          entries,
+          entry_ids,
+        ]);
       }
     }
   }
@@ -233,15 +293,24 @@ it('a report names policies and agents, and deleted policies by id only', async 
   expect(agents).toMatchObject([{ agent_id: agent.id, name: 'Ιός' }]);
   await account.must(204, 'DELETE', `/v1/policies/${policy}`);
   const { deciders: later } = await makeReport(account);
-  expect(later.find(({ kind }: Json) => kind === 'policy')).toMatchObject({ decided_by: policy, name: null });
+  expect(later.find(({ kind }: Json) => kind === 'policy')).toMatchObject({
+    decided_by: policy,
+    name: null,
+  });
 });
 
 describe('the exceptions', () => {
-  const kinds = ({ exceptions }: Json) => exceptions.map(({ kind, severity }: Json) => `${kind} ${severity}`);
+  const kinds = ({ exceptions }: Json) =>
+    exceptions.map(({ kind, severity }: Json) => `${kind} ${severity}`);
   const PERIOD = { start: '2026-01-31', end: '2026-01-31' };
 
   /** Makes a request that a person decides after `wait` milliseconds. */
-  async function decide(agent: TestAgent, verb: 'approve' | 'deny', wait: number, fields: Json = {}): Promise<Json> {
+  async function decide(
+    agent: TestAgent,
+    verb: 'approve' | 'deny',
+    wait: number,
+    fields: Json = {},
+  ): Promise<Json> {
     const { id } = await agent.request(fields);
     agent.account.world.advance(wait);
     await agent.account.must(200, 'POST', `/v1/permissions/${id}/${verb}`);
@@ -265,11 +334,14 @@ describe('the exceptions', () => {
   it.each([
     [5 * SECOND, ['quick_decision medium']],
     [5 * SECOND + 1, []],
-  ])('list a decision as quick only if it takes at most five seconds (%d ms)', async (wait, expected) => {
-    const { account } = await makeAccount();
-    await decide(await account.agent(), 'deny', wait);
-    expect(kinds(await makeReport(account, { period: PERIOD }))).toEqual(expected);
-  });
+  ])(
+    'list a decision as quick only if it takes at most five seconds (%d ms)',
+    async (wait, expected) => {
+      const { account } = await makeAccount();
+      await decide(await account.agent(), 'deny', wait);
+      expect(kinds(await makeReport(account, { period: PERIOD }))).toEqual(expected);
+    },
+  );
 
   it('rate many quick decisions as high, and list a person who took all decisions', async () => {
     const { account } = await makeAccount();
@@ -277,7 +349,9 @@ describe('the exceptions', () => {
     for (let i = 0; i < 10; i++) await decide(agent, 'deny', SECOND, { resource: `mailbox:${i}` });
     const report = await makeReport(account, { period: PERIOD });
     expect(kinds(report)).toEqual(['quick_decision high', 'one_decider medium']);
-    expect(report.exceptions[1].text).toContain('cannot show whether one person took them or several');
+    expect(report.exceptions[1].text).toContain(
+      'cannot show whether one person took them or several',
+    );
     expect(report.exceptions[1]).toMatchObject({ entries: 10 });
     const denials = await account.log('&event_type=deny');
     expect(report.exceptions[1].entry_ids).toEqual([denials[0].id, denials[9].id]);
@@ -299,22 +373,29 @@ describe('the exceptions', () => {
     ['everything, by other patterns', { actions: ['*.*'], resources: ['**:*'] }, true],
     ['every action on some resources', { actions: ['*'], resources: ['mailbox:*'] }, false],
     ['some actions on every resource', { actions: ['mail.*'], resources: ['*'] }, false],
-    ['everything within its conditions', { actions: ['*'], resources: ['*'], conditions: { n: { max: 1 } } }, false],
+    [
+      'everything within its conditions',
+      { actions: ['*'], resources: ['*'], conditions: { n: { max: 1 } } },
+      false,
+    ],
     ['nothing: it is inactive', { actions: ['*'], resources: ['*'], is_active: false }, false],
     ['nothing: it denies', { effect: 'deny', actions: ['*'], resources: ['*'] }, false],
-  ])('list a policy only if it approves everything (this one approves %s)', async (_, fields, expected) => {
-    const { account } = await makeAccount();
-    const policy = await makePolicy(account, { name: 'Yes', ...fields });
-    const agent = await account.agent();
-    await agent.request({ scope: { n: 2 } });
-    const { exceptions } = await makeReport(account, { period: PERIOD });
-    const found = exceptions.filter(({ kind }: Json) => kind === 'policy_approves_everything');
-    expect(found.length === 1).toBe(expected);
-    if (!expected) return;
-    const [approval] = await account.log('&event_type=approve');
-    expect(found[0]).toMatchObject({ severity: 'high', entries: 1, entry_ids: [approval.id] });
-    expect(found[0].text).toContain(policy);
-  });
+  ])(
+    'list a policy only if it approves everything (this one approves %s)',
+    async (_, fields, expected) => {
+      const { account } = await makeAccount();
+      const policy = await makePolicy(account, { name: 'Yes', ...fields });
+      const agent = await account.agent();
+      await agent.request({ scope: { n: 2 } });
+      const { exceptions } = await makeReport(account, { period: PERIOD });
+      const found = exceptions.filter(({ kind }: Json) => kind === 'policy_approves_everything');
+      expect(found.length === 1).toBe(expected);
+      if (!expected) return;
+      const [approval] = await account.log('&event_type=approve');
+      expect(found[0]).toMatchObject({ severity: 'high', entries: 1, entry_ids: [approval.id] });
+      expect(found[0].text).toContain(policy);
+    },
+  );
 
   it('list unused tokens, undecided requests and revoked tokens', async () => {
     const { account, world } = await makeAccount();
@@ -326,7 +407,11 @@ describe('the exceptions', () => {
     world.advance(HOUR);
     await world.sweep();
     const report = await makeReport(account, { period: PERIOD });
-    expect(kinds(report)).toEqual(['token_never_used medium', 'request_undecided low', 'token_revoked low']);
+    expect(kinds(report)).toEqual([
+      'token_never_used medium',
+      'request_undecided low',
+      'token_revoked low',
+    ]);
     const log = await account.log();
     const of = (test: (entry: Json) => boolean) => log.filter(test).map(({ id }) => id);
     expect(report.exceptions.map(({ entry_ids }: Json) => entry_ids)).toEqual([
@@ -338,20 +423,31 @@ describe('the exceptions', () => {
 
   it.each<[string, (agent: TestAgent, other: TestAgent) => Promise<unknown>, boolean]>([
     ['the same agent requests the same', (agent) => agent.request(), true],
-    ['the same agent requests another resource', (agent) => agent.request({ resource: 'mailbox:sales' }), false],
-    ['the same agent requests another action', (agent) => agent.request({ action: 'email.read' }), false],
+    [
+      'the same agent requests another resource',
+      (agent) => agent.request({ resource: 'mailbox:sales' }),
+      false,
+    ],
+    [
+      'the same agent requests another action',
+      (agent) => agent.request({ action: 'email.read' }),
+      false,
+    ],
     ['another agent requests the same', (_, other) => other.request(), false],
-  ])('list a denial only if the same agent requests the same again (%s)', async (_, retry, expected) => {
-    const { account } = await makeAccount();
-    const [agent, other] = [await account.agent(), await account.agent()];
-    await other.request({ action: 'other.thing' });
-    await agent.request();
-    await decide(agent, 'deny', MINUTE);
-    await retry(agent, other);
-    expect(kinds(await makeReport(account, { period: PERIOD }))).toEqual(
-      expected ? ['denied_action_retried medium'] : [],
-    );
-  });
+  ])(
+    'list a denial only if the same agent requests the same again (%s)',
+    async (_, retry, expected) => {
+      const { account } = await makeAccount();
+      const [agent, other] = [await account.agent(), await account.agent()];
+      await other.request({ action: 'other.thing' });
+      await agent.request();
+      await decide(agent, 'deny', MINUTE);
+      await retry(agent, other);
+      expect(kinds(await makeReport(account, { period: PERIOD }))).toEqual(
+        expected ? ['denied_action_retried medium'] : [],
+      );
+    },
+  );
 
   it('list no retry after five other requests for the action, or after the report was requested', async () => {
     const { account, world } = await makeAccount();
@@ -362,11 +458,15 @@ describe('the exceptions', () => {
     await agent.request();
     await world.work();
     expect(kinds(await openReport(account, id))).toEqual([]);
-    expect(kinds(await makeReport(account, { period: PERIOD }))).toEqual(['denied_action_retried medium']);
+    expect(kinds(await makeReport(account, { period: PERIOD }))).toEqual([
+      'denied_action_retried medium',
+    ]);
     await decide(agent, 'deny', MINUTE, { resource: 'mailbox:late' });
     for (let i = 0; i < 5; i++) await agent.request({ resource: `mailbox:${i}` });
     await agent.request({ resource: 'mailbox:late' });
-    expect((await makeReport(account, { period: PERIOD })).exceptions).toMatchObject([{ entries: 1 }]);
+    expect((await makeReport(account, { period: PERIOD })).exceptions).toMatchObject([
+      { entries: 1 },
+    ]);
   });
 
   it('list keys older than 90 days, and agents without activity', async () => {
@@ -395,13 +495,20 @@ describe('the exceptions', () => {
     for (const { id } of [old, idle]) expect(stale.text).toContain(id);
     expect(quiet.text).toMatch(/^3 active agents /);
     for (const name of ['Rotated', 'Idle', 'Too new']) expect(quiet.text).toContain(name);
-    expect(kinds(await makeReport(account, period('2026-04-30')))).toEqual(['agent_without_activity low']);
+    expect(kinds(await makeReport(account, period('2026-04-30')))).toEqual([
+      'agent_without_activity low',
+    ]);
   });
 
   it('judge keys by their age at the end of the period, even if they were rotated later', async () => {
     const { account, world } = await makeAccount();
-    const [never, before, twice] = [await account.agent(), await account.agent(), await account.agent()];
-    const rotate = (agent: TestAgent) => account.must(200, 'POST', `/v1/agents/${agent.id}/rotate-key`);
+    const [never, before, twice] = [
+      await account.agent(),
+      await account.agent(),
+      await account.agent(),
+    ];
+    const rotate = (agent: TestAgent) =>
+      account.must(200, 'POST', `/v1/agents/${agent.id}/rotate-key`);
     world.advance(30 * DAY);
     await rotate(twice);
     await account.must(200, 'PUT', `/v1/agents/${twice.id}`, { name: 'Twice' });
@@ -427,7 +534,9 @@ describe('the exceptions', () => {
     const { account, world } = await makeAccount();
     await account.agent();
     world.advance(91 * DAY);
-    const { exceptions } = await makeReport(account, { period: { start: '2026-05-02', end: '2026-05-02' } });
+    const { exceptions } = await makeReport(account, {
+      period: { start: '2026-05-02', end: '2026-05-02' },
+    });
     const { text } = exceptions.find(({ kind }: Json) => kind === 'key_not_rotated');
     expect(text).toContain('when the report was asked for, on 2026-05-02');
     expect(text).not.toContain('at the end');
@@ -452,7 +561,8 @@ describe('the exceptions', () => {
       await makePolicy(account, { actions: ['deleted.*'] }),
     ];
     const agent = await account.agent();
-    for (const action of ['kept.run', 'changed.run', 'deleted.run']) await agent.request({ action });
+    for (const action of ['kept.run', 'changed.run', 'deleted.run'])
+      await agent.request({ action });
     expect(kinds(await makeReport(account, { period: PERIOD }))).toEqual([]);
     world.advance(DAY);
     await account.must(200, 'PUT', `/v1/policies/${changed}`, { actions: ['never.*'] });

@@ -24,14 +24,18 @@ async function runsOf(text: string) {
   return runs.map(({ text, font }) => [font, text]);
 }
 
-it.runIf(depth.isDeep)('a PDF is smaller than 1 MB and loads each font once', { timeout: 120_000 }, async () => {
-  const { files, load } = fontLoader();
-  const pdf = await renderPdf(sampleReport(), load);
-  expect(new TextDecoder('latin1').decode(pdf.subarray(0, 5))).toBe('%PDF-');
-  expect(pdf.length).toBeLessThan(1_000_000);
-  expect(files.length).toBeLessThanOrEqual(8);
-  expect(new Set(files).size).toBe(files.length);
-});
+it.runIf(depth.isDeep)(
+  'a PDF is smaller than 1 MB and loads each font once',
+  { timeout: 120_000 },
+  async () => {
+    const { files, load } = fontLoader();
+    const pdf = await renderPdf(sampleReport(), load);
+    expect(new TextDecoder('latin1').decode(pdf.subarray(0, 5))).toBe('%PDF-');
+    expect(pdf.length).toBeLessThan(1_000_000);
+    expect(files.length).toBeLessThanOrEqual(8);
+    expect(new Set(files).size).toBe(files.length);
+  },
+);
 
 it('a PDF has the same bytes for the same report', async () => {
   const { load } = fontLoader();
@@ -97,10 +101,16 @@ it('a PDF lists the first 60 exceptions and says how many more there are', () =>
   const [exception] = sampleReport().exceptions;
   if (!exception) throw new Error('the sample has no exceptions');
   const count = (text: string) => text.split(exception.text).length - 1;
-  const many = JSON.stringify(composePages({ ...plainReport(), exceptions: Array(206).fill(exception) }));
+  const many = JSON.stringify(
+    composePages({ ...plainReport(), exceptions: Array(206).fill(exception) }),
+  );
   expect(count(many)).toBe(60);
-  expect(many).toContain('The first 60 are listed. The JSON form of this report has 146 more exceptions.');
-  const few = JSON.stringify(composePages({ ...plainReport(), exceptions: Array(60).fill(exception) }));
+  expect(many).toContain(
+    'The first 60 are listed. The JSON form of this report has 146 more exceptions.',
+  );
+  const few = JSON.stringify(
+    composePages({ ...plainReport(), exceptions: Array(60).fill(exception) }),
+  );
   expect([count(few), few.includes('are listed')]).toEqual([60, false]);
 });
 

@@ -1,7 +1,14 @@
 import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
 import { ALWAYS, download, sha256 } from '../../support/exports';
-import { makeReport, openReport, PERIOD, REPORTS, readReport, startReport } from '../../support/reports';
+import {
+  makeReport,
+  openReport,
+  PERIOD,
+  REPORTS,
+  readReport,
+  startReport,
+} from '../../support/reports';
 import { approve, makeReview } from '../../support/reviews';
 import { type Json, World } from '../../support/world';
 
@@ -44,12 +51,18 @@ describe('a report', () => {
     expect(headers.get('Content-Type')).toBe('application/json');
     expect(headers.get('Content-Disposition')).toBe(`attachment; filename="${id}.json"`);
     const { body } = await account.must(200, 'GET', `/v1/activity?target=${id}`);
-    expect(body.data.map(({ action }: Json) => action)).toEqual(['report.downloaded', 'report.requested']);
+    expect(body.data.map(({ action }: Json) => action)).toEqual([
+      'report.downloaded',
+      'report.requested',
+    ]);
   });
 
   it('is a PDF by default', async () => {
     const { account } = await makeAccount();
-    const { body } = await account.must(202, 'POST', REPORTS, { report_type: 'gdpr', period: PERIOD });
+    const { body } = await account.must(202, 'POST', REPORTS, {
+      report_type: 'gdpr',
+      period: PERIOD,
+    });
     expect(body.format).toBe('pdf');
   });
 
@@ -71,7 +84,12 @@ describe('a report', () => {
     const account = await new World().account({ plan: 'enterprise' });
     const report = await makeReport(account);
     expect(report.summary).toMatchObject({ entries: 0, agents: 0, requests: 0 });
-    expect([report.agents, report.deciders, report.exceptions, report.sample]).toEqual([[], [], [], []]);
+    expect([report.agents, report.deciders, report.exceptions, report.sample]).toEqual([
+      [],
+      [],
+      [],
+      [],
+    ]);
     expect(report.months).toHaveLength(1);
     expect(report.controls).toHaveLength(6);
     expect(report.scope.join()).toContain('held no entry of the period');
@@ -88,27 +106,36 @@ describe('the controls of a framework', () => {
     ['hipaa', ['164.308(a)(4)', '164.312(a)', '164.312(b)'], ''],
     ['gdpr', ['Art. 30', 'Art. 32'], ''],
     ['eu_ai_act', ['Art. 12', 'Art. 14', 'Art. 26'], ''],
-  ])('are listed in a %s report, each with evidence from entries that exist', async (report_type, ids, words) => {
-    const { account, agent } = await makeAccount();
-    for (let i = 0; i < 7; i++) await agent.approved();
-    const { controls, statement } = await makeReport(account, { report_type });
-    expect(controls.map(({ id }: Json) => id)).toEqual(ids);
-    expect(statement).toContain('evidence, not attestation');
-    expect(statement).toContain(words);
-    const log = await account.log();
-    const known = new Set(log.map(({ id }) => id));
-    for (const { title, evidence, not_covered } of controls) {
-      expect([title.length > 6, evidence.length > 1, not_covered.length > 50]).toEqual([true, true, true]);
-      for (const { text, entries, entry_ids } of evidence) {
-        expect(text).toMatch(/^[A-Z0-9].+\.$/);
-        expect(text).not.toMatch(/undefined|NaN|null/);
-        expect(entry_ids.every((id: string) => known.has(id))).toBe(true);
-        expect(entry_ids.length).toBeLessThanOrEqual(entries);
+  ])(
+    'are listed in a %s report, each with evidence from entries that exist',
+    async (report_type, ids, words) => {
+      const { account, agent } = await makeAccount();
+      for (let i = 0; i < 7; i++) await agent.approved();
+      const { controls, statement } = await makeReport(account, { report_type });
+      expect(controls.map(({ id }: Json) => id)).toEqual(ids);
+      expect(statement).toContain('evidence, not attestation');
+      expect(statement).toContain(words);
+      const log = await account.log();
+      const known = new Set(log.map(({ id }) => id));
+      for (const { title, evidence, not_covered } of controls) {
+        expect([title.length > 6, evidence.length > 1, not_covered.length > 50]).toEqual([
+          true,
+          true,
+          true,
+        ]);
+        for (const { text, entries, entry_ids } of evidence) {
+          expect(text).toMatch(/^[A-Z0-9].+\.$/);
+          expect(text).not.toMatch(/undefined|NaN|null/);
+          expect(entry_ids.every((id: string) => known.has(id))).toBe(true);
+          expect(entry_ids.length).toBeLessThanOrEqual(entries);
+        }
       }
-    }
-    const proven = controls.flatMap(({ evidence }: Json) => evidence).filter(({ entry_ids }: Json) => entry_ids.length);
-    expect(proven.length).toBeGreaterThan(0);
-  });
+      const proven = controls
+        .flatMap(({ evidence }: Json) => evidence)
+        .filter(({ entry_ids }: Json) => entry_ids.length);
+      expect(proven.length).toBeGreaterThan(0);
+    },
+  );
 
   it('cite the first five entries of a finding, in the order of the log', async () => {
     const { account, agent, world } = await makeAccount();
@@ -139,7 +166,9 @@ describe('a finding', () => {
     world.advance(DAY);
     await agent.request();
     await account.must(200, 'POST', `/v1/permissions/${id}/deny`);
-    const report = await makeReport(account, { period: { start: '2026-02-01', end: '2026-02-01' } });
+    const report = await makeReport(account, {
+      period: { start: '2026-02-01', end: '2026-02-01' },
+    });
     expect(report.summary).toMatchObject({ requests: 1, denied: 1, agents: 2 });
     expect(sentences(report)).toContain('1 request of 1 agent was recorded');
   });
@@ -149,7 +178,9 @@ describe('a finding', () => {
     const { id } = await agent.request({ expires_in: 604_800 });
     world.advance(DAY);
     await account.must(200, 'POST', `/v1/permissions/${id}/deny`);
-    const { controls } = await makeReport(account, { period: { start: '2026-02-01', end: '2026-02-01' } });
+    const { controls } = await makeReport(account, {
+      period: { start: '2026-02-01', end: '2026-02-01' },
+    });
     const numbering = controls
       .flatMap(({ evidence }: Json) => evidence)
       .find(({ text }: Json) => text.startsWith('Entries are numbered'));
@@ -205,9 +236,14 @@ describe('the entries that a report covers', () => {
     await world.sweep();
     // The log now differs from the one that was signed.
     await env.DB.prepare("update audit_entries set ip_address = '10.0.0.1'").run();
-    await env.DB.prepare("update trees set size = 0, root = null, edge = x'', published_size = 0").run();
+    await env.DB.prepare(
+      "update trees set size = 0, root = null, edge = x'', published_size = 0",
+    ).run();
     const { integrity, method } = await makeReport(account);
-    expect([integrity, method.at(-1)]).toEqual([null, expect.stringContaining('could not be sealed')]);
+    expect([integrity, method.at(-1)]).toEqual([
+      null,
+      expect.stringContaining('could not be sealed'),
+    ]);
   });
 
   it('are those of the days of its period, including the first and the last', async () => {
@@ -230,7 +266,10 @@ describe('the entries that a report covers', () => {
   });
 
   it('exclude entries older than the retention, and the report says so', async () => {
-    const { account, agent, world } = await makeAccount({ plan: 'enterprise', audit_retention_days: 7 });
+    const { account, agent, world } = await makeAccount({
+      plan: 'enterprise',
+      audit_retention_days: 7,
+    });
     await agent.request();
     world.advance(DAY);
     await agent.request();
@@ -241,18 +280,25 @@ describe('the entries that a report covers', () => {
     await world.work();
     const kept = await openReport(account, id);
     expect(kept.summary.entries).toBe(2);
-    expect(kept.scope.join()).toContain('Entries before 2026-01-31T12:00:00.000Z are no longer kept');
+    expect(kept.scope.join()).toContain(
+      'Entries before 2026-01-31T12:00:00.000Z are no longer kept',
+    );
     expect((await makeReport(account, { period })).summary.entries).toBe(0);
     const whole = await makeReport(account, { period: { start: '2026-02-05', end: '2026-02-07' } });
     expect(whole.scope.join()).not.toContain('no longer kept');
   });
 
   it('are not reported as missing for an agent if the whole period is older than the retention', async () => {
-    const { account, agent, world } = await makeAccount({ plan: 'enterprise', audit_retention_days: 7 });
+    const { account, agent, world } = await makeAccount({
+      plan: 'enterprise',
+      audit_retention_days: 7,
+    });
     await agent.request();
     world.advance(30 * DAY);
     const exceptions = async (start: string, end: string) =>
-      (await makeReport(account, { period: { start, end } })).exceptions.map(({ kind }: Json) => kind);
+      (await makeReport(account, { period: { start, end } })).exceptions.map(
+        ({ kind }: Json) => kind,
+      );
     expect(await exceptions('2026-01-31', '2026-02-01')).toEqual([]);
     expect(await exceptions('2026-01-31', '2026-03-01')).toEqual(['agent_without_activity']);
   });
@@ -266,7 +312,8 @@ describe('the entries that a report covers', () => {
     const report = await makeReport(account);
     expect(report.summary).toMatchObject({ entries: 1, agents: 1 });
     const text = JSON.stringify(report);
-    for (const secret of [other.id, foreign.id, other.tokenId, 'Foreign']) expect(text).not.toContain(secret);
+    for (const secret of [other.id, foreign.id, other.tokenId, 'Foreign'])
+      expect(text).not.toContain(secret);
   });
 
   it('exclude entries of deleted agents, before and after the sweep', async () => {
@@ -279,9 +326,17 @@ describe('the entries that a report covers', () => {
     await account.must(204, 'DELETE', `/v1/agents/${leaving.id}`);
     for (let sweeps = 0; sweeps < 2; sweeps++) {
       const report = await makeReport(account);
-      expect(report.summary).toMatchObject({ entries: 3, agents: 1, requests: 3, approved: 0, denied: 0 });
+      expect(report.summary).toMatchObject({
+        entries: 3,
+        agents: 1,
+        requests: 3,
+        approved: 0,
+        denied: 0,
+      });
       expect(report.agents.map(({ agent_id }: Json) => agent_id)).toEqual([agent.id]);
-      expect(new Set(report.sample.map(({ agent_id }: Json) => agent_id))).toEqual(new Set([agent.id]));
+      expect(new Set(report.sample.map(({ agent_id }: Json) => agent_id))).toEqual(
+        new Set([agent.id]),
+      );
       expect(report.exceptions).toEqual([]);
       expect(JSON.stringify(report)).not.toContain('Leaving');
       const named = new Set(JSON.stringify(report).match(/audit_\w{26}/g));
@@ -332,7 +387,8 @@ it('a report lists the key rotations and configuration changes of the period', a
   const policy = { name: 'Any', effect: 'deny', actions: ['*'], resources: ['*'] };
   const { body: made } = await account.must(201, 'POST', '/v1/policies', policy);
   await account.must(200, 'PUT', `/v1/policies/${made.id}`, { name: 'None' });
-  for (let i = 0; i < 101; i++) await account.must(200, 'PUT', `/v1/agents/${agent.id}`, { name: `n${i}` });
+  for (let i = 0; i < 101; i++)
+    await account.must(200, 'PUT', `/v1/agents/${agent.id}`, { name: `n${i}` });
   const { activity } = await makeReport(account, { period });
   expect(activity.by_action).toEqual({
     'agent.key_rotated': 3,
@@ -357,7 +413,10 @@ it('a report lists the key rotations and configuration changes of the period', a
 
 it('votes and escalations are counted in the activity, and are no configuration changes', async () => {
   const escalation = { after: 60, roles: ['owner'] };
-  const { world, account, agent, people } = await makeReview({ approvals: 2, escalation }, ['approver', 'approver']);
+  const { world, account, agent, people } = await makeReview({ approvals: 2, escalation }, [
+    'approver',
+    'approver',
+  ]);
   const operator = { token: env.ADMIN_TOKEN, body: { plan: 'enterprise' } };
   await world.must(200, 'PATCH', `/v1/admin/users/${account.id}`, operator);
   await approve({ world }, people[0], (await agent.request()).id);
@@ -372,20 +431,52 @@ it('votes and escalations are counted in the activity, and are no configuration 
 
 describe('the validation of a report request', () => {
   it.each<[string, Json, string]>([
-    ['an end before the start', { period: { start: '2026-01-02', end: '2026-01-01' } }, 'body.period.start'],
-    ['a day that does not exist', { period: { start: '2025-02-30', end: '2026-01-01' } }, 'body.period.start'],
-    ['a leap day of another year', { period: { start: '2025-02-01', end: '2025-02-29' } }, 'body.period.end'],
-    ['an end after today', { period: { start: '2026-01-01', end: '2026-02-01' } }, 'body.period.end'],
-    ['a period in the future', { period: { start: '2027-01-01', end: '2027-02-01' } }, 'body.period.end'],
+    [
+      'an end before the start',
+      { period: { start: '2026-01-02', end: '2026-01-01' } },
+      'body.period.start',
+    ],
+    [
+      'a day that does not exist',
+      { period: { start: '2025-02-30', end: '2026-01-01' } },
+      'body.period.start',
+    ],
+    [
+      'a leap day of another year',
+      { period: { start: '2025-02-01', end: '2025-02-29' } },
+      'body.period.end',
+    ],
+    [
+      'an end after today',
+      { period: { start: '2026-01-01', end: '2026-02-01' } },
+      'body.period.end',
+    ],
+    [
+      'a period in the future',
+      { period: { start: '2027-01-01', end: '2027-02-01' } },
+      'body.period.end',
+    ],
     ['367 days', { period: { start: '2025-01-30', end: '2026-01-31' } }, 'body.period.end'],
-    ['a time of day', { period: { start: '2026-01-01T00:00:00Z', end: '2026-01-31' } }, 'body.period.start'],
+    [
+      'a time of day',
+      { period: { start: '2026-01-01T00:00:00Z', end: '2026-01-31' } },
+      'body.period.start',
+    ],
     ['no end', { period: { start: '2026-01-01' } }, 'body.period.end'],
     ['no start', { period: { end: '2026-01-01' } }, 'body.period.start'],
-    ['a number for a day', { period: { start: 20_260_101, end: '2026-01-31' } }, 'body.period.start'],
+    [
+      'a number for a day',
+      { period: { start: 20_260_101, end: '2026-01-31' } },
+      'body.period.start',
+    ],
     ['no period', { period: undefined }, 'body.period'],
     ['a period as a string', { period: '2026-01' }, 'body.period'],
     ['a null period', { period: null }, 'body.period'],
-    ['an unknown field of the period', { period: { ...PERIOD, timezone: 'UTC' } }, 'body.period.timezone'],
+    [
+      'an unknown field of the period',
+      { period: { ...PERIOD, timezone: 'UTC' } },
+      'body.period.timezone',
+    ],
     ['no type', { report_type: undefined }, 'body.report_type'],
     ['an unknown type', { report_type: 'soc3' }, 'body.report_type'],
     ['a type in capitals', { report_type: 'SOC2_TYPE1' }, 'body.report_type'],
@@ -394,7 +485,11 @@ describe('the validation of a report request', () => {
     ['a read-only field', { status: 'completed' }, 'body.status'],
   ])('rejects the request and changes nothing: %s', async (_, fields, path) => {
     const { account } = await makeAccount();
-    const answer = await account.call('POST', REPORTS, { report_type: 'gdpr', period: PERIOD, ...fields });
+    const answer = await account.call('POST', REPORTS, {
+      report_type: 'gdpr',
+      period: PERIOD,
+      ...fields,
+    });
     expect([answer.status, answer.body.code]).toEqual([400, 'invalid_request']);
     expect(answer.body.errors.map((error: Json) => error.path)).toEqual([path]);
     expect((await account.must(200, 'GET', REPORTS)).body.data).toEqual([]);
@@ -432,7 +527,10 @@ it('reports and exports share the limit of five unfinished files', async () => {
       ? account.call('POST', '/v1/audit/export', ALWAYS)
       : account.call('POST', REPORTS, { report_type: 'gdpr', period: PERIOD, format: 'json' });
   const answers = await Promise.all(Array.from({ length: 10 }, (_, i) => ask(i)));
-  expect(answers.map(({ status }) => status).toSorted()).toEqual([...Array(5).fill(202), ...Array(5).fill(429)]);
+  expect(answers.map(({ status }) => status).toSorted()).toEqual([
+    ...Array(5).fill(202),
+    ...Array(5).fill(429),
+  ]);
   expect((await ask(1)).body.code).toBe('too_many_exports');
   await world.work();
   expect((await ask(1)).status).toBe(202);
@@ -451,7 +549,11 @@ it('the list of reports is newest first, in pages, without exports and reports o
   await startReport(await world.account({ plan: 'enterprise' }));
   const seen: string[] = [];
   for (let cursor = ''; ; ) {
-    const { body } = await account.must(200, 'GET', `${REPORTS}?limit=2${cursor && `&cursor=${cursor}`}`);
+    const { body } = await account.must(
+      200,
+      'GET',
+      `${REPORTS}?limit=2${cursor && `&cursor=${cursor}`}`,
+    );
     seen.push(...body.data.map(({ report_id }: Json) => report_id));
     if (!body.has_more) break;
     cursor = body.next_cursor;
@@ -482,10 +584,18 @@ describe('the deletion of an agent', () => {
     const made = await startReport(account);
     await account.must(204, 'DELETE', `/v1/agents/${agent.id}`);
     await world.work();
-    expect(await readReport(account, made)).toMatchObject({ status: 'failed', error: 'agent_deleted' });
-    expect(await readReport(account, finished)).toMatchObject({ status: 'expired', download_url: null, error: null });
+    expect(await readReport(account, made)).toMatchObject({
+      status: 'failed',
+      error: 'agent_deleted',
+    });
+    expect(await readReport(account, finished)).toMatchObject({
+      status: 'expired',
+      download_url: null,
+      error: null,
+    });
     expect((await download(world, download_url)).status).toBe(410);
     await world.sweep();
-    for (const id of [finished, made]) expect((await env.FILES.list({ prefix: `files/${id}` })).objects).toEqual([]);
+    for (const id of [finished, made])
+      expect((await env.FILES.list({ prefix: `files/${id}` })).objects).toEqual([]);
   });
 });

@@ -10,7 +10,10 @@ const DAY = 24 * 60 * 60_000;
 
 beforeEach(() => emptyTables(env.DB));
 
-/** A sealed log of 30 entries, whose newest two belong to another agent, in the second account of the database. */
+/**
+ * A sealed log of 30 entries, whose newest two belong to another agent, in the second account of
+ * the database.
+ */
 async function makeScene(fields: Record<string, unknown> = { plan: 'enterprise' }) {
   const bucket: TestBucket = new TestBucket(1, 1_000, () => world.now);
   const world: World = new World({ FILES: bucket.binding });
@@ -34,7 +37,8 @@ async function expectTrusted(account: TestAccount, head: Json): Promise<void> {
   await expectSigned(account.world, shown);
   const { tree_size: size } = head;
   await account.must(200, 'GET', `/v1/audit/consistency?from=1&to=${size}`);
-  for (const entry of await account.log()) await account.must(200, 'GET', `/v1/audit/${entry.id}/proof`);
+  for (const entry of await account.log())
+    await account.must(200, 'GET', `/v1/audit/${entry.id}/proof`);
   const { shown: made } = await makeExport(account, { format: 'json', include_details: true });
   expect([made.status, made.proof_error ?? null]).toEqual(['completed', null]);
   expect(made.proof_url).toEqual(expect.any(String));
@@ -42,7 +46,8 @@ async function expectTrusted(account: TestAccount, head: Json): Promise<void> {
 
 async function deleteAgents(account: TestAccount, count: number): Promise<void> {
   const { body } = await account.must(200, 'GET', '/v1/agents');
-  for (const { id } of body.data.slice(0, count)) await account.must(204, 'DELETE', `/v1/agents/${id}`);
+  for (const { id } of body.data.slice(0, count))
+    await account.must(204, 'DELETE', `/v1/agents/${id}`);
   await account.world.sweep();
   await account.world.clean();
 }

@@ -35,12 +35,17 @@ async function growTo(leaves: Uint8Array[], step: number): Promise<GrowingTree> 
   return tree;
 }
 
-async function path(tree: GrowingTree, ranges: { start: number; end: number }[]): Promise<string[]> {
+async function path(
+  tree: GrowingTree,
+  ranges: { start: number; end: number }[],
+): Promise<string[]> {
   return (await hashRanges(ranges, tree.read)).map((hash) => hash.toHex());
 }
 
 it('a tree has the roots and proofs of the RFC 6962 test vectors', async () => {
-  const leaves = await Promise.all(TREE_INPUTS.map((input) => hashBytes(leafInput(Uint8Array.fromHex(input)))));
+  const leaves = await Promise.all(
+    TREE_INPUTS.map((input) => hashBytes(leafInput(Uint8Array.fromHex(input)))),
+  );
   for (const [size, root] of TREE_ROOTS.entries()) {
     const tree = await growTo(leaves.slice(0, size), 3);
     expect((await tree.frontier.root()).toHex()).toBe(root);

@@ -37,7 +37,9 @@ async function sealed(count: number, overrides: Partial<World['env']> = {}) {
   return { ...scene, head: await checkpointOf(scene.account) };
 }
 
-/** A log whose newest head (seven entries) is not in R2 yet. The newest head in R2 has five entries. */
+/**
+ * A log whose newest head (seven entries) is not in R2 yet. The newest head in R2 has five entries.
+ */
 async function sealedTwice() {
   const scene = await sealed(5);
   scene.world.advance(MINUTE);
@@ -62,7 +64,10 @@ async function numberOf({ id }: TestAccount): Promise<number> {
   return results.find((row) => formatHexId('user', row.id) === id)?.number ?? 0;
 }
 
-/** Checks that the log is refused everywhere, and that `head`, the last signed one, is shown (null if there is none). */
+/**
+ * Checks that the log is refused everywhere, and that `head`, the last signed one, is shown (null
+ * if there is none).
+ */
 async function expectRefused(account: TestAccount, head: Json): Promise<void> {
   const { world } = account;
   log.clear();
@@ -72,7 +77,10 @@ async function expectRefused(account: TestAccount, head: Json): Promise<void> {
   );
   expect(log.of('tree_refused')).toMatchObject([{ account: account.id }]);
   const [entry] = await account.log();
-  const paths = ['/v1/audit/consistency?from=0&to=1', ...(entry ? [`/v1/audit/${entry.id}/proof`] : [])];
+  const paths = [
+    '/v1/audit/consistency?from=0&to=1',
+    ...(entry ? [`/v1/audit/${entry.id}/proof`] : []),
+  ];
   for (const path of paths) {
     const { status, body } = await account.call('GET', path);
     expect([path, status, body.code]).toEqual([path, 409, 'log_refused']);
@@ -89,13 +97,20 @@ async function expectRefused(account: TestAccount, head: Json): Promise<void> {
   expect([later.status, later.body.note]).toEqual(head ? [200, head.note] : [409, undefined]);
 }
 
-/** Checks that a log is consistent: it has the given head, its entries are proven, and new entries are sealed. */
+/**
+ * Checks that a log is consistent: it has the given head, its entries are proven, and new entries
+ * are sealed.
+ */
 async function expectSound(account: TestAccount, head: Json): Promise<void> {
   const { world } = account;
   log.clear();
   expect(await expectTree(account)).toEqual(head);
   const { shown } = await makeExport(account, { format: 'json', include_details: true });
-  expect(shown).toMatchObject({ status: 'completed', proof_url: expect.any(String), proof_error: null });
+  expect(shown).toMatchObject({
+    status: 'completed',
+    proof_url: expect.any(String),
+    proof_error: null,
+  });
   await (await account.agent()).request();
   await world.sweep();
   expect((await expectTree(account)).tree_size).toBe(head.tree_size + 1);
@@ -126,7 +141,11 @@ describe('the head of another log', () => {
     const { world, account: other } = await sealed(5);
     const victim = await world.account({ plan: 'enterprise' });
     const [from, to] = [await numberOf(other), await numberOf(victim)];
-    await write(`insert into trees (account, ${COLUMNS}) select ?, ${COLUMNS} from trees where account = ?`, to, from);
+    await write(
+      `insert into trees (account, ${COLUMNS}) select ?, ${COLUMNS} from trees where account = ?`,
+      to,
+      from,
+    );
     await expectRefused(victim, null);
   });
 });
@@ -184,7 +203,9 @@ describe('a head', () => {
     const ROOT_SECRET = `${new Uint8Array(32).fill(9).toBase64()},${world.env.ROOT_SECRET}`;
     const rotated = new World({ FILES: bucket.binding, ROOT_SECRET });
     rotated.now = world.now;
-    const { body } = await rotated.must(200, 'GET', '/v1/audit/checkpoint', { token: account.token });
+    const { body } = await rotated.must(200, 'GET', '/v1/audit/checkpoint', {
+      token: account.token,
+    });
     expect(body).toEqual(head);
     await expectSigned(rotated, body);
   });
@@ -211,7 +232,8 @@ describe('a head', () => {
     const { world, bucket, account, head } = await sealed(5);
     const moved = new World({ FILES: bucket.binding, PUBLIC_URL: 'https://new.test' });
     moved.now = world.now;
-    const read = async () => (await moved.must(200, 'GET', '/v1/audit/checkpoint', { token: account.token })).body;
+    const read = async () =>
+      (await moved.must(200, 'GET', '/v1/audit/checkpoint', { token: account.token })).body;
     expect(await read()).toEqual(head);
     await addEntries(account, 1);
     await moved.sweep();
@@ -223,34 +245,39 @@ describe('the publication of a head in R2', () => {
   const checkpoints = (bucket: TestBucket) =>
     bucket.keys.flatMap((key) => Number(/\/checkpoints\/(\d+)$/.exec(key)?.[1]) || []);
 
-  it.each([9e12, 0])('happens an hour after the previous one, whatever time the database has (%d)', async (time) => {
-    const { world, bucket, account } = await sealed(5);
-    const began = world.now;
-    const publishedAt = () => write('update trees set published_at = ?', time);
-    await publishedAt();
-    world.advance(MINUTE);
-    await addEntries(account, 2);
-    await world.sweep();
-    expect(checkpoints(bucket)).toEqual([5]);
-    expect(await env.DB.prepare('select due_at from trees').first('due_at')).toBe(began + HOUR);
-    await publishedAt();
-    world.now = began + HOUR - 1;
-    await addEntries(account, 1);
-    await world.sweep();
-    expect(checkpoints(bucket)).toEqual([5]);
-    await publishedAt();
-    world.now = began + HOUR;
-    await world.sweep();
-    expect(checkpoints(bucket)).toEqual([5, 8]);
-    expect(await env.DB.prepare('select due_at, published_size from trees').first()).toEqual({
-      due_at: null,
-      published_size: 8,
-    });
-  });
+  it.each([9e12, 0])(
+    'happens an hour after the previous one, whatever time the database has (%d)',
+    async (time) => {
+      const { world, bucket, account } = await sealed(5);
+      const began = world.now;
+      const publishedAt = () => write('update trees set published_at = ?', time);
+      await publishedAt();
+      world.advance(MINUTE);
+      await addEntries(account, 2);
+      await world.sweep();
+      expect(checkpoints(bucket)).toEqual([5]);
+      expect(await env.DB.prepare('select due_at from trees').first('due_at')).toBe(began + HOUR);
+      await publishedAt();
+      world.now = began + HOUR - 1;
+      await addEntries(account, 1);
+      await world.sweep();
+      expect(checkpoints(bucket)).toEqual([5]);
+      await publishedAt();
+      world.now = began + HOUR;
+      await world.sweep();
+      expect(checkpoints(bucket)).toEqual([5, 8]);
+      expect(await env.DB.prepare('select due_at, published_size from trees').first()).toEqual({
+        due_at: null,
+        published_size: 8,
+      });
+    },
+  );
 
   it('happens every hour despite false times in the database, so a log that is reset and changed is refused', async () => {
     const { world, bucket, account } = await sealed(5);
-    const before = await env.DB.prepare('select root, edge from trees').first<Record<string, unknown>>();
+    const before = await env.DB.prepare('select root, edge from trees').first<
+      Record<string, unknown>
+    >();
     for (let round = 0; round < 4; round++) {
       await write('update trees set published_at = 9000000000000');
       world.advance(30 * MINUTE);
@@ -310,7 +337,10 @@ describe('after a signing key is removed', () => {
     const other = new World({ FILES: bucket.binding, ROOT_SECRET });
     other.now = world.now;
     const path = `/v1/admin/users/${account.id}/tokens`;
-    const { body } = await other.must(201, 'POST', path, { token: other.env.ADMIN_TOKEN ?? '', body: {} });
+    const { body } = await other.must(201, 'POST', path, {
+      token: other.env.ADMIN_TOKEN ?? '',
+      body: {},
+    });
     const { token, id } = body;
     return Object.assign(Object.create(Object.getPrototypeOf(account)), {
       world: other,
@@ -337,7 +367,9 @@ describe('after a signing key is removed', () => {
     // A restoration request leaves such a row.
     await write('insert into trees (account, due_at) values (?, 0)', await numberOf(scene.account));
     await scene.world.sweep();
-    expect(await env.DB.prepare('select note from trees').first('note')).toEqual(expect.any(String));
+    expect(await env.DB.prepare('select note from trees').first('note')).toEqual(
+      expect.any(String),
+    );
     const { note, ...before } = await checkpointOf(scene.account);
     const account = await withNewSecret(scene);
     log.clear();
@@ -411,14 +443,21 @@ describe('the database row of a tree', () => {
 
   it('is refused if R2 has another head of the same size', async () => {
     const { world, account, bucket, head } = await sealedTwice();
-    const row = await env.DB.prepare('select root, edge, note from trees').first<Record<string, unknown>>();
+    const row = await env.DB.prepare('select root, edge, note from trees').first<
+      Record<string, unknown>
+    >();
     // Another history of the same size, whose head is now in R2.
     await write(change.replace('= 2', '= 7'));
     const five = await bucket.binding.get(`trees/${account.id}/checkpoints/0000000000000005`);
     await bucket.binding.delete(`trees/${account.id}/checkpoints/0000000000000005`);
-    await write(`update trees set ${NOTHING}, note = null, published_size = 0, published_at = 0, due_at = 0`);
+    await write(
+      `update trees set ${NOTHING}, note = null, published_size = 0, published_at = 0, due_at = 0`,
+    );
     await world.sweep();
-    await bucket.binding.put(`trees/${account.id}/checkpoints/0000000000000005`, (await five?.arrayBuffer()) ?? '');
+    await bucket.binding.put(
+      `trees/${account.id}/checkpoints/0000000000000005`,
+      (await five?.arrayBuffer()) ?? '',
+    );
     const other = await checkpointOf(account);
     expect([other.tree_size, other.root_hash === head.root_hash]).toEqual([7, false]);
     await write('update trees set root = ?, edge = ?, note = ?', row?.root, row?.edge, row?.note);
@@ -446,7 +485,9 @@ describe('an entry', () => {
     log.clear();
     const { body } = await account.must(409, 'GET', `/v1/audit/${second.id}/proof`);
     expect(body.code).toBe('log_refused');
-    expect(log.of('tree_refused')).toMatchObject([{ account: account.id, error: expect.stringContaining('entry 2') }]);
+    expect(log.of('tree_refused')).toMatchObject([
+      { account: account.id, error: expect.stringContaining('entry 2') },
+    ]);
     await account.must(200, 'GET', `/v1/audit/${first.id}/proof`);
   });
 
@@ -454,7 +495,9 @@ describe('an entry', () => {
     const { account } = await sealed(5);
     await addEntries(account, 1);
     const entry = (await account.log()).at(-1);
-    expect((await account.must(409, 'GET', `/v1/audit/${entry.id}/proof`)).body.code).toBe('conflict');
+    expect((await account.must(409, 'GET', `/v1/audit/${entry.id}/proof`)).body.code).toBe(
+      'conflict',
+    );
   });
 
   it('that is deleted from the end of a sealed log makes the log refused', async () => {
@@ -467,7 +510,10 @@ describe('an entry', () => {
 it('a log that is sealed while it is read is never reported as refused', async () => {
   const outage = new Outage();
   const bucket: TestBucket = new TestBucket(1, 1_000, () => world.now);
-  const world: World = new World({ DB: outage.database(env.DB), FILES: outage.bucket(bucket.binding) });
+  const world: World = new World({
+    DB: outage.database(env.DB),
+    FILES: outage.bucket(bucket.binding),
+  });
   const account = await world.account({ plan: 'enterprise' });
   await addEntries(account, 5);
   await world.sweep();
@@ -484,7 +530,10 @@ it('a log that is sealed while it is read is never reported as refused', async (
 });
 
 describe('a log that another sealer seals concurrently', () => {
-  /** A service whose R2 calls can be interrupted, and another sealer of the same log that is never interrupted. */
+  /**
+   * A service whose R2 calls can be interrupted, and another sealer of the same log that is never
+   * interrupted.
+   */
   async function makeOverlap() {
     const outage = new Outage();
     const bucket: TestBucket = new TestBucket(1, 1_000, () => world.now);
@@ -539,7 +588,11 @@ describe('a log that another sealer seals concurrently', () => {
       await world.work();
       expect([call, await readExport(account, id)]).toEqual([
         call,
-        expect.objectContaining({ status: 'completed', proof_error: null, proof_url: expect.any(String) }),
+        expect.objectContaining({
+          status: 'completed',
+          proof_error: null,
+          proof_url: expect.any(String),
+        }),
       ]);
     }
     expect(calls).toBeGreaterThan(5);
@@ -560,7 +613,8 @@ describe('a log that another sealer seals concurrently', () => {
     let { now } = world;
     world.advance(DAY);
     await addEntries(account, 3);
-    // Each read of the log lists the heads and gets the newest one. The other sealer publishes a head per hour.
+    // Each read of the log lists the heads and gets the newest one. The other sealer publishes a
+    // head per hour.
     const again = async (): Promise<void> => {
       now += HOUR;
       await sealFurther(now);
@@ -585,14 +639,21 @@ describe('a log that another sealer seals concurrently', () => {
     });
     await world.sweep();
     expect(log.of('tree_not_sealed')).toHaveLength(1);
-    expect(await env.DB.prepare('select size, due_at from trees').first()).toEqual({ size: 9, due_at: null });
+    expect(await env.DB.prepare('select size, due_at from trees').first()).toEqual({
+      size: 9,
+      due_at: null,
+    });
   });
 
   it('gets the proof of an export even if the other sealer writes a smaller tree first', async () => {
     const { world, account } = await makeOverlap();
-    const readRow = () => env.DB.prepare('select size, root, edge, note from trees').first<Record<string, unknown>>();
+    const readRow = () =>
+      env.DB.prepare('select size, root, edge, note from trees').first<Record<string, unknown>>();
     const writeRow = (row: Record<string, unknown> | null) =>
-      write('update trees set size = ?, root = ?, edge = ?, note = ?, due_at = 0', ...Object.values(row ?? {}));
+      write(
+        'update trees set size = ?, root = ?, edge = ?, note = ?, due_at = 0',
+        ...Object.values(row ?? {}),
+      );
     const atFirst = await readRow();
     world.advance(MINUTE);
     await addEntries(account, 2);

@@ -7,7 +7,14 @@ import { FaultyDatabase } from '../../support/faults';
 import { rootOf } from '../../support/merkle';
 import { Outage } from '../../support/outage';
 import { emptyTables } from '../../support/tables';
-import { addEntries, checkpointOf, expectSigned, expectTree, leavesOf, parseNote } from '../../support/tree';
+import {
+  addEntries,
+  checkpointOf,
+  expectSigned,
+  expectTree,
+  leavesOf,
+  parseNote,
+} from '../../support/tree';
 import { type Json, type TestAccount, World } from '../../support/world';
 
 const MINUTE = 60_000;
@@ -74,12 +81,15 @@ describe('the head of a log', () => {
     expect((await expectTree(account)).tree_size).toBe(3);
   });
 
-  it.each([255, 256, 257, 1_030])('is correct for a log of %d entries that a single sweep seals', async (count) => {
-    const { world, account } = await makeScene();
-    await addEntries(account, count);
-    await world.sweep();
-    expect((await expectTree(account)).tree_size).toBe(count);
-  });
+  it.each([255, 256, 257, 1_030])(
+    'is correct for a log of %d entries that a single sweep seals',
+    async (count) => {
+      const { world, account } = await makeScene();
+      await addEntries(account, count);
+      await world.sweep();
+      expect((await expectTree(account)).tree_size).toBe(count);
+    },
+  );
 
   it('is correct for a log that grows in steps, and for 20 other logs in the same sweep', async () => {
     const { world, account } = await makeScene();
@@ -103,9 +113,14 @@ describe('the head of a log', () => {
     const rotated = new World({ FILES: bucket.binding, ROOT_SECRET });
     await agent.request();
     await rotated.sweep();
-    const { body: after } = await rotated.must(200, 'GET', '/v1/audit/checkpoint', { token: account.token });
+    const { body: after } = await rotated.must(200, 'GET', '/v1/audit/checkpoint', {
+      token: account.token,
+    });
     await expectSigned(rotated, after);
-    const newest = new World({ FILES: bucket.binding, ROOT_SECRET: ROOT_SECRET.split(',')[0] ?? '' });
+    const newest = new World({
+      FILES: bucket.binding,
+      ROOT_SECRET: ROOT_SECRET.split(',')[0] ?? '',
+    });
     await expectSigned(newest, after);
     await expect(expectSigned(newest, before)).rejects.toThrow();
   });
@@ -140,8 +155,12 @@ describe('a proof', () => {
     const agent = await account.agent();
     for (let i = 0; i < 3; i++) await agent.request();
     await world.sweep();
-    const read = (from: unknown, to: unknown) => account.call('GET', `/v1/audit/consistency?from=${from}&to=${to}`);
-    expect((await read(0, 3)).body).toMatchObject({ from_root_hash: EMPTY_ROOT, consistency_path: [] });
+    const read = (from: unknown, to: unknown) =>
+      account.call('GET', `/v1/audit/consistency?from=${from}&to=${to}`);
+    expect((await read(0, 3)).body).toMatchObject({
+      from_root_hash: EMPTY_ROOT,
+      consistency_path: [],
+    });
     expect((await read(3, 3)).body.consistency_path).toEqual([]);
     expect((await read(0, 0)).body.to_root_hash).toBe(EMPTY_ROOT);
     for (const [from, to, path] of [
@@ -162,7 +181,8 @@ describe('a proof', () => {
     const { world, account, bucket } = await makeScene();
     await addEntries(account, 1_030);
     await world.sweep();
-    // R2 has no head of these entries yet, so the older head in R2 must be checked against the tree as well.
+    // R2 has no head of these entries yet, so the older head in R2 must be checked against the tree
+    // as well.
     await addEntries(account, 700);
     await world.sweep();
     const [, , entry] = await account.log();
@@ -173,7 +193,9 @@ describe('a proof', () => {
       return binding.get(key, ...rest);
     };
     const counted = new World({ FILES: { ...binding, get } as R2Bucket });
-    const { cost } = await counted.must(200, 'GET', `/v1/audit/${entry.id}/proof`, { token: account.token });
+    const { cost } = await counted.must(200, 'GET', `/v1/audit/${entry.id}/proof`, {
+      token: account.token,
+    });
     expect(cost).toMatchObject({ trips: 2, written: 0 });
     expect(cost.read).toBeLessThanOrEqual(15);
     const tiles = read.filter((key) => key.includes('/tiles/'));
@@ -238,12 +260,16 @@ describe('sealing', () => {
     await env.DB.prepare('update trees set due_at = 0').run();
     const expectRefused = async () => {
       const lines = await errorsDuring(() => world.sweep());
-      expect(lines.filter(({ event }) => event === 'tree_refused')).toMatchObject([{ account: account.id }]);
+      expect(lines.filter(({ event }) => event === 'tree_refused')).toMatchObject([
+        { account: account.id },
+      ]);
     };
     await expectRefused();
     expect(await checkpointOf(account)).toEqual(head);
     // As if the whole database had been restored to an earlier time.
-    await env.DB.prepare("update trees set size = 0, root = null, edge = x'', published_size = 0, due_at = 0").run();
+    await env.DB.prepare(
+      "update trees set size = 0, root = null, edge = x'', published_size = 0, due_at = 0",
+    ).run();
     await expectRefused();
     expect(await checkpointOf(account)).toEqual(head);
     // The log then grows with other entries, first to the same size and then beyond it.
@@ -258,12 +284,20 @@ describe('sealing', () => {
     const { world, account, bucket } = await makeScene();
     await addEntries(account, 300);
     await world.sweep();
-    const before = await bucket.binding.get(`trees/${account.id}/tiles/0/0`).then((object) => object?.arrayBuffer());
-    await env.DB.prepare("update audit_entries set ip_address = '10.0.0.1' where pos % 4294967296 = 7").run();
-    await env.DB.prepare("update trees set size = 0, root = null, edge = x'', published_size = 0, due_at = 0").run();
+    const before = await bucket.binding
+      .get(`trees/${account.id}/tiles/0/0`)
+      .then((object) => object?.arrayBuffer());
+    await env.DB.prepare(
+      "update audit_entries set ip_address = '10.0.0.1' where pos % 4294967296 = 7",
+    ).run();
+    await env.DB.prepare(
+      "update trees set size = 0, root = null, edge = x'', published_size = 0, due_at = 0",
+    ).run();
     const lines = await errorsDuring(() => world.sweep());
     expect(lines.map(({ event }) => event)).toEqual(['tree_refused']);
-    const after = await bucket.binding.get(`trees/${account.id}/tiles/0/0`).then((object) => object?.arrayBuffer());
+    const after = await bucket.binding
+      .get(`trees/${account.id}/tiles/0/0`)
+      .then((object) => object?.arrayBuffer());
     expect(after).toEqual(before);
   });
 
@@ -289,7 +323,9 @@ describe('sealing', () => {
       await change(sequence);
       const leaves = await leavesOf(account);
       const edge = new Uint8Array(leaves.flatMap((leaf) => [...leaf]));
-      await env.DB.prepare(`update trees set root = ?, edge = ?${columns}`).bind(rootOf(leaves), edge).run();
+      await env.DB.prepare(`update trees set root = ?, edge = ?${columns}`)
+        .bind(rootOf(leaves), edge)
+        .run();
     }
 
     const attacks: [string, string][] = [
@@ -301,7 +337,11 @@ describe('sealing', () => {
     ];
 
     // Entry 3 is under the head in R2, entry 6 is after it.
-    it.each([3, 6].flatMap((sequence) => attacks.map(([how, columns]) => [sequence, how, columns] as const)))(
+    it.each(
+      [3, 6].flatMap((sequence) =>
+        attacks.map(([how, columns]) => [sequence, how, columns] as const),
+      ),
+    )(
       'if entry %d was changed, and the row of the tree to match it%s',
       async (sequence, _, columns) => {
         const { world, account, agent } = await sealTwice();
@@ -331,7 +371,8 @@ describe('sealing', () => {
     ])('if the row says that nothing is sealed, with published size %s', async (_, columns) => {
       const { world, account } = await sealTwice();
       await change(3);
-      const nothing = "size = 0, root = null, sealed_at = null, edge = x'', note = null, due_at = 0";
+      const nothing =
+        "size = 0, root = null, sealed_at = null, edge = x'', note = null, due_at = 0";
       await env.DB.prepare(`update trees set ${nothing}${columns}`).run();
       const lines = await errorsDuring(() => world.sweep());
       expect(lines.map(({ event }) => event)).toContain('tree_refused');
@@ -346,10 +387,16 @@ describe('sealing', () => {
     await world.sweep();
     const before = await checkpointOf(account);
     // The root secret also protects credentials, so the test reads the database instead of the API.
-    const other = new World({ FILES: bucket.binding, ROOT_SECRET: new Uint8Array(32).fill(9).toBase64() });
+    const other = new World({
+      FILES: bucket.binding,
+      ROOT_SECRET: new Uint8Array(32).fill(9).toBase64(),
+    });
     await agent.request();
     await other.sweep();
-    const stored = await env.DB.prepare('select size, note from trees').first<{ size: number; note: string }>();
+    const stored = await env.DB.prepare('select size, note from trees').first<{
+      size: number;
+      note: string;
+    }>();
     expect(stored?.size).toBe(2);
     expect(stored?.note).not.toContain(before.note.split(' ').at(-1));
   });
@@ -371,7 +418,9 @@ describe('sealing', () => {
     const { world, account } = await makeScene();
     const other = await world.account();
     for (const owner of [account, other]) await (await owner.agent()).request();
-    await env.DB.prepare("update trees set edge = x'00' where account = (select min(account) from trees)").run();
+    await env.DB.prepare(
+      "update trees set edge = x'00' where account = (select min(account) from trees)",
+    ).run();
     await errorsDuring(() => world.sweep());
     expect((await checkpointOf(other)).tree_size).toBe(1);
   });
@@ -404,7 +453,10 @@ describe('sealing', () => {
     async (mode) => {
       const outage = new Outage();
       const bucket = new TestBucket(1, 1_000);
-      const scene = await makeScene({ DB: outage.database(env.DB), FILES: outage.bucket(bucket.binding) });
+      const scene = await makeScene({
+        DB: outage.database(env.DB),
+        FILES: outage.bucket(bucket.binding),
+      });
       const { world, account } = scene;
       await addEntries(account, 600);
       const expected = rootOf(await leavesOf(account)).toHex();
@@ -458,7 +510,9 @@ describe('sealing', () => {
     world.advance(MINUTE);
     await world.sweep();
     expect((await expectTree(account)).tree_size).toBe(800);
-    expect((await keptNotes({ ...scene, bucket })).map((note) => parseNote(note).size)).toEqual([300, 800]);
+    expect((await keptNotes({ ...scene, bucket })).map((note) => parseNote(note).size)).toEqual([
+      300, 800,
+    ]);
   });
 
   it('continues from the published head of a crashed sealer, even if 63 other logs are due', async () => {
@@ -517,7 +571,10 @@ describe('sealing', () => {
     it('leaves nothing in R2 if the account is deleted at any point of the sweep', async () => {
       const outage = new Outage();
       const bucket = new TestBucket(1, 1_000);
-      const { world } = await makeScene({ DB: outage.database(env.DB), FILES: outage.bucket(bucket.binding) });
+      const { world } = await makeScene({
+        DB: outage.database(env.DB),
+        FILES: outage.bucket(bucket.binding),
+      });
       let written = 0;
       for (let call = 1; call <= 8; call += depth.runs(2, 1)) {
         const account = await world.account();

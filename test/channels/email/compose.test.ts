@@ -15,7 +15,9 @@ function withoutJoiners(text: string): string {
 it('the mail about a new request says who asks for what and why, the limits, and until when', async () => {
   const mail = composePermissionMail(message(), TO, NOW);
   expect(mail.to).toEqual(TO);
-  expect(mail.subject).toBe('Decision needed: “email.send” on “mailbox:support”, asked by “Support assistant”');
+  expect(mail.subject).toBe(
+    'Decision needed: “email.send” on “mailbox:support”, asked by “Support assistant”',
+  );
   expect(withoutJoiners(mail.text)).toBe(`An agent asks for your decision
 
 Agent: Support assistant
@@ -45,11 +47,19 @@ The link asks you to sign in; without that it shows nothing. A reply to this mai
 });
 
 it('both parts say the same', () => {
-  const decided = { status: 'approved', granted_scope: { max_recipients: 10 }, decided_at: minutesLater(-1) } as const;
+  const decided = {
+    status: 'approved',
+    granted_scope: { max_recipients: 10 },
+    decided_at: minutesLater(-1),
+  } as const;
   const mails = [
     composePermissionMail(message(), TO, NOW),
     composePermissionMail(message({ review: REVIEW }), TO, NOW),
-    composePermissionMail(message({ ...decided, decision_reason: 'Ten' }, { decidedBy: 'Grace' }), TO, NOW),
+    composePermissionMail(
+      message({ ...decided, decision_reason: 'Ten' }, { decidedBy: 'Grace' }),
+      TO,
+      NOW,
+    ),
     composeTestMail(TO, { channelName: 'Mails', url: CARD }),
   ];
   for (const { text, html } of mails) {
@@ -75,7 +85,9 @@ it('a reminder says so, and when the request has no title, reason or limits, the
   expect(subject).toMatch(/^Reminder: decision needed: “email\.send”/);
   expect(text).toMatch(/^Reminder: an agent waits for your decision\n/);
   expect(text).toContain('in about 9 minutes');
-  expect(text).toContain('The agent names no limits: an approval allows this action on this resource in any form.');
+  expect(text).toContain(
+    'The agent names no limits: an approval allows this action on this resource in any form.',
+  );
   expect(text).not.toMatch(/Agent says|Why|undefined|null|\n\n\n/);
 });
 
@@ -114,7 +126,14 @@ it('an approval says who approved, when and why, and the granted limits beside t
 it('limits look neither like each other nor like facts of the service', () => {
   const long = 'k'.repeat(80);
   const scope = {
-    ...{ Agent: 1, 'Decide by': 2, 'payment › max': 5, payment: { max: 500_000 }, [`${long}a`]: 6, [`${long}b`]: 7 },
+    ...{
+      Agent: 1,
+      'Decide by': 2,
+      'payment › max': 5,
+      payment: { max: 500_000 },
+      [`${long}a`]: 6,
+      [`${long}b`]: 7,
+    },
   };
   const { text, html } = composePermissionMail(message({ scope }), TO, NOW);
   const cut = `\`${'k'.repeat(60)}…`;
@@ -151,7 +170,10 @@ it('a request that nobody decided is not one that the agent took back', () => {
   const mail = composePermissionMail(expired, TO, NOW);
   expect(mail.subject).toMatch(/^Expired: /);
   expect(mail.text).toContain('Nobody decided by 2026-01-31 13:55 UTC. The agent may not do it.');
-  const withdrawn = message({ status: 'expired', updated_at: minutesLater(3) }, { event: 'permission.expired' });
+  const withdrawn = message(
+    { status: 'expired', updated_at: minutesLater(3) },
+    { event: 'permission.expired' },
+  );
   const other = composePermissionMail(withdrawn, TO, NOW);
   expect(other.subject).toMatch(/^Withdrawn: /);
   expect(other.text).toContain('The agent withdrew its request on 2026-01-31 12:03 UTC.');
@@ -170,7 +192,9 @@ it.each([
 });
 
 it('many limits are cut, and the mail says how many more there are', () => {
-  const scope = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`limit_${index}`, index]));
+  const scope = Object.fromEntries(
+    Array.from({ length: 40 }, (_, index) => [`limit_${index}`, index]),
+  );
   const { text } = composePermissionMail(message({ scope }), TO, NOW);
   expect(text.match(/ {2}`limit_/g)).toHaveLength(15);
   expect(text).toContain('  25 more limits: see the request.');
@@ -179,10 +203,16 @@ it('many limits are cut, and the mail says how many more there are', () => {
 it('the mails about a webhook and about a test name them, and link to one page', () => {
   const url = 'https://countersign.test/console/webhooks/webhook_01m7x1m1tre75vaz5yvpbmvt6m';
   const id = 'webhook_01m7x1m1tre75vaz5yvpbmvt6m';
-  const webhook = { id, url: 'https://hooks.example.com/countersign', disabled_reason: 'The receiver is gone.' };
+  const webhook = {
+    id,
+    url: 'https://hooks.example.com/countersign',
+    disabled_reason: 'The receiver is gone.',
+  };
   const disabled = composeWebhookDisabledMail(TO, { webhook, url });
   expect(disabled.subject).toBe('Webhook disabled: “hooks.example.com”');
-  expect(withoutJoiners(disabled.text)).toContain(`URL: ${webhook.url}\nWhy: The receiver is gone.\n`);
+  expect(withoutJoiners(disabled.text)).toContain(
+    `URL: ${webhook.url}\nWhy: The receiver is gone.\n`,
+  );
   expect(readLinks(disabled.html)).toEqual([url, url]);
   const test = composeTestMail(TO, { channelName: 'Reviewers', url });
   expect(test.subject).toBe('Test of a channel');
@@ -192,9 +222,11 @@ it('the mails about a webhook and about a test name them, and link to one page',
 it('a page loads nothing from anywhere, runs nothing, and is readable in the dark', async () => {
   const { html } = composePermissionMail(message(), TO, NOW);
   const { elements, attributes } = await parseHtml(html);
-  expect(elements.filter((name) => /^(img|script|link|iframe|object|form|input|base|svg|video)$/.test(name))).toEqual(
-    [],
-  );
+  expect(
+    elements.filter((name) =>
+      /^(img|script|link|iframe|object|form|input|base|svg|video)$/.test(name),
+    ),
+  ).toEqual([]);
   expect(attributes.filter(([name]) => /^(on|src|background$|action)/.test(name))).toEqual([]);
   expect(html).not.toMatch(/url\(|@import|@font-face/);
   expect(html).toContain('<meta name="color-scheme" content="light dark"');

@@ -13,7 +13,10 @@ function numbered(
   others: Partial<PermissionMessage> = {},
 ) {
   const changed = { id: `perm_${number}` as never, title: `Request ${number}`, ...changes };
-  return message(changed, { url: `https://countersign.test/console/permissions/perm_${number}`, ...others });
+  return message(changed, {
+    url: `https://countersign.test/console/permissions/perm_${number}`,
+    ...others,
+  });
 }
 
 /** The numbers of the requests that a digest lists, in their order. */
@@ -47,7 +50,9 @@ it('says how many requests wait, and of each until when or how it ended', () => 
   ];
   const { subject, text } = composeDigest(messages, TO, INBOX, NOW);
   expect(subject).toBe('1 request waits for a decision, 2 ended');
-  expect(text).toMatch(/^1 request waits for a decision\n\nWaiting, the most urgent first\n\n\* email\S+ on mailbox/);
+  expect(text).toMatch(
+    /^1 request waits for a decision\n\nWaiting, the most urgent first\n\n\* email\S+ on mailbox/,
+  );
   expect(text).toContain('  Decide by 2026-01-31 13:55 UTC, in about 2 hours\n');
   expect(text).toContain('  Denied by Grace Hopper\n');
   expect(text).toContain('  Expired\n');
@@ -79,7 +84,9 @@ it('lists 20 of 400 requests, and says how many more there are', () => {
 });
 
 it('fills the list with requests that ended when fewer than 20 wait', () => {
-  const messages = Array.from({ length: 21 }, (_, index) => numbered(index, index < 2 ? {} : ENDED));
+  const messages = Array.from({ length: 21 }, (_, index) =>
+    numbered(index, index < 2 ? {} : ENDED),
+  );
   expect(listed(messages)).toHaveLength(20);
   const { text } = composeDigest(messages, TO, INBOX, NOW);
   expect(text).toContain('There is 1 more request. The inbox has them all.');

@@ -61,7 +61,10 @@ export const REVIEW: Review = {
 export const CARD = 'https://countersign.test/console/permissions/perm_01m7x1m1tre75vaz5yvpbmvt6m';
 
 /** A message about a request that waits, with changes to the permission and to the message. */
-export function message(changes: Partial<Permission> = {}, others: Partial<PermissionMessage> = {}): PermissionMessage {
+export function message(
+  changes: Partial<Permission> = {},
+  others: Partial<PermissionMessage> = {},
+): PermissionMessage {
   return {
     event: 'permission.requested',
     isReminder: false,
@@ -93,7 +96,9 @@ export function messageWith(text: string, changes: Partial<Permission> = {}): Pe
 }
 
 /** What an HTML parser finds in a page: every element, and every attribute with its value. */
-export async function parseHtml(html: string): Promise<{ elements: string[]; attributes: [string, string][] }> {
+export async function parseHtml(
+  html: string,
+): Promise<{ elements: string[]; attributes: [string, string][] }> {
   const elements: string[] = [];
   const attributes: [string, string][] = [];
   const parser = new HTMLRewriter().on('*', {
@@ -106,10 +111,17 @@ export async function parseHtml(html: string): Promise<{ elements: string[]; att
   return { elements, attributes };
 }
 
-/** Like the patterns by which Android finds links: characters beyond ASCII may be in a label, but not in the last one. */
-const LIKE_ANDROID = /(?:https?|rtsp|ftp):\/\/\S+|[a-z0-9\u00a1-\ud7ff][a-z0-9\u00a1-\ud7ff-]*\.[a-z]{2,63}\b/giu;
+/**
+ * Like the patterns by which Android finds links: characters beyond ASCII may be in a label, but
+ * not in the last one.
+ */
+const LIKE_ANDROID =
+  /(?:https?|rtsp|ftp):\/\/\S+|[a-z0-9\u00a1-\ud7ff][a-z0-9\u00a1-\ud7ff-]*\.[a-z]{2,63}\b/giu;
 
-/** What a client would turn into links in a text: what GitHub's autolinks are, and what Android finds. */
+/**
+ * What a client would turn into links in a text: what GitHub's autolinks are, and what Android
+ * finds.
+ */
 export function findLinks(text: string): string[] {
   const links: string[] = [];
   marked.walkTokens(marked.lexer(text), (token) => {

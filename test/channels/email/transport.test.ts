@@ -34,13 +34,25 @@ it('Resend gets one JSON request with the key that makes it idempotent', () => {
     judge: expect.any(Function),
   });
   const { subject, text, html } = MAIL;
-  expect(JSON.parse(body)).toEqual({ from: FROM, to: ['Ada Lovelace <ada@example.com>'], subject, text, html });
+  expect(JSON.parse(body)).toEqual({
+    from: FROM,
+    to: ['Ada Lovelace <ada@example.com>'],
+    subject,
+    text,
+    html,
+  });
   expect(prepareMail(RESEND, MAIL, 'delivery_1/member_2')).toMatchObject({ requests: [{ body }] });
 });
 
 it('a recipient without a name is only an address', () => {
-  const prepared = prepareMail(RESEND, { ...MAIL, to: { address: 'ada@example.com', name: null } }, 'key');
-  expect(prepared).toMatchObject({ requests: [{ body: expect.stringContaining('"to":["ada@example.com"]') }] });
+  const prepared = prepareMail(
+    RESEND,
+    { ...MAIL, to: { address: 'ada@example.com', name: null } },
+    'key',
+  );
+  expect(prepared).toMatchObject({
+    requests: [{ body: expect.stringContaining('"to":["ada@example.com"]') }],
+  });
 });
 
 it.each([
@@ -58,9 +70,12 @@ it.each([
   expect(prepareMail({ kind: 'binding', binding, from: FROM }, mail, 'key')).toEqual(refused);
 });
 
-it.each(['', 'a b', 'x\r\nX-Other: 1', 'k'.repeat(257), 'clé'])('refuses the idempotency key %j', (key) => {
-  expect(() => prepareMail(RESEND, MAIL, key)).toThrow('idempotency key');
-});
+it.each(['', 'a b', 'x\r\nX-Other: 1', 'k'.repeat(257), 'clé'])(
+  'refuses the idempotency key %j',
+  (key) => {
+    expect(() => prepareMail(RESEND, MAIL, key)).toThrow('idempotency key');
+  },
+);
 
 it('the binding gets fields, and writes the message itself', async () => {
   const { send, binding } = fakeBinding();
@@ -85,9 +100,15 @@ it('the binding gets fields, and writes the message itself', async () => {
 it('a bare sender address is passed to the binding as it is', async () => {
   const { send, binding } = fakeBinding();
   const mail = { ...MAIL, to: { address: 'ada@example.com', name: null } };
-  const prepared = prepareMail({ kind: 'binding', binding, from: 'approvals@example.com' }, mail, 'key');
+  const prepared = prepareMail(
+    { kind: 'binding', binding, from: 'approvals@example.com' },
+    mail,
+    'key',
+  );
   if (prepared.kind === 'call') await prepared.call();
-  expect(send.mock.calls[0]).toMatchObject([{ from: 'approvals@example.com', to: 'ada@example.com' }]);
+  expect(send.mock.calls[0]).toMatchObject([
+    { from: 'approvals@example.com', to: 'ada@example.com' },
+  ]);
 });
 
 it.each([
@@ -97,7 +118,11 @@ it.each([
   [{}, 'The mail service failed.'],
 ])('a failure of the binding with %j is told without its message', async (fields, words) => {
   const failure = Object.assign(new Error('cannot send to ada@example.com'), fields);
-  const prepared = prepareMail({ kind: 'binding', binding: fakeBinding(failure).binding, from: FROM }, MAIL, 'key');
+  const prepared = prepareMail(
+    { kind: 'binding', binding: fakeBinding(failure).binding, from: FROM },
+    MAIL,
+    'key',
+  );
   if (prepared.kind !== 'call') throw new Error('It is not a call');
   await expect(prepared.call()).rejects.toThrow(new Error(words));
 });
@@ -161,5 +186,7 @@ it('the configuration has the transport, or the fault', () => {
   const world = new World({ RESEND_API_KEY: 're_123', EMAIL_FROM: FROM });
   expect(readConfig(world.env)).toMatchObject({ config: { mail: RESEND } });
   expect(readConfig(new World().env)).toMatchObject({ config: { mail: null } });
-  expect(readConfig(new World({ EMAIL_FROM: 'x' }).env)).toEqual({ faults: [expect.stringContaining('EMAIL_FROM')] });
+  expect(readConfig(new World({ EMAIL_FROM: 'x' }).env)).toEqual({
+    faults: [expect.stringContaining('EMAIL_FROM')],
+  });
 });

@@ -18,7 +18,10 @@ function mailsWith(text: string): Mail[] {
     composePermissionMail(messageWith(text, { status: 'pending', granted_scope: null }), to, NOW),
     composeDigest([messageWith(text)], to, CARD, NOW),
     composeTestMail(to, { channelName: text, url: CARD }),
-    composeWebhookDisabledMail(to, { webhook: { id: '', url: text, disabled_reason: text }, url: CARD }),
+    composeWebhookDisabledMail(to, {
+      webhook: { id: '', url: text, disabled_reason: text },
+      url: CARD,
+    }),
   ];
 }
 
@@ -43,8 +46,12 @@ it.each([
     const parsed = await parseHtml(html);
     expect(new Set(parsed.elements)).toEqual(new Set(harmless.elements));
     expect(readLinks(html).every((link) => link === CARD)).toBe(true);
-    expect(parsed.attributes.filter(([name]) => name.startsWith('on') || name === 'src')).toEqual([]);
-    expect(readText(html).replaceAll('\u2060', '').replaceAll(/\s/g, '')).toContain(text.replaceAll(/\s/g, ''));
+    expect(parsed.attributes.filter(([name]) => name.startsWith('on') || name === 'src')).toEqual(
+      [],
+    );
+    expect(readText(html).replaceAll('\u2060', '').replaceAll(/\s/g, '')).toContain(
+      text.replaceAll(/\s/g, ''),
+    );
   }
 });
 
@@ -61,7 +68,8 @@ it('line breaks in texts start no header and no line of their own', () => {
 });
 
 it('encoded words are not decoded in a header', () => {
-  for (const { to, subject } of mailsWith('=?utf-8?Q?=E2=80=AEx?=')) expect(subject + to.name).not.toContain('=?');
+  for (const { to, subject } of mailsWith('=?utf-8?Q?=E2=80=AEx?='))
+    expect(subject + to.name).not.toContain('=?');
 });
 
 it('an agent cannot imitate the lines of the mail', () => {
@@ -100,7 +108,8 @@ it.each([
   expect(findLinks(text.replaceAll('\u2060', '')).length).toBeGreaterThan(0);
   for (const { text: body, html } of mailsWith(`see ${text} now`)) {
     const own = new Set([CARD, 'countersign.test']);
-    const others = (part: string) => findLinks(part.replaceAll(CARD, '')).filter((link) => !own.has(link));
+    const others = (part: string) =>
+      findLinks(part.replaceAll(CARD, '')).filter((link) => !own.has(link));
     expect(others(body.replace(/^(> )/gm, ''))).toEqual([]);
     expect(others(readText(html.replaceAll('<wbr/>', '')))).toEqual([]);
     expect(readLinks(html).every((link) => link === CARD)).toBe(true);
@@ -108,7 +117,11 @@ it.each([
 });
 
 it('a UNC path is no link, and a full stop at the end of a sentence is as it was', () => {
-  const { text } = composePermissionMail(message({ reason: 'See \\\\evil\\share. Then 3: stop.' }), TO, NOW);
+  const { text } = composePermissionMail(
+    message({ reason: 'See \\\\evil\\share. Then 3: stop.' }),
+    TO,
+    NOW,
+  );
   expect(text).toContain('> See \\\u2060\\\u2060evil\u2060\\\u2060share. Then 3: stop.\n');
 });
 
@@ -123,10 +136,15 @@ it('long texts are cut, and every mail stays within its limits', () => {
   const lines = 'x\n'.repeat(10_000);
   const bytes = (text: string) => new TextEncoder().encode(text).length;
   for (const text of [...worst, lines, '😀'.repeat(10_000), '\ud800'.repeat(10_000)]) {
-    const scope = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`${index}${text}`, text]));
+    const scope = Object.fromEntries(
+      Array.from({ length: 40 }, (_, index) => [`${index}${text}`, text]),
+    );
     const granted = Object.fromEntries(Object.keys(scope).map((key) => [key, `-${text}`]));
     const many = Array.from({ length: 400 }, (_, index) =>
-      messageWith(text, { id: `perm_${index}` as never, status: index % 2 ? 'pending' : 'approved' }),
+      messageWith(text, {
+        id: `perm_${index}` as never,
+        status: index % 2 ? 'pending' : 'approved',
+      }),
     );
     const mails = [
       ...mailsWith(text),
@@ -151,7 +169,9 @@ it('long texts are cut, and every mail stays within its limits', () => {
 it('a subject starts with words of the service, and texts cannot leave their quotation marks', () => {
   const text = 'x” – Your bank: confirm “now"';
   for (const { subject } of mailsWith(text)) {
-    expect(subject).toMatch(/^(Approved|Decision needed|\d+ requests|Test of a channel|Webhook disabled)/);
+    expect(subject).toMatch(
+      /^(Approved|Decision needed|\d+ requests|Test of a channel|Webhook disabled)/,
+    );
     expect(subject.replaceAll(/“[^“”]*”/g, '')).not.toMatch(/bank|[“”"]/);
   }
 });
@@ -166,5 +186,8 @@ it.each([
   ['', null],
   [null, null],
 ])('the name %s of a recipient is safe in a header as %s', (name, safe) => {
-  expect(composeTestMail({ ...TO, name }, { channelName: 'x', url: CARD }).to).toEqual({ ...TO, name: safe });
+  expect(composeTestMail({ ...TO, name }, { channelName: 'x', url: CARD }).to).toEqual({
+    ...TO,
+    name: safe,
+  });
 });

@@ -1,13 +1,19 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { endOfQuietHours, isTimeZone, type QuietHours } from '../../../src/channels/settings/quiet-hours';
+import {
+  endOfQuietHours,
+  isTimeZone,
+  type QuietHours,
+} from '../../../src/channels/settings/quiet-hours';
 import { depth } from '../../support/depth';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** When the quiet hours around a time end, as text in UTC to the minute; null if it is not quiet. */
+/**
+ * When the quiet hours around a time end, as text in UTC to the minute; null if it is not quiet.
+ */
 function endOf(start: string, end: string, time_zone: string, at: string): string | null {
   const time = endOfQuietHours({ quiet_hours: { start, end, time_zone } }, Date.parse(at));
   return time === null ? null : new Date(time).toISOString().replace(':00.000Z', 'Z');
@@ -115,7 +121,8 @@ describe('when clocks are set back, in Berlin from 03:00 to 02:00 on 2026-10-25 
 
 it('clocks that were set back after midnight showed the date of the day before again', () => {
   // St. John's went from 00:01 to 23:01 on 2010-11-07, at 02:31 UTC.
-  const at = (start: string, end: string, time: string) => endOf(start, end, 'America/St_Johns', time);
+  const at = (start: string, end: string, time: string) =>
+    endOf(start, end, 'America/St_Johns', time);
   expect(at('00:00', '07:00', '2010-11-07T02:30:00Z')).toBe('2010-11-07T10:30Z');
   expect(at('00:00', '07:00', '2010-11-07T03:00:00Z')).toBe('2010-11-07T10:30Z');
   expect(at('23:15', '23:45', '2010-11-07T02:30:30Z')).toBe('2010-11-07T03:15Z');
@@ -127,10 +134,27 @@ it('a day that the clocks skipped has no end of quiet hours', () => {
 });
 
 it('time zones are names that Intl knows, in any case', () => {
-  for (const name of ['Europe/Berlin', 'europe/berlin', 'Asia/Calcutta', 'UTC', 'EST5EDT', 'Etc/GMT+5']) {
+  for (const name of [
+    'Europe/Berlin',
+    'europe/berlin',
+    'Asia/Calcutta',
+    'UTC',
+    'EST5EDT',
+    'Etc/GMT+5',
+  ]) {
     expect([name, isTimeZone(name)]).toEqual([name, true]);
   }
-  for (const name of ['', ' ', 'Europe/Berlin ', 'Europe/Atlantis', '+01:00', '-0330', 'Z1', 'a\u0000', '\ud800']) {
+  for (const name of [
+    '',
+    ' ',
+    'Europe/Berlin ',
+    'Europe/Atlantis',
+    '+01:00',
+    '-0330',
+    'Z1',
+    'a\u0000',
+    '\ud800',
+  ]) {
     expect([name, isTimeZone(name)]).toEqual([name, false]);
   }
 });
@@ -139,7 +163,10 @@ it('are none in a zone that is unknown', () => {
   expect(endOf('00:00', '23:59', 'Europe/Atlantis', '2026-01-31T12:00:00Z')).toBeNull();
 });
 
-/** Zones with clock changes of 20 minutes to a day, at midnight and at other hours, and with odd offsets. */
+/**
+ * Zones with clock changes of 20 minutes to a day, at midnight and at other hours, and with odd
+ * offsets.
+ */
 const ZONES = [
   'Africa/Casablanca',
   'America/Havana',
@@ -164,17 +191,30 @@ const ZONES = [
 const BEFORE = 3 * DAY;
 const AFTER = 4 * DAY;
 
-/** What a clock in the zone shows in every minute from three days before a time until four days after it. */
+/**
+ * What a clock in the zone shows in every minute from three days before a time until four days
+ * after it.
+ */
 function showMinutes(timeZone: string, middle: number): string[] {
-  const format = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'short' });
-  return Array.from({ length: (BEFORE + AFTER) / MINUTE }, (_, i) => format.format(middle - BEFORE + i * MINUTE));
+  const format = new Intl.DateTimeFormat('sv-SE', {
+    timeZone,
+    dateStyle: 'short',
+    timeStyle: 'short',
+  });
+  return Array.from({ length: (BEFORE + AFTER) / MINUTE }, (_, i) =>
+    format.format(middle - BEFORE + i * MINUTE),
+  );
 }
 
 /** For each of the minutes, whether it is quiet: by what the clock shows, without any offset. */
 function findQuiet(shown: string[], { start, end }: { start: string; end: string }): boolean[] {
   const quiet = shown.map(() => false);
   const date = (time: number) => new Date(time).toISOString().slice(0, 10);
-  for (let day = Date.parse(`${shown[0]?.slice(0, 10)}T00:00Z`) - 2 * DAY, left = 12; left > 0; left--, day += DAY) {
+  for (
+    let day = Date.parse(`${shown[0]?.slice(0, 10)}T00:00Z`) - 2 * DAY, left = 12;
+    left > 0;
+    left--, day += DAY
+  ) {
     const begin = `${date(day)} ${start}`;
     const over = `${date(end < start ? day + DAY : day)} ${end}`;
     const first = shown.findIndex((text) => text >= begin);
@@ -195,15 +235,24 @@ function nearChange(timeZone: string, from: number): number {
 }
 
 const timeOfDay = fc
-  .oneof(fc.integer({ min: 0, max: 1_439 }), fc.integer({ min: 0, max: 200 }), fc.integer({ min: 1_370, max: 1_439 }))
+  .oneof(
+    fc.integer({ min: 0, max: 1_439 }),
+    fc.integer({ min: 0, max: 200 }),
+    fc.integer({ min: 1_370, max: 1_439 }),
+  )
   .map((minutes) => new Date(minutes * MINUTE).toISOString().slice(11, 16));
 
 it('agree with a clock that is read in every minute', () => {
-  const cases = fc.array(fc.record({ start: timeOfDay, end: timeOfDay, at: fc.integer({ min: -DAY, max: DAY }) }), {
-    minLength: 20,
-    maxLength: 20,
-  });
-  const from = fc.integer({ min: Date.UTC(2007, 0), max: Date.UTC(2036, 0) }).map((time) => time - (time % MINUTE));
+  const cases = fc.array(
+    fc.record({ start: timeOfDay, end: timeOfDay, at: fc.integer({ min: -DAY, max: DAY }) }),
+    {
+      minLength: 20,
+      maxLength: 20,
+    },
+  );
+  const from = fc
+    .integer({ min: Date.UTC(2007, 0), max: Date.UTC(2036, 0) })
+    .map((time) => time - (time % MINUTE));
   let compared = 0;
   fc.assert(
     fc.property(fc.constantFrom(...ZONES), from, cases, (time_zone, from, hours) => {
@@ -216,7 +265,11 @@ it('agree with a clock that is read in every minute', () => {
         const now = Math.floor((BEFORE + at) / MINUTE);
         const over = quiet.indexOf(false, now);
         const expected = over === now ? null : middle - BEFORE + over * MINUTE;
-        expect([start, end, endOfQuietHours(settings, middle + at)]).toEqual([start, end, expected]);
+        expect([start, end, endOfQuietHours(settings, middle + at)]).toEqual([
+          start,
+          end,
+          expected,
+        ]);
         compared += 1;
       }
     }),

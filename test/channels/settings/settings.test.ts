@@ -1,6 +1,11 @@
 import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
-import { delegateAt, type StoredSettings, storedSettings, wants } from '../../../src/channels/settings/settings';
+import {
+  delegateAt,
+  type StoredSettings,
+  storedSettings,
+  wants,
+} from '../../../src/channels/settings/settings';
 import { RECEIVER_KINDS } from '../../../src/db/schema';
 import { type Id, idBytes, makeId, withPrefix } from '../../../src/lib/typeid';
 import { FaultyDatabase } from '../../support/faults';
@@ -33,7 +38,10 @@ function refusal({ status, body }: Answer) {
 const code = ({ status, body }: Answer) => [status, body.code];
 
 /** Stores a channel, or a webhook, and returns the id of a channel with these bits. */
-async function insertReceiver(account: TestAccount, kind: (typeof RECEIVER_KINDS)[number]): Promise<Id<'chan'>> {
+async function insertReceiver(
+  account: TestAccount,
+  kind: (typeof RECEIVER_KINDS)[number],
+): Promise<Id<'chan'>> {
   const id = makeId('webhook', account.world.now, crypto.getRandomValues(new Uint8Array(10)));
   await env.DB.prepare(
     `insert into webhooks (account, id, kind, name, url, events, is_active, secret, starts_after, created_at, updated_at)
@@ -67,7 +75,13 @@ describe('the settings of a member', () => {
       { channels: chosen },
       { events: ['webhook.disabled', 'permission.requested'] },
       { quiet_hours: NIGHT },
-      { delegate: { member_id: other.id, from: '2026-02-01T00:00:00.000Z', until: '2026-02-08T00:00:00.000Z' } },
+      {
+        delegate: {
+          member_id: other.id,
+          from: '2026-02-01T00:00:00.000Z',
+          until: '2026-02-08T00:00:00.000Z',
+        },
+      },
       { channels: [], events: [] },
       { quiet_hours: { start: '00:00', end: '23:59', time_zone: 'asia/kathmandu' } },
       { delegate: { member_id: other.id, from: null, until: null } },
@@ -91,7 +105,11 @@ describe('the settings of a member', () => {
     const { id: member_id } = await makeMember(account, 'auditor');
     const { body } = await put({ delegate: { member_id, from: '2026-02-01T01:00:00+01:00' } });
     expect(body.delegate).toEqual({ member_id, from: '2026-02-01T00:00:00.000Z', until: null });
-    expect((await put({ delegate: { member_id } })).body.delegate).toEqual({ member_id, from: null, until: null });
+    expect((await put({ delegate: { member_id } })).body.delegate).toEqual({
+      member_id,
+      from: null,
+      until: null,
+    });
   });
 
   it('are read in one round trip to the database, and changed in two', async () => {
@@ -106,7 +124,9 @@ describe('the settings of a member', () => {
     expect((await put({ events: [], quiet_hours: NIGHT })).status).toBe(200);
     expect((await put({})).status).toBe(400);
     const { body } = await account.must(200, 'GET', '/v1/activity?action=notifications.updated');
-    expect(body.data).toMatchObject([{ actor: member.id, target: member.id, changes: ['events', 'quiet_hours'] }]);
+    expect(body.data).toMatchObject([
+      { actor: member.id, target: member.id, changes: ['events', 'quiet_hours'] },
+    ]);
     expect(JSON.stringify(body)).not.toContain('Berlin');
   });
 
@@ -125,7 +145,8 @@ describe('the settings of a member', () => {
   it('need the scope account:read, and a member', async () => {
     const { world, account, member } = await makeCaller(new World(), 'admin');
     const token = async (...scopes: string[]) =>
-      (await world.must(201, 'POST', '/v1/me/tokens', { token: member.token, body: { scopes } })).body.token;
+      (await world.must(201, 'POST', '/v1/me/tokens', { token: member.token, body: { scopes } }))
+        .body.token;
     const [lesser, enough] = [await token('permissions:read'), await token('account:read')];
     for (const [method, body] of [['GET'], ['PUT', { events: [] }]] as const) {
       const call = (token: string) => world.call(method, PATH, { token, body });
@@ -144,7 +165,9 @@ describe('a change is refused', () => {
       400,
       'body.event: is not a field of this endpoint, which takes channels, events, quiet_hours, delegate',
     ]);
-    expect(refusal(await put({ updated_at: null }))[1]).toMatch(/^body\.updated_at: is not a field/);
+    expect(refusal(await put({ updated_at: null }))[1]).toMatch(
+      /^body\.updated_at: is not a field/,
+    );
     expect((await get()).updated_at).toBeNull();
   });
 
@@ -152,12 +175,17 @@ describe('a change is refused', () => {
     const { put } = await makeCaller();
     const names =
       'permission.requested, permission.escalated, permission.decided, permission.expired, webhook.disabled';
-    expect(refusal(await put({ events: ['audit.created'] }))).toEqual([400, `body.events.0: must be one of ${names}`]);
+    expect(refusal(await put({ events: ['audit.created'] }))).toEqual([
+      400,
+      `body.events.0: must be one of ${names}`,
+    ]);
     expect(refusal(await put({ events: ['webhook.disabled', 'webhook.disabled'] }))).toEqual([
       400,
       'body.events: must name each event once',
     ]);
-    expect(refusal(await put({ events: 'webhook.disabled' }))[1]).toBe('body.events: must be a list');
+    expect(refusal(await put({ events: 'webhook.disabled' }))[1]).toBe(
+      'body.events: must be a list',
+    );
   });
 
   it('for channels that the account does not have', async () => {
@@ -167,11 +195,9 @@ describe('a change is refused', () => {
     const foreign = await insertReceiver(await world.account(), 'slack');
     const none = 'is not a channel of this account';
     expect(refusal(await put({ channels: [webhook] }))).toEqual([400, `body.channels.0: ${none}`]);
-    expect(refusal(await put({ channels: [foreign, own, makeId('chan', 0, new Uint8Array(10))] }))).toEqual([
-      400,
-      `body.channels.0: ${none}`,
-      `body.channels.2: ${none}`,
-    ]);
+    expect(
+      refusal(await put({ channels: [foreign, own, makeId('chan', 0, new Uint8Array(10))] })),
+    ).toEqual([400, `body.channels.0: ${none}`, `body.channels.2: ${none}`]);
     expect(refusal(await put({ channels: [withPrefix('webhook', own)] }))).toEqual([
       400,
       'body.channels.0: must be the id of a channel',
@@ -183,7 +209,10 @@ describe('a change is refused', () => {
     const { account, put } = await makeCaller();
     const channels: string[] = [];
     while (channels.length < 51) channels.push(await insertReceiver(account, 'email'));
-    expect(refusal(await put({ channels }))).toEqual([400, 'body.channels: must have at most 50 members']);
+    expect(refusal(await put({ channels }))).toEqual([
+      400,
+      'body.channels: must have at most 50 members',
+    ]);
     expect((await put({ channels: channels.slice(1) })).status).toBe(200);
     expect(refusal(await put({ channels: [channels[0], channels[1], channels[0]] }))).toEqual([
       400,
@@ -202,13 +231,22 @@ describe('a change is refused', () => {
       { time_zone: 'Europe/Atlantis' },
       'time_zone: must be a name of the IANA time zone database, such as Europe/Berlin',
     ],
-    [{ time_zone: '+01:00' }, 'time_zone: must be a name of the IANA time zone database, such as Europe/Berlin'],
-    [{ time_zone: '' }, 'time_zone: must be a name of the IANA time zone database, such as Europe/Berlin'],
+    [
+      { time_zone: '+01:00' },
+      'time_zone: must be a name of the IANA time zone database, such as Europe/Berlin',
+    ],
+    [
+      { time_zone: '' },
+      'time_zone: must be a name of the IANA time zone database, such as Europe/Berlin',
+    ],
     [{ time_zone: 'x'.repeat(65) }, 'time_zone: must be at most 64 characters long'],
     [{ time_zone: 1 }, 'time_zone: must be text'],
   ])('for the quiet hours %j', async (part, message) => {
     const { put } = await makeCaller();
-    expect(refusal(await put({ quiet_hours: { ...NIGHT, ...part } }))).toEqual([400, `body.quiet_hours.${message}`]);
+    expect(refusal(await put({ quiet_hours: { ...NIGHT, ...part } }))).toEqual([
+      400,
+      `body.quiet_hours.${message}`,
+    ]);
   });
 
   it('for a delegate who ends before the beginning', async () => {
@@ -232,10 +270,20 @@ describe('a change is refused', () => {
     await account.must(200, 'PUT', `/v1/members/${suspended.id}`, { status: 'suspended' });
     const removed = await makeMember(account, 'auditor');
     await account.must(204, 'DELETE', `/v1/members/${removed.id}`);
-    const { body: invited } = await account.must(201, 'POST', '/v1/members', { email: 'a@example.com', role: 'admin' });
+    const { body: invited } = await account.must(201, 'POST', '/v1/members', {
+      email: 'a@example.com',
+      role: 'admin',
+    });
     const foreign = await makeMember(await world.account(), 'approver');
     const unknown = makeId('member', 0, new Uint8Array(10));
-    for (const member_id of [member.id, suspended.id, removed.id, invited.id, foreign.id, unknown]) {
+    for (const member_id of [
+      member.id,
+      suspended.id,
+      removed.id,
+      invited.id,
+      foreign.id,
+      unknown,
+    ]) {
       expect(refusal(await put({ events: [], delegate: { member_id } }))).toEqual([
         400,
         'body.delegate.member_id: must be another active member of this account',
@@ -265,9 +313,13 @@ describe('at the same time', () => {
 
   it('changes of different fields all take effect, of a new row and of an old one', async () => {
     const { member, get, race, elsewhere } = await makeRacing();
-    const first = await race({ events: [] }, () => elsewhere('PUT', PATH, member.token, { quiet_hours: NIGHT }));
+    const first = await race({ events: [] }, () =>
+      elsewhere('PUT', PATH, member.token, { quiet_hours: NIGHT }),
+    );
     expect(first.body).toMatchObject({ events: [], quiet_hours: NIGHT });
-    const second = await race({ quiet_hours: null }, () => elsewhere('PUT', PATH, member.token, { channels: [] }));
+    const second = await race({ quiet_hours: null }, () =>
+      elsewhere('PUT', PATH, member.token, { channels: [] }),
+    );
     expect(second.body).toMatchObject({ channels: [], events: [], quiet_hours: null });
     expect(await get()).toEqual(second.body);
   });
@@ -285,7 +337,8 @@ describe('at the same time', () => {
   it('a delegate who is suspended is refused', async () => {
     const { account, get, race, elsewhere } = await makeRacing();
     const { id: member_id } = await makeMember(account, 'auditor');
-    const suspend = () => elsewhere('PUT', `/v1/members/${member_id}`, account.token, { status: 'suspended' });
+    const suspend = () =>
+      elsewhere('PUT', `/v1/members/${member_id}`, account.token, { status: 'suspended' });
     expect(refusal(await race({ delegate: { member_id } }, suspend))).toEqual([
       400,
       'body.delegate.member_id: must be another active member of this account',
@@ -333,7 +386,10 @@ it('a member who is suspended keeps the settings, and cannot change them', async
 });
 
 describe('the sender', () => {
-  const [one, two] = ['chan_01m7x1m1tre75vaz5yvpbmvt6m', 'chan_01m7x1m1tre75vaz5yvpbmvt6n'] as const;
+  const [one, two] = [
+    'chan_01m7x1m1tre75vaz5yvpbmvt6m',
+    'chan_01m7x1m1tre75vaz5yvpbmvt6n',
+  ] as const;
   const settings = (fields: Partial<StoredSettings>): StoredSettings => ({ ...NOTHING, ...fields });
 
   it('finds that members want everything unless they chose', () => {

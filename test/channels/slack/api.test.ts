@@ -11,7 +11,8 @@ import { CARD, messageWith, permissionWith } from './samples';
 function makeScene() {
   const world = new World();
   const slack = new FakeSlack(world);
-  const call = (method: string, body: object, token = slack.token) => callSlack(world.runtime, token, method, body);
+  const call = (method: string, body: object, token = slack.token) =>
+    callSlack(world.runtime, token, method, body);
   return { world, slack, call };
 }
 
@@ -36,10 +37,21 @@ function option(value: string, text = 'a') {
 
 /** A field whose element is a group of two check boxes, but for some changes. */
 function withElement(changes: object) {
-  const element = { type: 'checkboxes', action_id: 'value', options: [option('0'), option('1')], ...changes };
+  const element = {
+    type: 'checkboxes',
+    action_id: 'value',
+    options: [option('0'), option('1')],
+    ...changes,
+  };
   const { options: _, ...number } = element;
   const isNumber = element.type === 'number_input';
-  return { type: 'input', block_id: 'b', label: plain('A'), optional: false, element: isNumber ? number : element };
+  return {
+    type: 'input',
+    block_id: 'b',
+    label: plain('A'),
+    optional: false,
+    element: isNumber ? number : element,
+  };
 }
 
 const MESSAGE = permissionMessage(messageWith(), { canDecide: true });
@@ -47,11 +59,18 @@ const MESSAGE = permissionMessage(messageWith(), { canDecide: true });
 describe('a call', () => {
   it('posts a message, and updates it once it is settled', async () => {
     const { slack, call } = makeScene();
-    const posted = await call('chat.postMessage', { channel: 'C0APPROVALS', ...MESSAGE, ...AS_WRITTEN });
+    const posted = await call('chat.postMessage', {
+      channel: 'C0APPROVALS',
+      ...MESSAGE,
+      ...AS_WRITTEN,
+    });
     const { channel, ts } = slack.messages[0] ?? {};
     expect(posted).toMatchObject({ ok: true, channel, ts });
     const settled = settledMessage(messageWith({ status: 'expired' }), { via: null });
-    expect(await call('chat.update', { channel, ts, ...settled, ...AS_WRITTEN })).toMatchObject({ ok: true, ts });
+    expect(await call('chat.update', { channel, ts, ...settled, ...AS_WRITTEN })).toMatchObject({
+      ok: true,
+      ts,
+    });
     expect(slack.messages).toEqual([{ channel, ts, ...settled, updates: 1 }]);
   });
 
@@ -65,7 +84,10 @@ describe('a call', () => {
         method: 'POST',
         redirect: 'manual',
         body: '{"a":"ü"}',
-        headers: { Authorization: `Bearer ${slack.token}`, 'Content-Type': 'application/json; charset=utf-8' },
+        headers: {
+          Authorization: `Bearer ${slack.token}`,
+          'Content-Type': 'application/json; charset=utf-8',
+        },
       },
     });
   });
@@ -90,12 +112,24 @@ describe('a call', () => {
       { error: 'ratelimited' },
     ],
     ['a server error', () => new Response('<html>', { status: 503 }), { error: 'http_503' }],
-    ['a success with a bad status', () => Response.json({ ok: true }, { status: 500 }), { error: 'http_500' }],
+    [
+      'a success with a bad status',
+      () => Response.json({ ok: true }, { status: 500 }),
+      { error: 'http_500' },
+    ],
     ['a redirect', () => new Response(null, { status: 302 }), { error: 'http_302' }],
     ['no JSON', () => new Response('ok'), { error: 'invalid_answer' }],
     ['no object', () => Response.json([]), { error: 'invalid_answer' }],
-    ['neither success nor failure', () => Response.json({ ok: 'true' }), { error: 'invalid_answer' }],
-    ['a malformed code', () => Response.json({ ok: false, error: '<!channel>' }), { error: 'unknown_error' }],
+    [
+      'neither success nor failure',
+      () => Response.json({ ok: 'true' }),
+      { error: 'invalid_answer' },
+    ],
+    [
+      'a malformed code',
+      () => Response.json({ ok: false, error: '<!channel>' }),
+      { error: 'unknown_error' },
+    ],
     ['no code', () => Response.json({ ok: false }), { error: 'unknown_error' }],
     [
       'a broken connection',
@@ -116,7 +150,9 @@ describe('a call', () => {
     expect(await call('auth.test', {})).toEqual({ ok: false, error: 'timeout' });
     world.internet.on('slack.com', () => {
       world.internet.timeOutSoon();
-      return new Response(new ReadableStream({ start: (controller) => controller.enqueue(new Uint8Array(1)) }));
+      return new Response(
+        new ReadableStream({ start: (controller) => controller.enqueue(new Uint8Array(1)) }),
+      );
     });
     expect(await call('auth.test', {})).toEqual({ ok: false, error: 'timeout' });
   });
@@ -142,20 +178,30 @@ it.each<[string, object, string]>([
   ['a long section', { blocks: [section('x'.repeat(3_001))] }, 'invalid_blocks'],
   ['an empty section', { blocks: [section(' ')] }, 'invalid_blocks'],
   ['an unknown property', { blocks: [{ ...section('a'), color: 'red' }] }, 'invalid_blocks'],
-  ['a button twice', { blocks: [{ type: 'actions', elements: [BUTTON, BUTTON] }] }, 'invalid_blocks'],
+  [
+    'a button twice',
+    { blocks: [{ type: 'actions', elements: [BUTTON, BUTTON] }] },
+    'invalid_blocks',
+  ],
   ['an input', { blocks: inputsIn(MODAL) }, 'invalid_blocks'],
   ['a long text', { text: 'x'.repeat(40_001) }, 'msg_too_long'],
   ['nothing', {}, 'no_text'],
 ])('the fake Slack refuses a message with %s', async (_, message, error) => {
   const { call } = makeScene();
-  expect(await call('chat.postMessage', { channel: 'C0APPROVALS', ...message })).toMatchObject({ ok: false, error });
+  expect(await call('chat.postMessage', { channel: 'C0APPROVALS', ...message })).toMatchObject({
+    ok: false,
+    error,
+  });
 });
 
 it.each<[string, object]>([
   ['a long title', { title: plain('x'.repeat(25)) }],
   ['101 blocks', { blocks: Array.from({ length: 101 }, () => header('a')) }],
   ['a field twice', { blocks: [...inputsIn(MODAL), ...inputsIn(MODAL)] }],
-  ['11 options', { blocks: [withElement({ options: Array.from({ length: 11 }, (_, i) => option(String(i))) })] }],
+  [
+    '11 options',
+    { blocks: [withElement({ options: Array.from({ length: 11 }, (_, i) => option(String(i))) })] },
+  ],
   ['an option twice', { blocks: [withElement({ options: [option('1'), option('1')] })] }],
   ['a long option', { blocks: [withElement({ options: [option('1', 'x'.repeat(76))] })] }],
   ['another initial option', { blocks: [withElement({ initial_options: [option('7')] })] }],
@@ -166,19 +212,26 @@ it.each<[string, object]>([
 ])('the fake Slack refuses a view with %s', async (_, changes) => {
   const { slack, call } = makeScene();
   const open = (view: object) => call('views.open', { trigger_id: slack.trigger(), view });
-  expect(await open({ ...MODAL, ...changes })).toMatchObject({ ok: false, error: 'invalid_arguments' });
+  expect(await open({ ...MODAL, ...changes })).toMatchObject({
+    ok: false,
+    error: 'invalid_arguments',
+  });
   expect(await open(MODAL)).toMatchObject({ ok: true });
 });
 
 describe("Slack's answer to a delivery", () => {
-  const MARKED = '{"ok":true,"channel":"C0APPROVALS","ts":"1503435956.000247","message":{"text":"\\u00fc';
+  const MARKED =
+    '{"ok":true,"channel":"C0APPROVALS","ts":"1503435956.000247","message":{"text":"\\u00fc';
 
   it.each([
     ['a success', `${MARKED}"}}`],
     ['a success that was cut off', MARKED],
     ['a success that was cut off within a character', MARKED.slice(0, -3)],
   ])('has a receipt: %s', (_, body) => {
-    expect(readDeliveryAnswer(body)).toEqual({ error: null, receipt: 'C0APPROVALS:1503435956.000247' });
+    expect(readDeliveryAnswer(body)).toEqual({
+      error: null,
+      receipt: 'C0APPROVALS:1503435956.000247',
+    });
   });
 
   it.each([
@@ -205,7 +258,10 @@ describe("Slack's answer to a delivery", () => {
     ['a receipt elsewhere', '{"ok":false,"x":{"ok":true,"channel":"C1","ts":"1.2"'],
     ['a receipt that was cut off', '{"ok":true,"channel":"C0APPROVALS","ts":"15034'],
   ])('is a failure if it cannot be read: %s', (_, body) => {
-    expect(readDeliveryAnswer(body)).toEqual({ error: "Slack's answer cannot be read.", receipt: null });
+    expect(readDeliveryAnswer(body)).toEqual({
+      error: "Slack's answer cannot be read.",
+      receipt: null,
+    });
   });
 
   it('shows no text of Slack that is not a code', () => {

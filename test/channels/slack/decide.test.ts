@@ -18,7 +18,10 @@ import {
 const SCOPE = { max_recipients: 50, domains: ['a.example', 'b.example'], note: 'fixed' };
 
 /** A scene with a member who is linked to the Slack user U0ADA. */
-async function makeLinkedScene(role = 'approver', fields: Json = {}): Promise<SlackScene & { ada: TestMember }> {
+async function makeLinkedScene(
+  role = 'approver',
+  fields: Json = {},
+): Promise<SlackScene & { ada: TestMember }> {
   const scene = await makeSlackScene(fields);
   const ada = await makeMember(scene.account, role, 'ada@example.com');
   await linkInSlack(scene, ada);
@@ -42,7 +45,11 @@ describe('a decision in Slack', () => {
     const scene = await makeLinkedScene();
     const { world, slack, account, agent, ada } = scene;
     const preview = { title: 'Send news', summary: 'To all customers' };
-    const { permission, message } = await requestInSlack(scene, { scope: SCOPE, preview, max_uses: 5 });
+    const { permission, message } = await requestInSlack(scene, {
+      scope: SCOPE,
+      preview,
+      max_uses: 5,
+    });
     const view = await openModal(scene, message);
     expect(textsOf(view)).toContain('To all customers');
     const fields = Object.fromEntries(
@@ -76,7 +83,13 @@ describe('a decision in Slack', () => {
 
   it('denies a request in review, and the vote says that it came through Slack', async () => {
     const scene = await makeLinkedScene();
-    const policy = { name: 'Reviewed', effect: 'review', actions: ['*'], resources: ['*'], review: {} };
+    const policy = {
+      name: 'Reviewed',
+      effect: 'review',
+      actions: ['*'],
+      resources: ['*'],
+      review: {},
+    };
     await scene.account.must(201, 'POST', '/v1/policies', policy);
     scene.world.advance(1);
     const { permission, message } = await requestInSlack(scene);
@@ -99,7 +112,9 @@ describe('a decision in Slack', () => {
     expect(answers.map(({ body }) => body.response_action).sort()).toEqual(['clear', 'errors']);
     const replayed = await Promise.all(bodies.map((body) => sendFromSlack(scene, body)));
     for (const { body } of replayed) expect(body.errors.decision).toMatch(/already/);
-    const ends = (await account.log()).filter(({ event_type }) => ['approve', 'deny'].includes(event_type));
+    const ends = (await account.log()).filter(({ event_type }) =>
+      ['approve', 'deny'].includes(event_type),
+    );
     expect(ends).toHaveLength(1);
     expect(ends[0].permission_request_id).toBe(permission.id);
   });
@@ -120,7 +135,10 @@ describe('a decision in Slack', () => {
     const view = await openModal(scene, message);
     const body = scene.slack.submit(view, { reason: 'ü'.repeat(1_000), decision: 'approve' });
     expect(body.length).toBeGreaterThan(40 * 1024);
-    expect(await sendFromSlack(scene, body)).toMatchObject({ status: 200, body: { response_action: 'clear' } });
+    expect(await sendFromSlack(scene, body)).toMatchObject({
+      status: 200,
+      body: { response_action: 'clear' },
+    });
     expect((await permissionOf(scene, permission.id)).decision_reason).toBe('ü'.repeat(1_000));
   });
 
@@ -172,24 +190,39 @@ describe('a click on the button', () => {
       const scene = await makeLinkedScene();
       await makeMember(scene.account, 'approver');
       const { message } = await requestInSlack(scene, { action: 'a.b' });
-      const policy = { name: 'Reviewed', effect: 'review', actions: ['*'], resources: ['*'], review };
+      const policy = {
+        name: 'Reviewed',
+        effect: 'review',
+        actions: ['*'],
+        resources: ['*'],
+        review,
+      };
       await scene.account.must(201, 'POST', '/v1/policies', policy);
       scene.world.advance(1);
       const { permission } = await requestInSlack(scene);
       const forged = structuredClone(message);
       forged.blocks.at(-1).elements[0].value = permission.id;
       expect(await openModal(scene, forged)).toBeUndefined();
-      expect(privateTexts(scene)).toEqual([expect.stringMatching(/several approvals or a passkey/)]);
-      expect(JSON.stringify(scene.slack.privateMessages)).toContain(`/console/permissions/${permission.id}`);
+      expect(privateTexts(scene)).toEqual([
+        expect.stringMatching(/several approvals or a passkey/),
+      ]);
+      expect(JSON.stringify(scene.slack.privateMessages)).toContain(
+        `/console/permissions/${permission.id}`,
+      );
     },
   );
 
-  it.each(['developer', 'auditor'])('of a member who is %s tells that the role may not decide', async (role) => {
-    const scene = await makeLinkedScene(role);
-    const { message } = await requestInSlack(scene);
-    expect(await openModal(scene, message)).toBeUndefined();
-    expect(privateTexts(scene)).toEqual([expect.stringMatching(/role in Countersign may not decide/)]);
-  });
+  it.each(['developer', 'auditor'])(
+    'of a member who is %s tells that the role may not decide',
+    async (role) => {
+      const scene = await makeLinkedScene(role);
+      const { message } = await requestInSlack(scene);
+      expect(await openModal(scene, message)).toBeUndefined();
+      expect(privateTexts(scene)).toEqual([
+        expect.stringMatching(/role in Countersign may not decide/),
+      ]);
+    },
+  );
 
   it('of a member who is no reviewer says so', async () => {
     const scene = await makeLinkedScene();
@@ -216,7 +249,11 @@ describe('a click on the button', () => {
   });
 
   it.each([
-    ['arguments of which only the digest is known', { input_digest: `sha-256:${'A'.repeat(43)}` }, /does not show/],
+    [
+      'arguments of which only the digest is known',
+      { input_digest: `sha-256:${'A'.repeat(43)}` },
+      /does not show/,
+    ],
     ['arguments that are too long', { input: { text: '語'.repeat(5_000) } }, /too long for Slack/],
     ['a preview that is too long beside its arguments', LONG_TOGETHER, /too long for Slack/],
   ])('on a request with %s leads to the decision card', async (_, fields, reason) => {
@@ -224,13 +261,18 @@ describe('a click on the button', () => {
     const { permission, message } = await requestInSlack(scene, fields);
     expect(await openModal(scene, message)).toBeUndefined();
     expect(privateTexts(scene)).toEqual([expect.stringMatching(reason)]);
-    expect(JSON.stringify(scene.slack.privateMessages)).toContain(`/console/permissions/${permission.id}`);
+    expect(JSON.stringify(scene.slack.privateMessages)).toContain(
+      `/console/permissions/${permission.id}`,
+    );
   });
 
   it('shows the arguments that the vote approves', async () => {
     const scene = await makeLinkedScene();
     const input = { to: 'mallory@example.com', amount: 9_999 };
-    const { message } = await requestInSlack(scene, { input, preview: { title: 'Pay Ada', summary: '10 euros' } });
+    const { message } = await requestInSlack(scene, {
+      input,
+      preview: { title: 'Pay Ada', summary: '10 euros' },
+    });
     expect(JSON.stringify(message)).not.toContain('mallory');
     const shown = textsOf(await openModal(scene, message));
     expect(shown).toContain('10 euros');
@@ -276,7 +318,13 @@ describe('a submission is refused', () => {
     const scene = await makeLinkedScene();
     const other = await makeMember(scene.account, 'approver', 'ben@example.com');
     if (review) {
-      const policy = { name: 'Reviewed', effect: 'review', actions: ['*'], resources: ['*'], review };
+      const policy = {
+        name: 'Reviewed',
+        effect: 'review',
+        actions: ['*'],
+        resources: ['*'],
+        review,
+      };
       await scene.account.must(201, 'POST', '/v1/policies', policy);
     }
     scene.world.advance(1);
@@ -314,9 +362,13 @@ describe('a submission is refused', () => {
   it.each([
     [
       'suspended',
-      async ({ account, ada }: Json) => account.must(200, 'PUT', `/v1/members/${ada.id}`, { status: 'suspended' }),
+      async ({ account, ada }: Json) =>
+        account.must(200, 'PUT', `/v1/members/${ada.id}`, { status: 'suspended' }),
     ],
-    ['removed', async ({ account, ada }: Json) => account.must(204, 'DELETE', `/v1/members/${ada.id}`)],
+    [
+      'removed',
+      async ({ account, ada }: Json) => account.must(204, 'DELETE', `/v1/members/${ada.id}`),
+    ],
   ])('of a member who is %s, although they come back', async (_, end) => {
     const made = await makeOpenModal();
     const { scene, account, ada, view, permission } = made;
@@ -334,17 +386,24 @@ describe('a submission is refused', () => {
   it.each([
     [
       'the member is suspended',
-      ({ account, ada }: Json) => account.must(200, 'PUT', `/v1/members/${ada.id}`, { status: 'suspended' }),
+      ({ account, ada }: Json) =>
+        account.must(200, 'PUT', `/v1/members/${ada.id}`, { status: 'suspended' }),
     ],
     [
       'the member gets another role',
-      ({ account, ada }: Json) => account.must(200, 'PUT', `/v1/members/${ada.id}`, { role: 'admin' }),
+      ({ account, ada }: Json) =>
+        account.must(200, 'PUT', `/v1/members/${ada.id}`, { role: 'admin' }),
     ],
-    ['the channel is switched off', ({ account, path }: Json) => account.must(200, 'PUT', path, { is_active: false })],
+    [
+      'the channel is switched off',
+      ({ account, path }: Json) => account.must(200, 'PUT', path, { is_active: false }),
+    ],
     [
       'the secrets change',
       ({ account, path, channel }: Json) =>
-        account.must(200, 'PUT', path, { config: { ...channel.config, bot_token: 'xoxb-0123456789-another' } }),
+        account.must(200, 'PUT', path, {
+          config: { ...channel.config, bot_token: 'xoxb-0123456789-another' },
+        }),
     ],
   ])('if %s after the submission was read, and nothing is written', async (_, happens) => {
     const { scene, world, account, permission, view } = await makeOpenModal();
@@ -358,7 +417,10 @@ describe('a submission is refused', () => {
       await happens(scene);
     });
     const { body: answer } = await sendFromSlack(scene, body, headers);
-    expect(answer).toEqual({ response_action: 'errors', errors: { decision: expect.stringMatching(/not linked/) } });
+    expect(answer).toEqual({
+      response_action: 'errors',
+      errors: { decision: expect.stringMatching(/not linked/) },
+    });
     expect((await permissionOf(scene, permission.id)).status).toBe('pending');
     expect((await account.log()).map(({ event_type }) => event_type)).toEqual(['request']);
   });
@@ -384,7 +446,10 @@ describe('a submission is refused', () => {
   it('if the permission is of another account', async () => {
     const { scene, world, view } = await makeOpenModal();
     const foreign = await (await (await world.account()).agent()).request();
-    const forged = { ...view, private_metadata: JSON.stringify({ permission: foreign.id, votes: 0 }) };
+    const forged = {
+      ...view,
+      private_metadata: JSON.stringify({ permission: foreign.id, votes: 0 }),
+    };
     expect(await submitModal(scene, forged, { decision: 'approve' })).toEqual({
       decision: 'The request no longer exists.',
     });
@@ -452,7 +517,8 @@ describe('a request to the address of a channel', () => {
     expect((await sendFromSlack(scene, 'payload={}')).status).toBe(200);
     expect(counted).toEqual([]);
     const statuses = [];
-    for (let i = 0; i < 3; i++) statuses.push((await sendFromSlack(scene, 'payload={}', {})).status);
+    for (let i = 0; i < 3; i++)
+      statuses.push((await sendFromSlack(scene, 'payload={}', {})).status);
     expect(statuses).toEqual([403, 403, 429]);
     expect((await world.call('POST', '/v1/inbound/x/slack', { raw: '' })).status).toBe(429);
   });
@@ -462,7 +528,13 @@ describe('a request to the address of a channel', () => {
     ['nothing'],
     [''],
     [encodePayload({ type: 'shortcut' })],
-    [encodePayload({ type: 'view_submission', user: { id: 'U0ADA', team_id: 'T0' }, view: { callback_id: 'other' } })],
+    [
+      encodePayload({
+        type: 'view_submission',
+        user: { id: 'U0ADA', team_id: 'T0' },
+        view: { callback_id: 'other' },
+      }),
+    ],
   ])('that is of no use is answered and ignored: %j', async (body) => {
     const scene = await makeSlackScene();
     const { status, body: answer } = await sendFromSlack(scene, body);

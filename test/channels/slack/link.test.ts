@@ -43,12 +43,16 @@ describe('a Slack user', () => {
     expect(await openModal(scene, message)).toBeUndefined();
     const [privateMessage] = slack.privateMessages;
     const url: string =
-      privateMessage?.blocks.flatMap(({ elements = [] }) => elements).find(({ url }: Json) => url)?.url ?? '';
+      privateMessage?.blocks.flatMap(({ elements = [] }) => elements).find(({ url }: Json) => url)
+        ?.url ?? '';
     const path = url.replace('https://countersign.test', '');
     const { status, text } = await ada.browser.get(path);
     expect(status).toBe(200);
-    for (const shown of ['Workspace', 'Ada', 'ada@example.com', 'Ada@Example.com']) expect(text).toContain(shown);
-    expect((await ada.browser.submit(path, { decision: 'confirm' })).headers.get('Location')).toBe('/console/me#slack');
+    for (const shown of ['Workspace', 'Ada', 'ada@example.com', 'Ada@Example.com'])
+      expect(text).toContain(shown);
+    expect((await ada.browser.submit(path, { decision: 'confirm' })).headers.get('Location')).toBe(
+      '/console/me#slack',
+    );
     const view = await openModal(scene, message);
     expect(await submitModal(scene, view, { decision: 'approve' })).toBeNull();
     const { body } = await scene.account.must(200, 'GET', `/v1/permissions/${permission.id}`);
@@ -75,20 +79,34 @@ describe('a Slack user', () => {
   ])('is not linked if it %s', async (_, fields, reason) => {
     const { scene, slack, ada } = await makeScene();
     Object.assign(slack, { organizationId: 'E0ORGANIZATION' });
-    slack.people.set('U0ADA', { id: 'U0ADA', team_id: slack.teamId, email: 'ada@example.com', name: 'Ada', ...fields });
+    slack.people.set('U0ADA', {
+      id: 'U0ADA',
+      team_id: slack.teamId,
+      email: 'ada@example.com',
+      name: 'Ada',
+      ...fields,
+    });
     const answer = await ada.browser.submit(await linkPath(scene), { decision: 'confirm' });
     expect([answer.status, reason.test(answer.text)]).toEqual([403, true]);
     expect(await isLinked(scene)).toBe(false);
   });
 
-  it.each([null, 'E0ORGANIZATION'])('is linked although Slack names an organization, %s for the app', async (own) => {
-    const { scene, slack, ada } = await makeScene();
-    Object.assign(slack, { organizationId: own });
-    const person = { id: 'U0ADA', team_id: 'E0ORGANIZATION', email: 'ada@example.com', name: 'Ada' };
-    slack.people.set('U0ADA', person);
-    await linkInSlack(scene, ada);
-    expect(await isLinked(scene)).toBe(true);
-  });
+  it.each([null, 'E0ORGANIZATION'])(
+    'is linked although Slack names an organization, %s for the app',
+    async (own) => {
+      const { scene, slack, ada } = await makeScene();
+      Object.assign(slack, { organizationId: own });
+      const person = {
+        id: 'U0ADA',
+        team_id: 'E0ORGANIZATION',
+        email: 'ada@example.com',
+        name: 'Ada',
+      };
+      slack.people.set('U0ADA', person);
+      await linkInSlack(scene, ada);
+      expect(await isLinked(scene)).toBe(true);
+    },
+  );
 
   it('is not linked while Slack says nothing', async () => {
     const { scene, slack, ada } = await makeScene();
@@ -131,26 +149,37 @@ describe('a Slack user', () => {
     expect(await isLinked(scene)).toBe(false);
   });
 
-  it.each(['bot_token', 'signing_secret'])('is linked by no address from before another %s', async (name) => {
-    const { scene, account, path, ada } = await makeScene();
-    const before = await linkPath(scene);
-    const value = name === 'bot_token' ? 'xoxb-another' : '0123456789abcdef0123456789abcdef';
-    await account.must(200, 'PUT', path, { config: { [name]: value } });
-    const { status, text } = await ada.browser.submit(before, { decision: 'confirm' });
-    expect([status, text.includes('Press the button in Slack again')]).toEqual([403, true]);
-    Object.assign(scene.slack, name === 'bot_token' ? { token: value } : { signingSecret: value });
-    await linkInSlack(scene, ada);
-    expect(await isLinked(scene)).toBe(true);
-  });
+  it.each(['bot_token', 'signing_secret'])(
+    'is linked by no address from before another %s',
+    async (name) => {
+      const { scene, account, path, ada } = await makeScene();
+      const before = await linkPath(scene);
+      const value = name === 'bot_token' ? 'xoxb-another' : '0123456789abcdef0123456789abcdef';
+      await account.must(200, 'PUT', path, { config: { [name]: value } });
+      const { status, text } = await ada.browser.submit(before, { decision: 'confirm' });
+      expect([status, text.includes('Press the button in Slack again')]).toEqual([403, true]);
+      Object.assign(
+        scene.slack,
+        name === 'bot_token' ? { token: value } : { signingSecret: value },
+      );
+      await linkInSlack(scene, ada);
+      expect(await isLinked(scene)).toBe(true);
+    },
+  );
 
   it.each([
     ['\u212aim@example.com', 'kim@example.com', 403],
     ['KIM@example.com', 'kim@EXAMPLE.com', 303],
-  ])('whose address is %s in Slack, and %s here, is answered %i', async (inSlack, here, expected) => {
-    const { scene, slack, ada } = await makeScene(here);
-    slack.addPerson('U0ADA', inSlack, 'Kim');
-    expect((await ada.browser.submit(await linkPath(scene), { decision: 'confirm' })).status).toBe(expected);
-  });
+  ])(
+    'whose address is %s in Slack, and %s here, is answered %i',
+    async (inSlack, here, expected) => {
+      const { scene, slack, ada } = await makeScene(here);
+      slack.addPerson('U0ADA', inSlack, 'Kim');
+      expect(
+        (await ada.browser.submit(await linkPath(scene), { decision: 'confirm' })).status,
+      ).toBe(expected);
+    },
+  );
 
   it('sees the page after two round trips at most', async () => {
     const { scene, ada } = await makeScene();
@@ -163,14 +192,19 @@ describe('a Slack user', () => {
     const path = await linkPath(scene);
     expect((await ada.browser.submit(path, { decision: 'confirm', csrf: 'x' })).status).toBe(403);
     const { status, headers } = await new Browser(world).get(path);
-    expect([status, headers.get('Location')]).toEqual([302, expect.stringMatching(/^\/console\/sign-in\?return=/)]);
+    expect([status, headers.get('Location')]).toEqual([
+      302,
+      expect.stringMatching(/^\/console\/sign-in\?return=/),
+    ]);
     expect(await isLinked(scene)).toBe(false);
   });
 
   it('is not linked to a member of another account', async () => {
     const { scene, world } = await makeScene();
     const foreign = await makeMember(await world.account(), 'owner', 'ada@example.com');
-    expect((await foreign.browser.submit(await linkPath(scene), { decision: 'confirm' })).status).toBe(404);
+    expect(
+      (await foreign.browser.submit(await linkPath(scene), { decision: 'confirm' })).status,
+    ).toBe(404);
     expect(await isLinked(scene)).toBe(false);
   });
 });
@@ -193,15 +227,19 @@ describe('a link', () => {
     expect(await isLinked(second)).toBe(true);
   });
 
-  it.each(['bot_token', 'signing_secret'])('ends when the channel gets another %s', async (name) => {
-    const { slack, account, path, channel } = await makeLinked();
-    const before = await countLinks();
-    await account.must(200, 'PUT', path, { config: { ...channel.config, ...slack.config } });
-    expect(await countLinks()).toBe(before);
-    const secret = name === 'bot_token' ? 'xoxb-0123456789-another' : '0123456789abcdef0123456789abcdef';
-    await account.must(200, 'PUT', path, { config: { ...channel.config, [name]: secret } });
-    expect(await countLinks()).toBe(before - 1);
-  });
+  it.each(['bot_token', 'signing_secret'])(
+    'ends when the channel gets another %s',
+    async (name) => {
+      const { slack, account, path, channel } = await makeLinked();
+      const before = await countLinks();
+      await account.must(200, 'PUT', path, { config: { ...channel.config, ...slack.config } });
+      expect(await countLinks()).toBe(before);
+      const secret =
+        name === 'bot_token' ? 'xoxb-0123456789-another' : '0123456789abcdef0123456789abcdef';
+      await account.must(200, 'PUT', path, { config: { ...channel.config, [name]: secret } });
+      expect(await countLinks()).toBe(before - 1);
+    },
+  );
 
   it('ends with the channel', async () => {
     const { account, path } = await makeLinked();
@@ -236,7 +274,9 @@ describe('a link', () => {
     const fields = { channel: channel.id, team: 'T0WORKSPACE', user: 'U0ADA' };
     const other = await makeMember(account, 'owner');
     expect((await other.browser.submit('/console/me/slack/unlink', fields)).status).toBe(404);
-    expect((await ada.browser.submit('/console/me/slack/unlink', { ...fields, channel: 'x' })).status).toBe(404);
+    expect(
+      (await ada.browser.submit('/console/me/slack/unlink', { ...fields, channel: 'x' })).status,
+    ).toBe(404);
     expect(await isLinked(scene)).toBe(true);
     expect((await ada.browser.submit('/console/me/slack/unlink', fields)).status).toBe(303);
     expect(await isLinked(scene)).toBe(false);

@@ -42,7 +42,10 @@ describe('a message about a pending permission', () => {
         'Permission requested\nAgent: Mailer\nAction: email.send\nResource: mailbox:support\n' +
         "In the agent's words: Reply to ticket 4711\nWaits until 2026-01-31 13:00 UTC",
       blocks: [
-        { type: 'header', text: { type: 'plain_text', text: 'Permission requested', emoji: false } },
+        {
+          type: 'header',
+          text: { type: 'plain_text', text: 'Permission requested', emoji: false },
+        },
         {
           type: 'section',
           text: {
@@ -90,7 +93,9 @@ describe('a message about a pending permission', () => {
 
   it('has only a link if it cannot be decided in Slack', async () => {
     const message = permissionMessage(messageWith(), { canDecide: false });
-    expect(buttonsOf(message)).toEqual([expect.objectContaining({ action_id: OPEN_ACTION, url: CARD })]);
+    expect(buttonsOf(message)).toEqual([
+      expect.objectContaining({ action_id: OPEN_ACTION, url: CARD }),
+    ]);
     expect(JSON.stringify(message.blocks)).toContain('It needs several approvals or a passkey');
     expect(await post(message)).toMatchObject({ ok: true });
   });
@@ -122,7 +127,12 @@ describe('a message about a pending permission', () => {
 });
 
 it('can be decided in Slack if one approval without a passkey is enough', () => {
-  const review = { approvals_required: 1, escalates_at: null, short_of_reviewers: false, passkey: false };
+  const review = {
+    approvals_required: 1,
+    escalates_at: null,
+    short_of_reviewers: false,
+    passkey: false,
+  };
   expect(canDecideInSlack({ review: null })).toBe(true);
   expect(canDecideInSlack({ review })).toBe(true);
   expect(canDecideInSlack({ review: { ...review, approvals_required: 2 } })).toBe(false);
@@ -141,19 +151,35 @@ describe('a message about a settled permission', () => {
     expect(plainTextsIn(message.blocks).map(({ text }) => text)).toContain(
       'Approved by: Ada\nWhen: 2026-01-31 12:05 UTC\nThrough: Slack\nReason: As agreed',
     );
-    expect(buttonsOf(message)).toEqual([expect.objectContaining({ action_id: OPEN_ACTION, url: CARD })]);
+    expect(buttonsOf(message)).toEqual([
+      expect.objectContaining({ action_id: OPEN_ACTION, url: CARD }),
+    ]);
     expect(await post(message)).toMatchObject({ ok: true });
   });
 
   it('says that a policy denied it', () => {
     const denied = { ...APPROVED, status: 'denied' as const, decision_reason: null };
-    const message = settledMessage(messageWith(denied, { decidedBy: 'the policy No mail' }), { via: null });
-    expect(message.text).toMatch(/^Permission denied\n.*\nDenied by: the policy No mail\nWhen: 2026-01-31 12:05 UTC$/s);
+    const message = settledMessage(messageWith(denied, { decidedBy: 'the policy No mail' }), {
+      via: null,
+    });
+    expect(message.text).toMatch(
+      /^Permission denied\n.*\nDenied by: the policy No mail\nWhen: 2026-01-31 12:05 UTC$/s,
+    );
   });
 
   it.each([
-    ['expired', '2026-01-31T13:00:00.000Z', 'Request expired', 'Nobody decided by 2026-01-31 13:00 UTC.'],
-    ['never updated', '2026-01-31T12:00:00.000Z', 'Request expired', 'Nobody decided by 2026-01-31 13:00 UTC.'],
+    [
+      'expired',
+      '2026-01-31T13:00:00.000Z',
+      'Request expired',
+      'Nobody decided by 2026-01-31 13:00 UTC.',
+    ],
+    [
+      'never updated',
+      '2026-01-31T12:00:00.000Z',
+      'Request expired',
+      'Nobody decided by 2026-01-31 13:00 UTC.',
+    ],
     [
       'withdrawn',
       '2026-01-31T12:20:00.000Z',
@@ -181,17 +207,22 @@ describe('texts that people and agents wrote', () => {
     ];
   };
 
-  it.each(HOSTILE_TEXTS)('are shown as they are, without mentions, links and markup: %s', async (text) => {
-    const escaped = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
-    for (const message of everywhere(text)) {
-      expect(plainTextsIn(message.blocks).some((shown) => shown.text.includes(`Agent: ${text}\n`))).toBe(true);
-      expect(plainTextsIn(message.blocks).every(({ emoji }) => emoji === false)).toBe(true);
-      expect(markupIn(message.blocks).join()).not.toContain(text);
-      expect(message.text).toContain(`Agent: ${escaped}\n`);
-      expect(message.text).not.toMatch(/[<>]|&(?!amp;|lt;|gt;)/);
-      expect(await post(message)).toMatchObject({ ok: true });
-    }
-  });
+  it.each(HOSTILE_TEXTS)(
+    'are shown as they are, without mentions, links and markup: %s',
+    async (text) => {
+      const escaped = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+      for (const message of everywhere(text)) {
+        expect(
+          plainTextsIn(message.blocks).some((shown) => shown.text.includes(`Agent: ${text}\n`)),
+        ).toBe(true);
+        expect(plainTextsIn(message.blocks).every(({ emoji }) => emoji === false)).toBe(true);
+        expect(markupIn(message.blocks).join()).not.toContain(text);
+        expect(message.text).toContain(`Agent: ${escaped}\n`);
+        expect(message.text).not.toMatch(/[<>]|&(?!amp;|lt;|gt;)/);
+        expect(await post(message)).toMatchObject({ ok: true });
+      }
+    },
+  );
 
   it.each(UNSEEN_TEXTS)('show each unseen character as its code point: %j', (text, shown) => {
     for (const message of everywhere(text)) {
@@ -201,15 +232,20 @@ describe('texts that people and agents wrote', () => {
     }
   });
 
-  it.each(['x', '<', '&', '\u202e', '𝄞'])('are cut to what Slack accepts: many %j', async (character) => {
-    for (const message of everywhere(character.repeat(5_000))) {
-      expect(await post(message)).toMatchObject({ ok: true });
-      expect(message.text.length).toBeLessThan(4_000);
-      expect(message.text).toContain('…');
-      expect(message.text.isWellFormed()).toBe(true);
-      expect(JSON.stringify(message.blocks)).toContain('Open it in Countersign to read what is cut here.');
-    }
-  });
+  it.each(['x', '<', '&', '\u202e', '𝄞'])(
+    'are cut to what Slack accepts: many %j',
+    async (character) => {
+      for (const message of everywhere(character.repeat(5_000))) {
+        expect(await post(message)).toMatchObject({ ok: true });
+        expect(message.text.length).toBeLessThan(4_000);
+        expect(message.text).toContain('…');
+        expect(message.text.isWellFormed()).toBe(true);
+        expect(JSON.stringify(message.blocks)).toContain(
+          'Open it in Countersign to read what is cut here.',
+        );
+      }
+    },
+  );
 
   it('are not called cut because they end with an ellipsis', () => {
     for (const message of everywhere('and so on…')) {
@@ -228,7 +264,10 @@ describe('texts that people and agents wrote', () => {
 it('asks an unlinked person to link, with a link in a button only', async () => {
   const message = linkingMessage('https://countersign.test/console/link/abc');
   expect(buttonsOf(message)).toEqual([
-    expect.objectContaining({ action_id: OPEN_ACTION, url: 'https://countersign.test/console/link/abc' }),
+    expect.objectContaining({
+      action_id: OPEN_ACTION,
+      url: 'https://countersign.test/console/link/abc',
+    }),
   ]);
   expect(message.text).not.toContain('http');
   expect(await post(message)).toMatchObject({ ok: true });

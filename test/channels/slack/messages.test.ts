@@ -16,7 +16,9 @@ async function makeReviewPolicy(account: TestAccount, review: Json): Promise<voi
 describe('a request', () => {
   it('is posted with a button to the Slack channels that want it, and the receipt is kept', async () => {
     const agents: Json = {
-      config: { channels: [{ id: 'C0APPROVALS' }, { id: 'C0PAYMENTS', filter: { actions: ['payment.*'] } }] },
+      config: {
+        channels: [{ id: 'C0APPROVALS' }, { id: 'C0PAYMENTS', filter: { actions: ['payment.*'] } }],
+      },
     };
     const scene = await makeSlackScene(agents);
     const { slack, account } = scene;
@@ -38,19 +40,31 @@ describe('a request', () => {
       mrkdwn: false,
     });
     await requestInSlack(scene, { action: 'payment.send' });
-    expect(slack.messages.map(({ channel }) => channel).sort()).toEqual(['C0APPROVALS', 'C0APPROVALS', 'C0PAYMENTS']);
+    expect(slack.messages.map(({ channel }) => channel).sort()).toEqual([
+      'C0APPROVALS',
+      'C0APPROVALS',
+      'C0PAYMENTS',
+    ]);
     const [told] = await notifications(account, permission.id);
-    expect(told).toMatchObject({ kind: 'slack', slack_channel: 'C0APPROVALS', member_id: null, status: 'succeeded' });
+    expect(told).toMatchObject({
+      kind: 'slack',
+      slack_channel: 'C0APPROVALS',
+      member_id: null,
+      status: 'succeeded',
+    });
   });
 
-  it.each([[{ approvals: 2 }], [{ passkey: true }]])('that %j reviews is posted with a link alone', async (review) => {
-    const scene = await makeSlackScene();
-    for (let i = 0; i < 2; i++) await makeMember(scene.account, 'approver');
-    await makeReviewPolicy(scene.account, review);
-    scene.world.advance(1);
-    const { message } = await requestInSlack(scene);
-    expect(buttonsOf(message)).toEqual(['open_in_countersign']);
-  });
+  it.each([[{ approvals: 2 }], [{ passkey: true }]])(
+    'that %j reviews is posted with a link alone',
+    async (review) => {
+      const scene = await makeSlackScene();
+      for (let i = 0; i < 2; i++) await makeMember(scene.account, 'approver');
+      await makeReviewPolicy(scene.account, review);
+      scene.world.advance(1);
+      const { message } = await requestInSlack(scene);
+      expect(buttonsOf(message)).toEqual(['open_in_countersign']);
+    },
+  );
 
   it('that a policy decides is posted neither before nor after', async () => {
     const { world, slack, account, agent, path } = await makeSlackScene();
@@ -67,21 +81,33 @@ describe('a request', () => {
     const { world, slack, account } = scene;
     const member = await makeMember(account, 'approver');
     await makeMember(account, 'admin');
-    await makeReviewPolicy(account, { members: [member.id], escalation: { after: 60, roles: ['admin'] } });
+    await makeReviewPolicy(account, {
+      members: [member.id],
+      escalation: { after: 60, roles: ['admin'] },
+    });
     world.advance(1);
     const { permission } = await requestInSlack(scene, { expires_in: 3_600 });
     world.advance(61_000);
     await world.sweep();
     await world.deliver();
-    expect(slack.messages.map((message) => textsOf(message).includes('escalated'))).toEqual([false, true]);
+    expect(slack.messages.map((message) => textsOf(message).includes('escalated'))).toEqual([
+      false,
+      true,
+    ]);
     await world.must(200, 'POST', `/v1/permissions/${permission.id}/deny`, { token: member.token });
     slack.failures.push('internal_error');
     await world.deliver();
     world.advance(10_000);
     await world.sweep();
     await world.deliver();
-    expect(slack.messages.map((message) => /Permission denied/.test(textsOf(message)))).toEqual([true, true]);
-    expect(slack.messages.map(buttonsOf)).toEqual([['open_in_countersign'], ['open_in_countersign']]);
+    expect(slack.messages.map((message) => /Permission denied/.test(textsOf(message)))).toEqual([
+      true,
+      true,
+    ]);
+    expect(slack.messages.map(buttonsOf)).toEqual([
+      ['open_in_countersign'],
+      ['open_in_countersign'],
+    ]);
   });
 });
 
@@ -92,7 +118,10 @@ describe('the message about a request', () => {
     const ada = await makeMember(account, 'approver', 'ada@example.com');
     const { permission, message } = await requestInSlack(scene);
     const body = { reason: 'Too much <!channel>' };
-    await world.must(200, 'POST', `/v1/permissions/${permission.id}/deny`, { token: ada.token, body });
+    await world.must(200, 'POST', `/v1/permissions/${permission.id}/deny`, {
+      token: ada.token,
+      body,
+    });
     await world.deliver();
     expect(slack.messages).toHaveLength(1);
     expect(message.updates).toBe(1);
@@ -143,7 +172,11 @@ describe('the message about a request', () => {
     expect(slack.messages).toEqual([]);
     const told = await notifications(account, permission.id);
     expect(told).toContainEqual(
-      expect.objectContaining({ event: 'permission.decided', status: 'succeeded', last_error: null }),
+      expect.objectContaining({
+        event: 'permission.decided',
+        status: 'succeeded',
+        last_error: null,
+      }),
     );
   });
 
@@ -188,11 +221,15 @@ describe('the message about a request', () => {
     await world.sweep();
     await world.deliver();
     expect(slack.messages.map(textsOf)).toEqual([expect.stringContaining('Permission approved')]);
-    expect((await notifications(account, decided.id)).map(({ event, status }) => [event, status])).toEqual([
+    expect(
+      (await notifications(account, decided.id)).map(({ event, status }) => [event, status]),
+    ).toEqual([
       ['permission.decided', 'succeeded'],
       ['permission.requested', 'failed'],
     ]);
-    expect((await notifications(account, withdrawn.id)).map(({ last_error }) => last_error)).toEqual([
+    expect(
+      (await notifications(account, withdrawn.id)).map(({ last_error }) => last_error),
+    ).toEqual([
       'No message about the request was posted, so there is none to update.',
       'The request ended before the message was sent.',
     ]);
@@ -233,7 +270,10 @@ describe('the end of a request about which nothing was posted', () => {
 
 describe('sending', () => {
   it.each([
-    ['not_in_channel', 'The app is not a member of the channel. Invite it there. (Slack: not_in_channel)'],
+    [
+      'not_in_channel',
+      'The app is not a member of the channel. Invite it there. (Slack: not_in_channel)',
+    ],
     ['invalid_auth', 'The bot token is not valid. (Slack: invalid_auth)'],
   ])('fails with plain words where Slack refuses with %s', async (code, words) => {
     const scene = await makeSlackScene();
@@ -241,7 +281,12 @@ describe('sending', () => {
     const { id } = await scene.agent.request();
     await scene.world.deliver();
     const [told] = await notifications(scene.account, id);
-    expect(told).toMatchObject({ status: 'pending', attempts: 1, last_status_code: 200, last_error: words });
+    expect(told).toMatchObject({
+      status: 'pending',
+      attempts: 1,
+      last_status_code: 200,
+      last_error: words,
+    });
   });
 
   it('waits as long as Slack asks', async () => {
@@ -250,7 +295,10 @@ describe('sending', () => {
     const { id } = await agent.request();
     await world.deliver();
     const [told] = await notifications(account, id);
-    expect(told).toMatchObject({ last_status_code: 429, last_error: expect.stringMatching(/too many messages/) });
+    expect(told).toMatchObject({
+      last_status_code: 429,
+      last_error: expect.stringMatching(/too many messages/),
+    });
     expect(Date.parse(told.next_attempt_at)).toBe(world.now + 30_000);
     world.advance(30_000);
     await world.sweep();
@@ -272,7 +320,9 @@ describe('sending', () => {
 
   it('uses the new bot token at once', async () => {
     const { world, slack, account, agent, path, channel } = await makeSlackScene();
-    await account.must(200, 'PUT', path, { config: { ...channel.config, bot_token: 'xoxb-000-expired-token' } });
+    await account.must(200, 'PUT', path, {
+      config: { ...channel.config, bot_token: 'xoxb-000-expired-token' },
+    });
     const { id } = await agent.request();
     await world.deliver();
     expect((await notifications(account, id))[0].last_error).toMatch(/bot token is not valid/);
@@ -287,14 +337,23 @@ describe('sending', () => {
 describe('other messages', () => {
   it('of a test go to every Slack channel', async () => {
     const scene = await makeSlackScene({
-      config: { channels: [{ id: 'C0APPROVALS' }, { id: 'C0PAYMENTS', filter: { actions: ['x.y'] } }] },
+      config: {
+        channels: [{ id: 'C0APPROVALS' }, { id: 'C0PAYMENTS', filter: { actions: ['x.y'] } }],
+      },
     });
     const { world, slack, account, path } = scene;
     slack.channels.add('C0PAYMENTS');
     const { body } = await account.must(202, 'POST', `${path}/test`, {});
-    expect(body).toMatchObject({ event: 'webhook.test', slack_channel: 'C0APPROVALS', member_id: null });
+    expect(body).toMatchObject({
+      event: 'webhook.test',
+      slack_channel: 'C0APPROVALS',
+      member_id: null,
+    });
     await world.deliver();
-    expect(slack.messages.map(({ channel }) => channel).sort()).toEqual(['C0APPROVALS', 'C0PAYMENTS']);
+    expect(slack.messages.map(({ channel }) => channel).sort()).toEqual([
+      'C0APPROVALS',
+      'C0PAYMENTS',
+    ]);
     expect((await account.must(200, 'GET', `${path}/deliveries`)).body.data).toHaveLength(2);
   });
 

@@ -91,7 +91,12 @@ describe('the modal', () => {
     expect(amount).toMatchObject({
       optional: false,
       hint: { text: 'At most 1,840.5' },
-      element: { type: 'number_input', is_decimal_allowed: true, initial_value: '1840.5', max_value: '1840.5' },
+      element: {
+        type: 'number_input',
+        is_decimal_allowed: true,
+        initial_value: '1840.5',
+        max_value: '1840.5',
+      },
     });
     expect(recipients?.element).toMatchObject({
       type: 'checkboxes',
@@ -104,7 +109,12 @@ describe('the modal', () => {
     });
     expect(ttl).toMatchObject({
       hint: { text: 'At most 900 (15 min)' },
-      element: { is_decimal_allowed: false, initial_value: '900', min_value: '30', max_value: '900' },
+      element: {
+        is_decimal_allowed: false,
+        initial_value: '900',
+        min_value: '30',
+        max_value: '900',
+      },
     });
     expect(uses?.element).toMatchObject({ initial_value: '3', min_value: '1', max_value: '3' });
     expect(textOf(view)).toContain(
@@ -153,7 +163,10 @@ describe('the modal', () => {
   it('shows no preview if the agent wrote none, and links to the card', () => {
     const view = modalWith({});
     expect(textOf(view)).not.toContain('What the agent says');
-    expect(view.blocks).toContainEqual({ type: 'actions', elements: [expect.objectContaining({ url: CARD })] });
+    expect(view.blocks).toContainEqual({
+      type: 'actions',
+      elements: [expect.objectContaining({ url: CARD })],
+    });
   });
 
   it('warns that the arguments stay as they are', () => {
@@ -168,7 +181,11 @@ describe('the modal', () => {
   });
 
   it('shows the arguments whole, as they are, in as many sections as they need', () => {
-    const input = { to: 'ada@example.com', amounts: [0.1, 1e2], 'a \u202e key': { deep: [true, null, ''] } };
+    const input = {
+      to: 'ada@example.com',
+      amounts: [0.1, 1e2],
+      'a \u202e key': { deep: [true, null, ''] },
+    };
     const view = modalWith({}, { input: JSON.stringify({ ...input, body: '<b>'.repeat(900) }) });
     expect(viewFaults(view)).toEqual([]);
     const texts = plainTextsIn(view).map(({ text }) => text);
@@ -217,7 +234,9 @@ describe('the modal', () => {
     const preview: Preview = { title: 'x', blocks: [1, 2].map(() => ({ kind: 'text', text })) };
     const view = modalWith({}, { preview });
     expect(viewFaults(view)).toEqual([]);
-    const shown = view.blocks.flatMap((block) => (block.type === 'section' ? block.text.text : [])).join('');
+    const shown = view.blocks
+      .flatMap((block) => (block.type === 'section' ? block.text.text : []))
+      .join('');
     expect(shown.split(text)).toHaveLength(3);
   });
 
@@ -229,8 +248,14 @@ describe('the modal', () => {
       fields: [{ label: 'x', value: text }],
       blocks: [{ kind: 'text', title: 'x', text }],
     };
-    const scope = Object.fromEntries(Array.from({ length: 5 }, (_, i) => [character.repeat(80) + i, i]));
-    const view = modalWith(scope, { preview, agentName: text, permission: { title: text, reason: text } });
+    const scope = Object.fromEntries(
+      Array.from({ length: 5 }, (_, i) => [character.repeat(80) + i, i]),
+    );
+    const view = modalWith(scope, {
+      preview,
+      agentName: text,
+      permission: { title: text, reason: text },
+    });
     expect(viewFaults(view)).toEqual([]);
     expect(textOf(view).isWellFormed()).toBe(true);
     const shown = character === '\u202e' ? 'U+202E' : character;
@@ -251,39 +276,56 @@ describe('the modal', () => {
     expect(modalOf(101 - others)).toBeNull();
   });
 
-  it.each(HOSTILE_TEXTS)('shows texts as they are, without mentions, links and markup: %s', async (text) => {
-    const preview: Preview = {
-      title: text,
-      summary: text,
-      fields: [{ label: text, value: text }],
-      blocks: [{ kind: 'text', title: text, text }],
-    };
-    const scope = { [text]: 5, list: [text, 'b'], fixed: text };
-    const view = modalWith(scope, { preview, agentName: text, permission: { title: text, reason: text } });
-    expect(markupIn(view)).toEqual([]);
-    expect(plainTextsIn(view).every(({ emoji }) => emoji === false)).toBe(true);
-    const texts = plainTextsIn(view).map((shown) => shown.text);
-    expect(texts).toEqual(
-      expect.arrayContaining([text, `${text}: ${text}`, `${text}\n${text}`, `Why it asks: ${text}`]),
-    );
-    // The summary, and the member of the list, also as checked.
-    expect(texts.filter((shown) => shown === text)).toHaveLength(3);
-    expect(texts).toContain(`Limit \`${pathLabel([text])}\``);
-    expect(viewFaults(view)).toEqual([]);
-  });
+  it.each(HOSTILE_TEXTS)(
+    'shows texts as they are, without mentions, links and markup: %s',
+    async (text) => {
+      const preview: Preview = {
+        title: text,
+        summary: text,
+        fields: [{ label: text, value: text }],
+        blocks: [{ kind: 'text', title: text, text }],
+      };
+      const scope = { [text]: 5, list: [text, 'b'], fixed: text };
+      const view = modalWith(scope, {
+        preview,
+        agentName: text,
+        permission: { title: text, reason: text },
+      });
+      expect(markupIn(view)).toEqual([]);
+      expect(plainTextsIn(view).every(({ emoji }) => emoji === false)).toBe(true);
+      const texts = plainTextsIn(view).map((shown) => shown.text);
+      expect(texts).toEqual(
+        expect.arrayContaining([
+          text,
+          `${text}: ${text}`,
+          `${text}\n${text}`,
+          `Why it asks: ${text}`,
+        ]),
+      );
+      // The summary, and the member of the list, also as checked.
+      expect(texts.filter((shown) => shown === text)).toHaveLength(3);
+      expect(texts).toContain(`Limit \`${pathLabel([text])}\``);
+      expect(viewFaults(view)).toEqual([]);
+    },
+  );
 
-  it.each(UNSEEN_TEXTS)('shows each unseen character of a scope as its code point: %j', (text, shown) => {
-    const view = modalWith(
-      { [text]: 5, list: [text, 'b'], fixed: text },
-      { preview: { title: 'x', summary: '\u202e' } },
-    );
-    expect(textOf(view)).not.toContain(text);
-    // The member of the list, also as checked.
-    expect(plainTextsIn(view).filter((plain) => plain.text === shown)).toHaveLength(2);
-    expect(plainTextsIn(view).map((plain) => plain.text)).toContain(`Limit \`${pathLabel([text])}\``);
-    expect(textOf(view)).toContain(`Limit \`fixed\`: ${shown}`);
-    expect(textOf(view)).toContain('\nU+202E\n');
-  });
+  it.each(UNSEEN_TEXTS)(
+    'shows each unseen character of a scope as its code point: %j',
+    (text, shown) => {
+      const view = modalWith(
+        { [text]: 5, list: [text, 'b'], fixed: text },
+        { preview: { title: 'x', summary: '\u202e' } },
+      );
+      expect(textOf(view)).not.toContain(text);
+      // The member of the list, also as checked.
+      expect(plainTextsIn(view).filter((plain) => plain.text === shown)).toHaveLength(2);
+      expect(plainTextsIn(view).map((plain) => plain.text)).toContain(
+        `Limit \`${pathLabel([text])}\``,
+      );
+      expect(textOf(view)).toContain(`Limit \`fixed\`: ${shown}`);
+      expect(textOf(view)).toContain('\nU+202E\n');
+    },
+  );
 });
 
 describe('a limit that is only shown', () => {
@@ -305,7 +347,9 @@ describe('a limit that is only shown', () => {
     ['a list with one member', ['a'], 'a'],
     ['an empty object', {}, '{}'],
   ])('is one that cannot be narrowed: %s', (_, value, text) => {
-    expect(shownOnly({ limit: value })).toContain(`These cannot be narrowed:\nLimit \`limit\`: ${text}`);
+    expect(shownOnly({ limit: value })).toContain(
+      `These cannot be narrowed:\nLimit \`limit\`: ${text}`,
+    );
   });
 
   it.each<[string, Json, string]>([
@@ -324,7 +368,9 @@ describe('a limit that is only shown', () => {
   });
 
   it('may have a name without a letter', () => {
-    expect(shownOnly({ '': true, ' ': { '': false } })).toContain('Limit `""`: true\nLimit `" ".""`: false');
+    expect(shownOnly({ '': true, ' ': { '': false } })).toContain(
+      'Limit `""`: true\nLimit `" ".""`: false',
+    );
   });
 
   it('cannot look like a field or a heading of the service, or like another limit', () => {
@@ -336,10 +382,17 @@ describe('a limit that is only shown', () => {
     expect(viewFaults(view)).toEqual([]);
     expect(inputsOf(view).map(({ label }) => label.text)).toEqual([
       ...['Time to act, in seconds', 'Times it may act'],
-      ...['Limit `"Times it may act"`', 'Limit `Reason`', 'Limit `"payment › max"`', 'Limit `payment.max`'],
+      ...[
+        'Limit `"Times it may act"`',
+        'Limit `Reason`',
+        'Limit `"payment › max"`',
+        'Limit `payment.max`',
+      ],
       ...['Limit `"p\u0430y"` (mixed scripts: Latin, Cyrillic)', 'Reason', 'Decision'],
     ]);
-    expect(textOf(view)).toContain('These cannot be narrowed:\nLimit `"These cannot be narrowed:"`: true');
+    expect(textOf(view)).toContain(
+      'These cannot be narrowed:\nLimit `"These cannot be narrowed:"`: true',
+    );
   });
 
   it('has a field with up to 10 members of up to 75 characters', () => {
@@ -382,28 +435,54 @@ describe('a submission', () => {
   });
 
   it('that denies has a reason and no limits, whatever the fields hold', () => {
-    const filled = { 'limit-0': '5000', 'limit-1': [], token_ttl: null, reason: 'Too much', decision: 'deny' };
+    const filled = {
+      'limit-0': '5000',
+      'limit-1': [],
+      token_ttl: null,
+      reason: 'Too much',
+      decision: 'deny',
+    };
     expect(submit(SCOPE, filled)).toEqual({ decision: 'deny', reason: 'Too much' });
   });
 
   it.each<[string, Record<string, string | string[] | null>, Record<string, string>]>([
     ['no decision', {}, { decision: 'Choose to approve or to deny.' }],
-    ['a number above its maximum', { 'limit-0': '1840.51' }, { 'limit-0': 'Enter at most 1,840.5.' }],
+    [
+      'a number above its maximum',
+      { 'limit-0': '1840.51' },
+      { 'limit-0': 'Enter at most 1,840.5.' },
+    ],
     ['an empty number', { 'limit-0': null }, { 'limit-0': 'Enter a number.' }],
     ['a blank number', { 'limit-0': ' ' }, { 'limit-0': 'Enter a number.' }],
     ['no number', { 'limit-0': '0x10' }, { 'limit-0': 'Enter a number.' }],
     ['minus infinity', { 'limit-0': '-Infinity' }, { 'limit-0': 'Enter a number.' }],
     ['an endless number', { 'limit-0': '-1e999' }, { 'limit-0': 'Enter a number.' }],
     ['too many digits', { 'limit-0': '-9007199254740993' }, { 'limit-0': 'Enter fewer digits.' }],
-    ['a fraction of too many digits', { 'limit-0': '0.1000000000000000055' }, { 'limit-0': 'Enter fewer digits.' }],
+    [
+      'a fraction of too many digits',
+      { 'limit-0': '0.1000000000000000055' },
+      { 'limit-0': 'Enter fewer digits.' },
+    ],
     ['an empty list', { 'limit-1': [] }, { 'limit-1': 'Keep at least one, or deny the request.' }],
-    ['a long lifetime', { token_ttl: '901' }, { token_ttl: 'Enter a whole number from 30 to 900.' }],
-    ['a short lifetime', { token_ttl: '29' }, { token_ttl: 'Enter a whole number from 30 to 900.' }],
+    [
+      'a long lifetime',
+      { token_ttl: '901' },
+      { token_ttl: 'Enter a whole number from 30 to 900.' },
+    ],
+    [
+      'a short lifetime',
+      { token_ttl: '29' },
+      { token_ttl: 'Enter a whole number from 30 to 900.' },
+    ],
     ['a fraction', { token_ttl: '60.5' }, { token_ttl: 'Enter a whole number from 30 to 900.' }],
     ['no lifetime', { token_ttl: null }, { token_ttl: 'Enter a whole number from 30 to 900.' }],
     ['too many uses', { max_uses: '4' }, { max_uses: 'Enter a whole number from 1 to 3.' }],
     ['no use', { max_uses: '0' }, { max_uses: 'Enter a whole number from 1 to 3.' }],
-    ['a long reason', { reason: 'x'.repeat(1_001) }, { reason: 'The reason must be 0 to 1000 characters long.' }],
+    [
+      'a long reason',
+      { reason: 'x'.repeat(1_001) },
+      { reason: 'The reason must be 0 to 1000 characters long.' },
+    ],
     ['a reason with NUL', { reason: 'a\0' }, { reason: 'The reason must not contain NUL.' }],
   ])('is refused at its field: %s', (_, filled, errors) => {
     const decision: Record<string, string> = 'decision' in errors ? {} : { decision: 'approve' };
@@ -411,7 +490,13 @@ describe('a submission', () => {
   });
 
   it('is refused at all wrong fields at once', () => {
-    const filled = { 'limit-0': '5000', 'limit-1': [], token_ttl: '1', max_uses: '9', decision: 'approve' };
+    const filled = {
+      'limit-0': '5000',
+      'limit-1': [],
+      token_ttl: '1',
+      max_uses: '9',
+      decision: 'approve',
+    };
     expect(submit(SCOPE, filled)).toEqual({
       errors: {
         'limit-0': expect.any(String),
@@ -424,27 +509,45 @@ describe('a submission', () => {
 
   it('leaves limits as proposed for which the modal has no field', () => {
     expect(
-      readSubmission({ decision: { value: { selected_option: { value: 'approve' } } } }, limitsWith(SCOPE)),
+      readSubmission(
+        { decision: { value: { selected_option: { value: 'approve' } } } },
+        limitsWith(SCOPE),
+      ),
     ).toEqual(UNCHANGED);
   });
 
   it('cannot widen limits by fields that the modal did not have', () => {
-    const wide = { amount: 5000, recipients: ['a@example.com', 'x@example.com'], is_internal: false, mode: 5 };
+    const wide = {
+      amount: 5000,
+      recipients: ['a@example.com', 'x@example.com'],
+      is_internal: false,
+      mode: 5,
+    };
     const result = submit(SCOPE, { 'limit-0': '1840', 'limit-3': '5', decision: 'approve' }, wide);
     expect(result).toEqual({
       decision: 'approve',
       scope: { ...SCOPE, amount: 1840, recipients: ['a@example.com', 'b@example.com'] },
     });
     expect(
-      readSubmission({ decision: { value: { selected_option: { value: 'revoke' } } } }, limitsWith(SCOPE)),
+      readSubmission(
+        { decision: { value: { selected_option: { value: 'revoke' } } } },
+        limitsWith(SCOPE),
+      ),
     ).toEqual({
       errors: { decision: 'Choose to approve or to deny.' },
     });
   });
 
   it('narrows a limit named like the prototype', () => {
-    const scope = JSON.parse('{"__proto__": ["x", "y"], "a": {"__proto__": {"b": 5}}, "constructor": 6}');
-    const result = submit(scope, { 'limit-0': ['1'], 'limit-1': '4', 'limit-2': '5', decision: 'approve' });
+    const scope = JSON.parse(
+      '{"__proto__": ["x", "y"], "a": {"__proto__": {"b": 5}}, "constructor": 6}',
+    );
+    const result = submit(scope, {
+      'limit-0': ['1'],
+      'limit-1': '4',
+      'limit-2': '5',
+      decision: 'approve',
+    });
     expect(JSON.stringify(result)).toBe(
       '{"decision":"approve","scope":{"__proto__":["y"],"a":{"__proto__":{"b":4}},"constructor":5}}',
     );
@@ -469,7 +572,8 @@ it('every scope makes a modal that Slack accepts, and every submission grants no
       for (const { block_id, element } of inputsOf(view)) {
         const number = numbers.next().value;
         if (element.type === 'number_input' && number > 0) filled[block_id] = String(number);
-        if (element.type === 'checkboxes') filled[block_id] = element.options.slice(1).map(({ value }) => value);
+        if (element.type === 'checkboxes')
+          filled[block_id] = element.options.slice(1).map(({ value }) => value);
       }
       const result = readSubmission(fillView(view, filled), limitsWith(scope));
       if (!('errors' in result)) expect(findWidenings(scope, result.scope ?? scope)).toEqual([]);

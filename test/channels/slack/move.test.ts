@@ -3,7 +3,15 @@ import { expect, it } from 'vitest';
 import { makeMember } from '../../support/members';
 import { orderHeldMove, orderMove, settleMoves } from '../../support/moves';
 import { World } from '../../support/world';
-import { linkInSlack, makeSlackScene, openModal, requestInSlack, sendFromSlack, submitModal, textsOf } from './scene';
+import {
+  linkInSlack,
+  makeSlackScene,
+  openModal,
+  requestInSlack,
+  sendFromSlack,
+  submitModal,
+  textsOf,
+} from './scene';
 
 it('a moved account keeps the address of its channel, its secrets, and the links of Slack users', async () => {
   const world = new World();

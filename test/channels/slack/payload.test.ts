@@ -30,7 +30,10 @@ function makeScene() {
 
 /** A payload with some of its parts replaced. */
 function change(body: string, changes: object): string {
-  return encodePayload({ ...JSON.parse(new URLSearchParams(body).get('payload') ?? ''), ...changes });
+  return encodePayload({
+    ...JSON.parse(new URLSearchParams(body).get('payload') ?? ''),
+    ...changes,
+  });
 }
 
 /** A submission of a modal with other metadata. */
@@ -80,16 +83,25 @@ it('knows the workspace from the user, else from the team', () => {
   expect(userOf({ team: null })).toEqual(USER);
   expect(userOf({ user: { id: 'W0ADA' } })).toEqual({ id: 'W0ADA', teamId: 'T0WORKSPACE' });
   expect(userOf({ user: { id: 'U0ADA' }, team: null })).toBeUndefined();
-  expect(userOf({ user: { id: 'U0ADA', team_id: 'T0GUEST' } })).toEqual({ id: 'U0ADA', teamId: 'T0GUEST' });
+  expect(userOf({ user: { id: 'U0ADA', team_id: 'T0GUEST' } })).toEqual({
+    id: 'U0ADA',
+    teamId: 'T0GUEST',
+  });
   expect(userOf({ user: { id: 'U0ADA', team_id: null } })).toEqual(USER);
 });
 
 it('knows the workspace from the team if the user has an organization instead', () => {
   const { slack, message, view } = makeScene();
   const user = { id: 'U0ADA', team_id: 'E0ORGANIZATION' };
-  for (const body of [slack.click(message, REVIEW_ACTION), slack.submit(view, { decision: 'deny' })]) {
+  for (const body of [
+    slack.click(message, REVIEW_ACTION),
+    slack.submit(view, { decision: 'deny' }),
+  ]) {
     expect(readInteraction(change(body, { user }))?.user).toEqual(USER);
-    expect(readInteraction(change(body, { user, team: null }))?.user).toEqual({ id: 'U0ADA', teamId: user.team_id });
+    expect(readInteraction(change(body, { user, team: null }))?.user).toEqual({
+      id: 'U0ADA',
+      teamId: user.team_id,
+    });
   }
 });
 
@@ -107,8 +119,14 @@ it.each<[string, object]>([
 
 it('reads the first action, whatever the others are', () => {
   const { slack, message } = makeScene();
-  const actions = [{ action_id: REVIEW_ACTION, value: permissionWith().id }, { type: 'overflow' }, null];
-  expect(readInteraction(change(slack.click(message, REVIEW_ACTION), { actions }))?.kind).toBe('review');
+  const actions = [
+    { action_id: REVIEW_ACTION, value: permissionWith().id },
+    { type: 'overflow' },
+    null,
+  ];
+  expect(readInteraction(change(slack.click(message, REVIEW_ACTION), { actions }))?.kind).toBe(
+    'review',
+  );
 });
 
 it('ignores the click on a link, which Slack reports too', () => {
@@ -118,30 +136,51 @@ it('ignores the click on a link, which Slack reports too', () => {
 
 it.each<[string, (click: string, submission: string) => string]>([
   ['another kind', (click) => change(click, { type: 'shortcut' })],
-  ['another button', (click) => change(click, { actions: [{ action_id: 'other', value: permissionWith().id }] })],
-  ['a button without a value', (click) => change(click, { actions: [{ action_id: REVIEW_ACTION }] })],
-  ['no permission', (click) => change(click, { actions: [{ action_id: REVIEW_ACTION, value: 'perm_1' }] })],
+  [
+    'another button',
+    (click) => change(click, { actions: [{ action_id: 'other', value: permissionWith().id }] }),
+  ],
+  [
+    'a button without a value',
+    (click) => change(click, { actions: [{ action_id: REVIEW_ACTION }] }),
+  ],
+  [
+    'no permission',
+    (click) => change(click, { actions: [{ action_id: REVIEW_ACTION, value: 'perm_1' }] }),
+  ],
   ['no action', (click) => change(click, { actions: [] })],
   [
     'a click in a view',
-    (click) => change(click, { container: { type: 'view', view_id: 'V0VIEW' }, channel: undefined }),
+    (click) =>
+      change(click, { container: { type: 'view', view_id: 'V0VIEW' }, channel: undefined }),
   ],
   ['no trigger', (click) => change(click, { trigger_id: '' })],
-  ['a user with a strange id', (click) => change(click, { user: { id: '../x', team_id: 'T0WORKSPACE' } })],
+  [
+    'a user with a strange id',
+    (click) => change(click, { user: { id: '../x', team_id: 'T0WORKSPACE' } }),
+  ],
   [
     'another modal',
-    (_, submission) => change(submission, { view: { callback_id: 'x', private_metadata: '', state: { values: {} } } }),
+    (_, submission) =>
+      change(submission, {
+        view: { callback_id: 'x', private_metadata: '', state: { values: {} } },
+      }),
   ],
   [
     'a modal without a state',
-    (_, submission) => change(submission, { view: { callback_id: 'review_permission', private_metadata: '' } }),
+    (_, submission) =>
+      change(submission, { view: { callback_id: 'review_permission', private_metadata: '' } }),
   ],
-  ...['', 'null', '{}', '{"permission":"perm_1","votes":0}', `{"permission":"${permissionWith().id}"}`].map(
-    (metadata): [string, (click: string, submission: string) => string] => [
-      `a modal that the service did not make: ${metadata}`,
-      (_, submission) => withMetadata(submission, metadata),
-    ],
-  ),
+  ...[
+    '',
+    'null',
+    '{}',
+    '{"permission":"perm_1","votes":0}',
+    `{"permission":"${permissionWith().id}"}`,
+  ].map((metadata): [string, (click: string, submission: string) => string] => [
+    `a modal that the service did not make: ${metadata}`,
+    (_, submission) => withMetadata(submission, metadata),
+  ]),
   ['a closed modal', (_, submission) => change(submission, { type: 'view_closed' })],
   ['no payload', () => 'a=b'],
   ['an empty body', () => ''],
@@ -151,6 +190,9 @@ it.each<[string, (click: string, submission: string) => string]>([
   ['JSON without a form', () => '{"type":"url_verification","challenge":"x"}'],
 ])('ignores %s', (_, bodyOf) => {
   const { slack, message, view } = makeScene();
-  const body = bodyOf(slack.click(message, REVIEW_ACTION), slack.submit(view, { decision: 'deny' }));
+  const body = bodyOf(
+    slack.click(message, REVIEW_ACTION),
+    slack.submit(view, { decision: 'deny' }),
+  );
   expect(readInteraction(body)).toBeNull();
 });

@@ -1,7 +1,10 @@
 import type { PermissionMessage } from '../../../src/channels/message';
 import type { Permission } from '../../../src/permissions/permission';
 
-/** Texts with which an agent may try to notify people, to write links and markup, or to mislead the eye. */
+/**
+ * Texts with which an agent may try to notify people, to write links and markup, or to mislead the
+ * eye.
+ */
 export const HOSTILE_TEXTS = [
   '<!channel> <!here> <!everyone>',
   '<@U0ADA> <#C0APPROVALS> <!subteam^S0TEAM>',
@@ -14,7 +17,10 @@ export const HOSTILE_TEXTS = [
   '<!date^1392734382^{date}^https://evil.example|now>',
 ];
 
-/** Texts with characters that are not seen, or that turn the text around them, and how they are shown. */
+/**
+ * Texts with characters that are not seen, or that turn the text around them, and how they are
+ * shown.
+ */
 export const UNSEEN_TEXTS: [string, string][] = [
   ['invoice\u202egnp.exe', 'invoiceU+202Egnp.exe'],
   ['mailbox\u200b:support', 'mailboxU+200B:support'],

@@ -19,7 +19,12 @@ export async function makeSlackScene(fields: Json = {}, world = new World()): Pr
   const slack = new FakeSlack(world);
   const account = await world.account();
   const agent = await account.agent({ name: 'Payer' });
-  const body = { kind: 'slack', name: 'Approvals', ...fields, config: { ...slack.config, ...fields.config } };
+  const body = {
+    kind: 'slack',
+    name: 'Approvals',
+    ...fields,
+    config: { ...slack.config, ...fields.config },
+  };
   const { body: channel } = await account.must(201, 'POST', '/v1/channels', body);
   return { world, slack, account, agent, channel, path: `/v1/channels/${channel.id}` };
 }
@@ -59,19 +64,33 @@ export async function sendFromSlack(
 }
 
 /** Presses the button of a message, and returns the modal that opens; undefined if none does. */
-export async function openModal(scene: SlackScene, message: KeptMessage, userId?: string): Promise<Json> {
+export async function openModal(
+  scene: SlackScene,
+  message: KeptMessage,
+  userId?: string,
+): Promise<Json> {
   const before = scene.slack.views.length;
-  const { status, body } = await sendFromSlack(scene, scene.slack.click(message, 'review_permission', userId));
-  if (status !== 200 || Object.keys(body).length > 0) throw new Error(`the click was answered ${status}`);
+  const { status, body } = await sendFromSlack(
+    scene,
+    scene.slack.click(message, 'review_permission', userId),
+  );
+  if (status !== 200 || Object.keys(body).length > 0)
+    throw new Error(`the click was answered ${status}`);
   return scene.slack.views[before];
 }
 
 /** Submits a modal, and returns what is wrong with it; null if nothing is. */
-export async function submitModal(scene: SlackScene, view: Json, filled: Json, userId?: string): Promise<Json> {
+export async function submitModal(
+  scene: SlackScene,
+  view: Json,
+  filled: Json,
+  userId?: string,
+): Promise<Json> {
   const { status, body } = await sendFromSlack(scene, scene.slack.submit(view, filled, userId));
   if (status !== 200) throw new Error(`the submission was answered ${status}`);
   if (body.response_action === 'errors') return body.errors;
-  if (body.response_action !== 'clear') throw new Error(`unexpected answer ${JSON.stringify(body)}`);
+  if (body.response_action !== 'clear')
+    throw new Error(`unexpected answer ${JSON.stringify(body)}`);
   return null;
 }
 
@@ -85,13 +104,21 @@ export async function linkPath(
   if (!keyring) throw new Error('there is no root secret');
   const id = parseId('chan', channel.id);
   if (!id) throw new Error('the channel has no id');
-  const row = await world.env.DB.prepare('select secret from webhooks where id = ?').bind(idBytes(id)).first<Json>();
+  const row = await world.env.DB.prepare('select secret from webhooks where id = ?')
+    .bind(idBytes(id))
+    .first<Json>();
   const linked = { id: withPrefix('webhook', id), secret: Uint8Array.from(row.secret) };
   return signLinkAddress({ keyring, publicUrl: '' }, world.runtime, linked, { id: userId, teamId });
 }
 
 /** Links a Slack user to a member, who just signed in and has the same e-mail address. */
-export async function linkInSlack(scene: SlackScene, member: TestMember, userId?: string): Promise<void> {
-  const { status, text } = await member.browser.submit(await linkPath(scene, userId), { decision: 'confirm' });
+export async function linkInSlack(
+  scene: SlackScene,
+  member: TestMember,
+  userId?: string,
+): Promise<void> {
+  const { status, text } = await member.browser.submit(await linkPath(scene, userId), {
+    decision: 'confirm',
+  });
   if (status !== 303) throw new Error(`the link was answered ${status}: ${text}`);
 }

@@ -3,7 +3,10 @@ import { isFromSlack } from '../../../src/channels/slack/signature';
 import { FakeSlack } from '../../support/slack';
 import { World } from '../../support/world';
 
-/** The example in Slack's documentation: https://docs.slack.dev/authentication/verifying-requests-from-slack */
+/**
+ * The example in Slack's documentation:
+ * https://docs.slack.dev/authentication/verifying-requests-from-slack
+ */
 const EXAMPLE = {
   signingSecret: '8f742231b10e8888abcd99yyyzzz85a5',
   timestamp: '1531420618',

@@ -15,8 +15,8 @@ const compressors = { ZSTD: (bytes: Uint8Array) => new Uint8Array(zstdDecompress
 type Row = Record<string, unknown>;
 
 /**
- * Compares every finished file that can be read with the entries that the API shows: each cell of an export, each count
- * of a report.
+ * Compares every finished file that can be read with the entries that the API shows: each cell of
+ * an export, each count of a report.
  * @returns how many files were compared
  */
 export async function checkFiles(
@@ -26,7 +26,10 @@ export async function checkFiles(
   shown: ShownEntry[],
   downloads: Downloaded[],
 ): Promise<number> {
-  const entries = [...memory.past, ...shown.filter(({ sequence }) => sequence > memory.pastEntries)];
+  const entries = [
+    ...memory.past,
+    ...shown.filter(({ sequence }) => sequence > memory.pastEntries),
+  ];
   const readsPdf = missingTools().length === 0;
   let compared = 0;
   for (const file of downloads) {
@@ -41,10 +44,16 @@ export async function checkFiles(
   return compared;
 }
 
-async function checkExport(findings: Findings, memory: Memory, file: Downloaded, entries: ShownEntry[]): Promise<void> {
+async function checkExport(
+  findings: Findings,
+  memory: Memory,
+  file: Downloaded,
+  entries: ShownEntry[],
+): Promise<void> {
   const wanted = entries.filter(
     ({ agent_id, event_type }) =>
-      (file.agent === null || file.agent === agent_id) && (file.events === null || file.events.includes(event_type)),
+      (file.agent === null || file.agent === agent_id) &&
+      (file.events === null || file.events.includes(event_type)),
   );
   const about = 'exports';
   const rows = (await readRows(file)).map(readRow);
@@ -54,13 +63,17 @@ async function checkExport(findings: Findings, memory: Memory, file: Downloaded,
     () => `${file.id}: ${rows.length} rows, but row_count is ${file.rows}`,
   );
   const bySequence = new Map(rows.map((row) => [Number(row.sequence), row]));
-  const isOrdered = rows.every((row, i) => i === 0 || Number(rows[i - 1]?.sequence) < Number(row.sequence));
+  const isOrdered = rows.every(
+    (row, i) => i === 0 || Number(rows[i - 1]?.sequence) < Number(row.sequence),
+  );
   findings.check(isOrdered, about, () => `${file.id}: the rows are not in order`);
   for (const entry of wanted) {
     const row = bySequence.get(entry.sequence);
     bySequence.delete(entry.sequence);
     // An old entry may have been erased before the export.
-    const isSame = row ? isDeepStrictEqual(row, rowOf(entry, file)) : entry.sequence <= memory.pastEntries;
+    const isSame = row
+      ? isDeepStrictEqual(row, rowOf(entry, file))
+      : entry.sequence <= memory.pastEntries;
     findings.check(
       isSame,
       about,
@@ -68,7 +81,11 @@ async function checkExport(findings: Findings, memory: Memory, file: Downloaded,
     );
   }
   for (const sequence of bySequence.keys()) {
-    findings.check(false, about, () => `${file.id} (${file.format}): entry ${sequence} is not in the log`);
+    findings.check(
+      false,
+      about,
+      () => `${file.id} (${file.format}): entry ${sequence} is not in the log`,
+    );
   }
 }
 
@@ -84,11 +101,15 @@ function readRow({ sequence, created_at, details, ...row }: Row): Row {
     ...row,
     sequence: Number(sequence),
     created_at: created_at instanceof Date ? created_at.toISOString() : created_at,
-    ...(details !== undefined && { details: typeof details === 'string' ? JSON.parse(details) : details }),
+    ...(details !== undefined && {
+      details: typeof details === 'string' ? JSON.parse(details) : details,
+    }),
   };
 }
 
-/** Checks that an export contains every request that was answered before the export was requested. */
+/**
+ * Checks that an export contains every request that was answered before the export was requested.
+ */
 function checkSnapshot(
   findings: Findings,
   memory: Memory,
@@ -100,7 +121,11 @@ function checkSnapshot(
     if (event !== 'request') continue;
     const step = memory.steps.get(markOfResource(details.resource));
     const isBefore = step?.certainty === 'done' && step.answeredAt < file.sentAt;
-    findings.check(!isBefore || sequence <= snapshot, 'exports', () => `${file.id} ends before entry ${sequence}`);
+    findings.check(
+      !isBefore || sequence <= snapshot,
+      'exports',
+      () => `${file.id} ends before entry ${sequence}`,
+    );
   }
 }
 
@@ -110,18 +135,35 @@ async function readRows({ path, format }: Downloaded): Promise<Row[]> {
   return await parquetReadObjects({ file: await asyncBufferFromFile(path), compressors });
 }
 
-/** Checks that the bucket has exactly the objects of live files, none of deleted accounts, and no stale upload. */
-export function checkObjects(findings: Findings, stored: Stored, accounts: StoredAccount[], gone: Memory[]): void {
+/**
+ * Checks that the bucket has exactly the objects of live files, none of deleted accounts, and no
+ * stale upload.
+ */
+export function checkObjects(
+  findings: Findings,
+  stored: Stored,
+  accounts: StoredAccount[],
+  gone: Memory[],
+): void {
   for (const { id, traits } of gone) {
     const left = [...stored.objects().keys()].filter((key) => key.startsWith(`trees/${id}/`));
-    findings.check(left.length === 0, 'objects', () => `${traits.name} is deleted, but ${left[0]} exists`);
+    findings.check(
+      left.length === 0,
+      'objects',
+      () => `${traits.name} is deleted, but ${left[0]} exists`,
+    );
   }
   const files = new Map(accounts.flatMap(({ files }) => [...files]));
   for (const key of [...stored.objects().keys()].filter((key) => key.startsWith('files/'))) {
     const [, id = '', part = ''] = key.split('/');
     const file = files.get(id);
-    const isRight = file?.status === 'completed' ? ['file', 'proof'].includes(part) : file?.isHeld === true;
-    findings.check(isRight, 'objects', () => `${key} belongs to a file with status ${file?.status}`);
+    const isRight =
+      file?.status === 'completed' ? ['file', 'proof'].includes(part) : file?.isHeld === true;
+    findings.check(
+      isRight,
+      'objects',
+      () => `${key} belongs to a file with status ${file?.status}`,
+    );
   }
   for (const key of stored.openUploads()) {
     const file = files.get(key.split('/')[1] ?? '');

@@ -10,16 +10,31 @@ export function checkLog(findings: Findings, memory: Memory, account: StoredAcco
   checkUses(findings, memory, account);
 }
 
-/** Checks that every sequence is either an entry or recorded as erased, and erased only for a reason that occurred. */
-function checkSequences(findings: Findings, memory: Memory, { entries, erased, erasedSequence }: StoredAccount): void {
+/**
+ * Checks that every sequence is either an entry or recorded as erased, and erased only for a reason
+ * that occurred.
+ */
+function checkSequences(
+  findings: Findings,
+  memory: Memory,
+  { entries, erased, erasedSequence }: StoredAccount,
+): void {
   const { name, losesAgents } = memory.traits;
-  const ranges = erased.flatMap(({ reason, ranges }) => ranges.map(([first, last]) => ({ first, last, reason })));
+  const ranges = erased.flatMap(({ reason, ranges }) =>
+    ranges.map(([first, last]) => ({ first, last, reason })),
+  );
   for (const { reason, last } of ranges) {
     const isAllowed = reason === 'retention' ? last <= memory.pastEntries : losesAgents;
-    findings.check(isAllowed, 'erased without a reason', () => `${name}: erased for ${reason} up to entry ${last}`);
+    findings.check(
+      isAllowed,
+      'erased without a reason',
+      () => `${name}: erased for ${reason} up to entry ${last}`,
+    );
   }
   const gone = new Set(
-    ranges.flatMap(({ first, last }) => Array.from({ length: last - first + 1 }, (_, i) => first + i)),
+    ranges.flatMap(({ first, last }) =>
+      Array.from({ length: last - first + 1 }, (_, i) => first + i),
+    ),
   );
   const present = new Set(entries.map(({ sequence }) => sequence));
   const last = Math.max(erasedSequence, entries.at(-1)?.sequence ?? 0);
@@ -44,7 +59,10 @@ function checkSequences(findings: Findings, memory: Memory, { entries, erased, e
   }
 }
 
-/** Checks that every successful step has exactly one entry, and every entry a step that was sent and not refused. */
+/**
+ * Checks that every successful step has exactly one entry, and every entry a step that was sent and
+ * not refused.
+ */
 function checkSteps(findings: Findings, memory: Memory, account: StoredAccount): void {
   const { name } = memory.traits;
   const kept = keptAgents(memory, account);
@@ -54,26 +72,48 @@ function checkSteps(findings: Findings, memory: Memory, account: StoredAccount):
     if (mark === null) continue;
     counted.set(mark, [...(counted.get(mark) ?? []), entry]);
     const step = memory.steps.get(mark);
-    const isAsked = step?.event === entry.event && (step.permission ?? entry.permission) === entry.permission;
+    const isAsked =
+      step?.event === entry.event && (step.permission ?? entry.permission) === entry.permission;
     findings.check(isAsked, 'entries without a request', () => `${name}: ${describe(entry)}`);
   }
   for (const [mark, step] of memory.steps) {
     const found = counted.get(mark)?.length ?? 0;
     findings.check(found <= 1, 'written twice', () => `${name}: ${step.event} ${mark}`);
-    findings.check(step.certainty !== 'refused' || found === 0, 'refused, but written', () => `${name}: ${mark}`);
+    findings.check(
+      step.certainty !== 'refused' || found === 0,
+      'refused, but written',
+      () => `${name}: ${mark}`,
+    );
     // The answer to a revocation does not say whether the token was still active.
     const mustBe =
-      step.certainty === 'done' && step.event !== 'revoke' && kept.has(step.agent.id) && !isPast(memory, step);
-    findings.check(!mustBe || found === 1, 'answered, but not written', () => `${name}: ${step.event} ${mark}`);
+      step.certainty === 'done' &&
+      step.event !== 'revoke' &&
+      kept.has(step.agent.id) &&
+      !isPast(memory, step);
+    findings.check(
+      !mustBe || found === 1,
+      'answered, but not written',
+      () => `${name}: ${step.event} ${mark}`,
+    );
   }
   checkDecisions(findings, memory, account, kept);
 }
 
-/** Checks that exactly the requests that were answered with a policy's decision have that decision in the log. */
-function checkDecisions(findings: Findings, memory: Memory, account: StoredAccount, kept: Set<string>): void {
+/**
+ * Checks that exactly the requests that were answered with a policy's decision have that decision
+ * in the log.
+ */
+function checkDecisions(
+  findings: Findings,
+  memory: Memory,
+  account: StoredAccount,
+  kept: Set<string>,
+): void {
   const decided = new Map(
     account.entries
-      .filter(({ event, details }) => ['approve', 'deny'].includes(event) && details.policy_id !== null)
+      .filter(
+        ({ event, details }) => ['approve', 'deny'].includes(event) && details.policy_id !== null,
+      )
       .map((entry) => [entry.permission, entry]),
   );
   for (const step of memory.steps.values()) {
@@ -89,7 +129,10 @@ function checkDecisions(findings: Findings, memory: Memory, account: StoredAccou
   }
 }
 
-/** Checks that each answered use of a token was counted once, and no other use except those with lost answers. */
+/**
+ * Checks that each answered use of a token was counted once, and no other use except those with
+ * lost answers.
+ */
 function checkUses(findings: Findings, memory: Memory, account: StoredAccount): void {
   const counted = new Map<string, number>();
   for (const { event, permission } of account.entries) {
@@ -97,24 +140,40 @@ function checkUses(findings: Findings, memory: Memory, account: StoredAccount): 
   }
   const present = new Set(account.permissions.map(({ id }) => id));
   const old = new Set(
-    account.entries.filter(({ sequence }) => sequence <= memory.pastEntries).map((e) => e.permission),
+    account.entries
+      .filter(({ sequence }) => sequence <= memory.pastEntries)
+      .map((e) => e.permission),
   );
   for (const [permission, { answered, lost }] of memory.uses) {
     if (!present.has(permission) || old.has(permission)) continue;
     const uses = counted.get(permission) ?? 0;
     const isRight = uses >= answered.length && uses <= answered.length + lost;
-    findings.check(isRight, 'uses', () => `${permission}: ${answered.length} answered, ${lost} lost, ${uses} written`);
+    findings.check(
+      isRight,
+      'uses',
+      () => `${permission}: ${answered.length} answered, ${lost} lost, ${uses} written`,
+    );
     const isOnce = new Set(answered).size === answered.length && Math.max(0, ...answered) <= uses;
-    findings.check(isOnce, 'uses', () => `${permission}: the answers count the uses as ${answered}`);
+    findings.check(
+      isOnce,
+      'uses',
+      () => `${permission}: the answers count the uses as ${answered}`,
+    );
   }
   for (const permission of counted.keys()) {
-    findings.check(memory.uses.has(permission), 'entries without a request', () => `a use of ${permission}`);
+    findings.check(
+      memory.uses.has(permission),
+      'entries without a request',
+      () => `a use of ${permission}`,
+    );
   }
 }
 
 /** The ids of the stored agents that were not deleted. */
 export function keptAgents(memory: Memory, { agents }: StoredAccount): Set<string> {
-  return new Set(memory.agents.filter(({ id, alive }) => alive !== 'no' && agents.has(id)).map(({ id }) => id));
+  return new Set(
+    memory.agents.filter(({ id, alive }) => alive !== 'no' && agents.has(id)).map(({ id }) => id),
+  );
 }
 
 /** Whether a step came before the kills began: retention may erase its entries. */
@@ -122,11 +181,14 @@ function isPast(memory: Memory, step: Step): boolean {
   return step.answeredAt < memory.beganAt;
 }
 
-/** The mark of the step that led to an entry; null for uses and for what the service did by itself. */
+/**
+ * The mark of the step that led to an entry; null for uses and for what the service did by itself.
+ */
 function markOf({ event, details }: StoredEntry): string | null {
   if (event === 'request') return markOfResource(details.resource);
   if (event === 'revoke') return String(details.decision_reason);
-  if ((event === 'approve' || event === 'deny') && details.policy_id === null) return String(details.decision_reason);
+  if ((event === 'approve' || event === 'deny') && details.policy_id === null)
+    return String(details.decision_reason);
   return null;
 }
 

@@ -37,7 +37,8 @@ export function checkIdentities(findings: Findings, stored: Stored, people: Peop
     'single sign-on',
     () => `${known.length} accounts in the directory, ${shown.length} shown`,
   );
-  // Only accounts of single sign-on have no e-mail address here: the provider's tokens do not contain one.
+  // Only accounts of single sign-on have no e-mail address here: the provider's tokens do not
+  // contain one.
   const made = stored.count(`select count(*) from accounts where email = ''`);
   findings.check(
     made === people.all.length,

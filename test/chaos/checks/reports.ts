@@ -12,14 +12,21 @@ type Figures = Map<string, number>;
 
 /** The programs that checking PDF needs and that are not installed. */
 export function missingTools(): string[] {
-  return Object.entries(TOOLS).flatMap(([tool, option]) => (spawnSync(tool, [option]).error ? [tool] : []));
+  return Object.entries(TOOLS).flatMap(([tool, option]) =>
+    spawnSync(tool, [option]).error ? [tool] : [],
+  );
 }
 
 /**
- * Checks that a report counts every entry. If the account loses entries, their number is unknown, and only the report's
- * own figures are compared.
+ * Checks that a report counts every entry. If the account loses entries, their number is unknown,
+ * and only the report's own figures are compared.
  */
-export function checkReport(findings: Findings, { traits }: Memory, file: Downloaded, entries: ShownEntry[]): void {
+export function checkReport(
+  findings: Findings,
+  { traits }: Memory,
+  file: Downloaded,
+  entries: ShownEntry[],
+): void {
   if (file.format === 'pdf') checkForm(findings, file);
   const told = file.format === 'pdf' ? readPdf(file) : readJson(file);
   const sum = EVENTS.reduce((sum, event) => sum + (told.get(event) ?? 0), 0);
@@ -53,8 +60,12 @@ function readJson({ path }: Downloaded): Figures {
 
 /** The figures on the summary page of a PDF. */
 function readPdf({ path }: Downloaded): Figures {
-  const { stdout } = spawnSync('pdftotext', ['-layout', path, '-'], { encoding: 'utf8', maxBuffer: 2 ** 28 });
-  const [, total = ''] = /^ *([\d,]+) [ \d,]*\n+ *Audit entries +Agents +Requests/m.exec(stdout) ?? [];
+  const { stdout } = spawnSync('pdftotext', ['-layout', path, '-'], {
+    encoding: 'utf8',
+    maxBuffer: 2 ** 28,
+  });
+  const [, total = ''] =
+    /^ *([\d,]+) [ \d,]*\n+ *Audit entries +Agents +Requests/m.exec(stdout) ?? [];
   const table = stdout.slice(stdout.lastIndexOf('Audit entries by event'));
   // The table has no row for an event that did not happen.
   const events = EVENTS.flatMap((event): [string, number][] => {

@@ -3,13 +3,22 @@ import type { Stored } from '../stored.ts';
 
 const OF_AGENTS = ['agent_keys', 'permissions', 'audit_entries', 'agent_statistics', 'deliveries'];
 const OF_ACCOUNTS = [
-  ...['user_tokens', 'agents', 'permissions', 'policies', 'trees', 'erased_entries', 'activity', 'webhooks'],
+  ...[
+    'user_tokens',
+    'agents',
+    'permissions',
+    'policies',
+    'trees',
+    'erased_entries',
+    'activity',
+    'webhooks',
+  ],
   ...['webhook_feeds', 'file_outcomes', 'move_turns'],
 ];
 
 /**
- * Checks that deleted agents, webhooks and accounts, and moved accounts on their old shard, leave no rows, and that every
- * permission has its own contents.
+ * Checks that deleted agents, webhooks and accounts, and moved accounts on their old shard, leave
+ * no rows, and that every permission has its own contents.
  */
 export function checkRest(findings: Findings, stored: Stored): void {
   const demandNone = (about: string, table: string, which: string) => {
@@ -20,22 +29,38 @@ export function checkRest(findings: Findings, stored: Stored): void {
     demandNone('agents', table, 'agent is not null and agent not in (select number from agents)');
   }
   demandNone('webhooks', 'deliveries', 'webhook not in (select number from webhooks)');
-  demandNone('permissions', 'permission_contents', '(account, id) not in (select account, id from permissions)');
+  demandNone(
+    'permissions',
+    'permission_contents',
+    '(account, id) not in (select account, id from permissions)',
+  );
   demandNone(
     'contents',
     'permissions',
     `input_digest is not null and not exists (select 1 from permission_contents as stored
       where stored.account = permissions.account and stored.id = permissions.id and instr(resource, input ->> 'mark') > 0)`,
   );
-  for (const table of OF_ACCOUNTS) demandNone('accounts', table, 'account not in (select number from accounts)');
+  for (const table of OF_ACCOUNTS)
+    demandNone('accounts', table, 'account not in (select number from accounts)');
   demandNone('accounts', 'audit_entries', 'pos >> 32 not in (select number from accounts)');
   // The row of a file with a worker stays for some minutes, until the worker must have ended.
-  demandNone('accounts', 'files', 'due_at is null and account not in (select number from accounts)');
+  demandNone(
+    'accounts',
+    'files',
+    'due_at is null and account not in (select number from accounts)',
+  );
   const answers = stored.strangers('stored_answers', 'subject', ['agents', 'accounts']);
   findings.check(answers === 0, 'left of deleted agents', () => `${answers} stored answers`);
   const accounts = stored.accounts();
-  findings.check(new Set(accounts).size === accounts.length, 'accounts', () => 'an account is on two shards');
-  for (const [table, column] of Object.entries({ moved_accounts: 'id', moved_credentials: 'account' })) {
+  findings.check(
+    new Set(accounts).size === accounts.length,
+    'accounts',
+    () => 'an account is on two shards',
+  );
+  for (const [table, column] of Object.entries({
+    moved_accounts: 'id',
+    moved_credentials: 'account',
+  })) {
     const rows = stored.strangers(table, column, ['accounts']);
     findings.check(rows === 0, 'left of deleted accounts', () => `${rows} rows in ${table}`);
   }

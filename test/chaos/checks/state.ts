@@ -24,11 +24,19 @@ export function checkState(findings: Findings, memory: Memory, account: StoredAc
   }
   for (const { id, alive } of memory.agents) {
     const isThere = account.agents.has(id);
-    findings.check(alive === 'maybe' || isThere === (alive === 'yes'), 'agents', () => `${id}: ${alive}, ${isThere}`);
+    findings.check(
+      alive === 'maybe' || isThere === (alive === 'yes'),
+      'agents',
+      () => `${id}: ${alive}, ${isThere}`,
+    );
   }
 }
 
-function checkPermission(findings: Findings, permission: StoredPermission, history: StoredEntry[]): void {
+function checkPermission(
+  findings: Findings,
+  permission: StoredPermission,
+  history: StoredEntry[],
+): void {
   const count = (event: string) => history.filter((entry) => entry.event === event).length;
   const [approvals, denials, revocations] = [count('approve'), count('deny'), count('revoke')];
   const expiries = history.filter(({ event }) => event === 'expire');
@@ -45,7 +53,10 @@ function checkPermission(findings: Findings, permission: StoredPermission, histo
   hold(permission.status === status && permission.lastEntry === history.at(-1)?.id);
   hold(status !== 'pending' || permission.expiresAt > now);
   for (const { createdAt, details } of expiries) {
-    hold(createdAt >= (details.expired === 'request' ? permission.expiresAt : permission.tokenExpiresAt));
+    hold(
+      createdAt >=
+        (details.expired === 'request' ? permission.expiresAt : permission.tokenExpiresAt),
+    );
   }
   if (status !== 'approved') {
     hold(permission.tokenStatus === null && uses + revocations + unused === 0);
@@ -53,7 +64,11 @@ function checkPermission(findings: Findings, permission: StoredPermission, histo
   }
   const isUsedUp = uses === permission.tokenMaxUses;
   const token = revocations ? 'revoked' : unused ? 'expired' : isUsedUp ? 'used' : 'active';
-  hold(permission.tokenStatus === token && permission.tokenUses === uses && uses <= permission.tokenMaxUses);
+  hold(
+    permission.tokenStatus === token &&
+      permission.tokenUses === uses &&
+      uses <= permission.tokenMaxUses,
+  );
   hold(unused === 0 || uses === 0);
   hold(token !== 'active' || uses > 0 || permission.tokenExpiresAt > now);
 }
@@ -79,12 +94,20 @@ function checkStatistics(findings: Findings, memory: Memory, account: StoredAcco
       const [told, counted] = [expected, actual].map((counters) =>
         JSON.stringify([...counters].sort(([a], [b]) => a - b)),
       );
-      findings.check(told === counted, 'statistics', () => `${id}: entries say ${told}, counters ${counted}`);
+      findings.check(
+        told === counted,
+        'statistics',
+        () => `${id}: entries say ${told}, counters ${counted}`,
+      );
     }
   }
 }
 
-function countEntries(entries: StoredEntry[], permissions: Map<string, StoredPermission>, length: number) {
+function countEntries(
+  entries: StoredEntry[],
+  permissions: Map<string, StoredPermission>,
+  length: number,
+) {
   const buckets = new Map<number, Counters>();
   const at = (time: number) => {
     const bucket = Math.floor(time / length);
@@ -115,5 +138,7 @@ function countEntries(entries: StoredEntry[], permissions: Map<string, StoredPer
 }
 
 function pickCounters(row: Partial<Counters>): Counters {
-  return Object.fromEntries([...COUNTERS, ...TOKEN_COUNTERS].map((name) => [name, row[name] ?? 0])) as Counters;
+  return Object.fromEntries(
+    [...COUNTERS, ...TOKEN_COUNTERS].map((name) => [name, row[name] ?? 0]),
+  ) as Counters;
 }

@@ -7,8 +7,8 @@ import type { Memory } from '../memory.ts';
 import type { StoredAccount } from '../stored.ts';
 
 /**
- * Runs the verifier on the log of an account, with every checkpoint that was shown during the load or is stored in the
- * bucket.
+ * Runs the verifier on the log of an account, with every checkpoint that was shown during the load
+ * or is stored in the bucket.
  */
 export async function checkTree(
   findings: Findings,
@@ -19,17 +19,28 @@ export async function checkTree(
 ): Promise<void> {
   const folder = join(state, 'checkpoints', id);
   mkdirSync(folder, { recursive: true });
-  for (const [size, note] of seen) writeFileSync(join(folder, String(size).padStart(16, '0')), note);
+  for (const [size, note] of seen)
+    writeFileSync(join(folder, String(size).padStart(16, '0')), note);
   for (const { size, note } of checkpoints) writeFileSync(join(folder, size), note);
   const options = { url: service.origin, token, checkpoints: folder, onProgress: () => undefined };
-  const report = await verifyService(options).catch((error: Error) => ({ faults: [error], unchecked: [] }));
+  const report = await verifyService(options).catch((error: Error) => ({
+    faults: [error],
+    unchecked: [],
+  }));
   const wrong = [...report.faults.map(({ message }) => message), ...report.unchecked];
   findings.check(wrong.length === 0, 'verifier', () => `${traits.name}: ${wrong.join('; ')}`);
 }
 
 /** Checks that every entry is sealed. */
-export function checkSealed(findings: Findings, { id, entries, treeSize, publishedSize }: StoredAccount): void {
+export function checkSealed(
+  findings: Findings,
+  { id, entries, treeSize, publishedSize }: StoredAccount,
+): void {
   const last = entries.at(-1)?.sequence ?? 0;
   const isSealed = treeSize >= last && publishedSize <= treeSize;
-  findings.check(isSealed, 'tree', () => `${id}: ${last} entries, ${treeSize} sealed, ${publishedSize} published`);
+  findings.check(
+    isSealed,
+    'tree',
+    () => `${id}: ${last} entries, ${treeSize} sealed, ${publishedSize} published`,
+  );
 }

@@ -6,8 +6,9 @@ import type { Mailbox, Receiver } from '../receiver.ts';
 import type { StoredAccount } from '../stored.ts';
 
 /**
- * Compares the messages that arrived with the log: each entry arrived at least once, under one id, as the API shows it,
- * and nothing else arrived. A disabled webhook gets no entries of that time, and all entries after it is enabled again.
+ * Compares the messages that arrived with the log: each entry arrived at least once, under one id,
+ * as the API shows it, and nothing else arrived. A disabled webhook gets no entries of that time,
+ * and all entries after it is enabled again.
  */
 export function checkWebhooks(
   findings: Findings,
@@ -21,7 +22,11 @@ export function checkWebhooks(
     checkMessages(findings, memory, account, shown, mailbox);
     const found = account.webhooks.get(webhook.id);
     const hold = (holds: boolean, difference: () => string) =>
-      findings.check(holds, 'webhook', () => `${memory.traits.name}: ${webhook.id} ${difference()}`);
+      findings.check(
+        holds,
+        'webhook',
+        () => `${memory.traits.name}: ${webhook.id} ${difference()}`,
+      );
     hold(found !== undefined || !webhook.alive, () => 'does not exist');
     checkSilences(findings, webhook, shown, mailbox);
     if (!webhook.alive || !found || webhook.isOn === null) continue;
@@ -36,14 +41,19 @@ export function checkWebhooks(
         isDue || webhook.silences.length > 0 || !mailbox.told.has(id),
         () => `got entry ${sequence}, which came before it`,
       );
-      const step = event === 'request' ? memory.steps.get(markOfResource(details.resource)) : undefined;
+      const step =
+        event === 'request' ? memory.steps.get(markOfResource(details.resource)) : undefined;
       hold(
         isDue || !step || step.sentAt <= webhook.madeAt,
         () => `starts after entry ${sequence}, which came later than the webhook`,
       );
     }
-    const finished = [...account.files.values()].filter(({ status }) => status === 'completed').map(({ id }) => id);
-    for (const file of memory.files.filter(({ sentAt, id }) => sentAt > webhook.madeAt && finished.includes(id))) {
+    const finished = [...account.files.values()]
+      .filter(({ status }) => status === 'completed')
+      .map(({ id }) => id);
+    for (const file of memory.files.filter(
+      ({ sentAt, id }) => sentAt > webhook.madeAt && finished.includes(id),
+    )) {
       hold(mailbox.told.has(file.id), () => `never got the event of ${file.id}`);
     }
   }
@@ -62,16 +72,29 @@ function checkMessages(
   for (const [subject, { ids, bodies }] of told) {
     const hold = (holds: boolean, difference: () => string) =>
       findings.check(holds, 'webhook', () => `${name}: ${subject} ${difference()}`);
-    hold(ids.size === 1 && bodies.size === 1, () => `arrived under the ids ${[...ids]} with the bodies ${[...bodies]}`);
+    hold(
+      ids.size === 1 && bodies.size === 1,
+      () => `arrived under the ids ${[...ids]} with the bodies ${[...bodies]}`,
+    );
     hold(known.has(subject) || account.files.has(subject) || losesAgents, () => 'is unknown');
     const entry = entries.get(subject);
     const [body = ''] = bodies;
-    hold(!entry || isDeepStrictEqual(JSON.parse(body), messageOf(entry)), () => `arrived as ${body}`);
+    hold(
+      !entry || isDeepStrictEqual(JSON.parse(body), messageOf(entry)),
+      () => `arrived as ${body}`,
+    );
   }
 }
 
 /** The message of an entry. */
-function messageOf({ id, event_type, agent_id, permission_request_id, details, created_at }: ShownEntry) {
+function messageOf({
+  id,
+  event_type,
+  agent_id,
+  permission_request_id,
+  details,
+  created_at,
+}: ShownEntry) {
   const data = { id, event_type, agent_id, permission_request_id, details };
   return { event: 'audit.created', timestamp: created_at, data };
 }

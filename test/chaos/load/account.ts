@@ -21,7 +21,10 @@ export async function changeAccount({ memory, random, operator }: Actor): Promis
 /** Reads a random resource of the account, or its newest head. */
 export async function read({ memory, random }: Actor): Promise<void> {
   if (random.chance(0.3)) {
-    const head = await memory.user.ask<{ tree_size: number; note: string }>('GET', '/v1/audit/checkpoint');
+    const head = await memory.user.ask<{ tree_size: number; note: string }>(
+      'GET',
+      '/v1/audit/checkpoint',
+    );
     if (head?.status === 200) memory.checkpoints.set(head.body.tree_size, head.body.note);
     return;
   }
@@ -33,7 +36,9 @@ export async function read({ memory, random }: Actor): Promise<void> {
     '/v1/activity',
     '/v1/webhooks',
     '/v1/me',
-    ...memory.agents.filter(({ alive }) => alive === 'yes').map(({ id }) => `/v1/agents/${id}/stats?period=2h`),
+    ...memory.agents
+      .filter(({ alive }) => alive === 'yes')
+      .map(({ id }) => `/v1/agents/${id}/stats?period=2h`),
   ];
   await memory.user.ask('GET', random.pick(paths));
 }

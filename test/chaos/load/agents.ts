@@ -19,11 +19,18 @@ export async function changeAgents(actor: Actor): Promise<void> {
   await memory.user.ask('PUT', `/v1/agents/${agent.id}`, { description: memory.newMark() });
 }
 
-/** Rotates the key of an agent, with a grace period of a day or none; the agent uses the new key afterwards. */
+/**
+ * Rotates the key of an agent, with a grace period of a day or none; the agent uses the new key
+ * afterwards.
+ */
 async function rotateKey({ memory, random, clientOf }: Actor, agent: KnownAgent): Promise<void> {
   const isAtOnce = random.chance(0.5);
   const body = isAtOnce ? { revoke_immediately: true } : { grace_period: 86_400 };
-  const outcome = await memory.user.insist<{ api_key: string }>('POST', `/v1/agents/${agent.id}/rotate-key`, body);
+  const outcome = await memory.user.insist<{ api_key: string }>(
+    'POST',
+    `/v1/agents/${agent.id}/rotate-key`,
+    body,
+  );
   if (outcome === null) agent.isLockedOut = true;
   if (outcome?.status !== 200) return;
   // Replaces whichever key the agent uses now, which may come from a concurrent rotation.
@@ -32,29 +39,46 @@ async function rotateKey({ memory, random, clientOf }: Actor, agent: KnownAgent)
 }
 
 /** Creates an agent and remembers it. */
-export async function createAgent(memory: Memory, { clientOf }: Pick<Actor, 'clientOf'>): Promise<void> {
+export async function createAgent(
+  memory: Memory,
+  { clientOf }: Pick<Actor, 'clientOf'>,
+): Promise<void> {
   const body = { name: `Agent of ${memory.traits.name}` };
-  const outcome = await memory.user.insist<{ id: string; api_key: string }>('POST', '/v1/agents', body);
+  const outcome = await memory.user.insist<{ id: string; api_key: string }>(
+    'POST',
+    '/v1/agents',
+    body,
+  );
   if (outcome?.status !== 201) return;
   const { id, api_key } = outcome.body;
-  memory.agents.push({ id, client: clientOf(api_key), alive: 'yes', revoked: [], isLockedOut: false });
+  memory.agents.push({
+    id,
+    client: clientOf(api_key),
+    alive: 'yes',
+    revoked: [],
+    isLockedOut: false,
+  });
 }
 
 /**
- * Deletes the agent that asked last, or every agent, so that the log ends with erased entries or has none left. Does
- * nothing where an account keeps its agents.
+ * Deletes the agent that asked last, or every agent, so that the log ends with erased entries or
+ * has none left. Does nothing where an account keeps its agents.
  */
 export async function endLog(memory: Memory): Promise<void> {
   const { losesAgents, endsEmpty } = memory.traits;
   if (!losesAgents || memory.alive !== 'yes') return;
-  const doomed = endsEmpty ? memory.agents.filter(({ alive }) => alive !== 'no') : [newestAgent(memory)];
+  const doomed = endsEmpty
+    ? memory.agents.filter(({ alive }) => alive !== 'no')
+    : [newestAgent(memory)];
   for (const agent of doomed) await deleteAgent(memory, agent);
 }
 
 /** The agent with the newest step that the account knows to be done. */
 function newestAgent({ agents, steps }: Memory): KnownAgent {
   const alive = agents.filter((agent) => agent.alive === 'yes');
-  const newest = [...steps.values()].findLast(({ certainty, agent }) => certainty === 'done' && agent.alive === 'yes');
+  const newest = [...steps.values()].findLast(
+    ({ certainty, agent }) => certainty === 'done' && agent.alive === 'yes',
+  );
   const agent = newest?.agent ?? alive.at(-1);
   if (!agent) throw new Error('the account has no agent');
   return agent;

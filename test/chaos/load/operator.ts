@@ -23,7 +23,8 @@ export function stay(random: Random): number {
 }
 
 /**
- * Moves accounts between shards one after the other, as an operator does with `npm run move-account`.
+ * Moves accounts between shards one after the other, as an operator does with
+ * `npm run move-account`.
  * @returns how many moves were ordered
  */
 export async function moveAccounts(
@@ -50,9 +51,15 @@ export async function moveAccounts(
 }
 
 /**
- * Runs the program until the move or the signal ends it, and returns its output; the sweep finishes the move anyway.
+ * Runs the program until the move or the signal ends it, and returns its output; the sweep finishes
+ * the move anyway.
  */
-async function moveAccount(project: string, id: string, shard: string, signal: AbortSignal): Promise<string> {
+async function moveAccount(
+  project: string,
+  id: string,
+  shard: string,
+  signal: AbortSignal,
+): Promise<string> {
   if (signal.aborted) return '';
   const child = spawn(process.execPath, ['src/dev/move-account.ts', id, shard], {
     cwd: project,

@@ -32,7 +32,13 @@ export async function request({ memory, random }: Actor): Promise<void> {
   if (agents.length === 0) return;
   const agent = random.pick(agents);
   const mark = memory.newMark();
-  const step: Step = { event: 'request', agent, certainty: 'lost', sentAt: Date.now(), answeredAt: 0 };
+  const step: Step = {
+    event: 'request',
+    agent,
+    certainty: 'lost',
+    sentAt: Date.now(),
+    answeredAt: 0,
+  };
   memory.steps.set(mark, step);
   const body = {
     action: random.pick(ACTIONS),
@@ -52,18 +58,33 @@ export async function request({ memory, random }: Actor): Promise<void> {
   if (!outcome || step.certainty !== 'done') return;
   const { id, status, token, input_digest: digest } = outcome.body;
   Object.assign(step, { permission: id, decision: status });
-  memory.permissions.push({ id, agent, status, digest, ...(token?.value && { token: token.value }) });
+  memory.permissions.push({
+    id,
+    agent,
+    status,
+    digest,
+    ...(token?.value && { token: token.value }),
+  });
 }
 
 /** Approves or denies a request, or does both concurrently. */
 export async function decide(actor: Actor): Promise<void> {
   const permission = pickRecent(actor, ({ status }) => status === 'pending');
   if (!permission) return;
-  const events = actor.random.pick([['approve'], ['approve'], ['deny'], ['approve', 'deny']] as const);
+  const events = actor.random.pick([
+    ['approve'],
+    ['approve'],
+    ['deny'],
+    ['approve', 'deny'],
+  ] as const);
   await Promise.all(events.map((event) => decideAs(actor, permission, event)));
 }
 
-async function decideAs({ memory, random }: Actor, permission: KnownPermission, event: 'approve' | 'deny') {
+async function decideAs(
+  { memory, random }: Actor,
+  permission: KnownPermission,
+  event: 'approve' | 'deny',
+) {
   const mark = memory.newMark();
   const step: Step = {
     event,
@@ -83,7 +104,8 @@ async function decideAs({ memory, random }: Actor, permission: KnownPermission, 
   step.answeredAt = Date.now();
   if (step.certainty === 'done') permission.status = event === 'approve' ? 'approved' : 'denied';
   // The request may have expired: no further decision is tried.
-  if (step.certainty === 'refused' && permission.status === 'pending') permission.status = 'unknown';
+  if (step.certainty === 'refused' && permission.status === 'pending')
+    permission.status = 'unknown';
 }
 
 /** Uses a token, as its agent or as the account that guards the resource. */
@@ -106,7 +128,10 @@ export async function useToken(actor: Actor): Promise<void> {
 
 async function readToken(permission: KnownPermission): Promise<string | undefined> {
   if (permission.token) return permission.token;
-  const answer = await permission.agent.client.ask<Answered>('GET', `/v1/permissions/${permission.id}`);
+  const answer = await permission.agent.client.ask<Answered>(
+    'GET',
+    `/v1/permissions/${permission.id}`,
+  );
   if (answer && !answer.body.token?.value) permission.status = 'over';
   const value = answer?.body.token?.value;
   if (value) permission.token = value;

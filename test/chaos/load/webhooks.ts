@@ -7,8 +7,12 @@ const MOST = 3;
 export async function changeWebhooks(actor: Actor): Promise<void> {
   const { memory, random } = actor;
   const alive = memory.webhooks.filter((webhook) => webhook.alive);
-  if (alive.length === 0 || (alive.length < MOST && random.chance(0.5))) return createWebhook(actor);
-  await random.pick([describe, tryOut, rotateSecret, rotateSecret, toggle, toggle, remove])(actor, random.pick(alive));
+  if (alive.length === 0 || (alive.length < MOST && random.chance(0.5)))
+    return createWebhook(actor);
+  await random.pick([describe, tryOut, rotateSecret, rotateSecret, toggle, toggle, remove])(
+    actor,
+    random.pick(alive),
+  );
 }
 
 async function describe({ memory }: Actor, { id }: KnownWebhook): Promise<void> {
@@ -27,14 +31,21 @@ async function remove({ memory }: Actor, webhook: KnownWebhook): Promise<void> {
 async function createWebhook({ memory, receiver }: Actor): Promise<void> {
   const path = `/${memory.traits.name}/${memory.newMark()}`;
   const body = { url: receiver.origin + path };
-  const outcome = await memory.user.insist<{ id: string; secret: string }>('POST', '/v1/webhooks', body);
+  const outcome = await memory.user.insist<{ id: string; secret: string }>(
+    'POST',
+    '/v1/webhooks',
+    body,
+  );
   if (outcome?.status !== 201) return;
   const { id, secret } = outcome.body;
   receiver.mailbox(path).learn(secret);
   memory.webhooks.push({ id, path, madeAt: Date.now(), alive: true, isOn: true, silences: [] });
 }
 
-async function rotateSecret({ memory, receiver }: Actor, { id, path }: KnownWebhook): Promise<void> {
+async function rotateSecret(
+  { memory, receiver }: Actor,
+  { id, path }: KnownWebhook,
+): Promise<void> {
   const mailbox = receiver.mailbox(path);
   const address = `/v1/webhooks/${id}/rotate-secret`;
   // After two concurrent rotations it would be unknown which secret is the newest.
@@ -52,7 +63,9 @@ async function toggle({ memory }: Actor, webhook: KnownWebhook): Promise<void> {
   if (was === null) return;
   webhook.isOn = null;
   const sentAt = Date.now();
-  const outcome = await memory.user.repeat('PUT', `/v1/webhooks/${webhook.id}`, { is_active: !was });
+  const outcome = await memory.user.repeat('PUT', `/v1/webhooks/${webhook.id}`, {
+    is_active: !was,
+  });
   if (outcome?.status !== 200) return;
   const answeredAt = Date.now();
   if (was) webhook.silences.push({ from: answeredAt, to: Number.POSITIVE_INFINITY });

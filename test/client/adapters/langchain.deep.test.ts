@@ -24,7 +24,11 @@ interface RunOptions extends Omit<ToolRules<never>, 'run'> {
   hasCheckpointer?: boolean;
 }
 
-async function makeRun({ calls = [PAYMENT_ARGS], hasCheckpointer = true, ...rules }: RunOptions = {}) {
+async function makeRun({
+  calls = [PAYMENT_ARGS],
+  hasCheckpointer = true,
+  ...rules
+}: RunOptions = {}) {
   const stage = await makeStage();
   const original = tool((input: Payment) => stage.pay(input), { name: 'pay', schema });
   const checkpointer = new MemorySaver();
@@ -35,7 +39,11 @@ async function makeRun({ calls = [PAYMENT_ARGS], hasCheckpointer = true, ...rule
       ToolMessage.isInstance(messages.at(-1))
         ? new AIMessage('Bye')
         : new AIMessage({ content: '', tool_calls: toolCalls });
-    const tools = wrapTools([original], { countersign: stage.client, tools: { pay: PAYMENT }, ...rules });
+    const tools = wrapTools([original], {
+      countersign: stage.client,
+      tools: { pay: PAYMENT },
+      ...rules,
+    });
     const model = fakeModel().respond(answer).respond(answer);
     return createAgent({ model, tools, ...(hasCheckpointer && { checkpointer }) });
   };
@@ -44,7 +52,9 @@ async function makeRun({ calls = [PAYMENT_ARGS], hasCheckpointer = true, ...rule
       messages: AIMessage[];
       __interrupt__?: { value: unknown }[];
     };
-    const told = result.messages.filter((message) => ToolMessage.isInstance(message)).map(({ text }) => text);
+    const told = result.messages
+      .filter((message) => ToolMessage.isInstance(message))
+      .map(({ text }) => text);
     return { last: result.messages.at(-1)?.text, told, interrupts: result.__interrupt__ ?? [] };
   };
   return { ...stage, invoke };
@@ -64,14 +74,20 @@ it('tells the model that the call was denied, and why', async () => {
   world.whileAsleep = () => decide('deny', { reason: 'Too much' });
   const { last, told } = await invoke(START);
   expect(last).toBe('Bye');
-  expect(JSON.parse(told[0] ?? '')).toMatchObject(refusal('permission_denied', { reason: 'Too much' }));
+  expect(JSON.parse(told[0] ?? '')).toMatchObject(
+    refusal('permission_denied', { reason: 'Too much' }),
+  );
   expect(pay).not.toHaveBeenCalled();
 });
 
 it('throws the refusal when the application wants that', async () => {
   const { client, pay } = await makeStage();
   const original = tool((input: Payment) => pay(input), { name: 'pay', schema });
-  const [guarded] = wrapTools([original], { countersign: client, tools: { pay: 'deny' }, refusals: 'throw' });
+  const [guarded] = wrapTools([original], {
+    countersign: client,
+    tools: { pay: 'deny' },
+    refusals: 'throw',
+  });
   const call = { type: 'tool_call', name: 'pay', id: 'call_1', args: PAYMENT_ARGS } as const;
   await expect(guarded?.invoke(call)).rejects.toMatchObject({ code: 'permission_denied' });
   expect(pay).not.toHaveBeenCalled();
@@ -110,7 +126,9 @@ it('tells the model why a call was denied while the graph was interrupted', asyn
   await decide('deny', { reason: 'Too much' });
   const { last, told } = await invoke(RESUME);
   expect(last).toBe('Bye');
-  expect(JSON.parse(told[0] ?? '')).toMatchObject(refusal('permission_denied', { reason: 'Too much' }));
+  expect(JSON.parse(told[0] ?? '')).toMatchObject(
+    refusal('permission_denied', { reason: 'Too much' }),
+  );
   expect(pay).not.toHaveBeenCalled();
 });
 
@@ -119,12 +137,21 @@ it('keeps the result of a call that ran while another one waits', async () => {
     mode: 'suspend',
     calls: [PAYMENT_ARGS, { amount: 7, to: 'known' }, { amount: 8, to: '4712' }],
   });
-  const policy = { name: 'Known', effect: 'approve', actions: ['payment.*'], resources: ['account:known'] };
+  const policy = {
+    name: 'Known',
+    effect: 'approve',
+    actions: ['payment.*'],
+    resources: ['account:known'],
+  };
   await account.must(201, 'POST', '/v1/policies', policy);
   expect((await invoke(START)).interrupts).toHaveLength(2);
   expect(pay).toHaveBeenCalledTimes(1);
   await decide('approve');
-  expect(await invoke(RESUME)).toEqual({ last: 'Bye', told: ['paid 120.5', 'paid 7', 'paid 8'], interrupts: [] });
+  expect(await invoke(RESUME)).toEqual({
+    last: 'Bye',
+    told: ['paid 120.5', 'paid 7', 'paid 8'],
+    interrupts: [],
+  });
   expect(pay).toHaveBeenCalledTimes(3);
 });
 
@@ -139,7 +166,11 @@ it('pauses at each of several steps, one after the other', async () => {
       const toolCalls = [{ name: 'pay', args: { amount: step, to: '4711' }, id: `call_${step}` }];
       return new AIMessage({ content: '', tool_calls: toolCalls });
     };
-    const tools = wrapTools([original], { countersign: client, tools: { pay: PAYMENT }, mode: 'suspend' });
+    const tools = wrapTools([original], {
+      countersign: client,
+      tools: { pay: PAYMENT },
+      mode: 'suspend',
+    });
     const model = fakeModel().respond(answer).respond(answer);
     const result = await createAgent({ model, tools, checkpointer }).invoke(input as never, THREAD);
     return result as unknown as { messages: AIMessage[]; __interrupt__?: unknown[] };
@@ -188,13 +219,18 @@ it('runs what a rule allows, refuses what a rule denies, and asks for the rest',
   expect(allowed.pay).toHaveBeenCalledTimes(1);
 
   const denied = await makeRun({ tools: { pay: 'deny' } });
-  expect(JSON.parse((await denied.invoke(START)).told[0] ?? '')).toMatchObject(refusal('permission_denied'));
+  expect(JSON.parse((await denied.invoke(START)).told[0] ?? '')).toMatchObject(
+    refusal('permission_denied'),
+  );
   expect(denied.pay).not.toHaveBeenCalled();
   expect([...(await allowed.list('pending')), ...(await denied.list('pending'))]).toEqual([]);
 
   const asked = await makeRun({ tools: {}, mode: 'suspend' });
   await asked.invoke(START);
-  expect((await asked.list('pending'))[0]).toMatchObject({ action: 'tool.pay', resource: 'tool:pay' });
+  expect((await asked.list('pending'))[0]).toMatchObject({
+    action: 'tool.pay',
+    resource: 'tool:pay',
+  });
 });
 
 it('guards every way to call a tool', async () => {
@@ -206,7 +242,9 @@ it('guards every way to call a tool', async () => {
   await expect(guarded.invoke(PAYMENT_ARGS)).rejects.toMatchObject(waits);
   await expect(guarded.call(PAYMENT_ARGS)).rejects.toMatchObject(waits);
   await expect(guarded.batch([PAYMENT_ARGS])).rejects.toMatchObject(waits);
-  await expect(guarded.stream(PAYMENT_ARGS).then((stream) => stream.next())).rejects.toMatchObject(waits);
+  await expect(guarded.stream(PAYMENT_ARGS).then((stream) => stream.next())).rejects.toMatchObject(
+    waits,
+  );
   expect(await list('pending')).toHaveLength(4);
   expect(pay).not.toHaveBeenCalled();
 });
@@ -215,7 +253,11 @@ it('refuses to suspend a call without an id, and to guard a tool that does not r
   const { client, pay } = await makeStage();
   const original = tool((input: Payment) => pay(input), { name: 'pay', schema });
   const guarded = guardTool(client, original, { ...PAYMENT, mode: 'suspend' });
-  await expect(guarded.invoke(PAYMENT_ARGS)).rejects.toThrow('Only a call with an id can be suspended');
+  await expect(guarded.invoke(PAYMENT_ARGS)).rejects.toThrow(
+    'Only a call with an id can be suspended',
+  );
   const hosted = { name: 'web_search', type: 'web_search' };
-  expect(() => wrapTools([hosted], { countersign: client })).toThrow('web_search does not run in this program');
+  expect(() => wrapTools([hosted], { countersign: client })).toThrow(
+    'web_search does not run in this program',
+  );
 });

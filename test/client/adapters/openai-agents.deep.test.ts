@@ -1,10 +1,31 @@
-import { Agent, RunContext, RunState, run, setTracingDisabled, type Tool, tool } from '@openai/agents';
+import {
+  Agent,
+  RunContext,
+  RunState,
+  run,
+  setTracingDisabled,
+  type Tool,
+  tool,
+} from '@openai/agents';
 import { assistantMessage, functionCall, ScriptedModel } from '@openai/agents/testing';
 import { expect, it, vi } from 'vitest';
 import * as z from 'zod';
-import { approveDecided, guardTool, type ToolRules, wrapTools } from '../../../src/client/adapters/openai-agents.ts';
+import {
+  approveDecided,
+  guardTool,
+  type ToolRules,
+  wrapTools,
+} from '../../../src/client/adapters/openai-agents.ts';
 import { PAYMENT, type Payment } from '../process';
-import { HOUR, LONE_SURROGATE, makeStage, makeUnluckyClient, PAYMENT_ARGS, refusal, TOO_LARGE } from './stage';
+import {
+  HOUR,
+  LONE_SURROGATE,
+  makeStage,
+  makeUnluckyClient,
+  PAYMENT_ARGS,
+  refusal,
+  TOO_LARGE,
+} from './stage';
 
 setTracingDisabled(true);
 
@@ -18,14 +39,28 @@ async function makeRun(rules: Omit<ToolRules<unknown>, 'countersign' | 'run'> = 
     parameters,
     execute: (input: Payment) => stage.pay(input),
   });
-  /** An agent of a new process, whose model calls `pay`, or is told the result of the call and says goodbye. */
+  /**
+   * An agent of a new process, whose model calls `pay`, or is told the result of the call and says
+   * goodbye.
+   */
   const makeAgent = (isResumed = false, args: object | string = PAYMENT_ARGS) => {
-    const call = [functionCall('pay', typeof args === 'string' ? args : JSON.stringify(args), { callId: 'call_1' })];
+    const call = [
+      functionCall('pay', typeof args === 'string' ? args : JSON.stringify(args), {
+        callId: 'call_1',
+      }),
+    ];
     const model = new ScriptedModel([...(isResumed ? [] : [call]), [assistantMessage('Bye')]]);
-    const tools = wrapTools([original], { countersign: stage.client, tools: { pay: PAYMENT }, ...rules });
+    const tools = wrapTools([original], {
+      countersign: stage.client,
+      tools: { pay: PAYMENT },
+      ...rules,
+    });
     return { agent: new Agent({ name: 'Payer', model, tools }), told: () => toldOf(model) };
   };
-  const resume = async (saved: string, change: (state: RunState<unknown, Agent>) => unknown = approveDecided) => {
+  const resume = async (
+    saved: string,
+    change: (state: RunState<unknown, Agent>) => unknown = approveDecided,
+  ) => {
     const { agent, told } = makeAgent(true);
     const state = await RunState.fromString(agent, saved);
     await change(state);
@@ -60,7 +95,12 @@ it('tells the model that the call was denied, and why', async () => {
 
 it('tells the model that its arguments are not JSON', async () => {
   const { client, pay, list } = await makeStage();
-  const original = tool({ name: 'pay', description: 'Pays', parameters, execute: (input: Payment) => pay(input) });
+  const original = tool({
+    name: 'pay',
+    description: 'Pays',
+    parameters,
+    execute: (input: Payment) => pay(input),
+  });
   const guarded = guardTool(client, original, PAYMENT);
   const told = String(await guarded.invoke(new RunContext(), '{"amount": 120.5'));
   expect(JSON.parse(told)).toMatchObject(refusal('invalid_request', { reason: null }));
@@ -83,7 +123,12 @@ it.each(['wait', 'suspend'] as const)(
 it('tells the model that the service did not answer when it was asked whether people decide', async () => {
   const { world, agent, pay, list } = await makeStage();
   const client = makeUnluckyClient(world, agent.key);
-  const original = tool({ name: 'pay', description: 'Pays', parameters, execute: (input: Payment) => pay(input) });
+  const original = tool({
+    name: 'pay',
+    description: 'Pays',
+    parameters,
+    execute: (input: Payment) => pay(input),
+  });
   const model = new ScriptedModel([
     [functionCall('pay', JSON.stringify(PAYMENT_ARGS), { callId: 'call_1' })],
     [assistantMessage('Bye')],
@@ -106,7 +151,10 @@ it('interrupts the run, and goes on in another process when the decision comes a
   const { world, makeAgent, resume, decide, pay, list } = await makeRun({ mode: 'suspend' });
   const first = await run(makeAgent().agent, 'Pay');
   expect(first.interruptions).toMatchObject([{ rawItem: { callId: 'call_1', name: 'pay' } }]);
-  expect((await list('pending'))[0]).toMatchObject({ external_id: 'call_1', action: 'payment.send' });
+  expect((await list('pending'))[0]).toMatchObject({
+    external_id: 'call_1',
+    action: 'payment.send',
+  });
   const saved = first.state.toString();
 
   world.advance(30 * HOUR);
@@ -134,9 +182,12 @@ it('runs a call whose state was approved only when Countersign approved it', asy
   const { makeAgent, resume, decide, pay } = await makeRun({ mode: 'suspend' });
   const saved = (await run(makeAgent().agent, 'Pay')).state.toString();
   const approve = (state: RunState<unknown, Agent>) => {
-    for (const interruption of state.getInterruptions()) state.approve(interruption, { alwaysApprove: true });
+    for (const interruption of state.getInterruptions())
+      state.approve(interruption, { alwaysApprove: true });
   };
-  expect(JSON.parse((await resume(saved, approve)).told())).toMatchObject(refusal('permission_pending'));
+  expect(JSON.parse((await resume(saved, approve)).told())).toMatchObject(
+    refusal('permission_pending'),
+  );
   expect(pay).not.toHaveBeenCalled();
 
   await decide('approve');
@@ -157,7 +208,9 @@ it('tells the model why a call was denied while the run was interrupted', async 
   const { makeAgent, resume, decide, pay } = await makeRun({ mode: 'suspend' });
   const saved = (await run(makeAgent().agent, 'Pay')).state.toString();
   await decide('deny', { reason: 'Too much' });
-  expect(JSON.parse((await resume(saved)).told())).toMatchObject(refusal('permission_denied', { reason: 'Too much' }));
+  expect(JSON.parse((await resume(saved)).told())).toMatchObject(
+    refusal('permission_denied', { reason: 'Too much' }),
+  );
   expect(pay).not.toHaveBeenCalled();
 });
 
@@ -175,7 +228,10 @@ it('runs what a rule allows, refuses what a rule denies, and asks for the rest',
 
   const asked = await makeRun({ tools: {}, mode: 'suspend' });
   await run(asked.makeAgent().agent, 'Pay');
-  expect((await asked.list('pending'))[0]).toMatchObject({ action: 'tool.pay', resource: 'tool:pay' });
+  expect((await asked.list('pending'))[0]).toMatchObject({
+    action: 'tool.pay',
+    resource: 'tool:pay',
+  });
 });
 
 it('names the run in the external id, and keeps the time limit of the tool', async () => {
@@ -200,7 +256,9 @@ it('names the run in the external id, and keeps the time limit of the tool', asy
     [functionCall('pay', JSON.stringify(PAYMENT_ARGS), { callId: 'call_1' })],
     [assistantMessage('Bye')],
   ]);
-  await run(new Agent({ name: 'Payer', model, tools: [guarded] }), 'Pay', { context: { chat: 'a/b' } });
+  await run(new Agent({ name: 'Payer', model, tools: [guarded] }), 'Pay', {
+    context: { chat: 'a/b' },
+  });
   // The time of the tool begins after the decision.
   expect(execute).toHaveBeenCalledOnce();
   expect(toldOf(model)).toContain('timed out');
@@ -209,8 +267,12 @@ it('names the run in the external id, and keeps the time limit of the tool', asy
 it('refuses to guard a tool that does not run here', async () => {
   const { client } = await makeStage();
   const hosted: Tool = { type: 'hosted_tool', name: 'web_search' };
-  expect(() => wrapTools([hosted], { countersign: client })).toThrow('web_search does not run in this program');
-  expect(wrapTools([hosted], { countersign: client, tools: { 'web_*': 'allow' } })).toEqual([hosted]);
+  expect(() => wrapTools([hosted], { countersign: client })).toThrow(
+    'web_search does not run in this program',
+  );
+  expect(wrapTools([hosted], { countersign: client, tools: { 'web_*': 'allow' } })).toEqual([
+    hosted,
+  ]);
 });
 
 it('lets a run go on whose model calls the tool with arguments that are not JSON, and asks nobody, in suspend mode', async () => {
@@ -228,7 +290,12 @@ it('lets a run go on whose model calls the tool with arguments that are not JSON
 
 it('leaves the approval that a tool asks for itself to the application when a policy approved the call', async () => {
   const { client, account, pay } = await makeStage();
-  const policy = { name: 'Payments', effect: 'approve', actions: ['payment.*'], resources: ['account:*'] };
+  const policy = {
+    name: 'Payments',
+    effect: 'approve',
+    actions: ['payment.*'],
+    resources: ['account:*'],
+  };
   await account.must(201, 'POST', '/v1/policies', policy);
   const original = tool({
     name: 'pay',
@@ -237,7 +304,9 @@ it('leaves the approval that a tool asks for itself to the application when a po
     needsApproval: true,
     execute: (input) => pay(input),
   });
-  const model = new ScriptedModel([[functionCall('pay', JSON.stringify(PAYMENT_ARGS), { callId: 'call_1' })]]);
+  const model = new ScriptedModel([
+    [functionCall('pay', JSON.stringify(PAYMENT_ARGS), { callId: 'call_1' })],
+  ]);
   const tools = [guardTool(client, original, { ...PAYMENT, mode: 'suspend' })];
   const { state, interruptions } = await run(new Agent({ name: 'Payer', model, tools }), 'Pay');
   expect(interruptions).toHaveLength(1);
@@ -247,13 +316,22 @@ it('leaves the approval that a tool asks for itself to the application when a po
 
 it('does not lose an approved call when the service does not answer while the run is resumed', async () => {
   const { world, agent: owner, client, pay, decide } = await makeStage();
-  const original = tool({ name: 'pay', description: 'Pays', parameters, execute: (input: Payment) => pay(input) });
+  const original = tool({
+    name: 'pay',
+    description: 'Pays',
+    parameters,
+    execute: (input: Payment) => pay(input),
+  });
   const makeAgent = (used: typeof client) => {
     const calls = ['4711', '4712'].map((to, index) =>
       functionCall('pay', JSON.stringify({ amount: 1, to }), { callId: `call_${index + 1}` }),
     );
     const model = new ScriptedModel([calls, [assistantMessage('Bye')]]);
-    return new Agent({ name: 'Payer', model, tools: [guardTool(used, original, { ...PAYMENT, mode: 'suspend' })] });
+    return new Agent({
+      name: 'Payer',
+      model,
+      tools: [guardTool(used, original, { ...PAYMENT, mode: 'suspend' })],
+    });
   };
   const saved = (await run(makeAgent(client), 'Pay')).state.toString();
   await decide('approve');
@@ -264,7 +342,12 @@ it('does not lose an approved call when the service does not answer while the ru
 
 it('goes on call by call when two calls of one message are decided at different times', async () => {
   const { account, client, pay, list } = await makeStage();
-  const original = tool({ name: 'pay', description: 'Pays', parameters, execute: (input: Payment) => pay(input) });
+  const original = tool({
+    name: 'pay',
+    description: 'Pays',
+    parameters,
+    execute: (input: Payment) => pay(input),
+  });
   const calls = ['4711', '4712', '4713'].map((to, index) =>
     functionCall('pay', JSON.stringify({ amount: index, to }), { callId: `call_${index + 1}` }),
   );
@@ -298,13 +381,22 @@ it('goes on call by call when two calls of one message are decided at different 
 
 it('pauses at each of several steps, one after the other', async () => {
   const { client, pay, decide } = await makeStage();
-  const original = tool({ name: 'pay', description: 'Pays', parameters, execute: (input: Payment) => pay(input) });
+  const original = tool({
+    name: 'pay',
+    description: 'Pays',
+    parameters,
+    execute: (input: Payment) => pay(input),
+  });
   const steps = [1, 2, 3].map((amount) => [
     functionCall('pay', JSON.stringify({ amount, to: '4711' }), { callId: `call_${amount}` }),
   ]);
   const makeAgent = (step: number) => {
     const model = new ScriptedModel([...steps.slice(step), [assistantMessage('Bye')]]);
-    return new Agent({ name: 'Payer', model, tools: [guardTool(client, original, { ...PAYMENT, mode: 'suspend' })] });
+    return new Agent({
+      name: 'Payer',
+      model,
+      tools: [guardTool(client, original, { ...PAYMENT, mode: 'suspend' })],
+    });
   };
   let saved = (await run(makeAgent(0), 'Pay')).state.toString();
   const outputs = [];

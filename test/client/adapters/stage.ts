@@ -42,7 +42,9 @@ export function refusal(code: string, fields: object = {}) {
 export const TOO_LARGE = refusal('invalid_request', {
   message: expect.stringContaining('body.input'),
   detail: expect.any(String),
-  errors: expect.arrayContaining([{ path: 'body.input', message: 'must be at most 16384 bytes of JSON' }]),
+  errors: expect.arrayContaining([
+    { path: 'body.input', message: 'must be at most 16384 bytes of JSON' },
+  ]),
 });
 
 /** What the model is told about arguments with a lone surrogate in the field `to`. */

@@ -17,7 +17,13 @@ const STYLE = styleFor({ isTTY: false } as never, { env: {} });
 const PERMISSION = {
   id: 'perm_01m7x1m1tre75vaz5yvpbmvt6m',
   agent_id: 'agent_01m7x1m1tre75vaz5yvpbmvt6m',
-  ...{ action: 'mail.send', resource: 'mail:support', scope: { max: 5 }, status: 'pending', title: 'Letter' },
+  ...{
+    action: 'mail.send',
+    resource: 'mail:support',
+    scope: { max: 5 },
+    status: 'pending',
+    title: 'Letter',
+  },
   ...{ expires_at: '2026-01-31T13:00:00.000Z', created_at: '2026-01-31T12:00:00.000Z' },
 } as unknown as Permission;
 
@@ -68,7 +74,8 @@ it('the card marks words that mix scripts: of the resource, the limits and what 
   } as unknown as Permission);
   const mixed = lines.filter((line) => line.includes(word));
   expect(mixed).toHaveLength(8);
-  for (const line of mixed) expect(line).toMatch(/p\u0430ypal[^ ]* \(mixed scripts: Latin, Cyrillic\)$/);
+  for (const line of mixed)
+    expect(line).toMatch(/p\u0430ypal[^ ]* \(mixed scripts: Latin, Cyrillic\)$/);
 });
 
 it('the inbox names the scripts that a request mixes in a column that is never cut', () => {
@@ -77,5 +84,7 @@ it('the inbox names the scripts that a request mixes in a column that is never c
   expect(head).toMatch(/^LEFT +MIXED SCRIPTS +AGENT/);
   expect(plain).toMatch(/^1 h +agent_/);
   expect(mixed).toMatch(/^1 h +Latin, Cyrillic +agent_/);
-  expect(formatTable([PERMISSION], inboxColumns(NOW, NAMES), 80, STYLE)[0]).not.toContain('SCRIPTS');
+  expect(formatTable([PERMISSION], inboxColumns(NOW, NAMES), 80, STYLE)[0]).not.toContain(
+    'SCRIPTS',
+  );
 });

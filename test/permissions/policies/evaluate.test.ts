@@ -1,6 +1,9 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { type EvaluatedRequest, evaluatePolicies } from '../../../src/permissions/policies/evaluate';
+import {
+  type EvaluatedRequest,
+  evaluatePolicies,
+} from '../../../src/permissions/policies/evaluate';
 import type { PolicyRow } from '../../../src/permissions/policies/policy';
 import { World } from '../../support/world';
 
@@ -12,18 +15,24 @@ type Limits = Record<string, Value>;
 function matchesSlowly(pattern: string, text: string): boolean {
   if (pattern === '') return text === '';
   if (pattern.startsWith('*')) {
-    return matchesSlowly(pattern.slice(1), text) || (text !== '' && matchesSlowly(pattern, text.slice(1)));
+    return (
+      matchesSlowly(pattern.slice(1), text) ||
+      (text !== '' && matchesSlowly(pattern, text.slice(1)))
+    );
   }
   return text !== '' && pattern[0] === text[0] && matchesSlowly(pattern.slice(1), text.slice(1));
 }
 
-const kind = (value: Value) => (value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value);
+const kind = (value: Value) =>
+  value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value;
 const same = (a: Value, b: Value): boolean =>
   kind(a) === kind(b) &&
   (typeof a !== 'object' || a === null
     ? a === b
     : Object.keys(a).length === Object.keys(b as object).length &&
-      Object.keys(a).every((key) => Object.hasOwn(b as object, key) && same((a as Limits)[key], (b as Limits)[key])));
+      Object.keys(a).every(
+        (key) => Object.hasOwn(b as object, key) && same((a as Limits)[key], (b as Limits)[key]),
+      ));
 
 /** 'yes', 'no' or 'unclear' for each limit of a condition. */
 function judge(limits: Limits, value: Value): string[] {
@@ -39,7 +48,10 @@ function judge(limits: Limits, value: Value): string[] {
   });
 }
 
-function appliesSlowly(policy: PolicyRow, { agentId, action, resource, scope }: EvaluatedRequest): boolean {
+function appliesSlowly(
+  policy: PolicyRow,
+  { agentId, action, resource, scope }: EvaluatedRequest,
+): boolean {
   if (!policy.isActive) return false;
   if (policy.agentIds && !policy.agentIds.some((id) => id === agentId)) return false;
   if (!policy.actions.some((pattern) => matchesSlowly(pattern, action))) return false;
@@ -54,8 +66,15 @@ function appliesSlowly(policy: PolicyRow, { agentId, action, resource, scope }: 
   return !(policy.effect === 'approve' && hasConditions && unspoken.length > 0);
 }
 
-const scalar = fc.oneof(fc.integer({ min: -2, max: 2 }), fc.constantFrom('a', 'b', '1', true, false, null));
-const value = fc.oneof(scalar, fc.array(scalar, { maxLength: 2 }), fc.dictionary(fc.constantFrom('x', 'y'), scalar));
+const scalar = fc.oneof(
+  fc.integer({ min: -2, max: 2 }),
+  fc.constantFrom('a', 'b', '1', true, false, null),
+);
+const value = fc.oneof(
+  scalar,
+  fc.array(scalar, { maxLength: 2 }),
+  fc.dictionary(fc.constantFrom('x', 'y'), scalar),
+);
 const condition = fc.record(
   {
     min: fc.integer({ min: -2, max: 2 }),
@@ -66,7 +85,11 @@ const condition = fc.record(
   { requiredKeys: [] },
 );
 const key = fc.constantFrom('amount', 'to', 'action', 'resource', '__proto__', 'constructor');
-const pattern = fc.string({ unit: fc.constantFrom('a', 'b', '.', '*'), minLength: 1, maxLength: 4 });
+const pattern = fc.string({
+  unit: fc.constantFrom('a', 'b', '.', '*'),
+  minLength: 1,
+  maxLength: 4,
+});
 const agentIds = fc.option(fc.subarray(['agent_1', 'agent_2'], { minLength: 1 }), { freq: 2 });
 const policy = fc
   .record({
@@ -92,9 +115,12 @@ it('the function decides like a simple model of the rules', () => {
     fc.property(fc.array(policy, { maxLength: 6 }), asked, (drawn, request) => {
       const policies = drawn.map((row, i) => ({ ...row, id: `policy_${i}` as const }));
       const applying = policies.filter((row) => appliesSlowly(row, request));
-      const older = (a: PolicyRow, b: PolicyRow) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1);
+      const older = (a: PolicyRow, b: PolicyRow) =>
+        a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1);
       const best = (effect: string) =>
-        applying.filter((row) => row.effect === effect).sort((a, b) => b.priority - a.priority || older(a, b))[0];
+        applying
+          .filter((row) => row.effect === effect)
+          .sort((a, b) => b.priority - a.priority || older(a, b))[0];
       const expected = best('deny') ?? best('approve');
       const verdict = evaluatePolicies(policies, request);
       expect(verdict.decision).toBe(expected?.effect ?? 'pending');
@@ -107,11 +133,23 @@ it('the function decides like a simple model of the rules', () => {
 });
 
 it('an invalid stored condition holds in a policy that denies, and fails in one that approves', () => {
-  const row = { actions: ['*'], resources: ['*'], agentIds: null, priority: 0, isActive: true, createdAt: 0 };
+  const row = {
+    actions: ['*'],
+    resources: ['*'],
+    agentIds: null,
+    priority: 0,
+    isActive: true,
+    createdAt: 0,
+  };
   const request = { agentId: null, action: 'a.b', resource: 'a:b', scope: { amount: 1 } };
   for (const unreadable of [null, 5, 'x', [], { max: '5' }, { in: 5 }, { from: 5 }]) {
     const conditions = { amount: unreadable };
-    const approve = { ...row, id: 'policy_1', effect: 'approve', conditions } as unknown as PolicyRow;
+    const approve = {
+      ...row,
+      id: 'policy_1',
+      effect: 'approve',
+      conditions,
+    } as unknown as PolicyRow;
     const deny = { ...row, id: 'policy_2', effect: 'deny', conditions } as unknown as PolicyRow;
     expect(evaluatePolicies([approve], request).decision).toBe('pending');
     expect(evaluatePolicies([approve, deny], request).decision).toBe('deny');
@@ -127,7 +165,12 @@ it('requests over HTTP are decided by the same rules', async () => {
     { effect: 'deny', conditions: { country: { in: ['KP'] } }, actions: ['money.*'] },
   ];
   for (const rule of rules) {
-    await account.must(201, 'POST', '/v1/policies', { name: 'Rule', actions: ['*'], resources: ['*'], ...rule });
+    await account.must(201, 'POST', '/v1/policies', {
+      name: 'Rule',
+      actions: ['*'],
+      resources: ['*'],
+      ...rule,
+    });
   }
   const ask = async (action: string, scope: Record<string, Value>) =>
     (await agent.request({ action, resource: 'account:1', scope })).status;

@@ -5,7 +5,10 @@ import { type Json, type TestAccount, World } from '../../support/world';
 
 const MAIL = { effect: 'approve', name: 'Mail', actions: ['email.*'], resources: ['mailbox:*'] };
 
-async function makePolicy(account: TestAccount, fields: Record<string, unknown> = {}): Promise<Json> {
+async function makePolicy(
+  account: TestAccount,
+  fields: Record<string, unknown> = {},
+): Promise<Json> {
   return (await account.must(201, 'POST', '/v1/policies', { ...MAIL, ...fields })).body;
 }
 
@@ -46,9 +49,15 @@ describe('a policy', () => {
     const second = await makePolicy(account, { effect: 'deny', priority: -3 });
     const page = (await account.must(200, 'GET', '/v1/policies?limit=1')).body;
     expect(page).toEqual({ data: [second], has_more: true, next_cursor: expect.any(String) });
-    const rest = (await account.must(200, 'GET', `/v1/policies?limit=1&cursor=${page.next_cursor}`)).body;
+    const rest = (await account.must(200, 'GET', `/v1/policies?limit=1&cursor=${page.next_cursor}`))
+      .body;
     expect(rest).toEqual({ data: [policy], has_more: false, next_cursor: null });
-    const changes = { conditions: { limit: { max: 5 } }, token_ttl: 60, reason: 'Small ones', is_active: false };
+    const changes = {
+      conditions: { limit: { max: 5 } },
+      token_ttl: 60,
+      reason: 'Small ones',
+      is_active: false,
+    };
     const changed = (await account.must(200, 'PUT', `/v1/policies/${policy.id}`, changes)).body;
     expect(changed).toEqual({ ...policy, ...changes, updated_at: '2026-01-31T12:00:01.000Z' });
     const cleared = { token_ttl: null, reason: null, agent_ids: null };
@@ -92,14 +101,18 @@ describe('a policy', () => {
     ['resources', { resources: [] }],
     ['resources.1', { resources: ['*', 7] }],
     ['resources.0', { resources: ['\ud800'] }],
-    ...['Email.*', 'email', 'email.send ', ' *'].map((pattern): [string, Record<string, unknown>] => [
-      'actions.1',
-      { actions: ['email.*', pattern] },
-    ]),
-    ...['Database:prod', ' database:*', 'database', '* '].map((pattern): [string, Record<string, unknown>] => [
-      'resources.1',
-      { resources: ['*', pattern] },
-    ]),
+    ...['Email.*', 'email', 'email.send ', ' *'].map(
+      (pattern): [string, Record<string, unknown>] => [
+        'actions.1',
+        { actions: ['email.*', pattern] },
+      ],
+    ),
+    ...['Database:prod', ' database:*', 'database', '* '].map(
+      (pattern): [string, Record<string, unknown>] => [
+        'resources.1',
+        { resources: ['*', pattern] },
+      ],
+    ),
     ['agent_ids', { agent_ids: [] }],
     ['agent_ids.0', { agent_ids: ['agent_x'] }],
     ['conditions', { conditions: [] }],
@@ -113,7 +126,10 @@ describe('a policy', () => {
     ['conditions', { conditions: { amount: { equals: nest(60) } } }],
     ['conditions', { conditions: { amount: { equals: nest(6_000) } } }],
     ['conditions', { conditions: { ['x'.repeat(16_378)]: {} } }],
-    ['conditions', { conditions: Object.fromEntries(Array.from({ length: 19_000 }, (_, i) => [`${i}`, 0])) }],
+    [
+      'conditions',
+      { conditions: Object.fromEntries(Array.from({ length: 19_000 }, (_, i) => [`${i}`, 0])) },
+    ],
     ['token_ttl', { token_ttl: 29 }],
     ['token_ttl', { token_ttl: 604_801 }],
     ['max_uses', { max_uses: 0 }],
@@ -157,7 +173,9 @@ describe('a policy', () => {
     const changes = { agent_ids: [second.id, agent.id] };
     const changed = (await account.must(200, 'PUT', `/v1/policies/${policy.id}`, changes)).body;
     expect(changed).toEqual({ ...policy, ...changes });
-    const renamed = (await account.must(200, 'PUT', `/v1/policies/${policy.id}`, { ...changes, name: 'New' })).body;
+    const renamed = (
+      await account.must(200, 'PUT', `/v1/policies/${policy.id}`, { ...changes, name: 'New' })
+    ).body;
     expect(renamed.name).toBe('New');
   });
 });
@@ -165,8 +183,17 @@ describe('a policy', () => {
 describe('a request that a policy decides', () => {
   it('is approved immediately, in two round trips, with its token and both entries', async () => {
     const { account, agent } = await makeScene();
-    const policy = await makePolicy(account, { token_ttl: 60, max_uses: 2, reason: 'Mail is fine' });
-    const body = { action: 'email.send', resource: 'mailbox:support', scope: { to: ['a'] }, max_uses: 5 };
+    const policy = await makePolicy(account, {
+      token_ttl: 60,
+      max_uses: 2,
+      reason: 'Mail is fine',
+    });
+    const body = {
+      action: 'email.send',
+      resource: 'mailbox:support',
+      scope: { to: ['a'] },
+      max_uses: 5,
+    };
     const answer = await agent.must(201, 'POST', '/v1/permissions', body);
     expect(answer.cost.trips).toBe(2);
     expect(answer.cost.written).toBeLessThanOrEqual(32);
@@ -187,13 +214,38 @@ describe('a request that a policy decides', () => {
     });
     await account.must(200, 'POST', '/v1/tokens/use', { token: answer.body.token.value });
     const [request, approve, use] = await account.log();
-    expect([request.event_type, approve.event_type, use.event_type]).toEqual(['request', 'approve', 'use']);
-    expect(request.details).toMatchObject({ decided_by: null, decision_reason: null, policy_id: null });
-    const decision = { decided_by: policy.id, decision_reason: 'Mail is fine', policy_id: policy.id };
-    expect(approve.details).toMatchObject({ ...decision, scope: { to: ['a'] }, token_id: answer.body.token.id });
-    expect(use.details).toMatchObject({ decided_by: null, decision_reason: null, policy_id: policy.id });
+    expect([request.event_type, approve.event_type, use.event_type]).toEqual([
+      'request',
+      'approve',
+      'use',
+    ]);
+    expect(request.details).toMatchObject({
+      decided_by: null,
+      decision_reason: null,
+      policy_id: null,
+    });
+    const decision = {
+      decided_by: policy.id,
+      decision_reason: 'Mail is fine',
+      policy_id: policy.id,
+    };
+    expect(approve.details).toMatchObject({
+      ...decision,
+      scope: { to: ['a'] },
+      token_id: answer.body.token.id,
+    });
+    expect(use.details).toMatchObject({
+      decided_by: null,
+      decision_reason: null,
+      policy_id: policy.id,
+    });
     const { body: statistics } = await account.must(200, 'GET', `/v1/agents/${agent.id}/stats`);
-    expect(statistics).toMatchObject({ total_requests: 1, approved_requests: 1, tokens_issued: 1, tokens_used: 1 });
+    expect(statistics).toMatchObject({
+      total_requests: 1,
+      approved_requests: 1,
+      tokens_issued: 1,
+      tokens_used: 1,
+    });
     expect(await checkIntegrity(env.DB)).toEqual([]);
   });
 
@@ -227,7 +279,11 @@ describe('a request that a policy decides', () => {
     await makePolicy(account, { is_active: false });
     await makePolicy(account, { actions: ['file.*'] });
     await makePolicy(account, { agent_ids: [(await account.agent()).id] });
-    expect(await agent.request()).toMatchObject({ status: 'pending', policy_id: null, token: null });
+    expect(await agent.request()).toMatchObject({
+      status: 'pending',
+      policy_id: null,
+      token: null,
+    });
   });
 
   it('keeps its decision when the policy is deleted', async () => {
@@ -252,11 +308,18 @@ describe('a simulation', () => {
     expect(await ask()).toEqual({ decision: 'approve', policy_id: low.id, matched: [low.id] });
     const both = { decision: 'approve', policy_id: high.id, matched: [high.id, low.id] };
     expect(await ask({ agent_id: agent.id })).toEqual(both);
-    const deny = await makePolicy(account, { effect: 'deny', conditions: { amount: { min: 100 } } });
+    const deny = await makePolicy(account, {
+      effect: 'deny',
+      conditions: { amount: { min: 100 } },
+    });
     expect(await ask({ agent_id: agent.id, scope: { amount: 99 } })).toEqual(both);
     const denied = { decision: 'deny', policy_id: deny.id, matched: [deny.id, high.id, low.id] };
     expect(await ask({ agent_id: agent.id })).toEqual(denied);
-    expect(await ask({ action: 'file.read' })).toEqual({ decision: 'pending', policy_id: null, matched: [] });
+    expect(await ask({ action: 'file.read' })).toEqual({
+      decision: 'pending',
+      policy_id: null,
+      matched: [],
+    });
     expect(await account.log()).toEqual([]);
   });
 });

@@ -17,7 +17,8 @@ async function makeScene() {
   const account = await world.account();
   const agent = await account.agent();
   const replay = async (policy: Json, days?: number): Promise<Json> =>
-    (await account.must(200, 'POST', '/v1/policies/replay', { policy, ...(days && { days }) })).body;
+    (await account.must(200, 'POST', '/v1/policies/replay', { policy, ...(days && { days }) }))
+      .body;
   const request = async (n: number, decision?: 'approve' | 'deny', fields: object = {}) => {
     const { id } = await agent.request({ scope: { n }, expires_in: 60, ...fields });
     if (decision) await account.must(200, 'POST', `/v1/permissions/${id}/${decision}`);
@@ -62,7 +63,10 @@ it('a replay evaluates the draft alone, active or not, for the agents that it na
   const other = await account.agent();
   expect(await replay({ ...DRAFT, is_active: false })).toMatchObject({ requests: 1, approve: 1 });
   expect(await replay({ ...DRAFT, agent_ids: [agent.id] })).toMatchObject({ approve: 1 });
-  expect(await replay({ ...DRAFT, agent_ids: [other.id] })).toMatchObject({ approve: 0, undecided: 1 });
+  expect(await replay({ ...DRAFT, agent_ids: [other.id] })).toMatchObject({
+    approve: 0,
+    undecided: 1,
+  });
 });
 
 it('a replay covers the given days, without deleted agents and other accounts', async () => {
@@ -87,7 +91,10 @@ it('a replay looks at the newest 2,000 requests, and lists 100 disagreements', a
   const found = await replay(DRAFT, 90);
   expect([found.requests, found.complete, found.disagrees.length]).toEqual([2_000, false, 100]);
   expect(found.approve).toBe(2_000);
-  const { cost } = await account.must(200, 'POST', '/v1/policies/replay', { policy: DRAFT, days: 90 });
+  const { cost } = await account.must(200, 'POST', '/v1/policies/replay', {
+    policy: DRAFT,
+    days: 90,
+  });
   expect(cost.read).toBeLessThan(6_100);
 });
 

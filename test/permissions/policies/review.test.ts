@@ -24,7 +24,8 @@ describe('a review policy', () => {
       escalation: null,
     });
     const rule = { members: [approver.id], escalation: { after: 60, roles: ['owner'] } };
-    const put = async (fields: Json) => (await account.must(200, 'PUT', `/v1/policies/${body.id}`, fields)).body;
+    const put = async (fields: Json) =>
+      (await account.must(200, 'PUT', `/v1/policies/${body.id}`, fields)).body;
     expect((await put({ review: rule })).review).toEqual({
       approvals: 1,
       members: [approver.id],
@@ -34,7 +35,9 @@ describe('a review policy', () => {
       escalation: { after: 60, members: null, roles: ['owner'] },
     });
     expect((await put({ name: 'Other' })).review.members).toEqual([approver.id]);
-    expect((await account.must(200, 'GET', `/v1/policies/${body.id}`)).body.review.members).toEqual([approver.id]);
+    expect((await account.must(200, 'GET', `/v1/policies/${body.id}`)).body.review.members).toEqual(
+      [approver.id],
+    );
     expect((await put({ effect: 'deny' })).review).toBeNull();
     expect((await put({ effect: 'review' })).review.members).toBeNull();
   });
@@ -59,7 +62,10 @@ describe('a review policy', () => {
 
   it('is refused when it has fewer reviewers than it demands approvals', async () => {
     const account = await new World().account();
-    const [approver, developer] = [await makeMember(account, 'approver'), await makeMember(account, 'developer')];
+    const [approver, developer] = [
+      await makeMember(account, 'approver'),
+      await makeMember(account, 'developer'),
+    ];
     const escalation = { after: 60, roles: ['owner'] };
     for (const review of [
       { approvals: 2 },
@@ -93,8 +99,14 @@ describe('a review policy', () => {
     const { body: invited } = await account.must(201, 'POST', '/v1/members', invitation);
     await account.must(204, 'DELETE', `/v1/members/${gone.id}`);
     await account.must(200, 'PUT', `/v1/members/${suspended.id}`, { status: 'suspended' });
-    const named = { members: [approver.id, invited.id], escalation: { after: 60, members: [invited.id, owner.id] } };
-    const { body: policy } = await account.must(201, 'POST', '/v1/policies', { ...RULE, review: named });
+    const named = {
+      members: [approver.id, invited.id],
+      escalation: { after: 60, members: [invited.id, owner.id] },
+    };
+    const { body: policy } = await account.must(201, 'POST', '/v1/policies', {
+      ...RULE,
+      review: named,
+    });
     const path = `/v1/policies/${policy.id}`;
     for (const id of [stranger.id, gone.id, suspended.id, UNKNOWN]) {
       const escalation = { after: 60, members: [owner.id, id] };
@@ -104,7 +116,12 @@ describe('a review policy', () => {
         [{ ...named, escalation }, 'escalation.members'],
         [{ roles: ['approver'], escalation }, 'escalation.members'],
       ] as const) {
-        const errors = [{ path: `body.review.${place}`, message: 'must be active or invited members of this account' }];
+        const errors = [
+          {
+            path: `body.review.${place}`,
+            message: 'must be active or invited members of this account',
+          },
+        ];
         const created = await account.call('POST', '/v1/policies', { ...RULE, review });
         expect([created.status, created.body.errors]).toEqual([400, errors]);
         const changed = await account.call('PUT', path, { review });
@@ -118,7 +135,9 @@ describe('a review policy', () => {
     const world = new World();
     await makeMember(await world.account(), 'approver');
     const account = await world.account();
-    const people = await Promise.all(['approver', 'approver', 'owner'].map((role) => makeMember(account, role)));
+    const people = await Promise.all(
+      ['approver', 'approver', 'owner'].map((role) => makeMember(account, role)),
+    );
     const [first, second, owner] = people.map(({ id }) => id);
     const make = async (review: Json) => {
       const { body } = await account.must(201, 'POST', '/v1/policies', { ...RULE, review });
@@ -151,11 +170,15 @@ describe('a review policy', () => {
     const { account, policy } = await makeReview({}, ['approver']);
     const path = `/v1/policies/${policy.id}`;
     const answers = await Promise.all(
-      [{ effect: 'deny' }, { review: { allow_self: true } }].map((fields) => account.call('PUT', path, fields)),
+      [{ effect: 'deny' }, { review: { allow_self: true } }].map((fields) =>
+        account.call('PUT', path, fields),
+      ),
     );
     expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409]);
     const { body } = await account.must(200, 'GET', path);
-    expect(body.effect === 'deny' ? body.review : body.review.allow_self).toBe(body.effect === 'deny' ? null : true);
+    expect(body.effect === 'deny' ? body.review : body.review.allow_self).toBe(
+      body.effect === 'deny' ? null : true,
+    );
   });
 });
 
@@ -165,8 +188,13 @@ it('the review policy in the guide is accepted, and every field of its table exi
   const section = guide.slice(guide.indexOf('## Send requests to reviewers'));
   const [, policy = ''] = /```json\n([\s\S]+?)```/.exec(section) ?? [];
   const { body } = await account.must(201, 'POST', '/v1/policies', JSON.parse(policy));
-  const table = section.slice(section.indexOf('| in `review`'), section.indexOf('Reviewers are active'));
-  const named = [...table.matchAll(/^\| (`.+?) \|/gm)].flatMap(([, cell = '']) => cell.match(/[a-z_]+/g) ?? []);
+  const table = section.slice(
+    section.indexOf('| in `review`'),
+    section.indexOf('Reviewers are active'),
+  );
+  const named = [...table.matchAll(/^\| (`.+?) \|/gm)].flatMap(
+    ([, cell = '']) => cell.match(/[a-z_]+/g) ?? [],
+  );
   expect(named.toSorted()).toEqual(Object.keys(body.review).toSorted());
 });
 
@@ -178,7 +206,10 @@ describe('evaluation', () => {
       return (await account.must(200, 'POST', '/v1/policies/simulate', body)).body;
     };
     const approval = (await account.must(201, 'POST', '/v1/policies', APPROVAL)).body;
-    expect(await decision()).toMatchObject({ decision: 'review', matched: [policy.id, approval.id] });
+    expect(await decision()).toMatchObject({
+      decision: 'review',
+      matched: [policy.id, approval.id],
+    });
     await account.must(200, 'PUT', `/v1/policies/${approval.id}`, { priority: 1 });
     expect(await decision()).toMatchObject({ decision: 'approve', policy_id: approval.id });
     world.advance(1);
@@ -191,14 +222,27 @@ describe('evaluation', () => {
 
   it('sends to reviewers, and approves nothing, even if the stored rule is lost', async () => {
     const { agent, policy } = await makeReview({ approvals: 2 });
-    await env.DB.prepare('update policies set review = null where id = ?').bind(idBytes(policy.id)).run();
-    expect(await agent.request()).toMatchObject({ status: 'pending', review: { approvals_required: 1 } });
+    await env.DB.prepare('update policies set review = null where id = ?')
+      .bind(idBytes(policy.id))
+      .run();
+    expect(await agent.request()).toMatchObject({
+      status: 'pending',
+      review: { approvals_required: 1 },
+    });
   });
 
   it('sends to reviewers what it cannot judge', async () => {
-    const { account, policy } = await makeReview({}, ['approver'], { conditions: { amount: { min: 100 } } });
+    const { account, policy } = await makeReview({}, ['approver'], {
+      conditions: { amount: { min: 100 } },
+    });
     const decide = async (scope: Json) =>
-      (await account.must(200, 'POST', '/v1/policies/simulate', { action: 'a.b', resource: 'c:d', scope })).body;
+      (
+        await account.must(200, 'POST', '/v1/policies/simulate', {
+          action: 'a.b',
+          resource: 'c:d',
+          scope,
+        })
+      ).body;
     expect((await decide({ amount: 99 })).decision).toBe('pending');
     for (const scope of [{ amount: 100 }, {}, { amount: 'much' }, { amount: 100, other: 1 }]) {
       expect(await decide(scope)).toMatchObject({ decision: 'review', policy_id: policy.id });
@@ -206,16 +250,24 @@ describe('evaluation', () => {
   });
 
   it("simulates with the number of reviewers, without the agent's owner", async () => {
-    const { account, agent, people } = await makeReview({ approvals: 2, roles: ['approver', 'admin'] }, [
-      'approver',
-      'admin',
-      'approver',
-      'owner',
-    ]);
+    const { account, agent, people } = await makeReview(
+      { approvals: 2, roles: ['approver', 'admin'] },
+      ['approver', 'admin', 'approver', 'owner'],
+    );
     await account.must(200, 'PUT', `/v1/agents/${agent.id}`, { owner_id: people[1].id });
     const simulate = async (fields: Json) =>
-      (await account.must(200, 'POST', '/v1/policies/simulate', { action: 'a.b', resource: 'c:d', ...fields })).body;
-    expect(await simulate({ agent_id: agent.id })).toMatchObject({ decision: 'review', reviewers: 2, approvals: 2 });
+      (
+        await account.must(200, 'POST', '/v1/policies/simulate', {
+          action: 'a.b',
+          resource: 'c:d',
+          ...fields,
+        })
+      ).body;
+    expect(await simulate({ agent_id: agent.id })).toMatchObject({
+      decision: 'review',
+      reviewers: 2,
+      approvals: 2,
+    });
     expect(await simulate({})).toMatchObject({ reviewers: 3 });
     await account.must(201, 'POST', '/v1/policies', { ...APPROVAL, priority: 1 });
     expect(await simulate({})).not.toHaveProperty('reviewers');
@@ -225,7 +277,9 @@ describe('evaluation', () => {
     const { account, agent, people, ...scene } = await makeReview({}, ['approver']);
     const { id } = await agent.request();
     await approve(scene, people[0], id);
-    const { body } = await account.must(200, 'POST', '/v1/policies/replay', { policy: { ...RULE, name: 'Draft' } });
+    const { body } = await account.must(200, 'POST', '/v1/policies/replay', {
+      policy: { ...RULE, name: 'Draft' },
+    });
     expect(body).toEqual({
       requests: 1,
       approve: 0,

@@ -11,7 +11,15 @@ import { failingCalls } from '../../support/failing-calls';
 import { type FaultMode, FaultyDatabase } from '../../support/faults';
 import { checkIntegrity } from '../../support/integrity';
 import type { TestMember } from '../../support/members';
-import { approve, deny, makeReview, type People, type ReviewScene, refusal, sign } from '../../support/reviews';
+import {
+  approve,
+  deny,
+  makeReview,
+  type People,
+  type ReviewScene,
+  refusal,
+  sign,
+} from '../../support/reviews';
 import { saveTables } from '../../support/tables';
 import { type Answer, type Json, World } from '../../support/world';
 
@@ -32,7 +40,8 @@ beforeAll(async () => {
   const roles = ['approver', 'approver', 'approver', 'approver', 'admin'];
   scene = await makeReview(rule, roles, { world: new World({ DB: database.binding }) });
   boss = scene.people[4] as TestMember;
-  // Credentials are marked as used once a minute: not in these tests, so that every run makes the same calls.
+  // Credentials are marked as used once a minute: not in these tests, so that every run makes the
+  // same calls.
   for (const { token } of scene.people) await scene.world.must(200, 'GET', '/v1/me', { token });
   start = scene.world.now;
   restore = await saveTables(env.DB);
@@ -97,7 +106,8 @@ const OPERATIONS: Record<string, Operation> = {
 
 async function prepare({ votes }: Pick<Operation, 'votes'>): Promise<string> {
   const { id } = await scene.agent.request({ scope: { limit: 9 }, max_uses: 3 });
-  for (const person of scene.people.slice(0, votes)) await approve(scene, person, id, { scope: { limit: 7 } });
+  for (const person of scene.people.slice(0, votes))
+    await approve(scene, person, id, { scope: { limit: 7 } });
   return id;
 }
 
@@ -113,30 +123,35 @@ describe.each(Object.entries(OPERATIONS))('%s', (_, operation) => {
     return [status, review.votes.length];
   };
 
-  it.each(MODES)('happens once if it is sent again after a database call failed %s it took effect', async (mode) => {
-    for (const key of [null, 'once']) {
-      for (const call of depth.cases([2, 1], 2)) {
-        const id = await prepare(operation);
-        const before = await state(id);
-        const headers: Record<string, string> = key ? { 'Idempotency-Key': `${key}-${call}` } : {};
-        database.arm({ call, mode });
-        expect(refusal(await act(id, headers))).toEqual([503, 'unavailable']);
-        expect(database.calls).toBe(call);
-        database.arm(null);
-        const hasHappened = call === 2 && mode === 'after';
-        expect(await state(id)).toEqual(hasHappened ? result : before);
-        expect(await checkVotes(env.DB)).toEqual([]);
-        const answer = await act(id, headers);
-        if (hasHappened && !key) expect(refusal(answer)).toEqual(repeated);
-        else {
-          expect([answer.status, answer.body.status]).toEqual([200, result[0]]);
-          expect(answer.headers.get('Idempotent-Replayed')).toBe(hasHappened ? 'true' : null);
+  it.each(MODES)(
+    'happens once if it is sent again after a database call failed %s it took effect',
+    async (mode) => {
+      for (const key of [null, 'once']) {
+        for (const call of depth.cases([2, 1], 2)) {
+          const id = await prepare(operation);
+          const before = await state(id);
+          const headers: Record<string, string> = key
+            ? { 'Idempotency-Key': `${key}-${call}` }
+            : {};
+          database.arm({ call, mode });
+          expect(refusal(await act(id, headers))).toEqual([503, 'unavailable']);
+          expect(database.calls).toBe(call);
+          database.arm(null);
+          const hasHappened = call === 2 && mode === 'after';
+          expect(await state(id)).toEqual(hasHappened ? result : before);
+          expect(await checkVotes(env.DB)).toEqual([]);
+          const answer = await act(id, headers);
+          if (hasHappened && !key) expect(refusal(answer)).toEqual(repeated);
+          else {
+            expect([answer.status, answer.body.status]).toEqual([200, result[0]]);
+            expect(answer.headers.get('Idempotent-Replayed')).toBe(hasHappened ? 'true' : null);
+          }
+          expect(await state(id)).toEqual(result);
+          await expectSound();
         }
-        expect(await state(id)).toEqual(result);
-        await expectSound();
       }
-    }
-  });
+    },
+  );
 
   it.runIf(result[0] !== 'approved').each(MODES)(
     'happens once if another vote came first and a later call failed %s it took effect',
@@ -146,7 +161,9 @@ describe.each(Object.entries(OPERATIONS))('%s', (_, operation) => {
         const elsewhere = new World();
         elsewhere.now = scene.world.now;
         database.arm({ call, mode });
-        database.before(2, () => approve({ world: elsewhere }, scene.people[3], id, { scope: { limit: 6 } }));
+        database.before(2, () =>
+          approve({ world: elsewhere }, scene.people[3], id, { scope: { limit: 6 } }),
+        );
         const answer = await act(id, {});
         // The second call fails by itself, because the other vote has its number.
         expect(answer.status).toBe(call === 2 && mode === 'after' ? 200 : 503);
@@ -160,26 +177,32 @@ describe.each(Object.entries(OPERATIONS))('%s', (_, operation) => {
 });
 
 describe('a signed vote', () => {
-  it.each(MODES)('is stored once with its signature after a call failed %s it took effect', async (mode) => {
-    const id = await prepare({ votes: 2 });
-    const signed = await sign(scene, scene.people[2], id, { decision: 'approve', scope: { limit: 3 } });
-    database.arm({ call: 2, mode });
-    expect((await approve(scene, scene.people[2], id, signed)).status).toBe(503);
-    database.arm(null);
-    const answer = await approve(scene, scene.people[2], id, signed);
-    expect(answer.body.code ?? answer.status).toBe(mode === 'before' ? 200 : 'not_pending');
-    const { votes } = (await scene.account.log()).at(-1).details;
-    expect(votes.map(({ signed }: Json) => signed)).toEqual([false, false, true]);
-    expect(votes[2].signature.signature).toBe(signed.assertion.response.signature);
-    await expectSound();
-  });
+  it.each(MODES)(
+    'is stored once with its signature after a call failed %s it took effect',
+    async (mode) => {
+      const id = await prepare({ votes: 2 });
+      const signed = await sign(scene, scene.people[2], id, {
+        decision: 'approve',
+        scope: { limit: 3 },
+      });
+      database.arm({ call: 2, mode });
+      expect((await approve(scene, scene.people[2], id, signed)).status).toBe(503);
+      database.arm(null);
+      const answer = await approve(scene, scene.people[2], id, signed);
+      expect(answer.body.code ?? answer.status).toBe(mode === 'before' ? 200 : 'not_pending');
+      const { votes } = (await scene.account.log()).at(-1).details;
+      expect(votes.map(({ signed }: Json) => signed)).toEqual([false, false, true]);
+      expect(votes[2].signature.signature).toBe(signed.assertion.response.signature);
+      await expectSound();
+    },
+  );
 });
 
 describe('a sweep with a failing call', () => {
   const escalated = async () =>
-    (await scene.account.must(200, 'GET', '/v1/activity?action=permission.escalated')).body.data.map(
-      ({ target }: Json) => target,
-    );
+    (
+      await scene.account.must(200, 'GET', '/v1/activity?action=permission.escalated')
+    ).body.data.map(({ target }: Json) => target);
 
   /** The number of calls of a sweep that does the work. */
   async function countCalls(passed: number): Promise<number> {
@@ -190,19 +213,24 @@ describe('a sweep with a failing call', () => {
     return database.calls;
   }
 
-  it.each(MODES)('%s it takes effect records each escalation once, at the next sweep at the latest', async (mode) => {
-    for (const call of failingCalls(await countCalls(MINUTE), 1)) {
-      const ids = [await prepare({ votes: 2 }), await prepare({ votes: 0 })];
-      scene.world.advance(MINUTE);
-      database.arm({ call, mode });
-      await scene.world.sweep();
-      database.arm(null);
-      await scene.world.sweep();
-      expect((await escalated()).filter((id: string) => ids.includes(id)).toSorted()).toEqual(ids.toSorted());
-      expect((await approve(scene, boss, ids[0] ?? '')).body.status).toBe('approved');
-      await expectSound();
-    }
-  });
+  it.each(MODES)(
+    '%s it takes effect records each escalation once, at the next sweep at the latest',
+    async (mode) => {
+      for (const call of failingCalls(await countCalls(MINUTE), 1)) {
+        const ids = [await prepare({ votes: 2 }), await prepare({ votes: 0 })];
+        scene.world.advance(MINUTE);
+        database.arm({ call, mode });
+        await scene.world.sweep();
+        database.arm(null);
+        await scene.world.sweep();
+        expect((await escalated()).filter((id: string) => ids.includes(id)).toSorted()).toEqual(
+          ids.toSorted(),
+        );
+        expect((await approve(scene, boss, ids[0] ?? '')).body.status).toBe('approved');
+        await expectSound();
+      }
+    },
+  );
 
   it.each(MODES)('%s it takes effect expires each request once with its votes', async (mode) => {
     const HOUR = 60 * MINUTE;
@@ -218,7 +246,10 @@ describe('a sweep with a failing call', () => {
         expect(entries.map(({ details }) => details.votes.length)).toEqual([1 - i]);
       }
       expect(await escalated()).toEqual([]);
-      expect(refusal(await deny(scene, scene.people[0], ids[0] ?? ''))).toEqual([409, 'not_pending']);
+      expect(refusal(await deny(scene, scene.people[0], ids[0] ?? ''))).toEqual([
+        409,
+        'not_pending',
+      ]);
       await expectSound();
     }
   });
@@ -241,7 +272,9 @@ describe('between the read and the write of a sweep', () => {
     database.before(2, () => approve({ world: elsewhere }, scene.people[2], ids[0] ?? ''));
     await expireOverdue(open());
     const votes = async (id = '') =>
-      (await scene.account.log(`&permission_id=${id}&event_type=expire`)).map(({ details }) => details.votes.length);
+      (await scene.account.log(`&permission_id=${id}&event_type=expire`)).map(
+        ({ details }) => details.votes.length,
+      );
     expect([await votes(ids[0]), await votes(ids[1])]).toEqual([[], [1]]);
     await expireOverdue(open());
     expect([await votes(ids[0]), await votes(ids[1])]).toEqual([[1], [1]]);
@@ -250,10 +283,16 @@ describe('between the read and the write of a sweep', () => {
 
   it.each<[string, (id: string) => Promise<unknown>]>([
     ['is decided', (id) => deny({ world: elsewhere }, scene.people[0], id)],
-    ['is withdrawn', (id) => elsewhere.call('POST', `/v1/permissions/${id}/withdraw`, { token: scene.agent.key })],
+    [
+      'is withdrawn',
+      (id) => elsewhere.call('POST', `/v1/permissions/${id}/withdraw`, { token: scene.agent.key }),
+    ],
     [
       'loses its agent',
-      () => elsewhere.must(204, 'DELETE', `/v1/agents/${scene.agent.id}`, { token: scene.account.token }),
+      () =>
+        elsewhere.must(204, 'DELETE', `/v1/agents/${scene.agent.id}`, {
+          token: scene.account.token,
+        }),
     ],
     ['escalates in another sweep', () => escalateReviews(openWith(env.DB))],
   ])('a request that %s does not escalate', async (title, happens) => {
@@ -262,7 +301,11 @@ describe('between the read and the write of a sweep', () => {
     elsewhere.now = scene.world.now;
     database.before(2, () => happens(id));
     await escalateReviews(open());
-    const { body } = await scene.account.must(200, 'GET', '/v1/activity?action=permission.escalated');
+    const { body } = await scene.account.must(
+      200,
+      'GET',
+      '/v1/activity?action=permission.escalated',
+    );
     expect(body.data).toHaveLength(title.startsWith('escalates') ? 1 : 0);
   });
 
@@ -273,7 +316,11 @@ describe('between the read and the write of a sweep', () => {
     await scene.account.must(204, 'DELETE', `/v1/agents/${spare.id}`);
     scene.world.advance(MINUTE);
     await escalateReviews(open());
-    const { body } = await scene.account.must(200, 'GET', '/v1/activity?action=permission.escalated');
+    const { body } = await scene.account.must(
+      200,
+      'GET',
+      '/v1/activity?action=permission.escalated',
+    );
     expect(body.data).toEqual([]);
     expect((await read(id)).status).toBe('expired');
   });

@@ -51,7 +51,11 @@ async function statusOf({ account }: ReviewScene, id: string): Promise<string> {
 
 /** The voters in the entry that ended a request. */
 async function settledBy({ account }: ReviewScene, id: string): Promise<string[]> {
-  const { body } = await account.must(200, 'GET', `/v1/audit?permission_id=${id}&event_type=approve`);
+  const { body } = await account.must(
+    200,
+    'GET',
+    `/v1/audit?permission_id=${id}&event_type=approve`,
+  );
   expect(body.data).toHaveLength(1);
   return body.data[0].details.votes.map(({ by }: Json) => by);
 }
@@ -89,21 +93,24 @@ describe('a vote that was inserted', () => {
   it.each([
     ['unsigned', { approvals: 2 }, approve],
     ['signed', TWO_SIGN, approveSigned],
-  ] as const)('as a copy of an %s one on another permission does not count', async (_, rule, vote) => {
-    const scene = await makeScene(rule);
-    const [first, second] = scene.people;
-    const [source, target] = [await scene.agent.request(), await scene.agent.request()];
-    expect((await vote(scene, first, source.id)).body.status).toBe('pending');
-    await attack(
-      `insert into votes select account, ?2, ordinal, member, decision, scope, token_ttl, max_uses, reason, via,
+  ] as const)(
+    'as a copy of an %s one on another permission does not count',
+    async (_, rule, vote) => {
+      const scene = await makeScene(rule);
+      const [first, second] = scene.people;
+      const [source, target] = [await scene.agent.request(), await scene.agent.request()];
+      expect((await vote(scene, first, source.id)).body.status).toBe('pending');
+      await attack(
+        `insert into votes select account, ?2, ordinal, member, decision, scope, token_ttl, max_uses, reason, via,
         signature, created_at, mac from votes where permission = ?1`,
-      bytesOf('perm', source.id),
-      bytesOf('perm', target.id),
-    );
-    expect((await vote(scene, second, target.id)).body.status).toBe('pending');
-    // The original counts.
-    expect((await vote(scene, second, source.id)).body.status).toBe('approved');
-  });
+        bytesOf('perm', source.id),
+        bytesOf('perm', target.id),
+      );
+      expect((await vote(scene, second, target.id)).body.status).toBe('pending');
+      // The original counts.
+      expect((await vote(scene, second, source.id)).body.status).toBe('approved');
+    },
+  );
 
   it('does not stand in a denial either', async () => {
     const scene = await makeScene(TWO_SIGN);
@@ -111,7 +118,9 @@ describe('a vote that was inserted', () => {
     await insertVote(scene.people[0], id);
     const { body } = await deny(scene, scene.people[1], id);
     expect(body.status).toBe('denied');
-    const { data } = (await scene.account.must(200, 'GET', `/v1/audit?permission_id=${id}&event_type=deny`)).body;
+    const { data } = (
+      await scene.account.must(200, 'GET', `/v1/audit?permission_id=${id}&event_type=deny`)
+    ).body;
     expect(data[0].details.votes.map(({ by }: Json) => by)).toEqual([scene.people[1].id]);
   });
 });
@@ -134,7 +143,11 @@ describe('a vote that was changed', () => {
     const { id } = await scene.agent.request({ scope: { n: 9 } });
     await approve(scene, first, id, { scope: { n: 8 } });
     const other = bytesOf('member', third.id);
-    await attack(`update votes set ${change} where permission = ?1 and ?2 is not null`, bytesOf('perm', id), other);
+    await attack(
+      `update votes set ${change} where permission = ?1 and ?2 is not null`,
+      bytesOf('perm', id),
+      other,
+    );
     expect((await approve(scene, second, id)).body.status).not.toBe('approved');
     expect(await statusOf(scene, id)).toBe('pending');
   });
@@ -168,8 +181,14 @@ describe('a request that was changed in the database', () => {
   it.each([
     ['fewer approvals', "update reviews set rule = json_set(rule, '$.approvals', 1)"],
     ['no passkey', "update reviews set rule = json_set(rule, '$.passkey', json('false'))"],
-    ['approval of one’s own agent', "update reviews set rule = json_set(rule, '$.allow_self', json('true'))"],
-    ['other reviewers', "update reviews set rule = json_set(rule, '$.roles', json('[0, 1, 2, 3]'))"],
+    [
+      'approval of one’s own agent',
+      "update reviews set rule = json_set(rule, '$.allow_self', json('true'))",
+    ],
+    [
+      'other reviewers',
+      "update reviews set rule = json_set(rule, '$.roles', json('[0, 1, 2, 3]'))",
+    ],
     ['another owner', 'update reviews set owner = randomblob(16)'],
     ['an earlier escalation', 'update reviews set escalates_at = 1'],
     ['a wider proposal', "update reviews set proposed_scope = '{}'"],
@@ -212,11 +231,19 @@ describe('a request that was changed in the database', () => {
 it('the entry of a request has the rule by which it is reviewed', async () => {
   const scene = await makeScene({ ...TWO_SIGN, roles: ['approver'] });
   const { id } = await scene.agent.request();
-  await scene.account.must(200, 'PUT', `/v1/policies/${scene.policy.id}`, { review: { approvals: 1 } });
+  await scene.account.must(200, 'PUT', `/v1/policies/${scene.policy.id}`, {
+    review: { approvals: 1 },
+  });
   const { data } = (await scene.account.must(200, 'GET', `/v1/audit?permission_id=${id}`)).body;
   expect(data[0].details).toMatchObject({
     review_policy_id: scene.policy.id,
-    review: { ...TWO_SIGN, members: null, roles: ['approver'], allow_self: false, escalation: null },
+    review: {
+      ...TWO_SIGN,
+      members: null,
+      roles: ['approver'],
+      allow_self: false,
+      escalation: null,
+    },
   });
 });
 
@@ -227,7 +254,12 @@ describe('a passkey', () => {
     const shard = '00';
     const account = scene.account.id as Id<'user'>;
     const userHandle = encodeUserHandle({ shard, account, member: owner.id as Id<'member'> });
-    return { scene, owner, auditor, userHandle: userHandle.toBase64({ alphabet: 'base64url', omitPadding: true }) };
+    return {
+      scene,
+      owner,
+      auditor,
+      userHandle: userHandle.toBase64({ alphabet: 'base64url', omitPadding: true }),
+    };
   }
 
   it('that was inserted for another member signs nobody in', async () => {
@@ -259,7 +291,10 @@ describe('a passkey', () => {
       bytesOf('member', auditor.id),
     );
     expect((await (voter as TestMember).browser.signIn()).status).toBe(401);
-    expect(refusal(await approveSigned(scene, voter as TestMember, id))).toEqual([400, 'invalid_assertion']);
+    expect(refusal(await approveSigned(scene, voter as TestMember, id))).toEqual([
+      400,
+      'invalid_assertion',
+    ]);
     expect((await owner.browser.signIn()).status).toBe(201);
   });
 

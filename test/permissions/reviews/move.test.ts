@@ -39,7 +39,9 @@ async function read({ account }: ReviewScene, id: string): Promise<Json> {
 async function expectSound({ account }: ReviewScene): Promise<void> {
   expect(await checkVotes(env.DB_01, [env.DB, env.DB_01])).toEqual([]);
   expect(await checkIntegrity(env.DB_01)).toEqual([]);
-  expect((await account.log()).filter(({ event_type: type }) => type === 'approve').length).toBeLessThanOrEqual(1);
+  expect(
+    (await account.log()).filter(({ event_type: type }) => type === 'approve').length,
+  ).toBeLessThanOrEqual(1);
 }
 
 /** Moves the account slice by slice, so that other things happen between the slices. */
@@ -65,7 +67,10 @@ it.each(depth.cases([6, 1, 3, 9, 12, 16], 6))(
     if (during.status !== 200) expect(refusal(during)).toEqual([503, 'unavailable']);
     await settleMoves(world);
     if (during.status !== 200) await approve(scene, people[1], id, { scope: { limit: 7 } });
-    expect((await read(scene, id)).review.votes.map(({ by }: Json) => by)).toEqual([people[0].id, people[1].id]);
+    expect((await read(scene, id)).review.votes.map(({ by }: Json) => by)).toEqual([
+      people[0].id,
+      people[1].id,
+    ]);
     for (const person of people.slice(0, 2)) {
       expect(refusal(await approve(scene, person, id))).toEqual([409, 'already_voted']);
     }
@@ -133,10 +138,17 @@ it('people who vote at once while the account moves are counted as often as the 
   };
   await mover.moveSlice(world.now);
   await Promise.all([vote(people[0]), mover.moveSlice(world.now)]);
-  await Promise.all([mover.moveSlice(world.now), vote(people[1]), vote(people[2]), vote(people[3])]);
+  await Promise.all([
+    mover.moveSlice(world.now),
+    vote(people[1]),
+    vote(people[2]),
+    vote(people[3]),
+  ]);
   while (await isMoving()) await settleMoves(world);
   await Promise.all(people.map((person) => vote(person)));
-  expect(outcomes.filter((outcome) => outcome === '200' || Number(outcome) === 200)).toHaveLength(3);
+  expect(outcomes.filter((outcome) => outcome === '200' || Number(outcome) === 200)).toHaveLength(
+    3,
+  );
   const { status, review } = await read(scene, id);
   expect([status, review.votes.length]).toEqual(['approved', 3]);
   await expectSound(scene);

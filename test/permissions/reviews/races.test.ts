@@ -7,7 +7,13 @@ import { checkIntegrity } from '../../support/integrity';
 import { makeMember, type TestMember } from '../../support/members';
 import { approve, deny, type ReviewScene, refusal } from '../../support/reviews';
 import { saveTables } from '../../support/tables';
-import { type Answer, type Json, type TestAccount, type TestAgent, World } from '../../support/world';
+import {
+  type Answer,
+  type Json,
+  type TestAccount,
+  type TestAgent,
+  World,
+} from '../../support/world';
 
 const VOTERS = depth.runs(12, 50);
 const APPROVALS = [1, 2, 3, 5];
@@ -15,7 +21,10 @@ const HOUR = 3_600_000;
 
 const database = new FaultyDatabase(env.DB);
 const world = new World({ DB: database.binding });
-/** What happens at the same moment comes from elsewhere: its database calls are not counted, and its clock is its own. */
+/**
+ * What happens at the same moment comes from elsewhere: its database calls are not counted, and its
+ * clock is its own.
+ */
 const elsewhere = new World();
 let account: TestAccount;
 let agent: TestAgent;
@@ -30,7 +39,12 @@ beforeAll(async () => {
   for (let n = 0; n < VOTERS; n++) voters.push(await makeMember(account, 'approver'));
   for (const approvals of APPROVALS) {
     await account.must(201, 'POST', '/v1/policies', {
-      ...{ name: 'People decide', effect: 'review', actions: [`need.${approvals}`], resources: ['*'] },
+      ...{
+        name: 'People decide',
+        effect: 'review',
+        actions: [`need.${approvals}`],
+        resources: ['*'],
+      },
       review: { approvals, roles: ['approver', 'admin'] },
     });
   }
@@ -60,7 +74,9 @@ async function read(id: string): Promise<Json> {
 
 async function expectSound(): Promise<void> {
   expect(await checkVotes(env.DB)).toEqual([]);
-  expect((await checkIntegrity(env.DB)).filter((fault) => !fault.startsWith('an entry without'))).toEqual([]);
+  expect(
+    (await checkIntegrity(env.DB)).filter((fault) => !fault.startsWith('an entry without')),
+  ).toEqual([]);
 }
 
 const voter = (n: number) => voters[n] as TestMember;
@@ -72,7 +88,9 @@ const change = (method: string, path: string, body?: unknown) =>
 /** Expects that every answer but 200 says that the permission is no longer pending. */
 function expectOthersTooLate(answers: Answer[]): void {
   const refused = answers.filter(({ status }) => status !== 200);
-  expect(new Set(refused.map((answer) => String(refusal(answer))))).toEqual(new Set(['409,not_pending']));
+  expect(new Set(refused.map((answer) => String(refusal(answer))))).toEqual(
+    new Set(['409,not_pending']),
+  );
 }
 
 describe.each(APPROVALS)('of many people who approve at once, where %d have to', (approvals) => {
@@ -85,18 +103,24 @@ describe.each(APPROVALS)('of many people who approve at once, where %d have to',
     const permission = await read(id);
     expect(permission.review.votes).toHaveLength(approvals);
     // The answer to each vote shows the votes up to it.
-    const inOrder = votes.toSorted((a, b) => a.body.review.votes.length - b.body.review.votes.length);
+    const inOrder = votes.toSorted(
+      (a, b) => a.body.review.votes.length - b.body.review.votes.length,
+    );
     for (const [i, { body }] of inOrder.entries()) {
       expect(body.review.votes).toEqual(permission.review.votes.slice(0, i + 1));
       expect(body.status).toBe(i + 1 === approvals ? 'approved' : 'pending');
     }
-    expect(permission).toMatchObject({ status: 'approved', decided_by: permission.review.votes.at(-1).by });
+    expect(permission).toMatchObject({
+      status: 'approved',
+      decided_by: permission.review.votes.at(-1).by,
+    });
     expect(inOrder.at(-1)?.body.token).toEqual(permission.token);
     const log = await account.log(`&permission_id=${id}`);
     expect(log.map(({ event_type: type }) => type)).toEqual(['request', 'approve']);
     expect(log[1].details.votes).toHaveLength(approvals);
     await expectSound();
-    // A vote reads and writes. Each vote that came first costs it two more round trips, and finding the end one.
+    // A vote reads and writes. Each vote that came first costs it two more round trips, and finding
+    // the end one.
     const trips = (answer: Answer) => answer.cost.trips;
     for (const [i, answer] of inOrder.entries()) {
       expect(trips(answer) % 2).toBe(0);
@@ -109,7 +133,11 @@ describe.each(APPROVALS)('of many people who approve at once, where %d have to',
     const { id } = await request(approvals);
     const answers = await Promise.all(
       voters.map((voter, i) => {
-        const narrowed = { scope: { limit: 100 - ((i * 7) % 5) }, max_uses: 9 - (i % 3), token_ttl: 900 - (i % 4) };
+        const narrowed = {
+          scope: { limit: 100 - ((i * 7) % 5) },
+          max_uses: 9 - (i % 3),
+          token_ttl: 900 - (i % 4),
+        };
         return approve({ world }, voter, id, narrowed);
       }),
     );
@@ -123,12 +151,14 @@ describe.each(APPROVALS)('of many people who approve at once, where %d have to',
 
   it('one who sends the same approval five times is counted once', async () => {
     const { id } = await request(approvals);
-    const answers = await Promise.all(Array.from({ length: 5 }, () => approve({ world }, voter(0), id)));
+    const answers = await Promise.all(
+      Array.from({ length: 5 }, () => approve({ world }, voter(0), id)),
+    );
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
     const code = approvals === 1 ? 'not_pending' : 'already_voted';
-    expect(new Set(answers.filter(({ status }) => status !== 200).map(({ body }) => body.code))).toEqual(
-      new Set([code]),
-    );
+    expect(
+      new Set(answers.filter(({ status }) => status !== 200).map(({ body }) => body.code)),
+    ).toEqual(new Set([code]));
     expect((await read(id)).review.votes).toHaveLength(1);
     await expectSound();
   });
@@ -148,9 +178,11 @@ describe.each(APPROVALS)('of many people who approve at once, where %d have to',
 
 /** What can happen to a review while people vote. `victim` is a voter. */
 const EVENTS: Record<string, (id: string, victim: TestMember) => Promise<unknown>> = {
-  'a voter is suspended': (_, { id }) => change('PUT', `/v1/members/${id}`, { status: 'suspended' }),
+  'a voter is suspended': (_, { id }) =>
+    change('PUT', `/v1/members/${id}`, { status: 'suspended' }),
   'a voter is demoted': (_, { id }) => change('PUT', `/v1/members/${id}`, { role: 'auditor' }),
-  'a voter gets another role that may decide': (_, { id }) => change('PUT', `/v1/members/${id}`, { role: 'admin' }),
+  'a voter gets another role that may decide': (_, { id }) =>
+    change('PUT', `/v1/members/${id}`, { role: 'admin' }),
   'a voter is removed': (_, { id }) => change('DELETE', `/v1/members/${id}`),
   'a voter becomes the owner of the agent': (_, { id: owner_id }) =>
     change('PUT', `/v1/agents/${agent.id}`, { owner_id }),
@@ -168,30 +200,43 @@ const EVENTS: Record<string, (id: string, victim: TestMember) => Promise<unknown
 const FOR_OTHERS = ['200', '409 not_pending', '404 not_found'];
 const FOR_VICTIM = [
   ...FOR_OTHERS,
-  ...['401 unauthorized', '403 insufficient_scope', '403 account_inactive', '403 not_a_reviewer', '403 self_approval'],
+  ...[
+    '401 unauthorized',
+    '403 insufficient_scope',
+    '403 account_inactive',
+    '403 not_a_reviewer',
+    '403 self_approval',
+  ],
 ];
 
 describe.each(Object.entries(EVENTS))('while many people approve and %s', (name, happens) => {
-  it.each(depth.cases(APPROVALS, 2))('the votes, the log and the token agree (%d approvals)', async (approvals) => {
-    for (let turn = 0; turn < depth.runs(1, 3); turn++) {
-      const { id } = await request(approvals);
-      const crowd = voters.slice(0, 12).filter((_, i) => i !== 5);
-      const calls: (() => Promise<unknown>)[] = crowd.map((voter) => () => approve({ world }, voter, id));
-      const place = (4 + turn * 5) % crowd.length;
-      calls.splice(place, 0, () => happens(id, voter(1)));
-      const answers = await Promise.all(calls.map((call) => call()));
-      for (const [i, answer] of (answers.toSpliced(place, 1) as Answer[]).entries()) {
-        const outcome = `${answer.status} ${answer.body.code ?? ''}`.trim();
-        // A role that changes in flight and may still decide: the same request succeeds when it is sent again.
-        const isRetry = outcome === '503 unavailable' && name.includes('another role') && crowd[i] === voter(1);
-        if (!isRetry) expect(outcome).toBeOneOf(crowd[i] === voter(1) ? FOR_VICTIM : FOR_OTHERS);
+  it.each(depth.cases(APPROVALS, 2))(
+    'the votes, the log and the token agree (%d approvals)',
+    async (approvals) => {
+      for (let turn = 0; turn < depth.runs(1, 3); turn++) {
+        const { id } = await request(approvals);
+        const crowd = voters.slice(0, 12).filter((_, i) => i !== 5);
+        const calls: (() => Promise<unknown>)[] = crowd.map(
+          (voter) => () => approve({ world }, voter, id),
+        );
+        const place = (4 + turn * 5) % crowd.length;
+        calls.splice(place, 0, () => happens(id, voter(1)));
+        const answers = await Promise.all(calls.map((call) => call()));
+        for (const [i, answer] of (answers.toSpliced(place, 1) as Answer[]).entries()) {
+          const outcome = `${answer.status} ${answer.body.code ?? ''}`.trim();
+          // A role that changes in flight and may still decide: the same request succeeds when it
+          // is sent again.
+          const isRetry =
+            outcome === '503 unavailable' && name.includes('another role') && crowd[i] === voter(1);
+          if (!isRetry) expect(outcome).toBeOneOf(crowd[i] === voter(1) ? FOR_VICTIM : FOR_OTHERS);
+        }
+        await expectSound();
+        await restore();
+        await env.DB.exec('delete from _approvals');
+        elsewhere.now = start;
       }
-      await expectSound();
-      await restore();
-      await env.DB.exec('delete from _approvals');
-      elsewhere.now = start;
-    }
-  });
+    },
+  );
 });
 
 describe('a settling vote during which', () => {
@@ -230,7 +275,11 @@ describe('a settling vote during which', () => {
     expect(permission.review.votes.map(({ by }: Json) => by)).toEqual([voter(0).id, voter(1).id]);
     // A third person settles it, within what both have left.
     const third = await approve({ world }, voter(2), id);
-    expect(third.body).toMatchObject({ status: 'approved', granted_scope: { limit: 70 }, token: { max_uses: 2 } });
+    expect(third.body).toMatchObject({
+      status: 'approved',
+      granted_scope: { limit: 70 },
+      token: { max_uses: 2 },
+    });
     await expectSound();
   });
 
@@ -260,7 +309,11 @@ describe('a settling vote during which', () => {
       await approve({ world }, voter(0), id);
       const { policy_id: policy } = (await read(id)).review;
       database.before(2, () =>
-        change(method, `/v1/policies/${policy}`, method === 'PUT' ? { review: { approvals: 5 } } : undefined),
+        change(
+          method,
+          `/v1/policies/${policy}`,
+          method === 'PUT' ? { review: { approvals: 5 } } : undefined,
+        ),
       );
       expect((await approve({ world }, voter(1), id)).body.status).toBe('approved');
       await restore();
@@ -275,7 +328,9 @@ describe('the round trips', () => {
     const { id } = await request(3);
     database.before(2, () => approve({ world: elsewhere }, voter(0), id));
     const second = await approve(scene, voter(1), id);
-    expect([second.status, second.body.review.votes.length, second.cost.trips]).toEqual([200, 2, 4]);
+    expect([second.status, second.body.review.votes.length, second.cost.trips]).toEqual([
+      200, 2, 4,
+    ]);
     database.before(2, () => approve({ world: elsewhere }, voter(2), id));
     const late = await approve(scene, voter(3), id);
     expect([...refusal(late), late.cost.trips]).toEqual([409, 'not_pending', 3]);

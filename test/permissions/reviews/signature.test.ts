@@ -7,16 +7,30 @@ import { type Json, ORIGIN, World } from '../../support/world';
 
 const NEEDS_PASSKEY = { passkey: true };
 
-async function state({ world }: { world: World }, member: TestMember, id: string, decision: Json): Promise<Json> {
-  return (await world.must(200, 'POST', `/v1/permissions/${id}/statement`, { token: member.token, body: decision }))
-    .body;
+async function state(
+  { world }: { world: World },
+  member: TestMember,
+  id: string,
+  decision: Json,
+): Promise<Json> {
+  return (
+    await world.must(200, 'POST', `/v1/permissions/${id}/statement`, {
+      token: member.token,
+      body: decision,
+    })
+  ).body;
 }
 
 describe('the statement of a decision', () => {
   it('is everything that the decision is about, and its challenge the hash of its canonical form', async () => {
     const scene = await makeReview();
     const { account, agent, people } = scene;
-    const request = { scope: { n: 9 }, max_uses: 3, input: { to: 'ada' }, preview: { title: 'Reply' } };
+    const request = {
+      scope: { n: 9 },
+      max_uses: 3,
+      input: { to: 'ada' },
+      preview: { title: 'Reply' },
+    };
     const { id, input_digest, preview_digest } = await agent.request(request);
     const decision = { decision: 'approve', scope: { n: 1 }, token_ttl: 60, reason: ' Once ' };
     const { statement, challenge, options } = await state(scene, people[0], id, decision);
@@ -38,9 +52,14 @@ describe('the statement of a decision', () => {
       reason: 'Once',
       signed_at: '2026-01-31T12:00:00.001Z',
     });
-    const hash = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(canonical(statement)));
+    const hash = await crypto.subtle.digest(
+      'SHA-256',
+      new TextEncoder().encode(canonical(statement)),
+    );
     expect(challenge).toBe(toBase64Url(new Uint8Array(hash)));
-    const { body: passkeys } = await scene.world.must(200, 'GET', '/v1/me/passkeys', { token: people[0].token });
+    const { body: passkeys } = await scene.world.must(200, 'GET', '/v1/me/passkeys', {
+      token: people[0].token,
+    });
     expect(options).toEqual({
       challenge,
       rpId: new URL(ORIGIN).hostname,
@@ -61,7 +80,9 @@ describe('the statement of a decision', () => {
       token: scene.people[1].token,
       body: { decision: 'deny', max_uses: 1 },
     });
-    expect(answer.body.errors).toEqual([{ path: 'body.max_uses', message: 'is only for approvals' }]);
+    expect(answer.body.errors).toEqual([
+      { path: 'body.max_uses', message: 'is only for approvals' },
+    ]);
   });
 
   it('is refused as the decision would be, except for the missing signature', async () => {
@@ -86,7 +107,11 @@ describe('a signed decision', () => {
     const scene = await makeReview({ approvals: 2, passkey: true });
     const { account, agent, people, world } = scene;
     const { id } = await agent.request({ scope: { n: 9 } });
-    const first = await sign(scene, people[0], id, { decision: 'approve', scope: { n: 5 }, reason: 'Five' });
+    const first = await sign(scene, people[0], id, {
+      decision: 'approve',
+      scope: { n: 5 },
+      reason: 'Five',
+    });
     const { body } = await approve(scene, people[0], id, first);
     expect(body.review.votes).toMatchObject([{ by: people[0].id, signed: true, scope: { n: 5 } }]);
     expect(JSON.stringify(body)).not.toContain(first.assertion.response.signature);
@@ -138,19 +163,36 @@ describe('a signed decision', () => {
         assertion: { ...signed.assertion, id: other.assertion.id, rawId: other.assertion.id },
       }),
     ],
-    ['the assertion of another member', (signed, other) => ({ ...signed, assertion: other.assertion })],
+    [
+      'the assertion of another member',
+      (signed, other) => ({ ...signed, assertion: other.assertion }),
+    ],
     ['a changed signature', (signed) => change(signed, 'signature')],
     ['changed authenticator data', (signed) => change(signed, 'authenticatorData')],
     ['changed client data', (signed) => change(signed, 'clientDataJSON')],
-    ['an unknown passkey', (signed) => ({ ...signed, assertion: { ...signed.assertion, id: 'AAAA', rawId: 'AAAA' } })],
+    [
+      'an unknown passkey',
+      (signed) => ({ ...signed, assertion: { ...signed.assertion, id: 'AAAA', rawId: 'AAAA' } }),
+    ],
   ])('with %s is refused, and nothing is written', async (_, alter) => {
     const scene = await makeReview(NEEDS_PASSKEY);
     const { account, agent, people } = scene;
     const { id } = await agent.request({ scope: { n: 9 } });
-    const signed = await sign(scene, people[0], id, { decision: 'approve', scope: { n: 5 }, reason: 'Five' });
-    const other = await sign(scene, people[1], id, { decision: 'approve', scope: { n: 5 }, reason: 'Five' });
+    const signed = await sign(scene, people[0], id, {
+      decision: 'approve',
+      scope: { n: 5 },
+      reason: 'Five',
+    });
+    const other = await sign(scene, people[1], id, {
+      decision: 'approve',
+      scope: { n: 5 },
+      reason: 'Five',
+    });
     const entries = await account.log();
-    expect(refusal(await approve(scene, people[0], id, alter(signed, other)))).toEqual([400, 'invalid_assertion']);
+    expect(refusal(await approve(scene, people[0], id, alter(signed, other)))).toEqual([
+      400,
+      'invalid_assertion',
+    ]);
     expect((await account.must(200, 'GET', `/v1/permissions/${id}`)).body).toMatchObject({
       status: 'pending',
       review: { votes: [] },
@@ -174,7 +216,10 @@ describe('a signed decision', () => {
     // A first use, so that the counter of a clone is behind.
     await scene.people[0].browser.signIn();
     const assertion = await scene.people[0].browser.authenticator.get(options, tampering);
-    const answer = await approve(scene, scene.people[0], id, { assertion, signed_at: statement.signed_at });
+    const answer = await approve(scene, scene.people[0], id, {
+      assertion,
+      signed_at: statement.signed_at,
+    });
     expect(refusal(answer)).toEqual([400, 'invalid_assertion']);
   });
 
@@ -197,10 +242,16 @@ describe('a signed decision', () => {
     const { id } = await agent.request({ scope: { n: 9 } });
     const { id: elsewhere } = await agent.request({ scope: { n: 9 } });
     const signed = await sign(scene, people[0], id, { decision: 'approve' });
-    expect(refusal(await approve(scene, people[0], elsewhere, signed))).toEqual([400, 'invalid_assertion']);
+    expect(refusal(await approve(scene, people[0], elsewhere, signed))).toEqual([
+      400,
+      'invalid_assertion',
+    ]);
     expect(refusal(await deny(scene, people[0], id, signed))).toEqual([400, 'invalid_assertion']);
     await approve(scene, people[1], id, { scope: { n: 5 } });
-    expect(refusal(await approve(scene, people[0], id, signed))).toEqual([400, 'invalid_assertion']);
+    expect(refusal(await approve(scene, people[0], id, signed))).toEqual([
+      400,
+      'invalid_assertion',
+    ]);
   });
 
   it('needs assertion and signed_at together, and a member', async () => {
@@ -209,12 +260,19 @@ describe('a signed decision', () => {
     const { id } = await agent.request();
     const { assertion, signed_at } = await sign(scene, people[0], id, { decision: 'approve' });
     const lone = await approve(scene, people[0], id, { assertion });
-    expect(lone.body.errors).toEqual([{ path: 'body.signed_at', message: 'is needed together with `assertion`' }]);
+    expect(lone.body.errors).toEqual([
+      { path: 'body.signed_at', message: 'is needed together with `assertion`' },
+    ]);
     const time = await approve(scene, people[0], id, { signed_at });
-    expect(time.body.errors).toEqual([{ path: 'body.assertion', message: 'is needed together with `signed_at`' }]);
+    expect(time.body.errors).toEqual([
+      { path: 'body.assertion', message: 'is needed together with `signed_at`' },
+    ]);
     await account.must(200, 'PUT', `/v1/policies/${scene.policy.id}`, { is_active: false });
     const { id: free } = await agent.request();
-    const answer = await account.call('POST', `/v1/permissions/${free}/approve`, { assertion, signed_at });
+    const answer = await account.call('POST', `/v1/permissions/${free}/approve`, {
+      assertion,
+      signed_at,
+    });
     expect(refusal(answer)).toEqual([403, 'person_required']);
   });
 
@@ -229,7 +287,10 @@ describe('a signed decision', () => {
     const sent = { ...signed, assertion: { ...signed.assertion, ...stray, response } };
     expect((await approve(scene, scene.people[0], id, sent)).body.status).toBe('approved');
     const { details } = (await scene.account.log()).at(-1);
-    expect(details.votes[0].signature).toMatchObject({ credential_id: key, authenticator_data: data });
+    expect(details.votes[0].signature).toMatchObject({
+      credential_id: key,
+      authenticator_data: data,
+    });
   });
 
   it('whose passkey has no text as its id is refused as malformed', async () => {
@@ -253,8 +314,12 @@ describe('a signed decision', () => {
     const signed = await sign(scene, member, id, { decision: 'approve' });
     const { body: options } = await member.browser.change('POST', '/console/me/passkeys/options');
     const response = await member.browser.authenticator.create(options);
-    expect((await member.browser.change('POST', '/console/me/passkeys', { name: 'B', response })).status).toBe(201);
-    expect((await member.browser.change('DELETE', `/console/me/passkeys/${signed.assertion.id}`)).status).toBe(204);
+    expect(
+      (await member.browser.change('POST', '/console/me/passkeys', { name: 'B', response })).status,
+    ).toBe(201);
+    expect(
+      (await member.browser.change('DELETE', `/console/me/passkeys/${signed.assertion.id}`)).status,
+    ).toBe(204);
     expect(refusal(await approve(scene, member, id, signed))).toEqual([400, 'invalid_assertion']);
   });
 });

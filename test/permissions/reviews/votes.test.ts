@@ -11,7 +11,10 @@ async function lastEntry(account: TestAccount): Promise<Json> {
 
 describe('a request that a review policy routes', () => {
   it('waits for the reviewers, and shows how it is reviewed', async () => {
-    const { agent, account, policy } = await makeReview({ approvals: 2 }, undefined, { token_ttl: 300, max_uses: 2 });
+    const { agent, account, policy } = await makeReview({ approvals: 2 }, undefined, {
+      token_ttl: 300,
+      max_uses: 2,
+    });
     const { id, status } = await agent.request({ scope: { n: 5 }, max_uses: 9 });
     expect(status).toBe('pending');
     const { body } = await account.must(200, 'GET', `/v1/permissions/${id}`);
@@ -41,7 +44,9 @@ describe('a request that a review policy routes', () => {
     const again = { action: made.action, resource: made.resource, external_id: 'call-1' };
     expect((await agent.must(200, 'POST', '/v1/permissions', again)).body.review).toEqual(seen);
     expect((await agent.must(200, 'GET', '/v1/permissions')).body.data[0].review).toEqual(seen);
-    expect((await agent.must(200, 'POST', `/v1/permissions/${made.id}/withdraw`, {})).body.review).toEqual(seen);
+    expect(
+      (await agent.must(200, 'POST', `/v1/permissions/${made.id}/withdraw`, {})).body.review,
+    ).toEqual(seen);
   });
 
   it('keeps the rule that it was requested under', async () => {
@@ -60,16 +65,39 @@ describe('votes', () => {
     const scene = await makeReview({ approvals: 3 });
     const { account, agent, people, policy, world } = scene;
     const [first, second, third] = people;
-    const { id } = await agent.request({ scope: { n: 9, to: ['a', 'b'] }, token_ttl: 900, max_uses: 5 });
-    await world.must(200, 'PUT', `/v1/members/${second.id}`, { token: account.token, body: { name: 'Bo' } });
-    const one = await approve(scene, first, id, { scope: { n: 7, to: ['a', 'b'] }, reason: 'Seven' });
+    const { id } = await agent.request({
+      scope: { n: 9, to: ['a', 'b'] },
+      token_ttl: 900,
+      max_uses: 5,
+    });
+    await world.must(200, 'PUT', `/v1/members/${second.id}`, {
+      token: account.token,
+      body: { name: 'Bo' },
+    });
+    const one = await approve(scene, first, id, {
+      scope: { n: 7, to: ['a', 'b'] },
+      reason: 'Seven',
+    });
     expect([one.status, one.body.status, one.body.token]).toEqual([200, 'pending', null]);
-    expect(one.body.review.proposal).toEqual({ scope: { n: 7, to: ['a', 'b'] }, token_ttl: 900, max_uses: 5 });
+    expect(one.body.review.proposal).toEqual({
+      scope: { n: 7, to: ['a', 'b'] },
+      token_ttl: 900,
+      max_uses: 5,
+    });
     world.advance(1_000);
     const two = await approve(scene, second, id, { max_uses: 2 });
-    expect(two.body.review.votes).toMatchObject([{ by: first.id }, { by: second.id, name: 'Bo', max_uses: 2 }]);
-    expect((await approve(scene, third, id, { scope: { n: 8, to: ['a'] } })).body.code).toBe('scope_widened');
-    const three = await approve(scene, third, id, { scope: { n: 7, to: ['b'] }, token_ttl: 60, reason: 'Go' });
+    expect(two.body.review.votes).toMatchObject([
+      { by: first.id },
+      { by: second.id, name: 'Bo', max_uses: 2 },
+    ]);
+    expect((await approve(scene, third, id, { scope: { n: 8, to: ['a'] } })).body.code).toBe(
+      'scope_widened',
+    );
+    const three = await approve(scene, third, id, {
+      scope: { n: 7, to: ['b'] },
+      token_ttl: 60,
+      reason: 'Go',
+    });
     expect(three.body).toMatchObject({
       status: 'approved',
       granted_scope: { n: 7, to: ['b'] },
@@ -172,7 +200,10 @@ describe('votes', () => {
       403,
       'person_required',
     ]);
-    expect(refusal(await account.call('POST', `/v1/permissions/${id}/deny`, {}))).toEqual([403, 'person_required']);
+    expect(refusal(await account.call('POST', `/v1/permissions/${id}/deny`, {}))).toEqual([
+      403,
+      'person_required',
+    ]);
     expect(refusal(await approve(scene, other, id, wide))).toEqual([403, 'not_a_reviewer']);
     expect(refusal(await deny(scene, other, id))).toEqual([403, 'not_a_reviewer']);
     expect(refusal(await approve(scene, owner, id, wide))).toEqual([403, 'self_approval']);
@@ -272,9 +303,16 @@ describe('votes', () => {
         await world.sweep();
       }
       const { event_type, details } = await lastEntry(account);
-      expect([event_type, details.expired]).toEqual(['expire', withdraws ? 'withdrawn' : 'request']);
+      expect([event_type, details.expired]).toEqual([
+        'expire',
+        withdraws ? 'withdrawn' : 'request',
+      ]);
       expect(details.votes).toMatchObject([{ by: people[0].id, decision: 'approve' }]);
-      expect(details).toMatchObject({ review_policy_id: policy.id, input_digest, preview_digest: null });
+      expect(details).toMatchObject({
+        review_policy_id: policy.id,
+        input_digest,
+        preview_digest: null,
+      });
     }
   });
 
@@ -301,15 +339,27 @@ describe('reviewers', () => {
     ['both', ([a]: People) => ({ approvals: 2, members: [a.id], roles: ['admin'] }), [0, 2]],
     ['nobody in particular', { approvals: 4 }, [0, 1, 2, 3]],
   ])('are those whom the rule names by %s', async (_, rule: Json, expected) => {
-    const scene = await makeReview(rule, ['approver', 'approver', 'admin', 'owner', 'developer', 'auditor']);
+    const scene = await makeReview(rule, [
+      'approver',
+      'approver',
+      'admin',
+      'owner',
+      'developer',
+      'auditor',
+    ]);
     const { id } = await scene.agent.request();
     const others = scene.people.filter((_, i) => !expected.includes(i));
     for (const person of others) {
-      expect((await approve(scene, person, id)).body.code).toBeOneOf(['not_a_reviewer', 'insufficient_scope']);
+      expect((await approve(scene, person, id)).body.code).toBeOneOf([
+        'not_a_reviewer',
+        'insufficient_scope',
+      ]);
     }
     const reviewers = scene.people.filter((_, i) => expected.includes(i));
     for (const person of reviewers) expect((await approve(scene, person, id)).status).toBe(200);
-    expect((await scene.agent.must(200, 'GET', `/v1/permissions/${id}`)).body.status).toBe('approved');
+    expect((await scene.agent.must(200, 'GET', `/v1/permissions/${id}`)).body.status).toBe(
+      'approved',
+    );
   });
 
   it('may become too few: then the request says so, and is never approved by fewer', async () => {
@@ -323,12 +373,18 @@ describe('reviewers', () => {
     expect((await agent.request()).review.short_of_reviewers).toBe(true);
     world.advance(3_600_000);
     await world.sweep();
-    expect(await read()).toMatchObject({ status: 'expired', review: { short_of_reviewers: false } });
+    expect(await read()).toMatchObject({
+      status: 'expired',
+      review: { short_of_reviewers: false },
+    });
   });
 
   it('are more from the escalation on, which is recorded once', async () => {
     const scene = await makeReview(
-      ([first, boss]: People) => ({ members: [first.id], escalation: { after: 60, members: [boss.id] } }),
+      ([first, boss]: People) => ({
+        members: [first.id],
+        escalation: { after: 60, members: [boss.id] },
+      }),
       ['approver', 'approver'],
     );
     const { account, agent, people, world } = scene;
@@ -338,7 +394,8 @@ describe('reviewers', () => {
     await world.sweep();
     expect(refusal(await approve(scene, people[1], id))).toEqual([403, 'not_a_reviewer']);
     world.advance(1);
-    const records = async () => (await account.must(200, 'GET', '/v1/activity?action=permission.escalated')).body.data;
+    const records = async () =>
+      (await account.must(200, 'GET', '/v1/activity?action=permission.escalated')).body.data;
     expect(await records()).toEqual([]);
     await world.sweep();
     await world.sweep();
@@ -349,16 +406,18 @@ describe('reviewers', () => {
   });
 
   it('are not escalated to for a request that is decided', async () => {
-    const scene = await makeReview({ roles: ['admin'], escalation: { after: 60, roles: ['approver'] } }, [
-      'admin',
-      'approver',
-    ]);
+    const scene = await makeReview(
+      { roles: ['admin'], escalation: { after: 60, roles: ['approver'] } },
+      ['admin', 'approver'],
+    );
     const { account, agent, people, world } = scene;
     const { id } = await agent.request();
     await approve(scene, people[0], id);
     world.advance(60_000);
     await world.sweep();
-    expect((await account.must(200, 'GET', '/v1/activity?action=permission.escalated')).body.data).toEqual([]);
+    expect(
+      (await account.must(200, 'GET', '/v1/activity?action=permission.escalated')).body.data,
+    ).toEqual([]);
   });
 });
 

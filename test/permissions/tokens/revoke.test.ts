@@ -84,8 +84,14 @@ describe('a revocation', () => {
   it("of another account's or another agent's token is answered as for an unknown one and changes nothing", async () => {
     const { world, account, permission, token } = await makeToken();
     const stranger = await world.account();
-    const others: (TestAccount | TestAgent)[] = [await account.agent(), stranger, await stranger.agent()];
-    const { text: unknown } = await account.must(200, 'POST', '/v1/tokens/revoke', { token_id: 'x' });
+    const others: (TestAccount | TestAgent)[] = [
+      await account.agent(),
+      stranger,
+      await stranger.agent(),
+    ];
+    const { text: unknown } = await account.must(200, 'POST', '/v1/tokens/revoke', {
+      token_id: 'x',
+    });
     for (const caller of others) {
       for (const body of [{ token: token.value }, { token_id: token.id }]) {
         expect((await caller.must(200, 'POST', '/v1/tokens/revoke', body)).text).toBe(unknown);
@@ -98,7 +104,9 @@ describe('a revocation', () => {
   it('of the future token of a pending request changes nothing', async () => {
     const { account, agent } = await makeToken();
     const { id } = await agent.request();
-    await account.must(200, 'POST', '/v1/tokens/revoke', { token_id: id.replace('perm_', 'token_') });
+    await account.must(200, 'POST', '/v1/tokens/revoke', {
+      token_id: id.replace('perm_', 'token_'),
+    });
     expect((await account.must(200, 'GET', `/v1/permissions/${id}`)).body.status).toBe('pending');
     expect(await events(account)).toEqual(['request', 'approve', 'request']);
   });

@@ -26,8 +26,16 @@ async function verify(world: World, value: string) {
 describe('a token', () => {
   it('is a JWT with the agent, the action, the resource and the scope', async () => {
     const { world, agent } = await makeAgent();
-    const asked = { action: 'a.b', resource: 'c:“d” 😀', scope: { amount: 5, to: ['x'] }, max_uses: 2 };
-    const { id, token } = await agent.approved(asked, { scope: { amount: 4, to: ['x'], more: 1 }, token_ttl: 60 });
+    const asked = {
+      action: 'a.b',
+      resource: 'c:“d” 😀',
+      scope: { amount: 5, to: ['x'] },
+      max_uses: 2,
+    };
+    const { id, token } = await agent.approved(asked, {
+      scope: { amount: 4, to: ['x'], more: 1 },
+      token_ttl: 60,
+    });
     const { payload, protectedHeader } = await verify(world, token.value);
     expect(payload).toEqual({
       iss: ORIGIN,
@@ -55,7 +63,13 @@ describe('a token', () => {
     const { token } = await agent.approved();
     const answer = await world.must(200, 'GET', '/.well-known/jwks.json');
     const { kid } = decodeProtectedHeader(token.value);
-    const key = { kty: 'OKP', crv: 'Ed25519', x: expect.stringMatching(/^[\w-]{43}$/), use: 'sig', alg: 'EdDSA' };
+    const key = {
+      kty: 'OKP',
+      crv: 'Ed25519',
+      x: expect.stringMatching(/^[\w-]{43}$/),
+      use: 'sig',
+      alg: 'EdDSA',
+    };
     // The second key signs logs.
     expect(answer.body).toEqual({
       keys: [

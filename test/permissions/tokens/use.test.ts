@@ -1,6 +1,12 @@
 import { SignJWT, UnsecuredJWT } from 'jose';
 import { describe, expect, it } from 'vitest';
-import { type Answer, type Json, type TestAccount, type TestAgent, World } from '../../support/world';
+import {
+  type Answer,
+  type Json,
+  type TestAccount,
+  type TestAgent,
+  World,
+} from '../../support/world';
 
 async function makeToken(fields: Json = {}) {
   const account = await new World().account();
@@ -23,7 +29,11 @@ const refused = (reason: string) => [409, 'token_not_active', reason];
 describe('a use of a token', () => {
   it('shows what the token allows, and the remaining uses', async () => {
     const { account, agent, permission, token } = await makeToken({ scope: { amount: 5 } });
-    const answers = [await use(account, token.value), await use(agent, token.value), await use(account, token.value)];
+    const answers = [
+      await use(account, token.value),
+      await use(agent, token.value),
+      await use(account, token.value),
+    ];
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
     for (const [i, { body }] of answers.entries()) {
       expect(body).toEqual({
@@ -56,7 +66,8 @@ describe('a use of a token', () => {
       { resource: '' },
       { resource: 'other' },
     ];
-    for (const fields of wrong) expect(await refusal(use(account, token.value, fields))).toEqual(refused('mismatch'));
+    for (const fields of wrong)
+      expect(await refusal(use(account, token.value, fields))).toEqual(refused('mismatch'));
     expect((await use(account, token.value)).body.uses).toBe(2);
   });
 
@@ -85,7 +96,8 @@ describe('a use of a token', () => {
 
   it('is refused while the agent is switched off', async () => {
     const { account, agent, token } = await makeToken();
-    const switchTo = (is_active: boolean) => account.must(200, 'PUT', `/v1/agents/${agent.id}`, { is_active });
+    const switchTo = (is_active: boolean) =>
+      account.must(200, 'PUT', `/v1/agents/${agent.id}`, { is_active });
     await switchTo(false);
     expect(await refusal(use(account, token.value))).toEqual(refused('agent_inactive'));
     await switchTo(true);
@@ -96,7 +108,8 @@ describe('a use of a token', () => {
     const { world, account, token } = await makeToken();
     const stranger = await world.account();
     const others = [await account.agent(), stranger, await stranger.agent()];
-    for (const caller of others) expect(await refusal(use(caller, token.value))).toEqual(refused('unknown'));
+    for (const caller of others)
+      expect(await refusal(use(caller, token.value))).toEqual(refused('unknown'));
     expect((await use(account, token.value)).body.uses).toBe(1);
   });
 
@@ -116,7 +129,9 @@ describe('a use of a token', () => {
     await use(account, token.value, { action: 'a.b' });
     await use(account, `${token.value}x`);
     expect(await account.log()).toEqual(before);
-    expect((await account.must(200, 'GET', `/v1/permissions/${permission.id}`)).body.token.uses).toBe(0);
+    expect(
+      (await account.must(200, 'GET', `/v1/permissions/${permission.id}`)).body.token.uses,
+    ).toBe(0);
   });
 });
 
@@ -124,9 +139,13 @@ describe('a forged token', () => {
   it('is unknown when any part of it was changed', async () => {
     const { account, token } = await makeToken();
     const [header, payload, signature] = token.value.split('.');
-    const claims = JSON.parse(new TextDecoder().decode(Uint8Array.fromBase64(payload, { alphabet: 'base64url' })));
+    const claims = JSON.parse(
+      new TextDecoder().decode(Uint8Array.fromBase64(payload, { alphabet: 'base64url' })),
+    );
     const encode = (value: unknown) =>
-      new TextEncoder().encode(JSON.stringify(value)).toBase64({ alphabet: 'base64url', omitPadding: true });
+      new TextEncoder()
+        .encode(JSON.stringify(value))
+        .toBase64({ alphabet: 'base64url', omitPadding: true });
     const flipped = signature.startsWith('A') ? `B${signature.slice(1)}` : `A${signature.slice(1)}`;
     const forgeries = [
       `${header}.${encode({ ...claims, exp: claims.exp + 3_600 })}.${signature}`,
@@ -142,7 +161,8 @@ describe('a forged token', () => {
       token.value.slice(1),
       'x',
     ];
-    for (const forgery of forgeries) expect(await refusal(use(account, forgery))).toEqual(refused('unknown'));
+    for (const forgery of forgeries)
+      expect(await refusal(use(account, forgery))).toEqual(refused('unknown'));
     expect((await use(account, token.value)).body.uses).toBe(1);
   });
 
@@ -150,8 +170,15 @@ describe('a forged token', () => {
     const { account, token } = await makeToken();
     const last = token.value.at(-1) ?? '';
     const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
-    const spellings = [...alphabet].filter((other) => other !== last).map((other) => token.value.slice(0, -1) + other);
-    for (const spelling of [...spellings, `${token.value}=`, `${token.value}==`, `${token.value}\n`]) {
+    const spellings = [...alphabet]
+      .filter((other) => other !== last)
+      .map((other) => token.value.slice(0, -1) + other);
+    for (const spelling of [
+      ...spellings,
+      `${token.value}=`,
+      `${token.value}==`,
+      `${token.value}\n`,
+    ]) {
       expect(await refusal(use(account, spelling))).toEqual(refused('unknown'));
     }
     expect((await use(account, token.value)).body.uses).toBe(1);
@@ -159,8 +186,12 @@ describe('a forged token', () => {
 
   it('is unknown without a signature', async () => {
     const { account, token } = await makeToken();
-    const claims = JSON.parse(atob(token.value.split('.')[1].replaceAll('-', '+').replaceAll('_', '/')));
-    expect(await refusal(use(account, new UnsecuredJWT(claims).encode()))).toEqual(refused('unknown'));
+    const claims = JSON.parse(
+      atob(token.value.split('.')[1].replaceAll('-', '+').replaceAll('_', '/')),
+    );
+    expect(await refusal(use(account, new UnsecuredJWT(claims).encode()))).toEqual(
+      refused('unknown'),
+    );
   });
 
   it('is unknown if it was signed with the public key as a shared secret', async () => {
@@ -173,7 +204,11 @@ describe('a forged token', () => {
       new TextEncoder().encode(JSON.stringify(keys[0])),
     ];
     for (const secret of secrets) {
-      const forged = new SignJWT({ jti: token.id, sub: 'x' }).setProtectedHeader({ alg: 'HS256', typ: 'at+jwt', kid });
+      const forged = new SignJWT({ jti: token.id, sub: 'x' }).setProtectedHeader({
+        alg: 'HS256',
+        typ: 'at+jwt',
+        kid,
+      });
       expect(await refusal(use(account, await forged.sign(secret)))).toEqual(refused('unknown'));
     }
   });

@@ -38,7 +38,12 @@ export interface GrowthAccount {
 export const DAY = 86_400_000;
 
 /** What the agent asks for: without a review policy, and with one. */
-export const ASKED = { action: 'mail.send', resource: 'mailbox:support', scope: { max: 5 }, expires_in: 604_800 };
+export const ASKED = {
+  action: 'mail.send',
+  resource: 'mailbox:support',
+  scope: { max: 5 },
+  expires_in: 604_800,
+};
 export const REVIEWED = { ...ASKED, action: 'payment.send' };
 /** Two of the members with these roles review payments. */
 export const REVIEW_POLICY = {
@@ -49,7 +54,10 @@ export const REVIEW_POLICY = {
   review: { approvals: 2, roles: ['approver', 'admin', 'owner'], allow_self: true },
 };
 
-/** How many requests of an account are approved, denied or withdrawn. A copy of a request cannot be approved. */
+/**
+ * How many requests of an account are approved, denied or withdrawn. A copy of a request cannot be
+ * approved.
+ */
 const PENDING = 4;
 
 /** The requests for a file and for a report of one day. */
@@ -63,7 +71,10 @@ export const reportOf = (day: string) => ({
 const CONTENTS = { input: { to: 'ada@example.com' }, preview: { title: 'Reply to ticket 4711' } };
 
 /** Makes an account with one of everything through the API, and fills it up to a size. */
-export async function makeGrowthAccount(service: GrowthService, size: Size): Promise<GrowthAccount> {
+export async function makeGrowthAccount(
+  service: GrowthService,
+  size: Size,
+): Promise<GrowthAccount> {
   const operator = { token: service.operatorToken };
   const email = `${crypto.randomUUID()}@example.com`;
   const { body: created } = await send(service, 'POST', {
@@ -72,10 +83,15 @@ export async function makeGrowthAccount(service: GrowthService, size: Size): Pro
     body: { email, plan: 'enterprise' },
   });
   const token = created.token.token as string;
-  const call = (method: string, path: string, body?: object, more: Partial<Call> = {}): Promise<Answer> =>
-    send(service, method, { token, path, ...(body && { body }), ...more });
+  const call = (
+    method: string,
+    path: string,
+    body?: object,
+    more: Partial<Call> = {},
+  ): Promise<Answer> => send(service, method, { token, path, ...(body && { body }), ...more });
   const must: GrowthAccount['must'] = async (...args) => (await call(...args)).body;
-  const invite = (role: string) => must('POST', '/v1/members', { email: `${crypto.randomUUID()}@example.com`, role });
+  const invite = (role: string) =>
+    must('POST', '/v1/members', { email: `${crypto.randomUUID()}@example.com`, role });
   const members = [await invite('approver'), await invite('approver'), await invite('auditor')];
   const invited = await invite('developer');
   const number = await activateMembers(service);
@@ -88,7 +104,8 @@ export async function makeGrowthAccount(service: GrowthService, size: Size): Pro
   const channel = await must('POST', '/v1/channels', { kind: 'email', name: 'Mail to reviewers' });
   const message = await must('POST', `/v1/channels/${channel.id}/test`);
 
-  const ask = (fields: object, key = agent.key) => must('POST', '/v1/permissions', fields, { token: key });
+  const ask = (fields: object, key = agent.key) =>
+    must('POST', '/v1/permissions', fields, { token: key });
   const approved = async (fields: object) => {
     const { id } = await ask({ ...ASKED, ...fields });
     await must('POST', `/v1/permissions/${id}/approve`);
@@ -98,11 +115,18 @@ export async function makeGrowthAccount(service: GrowthService, size: Size): Pro
   await ask(ASKED, other.key);
   const reviewed = await ask({ ...REVIEWED, ...CONTENTS });
   await must('POST', `/v1/permissions/${(await ask(ASKED)).id}/deny`);
-  await must('POST', `/v1/permissions/${(await ask(ASKED)).id}/withdraw`, undefined, { token: agent.key });
+  await must('POST', `/v1/permissions/${(await ask(ASKED)).id}/withdraw`, undefined, {
+    token: agent.key,
+  });
   const used = await approved({ max_uses: 2, external_id: 'first' });
   await must('POST', '/v1/tokens/use', { token: used.token.value });
   await approved({ max_uses: 5, token_ttl: 604_800 });
-  await must('PUT', `/v1/agents/${agent.id}`, { name: 'Renamed' }, { headers: { 'Idempotency-Key': 'first' } });
+  await must(
+    'PUT',
+    `/v1/agents/${agent.id}`,
+    { name: 'Renamed' },
+    { headers: { 'Idempotency-Key': 'first' } },
+  );
 
   const today = (created.created_at as string).slice(0, 10);
   const exported = await must('POST', '/v1/audit/export', exportOf(today));
@@ -114,7 +138,9 @@ export async function makeGrowthAccount(service: GrowthService, size: Size): Pro
   await fillAccount(service, number, size);
   const listed = async (query: string, key = token) =>
     (await must('GET', `/v1/permissions?limit=100&${query}`, undefined, { token: key })).data;
-  const active = (await listed('status=approved', agent.key)).filter((each: Json) => each.token.status === 'active');
+  const active = (await listed('status=approved', agent.key)).filter(
+    (each: Json) => each.token.status === 'active',
+  );
   const pending: Json[] = [];
   for (let i = 0; i < PENDING; i++) pending.push(await ask(ASKED));
   const { headers } = await send(service, 'POST', {
@@ -130,10 +156,20 @@ export async function makeGrowthAccount(service: GrowthService, size: Size): Pro
   return {
     ...{ service, id: created.id, token, agent, today, must },
     cookie: (headers.get('Set-Cookie') ?? '').split(';')[0] ?? '',
-    ...{ policy: policy.id, webhook: webhook.id, delivery: delivery.id, channel: channel.id, message: message.id },
+    ...{
+      policy: policy.id,
+      webhook: webhook.id,
+      delivery: delivery.id,
+      channel: channel.id,
+      message: message.id,
+    },
     ...{ export: exported.export_id, report: reported.report_id },
     download: new URL(file.download_url).pathname + new URL(file.download_url).search,
-    ...{ member: members[1].id, invitation: new URL(invited.invitation.url).pathname, entry: entry.id },
+    ...{
+      member: members[1].id,
+      invitation: new URL(invited.invitation.url).pathname,
+      entry: entry.id,
+    },
     ...{ reviewed: reviewed.id, used: used.id },
     tokens: active.map((each: Json) => each.token.value),
     pending: pending.map((each: Json) => each.id),
@@ -146,8 +182,8 @@ async function makeAgent(must: GrowthAccount['must']) {
 }
 
 /**
- * Makes all members of the newest account active but the developer, and its user token one of its owner. Returns the account's
- * number.
+ * Makes all members of the newest account active but the developer, and its user token one of its
+ * owner. Returns the account's number.
  */
 async function activateMembers(service: GrowthService): Promise<number> {
   const newest = '(select max(number) from accounts)';

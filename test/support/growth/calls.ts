@@ -1,4 +1,11 @@
-import { ASKED, exportOf, type GrowthAccount, REVIEW_POLICY, REVIEWED, reportOf } from './account.ts';
+import {
+  ASKED,
+  exportOf,
+  type GrowthAccount,
+  REVIEW_POLICY,
+  REVIEWED,
+  reportOf,
+} from './account.ts';
 import type { Call } from './service.ts';
 
 /** One line of the growth table: a call of a route, and of a tool for the MCP server. */
@@ -8,7 +15,10 @@ export interface Line {
   what: string;
   /** Makes the call; what it needs it makes by requests that are not measured. */
   make: (account: GrowthAccount) => Call | Promise<Call>;
-  /** How many rows it may read in an account of any size, if it examines up to a number of permissions. */
+  /**
+   * How many rows it may read in an account of any size, if it examines up to a number of
+   * permissions.
+   */
   most?: number;
 }
 
@@ -23,7 +33,11 @@ function line(route: string, make: Line['make'], what = ''): Line {
 function page(path: string | ((account: GrowthAccount) => string), route?: string): Line {
   const address = typeof path === 'string' ? () => path : path;
   const [pattern = '', query = ''] = (route ?? (path as string)).split('?');
-  return line(`GET ${pattern}`, (account) => ({ path: address(account), cookie: account.cookie }), query);
+  return line(
+    `GET ${pattern}`,
+    (account) => ({ path: address(account), cookie: account.cookie }),
+    query,
+  );
 }
 
 /** A call of a tool of the MCP server, by the agent or with the account's token. */
@@ -34,14 +48,22 @@ function tool(name: string, as: 'agent' | 'user', make: (account: GrowthAccount)
       path: '/mcp',
       token: as === 'agent' ? account.agent.key : account.token,
       headers: { Accept: 'application/json, text/event-stream' },
-      body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: make(account) } },
+      body: {
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tools/call',
+        params: { name, arguments: make(account) },
+      },
     }),
     name,
   );
 }
 
 /** A call with the agent's key. */
-const byAgent = (account: GrowthAccount, call: Call): Call => ({ ...call, token: account.agent.key });
+const byAgent = (account: GrowthAccount, call: Call): Call => ({
+  ...call,
+  token: account.agent.key,
+});
 
 let names = 0;
 /** A name that nothing has yet. */
@@ -52,12 +74,16 @@ function newName(): string {
 
 function take(list: string[]): string {
   const taken = list.pop();
-  if (taken === undefined) throw new Error('the account has too few rows for the calls of the table');
+  if (taken === undefined)
+    throw new Error('the account has too few rows for the calls of the table');
   return taken;
 }
 
 const email = () => `${crypto.randomUUID()}@example.com`;
-const operator = ({ service }: GrowthAccount, call: Call): Call => ({ ...call, token: service.operatorToken });
+const operator = ({ service }: GrowthAccount, call: Call): Call => ({
+  ...call,
+  token: service.operatorToken,
+});
 const spanOf = ({ today }: GrowthAccount) => `start_date=${today}&end_date=${today}`;
 const PERMISSIONS = ['', 'status=pending', 'status=approved', 'status=denied', 'status=expired'];
 
@@ -65,11 +91,15 @@ const PERMISSIONS = ['', 'status=pending', 'status=approved', 'status=denied', '
 async function made(account: GrowthAccount, path: string, body: object): Promise<string> {
   return `${path}/${(await account.must('POST', path, body)).id}`;
 }
-const newWebhook = (account: GrowthAccount) => made(account, '/v1/webhooks', { url: 'https://hooks.example.com/' });
-const newChannel = (account: GrowthAccount) => made(account, '/v1/channels', { kind: 'email', name: 'Mail' });
+const newWebhook = (account: GrowthAccount) =>
+  made(account, '/v1/webhooks', { url: 'https://hooks.example.com/' });
+const newChannel = (account: GrowthAccount) =>
+  made(account, '/v1/channels', { kind: 'email', name: 'Mail' });
 const newAgent = (account: GrowthAccount) => made(account, '/v1/agents', { name: 'Mailer' });
-const newMember = (account: GrowthAccount) => made(account, '/v1/members', { email: email(), role: 'auditor' });
-const newPolicy = (account: GrowthAccount) => made(account, '/v1/policies', { ...REVIEW_POLICY, actions: ['x.y'] });
+const newMember = (account: GrowthAccount) =>
+  made(account, '/v1/members', { email: email(), role: 'auditor' });
+const newPolicy = (account: GrowthAccount) =>
+  made(account, '/v1/policies', { ...REVIEW_POLICY, actions: ['x.y'] });
 const newToken = (account: GrowthAccount) => made(account, '/v1/me/tokens', {});
 
 const SERVICE: Line[] = [
@@ -83,13 +113,17 @@ const SERVICE: Line[] = [
 ];
 
 const OPERATOR: Line[] = [
-  line('POST /v1/admin/users', (a) => operator(a, { path: '/v1/admin/users', body: { email: email() } })),
+  line('POST /v1/admin/users', (a) =>
+    operator(a, { path: '/v1/admin/users', body: { email: email() } }),
+  ),
   line('GET /v1/admin/users', (a) => operator(a, { path: '/v1/admin/users' })),
   line('GET /v1/admin/users/:id', (a) => operator(a, { path: `/v1/admin/users/${a.id}` })),
   line('PATCH /v1/admin/users/:id', (a) =>
     operator(a, { path: `/v1/admin/users/${a.id}`, body: { plan: 'enterprise', name: newName() } }),
   ),
-  line('POST /v1/admin/users/:id/tokens', (a) => operator(a, { path: `/v1/admin/users/${a.id}/tokens`, body: {} })),
+  line('POST /v1/admin/users/:id/tokens', (a) =>
+    operator(a, { path: `/v1/admin/users/${a.id}/tokens`, body: {} }),
+  ),
   line('POST /v1/admin/users/:id/owner', (a) =>
     operator(a, { path: `/v1/admin/users/${a.id}/owner`, body: { email: email() } }),
   ),
@@ -132,12 +166,24 @@ const ACCOUNT: Line[] = [
   })),
   line('GET /v1/members', () => ({ path: '/v1/members' })),
   line('GET /v1/members', () => ({ path: '/v1/members?role=auditor' }), 'role'),
-  line('POST /v1/members', () => ({ path: '/v1/members', body: { email: email(), role: 'auditor' } })),
+  line('POST /v1/members', () => ({
+    path: '/v1/members',
+    body: { email: email(), role: 'auditor' },
+  })),
   line('GET /v1/members/:id', (a) => ({ path: `/v1/members/${a.member}` })),
-  line('PUT /v1/members/:id', (a) => ({ path: `/v1/members/${a.member}`, body: { name: newName() } })),
-  line('PUT /v1/members/:id', (a) => ({ path: `/v1/members/${a.member}`, body: { role: 'admin' } }), 'role'),
+  line('PUT /v1/members/:id', (a) => ({
+    path: `/v1/members/${a.member}`,
+    body: { name: newName() },
+  })),
+  line(
+    'PUT /v1/members/:id',
+    (a) => ({ path: `/v1/members/${a.member}`, body: { role: 'admin' } }),
+    'role',
+  ),
   line('DELETE /v1/members/:id', async (a) => ({ path: await newMember(a) })),
-  line('POST /v1/members/:id/invitation', async (a) => ({ path: `${await newMember(a)}/invitation` })),
+  line('POST /v1/members/:id/invitation', async (a) => ({
+    path: `${await newMember(a)}/invitation`,
+  })),
 ];
 
 const AGENTS: Line[] = [
@@ -145,7 +191,10 @@ const AGENTS: Line[] = [
   line('GET /v1/agents', () => ({ path: '/v1/agents?active=true&limit=100' }), 'active'),
   line('POST /v1/agents', () => ({ path: '/v1/agents', body: { name: 'Mailer' } })),
   line('GET /v1/agents/:id', (a) => ({ path: `/v1/agents/${a.agent.id}` })),
-  line('PUT /v1/agents/:id', (a) => ({ path: `/v1/agents/${a.agent.id}`, body: { description: newName() } })),
+  line('PUT /v1/agents/:id', (a) => ({
+    path: `/v1/agents/${a.agent.id}`,
+    body: { description: newName() },
+  })),
   line('POST /v1/agents/:id/rotate-key', (a) => ({
     path: `/v1/agents/${a.agent.id}/rotate-key`,
     body: { grace_period: 86_400 },
@@ -162,7 +211,11 @@ const PERMISSION_LINES: Line[] = [
   ),
   line(
     'POST /v1/permissions',
-    (a) => byAgent(a, { path: '/v1/permissions', body: { ...ASKED, max_uses: 2, external_id: 'first' } }),
+    (a) =>
+      byAgent(a, {
+        path: '/v1/permissions',
+        body: { ...ASKED, max_uses: 2, external_id: 'first' },
+      }),
     'the same external_id',
   ),
   line(
@@ -175,52 +228,105 @@ const PERMISSION_LINES: Line[] = [
       }),
     'external_id and idempotency key',
   ),
-  line('POST /v1/permissions', (a) => byAgent(a, { path: '/v1/permissions', body: REVIEWED }), 'review'),
+  line(
+    'POST /v1/permissions',
+    (a) => byAgent(a, { path: '/v1/permissions', body: REVIEWED }),
+    'review',
+  ),
   ...PERMISSIONS.flatMap((query) => [
     line('GET /v1/permissions', () => ({ path: `/v1/permissions?${query}` }), query),
-    line('GET /v1/permissions', (a) => byAgent(a, { path: `/v1/permissions?${query}` }), `agent ${query}`),
+    line(
+      'GET /v1/permissions',
+      (a) => byAgent(a, { path: `/v1/permissions?${query}` }),
+      `agent ${query}`,
+    ),
   ]),
   line(
     'GET /v1/permissions',
     (a) => ({ path: `/v1/permissions?agent_id=${a.agent.id}&action=${ASKED.action}` }),
     'agent_id action',
   ),
-  line('GET /v1/permissions', () => ({ path: `/v1/permissions?action=${REVIEWED.action}` }), 'reviewed'),
+  line(
+    'GET /v1/permissions',
+    () => ({ path: `/v1/permissions?action=${REVIEWED.action}` }),
+    'reviewed',
+  ),
   line('GET /v1/permissions', () => ({ path: '/v1/permissions?external_id=first' }), 'external_id'),
-  line('GET /v1/permissions', (a) => byAgent(a, { path: '/v1/permissions?external_id=first' }), 'agent external_id'),
+  line(
+    'GET /v1/permissions',
+    (a) => byAgent(a, { path: '/v1/permissions?external_id=first' }),
+    'agent external_id',
+  ),
   line(
     'GET /v1/permissions',
     (a) => ({ path: `/v1/permissions?external_id=first&status=approved&agent_id=${a.agent.id}` }),
     'external_id status agent_id',
   ),
   line('GET /v1/permissions/:id', (a) => ({ path: `/v1/permissions/${a.used}` })),
-  line('GET /v1/permissions/:id', (a) => byAgent(a, { path: `/v1/permissions/${a.reviewed}` }), 'reviewed'),
-  line('GET /v1/permissions/:id/notifications', (a) => ({ path: `/v1/permissions/${a.reviewed}/notifications` })),
+  line(
+    'GET /v1/permissions/:id',
+    (a) => byAgent(a, { path: `/v1/permissions/${a.reviewed}` }),
+    'reviewed',
+  ),
+  line('GET /v1/permissions/:id/notifications', (a) => ({
+    path: `/v1/permissions/${a.reviewed}/notifications`,
+  })),
   line('POST /v1/permissions/:id/statement', (a) => ({
     path: `/v1/permissions/${a.reviewed}/statement`,
     body: { decision: 'approve' },
   })),
-  line('POST /v1/permissions/:id/approve', (a) => ({ path: `/v1/permissions/${take(a.pending)}/approve` })),
+  line('POST /v1/permissions/:id/approve', (a) => ({
+    path: `/v1/permissions/${take(a.pending)}/approve`,
+  })),
   line(
     'POST /v1/permissions/:id/approve',
-    (a) => ({ path: `/v1/permissions/${take(a.pending)}/approve`, headers: { 'Idempotency-Key': newName() } }),
+    (a) => ({
+      path: `/v1/permissions/${take(a.pending)}/approve`,
+      headers: { 'Idempotency-Key': newName() },
+    }),
     'idempotency key',
   ),
-  line('POST /v1/permissions/:id/approve', (a) => ({ path: `/v1/permissions/${a.reviewed}/approve` }), 'a vote'),
-  line('POST /v1/permissions/:id/deny', (a) => ({ path: `/v1/permissions/${take(a.pending)}/deny` })),
-  line('POST /v1/permissions/:id/withdraw', (a) => byAgent(a, { path: `/v1/permissions/${take(a.pending)}/withdraw` })),
-  line('POST /v1/tokens/use', (a) => byAgent(a, { path: '/v1/tokens/use', body: { token: take(a.tokens) } })),
+  line(
+    'POST /v1/permissions/:id/approve',
+    (a) => ({ path: `/v1/permissions/${a.reviewed}/approve` }),
+    'a vote',
+  ),
+  line('POST /v1/permissions/:id/deny', (a) => ({
+    path: `/v1/permissions/${take(a.pending)}/deny`,
+  })),
+  line('POST /v1/permissions/:id/withdraw', (a) =>
+    byAgent(a, { path: `/v1/permissions/${take(a.pending)}/withdraw` }),
+  ),
+  line('POST /v1/tokens/use', (a) =>
+    byAgent(a, { path: '/v1/tokens/use', body: { token: take(a.tokens) } }),
+  ),
   line(
     'POST /v1/tokens/use',
-    (a) => ({ path: '/v1/tokens/use', body: { token: take(a.tokens) }, headers: { 'Idempotency-Key': newName() } }),
+    (a) => ({
+      path: '/v1/tokens/use',
+      body: { token: take(a.tokens) },
+      headers: { 'Idempotency-Key': newName() },
+    }),
     'idempotency key',
   ),
-  line('POST /v1/tokens/introspect', (a) => ({ path: '/v1/tokens/introspect', body: { token: take(a.tokens) } })),
-  line('POST /v1/tokens/revoke', (a) => ({ path: '/v1/tokens/revoke', body: { token: take(a.tokens) } })),
+  line('POST /v1/tokens/introspect', (a) => ({
+    path: '/v1/tokens/introspect',
+    body: { token: take(a.tokens) },
+  })),
+  line('POST /v1/tokens/revoke', (a) => ({
+    path: '/v1/tokens/revoke',
+    body: { token: take(a.tokens) },
+  })),
   line('GET /v1/policies', () => ({ path: '/v1/policies?limit=100' })),
-  line('POST /v1/policies', () => ({ path: '/v1/policies', body: { ...REVIEW_POLICY, actions: ['x.y'] } })),
+  line('POST /v1/policies', () => ({
+    path: '/v1/policies',
+    body: { ...REVIEW_POLICY, actions: ['x.y'] },
+  })),
   line('GET /v1/policies/:id', (a) => ({ path: `/v1/policies/${a.policy}` })),
-  line('PUT /v1/policies/:id', (a) => ({ path: `/v1/policies/${a.policy}`, body: { review: REVIEW_POLICY.review } })),
+  line('PUT /v1/policies/:id', (a) => ({
+    path: `/v1/policies/${a.policy}`,
+    body: { review: REVIEW_POLICY.review },
+  })),
   line('DELETE /v1/policies/:id', async (a) => ({ path: await newPolicy(a) })),
   line('POST /v1/policies/simulate', (a) => ({
     path: '/v1/policies/simulate',
@@ -229,16 +335,27 @@ const PERMISSION_LINES: Line[] = [
 ];
 
 const REPLAYS: Line[] = [
-  line('POST /v1/policies/replay', () => ({ path: '/v1/policies/replay', body: { policy: REVIEW_POLICY } })),
+  line('POST /v1/policies/replay', () => ({
+    path: '/v1/policies/replay',
+    body: { policy: REVIEW_POLICY },
+  })),
   page((a) => `/console/policies/new?permission=${a.used}`, '/console/policies/new?permission'),
 ].map((replay) => ({ ...replay, most: MOST_OF_REPLAY }));
 
 const AUDIT: Line[] = [
-  ...['', 'limit=100', 'order=asc&after_sequence=3', 'event_type=deny', `action=${ASKED.action}`].map((query) =>
-    line('GET /v1/audit', () => ({ path: `/v1/audit?${query}` }), query),
-  ),
+  ...[
+    '',
+    'limit=100',
+    'order=asc&after_sequence=3',
+    'event_type=deny',
+    `action=${ASKED.action}`,
+  ].map((query) => line('GET /v1/audit', () => ({ path: `/v1/audit?${query}` }), query)),
   line('GET /v1/audit', (a) => ({ path: `/v1/audit?${spanOf(a)}` }), 'dates'),
-  line('GET /v1/audit', (a) => ({ path: `/v1/audit?event_type=use&${spanOf(a)}` }), 'event_type dates'),
+  line(
+    'GET /v1/audit',
+    (a) => ({ path: `/v1/audit?event_type=use&${spanOf(a)}` }),
+    'event_type dates',
+  ),
   line('GET /v1/activity', (a) => ({ path: `/v1/activity?${spanOf(a)}` }), 'dates'),
   line('GET /v1/audit', (a) => ({ path: `/v1/audit?agent_id=${a.agent.id}` }), 'agent_id'),
   line('GET /v1/audit', (a) => ({ path: `/v1/audit?permission_id=${a.used}` }), 'permission_id'),
@@ -254,7 +371,9 @@ const AUDIT: Line[] = [
     path: '/v1/audit/reports/compliance',
     body: reportOf(a.today),
   })),
-  line('GET /v1/audit/reports/compliance/:id', (a) => ({ path: `/v1/audit/reports/compliance/${a.report}` })),
+  line('GET /v1/audit/reports/compliance/:id', (a) => ({
+    path: `/v1/audit/reports/compliance/${a.report}`,
+  })),
   line('GET /v1/downloads/:id', (a) => ({ path: a.download, token: null })),
   ...['', 'action=agent.updated', 'action=channel.created', 'actor=operator'].map((query) =>
     line('GET /v1/activity', () => ({ path: `/v1/activity?${query}` }), query),
@@ -264,23 +383,40 @@ const AUDIT: Line[] = [
   line('GET /v1/activity', (a) => ({ path: `/v1/activity?actor=${a.member}` }), 'a rare actor'),
 ];
 
-const HISTOGRAM: Line[] = [line('GET /v1/audit/histogram', (a) => ({ path: `/v1/audit/histogram?${spanOf(a)}` }))];
+const HISTOGRAM: Line[] = [
+  line('GET /v1/audit/histogram', (a) => ({ path: `/v1/audit/histogram?${spanOf(a)}` })),
+];
 
 const RECEIVERS: Line[] = [
   line('GET /v1/webhooks', () => ({ path: '/v1/webhooks' })),
-  line('POST /v1/webhooks', () => ({ path: '/v1/webhooks', body: { url: 'https://hooks.example.com/' } })),
+  line('POST /v1/webhooks', () => ({
+    path: '/v1/webhooks',
+    body: { url: 'https://hooks.example.com/' },
+  })),
   line('GET /v1/webhooks/:id', (a) => ({ path: `/v1/webhooks/${a.webhook}` })),
-  line('PUT /v1/webhooks/:id', (a) => ({ path: `/v1/webhooks/${a.webhook}`, body: { description: newName() } })),
+  line('PUT /v1/webhooks/:id', (a) => ({
+    path: `/v1/webhooks/${a.webhook}`,
+    body: { description: newName() },
+  })),
   line(
     'PUT /v1/webhooks/:id',
-    (a) => ({ path: `/v1/webhooks/${a.webhook}`, body: { is_active: true, url: 'https://other.example.com/' } }),
+    (a) => ({
+      path: `/v1/webhooks/${a.webhook}`,
+      body: { is_active: true, url: 'https://other.example.com/' },
+    }),
     'url',
   ),
   line('DELETE /v1/webhooks/:id', async (a) => ({ path: await newWebhook(a) })),
-  line('POST /v1/webhooks/:id/rotate-secret', (a) => ({ path: `/v1/webhooks/${a.webhook}/rotate-secret` })),
+  line('POST /v1/webhooks/:id/rotate-secret', (a) => ({
+    path: `/v1/webhooks/${a.webhook}/rotate-secret`,
+  })),
   line('POST /v1/webhooks/:id/test', (a) => ({ path: `/v1/webhooks/${a.webhook}/test` })),
   ...['', 'status=failed', 'status=succeeded', 'status=pending'].map((query) =>
-    line('GET /v1/webhooks/:id/deliveries', (a) => ({ path: `/v1/webhooks/${a.webhook}/deliveries?${query}` }), query),
+    line(
+      'GET /v1/webhooks/:id/deliveries',
+      (a) => ({ path: `/v1/webhooks/${a.webhook}/deliveries?${query}` }),
+      query,
+    ),
   ),
   line('GET /v1/webhooks/:id/deliveries/:delivery_id', (a) => ({
     path: `/v1/webhooks/${a.webhook}/deliveries/${a.delivery}`,
@@ -289,12 +425,20 @@ const RECEIVERS: Line[] = [
     path: `/v1/webhooks/${a.webhook}/deliveries/${a.delivery}/redeliver`,
   })),
   line('GET /v1/channels', () => ({ path: '/v1/channels' })),
-  line('POST /v1/channels', () => ({ path: '/v1/channels', body: { kind: 'email', name: 'Mail' } })),
+  line('POST /v1/channels', () => ({
+    path: '/v1/channels',
+    body: { kind: 'email', name: 'Mail' },
+  })),
   line('GET /v1/channels/:id', (a) => ({ path: `/v1/channels/${a.channel}` })),
-  line('PUT /v1/channels/:id', (a) => ({ path: `/v1/channels/${a.channel}`, body: { name: newName() } })),
+  line('PUT /v1/channels/:id', (a) => ({
+    path: `/v1/channels/${a.channel}`,
+    body: { name: newName() },
+  })),
   line('DELETE /v1/channels/:id', async (a) => ({ path: await newChannel(a) })),
   line('POST /v1/channels/:id/test', (a) => ({ path: `/v1/channels/${a.channel}/test` })),
-  line('GET /v1/channels/:id/deliveries', (a) => ({ path: `/v1/channels/${a.channel}/deliveries` })),
+  line('GET /v1/channels/:id/deliveries', (a) => ({
+    path: `/v1/channels/${a.channel}/deliveries`,
+  })),
   line('GET /v1/channels/:id/deliveries/:delivery_id', (a) => ({
     path: `/v1/channels/${a.channel}/deliveries/${a.message}`,
   })),
@@ -372,7 +516,8 @@ const CONSOLE: Line[] = [
   })),
   page('/console/policies'),
   page(
-    (a) => `/console/policies?agent_id=${a.agent.id}&action=${REVIEWED.action}&resource=${REVIEWED.resource}`,
+    (a) =>
+      `/console/policies?agent_id=${a.agent.id}&action=${REVIEWED.action}&resource=${REVIEWED.resource}`,
     '/console/policies?simulation',
   ),
   page('/console/policies/new'),
@@ -389,7 +534,10 @@ const CONSOLE: Line[] = [
   ),
 ];
 
-/** Every line. Those of a group run one after the other, so that an earlier one may change what a later one finds. */
+/**
+ * Every line. Those of a group run one after the other, so that an earlier one may change what a
+ * later one finds.
+ */
 export const LINES: Line[] = [
   ...SERVICE,
   ...OPERATOR,
@@ -407,8 +555,8 @@ export const LINES: Line[] = [
 ];
 
 /**
- * Routes that read no row of an account, or an amount that a limit of their own bounds, and that need what a local service
- * has not.
+ * Routes that read no row of an account, or an amount that a limit of their own bounds, and that
+ * need what a local service has not.
  */
 export const WITHOUT_LINES: Record<string, string> = {
   'GET /': 'a redirect',

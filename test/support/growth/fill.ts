@@ -2,7 +2,9 @@ import type { GrowthService } from './service.ts';
 
 /** How much an account has of what it can have. */
 export interface Size {
-  /** Permissions with their entries, and as many activity records, deliveries and stored answers. */
+  /**
+   * Permissions with their entries, and as many activity records, deliveries and stored answers.
+   */
   permissions: number;
   /** What limits bound: at least the few that every account of the table has. */
   agents?: number;
@@ -13,7 +15,10 @@ export interface Size {
   waiting?: number;
 }
 
-/** How many copies a waiting request gets: a limit bounds how many wait, so that their number does not grow with the log. */
+/**
+ * How many copies a waiting request gets: a limit bounds how many wait, so that their number does
+ * not grow with the log.
+ */
 const MAX_WAITING_COPIES = 30;
 
 /** Copies of each export and report. */
@@ -22,10 +27,14 @@ const FILES = 30;
 const LOG_SPAN = 2 ** 32;
 
 /**
- * Fills an account by copying its rows, as its own requests would have made them. Everything is copied at the time of the
- * newest entry, so that the log stays in order.
+ * Fills an account by copying its rows, as its own requests would have made them. Everything is
+ * copied at the time of the newest entry, so that the log stays in order.
  */
-export async function fillAccount(service: GrowthService, account: number, size: Size): Promise<void> {
+export async function fillAccount(
+  service: GrowthService,
+  account: number,
+  size: Size,
+): Promise<void> {
   const [{ kinds, pos, at }] = await service.run([
     `select count(*) as kinds, (select max(pos) from audit_entries where pos < ${(account + 1) * LOG_SPAN}) as pos,
        (select max(created_at) from audit_entries where pos < ${(account + 1) * LOG_SPAN}) as at
@@ -61,10 +70,14 @@ class Copies {
       `select m.name as name, c.name as col from sqlite_master as m join pragma_table_info(m.name) as c
        where m.type = 'table' and m.name not like '\\_%' escape '\\' and m.name not like 'sqlite%'`,
     ]);
-    for (const { name, col } of rows) this.columns.set(name, [...(this.columns.get(name) ?? []), col]);
+    for (const { name, col } of rows)
+      this.columns.set(name, [...(this.columns.get(name) ?? []), col]);
   }
 
-  /** Copies the permissions with all that belongs to them, `count` times each, and other records as often. */
+  /**
+   * Copies the permissions with all that belongs to them, `count` times each, and other records as
+   * often.
+   */
   ofHistory(count: number, lastPos: number): string[] {
     const { account, at } = this;
     const created = `${at} + n.i / 1000`;
@@ -95,7 +108,12 @@ class Copies {
         },
         `t.pos > ${account * LOG_SPAN} and t.pos <= ${lastPos} and ${hasCopy('t.permission')}`,
       ),
-      this.copy('permission_contents', count, { id: this.id('t.id') }, `${ofAccount} and ${hasCopy('t.id')}`),
+      this.copy(
+        'permission_contents',
+        count,
+        { id: this.id('t.id') },
+        `${ofAccount} and ${hasCopy('t.id')}`,
+      ),
       this.copy('reviews', count, { id: this.id('t.id') }, `${ofAccount} and ${hasCopy('t.id')}`),
       this.copy(
         'permission_events',
@@ -155,7 +173,10 @@ class Copies {
           agent: `(${ofNewAgent})`,
           external_id: 'null',
         },
-        first('permissions', `and status = 0 and id in (select id from reviews where account = ${account})`),
+        first(
+          'permissions',
+          `and status = 0 and id in (select id from reviews where account = ${account})`,
+        ),
       ),
       `insert into reviews select ${this.list('reviews', { id: 'p.id' })}
        from permissions as p cross join (
@@ -177,7 +198,12 @@ class Copies {
   }
 
   /** Copies each row `t` of a table that a condition finds `count` times, numbered `n.i` from 1. */
-  private copy(table: string, count: number, overrides: Record<string, string>, where: string): string {
+  private copy(
+    table: string,
+    count: number,
+    overrides: Record<string, string>,
+    where: string,
+  ): string {
     if (count <= 0) return '';
     return `insert into ${table} select ${this.list(table, overrides)}
       from (with recursive n (i) as (select 1 union all select i + 1 from n where i < ${count}) select i from n) as n

@@ -5,16 +5,24 @@ import { type GrowthService, send } from './service.ts';
 /** The sizes of the accounts of a growth table. The largest has the most that limits allow. */
 export function sizesOf(small: number, large: number) {
   const limits = { agents: 10_000, members: 1_000, policies: 200, webhooks: 50, waiting: 10_000 };
-  return { small: { permissions: small }, large: { permissions: large }, largest: { permissions: large, ...limits } };
+  return {
+    small: { permissions: small },
+    large: { permissions: large },
+    largest: { permissions: large, ...limits },
+  };
 }
 
-/** By how many rows a cost may differ between accounts: those of a page that the small account cannot fill. */
+/**
+ * By how many rows a cost may differ between accounts: those of a page that the small account
+ * cannot fill.
+ */
 const PAGE = 100;
 
 /**
- * The most rows that a request may read in any account. The widest is the creation of an agent, which counts the 10,000
- * agents by an index; the console's pages read the names of all members, policies and up to 500 agents. At this cap twenty
- * requests at a time delay those of other accounts by milliseconds, not seconds.
+ * The most rows that a request may read in any account. The widest is the creation of an agent,
+ * which counts the 10,000 agents by an index; the console's pages read the names of all members,
+ * policies and up to 500 agents. At this cap twenty requests at a time delay those of other
+ * accounts by milliseconds, not seconds.
  */
 const MOST_READ = 10_500;
 
@@ -49,20 +57,29 @@ export function describeCost({ name, small, large, largest }: LineCost): string 
 }
 
 /**
- * Finds the routes of the router without a line in the table, and lines without a route. The forms of the console call the
- * operations of the API, so only its pages have lines.
+ * Finds the routes of the router without a line in the table, and lines without a route. The forms
+ * of the console call the operations of the API, so only its pages have lines.
  */
 export function findMissingLines(routes: readonly string[]): string[] {
   const measured = new Set([...LINES.map(({ route }) => route), ...Object.keys(WITHOUT_LINES)]);
-  const wanted = routes.filter((route) => route.startsWith('GET ') || !/^\w+ \/console/.test(route));
+  const wanted = routes.filter(
+    (route) => route.startsWith('GET ') || !/^\w+ \/console/.test(route),
+  );
   return [
-    ...wanted.filter((route) => !measured.has(route)).map((route) => `${route} has no line in the growth table`),
-    ...[...measured].filter((route) => !wanted.includes(route)).map((route) => `there is no route ${route}`),
+    ...wanted
+      .filter((route) => !measured.has(route))
+      .map((route) => `${route} has no line in the growth table`),
+    ...[...measured]
+      .filter((route) => !wanted.includes(route))
+      .map((route) => `there is no route ${route}`),
   ];
 }
 
 /** Finds the tools of the MCP server without a line in the table. */
-export async function findMissingTools(service: GrowthService, { token, agent }: GrowthAccount): Promise<string[]> {
+export async function findMissingTools(
+  service: GrowthService,
+  { token, agent }: GrowthAccount,
+): Promise<string[]> {
   const names = await Promise.all(
     [token, agent.key].map(async (credential) => {
       const { body } = await send(service, 'POST', {
@@ -78,8 +95,14 @@ export async function findMissingTools(service: GrowthService, { token, agent }:
   return names.flat().filter((name) => !measured.includes(name));
 }
 
-/** The accounts of a growth table. Another account with a history of its own is the first of the database. */
-export async function makeGrowthAccounts(service: GrowthService, sizes: ReturnType<typeof sizesOf>) {
+/**
+ * The accounts of a growth table. Another account with a history of its own is the first of the
+ * database.
+ */
+export async function makeGrowthAccounts(
+  service: GrowthService,
+  sizes: ReturnType<typeof sizesOf>,
+) {
   await makeGrowthAccount(service, { permissions: 50 });
   return {
     small: await makeGrowthAccount(service, sizes.small),
@@ -106,8 +129,15 @@ export async function measureLines(
   return costs;
 }
 
-async function measureLine(service: GrowthService, account: GrowthAccount, { route, make }: Line): Promise<Cost> {
+async function measureLine(
+  service: GrowthService,
+  account: GrowthAccount,
+  { route, make }: Line,
+): Promise<Cost> {
   const [method = ''] = route.split(' ');
   const call = await make(account);
-  return send(service, method, { token: call.cookie === undefined ? account.token : null, ...call });
+  return send(service, method, {
+    token: call.cookie === undefined ? account.token : null,
+    ...call,
+  });
 }

@@ -9,7 +9,10 @@ export interface GrowthService {
   /** Every route of the router: "GET /v1/agents". */
   routes: readonly string[];
   fetch(path: string, options: RequestInit): Promise<Response>;
-  /** Runs SQL statements on the database, each in a transaction of its own, and returns the rows of the last one. */
+  /**
+   * Runs SQL statements on the database, each in a transaction of its own, and returns the rows of
+   * the last one.
+   */
   run(statements: readonly string[]): Promise<Json[]>;
   /** Runs the jobs that the requests so far have enqueued. */
   work(): Promise<void>;
@@ -58,8 +61,10 @@ export async function send(
   });
   const text = await response.text();
   const isExpected = status === undefined ? response.status < 400 : response.status === status;
-  if (!isExpected) throw new Error(`${method} ${path} answered ${response.status}: ${text.slice(0, 500)}`);
-  const [, read = 0, written = 0] = /read=(\d+) written=(\d+)/.exec(response.headers.get('Server-Timing') ?? '') ?? [];
+  if (!isExpected)
+    throw new Error(`${method} ${path} answered ${response.status}: ${text.slice(0, 500)}`);
+  const [, read = 0, written = 0] =
+    /read=(\d+) written=(\d+)/.exec(response.headers.get('Server-Timing') ?? '') ?? [];
   const isJson = response.headers.get('Content-Type')?.includes('json');
   return {
     body: isJson ? JSON.parse(text) : text,

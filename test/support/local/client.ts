@@ -38,15 +38,22 @@ export class Client {
   }
 
   get<T>(path: string, parameters: Record<string, string | number> = {}): Promise<Answer<T>> {
-    const search = new URLSearchParams(Object.entries(parameters).map(([name, value]) => [name, String(value)]));
+    const search = new URLSearchParams(
+      Object.entries(parameters).map(([name, value]) => [name, String(value)]),
+    );
     return this.call('GET', search.size === 0 ? path : `${path}?${search}`);
   }
 
-  /** Calls the service and throws for another status, so that a benchmark never measures a failure by mistake. */
+  /**
+   * Calls the service and throws for another status, so that a benchmark never measures a failure
+   * by mistake.
+   */
   async expect<T>(status: number, method: string, path: string, body?: object): Promise<Answer<T>> {
     const answer = await this.call<T>(method, path, body);
     if (answer.status !== status) {
-      throw new Error(`${method} ${path}: ${answer.status} instead of ${status}: ${JSON.stringify(answer.body)}`);
+      throw new Error(
+        `${method} ${path}: ${answer.status} instead of ${status}: ${JSON.stringify(answer.body)}`,
+      );
     }
     return answer;
   }
@@ -62,7 +69,10 @@ export class Client {
           headers: {
             Authorization: `Bearer ${this.credential}`,
             'User-Agent': 'countersign-bench',
-            ...(payload && { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(payload) }),
+            ...(payload && {
+              'Content-Type': 'application/json',
+              'Content-Length': Buffer.byteLength(payload),
+            }),
           },
         },
         (incoming) => {
@@ -71,7 +81,9 @@ export class Client {
           incoming.on('error', reject);
           incoming.on('end', () => {
             try {
-              resolve(this.read<T>(`${method} ${path}`, incoming, Buffer.concat(chunks).toString()));
+              resolve(
+                this.read<T>(`${method} ${path}`, incoming, Buffer.concat(chunks).toString()),
+              );
             } catch (error) {
               reject(error);
             }

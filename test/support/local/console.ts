@@ -8,7 +8,11 @@ import { copyProject } from './project.ts';
 import { freePort } from './service.ts';
 
 /** The path of Chromium; undefined if it is not installed. */
-export const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync);
+export const CHROMIUM = [
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+].find(existsSync);
 if (!CHROMIUM) console.warn('the console is not tested in a browser: Chromium is not installed');
 
 /** A service that `npm start` runs, and a browser. */
@@ -40,10 +44,20 @@ export async function startConsole(
       .map(([name, value]) => `${name}="${value}"\n`)
       .join(''),
   );
-  const env = { ...process.env, PORT: String(await port), CI: 'true', WRANGLER_SEND_METRICS: 'false' };
-  const service = spawn(process.execPath, [join(folder, 'src/dev/start.ts')], { cwd: folder, env, stdio: 'ignore' });
+  const env = {
+    ...process.env,
+    PORT: String(await port),
+    CI: 'true',
+    WRANGLER_SEND_METRICS: 'false',
+  };
+  const service = spawn(process.execPath, [join(folder, 'src/dev/start.ts')], {
+    cwd: folder,
+    env,
+    stdio: 'ignore',
+  });
   for (const deadline = Date.now() + 240_000; !existsSync(join(state, 'demo-account.json')); ) {
-    if (Date.now() > deadline || service.exitCode !== null) throw new Error('the service did not start');
+    if (Date.now() > deadline || service.exitCode !== null)
+      throw new Error('the service did not start');
     await new Promise((resolve) => setTimeout(resolve, 250));
   }
   const origin = `http://localhost:${env.PORT}`;
@@ -76,7 +90,12 @@ export async function addAuthenticator(page: Page): Promise<void> {
   await client.send('WebAuthn.enable');
   await client.send('WebAuthn.addVirtualAuthenticator', {
     options: {
-      ...{ protocol: 'ctap2', transport: 'internal', hasResidentKey: true, hasUserVerification: true },
+      ...{
+        protocol: 'ctap2',
+        transport: 'internal',
+        hasResidentKey: true,
+        hasUserVerification: true,
+      },
       ...{ isUserVerified: true, automaticPresenceSimulation: true },
     },
   });

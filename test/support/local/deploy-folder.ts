@@ -44,16 +44,34 @@ export class DeployFolder {
     const preload = join(import.meta.dirname, 'redirect-fetch.mjs');
     const { CLOUDFLARE_ACCOUNT_ID: _, ADMIN_TOKEN: __, ...inherited } = process.env;
     const { origin } = this.cloudflare;
-    const child = spawn(process.execPath, ['--import', preload, 'src/dev/deploy.ts', '--wait', '1', ...words], {
-      cwd: this.path,
-      env: {
-        ...{ ...inherited, HOME: this.path, XDG_CONFIG_HOME: this.path, NODE_COMPILE_CACHE: join(this.path, '.cache') },
-        ...{ CLOUDFLARE_API_BASE_URL: origin, CLOUDFLARE_API_TOKEN: TOKEN, SERVED_BY: origin, ...variables },
+    const child = spawn(
+      process.execPath,
+      ['--import', preload, 'src/dev/deploy.ts', '--wait', '1', ...words],
+      {
+        cwd: this.path,
+        env: {
+          ...{
+            ...inherited,
+            HOME: this.path,
+            XDG_CONFIG_HOME: this.path,
+            NODE_COMPILE_CACHE: join(this.path, '.cache'),
+          },
+          ...{
+            CLOUDFLARE_API_BASE_URL: origin,
+            CLOUDFLARE_API_TOKEN: TOKEN,
+            SERVED_BY: origin,
+            ...variables,
+          },
+        },
+        stdio: ['ignore', 'pipe', 'pipe'],
       },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
+    );
     const exit = new Promise<number | null>((resolve) => child.once('exit', resolve));
-    const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), exit]);
+    const [stdout, stderr, code] = await Promise.all([
+      text(child.stdout),
+      text(child.stderr),
+      exit,
+    ]);
     this.printed += stdout + stderr;
     const writes = this.cloudflare.writes().map(({ kind }) => kind);
     return { code, stdout, stderr, writes };

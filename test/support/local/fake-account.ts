@@ -23,7 +23,12 @@ export class FakeAccount extends FakeWorkers {
   unknown: string[] = [];
 
   /** Answers one call of the API. */
-  async answer(method: string, url: string, headers: IncomingHttpHeaders, body: Buffer): Promise<Answer> {
+  async answer(
+    method: string,
+    url: string,
+    headers: IncomingHttpHeaders,
+    body: Buffer,
+  ): Promise<Answer> {
     const { pathname, searchParams } = new URL(url, 'http://api.test');
     const [, , id, ...path] = pathname.split('/');
     const info = { page: 1, per_page: 50, count: 1, total_count: 1, total_pages: 1 };
@@ -62,7 +67,11 @@ export class FakeAccount extends FakeWorkers {
     return failure(404, 10_007, 'There is no workers.dev subdomain on this account');
   }
 
-  private answerDatabase(method: string, [key = '', action]: string[], text: string): Answer | null {
+  private answerDatabase(
+    method: string,
+    [key = '', action]: string[],
+    text: string,
+  ): Answer | null {
     if (key === '' && method === 'POST') {
       const { name } = JSON.parse(text) as { name: string };
       if ([...this.databases.values()].some((database) => database.name === name))
@@ -71,17 +80,23 @@ export class FakeAccount extends FakeWorkers {
       this.databases.set(database.uuid, database);
       return success({ uuid: database.uuid, name });
     }
-    const found = this.databases.get(key) ?? [...this.databases.values()].find(({ name }) => name === key);
+    const found =
+      this.databases.get(key) ?? [...this.databases.values()].find(({ name }) => name === key);
     if (!found) return failure(404, 7_404, `The database ${key} could not be found`);
-    if (method === 'GET') return success({ uuid: found.uuid, name: found.name, version: 'production' });
-    return action === 'query' ? runQuery(found.database, (JSON.parse(text) as { sql: string }).sql) : null;
+    if (method === 'GET')
+      return success({ uuid: found.uuid, name: found.name, version: 'production' });
+    return action === 'query'
+      ? runQuery(found.database, (JSON.parse(text) as { sql: string }).sql)
+      : null;
   }
 
   private answerBucket(method: string, [name, action]: string[], text: string): Answer | null {
-    if (!this.hasR2) return failure(403, 10_042, 'Please enable R2 through the Cloudflare Dashboard.');
+    if (!this.hasR2)
+      return failure(403, 10_042, 'Please enable R2 through the Cloudflare Dashboard.');
     if (name === undefined) {
       const bucket = (JSON.parse(text) as { name: string }).name;
-      if (this.buckets.has(bucket)) return failure(409, 10_004, 'The bucket you tried to create already exists');
+      if (this.buckets.has(bucket))
+        return failure(409, 10_004, 'The bucket you tried to create already exists');
       this.buckets.set(bucket, { rules: [{ id: 'Default Multipart Abort Rule' }] });
       return success({ name: bucket });
     }
@@ -100,19 +115,27 @@ export class FakeAccount extends FakeWorkers {
     if (id === undefined && method === 'GET') {
       const names = search.getAll('name');
       const queues = [...this.queues.values()].filter((queue) => names.includes(queue.queue_name));
-      return success(queues, { page: 1, per_page: 100, total_count: queues.length, total_pages: 1 });
+      return success(queues, {
+        page: 1,
+        per_page: 100,
+        total_count: queues.length,
+        total_pages: 1,
+      });
     }
     if (id === undefined) {
       const name = (JSON.parse(text) as { queue_name: string }).queue_name;
-      if (this.queues.has(name)) return failure(409, 11_009, `Queue name '${name}' is already taken.`);
+      if (this.queues.has(name))
+        return failure(409, 11_009, `Queue name '${name}' is already taken.`);
       this.queues.set(name, { queue_id: newId(), queue_name: name, consumers: [] });
       return success(this.queues.get(name));
     }
     const queue = [...this.queues.values()].find(({ queue_id }) => queue_id === id);
     if (!queue) return null;
     const { script_name: script, dead_letter_queue, type } = JSON.parse(text);
-    if (!this.queues.has(dead_letter_queue)) return failure(400, 11_003, 'Dead letter queue not found');
-    if (!consumer && queue.consumers.length > 0) return failure(409, 11_004, 'This queue already has a consumer.');
+    if (!this.queues.has(dead_letter_queue))
+      return failure(400, 11_003, 'Dead letter queue not found');
+    if (!consumer && queue.consumers.length > 0)
+      return failure(409, 11_004, 'This queue already has a consumer.');
     queue.consumers = [{ consumer_id: consumer ?? newId(), type, script, dead_letter_queue }];
     return success(queue.consumers[0]);
   }
@@ -129,7 +152,8 @@ function runQuery(database: DatabaseSync, sql: string): Answer {
     size_after: 8_192,
   };
   try {
-    if (/^\s*select/i.test(sql)) return success([{ results: database.prepare(sql).all(), success: true, meta }]);
+    if (/^\s*select/i.test(sql))
+      return success([{ results: database.prepare(sql).all(), success: true, meta }]);
     database.exec('begin');
     database.exec(sql);
     database.exec('commit');

@@ -12,7 +12,10 @@ export type FailureKind = 'refused' | 'lost';
 /** A call that reached the API. */
 export interface Call {
   method: string;
-  /** The path with `:id` for each identifier, so that calls for several things of one kind are equal. */
+  /**
+   * The path with `:id` for each identifier, so that calls for several things of one kind are
+   * equal.
+   */
   kind: string;
   path: string;
   isWrite: boolean;
@@ -21,8 +24,8 @@ export interface Call {
 }
 
 /**
- * A server on loopback that answers wrangler and `npm run deploy` as Cloudflare's API does, for one account, and serves the
- * Worker that was deployed to it.
+ * A server on loopback that answers wrangler and `npm run deploy` as Cloudflare's API does, for one
+ * account, and serves the Worker that was deployed to it.
  */
 export class FakeCloudflare {
   account = new FakeAccount();
@@ -61,20 +64,28 @@ export class FakeCloudflare {
     if (host !== '') {
       const kind = `${method} service ${rest.split('?')[0]}`;
       const call = { method, kind, path: url, isWrite: method !== 'GET', isFromWrangler: false };
-      return this.finish(response, call, () => this.service.answer(method, host, rest, headers, body.toString()));
+      return this.finish(response, call, () =>
+        this.service.answer(method, host, rest, headers, body.toString()),
+      );
     }
     const isFromWrangler = headers['user-agent']?.startsWith('wrangler/') ?? false;
     const call = { ...describeCall(method, url, body.toString()), isFromWrangler };
     await this.finish(response, call, async () => {
-      if (headers.authorization !== `Bearer ${TOKEN}`) return failure(401, 10_000, 'Authentication error');
+      if (headers.authorization !== `Bearer ${TOKEN}`)
+        return failure(401, 10_000, 'Authentication error');
       return this.account.answer(method, url, headers, body);
     });
   }
 
-  private async finish(response: ServerResponse, call: Call, act: () => Promise<Answer> | Answer): Promise<void> {
+  private async finish(
+    response: ServerResponse,
+    call: Call,
+    act: () => Promise<Answer> | Answer,
+  ): Promise<void> {
     this.calls.push(call);
     const how = this.fail(call);
-    const { status, body } = how === 'refused' ? failure(500, 10_013, 'An unknown error has occurred') : await act();
+    const { status, body } =
+      how === 'refused' ? failure(500, 10_013, 'An unknown error has occurred') : await act();
     if (how === 'lost') return void response.destroy();
     response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
   }

@@ -10,12 +10,19 @@ export interface FakeVersion {
 
 interface FakeWorker {
   versions: FakeVersion[];
-  deployments: { id: string; created_on: string; versions: { version_id: string; percentage: number }[] }[];
+  deployments: {
+    id: string;
+    created_on: string;
+    versions: { version_id: string; percentage: number }[];
+  }[];
   crons: string[];
   servesWorkersDev: boolean;
 }
 
-/** The Workers of a Cloudflare account with their versions and domains, and the answers of its API about them. */
+/**
+ * The Workers of a Cloudflare account with their versions and domains, and the answers of its API
+ * about them.
+ */
 export class FakeWorkers {
   workers = new Map<string, FakeWorker>();
   /** The Worker that each custom domain is attached to. */
@@ -27,8 +34,15 @@ export class FakeWorkers {
   protected listDomains(search: URLSearchParams): object[] {
     const [hostname, service] = [search.get('hostname'), search.get('service')];
     return [...this.domains]
-      .filter(([host, worker]) => (!hostname || host === hostname) && (!service || worker === service))
-      .map(([host, worker]) => ({ id: host, hostname: host, service: worker, environment: 'production' }));
+      .filter(
+        ([host, worker]) => (!hostname || host === hostname) && (!service || worker === service),
+      )
+      .map(([host, worker]) => ({
+        id: host,
+        hostname: host,
+        service: worker,
+        environment: 'production',
+      }));
   }
 
   protected answerService(name: string): Answer {
@@ -40,7 +54,11 @@ export class FakeWorkers {
   protected answerWorker(name: string): Answer {
     const worker = this.workers.get(name);
     if (!worker) return failure(404, 10_007, 'This Worker does not exist on your account.');
-    return success({ id: name, name, subdomain: { enabled: worker.servesWorkersDev, previews_enabled: false } });
+    return success({
+      id: name,
+      name,
+      subdomain: { enabled: worker.servesWorkersDev, previews_enabled: false },
+    });
   }
 
   protected async answerScript(
@@ -69,7 +87,9 @@ export class FakeWorkers {
       case 'GET settings':
         return success({ bindings: hideSecrets(current?.bindings ?? []) });
       case 'GET secrets':
-        return success(hideSecrets(current?.bindings ?? []).filter(({ type }) => type === 'secret_text'));
+        return success(
+          hideSecrets(current?.bindings ?? []).filter(({ type }) => type === 'secret_text'),
+        );
       case 'PUT secrets': {
         // A new version without a tag, deployed at once.
         const { name: secret, text } = json();
@@ -93,7 +113,9 @@ export class FakeWorkers {
         return success({ enabled: worker.servesWorkersDev, previews_enabled: false });
       case 'POST domains/changeset': {
         const hosts = json().map(({ hostname }: { hostname: string }) => hostname) as string[];
-        const conflicting = hosts.filter((host) => this.records.has(host) && !this.domains.has(host));
+        const conflicting = hosts.filter(
+          (host) => this.records.has(host) && !this.domains.has(host),
+        );
         return success({
           added: [],
           removed: [],
@@ -109,26 +131,41 @@ export class FakeWorkers {
   }
 
   private attach(name: string, origins: { hostname: string }[]): Answer {
-    const foreign = origins.find(({ hostname }) => !this.zones.some((zone) => `.${hostname}`.endsWith(`.${zone}`)));
+    const foreign = origins.find(
+      ({ hostname }) => !this.zones.some((zone) => `.${hostname}`.endsWith(`.${zone}`)),
+    );
     if (foreign) return failure(400, 100_117, `Could not find zone for ${foreign.hostname}.`);
     for (const [host, worker] of this.domains) if (worker === name) this.domains.delete(host);
     for (const { hostname } of origins) this.domains.set(hostname, name);
     return success([]);
   }
 
-  private async upload(name: string, headers: IncomingHttpHeaders, body: Buffer, deploys: boolean): Promise<Answer> {
+  private async upload(
+    name: string,
+    headers: IncomingHttpHeaders,
+    body: Buffer,
+    deploys: boolean,
+  ): Promise<Answer> {
     const type = headers['content-type'] ?? '';
-    const form = await new Response(new Uint8Array(body), { headers: { 'Content-Type': type } }).formData();
+    const form = await new Response(new Uint8Array(body), {
+      headers: { 'Content-Type': type },
+    }).formData();
     const metadata = JSON.parse(String(form.get('metadata'))) as {
       bindings: FakeVersion['bindings'];
       annotations?: Record<string, string>;
     };
-    const worker = this.workers.get(name) ?? { versions: [], deployments: [], crons: [], servesWorkersDev: false };
+    const worker = this.workers.get(name) ?? {
+      versions: [],
+      deployments: [],
+      crons: [],
+      servesWorkersDev: false,
+    };
     this.workers.set(name, worker);
     // Secrets and variables that an upload does not name stay.
     const kept = (worker.versions.at(-1)?.bindings ?? []).filter(
       ({ type, name }) =>
-        ['secret_text', 'plain_text'].includes(type) && !metadata.bindings.some((binding) => binding.name === name),
+        ['secret_text', 'plain_text'].includes(type) &&
+        !metadata.bindings.some((binding) => binding.name === name),
     );
     const bindings = [...metadata.bindings.filter(({ type }) => type !== 'inherit'), ...kept];
     const version = { id: newId(), bindings, annotations: metadata.annotations ?? {} };
@@ -142,11 +179,16 @@ export class FakeWorkers {
     });
   }
 
-  private deploy(worker: FakeWorker, versions: FakeWorker['deployments'][number]['versions']): void {
+  private deploy(
+    worker: FakeWorker,
+    versions: FakeWorker['deployments'][number]['versions'],
+  ): void {
     worker.deployments.unshift({ id: newId(), created_on: new Date().toISOString(), versions });
   }
 }
 
 function hideSecrets(bindings: FakeVersion['bindings']): FakeVersion['bindings'] {
-  return bindings.map(({ text, ...binding }) => (binding.type === 'secret_text' ? binding : { ...binding, text }));
+  return bindings.map(({ text, ...binding }) =>
+    binding.type === 'secret_text' ? binding : { ...binding, text },
+  );
 }

@@ -15,7 +15,9 @@ export async function installClient(folder: string): Promise<{ built: string; pr
   writeFileSync(join(project, 'package.json'), '{ "private": true, "type": "module" }');
   await run('npm', ['pack', built, '--pack-destination', folder]);
   const tarball = readdirSync(folder).find((name) => name.endsWith('.tgz')) as string;
-  await run('npm', ['install', '--offline', '--no-audit', '--no-fund', join(folder, tarball)], { cwd: project });
+  await run('npm', ['install', '--offline', '--no-audit', '--no-fund', join(folder, tarball)], {
+    cwd: project,
+  });
   return { built, project };
 }
 

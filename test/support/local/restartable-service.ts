@@ -30,7 +30,9 @@ export class Service {
     this.goDown();
   }
 
-  /** Starts the service and waits until it answers. Tries again while another process has its port. */
+  /**
+   * Starts the service and waits until it answers. Tries again while another process has its port.
+   */
   async start(): Promise<void> {
     let child = await this.spawn();
     for (const deadline = Date.now() + START_LIMIT; ; await sleep(100)) {
@@ -54,10 +56,21 @@ export class Service {
         ...[wranglerScript, 'dev', '--ip', '127.0.0.1', '--port', String(this.port)],
         ...['--inspector-port', String(await freePort())],
         ...['--persist-to', this.state, '--env-file', join(this.state, 'variables.env')],
-        ...['--var', `PUBLIC_URL:${this.origin}`, '--log-level', 'warn', '--show-interactive-dev-session=false'],
+        ...[
+          '--var',
+          `PUBLIC_URL:${this.origin}`,
+          '--log-level',
+          'warn',
+          '--show-interactive-dev-session=false',
+        ],
       ],
       // A process group of its own, so that all its processes can be killed together.
-      { cwd: this.project, env: environment(this.state), stdio: ['ignore', 'pipe', 'pipe'], detached: true },
+      {
+        cwd: this.project,
+        env: environment(this.state),
+        stdio: ['ignore', 'pipe', 'pipe'],
+        detached: true,
+      },
     );
     this.child = child;
     for (const stream of [child.stdout, child.stderr]) {
@@ -80,7 +93,9 @@ export class Service {
   /** Triggers every cron once, and waits for each. */
   async triggerCrons(): Promise<void> {
     for (const cron of this.crons) {
-      const answer = await fetch(`${this.origin}/cdn-cgi/local/scheduled?cron=${encodeURIComponent(cron)}`);
+      const answer = await fetch(
+        `${this.origin}/cdn-cgi/local/scheduled?cron=${encodeURIComponent(cron)}`,
+      );
       if (!answer.ok) throw new Error(`the cron ${cron} failed: ${answer.status}`);
       await answer.text();
     }
@@ -103,7 +118,10 @@ export class Service {
     const child = this.child;
     this.child = null;
     if (!child?.pid) return;
-    const ended = child.exitCode === null && child.signalCode === null && new Promise((end) => child.once('exit', end));
+    const ended =
+      child.exitCode === null &&
+      child.signalCode === null &&
+      new Promise((end) => child.once('exit', end));
     if (signal === 'SIGINT') {
       child.kill('SIGINT');
       await ended;

@@ -33,12 +33,26 @@ async function runWranglerIn(project: string, state: string, ...args: string[]):
 }
 
 /** Creates empty, migrated databases and the variables of the service. */
-export async function prepareState(state: string, databases = ['DB'], project = root): Promise<void> {
+export async function prepareState(
+  state: string,
+  databases = ['DB'],
+  project = root,
+): Promise<void> {
   mkdirSync(join(state, 'registry'), { recursive: true });
   const lines = Object.entries(VARIABLES).map(([name, value]) => `${name}="${value}"\n`);
   writeFileSync(join(state, 'variables.env'), lines.join(''));
   for (const database of databases) {
-    await runWranglerIn(project, state, 'd1', 'migrations', 'apply', database, '--local', '--persist-to', state);
+    await runWranglerIn(
+      project,
+      state,
+      'd1',
+      'migrations',
+      'apply',
+      database,
+      '--local',
+      '--persist-to',
+      state,
+    );
   }
 }
 
@@ -57,14 +71,17 @@ export function sweep(service: Service): Promise<void> {
 /** The file of the local D1 database. No other process may have it open while it is written to. */
 export function databaseFile(state: string): string {
   const files = databaseFiles(state);
-  if (files.length !== 1) throw new Error(`expected one database in ${state}, found ${files.length}`);
+  if (files.length !== 1)
+    throw new Error(`expected one database in ${state}, found ${files.length}`);
   return files[0] as string;
 }
 
 /** The files of all local D1 databases. */
 export function databaseFiles(state: string): string[] {
   const folder = join(state, 'v3/d1/miniflare-D1DatabaseObject');
-  return readdirSync(folder).flatMap((name) => (/^[0-9a-f]+\.sqlite$/.test(name) ? [join(folder, name)] : []));
+  return readdirSync(folder).flatMap((name) =>
+    /^[0-9a-f]+\.sqlite$/.test(name) ? [join(folder, name)] : [],
+  );
 }
 
 /** A running service. */
@@ -114,7 +131,8 @@ export async function startService(
       throw new Error(`the service did not start:\n${output}`);
     }
     const answer = await fetch(`${origin}/healthz`).catch(() => null);
-    if (answer?.ok) return { origin, pid: child.pid ?? 0, stop: () => stop(child), kill: () => kill(child) };
+    if (answer?.ok)
+      return { origin, pid: child.pid ?? 0, stop: () => stop(child), kill: () => kill(child) };
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }
@@ -145,13 +163,18 @@ export function findRuntimes(pid: number): string[] {
 /** All processes below a process. */
 function findProcesses(pid: number): { pid: number; name: string }[] {
   if (process.platform !== 'linux') return [];
-  const table = execFileSync('ps', ['-eo', 'pid,ppid,comm'], { encoding: 'utf8' }).trim().split('\n').slice(1);
+  const table = execFileSync('ps', ['-eo', 'pid,ppid,comm'], { encoding: 'utf8' })
+    .trim()
+    .split('\n')
+    .slice(1);
   const processes = table.map((line) => {
     const [id, parent, name = ''] = line.trim().split(/\s+/);
     return { pid: Number(id), parent: Number(parent), name };
   });
   const below = (parent: number): { pid: number; name: string }[] =>
-    processes.filter((process) => process.parent === parent).flatMap((process) => [process, ...below(process.pid)]);
+    processes
+      .filter((process) => process.parent === parent)
+      .flatMap((process) => [process, ...below(process.pid)]);
   return below(pid);
 }
 
@@ -182,7 +205,9 @@ export function freePort(): Promise<number> {
     server.listen(0, '127.0.0.1', () => {
       const address = server.address();
       server.close(() =>
-        address && typeof address === 'object' ? resolve(address.port) : reject(new Error('no port')),
+        address && typeof address === 'object'
+          ? resolve(address.port)
+          : reject(new Error('no port')),
       );
     });
   });

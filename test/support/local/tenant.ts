@@ -19,7 +19,12 @@ export async function createTenant(origin: string, plan: string, agents: number)
   const user = new Client(origin, tenant.token);
   for (let number = 1; number <= agents; number++) {
     const agent = { name: `agent ${number}`, metadata: { team: `team ${number % 7}` } };
-    const created = await user.expect<{ id: string; api_key: string }>(201, 'POST', '/v1/agents', agent);
+    const created = await user.expect<{ id: string; api_key: string }>(
+      201,
+      'POST',
+      '/v1/agents',
+      agent,
+    );
     tenant.agents.push({ id: created.body.id, key: created.body.api_key });
   }
   return tenant;

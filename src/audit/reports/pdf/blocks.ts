@@ -3,7 +3,10 @@ import type { EntryReferences } from '../content';
 import { formatCount, formatNumber } from '../wording';
 import { COLUMN_GAP, TEXT_WIDTH } from './style';
 
-/** The heading of a numbered section. It starts a page and is listed in the contents and the outline. */
+/**
+ * The heading of a numbered section. It starts a page and is listed in the contents and the
+ * outline.
+ */
 export function sectionHeading(number: number, title: string): Content {
   return {
     text: `${number}  ${title}`,
@@ -53,9 +56,10 @@ export function numberColumn(head: string, share: number): Column {
 }
 
 /**
- * A table as wide as the page's text, or a note if it has no rows. Its head is repeated on every page. Rows do not break
- * across pages unless one of them might be higher than a page.
- * @param caption a title above the column heads; it is part of the table, so it never stays alone at the end of a page
+ * A table as wide as the page's text, or a note if it has no rows. Its head is repeated on every
+ * page. Rows do not break across pages unless one of them might be higher than a page.
+ * @param caption a title above the column heads; it is part of the table, so it never stays alone
+ *   at the end of a page
  */
 export function ruledTable(columns: Column[], rows: Content[][], caption?: string): Content {
   if (rows.length === 0) {
@@ -63,14 +67,21 @@ export function ruledTable(columns: Column[], rows: Content[][], caption?: strin
     return { stack: [...title, { text: 'None in the period.', style: 'note' }], unbreakable: true };
   }
   const keepRowsWhole = rows.every(fitsOnPage);
-  const head = columns.map(({ head, alignment }): Content => ({ text: head, style: 'head', alignment }));
+  const head = columns.map(
+    ({ head, alignment }): Content => ({ text: head, style: 'head', alignment }),
+  );
   const body = rows.map((row) => row.map((cell, at) => bodyCell(cell, columns[at]?.alignment)));
   // The widths are fixed because the library would widen a column to its longest word.
   const width = TEXT_WIDTH - (columns.length - 1) * COLUMN_GAP;
   const shares = columns.reduce((sum, { share }) => sum + share, 0);
   const headRows = [head];
   if (caption) {
-    const title: Content = { text: caption, style: 'caption', colSpan: columns.length, margin: [0, 0, 0, 2] };
+    const title: Content = {
+      text: caption,
+      style: 'caption',
+      colSpan: columns.length,
+      margin: [0, 0, 0, 2],
+    };
     // The cells that the title spans have to be there.
     headRows.unshift([title, ...columns.slice(1).map(() => '')]);
   }
@@ -91,14 +102,24 @@ export function ruledTable(columns: Column[], rows: Content[][], caption?: strin
 export function omittedNote(count: number, listed: number, noun: string): Content[] {
   if (count <= listed) return [];
   const omitted = formatCount(count - listed, `more ${noun}`);
-  return [{ text: `The first ${listed} are listed. The JSON form of this report has ${omitted}.`, style: 'note' }];
+  return [
+    {
+      text: `The first ${listed} are listed. The JSON form of this report has ${omitted}.`,
+      style: 'note',
+    },
+  ];
 }
 
 function bodyCell(cell: Content, alignment: Column['alignment'] = 'left'): Content {
-  return typeof cell === 'string' ? { text: cell, style: 'cell', alignment } : { stack: [cell], style: 'cell' };
+  return typeof cell === 'string'
+    ? { text: cell, style: 'cell', alignment }
+    : { stack: [cell], style: 'cell' };
 }
 
-/** The line below a statement: how many entries support it, and the ids of those that the report names. */
+/**
+ * The line below a statement: how many entries support it, and the ids of those that the report
+ * names.
+ */
 export function entryReferences({ entries, entry_ids: ids }: EntryReferences): Content {
   const total = formatCount(entries, 'entry', 'entries');
   const shown = ids.length < entries ? `; ${formatNumber(ids.length)} of them` : '';
@@ -109,10 +130,13 @@ export function entryReferences({ entries, entry_ids: ids }: EntryReferences): C
 const PAGE_CHARACTERS = 1_800;
 
 /**
- * Whether content certainly fits on one page, so that it may be kept together. The library would cut off unbreakable
- * content that is higher than a page. Characters outside the Basic Multilingual Plane count as the code that may
- * replace them.
+ * Whether content certainly fits on one page, so that it may be kept together. The library would
+ * cut off unbreakable content that is higher than a page. Characters outside the Basic Multilingual
+ * Plane count as the code that may replace them.
  */
 export function fitsOnPage(content: Content[]): boolean {
-  return JSON.stringify(content).replace(/[\u{10000}-\u{10ffff}]/gu, '[U+1F600]').length <= PAGE_CHARACTERS;
+  return (
+    JSON.stringify(content).replace(/[\u{10000}-\u{10ffff}]/gu, '[U+1F600]').length <=
+    PAGE_CHARACTERS
+  );
 }

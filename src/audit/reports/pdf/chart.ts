@@ -9,7 +9,10 @@ interface Series {
   values: number[];
 }
 
-/** The space for the scale, the legend and the months' names around the bars, and the height of all; in points. */
+/**
+ * The space for the scale, the legend and the months' names around the bars, and the height of all;
+ * in points.
+ */
 const [LEFT, TOP, BOTTOM, HEIGHT] = [44, 22, 18, 172];
 const PLOT_WIDTH = TEXT_WIDTH - LEFT;
 const PLOT_HEIGHT = HEIGHT - TOP - BOTTOM;
@@ -29,16 +32,30 @@ export function monthlyChart(months: string[], series: Series[]): Content {
   const bars = months.flatMap((_, month) =>
     series.map(({ color, values }, at) => {
       const value = values[month] ?? 0;
-      return rectangle(LEFT + month * group + inset + at * bar, y(value), bar * 0.9, y(0) - y(value), color);
+      return rectangle(
+        LEFT + month * group + inset + at * bar,
+        y(value),
+        bar * 0.9,
+        y(0) - y(value),
+        color,
+      );
     }),
   );
   const names = months.map((month, at) => {
     const [name, year] = formatMonth(month).split(' ');
-    return label(LEFT + at * group, HEIGHT - BOTTOM + 4, group, 'center', `${name} ${year?.slice(2)}`);
+    return label(
+      LEFT + at * group,
+      HEIGHT - BOTTOM + 4,
+      group,
+      'center',
+      `${name} ${year?.slice(2)}`,
+    );
   });
   return {
     stack: [
-      ...series.map(({ name }, at) => label(LEFT + at * LEGEND_WIDTH + 12, 0, LEGEND_WIDTH - 12, 'left', name)),
+      ...series.map(({ name }, at) =>
+        label(LEFT + at * LEGEND_WIDTH + 12, 0, LEGEND_WIDTH - 12, 'left', name),
+      ),
       ...scale.map((value) => label(0, y(value) - 5, LEFT - 6, 'right', formatNumber(value))),
       ...names,
       {
@@ -46,7 +63,15 @@ export function monthlyChart(months: string[], series: Series[]): Content {
           ...series.map(({ color }, at) => rectangle(LEFT + at * LEGEND_WIDTH, 1, 8, 8, color)),
           ...scale.map((value): Shape => {
             const lineColor = value === 0 ? COLORS.muted : COLORS.rule;
-            return { type: 'line', x1: LEFT, y1: y(value), x2: TEXT_WIDTH, y2: y(value), lineWidth: 0.5, lineColor };
+            return {
+              type: 'line',
+              x1: LEFT,
+              y1: y(value),
+              x2: TEXT_WIDTH,
+              y2: y(value),
+              lineWidth: 0.5,
+              lineColor,
+            };
           }),
           ...bars,
         ],
@@ -57,7 +82,10 @@ export function monthlyChart(months: string[], series: Series[]): Content {
   };
 }
 
-/** The top of the scale: the first of 4, 8, 12, 16, 20, 40, 80, 120, … that is at least `value`. Its quarters are whole. */
+/**
+ * The top of the scale: the first of 4, 8, 12, 16, 20, 40, 80, 120, … that is at least `value`. Its
+ * quarters are whole.
+ */
 function scaleTop(value: number): number {
   for (let power = 1; ; power *= 10) {
     const top = [4, 8, 12, 16, 20].map((factor) => factor * power).find((one) => one >= value);
@@ -70,6 +98,15 @@ function rectangle(x: number, y: number, w: number, h: number, color: string): S
 }
 
 /** A text in a box. Its place is relative to the upper left corner of the chart. */
-function label(x: number, y: number, width: number, alignment: 'left' | 'center' | 'right', text: string): Content {
-  return { columns: [{ text, width, alignment, fontSize: 7, color: COLORS.muted }], relativePosition: { x, y } };
+function label(
+  x: number,
+  y: number,
+  width: number,
+  alignment: 'left' | 'center' | 'right',
+  text: string,
+): Content {
+  return {
+    columns: [{ text, width, alignment, fontSize: 7, color: COLORS.muted }],
+    relativePosition: { x, y },
+  };
 }

@@ -1,8 +1,19 @@
 import type { Content, Definition } from 'pdfmake/js/Printer.js';
 import type { ReportContent } from '../content';
 import { formatNumber, formatTimestamp, truncate } from '../wording';
-import { changesSection, controlsSection, exceptionsSection, sampleSection } from './evidence-sections';
-import { agentsSection, decidersSection, monthsSection, scopeSection, summarySection } from './figure-sections';
+import {
+  changesSection,
+  controlsSection,
+  exceptionsSection,
+  sampleSection,
+} from './evidence-sections';
+import {
+  agentsSection,
+  decidersSection,
+  monthsSection,
+  scopeSection,
+  summarySection,
+} from './figure-sections';
 import { COLORS, COLUMN_GAP, DEFAULT_STYLE, PAGE_MARGINS, STYLES, TEXT_WIDTH } from './style';
 
 /** The sections of a report in their order, which numbers them from 1. */
@@ -29,8 +40,8 @@ export function composePages(report: ReportContent): Content[] {
 }
 
 /**
- * Makes pdfmake's definition of the PDF: the pages, with page size, styles, footer and metadata. Its dates are those of
- * the report, so that the same report gives the same bytes.
+ * Makes pdfmake's definition of the PDF: the pages, with page size, styles, footer and metadata.
+ * Its dates are those of the report, so that the same report gives the same bytes.
  * @param content the result of {@link composePages} with fonts
  */
 export function defineDocument(report: ReportContent, content: Content): Definition {
@@ -78,14 +89,42 @@ function titlePage(report: ReportContent): Content[] {
     ['Generated', `${formatTimestamp(report.generated_at)} UTC`],
   ];
   return [
-    { text: 'COUNTERSIGN', fontSize: 9, bold: true, characterSpacing: 2, color: COLORS.muted, margin: [0, 70, 0, 0] },
     {
-      canvas: [{ type: 'line', x1: 0, y1: 0, x2: TEXT_WIDTH, y2: 0, lineWidth: 1.5, lineColor: COLORS.navy }],
+      text: 'COUNTERSIGN',
+      fontSize: 9,
+      bold: true,
+      characterSpacing: 2,
+      color: COLORS.muted,
+      margin: [0, 70, 0, 0],
+    },
+    {
+      canvas: [
+        {
+          type: 'line',
+          x1: 0,
+          y1: 0,
+          x2: TEXT_WIDTH,
+          y2: 0,
+          lineWidth: 1.5,
+          lineColor: COLORS.navy,
+        },
+      ],
       margin: [0, 8, 0, 34],
     },
     { text: 'Compliance report', fontSize: 13, color: COLORS.muted },
-    { text: report.framework, fontSize: 28, bold: true, color: COLORS.navy, lineHeight: 1, margin: [0, 2, 0, 6] },
-    { text: 'Access of AI agents: requests, decisions and use', fontSize: 12, margin: [0, 0, 0, 40] },
+    {
+      text: report.framework,
+      fontSize: 28,
+      bold: true,
+      color: COLORS.navy,
+      lineHeight: 1,
+      margin: [0, 2, 0, 6],
+    },
+    {
+      text: 'Access of AI agents: requests, decisions and use',
+      fontSize: 12,
+      margin: [0, 0, 0, 40],
+    },
     {
       table: {
         widths: [104, TEXT_WIDTH - 104 - COLUMN_GAP],
@@ -102,7 +141,12 @@ function titlePage(report: ReportContent): Content[] {
 }
 
 function statementBox(statement: string): Content {
-  const title: Content = { text: 'Evidence, not attestation', bold: true, color: COLORS.navy, margin: [0, 0, 0, 4] };
+  const title: Content = {
+    text: 'Evidence, not attestation',
+    bold: true,
+    color: COLORS.navy,
+    margin: [0, 0, 0, 4],
+  };
   const cell: Content = { stack: [title, { text: statement }], fillColor: COLORS.tint };
   return { table: { widths: [TEXT_WIDTH - 28], body: [[cell]] }, layout: 'boxed' };
 }

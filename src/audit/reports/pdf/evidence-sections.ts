@@ -17,7 +17,10 @@ import { COLORS } from './style';
 /** How many characters of a finding or an exception the PDF shows. */
 const TEXT_CHARACTERS = 900;
 
-/** The controls of the framework, each with its evidence and with what the service has no evidence for. */
+/**
+ * The controls of the framework, each with its evidence and with what the service has no evidence
+ * for.
+ */
 export function controlsSection({ controls, framework }: ReportContent, number: number): Content[] {
   return [
     sectionHeading(number, 'Controls'),
@@ -28,7 +31,10 @@ export function controlsSection({ controls, framework }: ReportContent, number: 
   ];
 }
 
-/** One control. Its heading stays on the page of the first finding, and “Not covered” on the page of the last. */
+/**
+ * One control. Its heading stays on the page of the first finding, and “Not covered” on the page of
+ * the last.
+ */
 function controlSubsection(control: Control, section: number, number: number): Content[] {
   const heading: Content[] = [
     subsectionHeading(section, number, `${control.id}  ${control.title}`),
@@ -43,7 +49,11 @@ function controlSubsection(control: Control, section: number, number: number): C
     { stack: [entryReferences(finding)], margin: [0, 0, 0, 6] },
   ]);
   return findings.map((finding, at) => {
-    const stack = [...(at === 0 ? heading : []), ...finding, ...(at === findings.length - 1 ? limits : [])];
+    const stack = [
+      ...(at === 0 ? heading : []),
+      ...finding,
+      ...(at === findings.length - 1 ? limits : []),
+    ];
     return { stack, unbreakable: fitsOnPage(stack) };
   });
 }
@@ -94,14 +104,20 @@ function badge(severity: ReportException['severity']): Content {
 /** How many changes of an activity record the PDF shows, and how many characters of each. */
 const [LISTED_CHANGES, CHANGE_CHARACTERS] = [12, 300];
 
-/** The account activity: the number of records by action, and the newest key rotations and configuration changes. */
+/**
+ * The account activity: the number of records by action, and the newest key rotations and
+ * configuration changes.
+ */
 export function changesSection({ activity }: ReportContent, number: number): Content[] {
   return [
     sectionHeading(number, 'Key rotations and configuration changes'),
     paragraph('From the activity of the account, the newest first.'),
     ruledTable(
       [textColumn('Action', 7), numberColumn('Records', 2)],
-      Object.entries(activity.by_action).map(([action, count]) => [codeInWords(action), formatNumber(count)]),
+      Object.entries(activity.by_action).map(([action, count]) => [
+        codeInWords(action),
+        formatNumber(count),
+      ]),
       'Records by action',
     ),
     activityTable('Key rotations', activity.key_rotations),
@@ -117,8 +133,15 @@ function activityTable(caption: string, records: ReportedActivity[]): Content {
       textColumn('Target and changes', 19),
     ],
     records.map((record) => [
-      { stack: [{ text: formatTimestamp(record.at) }, { text: codeInWords(record.action), bold: true }] },
-      { stack: [{ text: record.actor ?? 'Nobody: by itself' }, { text: record.id, style: 'small' }] },
+      {
+        stack: [
+          { text: formatTimestamp(record.at) },
+          { text: codeInWords(record.action), bold: true },
+        ],
+      },
+      {
+        stack: [{ text: record.actor ?? 'Nobody: by itself' }, { text: record.id, style: 'small' }],
+      },
       { stack: [{ text: record.target }, ...changeLines(record)] },
     ]),
     caption,

@@ -2,7 +2,15 @@ import type { Content } from 'pdfmake/js/Printer.js';
 import type { Counts, DeciderFigures, ReportContent } from '../content';
 import { isMemberId, isPolicyId } from '../figures';
 import { codeInWords, formatMonth, formatNumber, truncate } from '../wording';
-import { type Column, numberColumn, omittedNote, paragraph, ruledTable, sectionHeading, textColumn } from './blocks';
+import {
+  type Column,
+  numberColumn,
+  omittedNote,
+  paragraph,
+  ruledTable,
+  sectionHeading,
+  textColumn,
+} from './blocks';
 import { monthlyChart } from './chart';
 import { COLORS } from './style';
 
@@ -51,7 +59,10 @@ export function summarySection({ summary }: ReportContent, number: number): Cont
     ),
     ruledTable(
       [textColumn('Event', 7), numberColumn('Entries', 2)],
-      Object.entries(summary.by_event_type).map(([type, count]) => [codeInWords(type), formatNumber(count)]),
+      Object.entries(summary.by_event_type).map(([type, count]) => [
+        codeInWords(type),
+        formatNumber(count),
+      ]),
       'Audit entries by event',
     ),
   ];
@@ -91,7 +102,11 @@ export function monthsSection({ months }: ReportContent, number: number): Conten
     ]),
     ruledTable(
       [textColumn('Month', 2), numberColumn('Entries', 2), ...countColumns(2)],
-      months.map((month) => [formatMonth(month.month), formatNumber(month.entries), ...countCells(month)]),
+      months.map((month) => [
+        formatMonth(month.month),
+        formatNumber(month.entries),
+        ...countCells(month),
+      ]),
     ),
   ];
 }
@@ -119,7 +134,10 @@ export function agentsSection({ agents }: ReportContent, number: number): Conten
   ];
 }
 
-/** The approvals, denials and votes of each member, of each policy, and with the account's own user tokens together. */
+/**
+ * The approvals, denials and votes of each member, of each policy, and with the account's own user
+ * tokens together.
+ */
 export function decidersSection({ deciders }: ReportContent, number: number): Content[] {
   return [
     sectionHeading(number, 'Deciders'),
@@ -167,6 +185,9 @@ function countColumns(share: number): Column[] {
 
 /** The cells of {@link countColumns}. */
 function countCells(counts: Counts): string[] {
-  const { requests, approved, denied, expired, tokens_issued, tokens_used, tokens_revoked } = counts;
-  return [requests, approved, denied, expired, tokens_issued, tokens_used, tokens_revoked].map(formatNumber);
+  const { requests, approved, denied, expired, tokens_issued, tokens_used, tokens_revoked } =
+    counts;
+  return [requests, approved, denied, expired, tokens_issued, tokens_used, tokens_revoked].map(
+    formatNumber,
+  );
 }

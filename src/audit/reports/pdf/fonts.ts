@@ -2,8 +2,9 @@
 export type LoadFont = (file: string) => Promise<ArrayBuffer>;
 
 /**
- * The files of each font family. A character is shown in the first family that has it. Only Latin has a bold font; the
- * other scripts occur in names, and their bold text is shown in the normal font.
+ * The files of each font family. A character is shown in the first family that has it. Only Latin
+ * has a bold font; the other scripts occur in names, and their bold text is shown in the normal
+ * font.
  */
 const FILES = {
   latin: { normal: 'latin-regular.ttf', bold: 'latin-bold.ttf' },
@@ -26,7 +27,10 @@ const FAMILIES = Object.keys(FILES) as FontFamily[];
 export class FontCoverage {
   private readonly known = new Map<number, FontFamily | null>();
 
-  /** @param ranges the first and the last code point of each range of characters in turn, by font file */
+  /**
+   * @param ranges the first and the last code point of each range of characters in turn, by font
+   *   file
+   */
   private constructor(private readonly ranges: Record<string, number[]>) {}
 
   static async load(loadFont: LoadFont): Promise<FontCoverage> {
@@ -36,7 +40,9 @@ export class FontCoverage {
 
   /** Whether all fonts of a family have the character with this code point. */
   has(family: FontFamily, codePoint: number): boolean {
-    return Object.values(FILES[family]).every((file) => includes(this.ranges[file] ?? [], codePoint));
+    return Object.values(FILES[family]).every((file) =>
+      includes(this.ranges[file] ?? [], codePoint),
+    );
   }
 
   /** The first family that has the character with this code point; null if none has it. */
@@ -63,14 +69,16 @@ function includes(bounds: number[], codePoint: number): boolean {
 
 /**
  * Loads the fonts of some families, each file once.
- * @returns pdfmake's dictionary, which names the files of each family, and the contents of the files
+ * @returns pdfmake's dictionary, which names the files of each family, and the contents of the
+ *   files
  */
 export async function loadFonts(families: Iterable<FontFamily>, loadFont: LoadFont) {
   const dictionary: Record<string, (typeof FILES)[FontFamily]> = {};
   const files = new Map<string, Uint8Array>();
   for (const family of families) {
     dictionary[family] = FILES[family];
-    for (const file of new Set(Object.values(FILES[family]))) files.set(file, new Uint8Array(await loadFont(file)));
+    for (const file of new Set(Object.values(FILES[family])))
+      files.set(file, new Uint8Array(await loadFont(file)));
   }
   return { dictionary, files };
 }

@@ -1,6 +1,6 @@
 /**
- * The part of pdfmake that the reports use. (@types/pdfmake does not declare the printer, and it brings browser types
- * that conflict with those of Workers.)
+ * The part of pdfmake that the reports use. (@types/pdfmake does not declare the printer, and it
+ * brings browser types that conflict with those of Workers.)
  */
 declare module 'pdfmake/js/Printer.js' {
   export type Sides = [left: number, top: number, right: number, bottom: number];
@@ -35,7 +35,15 @@ declare module 'pdfmake/js/Printer.js' {
   }
 
   export type Shape =
-    | { type: 'line'; x1: number; y1: number; x2: number; y2: number; lineWidth: number; lineColor: string }
+    | {
+        type: 'line';
+        x1: number;
+        y1: number;
+        x2: number;
+        y2: number;
+        lineWidth: number;
+        lineColor: string;
+      }
     | { type: 'rect'; x: number; y: number; w: number; h: number; color: string };
 
   interface Table {
@@ -55,11 +63,17 @@ declare module 'pdfmake/js/Printer.js' {
     | (Node & { canvas: Shape[] })
     | (Node & { toc: { numberStyle: Style } });
 
-  /** Gives a value for a horizontal line or row, or for a vertical line or column, by its index from 0. */
+  /**
+   * Gives a value for a horizontal line or row, or for a vertical line or column, by its index from
+   * 0.
+   */
   type LayoutValue<T> = (index: number, node: { table: Table }) => T;
 
   export type TableLayout = Partial<
-    Record<`${'h' | 'v'}LineWidth` | `padding${'Left' | 'Right' | 'Top' | 'Bottom'}`, LayoutValue<number>> &
+    Record<
+      `${'h' | 'v'}LineWidth` | `padding${'Left' | 'Right' | 'Top' | 'Bottom'}`,
+      LayoutValue<number>
+    > &
       Record<`${'h' | 'v'}LineColor`, LayoutValue<string>>
   >;
 
@@ -94,7 +108,10 @@ declare module 'pdfmake/js/Printer.js' {
   export default exported;
 }
 
-/** The part of bidi-js, an implementation of the Unicode bidirectional algorithm, that the reports use. */
+/**
+ * The part of bidi-js, an implementation of the Unicode bidirectional algorithm, that the reports
+ * use.
+ */
 declare module 'bidi-js' {
   export default function makeBidi(): {
     getEmbeddingLevels(text: string, base: 'ltr' | 'rtl'): { levels: Uint8Array };

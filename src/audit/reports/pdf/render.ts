@@ -7,13 +7,23 @@ import { FontCoverage, type FontFamily, type LoadFont, loadFonts } from './fonts
 import { TABLE_LAYOUTS } from './style';
 import { assignFonts } from './text-runs';
 
-/** pdfmake's printer: the default export of a CommonJS module, which some bundlers unwrap and others do not. */
+/**
+ * pdfmake's printer: the default export of a CommonJS module, which some bundlers unwrap and others
+ * do not.
+ */
 const Printer = 'default' in exported ? exported.default : exported;
 
-/** Makes the PDF file of a report. The same report gives the same bytes. Loads only the fonts that its texts need. */
+/**
+ * Makes the PDF file of a report. The same report gives the same bytes. Loads only the fonts that
+ * its texts need.
+ */
 export async function renderPdf(report: ReportContent, loadFont: LoadFont): Promise<Uint8Array> {
   const families = new Set<FontFamily>(['latin']);
-  const content = assignFonts({ stack: composePages(report) }, await FontCoverage.load(loadFont), families);
+  const content = assignFonts(
+    { stack: composePages(report) },
+    await FontCoverage.load(loadFont),
+    families,
+  );
   const { dictionary, files } = await loadFonts(families, loadFont);
   const fileSystem = {
     existsSync: (path: string) => files.has(path),
@@ -21,7 +31,9 @@ export async function renderPdf(report: ReportContent, loadFont: LoadFont): Prom
   };
   const noUrls = { resolve: () => {}, resolved: async () => {} };
   const printer = new Printer(dictionary, fileSystem, noUrls, () => false);
-  const stream = await printer.createPdfKitDocument(defineDocument(report, content), { tableLayouts: TABLE_LAYOUTS });
+  const stream = await printer.createPdfKitDocument(defineDocument(report, content), {
+    tableLayouts: TABLE_LAYOUTS,
+  });
   stream.end();
   return new Uint8Array(await new Blob(await Array.fromAsync(stream)).arrayBuffer());
 }

@@ -17,7 +17,12 @@ export const PAGE_MARGINS: Sides = [56, 60, 56, 66];
 /** The width of the text on an A4 page, in points. */
 export const TEXT_WIDTH = 595.28 - PAGE_MARGINS[0] - PAGE_MARGINS[2];
 
-export const DEFAULT_STYLE: Style = { font: 'latin', fontSize: 9, lineHeight: 1.08, color: COLORS.ink };
+export const DEFAULT_STYLE: Style = {
+  font: 'latin',
+  fontSize: 9,
+  lineHeight: 1.08,
+  color: COLORS.ink,
+};
 
 /** The styles by the names that content uses in `style`. */
 export const STYLES: Record<string, Style> = {
@@ -37,7 +42,10 @@ export const COLUMN_GAP = 6;
 
 /** The layouts of tables, by the names that tables use in `layout`. */
 export const TABLE_LAYOUTS: Record<string, TableLayout> = {
-  /** Thin rules between the rows and a darker one below the head. The text is flush with the page margins. */
+  /**
+   * Thin rules between the rows and a darker one below the head. The text is flush with the page
+   * margins.
+   */
   ruled: {
     hLineWidth: (row, { table }) => (row === 0 ? 0 : row === (table.headerRows ?? 0) ? 0.8 : 0.4),
     hLineColor: (row, { table }) => (row === (table.headerRows ?? 0) ? COLORS.navy : COLORS.rule),

@@ -4,7 +4,10 @@ import type { Content } from 'pdfmake/js/Printer.js';
 import { formatCodePoint } from '../wording';
 import type { FontCoverage, FontFamily } from './fonts';
 
-/** A piece of a text in one font. The runs of a text are listed as they are shown, from left to right. */
+/**
+ * A piece of a text in one font. The runs of a text are listed as they are shown, from left to
+ * right.
+ */
 interface TextRun {
   text: string;
   font: FontFamily;
@@ -13,8 +16,8 @@ interface TextRun {
 const ASCII = /^[\x20-\x7e]*$/;
 const RIGHT_TO_LEFT = /[\p{Script=Arabic}\p{Script=Hebrew}]/u;
 /**
- * Characters that show nothing and could make two names look alike. Some of them count as letters or symbols: the
- * fillers of Hangul and the empty Braille pattern.
+ * Characters that show nothing and could make two names look alike. Some of them count as letters
+ * or symbols: the fillers of Hangul and the empty Braille pattern.
  */
 const INVISIBLE = /[\p{C}\p{Default_Ignorable_Code_Point}\u2800]/u;
 /** Zero-width joiner and non-joiner, which some scripts need inside words. */
@@ -22,8 +25,8 @@ const JOINER = /[\u200c\u200d]/;
 const JOINED = /[\p{Script=Arabic}\p{Script=Bengali}\p{Script=Tamil}]/u;
 
 /**
- * The Thai vowel am with the tone mark before it. The PDF library does not shape it: written as the ring and the vowel aa, with
- * the tone mark above the ring, it looks as it should.
+ * The Thai vowel am with the tone mark before it. The PDF library does not shape it: written as the
+ * ring and the vowel aa, with the tone mark above the ring, it looks as it should.
  */
 const THAI_AM = /([\u0e48-\u0e4b]?)\u0e33/g;
 
@@ -36,7 +39,11 @@ const bidi = makeBidi();
  * Copies content, with every text in it split into runs in fonts that can show them.
  * @param used the families of the runs are added to it
  */
-export function assignFonts(content: Content, coverage: FontCoverage, used: Set<FontFamily>): Content {
+export function assignFonts(
+  content: Content,
+  coverage: FontCoverage,
+  used: Set<FontFamily>,
+): Content {
   const setText = (text: string): string | TextRun[] => {
     const runs = splitIntoRuns(text, coverage);
     for (const { font } of runs) used.add(font);
@@ -49,7 +56,8 @@ export function assignFonts(content: Content, coverage: FontCoverage, used: Set<
     const node = { ...(part as Record<string, unknown>) };
     for (const key of ['text', 'stack', 'columns', 'table', 'body']) {
       const inner = node[key];
-      if (inner !== undefined) node[key] = key === 'text' && typeof inner === 'string' ? setText(inner) : set(inner);
+      if (inner !== undefined)
+        node[key] = key === 'text' && typeof inner === 'string' ? setText(inner) : set(inner);
     }
     return node;
   };
@@ -57,9 +65,10 @@ export function assignFonts(content: Content, coverage: FontCoverage, used: Set<
 }
 
 /**
- * Splits a text into runs. An ASCII text is a single run. Other texts are normalized (NFC), their white space becomes
- * single spaces, and their variation selectors are removed. Characters that no font has, that are invisible, or that are
- * combining marks after the fourth of a letter are replaced by their code: [U+1F600].
+ * Splits a text into runs. An ASCII text is a single run. Other texts are normalized (NFC), their
+ * white space becomes single spaces, and their variation selectors are removed. Characters that no
+ * font has, that are invisible, or that are combining marks after the fourth of a letter are
+ * replaced by their code: [U+1F600].
  */
 export function splitIntoRuns(text: string, coverage: FontCoverage): TextRun[] {
   if (ASCII.test(text)) return [{ text, font: 'latin' }];
@@ -79,21 +88,26 @@ function replaceHidden(text: string, coverage: FontCoverage): string {
   for (const character of normal) {
     const isAllowed = JOINER.test(character) ? JOINED.test(before) : !INVISIBLE.test(character);
     marks = /\p{M}/u.test(character) ? marks + 1 : 0;
-    const isShown = isAllowed && marks <= MAX_MARKS && coverage.familyOf(character.codePointAt(0) ?? 0) !== null;
+    const isShown =
+      isAllowed && marks <= MAX_MARKS && coverage.familyOf(character.codePointAt(0) ?? 0) !== null;
     visible += isShown ? character : formatCodePoint(character);
     before = character;
   }
   return visible;
 }
 
-/** Chooses a font for every UTF-16 unit. A mark or joiner takes the font of the letter before it if that has it too. */
+/**
+ * Chooses a font for every UTF-16 unit. A mark or joiner takes the font of the letter before it if
+ * that has it too.
+ */
 function chooseFonts(text: string, coverage: FontCoverage): FontFamily[] {
   const fonts: FontFamily[] = [];
   for (const character of text) {
     const code = character.codePointAt(0) ?? 0;
     const last = fonts.at(-1);
     const joins = /[\p{M}\u200c\u200d]/u.test(character);
-    const font = joins && last && coverage.has(last, code) ? last : (coverage.familyOf(code) ?? 'latin');
+    const font =
+      joins && last && coverage.has(last, code) ? last : (coverage.familyOf(code) ?? 'latin');
     for (let unit = 0; unit < character.length; unit++) fonts.push(font);
   }
   return fonts;
@@ -110,11 +124,12 @@ function joinRuns(text: string, fonts: FontFamily[]): TextRun[] {
 }
 
 /**
- * Joins characters into runs in the order in which the Unicode bidirectional algorithm (UAX 9) shows them.
+ * Joins characters into runs in the order in which the Unicode bidirectional algorithm (UAX 9)
+ * shows them.
  *
- * Spaces in reordered runs become no-break spaces: if a line broke there, the last words would be on the first line.
- * Inside of runs in the Arabic and the Hebrew font, right-to-left characters stay in the order of reading, because the PDF
- * library reverses them when it shapes them.
+ * Spaces in reordered runs become no-break spaces: if a line broke there, the last words would be
+ * on the first line. Inside of runs in the Arabic and the Hebrew font, right-to-left characters
+ * stay in the order of reading, because the PDF library reverses them when it shapes them.
  */
 function orderRuns(text: string, fonts: FontFamily[]): TextRun[] {
   const levels = bidi.getEmbeddingLevels(text, isRightToLeft(text) ? 'rtl' : 'ltr');
@@ -125,15 +140,19 @@ function orderRuns(text: string, fonts: FontFamily[]): TextRun[] {
     const character = mirrored.get(at) ?? text[at] ?? '';
     const last = runs.at(-1);
     if (last?.font !== font || last.level !== level) runs.push({ text: character, font, level });
-    else if (level % 2 === 1 && (font === 'arabic' || font === 'hebrew')) last.text = character + last.text;
+    else if (level % 2 === 1 && (font === 'arabic' || font === 'hebrew'))
+      last.text = character + last.text;
     else last.text += character;
   }
-  return runs.map(({ text, font, level }) => ({ text: level > 0 ? text.replaceAll(' ', '\u00a0') : text, font }));
+  return runs.map(({ text, font, level }) => ({
+    text: level > 0 ? text.replaceAll(' ', '\u00a0') : text,
+    font,
+  }));
 }
 
 /**
- * Whether a text as a whole is right to left: its first letter is, and more than half of its letters are. An English
- * sentence that begins with an Arabic name is left to right.
+ * Whether a text as a whole is right to left: its first letter is, and more than half of its
+ * letters are. An English sentence that begins with an Arabic name is left to right.
  */
 function isRightToLeft(text: string): boolean {
   const letters = (text.match(/\p{L}/gu) ?? []).map((letter) => RIGHT_TO_LEFT.test(letter));

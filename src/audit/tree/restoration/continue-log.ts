@@ -20,13 +20,27 @@ import { LogSigner } from '../signer';
 import { LogInconsistent } from '../storage';
 import { readTrustedHead } from '../trust';
 import { endOfHold, HOLD_DURATION } from './hold';
-import { findStaleObjects, type StaleObject, type StaleObjects, sealingTime, setAsideObjects } from './stale-objects';
+import {
+  findStaleObjects,
+  type StaleObject,
+  type StaleObjects,
+  sealingTime,
+  setAsideObjects,
+} from './stale-objects';
 
-/** Maximum objects that one request moves: each takes two of the 1,000 calls to R2 that a Worker may make. */
+/**
+ * Maximum objects that one request moves: each takes two of the 1,000 calls to R2 that a Worker may
+ * make.
+ */
 const MOVE_LIMIT = 300;
-/** Milliseconds in which one request may delete objects: shorter than its hold, during which nobody seals the log. */
+/**
+ * Milliseconds in which one request may delete objects: shorter than its hold, during which nobody
+ * seals the log.
+ */
 const DELETION_TIMEOUT = HOLD_DURATION / 2;
-/** Maximum milliseconds from the writing of a head or tile to R2 to the update of the tree's row. */
+/**
+ * Maximum milliseconds from the writing of a head or tile to R2 to the update of the tree's row.
+ */
 const ROW_DELAY = MINUTE;
 
 /** The body of the request: which database was restored, and to which time. */
@@ -36,8 +50,13 @@ export const LogRestoration = lazy(() =>
       shard: z
         .string()
         .regex(/^[0-9A-Za-z]{2}$/, 'must be the two characters of a shard, `00` for the first')
-        .meta({ description: 'The shard whose database was restored. Logs on other shards are left as they are.' }),
-      restored_to: dateTime.meta({ description: 'The time to which the database was restored. Not in the future.' }),
+        .meta({
+          description:
+            'The shard whose database was restored. Logs on other shards are left as they are.',
+        }),
+      restored_to: dateTime.meta({
+        description: 'The time to which the database was restored. Not in the future.',
+      }),
     })
     .meta({
       id: 'LogRestoration',
@@ -50,7 +69,9 @@ export const LogContinuation = lazy(() =>
   z
     .object({
       set_aside: countField.meta({ description: 'How many tiles and signed heads were moved.' }),
-      has_more: z.boolean().meta({ description: 'Whether more remain: if so, send the request again.' }),
+      has_more: z
+        .boolean()
+        .meta({ description: 'Whether more remain: if so, send the request again.' }),
     })
     .meta({ id: 'LogContinuation', examples: [{ set_aside: 2, has_more: false }] }),
 );
@@ -59,7 +80,10 @@ export type LogContinuation = z.output<ReturnType<typeof LogContinuation>>;
 
 const NOTHING: LogContinuation = { set_aside: 0, has_more: false };
 
-/** The preload of the tree that belongs to the account in the path, from every shard. A tree without a row is empty. */
+/**
+ * The preload of the tree that belongs to the account in the path, from every shard. A tree without
+ * a row is empty.
+ */
 function treeInPath(c: RequestContext, reader: Reader) {
   const id = parseId('user', c.req.param('id') ?? '');
   return (
@@ -81,19 +105,22 @@ interface LocatedTree {
 }
 
 /** @throws Problem `not_found` */
-function requireLocatedTree(loaded: { shard: Shard; loaded: TreeRow[] | undefined }[]): LocatedTree {
+function requireLocatedTree(
+  loaded: { shard: Shard; loaded: TreeRow[] | undefined }[],
+): LocatedTree {
   for (const { shard, loaded: [row] = [] } of loaded) if (row) return { shard, row };
   throw notFound('account');
 }
 
 /**
- * Moves away up to 300 tiles and heads in R2 that belong to a longer log than the restored database has, so that the
- * log can be signed again. Tiles are moved before heads: the log stays inconsistent until the last of these heads is
- * moved.
- * @returns zero objects if R2 has none of a longer log, or the log is on another shard than the restored one
- * @throws Problem `invalid_request` for a time in the future; `conflict` if a restoration to that time does not explain
- *   the objects in R2, or the head in the database was never signed; `unavailable` if the log is sealed or its account
- *   deleted meanwhile
+ * Moves away up to 300 tiles and heads in R2 that belong to a longer log than the restored database
+ * has, so that the log can be signed again. Tiles are moved before heads: the log stays
+ * inconsistent until the last of these heads is moved.
+ * @returns zero objects if R2 has none of a longer log, or the log is on another shard than the
+ *   restored one
+ * @throws Problem `invalid_request` for a time in the future; `conflict` if a restoration to that
+ *   time does not explain the objects in R2, or the head in the database was never signed;
+ *   `unavailable` if the log is sealed or its account deleted meanwhile
  */
 export async function setAsideStaleObjects(
   { config, runtime }: OperatorContext,
@@ -111,25 +138,36 @@ export async function setAsideStaleObjects(
   const signer = await LogSigner.open(keyring, publicUrl);
   await readTrustedHead({ bucket, signer }, row.id, row, runtime.now()).catch((error: unknown) => {
     if (!(error instanceof LogInconsistent)) throw error;
-    throw new Problem('conflict', `The head of the log in the database was never signed: ${error.message}.`);
+    throw new Problem(
+      'conflict',
+      `The head of the log in the database was never signed: ${error.message}.`,
+    );
   });
   await requireNewer(bucket, row, stale, restoredTo);
   const began = runtime.now();
   await hold(shard, row, began);
   // After the hold the log may be sealed again, and a later deletion could delete the new objects.
   const mayDelete = () => runtime.now() < began + DELETION_TIMEOUT;
-  const move = (some: readonly StaleObject[]) => setAsideObjects(bucket, row.id, some, restoredTo, mayDelete);
+  const move = (some: readonly StaleObject[]) =>
+    setAsideObjects(bucket, row.id, some, restoredTo, mayDelete);
   const movedTiles = await move(tiles.slice(0, MOVE_LIMIT));
-  const movedHeads = movedTiles < tiles.length ? 0 : await move(heads.slice(0, MOVE_LIMIT - movedTiles));
+  const movedHeads =
+    movedTiles < tiles.length ? 0 : await move(heads.slice(0, MOVE_LIMIT - movedTiles));
   const has_more = movedTiles < tiles.length || movedHeads < heads.length;
-  log('tree_set_aside', { account: row.id, shard: shard.name, tiles: movedTiles, heads: movedHeads, has_more });
+  log('tree_set_aside', {
+    account: row.id,
+    shard: shard.name,
+    tiles: movedTiles,
+    heads: movedHeads,
+    has_more,
+  });
   return { set_aside: movedTiles + movedHeads, has_more };
 }
 
 /**
- * Checks that the restored database could not know these objects. An object is written at most {@link ROW_DELAY} before
- * the database records it, so the database knew an older one: then somebody who can write to the database may have
- * shortened the log, to get another history signed.
+ * Checks that the restored database could not know these objects. An object is written at most
+ * {@link ROW_DELAY} before the database records it, so the database knew an older one: then
+ * somebody who can write to the database may have shortened the log, to get another history signed.
  * @throws Problem `conflict`
  */
 async function requireNewer(
@@ -157,11 +195,15 @@ async function requireNewer(
 }
 
 /**
- * Holds the tree: for a while nobody seals the log, and sealers that have begun cannot record what they sealed. Then
- * the tree is due.
+ * Holds the tree: for a while nobody seals the log, and sealers that have begun cannot record what
+ * they sealed. Then the tree is due.
  * @throws Problem `unavailable` if the log is sealed further meanwhile, or its account deleted
  */
-async function hold({ ledger }: Shard, { number, size, heldUntil }: TreeRow, now: number): Promise<void> {
+async function hold(
+  { ledger }: Shard,
+  { number, size, heldUntil }: TreeRow,
+  now: number,
+): Promise<void> {
   const until = endOfHold(heldUntil, now);
   // NULL if the account is gone: the NOT NULL column aborts the transaction.
   const held = sql<number>`(select ${until} from ${accounts} where ${eq(accounts.number, number)})`;
@@ -203,5 +245,12 @@ export const continueLogRoute = new Hono().put(
   noQuery(),
   body(LogRestoration),
   async (c) =>
-    answer(c, await setAsideStaleObjects(c.var.operator, requireLocatedTree(c.var.loaded), c.req.valid('json'))),
+    answer(
+      c,
+      await setAsideStaleObjects(
+        c.var.operator,
+        requireLocatedTree(c.var.loaded),
+        c.req.valid('json'),
+      ),
+    ),
 );

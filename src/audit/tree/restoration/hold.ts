@@ -3,18 +3,22 @@ import { trees } from '../../../db/schema';
 import { formatTime, MINUTE } from '../../../lib/time';
 import { CLOCK_SKEW } from '../trust';
 
-// After a database was restored to an earlier time, a restoration lets a log of it continue. While it moves objects of
-// the log's tree in R2, it holds the tree: nothing of the log is sealed. A hold expires by itself.
+// After a database was restored to an earlier time, a restoration lets a log of it continue. While
+// it moves objects of the log's tree in R2, it holds the tree: nothing of the log is sealed. A hold
+// expires by itself.
 
 /** How long one request of a restoration holds a tree, in milliseconds. */
 export const HOLD_DURATION = 2 * MINUTE;
 
 /**
  * When a hold that begins now ends.
- * @param heldUntil the end of the hold before: if that still lasts, the new end is later, so that the two differ
+ * @param heldUntil the end of the hold before: if that still lasts, the new end is later, so that
+ *   the two differ
  */
 export function endOfHold(heldUntil: number, now: number): number {
-  return isHeld(heldUntil, now) ? Math.max(now + HOLD_DURATION, heldUntil + 1) : now + HOLD_DURATION;
+  return isHeld(heldUntil, now)
+    ? Math.max(now + HOLD_DURATION, heldUntil + 1)
+    : now + HOLD_DURATION;
 }
 
 /** @throws Error while the tree is held */
@@ -27,7 +31,10 @@ export function isNotHeld(now: number): SQL {
   return not(between(trees.heldUntil, now + 1, latestEnd(now)));
 }
 
-/** Whether a tree is held. An end that no request can have set is ignored, so that it never blocks a tree for good. */
+/**
+ * Whether a tree is held. An end that no request can have set is ignored, so that it never blocks a
+ * tree for good.
+ */
 function isHeld(heldUntil: number, now: number): boolean {
   return heldUntil > now && heldUntil <= latestEnd(now);
 }

@@ -16,16 +16,24 @@ export interface StaleObject {
 
 /** The objects in R2 that belong to a longer tree than the database has. */
 export interface StaleObjects {
-  /** Full tiles with leaves beyond the tree. All other tiles are the same in every extension of the tree. */
+  /**
+   * Full tiles with leaves beyond the tree. All other tiles are the same in every extension of the
+   * tree.
+   */
   tiles: StaleObject[];
   /** Published heads, the smallest first. */
   heads: StaleObject[];
 }
 
 /**
- * Finds the objects in R2 that only a tree longer than `size` has. Lists R2 once for every thousand tiles or heads.
+ * Finds the objects in R2 that only a tree longer than `size` has. Lists R2 once for every thousand
+ * tiles or heads.
  */
-export async function findStaleObjects(bucket: R2Bucket, account: Id<'user'>, size: number): Promise<StaleObjects> {
+export async function findStaleObjects(
+  bucket: R2Bucket,
+  account: Id<'user'>,
+  size: number,
+): Promise<StaleObjects> {
   const folder = tileFolder(account);
   const isBeyond = (key: string) => {
     const [level, index] = key.slice(folder.length).split('/').map(Number);
@@ -46,17 +54,22 @@ export async function findStaleObjects(bucket: R2Bucket, account: Id<'user'>, si
 }
 
 /**
- * When a head was sealed, as its signed text says, in milliseconds since the epoch; null if the object is gone or not a
- * head.
+ * When a head was sealed, as its signed text says, in milliseconds since the epoch; null if the
+ * object is gone or not a head.
  */
-export async function sealingTime(bucket: R2Bucket, account: Id<'user'>, { key }: StaleObject): Promise<number | null> {
+export async function sealingTime(
+  bucket: R2Bucket,
+  account: Id<'user'>,
+  { key }: StaleObject,
+): Promise<number | null> {
   const object = await bucket.get(key);
   return (object && parseHead(account, await object.text())?.sealedAt) ?? null;
 }
 
 /**
- * Moves objects to `trees/<account>/set-aside/<moment>/`, where nothing reads them, each under its former path and the
- * time at which it was written. Nothing is overwritten, so it may crash at any point and be repeated.
+ * Moves objects to `trees/<account>/set-aside/<moment>/`, where nothing reads them, each under its
+ * former path and the time at which it was written. Nothing is overwritten, so it may crash at any
+ * point and be repeated.
  * @param moment names the folder, in milliseconds since the epoch
  * @param mayDelete asked before the copied objects of a group are deleted
  * @returns how many were moved, in order: fewer than all once `mayDelete` has returned false

@@ -8,7 +8,12 @@ export const showAgent = command({
   description: 'Shows an agent, and what has become of its requests.',
   args: {
     id: { type: 'positional', description: 'The id of the agent, agent_…' },
-    period: { type: 'string', default: '30d', description: 'The time of the statistics', valueHint: '7d' },
+    period: {
+      type: 'string',
+      default: '30d',
+      description: 'The time of the statistics',
+      valueHint: '7d',
+    },
   },
   examples: ['countersign agents show agent_01m7x1m1tre75vaz5yvpbmvt6m --period 7d'],
   async run({ args, session }) {

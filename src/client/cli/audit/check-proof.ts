@@ -6,11 +6,17 @@ import { canonicalJson, isEqualJson } from '../../canonical-json.ts';
 export class ProofFault extends Error {}
 
 /**
- * Checks that a proof shows an entry in the log: sealed bytes, hash, path, root, and the signature of the checkpoint.
+ * Checks that a proof shows an entry in the log: sealed bytes, hash, path, root, and the signature
+ * of the checkpoint.
  * @param id the id that was asked for
  * @throws ProofFault
  */
-export function checkProof(id: string, entry: AuditEntry, proof: InclusionProof, { keys }: KeySet): void {
+export function checkProof(
+  id: string,
+  entry: AuditEntry,
+  proof: InclusionProof,
+  { keys }: KeySet,
+): void {
   const { checkpoint } = proof;
   const input = decodeBase64(proof.leaf_input, 'leaf_input');
   require(entry.id === id, 'the service shows another entry');
@@ -35,7 +41,9 @@ export function checkProof(id: string, entry: AuditEntry, proof: InclusionProof,
 /** Whether the sealed bytes are a zero byte and the entry with its salt, as canonical JSON. */
 function isSealed(entry: AuditEntry, input: Buffer): boolean {
   try {
-    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(input.subarray(1));
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(
+      input.subarray(1),
+    );
     const { salt, ...sealed } = JSON.parse(text) as Record<string, unknown>;
     const isCanonical = canonicalJson({ ...sealed, salt }) === text;
     return input[0] === 0 && isCanonical && typeof salt === 'string' && isEqualJson(sealed, entry);
@@ -44,8 +52,17 @@ function isSealed(entry: AuditEntry, input: Buffer): boolean {
   }
 }
 
-/** Verifies an inclusion proof (RFC 9162 section 2.1.3.2). Sizes can exceed the 32 bits of bitwise operators. */
-function leadsToRoot(index: number, size: number, leaf: Buffer, path: Buffer[], root: Buffer): boolean {
+/**
+ * Verifies an inclusion proof (RFC 9162 section 2.1.3.2). Sizes can exceed the 32 bits of bitwise
+ * operators.
+ */
+function leadsToRoot(
+  index: number,
+  size: number,
+  leaf: Buffer,
+  path: Buffer[],
+  root: Buffer,
+): boolean {
   if (!Number.isSafeInteger(index) || index < 0 || index >= size) return false;
   let [place, last, hash] = [index, size - 1, leaf];
   for (const sibling of path) {
@@ -61,8 +78,14 @@ function leadsToRoot(index: number, size: number, leaf: Buffer, path: Buffer[], 
   return last === 0 && hash.equals(root);
 }
 
-/** Checks the note of a checkpoint: its text states the checkpoint, and a key of the log signed it (C2SP signed-note). */
-function checkSignature({ origin, tree_size, root_hash, timestamp, note }: Checkpoint, keys: KeySet['keys']): void {
+/**
+ * Checks the note of a checkpoint: its text states the checkpoint, and a key of the log signed it
+ * (C2SP signed-note).
+ */
+function checkSignature(
+  { origin, tree_size, root_hash, timestamp, note }: Checkpoint,
+  keys: KeySet['keys'],
+): void {
   const root = Buffer.from(root_hash, 'hex').toString('base64');
   const text = `${origin}\n${tree_size}\n${root}\ntime ${timestamp}\n`;
   require(note.startsWith(`${text}\n`), 'the checkpoint differs from the note that was signed');
@@ -73,7 +96,9 @@ function checkSignature({ origin, tree_size, root_hash, timestamp, note }: Check
     if (name !== origin) return false;
     return keys.some(({ kty, crv, x, kid }) => {
       if (kty !== 'OKP' || crv !== 'Ed25519' || !kid.startsWith('log-')) return false;
-      const keyId = sha256(Buffer.concat([Buffer.from(`${origin}\n\x01`), Buffer.from(x, 'base64url')])).subarray(0, 4);
+      const keyId = sha256(
+        Buffer.concat([Buffer.from(`${origin}\n\x01`), Buffer.from(x, 'base64url')]),
+      ).subarray(0, 4);
       if (!keyId.equals(bytes.subarray(0, 4))) return false;
       return verify(
         null,

@@ -3,12 +3,17 @@ import type { CliClient } from '../client.ts';
 import { checkProof, ProofFault } from './check-proof.ts';
 
 /**
- * Checks that an approval by people has as many votes as its request asked for, signed ones where it asked for passkeys. The
- * entry of the request is proven first. It says nothing of entries of other events, and of approvals whose request is no
- * longer kept. The signatures themselves are not verified.
+ * Checks that an approval by people has as many votes as its request asked for, signed ones where
+ * it asked for passkeys. The entry of the request is proven first. It says nothing of entries of
+ * other events, and of approvals whose request is no longer kept. The signatures themselves are not
+ * verified.
  * @throws ProofFault
  */
-export async function checkReview(client: CliClient, entry: AuditEntry, keys: KeySet): Promise<void> {
+export async function checkReview(
+  client: CliClient,
+  entry: AuditEntry,
+  keys: KeySet,
+): Promise<void> {
   const { event_type, permission_request_id, details } = entry;
   if (event_type !== 'approve' || details.policy_id !== null) return;
   const query = { permission_id: permission_request_id, event_type: 'request', limit: 1 } as const;

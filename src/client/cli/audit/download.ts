@@ -18,11 +18,16 @@ interface DownloadOptions {
 }
 
 /**
- * Downloads a file of the service. A file is complete or absent: it is written under another name first.
+ * Downloads a file of the service. A file is complete or absent: it is written under another name
+ * first.
  * @param address the signed address, whose path and query are sent to the service of the session
  * @throws Failure if its checksum is not the service's
  */
-export async function downloadFile(session: Session, address: string, options: DownloadOptions): Promise<void> {
+export async function downloadFile(
+  session: Session,
+  address: string,
+  options: DownloadOptions,
+): Promise<void> {
   const { io, client } = session;
   const { pathname, searchParams } = new URL(address);
   const id = decodeURIComponent(pathname.slice(pathname.lastIndexOf('/') + 1));

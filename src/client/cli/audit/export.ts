@@ -14,7 +14,12 @@ export const exportEntries = command({
   name: 'audit export',
   description: 'Exports the audit log of some days, and downloads it.',
   args: {
-    from: { type: 'string', description: 'The first day or time (UTC)', valueHint: '2026-01-01', isRequired: true },
+    from: {
+      type: 'string',
+      description: 'The first day or time (UTC)',
+      valueHint: '2026-01-01',
+      isRequired: true,
+    },
     to: {
       type: 'string',
       description: 'The last day, or the time before which it ends (UTC)',
@@ -28,7 +33,12 @@ export const exportEntries = command({
       description: 'The format of the file',
     },
     agent: { type: 'string', description: 'Only entries of this agent', valueHint: 'agent_…' },
-    event: { type: 'string', description: 'Only entries of this type', valueHint: 'approve', isRepeated: true },
+    event: {
+      type: 'string',
+      description: 'Only entries of this type',
+      valueHint: 'approve',
+      isRepeated: true,
+    },
     details: { type: 'boolean', description: 'With the details of each entry' },
     bom: { type: 'boolean', description: 'Begin a CSV file with a byte order mark, for Excel' },
     output: {
@@ -61,9 +71,11 @@ export const exportEntries = command({
     }
     if (args.bom && format !== 'csv') throw new UsageError('--bom needs the format csv.');
     const output =
-      args.output ?? (io.stdout.isTTY ? `audit-${fileName(args.from)}-${fileName(args.to)}.${format}` : '-');
+      args.output ??
+      (io.stdout.isTTY ? `audit-${fileName(args.from)}-${fileName(args.to)}.${format}` : '-');
     // What agents wrote would act on the terminal.
-    if (output === '-' && io.stdout.isTTY) throw new UsageError('Name a file with --output: stdout is a terminal.');
+    if (output === '-' && io.stdout.isTTY)
+      throw new UsageError('Name a file with --output: stdout is a terminal.');
     const asked = await session.client.createAuditExport({
       format,
       start_date: args.from,
@@ -71,7 +83,10 @@ export const exportEntries = command({
       include_details: args.details,
       // A service of an earlier version does not know the field.
       ...(args.bom && { bom: true }),
-      ...present({ agent_id: args.agent, event_types: args.event.length > 0 ? args.event : undefined }),
+      ...present({
+        agent_id: args.agent,
+        event_types: args.event.length > 0 ? args.event : undefined,
+      }),
     } as Parameters<typeof session.client.createAuditExport>[0]);
     const made = await waitForExport(session, asked);
     const { download_url, sha256, file_size_bytes: size, row_count: rows } = made;
@@ -79,7 +94,9 @@ export const exportEntries = command({
     await downloadFile(session, download_url, { output, sha256, size });
     if (proof !== undefined) {
       if (!made.proof_url)
-        throw new Failure(`The export has no proof${made.proof_error ? `: ${made.proof_error}` : ''}.`);
+        throw new Failure(
+          `The export has no proof${made.proof_error ? `: ${made.proof_error}` : ''}.`,
+        );
       await downloadFile(session, made.proof_url, { output: proof, sha256: null, size: undefined });
     }
     // Whoever has the signed addresses can download the file: they are no output.

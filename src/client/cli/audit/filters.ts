@@ -24,6 +24,11 @@ export const FILTER_FIELDS = {
 };
 
 /** Returns the query of the filters. */
-export function readFilters({ agent, permission, event, action }: Values<typeof FILTERS>): ListAuditEntriesQuery {
+export function readFilters({
+  agent,
+  permission,
+  event,
+  action,
+}: Values<typeof FILTERS>): ListAuditEntriesQuery {
   return present({ agent_id: agent, permission_id: permission, event_type: event, action });
 }

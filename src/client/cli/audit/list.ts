@@ -25,9 +25,22 @@ export const listEntries = command({
   description: 'Lists entries of the audit log, newest first.',
   args: {
     ...FILTERS,
-    from: { type: 'string', description: 'Only from this day or time on (UTC)', valueHint: '2026-01-01' },
-    to: { type: 'string', description: 'Only up to this day, or before this time (UTC)', valueHint: '2026-01-31' },
-    order: { type: 'string', choices: ['desc', 'asc'], default: 'desc', description: 'Newest or oldest first' },
+    from: {
+      type: 'string',
+      description: 'Only from this day or time on (UTC)',
+      valueHint: '2026-01-01',
+    },
+    to: {
+      type: 'string',
+      description: 'Only up to this day, or before this time (UTC)',
+      valueHint: '2026-01-31',
+    },
+    order: {
+      type: 'string',
+      choices: ['desc', 'asc'],
+      default: 'desc',
+      description: 'Newest or oldest first',
+    },
     ...LIMIT,
   },
   fields: FILTER_FIELDS,
@@ -47,7 +60,8 @@ export const listEntries = command({
       args.limit,
       (limit) => session.client.listAuditEntries({ ...query, limit }),
       columnsWith(names),
-      (entries) => names.load(entries.flatMap(({ agent_id, details }) => [agent_id, details.decided_by])),
+      (entries) =>
+        names.load(entries.flatMap(({ agent_id, details }) => [agent_id, details.decided_by])),
     );
   },
 });

@@ -3,7 +3,9 @@ import type { Io } from '../io.ts';
 /** Pause between two lines where no terminal can replace them, in milliseconds. */
 const LINE_PAUSE = 10_000;
 
-/** Shows on stderr how far a long work is: in one line of a terminal, or in a new line now and then. */
+/**
+ * Shows on stderr how far a long work is: in one line of a terminal, or in a new line now and then.
+ */
 export class Progress {
   readonly #output: Io['stderr'];
   #shown = 0;

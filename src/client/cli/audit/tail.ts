@@ -22,23 +22,39 @@ export const tailEntries = command({
     'Prints the entries of the audit log as they are written, oldest first, until it is stopped with Ctrl-C.',
   args: {
     ...FILTERS,
-    after: { type: 'string', description: 'Begin after this entry; by default with the next one', valueHint: 'number' },
-    interval: { type: 'string', default: '2s', description: 'How often to look for new entries', valueHint: '2s' },
+    after: {
+      type: 'string',
+      description: 'Begin after this entry; by default with the next one',
+      valueHint: 'number',
+    },
+    interval: {
+      type: 'string',
+      default: '2s',
+      description: 'How often to look for new entries',
+      valueHint: '2s',
+    },
   },
   notes: ['Keep the `sequence` of the last entry and give it to --after to go on without a gap.'],
   fields: FILTER_FIELDS,
-  examples: ['countersign audit tail', 'countersign audit tail --after 4711 --json | tee -a audit.ndjson'],
+  examples: [
+    'countersign audit tail',
+    'countersign audit tail --after 4711 --json | tee -a audit.ndjson',
+  ],
   async run({ args, session }) {
     const { client, io } = session;
     const interval = Math.max(1, readDuration(args.interval, 'interval')) * 1000;
     const filters = readFilters(args);
-    let last = args.after === undefined ? await findNewest(client) : readNumber(args.after, 'after', 0);
+    let last =
+      args.after === undefined ? await findNewest(client) : readNumber(args.after, 'after', 0);
     let hasFailed = false;
     for (;;) {
       try {
         const query = { ...filters, order: 'asc' as const, limit: PAGE, after_sequence: last };
         for await (const entry of client.listAuditEntries(query)) {
-          await write(io.stdout, `${session.isHuman ? formatEntry(entry, session) : printableJson(entry)}\n`);
+          await write(
+            io.stdout,
+            `${session.isHuman ? formatEntry(entry, session) : printableJson(entry)}\n`,
+          );
           last = entry.sequence;
         }
         hasFailed = false;
@@ -57,7 +73,10 @@ async function findNewest(client: CliClient): Promise<number> {
   return data[0]?.sequence ?? 0;
 }
 
-function formatEntry({ sequence, created_at, event_type, details }: AuditEntry, { style }: Session): string {
+function formatEntry(
+  { sequence, created_at, event_type, details }: AuditEntry,
+  { style }: Session,
+): string {
   const { action, resource, decision_reason: reason } = details;
   const what = withScriptsMark(escapeText(`${action} ${resource}${reason ? ` (${reason})` : ''}`));
   return `${style.dim(`${sequence} ${formatTime(created_at)}`)} ${colourStatus(event_type, style)} ${what}`;

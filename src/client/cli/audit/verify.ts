@@ -15,9 +15,13 @@ const NOT_PINNED =
 
 export const verifyEntry = command({
   name: 'audit verify',
-  description: 'Proves that an entry is in the log, unchanged since it was sealed, under a head that the log signed.',
+  description:
+    'Proves that an entry is in the log, unchanged since it was sealed, under a head that the log signed.',
   args: {
-    entry: { type: 'positional', description: 'The entry: its id, audit_…, or its number in `audit list`' },
+    entry: {
+      type: 'positional',
+      description: 'The entry: its id, audit_…, or its number in `audit list`',
+    },
     key: {
       type: 'string',
       description: 'The public keys that you kept, instead of those of the service',
@@ -80,7 +84,8 @@ async function findId(client: CliClient, number: number): Promise<string> {
   const after_sequence = Math.max(0, number - 1);
   const { data } = await client.listAuditEntries({ order: 'asc', limit: 1, after_sequence });
   const [entry] = data;
-  if (entry?.sequence !== number) throw new Failure(`The log shows no entry ${number}. Perhaps it is no longer kept.`);
+  if (entry?.sequence !== number)
+    throw new Failure(`The log shows no entry ${number}. Perhaps it is no longer kept.`);
   return entry.id;
 }
 
@@ -104,5 +109,7 @@ async function readKeys(file: string): Promise<KeySet> {
   } catch {
     // Told below.
   }
-  throw new Failure(`${file} is not a readable set of keys, such as the answer of /.well-known/jwks.json.`);
+  throw new Failure(
+    `${file} is not a readable set of keys, such as the answer of /.well-known/jwks.json.`,
+  );
 }

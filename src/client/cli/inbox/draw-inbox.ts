@@ -20,7 +20,8 @@ interface Screen {
 export function drawInbox(state: InboxState, screen: Screen): string[] {
   const { style, width, height } = screen;
   const room = Math.max(3, height - 3);
-  const body = state.view === 'list' ? drawList(state, screen, room) : drawCard(state, screen, room);
+  const body =
+    state.view === 'list' ? drawList(state, screen, room) : drawCard(state, screen, room);
   const filler = Array<string>(Math.max(0, room - body.length)).fill('');
   const question = {
     list: '',

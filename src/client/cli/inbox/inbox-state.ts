@@ -3,7 +3,10 @@ import type { Permission } from '../../api.ts';
 /** What the inbox shows. */
 export interface InboxState {
   requests: Permission[];
-  /** The request of the cursor, by its id: a list that is read again does not move the cursor to another one. */
+  /**
+   * The request of the cursor, by its id: a list that is read again does not move the cursor to
+   * another one.
+   */
   selected: string | null;
   view: 'list' | 'card' | 'confirm' | 'reason';
   /** The request of the card. */
@@ -72,7 +75,8 @@ function useCard(state: InboxState, { name }: Key): Action | null {
   else if (name === 'pageup') state.scroll = Math.max(0, state.scroll - 10);
   else if (state.card?.status !== 'pending') state.message = 'This request is decided.';
   else if (name === 'd') Object.assign(state, { view: 'reason', reason: '' });
-  else if (name === 'a' && !state.isRead) state.message = 'Read it to the end first: Space shows more.';
+  else if (name === 'a' && !state.isRead)
+    state.message = 'Read it to the end first: Space shows more.';
   else if (name === 'a') state.view = 'confirm';
   return null;
 }
@@ -89,7 +93,11 @@ function typeReason(state: InboxState, { name, sequence = '', ctrl }: Key): Acti
     if (state.card) return { kind: 'deny', id: state.card.id, reason: state.reason.trim() };
   } else if (name === 'backspace') {
     state.reason = [...state.reason].slice(0, -1).join('');
-  } else if (!ctrl && /^[^\p{Cc}]+$/u.test(sequence) && state.reason.length + sequence.length <= MAX_REASON) {
+  } else if (
+    !ctrl &&
+    /^[^\p{Cc}]+$/u.test(sequence) &&
+    state.reason.length + sequence.length <= MAX_REASON
+  ) {
     state.reason += sequence;
   }
   return null;

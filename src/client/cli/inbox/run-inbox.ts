@@ -15,7 +15,10 @@ const OPEN_SCREEN = '\x1b[?1049h\x1b[?25l\x1b[?7l';
 const CLOSE_SCREEN = '\x1b[?7h\x1b[?25h\x1b[?1049l';
 
 /** Lets the person decide on the terminal, until they end it. */
-export async function runInbox(session: Session, readPending: () => Promise<Permission[]>): Promise<number> {
+export async function runInbox(
+  session: Session,
+  readPending: () => Promise<Permission[]>,
+): Promise<number> {
   const { io, client, style } = session;
   const { stdin, stdout } = io;
   const state: InboxState = {
@@ -30,14 +33,22 @@ export async function runInbox(session: Session, readPending: () => Promise<Perm
 
   const draw = () => {
     const size = { width: stdout.columns || 80, height: stdout.rows || 24 };
-    const lines = drawInbox(state, { ...size, style, baseUrl: client.baseUrl, now: client.clock.now(), names });
-    // Each line is erased before it is written: after one that fills the screen, that would erase its last character.
+    const lines = drawInbox(state, {
+      ...size,
+      style,
+      baseUrl: client.baseUrl,
+      now: client.clock.now(),
+      names,
+    });
+    // Each line is erased before it is written: after one that fills the screen, that would erase
+    // its last character.
     stdout.write(`\x1b[H${lines.map((line) => `\x1b[K${line}`).join('\r\n')}\r\n\x1b[J`);
   };
   const reload = async () => {
     state.requests = await readPending();
     await loadNames();
-    if (!state.requests.some(({ id }) => id === state.selected)) state.selected = state.requests[0]?.id ?? null;
+    if (!state.requests.some(({ id }) => id === state.selected))
+      state.selected = state.requests[0]?.id ?? null;
   };
   const carryOut = async (action: Action): Promise<void> => {
     if (action.kind === 'open') {
@@ -97,6 +108,7 @@ export async function runInbox(session: Session, readPending: () => Promise<Perm
 
 function describe(kind: 'approve' | 'deny', { id, status, action, resource }: Permission): string {
   if (kind === 'deny') return `Denied ${action} on ${resource} (${id}).`;
-  if (status === 'pending') return `Your approval of ${action} on ${resource} counts; it needs more.`;
+  if (status === 'pending')
+    return `Your approval of ${action} on ${resource} counts; it needs more.`;
   return `Approved ${action} on ${resource} (${id}).`;
 }

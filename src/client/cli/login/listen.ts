@@ -19,8 +19,8 @@ interface CodeListener {
 }
 
 /**
- * Listens on a free port of 127.0.0.1 for the browser that comes back from the console. Only the request with this
- * `state` counts: other programs and web pages can send requests too.
+ * Listens on a free port of 127.0.0.1 for the browser that comes back from the console. Only the
+ * request with this `state` counts: other programs and web pages can send requests too.
  */
 export async function listenForCode(state: string): Promise<CodeListener> {
   const server = createServer();
@@ -47,10 +47,15 @@ export async function listenForCode(state: string): Promise<CodeListener> {
   return { redirectUri, answer, close };
 }
 
-function readAnswer({ method, url = '', headers }: IncomingMessage, redirectUri: string, state: string) {
+function readAnswer(
+  { method, url = '', headers }: IncomingMessage,
+  redirectUri: string,
+  state: string,
+) {
   const { origin, pathname } = new URL(redirectUri);
   // A page that lets its own name lead to 127.0.0.1 sends that name.
-  if (method !== 'GET' || `http://${headers.host}` !== origin || !URL.canParse(url, origin)) return null;
+  if (method !== 'GET' || `http://${headers.host}` !== origin || !URL.canParse(url, origin))
+    return null;
   const { pathname: path, searchParams: query } = new URL(url, origin);
   if (path !== pathname || !isEqual(query.get('state') ?? '', state)) return null;
   const [code, error] = [query.get('code'), query.get('error')];
@@ -77,5 +82,7 @@ function reply(response: ServerResponse, answer: ConsoleAnswer | null): void {
     'X-Content-Type-Options': 'nosniff',
     Connection: 'close',
   });
-  response.end(`<!doctype html>\n<html lang="en"><title>Countersign</title><p>${text}</p></html>\n`);
+  response.end(
+    `<!doctype html>\n<html lang="en"><title>Countersign</title><p>${text}</p></html>\n`,
+  );
 }

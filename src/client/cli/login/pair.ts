@@ -14,12 +14,18 @@ interface PairOptions {
 }
 
 /**
- * Gets a token of the person who confirms in the console: the authorization code flow with PKCE and a loopback redirect
- * (RFC 7636, RFC 8252 section 7.3).
+ * Gets a token of the person who confirms in the console: the authorization code flow with PKCE and
+ * a loopback redirect (RFC 7636, RFC 8252 section 7.3).
  * @throws Failure if the person denies, or does not confirm in time
  */
-export async function pair(client: Countersign, { name, onAddress }: PairOptions): Promise<CreatedUserToken> {
-  const [verifier, state] = [randomBytes(32).toString('base64url'), randomBytes(32).toString('base64url')];
+export async function pair(
+  client: Countersign,
+  { name, onAddress }: PairOptions,
+): Promise<CreatedUserToken> {
+  const [verifier, state] = [
+    randomBytes(32).toString('base64url'),
+    randomBytes(32).toString('base64url'),
+  ];
   const listener = await listenForCode(state);
   try {
     const { redirectUri } = listener;
@@ -34,13 +40,15 @@ export async function pair(client: Countersign, { name, onAddress }: PairOptions
     await onAddress(address.href);
     const answer = await listener.answer;
     if ('error' in answer) {
-      if (answer.error === 'access_denied') throw new Failure('You denied the sign-in in the console.', EXIT.denied);
+      if (answer.error === 'access_denied')
+        throw new Failure('You denied the sign-in in the console.', EXIT.denied);
       throw new Failure(`The console refused the sign-in: ${answer.error}.`);
     }
     const body = { code: answer.code, code_verifier: verifier, redirect_uri: redirectUri };
     return await client.exchangePairingCode(body);
   } catch (error) {
-    if (error instanceof ApiError && error.status === 400) throw new Failure(`${error.detail} Run countersign login.`);
+    if (error instanceof ApiError && error.status === 400)
+      throw new Failure(`${error.detail} Run countersign login.`);
     throw error;
   } finally {
     listener.close();

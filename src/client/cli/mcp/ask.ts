@@ -27,7 +27,11 @@ interface Asking {
  * Runs a tool call once it is approved, with a copy of the approved arguments.
  * @throws GuardError, ApiError, TypeError and others when the call is not run
  */
-export async function askFor(call: ToolCall, asking: Asking, run: (input: JsonObject) => void): Promise<void> {
+export async function askFor(
+  call: ToolCall,
+  asking: Asking,
+  run: (input: JsonObject) => void,
+): Promise<void> {
   const { client, names, signal } = asking;
   let hasWaited: boolean;
   const options: GuardOptions<ToolArguments> = {
@@ -43,7 +47,9 @@ export async function askFor(call: ToolCall, asking: Asking, run: (input: JsonOb
   const act = await describeAct(call.arguments, options, '');
   const size = new TextEncoder().encode(act.canonical).length;
   if (size > MAX_SHOWN_BYTES && !options.hideInput) {
-    throw new InputTooLarge(`The arguments have ${size} bytes, and people can be shown at most ${MAX_SHOWN_BYTES}.`);
+    throw new InputTooLarge(
+      `The arguments have ${size} bytes, and people can be shown at most ${MAX_SHOWN_BYTES}.`,
+    );
   }
   const name = await names.nameOf(call.tool, act);
   const guarded = client.guard((input: Json) => run(input as JsonObject), options);

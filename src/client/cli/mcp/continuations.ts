@@ -5,15 +5,19 @@ import { type ClientRequest, isObject, isRequestId, type RequestId } from './mes
 /**
  * The requests that the server has not answered, and those that wait for answers of the client.
  *
- * An id names one request until it is answered: with a second request of the same id, the answer to one could be taken
- * for the answer to the other.
+ * An id names one request until it is answered: with a second request of the same id, the answer to
+ * one could be taken for the answer to the other.
  *
- * In the revision 2026-07-28 a server that has a question ends a request with it, and the client repeats the request with
- * the answer and the state that the server gave. That is still the request which was let pass: it goes on once for each
- * question. The state is good for no other method, tool or arguments.
+ * In the revision 2026-07-28 a server that has a question ends a request with it, and the client
+ * repeats the request with the answer and the state that the server gave. That is still the request
+ * which was let pass: it goes on once for each question. The state is good for no other method,
+ * tool or arguments.
  */
 export class Continuations {
-  /** The requests that the server has not answered, by their ids; null for one that the client cancelled. */
+  /**
+   * The requests that the server has not answered, by their ids; null for one that the client
+   * cancelled.
+   */
   readonly #running = new Map<RequestId, ClientRequest | null>();
   readonly #open = new Set<string>();
 
@@ -27,7 +31,10 @@ export class Continuations {
     return this.#running.has(id);
   }
 
-  /** Says that the client cancelled a request. The server may still answer it, so its id stays in use. */
+  /**
+   * Says that the client cancelled a request. The server may still answer it, so its id stays in
+   * use.
+   */
   cancel(id: RequestId): void {
     if (this.#running.has(id)) this.#running.set(id, null);
   }
@@ -36,7 +43,8 @@ export class Continuations {
   read(line: Uint8Array): void {
     if (this.#running.size === 0) return;
     for (const message of parseMessages(line)) {
-      if (!isObject(message) || Object.hasOwn(message, 'method') || !isRequestId(message.id)) continue;
+      if (!isObject(message) || Object.hasOwn(message, 'method') || !isRequestId(message.id))
+        continue;
       const request = this.#running.get(message.id);
       this.#running.delete(message.id);
       const { result } = message;

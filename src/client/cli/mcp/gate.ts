@@ -21,7 +21,13 @@ import {
   requestOf,
   type ToolCall,
 } from './message.ts';
-import { describeDenial, describeLostCall, describeRefusal, LOST_REQUEST, Overdue } from './refusal.ts';
+import {
+  describeDenial,
+  describeLostCall,
+  describeRefusal,
+  LOST_REQUEST,
+  Overdue,
+} from './refusal.ts';
 import { RequestNames } from './request-names.ts';
 import type { McpToolRules } from './tool-rules.ts';
 
@@ -39,7 +45,9 @@ interface GateOptions {
 
 type AskOptions = GuardOptions<ToolArguments>;
 
-/** How long after its wait a call is answered although the service does not answer, in milliseconds. */
+/**
+ * How long after its wait a call is answered although the service does not answer, in milliseconds.
+ */
 const GRACE = 10_000;
 
 /** Time between two progress notifications, in milliseconds. */
@@ -51,7 +59,10 @@ const NOT_RUN = -32_000;
 /** The client cancelled a call, or is gone. */
 class Cancelled extends Error {}
 
-/** Stands between an MCP client and a server: no tool call reaches the server unless the rules or people allow it. */
+/**
+ * Stands between an MCP client and a server: no tool call reaches the server unless the rules or
+ * people allow it.
+ */
 export class Gate {
   readonly #options: GateOptions;
   readonly #clock: Clock;
@@ -81,12 +92,17 @@ export class Gate {
     this.#options.toServer(isBatch ? `[${passed.join(',')}]` : (passed[0] as string));
   }
 
-  /** Returns the text of a message that may pass at once; null for one that is refused, answered or asked for. */
+  /**
+   * Returns the text of a message that may pass at once; null for one that is refused, answered or
+   * asked for.
+   */
   #read(message: ClientMessage): string | null {
     if (message.kind === 'refused') return this.#refuse(message);
     const request = message.kind === 'call' ? requestOf(message) : message.request;
     if (request && this.#isInUse(request.id)) {
-      return this.#refuse(refusalOf(request, INVALID_REQUEST, 'A request with this id is not answered yet.'));
+      return this.#refuse(
+        refusalOf(request, INVALID_REQUEST, 'A request with this id is not answered yet.'),
+      );
     }
     const passes = message.kind === 'call' ? this.#admit(message) : this.#admitOther(message);
     if (!passes) return null;
@@ -109,8 +125,8 @@ export class Gate {
   }
 
   /**
-   * Ends all waits without an answer: the connection of one side is closed, and then that of the other. Resolves when no call
-   * can reach the server any more.
+   * Ends all waits without an answer: the connection of one side is closed, and then that of the
+   * other. Resolves when no call can reach the server any more.
    */
   async close(): Promise<void> {
     this.#isClosed = true;
@@ -164,8 +180,8 @@ export class Gate {
     );
     try {
       const run = (input: JsonObject) => {
-        // The use is taken, but the client has cancelled the call or is gone. One that is only overdue still runs: it has
-        // no answer yet.
+        // The use is taken, but the client has cancelled the call or is gone. One that is only
+        // overdue still runs: it has no answer yet.
         if (signal.reason instanceof Cancelled) throw signal.reason;
         const line = JSON.stringify({ ...call.json, params: { ...call.params, arguments: input } });
         // From now on the server has the call: it answers it, and a cancellation is for the server.
@@ -188,18 +204,27 @@ export class Gate {
   }
 
   /** Tells the client that the call waits, so that it does not give up. */
-  async #showProgress({ progressToken }: ToolCall, url: string, signal: AbortSignal): Promise<void> {
+  async #showProgress(
+    { progressToken }: ToolCall,
+    url: string,
+    signal: AbortSignal,
+  ): Promise<void> {
     if (progressToken === undefined) return;
     const message = `Waits for a person to decide: ${url}`;
     for (let step = 1; !signal.aborted; step++) {
       // Small, because the server's own progress, which must be larger, may follow.
       const params = { progressToken, progress: step / 1000, message };
-      this.#options.toClient(JSON.stringify({ jsonrpc: '2.0', method: 'notifications/progress', params }));
+      this.#options.toClient(
+        JSON.stringify({ jsonrpc: '2.0', method: 'notifications/progress', params }),
+      );
       await this.#clock.sleep(PROGRESS_INTERVAL, signal).catch(() => {});
     }
   }
 
-  /** Cancels a request. Tells whether it is a call that the server does not know: such a call has no answer. */
+  /**
+   * Cancels a request. Tells whether it is a call that the server does not know: such a call has no
+   * answer.
+   */
   #cancel(id: RequestId): boolean {
     const asking = this.#asking.get(keyOf(id));
     asking?.abort(new Cancelled());
@@ -240,7 +265,11 @@ function write(json: JsonObject): string | null {
 }
 
 function resultOf(id: RequestId, text: string, isModern: boolean): string {
-  const result = { content: [{ type: 'text', text }], isError: true, ...(isModern && { resultType: 'complete' }) };
+  const result = {
+    content: [{ type: 'text', text }],
+    isError: true,
+    ...(isModern && { resultType: 'complete' }),
+  };
   return JSON.stringify({ jsonrpc: '2.0', id, result });
 }
 

@@ -30,7 +30,10 @@ export interface ToolCall {
   json: JsonObject;
   params: JsonObject;
   progressToken: RequestId | undefined;
-  /** Whether the client speaks the revision 2026-07-28 or a later one, in which every request names its revision. */
+  /**
+   * Whether the client speaks the revision 2026-07-28 or a later one, in which every request names
+   * its revision.
+   */
   isModern: boolean;
 }
 
@@ -48,8 +51,8 @@ export interface OtherMessage {
 export interface RefusedMessage {
   kind: 'refused';
   /**
-   * Of the request. Null if its id is null, which MCP forbids, or none at all: JSON-RPC 2.0 answers such a request with null.
-   * Undefined for a notification, which has no answer.
+   * Of the request. Null if its id is null, which MCP forbids, or none at all: JSON-RPC 2.0 answers
+   * such a request with null. Undefined for a notification, which has no answer.
    */
   id: RequestId | null | undefined;
   code: number;
@@ -64,11 +67,18 @@ interface ClientLine {
   isBatch: boolean;
 }
 
-// The server may read the same bytes in another way: take the first of two fields with the same name, or ignore upper
-// and lower case, or end a line at a carriage return. So only known fields pass, and what is forwarded is never the line
-// itself but what was understood of it.
+// The server may read the same bytes in another way: take the first of two fields with the same
+// name, or ignore upper and lower case, or end a line at a carriage return. So only known fields
+// pass, and what is forwarded is never the line itself but what was understood of it.
 const MESSAGE_FIELDS = new Set(['jsonrpc', 'id', 'method', 'params', 'result', 'error']);
-const CALL_FIELDS = new Set(['name', 'arguments', '_meta', 'task', 'inputResponses', 'requestState']);
+const CALL_FIELDS = new Set([
+  'name',
+  'arguments',
+  '_meta',
+  'task',
+  'inputResponses',
+  'requestState',
+]);
 
 const CALL = 'tools/call';
 /** Maximum length of a tool's name. */
@@ -82,7 +92,10 @@ const decoder = new TextDecoder();
 /** Reads a line from the client: a message, or a batch of messages (revision 2025-03-26). */
 export function readClientLine(line: Line): ClientLine {
   if (line instanceof LongLine) {
-    return { messages: [refuse(findId(line), PARSE_ERROR, 'The line is too long.')], isBatch: false };
+    return {
+      messages: [refuse(findId(line), PARSE_ERROR, 'The line is too long.')],
+      isBatch: false,
+    };
   }
   let text: string;
   let json: unknown;
@@ -97,7 +110,8 @@ export function readClientLine(line: Line): ClientLine {
   const loss = findJsonLoss(text);
   const fault = loss && `The line cannot be passed on as it is written. ${loss}`;
   if (!Array.isArray(json)) return { messages: [readMessage(json, fault)], isBatch: false };
-  if (json.length === 0) return { messages: [refuse(null, INVALID_REQUEST, 'The batch is empty.')], isBatch: false };
+  if (json.length === 0)
+    return { messages: [refuse(null, INVALID_REQUEST, 'The batch is empty.')], isBatch: false };
   return { messages: json.map((message) => readMessage(message, fault)), isBatch: true };
 }
 
@@ -113,14 +127,17 @@ function readMessage(json: unknown, fault: string | null): ClientMessage {
   if (unknown !== undefined) return invalid(`The field ${quote(unknown)} is unknown.`);
   if (jsonrpc !== '2.0') return invalid('jsonrpc is not "2.0".');
   if (!has('method')) {
-    if (has('params') || has('result') === has('error')) return invalid('The message is neither request nor response.');
-    if (!isRequestId(id) && !(id === null && has('error'))) return invalid('id is not a string or a whole number.');
+    if (has('params') || has('result') === has('error'))
+      return invalid('The message is neither request nor response.');
+    if (!isRequestId(id) && !(id === null && has('error')))
+      return invalid('id is not a string or a whole number.');
     return { kind: 'other', json, request: null, cancels: undefined };
   }
   if (typeof method !== 'string') return invalid('method is not a string.');
   if (has('result') || has('error')) return invalid('The message is both request and response.');
   if (has('id') && !isRequestId(id)) return invalid('id is not a string or a whole number.');
-  if (has('params') && !isObject(params)) return refuse(answerTo, INVALID_PARAMS, 'params is not an object.');
+  if (has('params') && !isObject(params))
+    return refuse(answerTo, INVALID_PARAMS, 'params is not an object.');
   if (method !== CALL) {
     if (foldName(method) === CALL) return invalid(`The method is spelled ${CALL}.`);
     const request = isRequestId(id) ? { id, method, params: (params ?? {}) as JsonObject } : null;
@@ -137,7 +154,8 @@ function readCall(id: RequestId, json: JsonObject): ClientMessage {
   const unknown = Object.keys(params).find((name) => !CALL_FIELDS.has(name));
   if (unknown !== undefined) return invalid(`params: the field ${quote(unknown)} is unknown.`);
   const { name: tool, arguments: input = {}, _meta: meta = {} } = params;
-  if (typeof tool !== 'string' || tool === '') return invalid('params.name is not the name of a tool.');
+  if (typeof tool !== 'string' || tool === '')
+    return invalid('params.name is not the name of a tool.');
   if (tool.length > MAX_NAME) return invalid(`params.name has more than ${MAX_NAME} characters.`);
   if (UNSEEN_IN_NAME.test(tool)) return invalid('params.name has characters that cannot be seen.');
   if (!isObject(input)) return invalid('params.arguments is not an object.');
@@ -153,8 +171,9 @@ export function requestOf({ id, params, arguments: input }: ToolCall): ClientReq
 }
 
 /**
- * Returns the id with which a message that is refused is answered; undefined for a notification, which has no answer.
- * Null for an id that cannot be given back, and for an invalid response: its id is one of the server's.
+ * Returns the id with which a message that is refused is answered; undefined for a notification,
+ * which has no answer. Null for an id that cannot be given back, and for an invalid response: its
+ * id is one of the server's.
  */
 function idToAnswer(json: JsonObject): RefusedMessage['id'] {
   if (!Object.hasOwn(json, 'method')) return null;
@@ -162,7 +181,10 @@ function idToAnswer(json: JsonObject): RefusedMessage['id'] {
   return isRequestId(json.id) ? json.id : null;
 }
 
-/** Returns the id with which a line that is no text in UTF-8 is answered, if it is otherwise a message. */
+/**
+ * Returns the id with which a line that is no text in UTF-8 is answered, if it is otherwise a
+ * message.
+ */
 function guessId(line: Uint8Array): RefusedMessage['id'] {
   try {
     const json: unknown = JSON.parse(decoder.decode(line));
@@ -175,9 +197,14 @@ function guessId(line: Uint8Array): RefusedMessage['id'] {
 const STRING = /"(?:[^"\\]|\\.)*"/.source;
 const ID = `"id"\\s*:\\s*(${STRING}|-?\\d+)`;
 /** The members of a message before the ones that can be long. */
-const FIRST_MEMBERS = new RegExp(`^\\s*\\{(?:\\s*(?:"(?:jsonrpc|method)"\\s*:\\s*${STRING}|${ID})\\s*,)*`);
+const FIRST_MEMBERS = new RegExp(
+  `^\\s*\\{(?:\\s*(?:"(?:jsonrpc|method)"\\s*:\\s*${STRING}|${ID})\\s*,)*`,
+);
 const FIRST_ID = new RegExp(`[,{]\\s*${ID}`);
-/** A text cannot end so: only a brace closes a message, and only a member of the message stands before it. */
+/**
+ * A text cannot end so: only a brace closes a message, and only a member of the message stands
+ * before it.
+ */
 const LAST_ID = new RegExp(`[,{]\\s*${ID}\\s*\\}\\s*$`);
 
 /** Finds the id of a request that is too long: clients write it first or last. */
@@ -198,7 +225,9 @@ function readCancelled(params: unknown): RequestId | undefined {
   return isRequestId(requestId) ? requestId : undefined;
 }
 
-/** Makes names equal that only differ in how they are spelled: in case, width, composition or space. */
+/**
+ * Makes names equal that only differ in how they are spelled: in case, width, composition or space.
+ */
 export function foldName(name: string): string {
   return name
     .normalize('NFKC')

@@ -7,22 +7,27 @@ import type { Act } from '../../guard/act.ts';
 type NamesClient = Pick<Countersign, 'listPermissions'>;
 
 /**
- * Gives the requests of calls their external ids, so that a call which is repeated finds its request again, also in
- * another process.
+ * Gives the requests of calls their external ids, so that a call which is repeated finds its
+ * request again, also in another process.
  *
- * The id is a digest of the server, the tool, the arguments and what is asked for them, and a number that counts the
- * requests for exactly this. The number goes up when a request is spent: its approval was used or ran out, or nobody
- * decided in time. So an approval runs one call, and the next identical one makes a new request. A denied request is spent only in
- * later processes: within one it keeps answering, so that people are not asked again.
+ * The id is a digest of the server, the tool, the arguments and what is asked for them, and a
+ * number that counts the requests for exactly this. The number goes up when a request is spent: its
+ * approval was used or ran out, or nobody decided in time. So an approval runs one call, and the
+ * next identical one makes a new request. A denied request is spent only in later processes: within
+ * one it keeps answering, so that people are not asked again.
  *
- * A process finds the current number with few reads, because all numbers below it are spent and all above are free.
+ * A process finds the current number with few reads, because all numbers below it are spent and all
+ * above are free.
  */
 export class RequestNames {
   readonly #client: NamesClient;
   readonly #server: string[];
   readonly #numbers = new Map<string, number>();
 
-  /** @param server what tells the server from others: its command line and folder. Only its digest is sent. */
+  /**
+   * @param server what tells the server from others: its command line and folder. Only its digest
+   *   is sent.
+   */
   constructor(client: NamesClient, server: string[]) {
     this.#client = client;
     this.#server = server;
@@ -54,7 +59,10 @@ export class RequestNames {
 
   async #search(name: string, signal: AbortSignal): Promise<number> {
     const isSpentAt = async (number: number) => {
-      const { data } = await this.#client.listPermissions({ external_id: `${name}:${number}`, limit: 1 }, { signal });
+      const { data } = await this.#client.listPermissions(
+        { external_id: `${name}:${number}`, limit: 1 },
+        { signal },
+      );
       return data[0] !== undefined && isSpent(data[0]);
     };
     if (!(await isSpentAt(0))) return 0;

@@ -27,7 +27,8 @@ const isDuration =
     return seconds !== null && seconds >= least && seconds <= most;
   };
 
-const isTemplate: Check = (value) => typeof value === 'string' && value !== '' && !namesIn(value).includes('');
+const isTemplate: Check = (value) =>
+  typeof value === 'string' && value !== '' && !namesIn(value).includes('');
 
 const isScope: Check = (value) => isObject(value) && Object.values(value).every(hasValidNames);
 
@@ -47,7 +48,10 @@ const FILE_FIELDS: Record<string, [Check, string]> = {
 const RULE_FIELDS: Record<string, [Check, string]> = {
   effect: EFFECT,
   action: [
-    (value) => typeof value === 'string' && /^[a-z0-9_-]+(\.[a-z0-9_-]+)+$/.test(value) && value.length <= 128,
+    (value) =>
+      typeof value === 'string' &&
+      /^[a-z0-9_-]+(\.[a-z0-9_-]+)+$/.test(value) &&
+      value.length <= 128,
     'two or more parts of a-z, 0-9, _ and -, with dots between them, such as "file.write"',
   ],
   resource: [
@@ -82,8 +86,16 @@ export function parseRules(text: string): McpToolRules {
   if (loss !== null) throw new RulesError(`The rules cannot be read as they are written. ${loss}`);
   if (!isObject(file)) throw new RulesError('The rules are not a JSON object.');
   checkFields(file, FILE_FIELDS, '');
-  const { default: fallback = 'ask', wait = DEFAULT_WAIT, tools = {}, expires_in, token_ttl } = file;
-  const rules = Object.entries(tools as JsonObject).map(([tool, rule]) => [tool, readRule(rule, tool)] as const);
+  const {
+    default: fallback = 'ask',
+    wait = DEFAULT_WAIT,
+    tools = {},
+    expires_in,
+    token_ttl,
+  } = file;
+  const rules = Object.entries(tools as JsonObject).map(
+    ([tool, rule]) => [tool, readRule(rule, tool)] as const,
+  );
   return new McpToolRules({
     tools: { '*': fallback as Effect, ...Object.fromEntries(rules) },
     wait: (readSeconds(wait) as number) * 1000,
@@ -94,11 +106,22 @@ export function parseRules(text: string): McpToolRules {
 
 function readRule(rule: unknown, tool: string): Rule {
   const place = `tools[${JSON.stringify(tool)}]`;
-  if (!canNameTool(tool)) throw new RulesError(`${place} can match no tool: a name has 1 to ${MAX_NAME} characters.`);
+  if (!canNameTool(tool))
+    throw new RulesError(`${place} can match no tool: a name has 1 to ${MAX_NAME} characters.`);
   if (isEffect(rule)) return rule;
-  if (!isObject(rule)) throw new RulesError(`${place} must be "allow", "ask", "deny" or an object.`);
+  if (!isObject(rule))
+    throw new RulesError(`${place} must be "allow", "ask", "deny" or an object.`);
   checkFields(rule, RULE_FIELDS, `${place}.`);
-  const { effect = 'ask', action, resource, scope, reason, hide_input, expires_in, token_ttl } = rule;
+  const {
+    effect = 'ask',
+    action,
+    resource,
+    scope,
+    reason,
+    hide_input,
+    expires_in,
+    token_ttl,
+  } = rule;
   if (effect !== 'ask') {
     const [other] = Object.keys(rule).filter((name) => name !== 'effect');
     if (other) throw new RulesError(`${place}.${other} needs the effect "ask".`);
@@ -106,9 +129,16 @@ function readRule(rule: unknown, tool: string): Rule {
   }
   return present({
     ...{ action, hideInput: hide_input, expiresIn: expires_in, tokenTtl: token_ttl },
-    resource: resource === undefined ? undefined : (input: JsonObject) => fillText(resource as string, input),
-    scope: scope === undefined ? undefined : (input: JsonObject) => fillScope(scope as JsonObject, input),
-    reason: reason === undefined ? undefined : (input: JsonObject) => fillText(reason as string, input),
+    resource:
+      resource === undefined
+        ? undefined
+        : (input: JsonObject) => fillText(resource as string, input),
+    scope:
+      scope === undefined
+        ? undefined
+        : (input: JsonObject) => fillScope(scope as JsonObject, input),
+    reason:
+      reason === undefined ? undefined : (input: JsonObject) => fillText(reason as string, input),
   }) as AskRule;
 }
 
@@ -118,10 +148,17 @@ function canNameTool(name: string): boolean {
   return name.includes('*') ? length <= MAX_NAME : length > 0 && length <= MAX_NAME;
 }
 
-function checkFields(value: JsonObject, fields: Record<string, [Check, string]>, place: string): void {
+function checkFields(
+  value: JsonObject,
+  fields: Record<string, [Check, string]>,
+  place: string,
+): void {
   for (const [name, member] of Object.entries(value)) {
     const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
-    if (!field) throw new RulesError(`${place}${name} is unknown. Known are: ${Object.keys(fields).join(', ')}.`);
+    if (!field)
+      throw new RulesError(
+        `${place}${name} is unknown. Known are: ${Object.keys(fields).join(', ')}.`,
+      );
     const [isValid, form] = field;
     if (!isValid(member)) throw new RulesError(`${place}${name} must be ${form}.`);
   }

@@ -22,21 +22,29 @@ interface Options {
 /** The most bytes of a line from the client: more than MCP clients and servers take by default. */
 const MAX_LINE = 16 * 1024 * 1024;
 
-/** How long the last output of a server that ended is awaited, in milliseconds: its own children may hold it open. */
+/**
+ * How long the last output of a server that ended is awaited, in milliseconds: its own children may
+ * hold it open.
+ */
 const LAST_OUTPUT = 1_000;
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /**
- * Runs an MCP server with the gate between its stdin and stdout and those of this process. Ends when the server ends,
- * whose input is closed when the client closes this one's.
+ * Runs an MCP server with the gate between its stdin and stdout and those of this process. Ends
+ * when the server ends, whose input is closed when the client closes this one's.
  * @returns the exit code of the server, or 128 plus the number of the signal that ended it
  */
 export async function runBehindGate({ command, client, rules, notice }: Options): Promise<number> {
   const [file, ...args] = command;
-  const server = spawn(file, args, { stdio: ['pipe', 'pipe', 'inherit'], env: withoutCredentials(process.env) });
+  const server = spawn(file, args, {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    env: withoutCredentials(process.env),
+  });
   const exitCode = new Promise<number>((resolve) => {
-    server.once('exit', (code, signal) => resolve(code ?? SIGNAL_BASE + constants.signals[signal as NodeJS.Signals]));
+    server.once('exit', (code, signal) =>
+      resolve(code ?? SIGNAL_BASE + constants.signals[signal as NodeJS.Signals]),
+    );
     server.once('error', (error: NodeJS.ErrnoException) => {
       notice(`The server could not be started: ${error.message}`);
       resolve(error.code === 'ENOENT' ? EXIT.notFound : EXIT.notExecutable);
@@ -72,7 +80,9 @@ export async function runBehindGate({ command, client, rules, notice }: Options)
   };
   const fail = (error: Error) =>
     notice(`The connection ends, because a message could not be handled: ${error.message}`);
-  void forEachLine(process.stdin, new LineReader(MAX_LINE), fromClient).catch(fail).finally(disconnect);
+  void forEachLine(process.stdin, new LineReader(MAX_LINE), fromClient)
+    .catch(fail)
+    .finally(disconnect);
   const output = forEachLine(server.stdout, new LineReader(), fromServer).catch(fail);
 
   const code = await exitCode;
@@ -85,7 +95,11 @@ export async function runBehindGate({ command, client, rules, notice }: Options)
 }
 
 /** Reads a stream until it ends or fails. What follows the last newline is no line. */
-async function forEachLine(input: Readable, reader: LineReader, use: (line: Line) => Promise<void>): Promise<void> {
+async function forEachLine(
+  input: Readable,
+  reader: LineReader,
+  use: (line: Line) => Promise<void>,
+): Promise<void> {
   try {
     for await (const bytes of input) for (const line of reader.push(bytes)) await use(line);
   } catch (error) {
@@ -99,13 +113,17 @@ async function drained(output: Writable): Promise<void> {
   if (!output.writableNeedDrain || output.destroyed) return;
   const waiting = new AbortController();
   const { signal } = waiting;
-  await Promise.race([once(output, 'drain', { signal }), once(output, 'close', { signal })]).finally(() =>
-    waiting.abort(),
-  );
+  await Promise.race([
+    once(output, 'drain', { signal }),
+    once(output, 'close', { signal }),
+  ]).finally(() => waiting.abort());
 }
 
 async function atMost(milliseconds: number, task: Promise<void>): Promise<void> {
   const timer = new AbortController();
-  await Promise.race([task, sleep(milliseconds, undefined, { signal: timer.signal }).catch(() => {})]);
+  await Promise.race([
+    task,
+    sleep(milliseconds, undefined, { signal: timer.signal }).catch(() => {}),
+  ]);
   timer.abort();
 }

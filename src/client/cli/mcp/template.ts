@@ -25,8 +25,9 @@ export function fillText(template: string, input: JsonObject): string {
 }
 
 /**
- * Fills in limits. A text that is only `{name}` becomes the value itself, of any type. A limit whose arguments the call
- * does not have is left out, so that no policy with a condition on it approves.
+ * Fills in limits. A text that is only `{name}` becomes the value itself, of any type. A limit
+ * whose arguments the call does not have is left out, so that no policy with a condition on it
+ * approves.
  */
 export function fillScope(scope: JsonObject, input: JsonObject): Limits {
   const present = Object.entries(scope).filter(([, value]) => hasArguments(value, input));
@@ -36,7 +37,9 @@ export function fillScope(scope: JsonObject, input: JsonObject): Limits {
 function fillValue(template: unknown, input: JsonObject): Json {
   if (Array.isArray(template)) return template.map((member) => fillValue(member, input));
   if (isObject(template)) {
-    return Object.fromEntries(Object.entries(template).map(([name, member]) => [name, fillValue(member, input)]));
+    return Object.fromEntries(
+      Object.entries(template).map(([name, member]) => [name, fillValue(member, input)]),
+    );
   }
   if (typeof template !== 'string') return template as Json;
   const [, name] = WHOLE.exec(template) ?? [];
@@ -44,12 +47,16 @@ function fillValue(template: unknown, input: JsonObject): Json {
 }
 
 function hasArguments(template: unknown, input: JsonObject): boolean {
-  if (typeof template === 'string') return namesIn(template).every((name) => Object.hasOwn(input, name));
+  if (typeof template === 'string')
+    return namesIn(template).every((name) => Object.hasOwn(input, name));
   if (typeof template !== 'object' || template === null) return true;
   return Object.values(template).every((member) => hasArguments(member, input));
 }
 
-/** Reads an argument. A server that ignores upper and lower case could take another one for it: that is refused. */
+/**
+ * Reads an argument. A server that ignores upper and lower case could take another one for it: that
+ * is refused.
+ */
 function readArgument(name: string, input: JsonObject): unknown {
   const alike = Object.keys(input).filter((key) => foldName(key) === foldName(name));
   if (alike.length > 1) throw new TypeError(`Several arguments are spelled like ${name}.`);

@@ -1,4 +1,10 @@
-import { type Rule, type Rules, strictness, type Treatment, treatmentOf } from '../../rules/rules.ts';
+import {
+  type Rule,
+  type Rules,
+  strictness,
+  type Treatment,
+  treatmentOf,
+} from '../../rules/rules.ts';
 import { foldName } from './message.ts';
 
 /** How the tools of a server are guarded. */
@@ -18,8 +24,9 @@ export class McpToolRules {
   }
 
   /**
-   * Finds how the calls of a tool are guarded. A server may take a name that differs from a rule's in case or Unicode
-   * spelling for the same tool: unless a rule has exactly this name, the stricter of the rules for both spellings counts.
+   * Finds how the calls of a tool are guarded. A server may take a name that differs from a rule's
+   * in case or Unicode spelling for the same tool: unless a rule has exactly this name, the
+   * stricter of the rules for both spellings counts.
    */
   treatmentOf(tool: string): Treatment {
     const exact = treatmentOf(tool, this.#rules);
@@ -27,7 +34,9 @@ export class McpToolRules {
     const name = foldName(tool);
     const folded = treatmentOf(name, this.#folded);
     // Of two rules that ask, the one that names the tool counts, not a pattern or the default.
-    return Object.hasOwn(this.#folded.tools ?? {}, name) ? stricter(folded, exact) : stricter(exact, folded);
+    return Object.hasOwn(this.#folded.tools ?? {}, name)
+      ? stricter(folded, exact)
+      : stricter(exact, folded);
   }
 }
 

@@ -6,16 +6,30 @@ import { readJsonObject, readNumber } from '../values.ts';
 
 export const replayPolicy = command({
   name: 'policies replay',
-  description: 'Tells what a draft of a policy would have done with the requests of the last days. Nothing is written.',
+  description:
+    'Tells what a draft of a policy would have done with the requests of the last days. Nothing is written.',
   args: {
     file: { type: 'positional', description: 'The policy as JSON; - reads it from stdin' },
-    days: { type: 'string', default: '30d', description: 'How many days back, up to 90', valueHint: '30d' },
+    days: {
+      type: 'string',
+      default: '30d',
+      description: 'How many days back, up to 90',
+      valueHint: '30d',
+    },
   },
-  notes: ['The file has the fields of POST /v1/policies: name, effect, actions, resources, conditions and so on.'],
+  notes: [
+    'The file has the fields of POST /v1/policies: name, effect, actions, resources, conditions and so on.',
+  ],
   examples: ['countersign policies replay small-mails.json --days 90'],
   async run({ args, session }) {
-    const policy = readJsonObject(await readInput(session.io, args.file), args.file) as unknown as PolicyCreation;
-    const replay = await session.client.replayPolicy({ policy, days: readNumber(args.days.replace(/d$/, ''), 'days') });
+    const policy = readJsonObject(
+      await readInput(session.io, args.file),
+      args.file,
+    ) as unknown as PolicyCreation;
+    const replay = await session.client.replayPolicy({
+      policy,
+      days: readNumber(args.days.replace(/d$/, ''), 'days'),
+    });
     const { requests, approve, deny, review, undecided, agrees, disagrees, complete } = replay;
     await printRecord(session, replay, () => [
       ...session.facts([

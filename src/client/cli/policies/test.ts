@@ -12,12 +12,26 @@ const MEANING: Record<string, string> = {
 
 export const testPolicies = command({
   name: 'policies test',
-  description: 'Tells what the policies would do with a request. Nothing is asked and nothing is written.',
+  description:
+    'Tells what the policies would do with a request. Nothing is asked and nothing is written.',
   args: {
-    action: { type: 'string', description: 'What the agent wants to do', valueHint: 'email.send', isRequired: true },
-    resource: { type: 'string', description: 'What it does it to', valueHint: 'mailbox:support', isRequired: true },
+    action: {
+      type: 'string',
+      description: 'What the agent wants to do',
+      valueHint: 'email.send',
+      isRequired: true,
+    },
+    resource: {
+      type: 'string',
+      description: 'What it does it to',
+      valueHint: 'mailbox:support',
+      isRequired: true,
+    },
     scope: { type: 'string', description: 'The limits', valueHint: 'JSON' },
-    agent: { type: 'string', description: 'The id of the agent; else policies for certain agents do not apply' },
+    agent: {
+      type: 'string',
+      description: 'The id of the agent; else policies for certain agents do not apply',
+    },
   },
   examples: [
     `countersign policies test --action email.send --resource mailbox:support --scope '{"max_recipients": 5}'`,
@@ -27,7 +41,10 @@ export const testPolicies = command({
     const simulation = await session.client.simulatePolicies({
       action,
       resource,
-      ...present({ agent_id: agent, scope: scope === undefined ? undefined : readJsonObject(scope, '--scope') }),
+      ...present({
+        agent_id: agent,
+        scope: scope === undefined ? undefined : readJsonObject(scope, '--scope'),
+      }),
     });
     const { decision, policy_id, matched, reviewers, approvals } = simulation;
     await printRecord(session, simulation, () =>

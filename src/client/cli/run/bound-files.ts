@@ -17,14 +17,22 @@ export interface BoundFiles {
 }
 
 /**
- * Reads the executable of a command, and the files that its arguments name: `deploy.sh`, or `--config=deploy.toml`.
+ * Reads the executable of a command, and the files that its arguments name: `deploy.sh`, or
+ * `--config=deploy.toml`.
  * @param executable the path of the executable; null if it is not known
  */
-export async function bindFiles(executable: string | null, args: string[], cwd: string): Promise<BoundFiles> {
+export async function bindFiles(
+  executable: string | null,
+  args: string[],
+  cwd: string,
+): Promise<BoundFiles> {
   const bound: BoundFiles = { files: [], not_bound: [] };
-  if (executable === null) bound.not_bound.push('the executable: it is found only when it is started');
+  if (executable === null)
+    bound.not_bound.push('the executable: it is found only when it is started');
   else await bind(executable, cwd, bound);
-  const named = args.flatMap((argument) => [argument, /^-[^=]*=(.+)$/s.exec(argument)?.[1] ?? []].flat());
+  const named = args.flatMap((argument) =>
+    [argument, /^-[^=]*=(.+)$/s.exec(argument)?.[1] ?? []].flat(),
+  );
   for (const path of new Set(named)) if (exists(path, cwd)) await bind(path, cwd, bound);
   return bound;
 }

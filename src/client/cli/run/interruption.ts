@@ -5,8 +5,9 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const;
 type Signal = (typeof SIGNALS)[number];
 
 /**
- * Listens to the signals that end a program. Before the command runs they end the wait; then they are passed on to it,
- * apart from those of the keyboard, which a terminal sends to the command by itself.
+ * Listens to the signals that end a program. Before the command runs they end the wait; then they
+ * are passed on to it, apart from those of the keyboard, which a terminal sends to the command by
+ * itself.
  */
 export class Interruption {
   readonly #controller = new AbortController();

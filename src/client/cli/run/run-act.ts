@@ -30,8 +30,8 @@ export async function requireUnchanged(input: CommandInput): Promise<void> {
 }
 
 /**
- * Runs an approved command without a shell and without the agent's key, and returns its exit code; for one that a signal
- * ended, 128 and the number of the signal.
+ * Runs an approved command without a shell and without the agent's key, and returns its exit code;
+ * for one that a signal ended, 128 and the number of the signal.
  * @param executable the file that was found for the command; null lets the system find it
  */
 export function runAct(
@@ -40,14 +40,24 @@ export function runAct(
   granted: Limits,
   interruption: Interruption,
 ): Promise<number> {
-  const env = { ...withoutCredentials(process.env), COUNTERSIGN_GRANTED_SCOPE: JSON.stringify(granted) };
+  const env = {
+    ...withoutCredentials(process.env),
+    COUNTERSIGN_GRANTED_SCOPE: JSON.stringify(granted),
+  };
   return new Promise((resolve, reject) => {
-    const child = spawn(executable ?? command, args, { argv0: command, cwd, env, stdio: 'inherit' });
+    const child = spawn(executable ?? command, args, {
+      argv0: command,
+      cwd,
+      env,
+      stdio: 'inherit',
+    });
     child.once('spawn', () => interruption.attach(child));
     child.once('error', (error: NodeJS.ErrnoException) => {
       reject(new Failure(`${command} could not be started (${error.code}).`, codeOf(error.code)));
     });
-    child.once('exit', (code, signal) => resolve(code ?? SIGNAL_BASE + (signal ? system.signals[signal] : 0)));
+    child.once('exit', (code, signal) =>
+      resolve(code ?? SIGNAL_BASE + (signal ? system.signals[signal] : 0)),
+    );
   });
 }
 
@@ -56,7 +66,10 @@ export function runAct(
  * @returns null on Windows, whose search has rules of its own
  * @throws Failure with the exit code of a shell
  */
-export function findExecutable(command: string, { env, platform }: Pick<Io, 'env' | 'platform'>): string | null {
+export function findExecutable(
+  command: string,
+  { env, platform }: Pick<Io, 'env' | 'platform'>,
+): string | null {
   if (platform === 'win32') return null;
   const places = command.includes('/')
     ? [command]

@@ -6,7 +6,10 @@ const SCRIPTS =
   'Ethiopic Gujarati Gurmukhi Kannada Khmer Lao Malayalam Myanmar Oriya Sinhala Tamil Telugu Thaana Tibetan Cherokee ' +
   'Coptic Lisu Canadian_Aboriginal Mongolian Tifinagh Syriac';
 
-/** Scripts that one language writes together, with Latin beside them (UTS #39, "highly restrictive"). */
+/**
+ * Scripts that one language writes together, with Latin beside them (UTS #39, "highly
+ * restrictive").
+ */
 const WRITTEN_TOGETHER = ['Latin Han Hiragana Katakana', 'Latin Han Bopomofo', 'Latin Han Hangul'];
 
 const OTHER = 'another script';
@@ -37,13 +40,19 @@ function makePatterns(): Patterns {
   return {
     unmixed: [...unmixed, new RegExp(`^[^${EVERY_SCRIPT}]+$`, 'u')],
     scripts: [
-      ...NAMES.map((name) => ({ name: name.replace('_', ' '), letter: new RegExp(`\\p{sc=${name}}`, 'u') })),
+      ...NAMES.map((name) => ({
+        name: name.replace('_', ' '),
+        letter: new RegExp(`\\p{sc=${name}}`, 'u'),
+      })),
       { name: OTHER, letter: new RegExp(`[^${EVERY_SCRIPT}${SHARED}]`, 'u') },
     ],
   };
 }
 
-/** Names the scripts that words of a text mix, such as `Latin, Cyrillic`; empty if no word mixes any. */
+/**
+ * Names the scripts that words of a text mix, such as `Latin, Cyrillic`; empty if no word mixes
+ * any.
+ */
 export function mixedScripts(text: string): string {
   if (/^\p{ASCII}*$/u.test(text)) return '';
   patterns ??= makePatterns();

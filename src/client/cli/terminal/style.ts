@@ -11,7 +11,10 @@ const CODES = {
 
 export type Style = Record<keyof typeof CODES, (text: string) => string>;
 
-/** Returns functions that colour a text: on a terminal, unless `NO_COLOR` is set (https://no-color.org). */
+/**
+ * Returns functions that colour a text: on a terminal, unless `NO_COLOR` is set
+ * (https://no-color.org).
+ */
 export function styleFor(output: Output, { env }: Pick<Io, 'env'>): Style {
   const isOn = output.isTTY === true && !env.NO_COLOR && env.TERM !== 'dumb';
   const entries = Object.entries(CODES).map(([name, [start, end]]) => [

@@ -17,16 +17,24 @@ const GAP = '  ';
 const MIN_WIDTH = 12;
 
 /**
- * Formats rows as lines of columns that fit the width of the terminal. The columns stand in the order of their importance:
- * the last ones are left out while the others do not fit, and then the widest are shortened. The values are escaped. The
- * second column names the scripts that words of a row mix, if any row has such words.
+ * Formats rows as lines of columns that fit the width of the terminal. The columns stand in the
+ * order of their importance: the last ones are left out while the others do not fit, and then the
+ * widest are shortened. The values are escaped. The second column names the scripts that words of a
+ * row mix, if any row has such words.
  */
-export function formatTable<Row>(rows: Row[], columns: Column<Row>[], width: number, style: Style): string[] {
+export function formatTable<Row>(
+  rows: Row[],
+  columns: Column<Row>[],
+  width: number,
+  style: Style,
+): string[] {
   const table = columns.map((column) => {
     const cells = rows.map((row) => escapeText(String(column.value(row) ?? '')));
     return { ...column, cells, width: Math.max(column.title.length, ...cells.map(widthOf)) };
   });
-  const mixed = rows.map((_, index) => mixedScripts(table.map(({ cells }) => cells[index] ?? '').join('\n')));
+  const mixed = rows.map((_, index) =>
+    mixedScripts(table.map(({ cells }) => cells[index] ?? '').join('\n')),
+  );
   if (mixed.some((scripts) => scripts !== '')) {
     const title = 'MIXED SCRIPTS';
     const column = { title, cells: mixed, width: Math.max(title.length, ...mixed.map(widthOf)) };
@@ -57,7 +65,8 @@ export function formatTable<Row>(rows: Row[], columns: Column<Row>[], width: num
 /** Returns the columns that have room, with the widths that fit. The first one is always shown. */
 function shrink<T extends { width: number; isWhole?: boolean }>(columns: T[], room: number): T[] {
   const least = ({ width, isWhole }: T) => (isWhole ? width : Math.min(width, MIN_WIDTH));
-  const total = (widths: number[]) => widths.reduce((sum, one) => sum + one + GAP.length, -GAP.length);
+  const total = (widths: number[]) =>
+    widths.reduce((sum, one) => sum + one + GAP.length, -GAP.length);
   const shown = columns.map((column) => ({ ...column }));
   while (shown.length > 1 && total(shown.map(least)) > room) shown.pop();
   while (total(shown.map(({ width }) => width)) > room) {

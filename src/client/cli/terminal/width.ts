@@ -24,7 +24,9 @@ export function fitWidth(text: string, columns: number): string {
   return columns > 0 ? `${fitted}…` : '';
 }
 
-/** Breaks an escaped text into lines of at most so many columns, between words where there are any. */
+/**
+ * Breaks an escaped text into lines of at most so many columns, between words where there are any.
+ */
 export function wrapText(text: string, columns: number): string[] {
   const lines: string[] = [];
   let [line, width, space] = ['', 0, 0];

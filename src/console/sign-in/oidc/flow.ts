@@ -21,22 +21,38 @@ export interface Flow {
   invitation: string | null;
   /** The page to which the person comes after a sign-in. */
   returnPath: string;
-  /** Whether the provider has to authenticate the person now, although they may be signed in there. */
+  /**
+   * Whether the provider has to authenticate the person now, although they may be signed in there.
+   */
   needsRecent: boolean;
   /** In milliseconds since the epoch. */
   expiresAt: number;
 }
 
-/** Begins a flow, and keeps it in an encrypted cookie, so that nothing is stored before the person has signed in. */
+/**
+ * Begins a flow, and keeps it in an encrypted cookie, so that nothing is stored before the person
+ * has signed in.
+ */
 export async function beginFlow(
   c: HonoContext<AppEnv>,
   purpose: Pick<Flow, 'invitation' | 'returnPath' | 'needsRecent'>,
 ): Promise<Flow> {
   const { config, runtime } = c.var;
   const draw = () => toBase64Url(runtime.random(RANDOM_LENGTH));
-  const flow = { state: draw(), nonce: draw(), verifier: draw(), ...purpose, expiresAt: runtime.now() + LIFETIME };
+  const flow = {
+    state: draw(),
+    nonce: draw(),
+    verifier: draw(),
+    ...purpose,
+    expiresAt: runtime.now() + LIFETIME,
+  };
   const text = JSON.stringify(flow);
-  const encrypted = await config.keyring.encrypt('oidc-flow', new Uint8Array(), runtime.random, text);
+  const encrypted = await config.keyring.encrypt(
+    'oidc-flow',
+    new Uint8Array(),
+    runtime.random,
+    text,
+  );
   writeCookie(c, COOKIE, toBase64Url(encrypted), LIFETIME);
   return flow;
 }
@@ -45,7 +61,8 @@ export async function beginFlow(
 export async function readFlow(c: HonoContext<AppEnv>): Promise<Flow | null> {
   const { config, runtime } = c.var;
   const encrypted = fromBase64Url(readCookie(c, COOKIE) ?? '');
-  const text = encrypted && (await config.keyring.decrypt('oidc-flow', new Uint8Array(), encrypted));
+  const text =
+    encrypted && (await config.keyring.decrypt('oidc-flow', new Uint8Array(), encrypted));
   if (!text) return null;
   const flow: Flow = JSON.parse(text);
   return flow.expiresAt > runtime.now() ? flow : null;

@@ -7,7 +7,12 @@ import { Problem, unavailable } from '../../../errors';
 import { makeActivityRecord } from '../../../http/activity';
 import type { RequestContext } from '../../../http/context';
 import { provesEmail, readEmail } from '../../../http/oidc/create-owner';
-import { type DirectoryEntry, isEntry, JOINING_TIME, makeJoinedEntry } from '../../../http/oidc/directory';
+import {
+  type DirectoryEntry,
+  isEntry,
+  JOINING_TIME,
+  makeJoinedEntry,
+} from '../../../http/oidc/directory';
 import { type Identity, type IdentityMember, readIdentity } from '../../../http/oidc/identity';
 import type { Claims } from '../../../http/oidc/jwt';
 import { SERVICE_AUTHORITY } from '../../../ledger/authority';
@@ -17,19 +22,21 @@ import type { Proof } from '../../session/session';
 import { acceptInvitation, type FoundInvitation } from '../invitation';
 
 /**
- * Accepts an invitation as the person whom the identity provider names, and links that identity to the member.
+ * Accepts an invitation as the person whom the identity provider names, and links that identity to
+ * the member.
  *
- * The identity, the person's own account and the invitation may be in three databases. In this order no crash leaves a
- * member active without a way to sign in, or the identity in two accounts:
- * 1. The person leaves their own account, if there is one. After a crash the identity is in no account; the next sign-in
- *    makes a new one, and the invitation can still be accepted.
- * 2. The directory leads to the new account, by an entry that never makes the person its owner. After a crash sign-ins
- *    are refused for {@link JOINING_TIME}; then the next one makes an account of the person's own. The invitation can
- *    be accepted all the time.
+ * The identity, the person's own account and the invitation may be in three databases. In this
+ * order no crash leaves a member active without a way to sign in, or the identity in two accounts:
+ * 1. The person leaves their own account, if there is one. After a crash the identity is in no
+ *    account; the next sign-in makes a new one, and the invitation can still be accepted.
+ * 2. The directory leads to the new account, by an entry that never makes the person its owner.
+ *    After a crash sign-ins are refused for {@link JOINING_TIME}; then the next one makes an
+ *    account of the person's own. The invitation can be accepted all the time.
  * 3. The member becomes active with the identity, and is signed in: one transaction.
  * @returns the secret of the session's cookie
- * @throws Problem `wrong_credential` unless the provider has verified the invited e-mail address; `conflict` if the identity
- *   belongs to another account that the person cannot leave; `account_inactive`; `not_found`; `unavailable`
+ * @throws Problem `wrong_credential` unless the provider has verified the invited e-mail address;
+ *   `conflict` if the identity belongs to another account that the person cannot leave;
+ *   `account_inactive`; `not_found`; `unavailable`
  */
 export async function joinWithIdentity(
   c: RequestContext,
@@ -41,7 +48,10 @@ export async function joinWithIdentity(
   const identity = await readIdentity(c, claims);
   const { row, shard } = invitation;
   if (identity.member?.account.id === row.accountId) {
-    throw new Problem('conflict', 'You are a member of this account already. Go back to the console and sign in.');
+    throw new Problem(
+      'conflict',
+      'You are a member of this account already. Go back to the console and sign in.',
+    );
   }
   if (identity.member) await leaveOwnAccount(c, identity.member, identity.key);
   const entry = makeJoinedEntry({ account: row.accountId, shard }, c.var.runtime.now());
@@ -61,18 +71,28 @@ export async function joinWithIdentity(
 }
 
 /**
- * @throws Problem `wrong_credential` unless the provider says that the person has the invited e-mail address: one that it
- *   has verified, or about which it says nothing, if the operator trusts it
+ * @throws Problem `wrong_credential` unless the provider says that the person has the invited
+ *   e-mail address: one that it has verified, or about which it says nothing, if the operator
+ *   trusts it
  */
-function requireInvitedEmail({ var: { config } }: RequestContext, { row }: FoundInvitation, claims: Claims): void {
+function requireInvitedEmail(
+  { var: { config } }: RequestContext,
+  { row }: FoundInvitation,
+  claims: Claims,
+): void {
   const email = readEmail(claims);
   const isInvited = row.email !== null && email !== '' && isSameEmailAddress(email, row.email);
   const isLeftOut = claims.email_verified === undefined;
-  const isVerified = claims.email_verified === true || (isLeftOut && config.oidc?.trustsEmails === true);
+  const isVerified =
+    claims.email_verified === true || (isLeftOut && config.oidc?.trustsEmails === true);
   if (isVerified && isInvited) return;
-  const unverified = isLeftOut ? ', which it has not verified as far as it says' : ', which it has not verified';
+  const unverified = isLeftOut
+    ? ', which it has not verified as far as it says'
+    : ', which it has not verified';
   const isShown = email !== '' && !/\p{C}/u.test(email);
-  const named = isShown ? `the address ${email}${isVerified ? '' : unverified}` : 'no e-mail address';
+  const named = isShown
+    ? `the address ${email}${isVerified ? '' : unverified}`
+    : 'no e-mail address';
   const help =
     isInvited && isLeftOut
       ? 'Its answer lacks `email_verified`. Whoever runs this service can set OIDC_EMAIL_VERIFIED to "trust", if the ' +
@@ -110,12 +130,18 @@ async function leaveOwnAccount(
           and other.id <> ${sql.param(member.id, members.id)}
       )
   )`;
-  const activity = { actor: member.id, action: 'member.removed' as const, target: member.id, changes: [] };
+  const activity = {
+    actor: member.id,
+    action: 'member.removed' as const,
+    target: member.id,
+    changes: [],
+  };
   const now = c.var.runtime.now();
   await new Ledger(database, SERVICE_AUTHORITY)
     .change({
       record: makeActivityRecord(c.var, { account: number, ...activity }),
-      changes: (write) => removeMemberStatements(write, account, { id: member.id, found, status: 'removed', now }),
+      changes: (write) =>
+        removeMemberStatements(write, account, { id: member.id, found, status: 'removed', now }),
       answer: null,
     })
     .catch((error: unknown) => {
@@ -132,11 +158,18 @@ async function leaveOwnAccount(
  * Changes the account that the directory names for a person.
  * @throws Problem `conflict` if the entry was changed since it was read
  */
-async function redirectIdentity({ key, directory, entry }: Identity, next: DirectoryEntry): Promise<void> {
+async function redirectIdentity(
+  { key, directory, entry }: Identity,
+  next: DirectoryEntry,
+): Promise<void> {
   const [changed] = await new Ledger(directory, SERVICE_AUTHORITY).write({
     changes: (write) => [
       entry
-        ? write.update(identities).set(next).where(isEntry(key, entry)).returning({ key: identities.key })
+        ? write
+            .update(identities)
+            .set(next)
+            .where(isEntry(key, entry))
+            .returning({ key: identities.key })
         : write
             .insert(identities)
             .values({ key, ...next })
@@ -145,10 +178,16 @@ async function redirectIdentity({ key, directory, entry }: Identity, next: Direc
     ],
   });
   if (changed.length > 0) return;
-  throw new Problem('conflict', 'You signed in elsewhere at the same time. Open the invitation again.');
+  throw new Problem(
+    'conflict',
+    'You signed in elsewhere at the same time. Open the invitation again.',
+  );
 }
 
-/** Removes the entry after the invitation was withdrawn, so that the person can sign in again at once. */
+/**
+ * Removes the entry after the invitation was withdrawn, so that the person can sign in again at
+ * once.
+ */
 async function forgetEntry({ key, directory }: Identity, entry: DirectoryEntry): Promise<void> {
   await new Ledger(directory, SERVICE_AUTHORITY).write({
     changes: (write) => [write.delete(identities).where(isEntry(key, entry))],

@@ -20,7 +20,10 @@ const TIMEOUT = 10 * SECOND;
 
 export const CALLBACK_PATH = '/console/oidc/callback';
 
-/** Claims about a person that a provider may leave out of the ID token (OpenID Connect Core 1.0 section 5.4). */
+/**
+ * Claims about a person that a provider may leave out of the ID token (OpenID Connect Core 1.0
+ * section 5.4).
+ */
 const PROFILE_CLAIMS = ['email', 'email_verified', 'name'];
 
 /** The parameter `claims` of an authorization request (OpenID Connect Core 1.0 section 5.5). */
@@ -28,8 +31,20 @@ const ASK_FOR_AUTH_TIME = JSON.stringify({ id_token: { auth_time: { essential: t
 
 /** The errors of RFC 6749 sections 4.1.2.1 and 5.2. Other texts of the provider are not logged. */
 const OAUTH_ERRORS = [
-  ...['access_denied', 'invalid_client', 'invalid_grant', 'invalid_request', 'invalid_scope', 'server_error'],
-  ...['temporarily_unavailable', 'unauthorized_client', 'unsupported_grant_type', 'unsupported_response_type'],
+  ...[
+    'access_denied',
+    'invalid_client',
+    'invalid_grant',
+    'invalid_request',
+    'invalid_scope',
+    'server_error',
+  ],
+  ...[
+    'temporarily_unavailable',
+    'unauthorized_client',
+    'unsupported_grant_type',
+    'unsupported_response_type',
+  ],
 ];
 
 type OidcSettings = OidcConfig & { client: OidcClient };
@@ -45,7 +60,8 @@ export function requireProvider({ var: { config } }: RequestContext): OidcSettin
 }
 
 /**
- * The address at the identity provider where a person signs in (OpenID Connect Core 1.0 section 3.1.2.1).
+ * The address at the identity provider where a person signs in (OpenID Connect Core 1.0 section
+ * 3.1.2.1).
  * @throws Problem `unavailable` if the provider does not answer
  */
 export async function makeAuthorizationUrl(
@@ -55,7 +71,9 @@ export async function makeAuthorizationUrl(
   const { config, runtime } = c.var;
   const { issuer, client } = requireProvider(c);
   const signal = runtime.timeout(TIMEOUT);
-  const configuration = await fetchConfiguration(runtime, signal, issuer).catch((error) => failProvider(c, error));
+  const configuration = await fetchConfiguration(runtime, signal, issuer).catch((error) =>
+    failProvider(c, error),
+  );
   const url = new URL(requireEndpoint(c, configuration, 'authorization_endpoint'));
   const parameters = {
     response_type: 'code',
@@ -68,21 +86,26 @@ export async function makeAuthorizationUrl(
     code_challenge_method: 'S256',
     ...(needsRecent && { max_age: '0' }),
     // Without max_age, providers tell when the person signed in there only if they are asked.
-    ...(!needsRecent && configuration.claims_parameter_supported === true && { claims: ASK_FOR_AUTH_TIME }),
+    ...(!needsRecent &&
+      configuration.claims_parameter_supported === true && { claims: ASK_FOR_AUTH_TIME }),
   };
   for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
   return url.href;
 }
 
 /**
- * Exchanges the code that the provider sent with the person for an ID token, and verifies both (OpenID Connect Core 1.0
- * sections 3.1.2.5 to 3.1.3.7).
+ * Exchanges the code that the provider sent with the person for an ID token, and verifies both
+ * (OpenID Connect Core 1.0 sections 3.1.2.5 to 3.1.3.7).
  * @param parameters the query with which the person came back
  * @returns the claims about the person
- * @throws Problem `unauthorized` for an answer that is not the one to this flow, or an ID token that is not valid;
- *   `unavailable` if the provider does not answer as it should
+ * @throws Problem `unauthorized` for an answer that is not the one to this flow, or an ID token
+ *   that is not valid; `unavailable` if the provider does not answer as it should
  */
-export async function exchangeCode(c: RequestContext, flow: Flow, parameters: URLSearchParams): Promise<Claims> {
+export async function exchangeCode(
+  c: RequestContext,
+  flow: Flow,
+  parameters: URLSearchParams,
+): Promise<Claims> {
   const { config, runtime } = c.var;
   const { issuer, client } = requireProvider(c);
   const oauth = await import('./oauth4webapi');
@@ -106,23 +129,40 @@ export async function exchangeCode(c: RequestContext, flow: Flow, parameters: UR
     answer = oauth.validateAuthResponse(server, self, parameters, flow.state);
   } catch (error) {
     if (!(error instanceof oauth.AuthorizationResponseError)) return failSignIn(c);
-    if (error.error !== 'access_denied') logFailure('oidc_sign_in_failed', error, errorField(error));
+    if (error.error !== 'access_denied')
+      logFailure('oidc_sign_in_failed', error, errorField(error));
     return failSignIn(c, `You were not signed in at ${providerName({ issuer })}.`);
   }
 
   requireEndpoint(c, server, 'token_endpoint');
   const { secret } = client;
-  const makeAuthentication = acceptsBasic(server) ? oauth.ClientSecretBasic : oauth.ClientSecretPost;
+  const makeAuthentication = acceptsBasic(server)
+    ? oauth.ClientSecretBasic
+    : oauth.ClientSecretPost;
   const authentication = secret === null ? oauth.None() : makeAuthentication(secret);
   const redirectUri = config.publicUrl + CALLBACK_PATH;
   const response = await oauth
-    .authorizationCodeGrantRequest(server, self, authentication, answer, redirectUri, flow.verifier, options)
-    .catch((error) => (error instanceof oauth.OperationProcessingError ? failSignIn(c) : fail(error)));
+    .authorizationCodeGrantRequest(
+      server,
+      self,
+      authentication,
+      answer,
+      redirectUri,
+      flow.verifier,
+      options,
+    )
+    .catch((error) =>
+      error instanceof oauth.OperationProcessingError ? failSignIn(c) : fail(error),
+    );
   const tokens: TokenEndpointResponse = await oauth
-    .processAuthorizationCodeResponse(server, self, response, { expectedNonce: flow.nonce, requireIdToken: true })
+    .processAuthorizationCodeResponse(server, self, response, {
+      expectedNonce: flow.nonce,
+      requireIdToken: true,
+    })
     .catch((error) => {
       const isRefused = error instanceof oauth.ResponseBodyError && error.error === 'invalid_grant';
-      const isInvalid = error instanceof oauth.OperationProcessingError && error.code?.startsWith('OAUTH_JWT_');
+      const isInvalid =
+        error instanceof oauth.OperationProcessingError && error.code?.startsWith('OAUTH_JWT_');
       return isRefused || isInvalid ? failSignIn(c) : fail(error);
     });
 
@@ -142,7 +182,8 @@ export async function exchangeCode(c: RequestContext, flow: Flow, parameters: UR
 }
 
 /**
- * When the person proved to the provider who they are, in milliseconds since the epoch; null if the provider does not say.
+ * When the person proved to the provider who they are, in milliseconds since the epoch; null if the
+ * provider does not say.
  * @throws Problem `unauthorized` if the flow needs a recent sign-in, and the ID token shows none
  */
 export async function readAuthenticationTime(
@@ -161,9 +202,18 @@ export async function readAuthenticationTime(
   return failAuthentication(c, `${reason} Sign in with a passkey instead.`);
 }
 
-/** Whether the token endpoint accepts the client's secret by HTTP Basic: the default, and preferred by RFC 6749. */
-function acceptsBasic({ token_endpoint_auth_methods_supported: methods }: AuthorizationServer): boolean {
-  return !Array.isArray(methods) || methods.includes('client_secret_basic') || !methods.includes('client_secret_post');
+/**
+ * Whether the token endpoint accepts the client's secret by HTTP Basic: the default, and preferred
+ * by RFC 6749.
+ */
+function acceptsBasic({
+  token_endpoint_auth_methods_supported: methods,
+}: AuthorizationServer): boolean {
+  return (
+    !Array.isArray(methods) ||
+    methods.includes('client_secret_basic') ||
+    !methods.includes('client_secret_post')
+  );
 }
 
 /** The log field with the error that the provider reported. */

@@ -28,10 +28,14 @@ import {
 } from './provider';
 
 /**
- * Sends the browser to the identity provider by a page that refreshes at once. A redirect would be blocked: it follows a
- * form, and the policy `form-action` of the pages allows forms that lead to the console only.
+ * Sends the browser to the identity provider by a page that refreshes at once. A redirect would be
+ * blocked: it follows a form, and the policy `form-action` of the pages allows forms that lead to
+ * the console only.
  */
-async function sendToProvider(c: HonoContext<AppEnv>, purpose: Parameters<typeof beginFlow>[1]): Promise<Response> {
+async function sendToProvider(
+  c: HonoContext<AppEnv>,
+  purpose: Parameters<typeof beginFlow>[1],
+): Promise<Response> {
   const provider = requireProvider(c);
   // Each of these makes a request to the provider.
   await limitNetwork(c);
@@ -60,7 +64,11 @@ export const oidcRoutes = new Hono<AppEnv>()
   })
   .post('/console/invitations/:secret/oidc', consoleRoute, noQuery(), async (c) => {
     await requireInvitation(c);
-    return sendToProvider(c, { invitation: c.req.param('secret'), returnPath: '/console', needsRecent: false });
+    return sendToProvider(c, {
+      invitation: c.req.param('secret'),
+      returnPath: '/console',
+      needsRecent: false,
+    });
   })
   .get(CALLBACK_PATH, consoleRoute, endFlow, async (c) => {
     requireProvider(c);
@@ -78,14 +86,20 @@ export const oidcRoutes = new Hono<AppEnv>()
   });
 
 /**
- * Signs in the person whom the identity provider names. Somebody who is a member of no account gets one.
+ * Signs in the person whom the identity provider names. Somebody who is a member of no account gets
+ * one.
  * @returns the secret of the session's cookie
- * @throws Problem `account_inactive`, also for a suspended member; `unauthorized` if the challenge was used before, or the
- *   member was suspended or removed meanwhile; `unavailable`
+ * @throws Problem `account_inactive`, also for a suspended member; `unauthorized` if the challenge
+ *   was used before, or the member was suspended or removed meanwhile; `unavailable`
  */
-export async function signInWithIdentity(c: RequestContext, claims: Claims, proof: Proof): Promise<string> {
+export async function signInWithIdentity(
+  c: RequestContext,
+  claims: Claims,
+  proof: Proof,
+): Promise<string> {
   const identity = await readIdentity(c, claims);
-  const { database, shard, account, member } = identity.member ?? (await createOwner(c, identity, claims));
+  const { database, shard, account, member } =
+    identity.member ?? (await createOwner(c, identity, claims));
   const isMember = and(
     eq(members.account, account.number),
     eq(members.id, member.id),
@@ -96,7 +110,8 @@ export async function signInWithIdentity(c: RequestContext, claims: Claims, proo
   const accountIfAllowed = sql<number>`(select ${members.account} from ${members} where ${isMember})`;
   return beginSession(c, {
     ...{ database, shard, account: account.number, member: member.id, accountIfAllowed, proof },
-    changes: (write) => (claims.email_verified === true ? [proveEmail(write, isMember, readEmail(claims), now)] : []),
+    changes: (write) =>
+      claims.email_verified === true ? [proveEmail(write, isMember, readEmail(claims), now)] : [],
   }).catch((error: unknown) => {
     if (error instanceof ConstraintError) return failSignIn(c);
     throw error;

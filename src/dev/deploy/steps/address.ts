@@ -12,7 +12,11 @@ interface DomainChanges {
 }
 
 /** Registers the account's name under workers.dev. wrangler does so only on a terminal. */
-export function subdomainSteps({ address: { newSubdomain }, cloudflare, account }: Deployment): Step[] {
+export function subdomainSteps({
+  address: { newSubdomain },
+  cloudflare,
+  account,
+}: Deployment): Step[] {
   if (newSubdomain === null) return [];
   return [
     {
@@ -20,14 +24,19 @@ export function subdomainSteps({ address: { newSubdomain }, cloudflare, account 
       name: `${newSubdomain}.workers.dev`,
       isDone: false,
       run: async () => {
-        await cloudflare.change('PUT', `/accounts/${account}/workers/subdomain`, { subdomain: newSubdomain });
+        await cloudflare.change('PUT', `/accounts/${account}/workers/subdomain`, {
+          subdomain: newSubdomain,
+        });
       },
       hint: 'If the name is taken, choose another one with --subdomain.',
     },
   ];
 }
 
-/** @throws UserError if another Worker has the domain: wrangler would take it from there without asking */
+/**
+ * @throws UserError if another Worker has the domain: wrangler would take it from there without
+ *   asking
+ */
 export async function requireOwnDomain(
   cloudflare: Cloudflare,
   account: string,
@@ -35,7 +44,9 @@ export async function requireOwnDomain(
   domain: string,
 ): Promise<void> {
   const query = new URLSearchParams({ hostname: domain });
-  const owners = await cloudflare.list<{ service: string }>(`/accounts/${account}/workers/domains?${query}`);
+  const owners = await cloudflare.list<{ service: string }>(
+    `/accounts/${account}/workers/domains?${query}`,
+  );
   const other = owners.find(({ service }) => service !== name);
   if (other)
     throw new UserError(
@@ -44,8 +55,8 @@ export async function requireOwnDomain(
 }
 
 /**
- * Attaches the custom domain to the deployed Worker. Looks first whether the host has a DNS record, because wrangler
- * replaces one without asking when nobody is there to be asked.
+ * Attaches the custom domain to the deployed Worker. Looks first whether the host has a DNS record,
+ * because wrangler replaces one without asking when nobody is there to be asked.
  */
 export function domainSteps(deployment: Deployment): Step[] {
   const { configuration, address, found, options, cloudflare, account, signal } = deployment;
@@ -58,7 +69,9 @@ export function domainSteps(deployment: Deployment): Step[] {
       isDone: found.worker?.domains.includes(domain) ?? false,
       run: async () => {
         const path = `/accounts/${account}/workers/scripts/${configuration.name}/domains/changeset?replace_state=true`;
-        const { conflicting } = await cloudflare.change<DomainChanges>('POST', path, [{ hostname: domain }]);
+        const { conflicting } = await cloudflare.change<DomainChanges>('POST', path, [
+          { hostname: domain },
+        ]);
         if (conflicting.length > 0 && !options.replacesDns)
           throw new UserError(
             `${domain} has a DNS record. Remove it in the dashboard, or replace it: add --replace-dns to the command.`,

@@ -16,7 +16,11 @@ export function bucketSteps({ found, options, jurisdiction, account, signal }: D
       name: bucket,
       isDone: rules !== null,
       run: async () => {
-        await callWrangler(['r2', 'bucket', 'create', bucket, ...where, ...location], signal, variables);
+        await callWrangler(
+          ['r2', 'bucket', 'create', bucket, ...where, ...location],
+          signal,
+          variables,
+        );
       },
     },
     {
@@ -24,7 +28,15 @@ export function bucketSteps({ found, options, jurisdiction, account, signal }: D
       name: `${RULE.prefix} deleted after ${RULE.days} days`,
       isDone: rules?.some(deletesLeftovers) ?? false,
       run: async () => {
-        const words = [bucket, RULE.name, RULE.prefix, '--expire-days', String(RULE.days), '--force', ...where];
+        const words = [
+          bucket,
+          RULE.name,
+          RULE.prefix,
+          '--expire-days',
+          String(RULE.days),
+          '--force',
+          ...where,
+        ];
         await callWrangler(['r2', 'bucket', 'lifecycle', 'add', ...words], signal, variables);
       },
     },
@@ -32,6 +44,14 @@ export function bucketSteps({ found, options, jurisdiction, account, signal }: D
 }
 
 /** Whether a rule does what {@link RULE} does, whatever its name and its time. */
-function deletesLeftovers({ enabled, conditions, deleteObjectsTransition }: LifecycleRule): boolean {
-  return enabled && conditions?.prefix === RULE.prefix && deleteObjectsTransition?.condition.type === 'Age';
+function deletesLeftovers({
+  enabled,
+  conditions,
+  deleteObjectsTransition,
+}: LifecycleRule): boolean {
+  return (
+    enabled &&
+    conditions?.prefix === RULE.prefix &&
+    deleteObjectsTransition?.condition.type === 'Age'
+  );
 }

@@ -11,7 +11,10 @@ import { missingSecrets, readSecrets } from './secrets.ts';
 /** The secrets of one upload, for wrangler. Removed after it. */
 const UPLOADED_SECRETS = '.wrangler/uploaded-secrets.json';
 
-/** Deploys the code, with the secrets that the Worker lacks, its crons and its place as consumer of the queues. */
+/**
+ * Deploys the code, with the secrets that the Worker lacks, its crons and its place as consumer of
+ * the queues.
+ */
 export function codeStep(deployment: Deployment): Step {
   const { configuration, found, databases, address, signal } = deployment;
   const isKnown = databases.every(({ id }) => id !== null);
@@ -19,7 +22,9 @@ export function codeStep(deployment: Deployment): Step {
   const { worker } = found;
   const crons = configuration.triggers?.crons ?? [];
   const isDeployed =
-    worker !== null && worker.versions.length > 0 && worker.versions.every((version) => version.tag === tag);
+    worker !== null &&
+    worker.versions.length > 0 &&
+    worker.versions.every((version) => version.tag === tag);
   const isTriggered =
     worker !== null &&
     crons.length === worker.crons.length &&
@@ -38,7 +43,15 @@ export function codeStep(deployment: Deployment): Step {
     const known = readSecrets();
     const missing = Object.fromEntries(missingSecrets(worker).map((name) => [name, known[name]]));
     const file = join(ROOT, UPLOADED_SECRETS);
-    const words = ['deploy', '--config', REMOTE_CONFIG, '--tag', tag, '--message', 'npm run deploy'];
+    const words = [
+      'deploy',
+      '--config',
+      REMOTE_CONFIG,
+      '--tag',
+      tag,
+      '--message',
+      'npm run deploy',
+    ];
     try {
       if (Object.keys(missing).length > 0) {
         mkdirSync(dirname(file), { recursive: true });

@@ -15,7 +15,10 @@ export function configurationStep(deployment: Deployment): Step {
   return {
     kind: 'configuration',
     name: REMOTE_CONFIG,
-    isDone: isKnown && hasMigrations(deployment) && readFileSync(file, 'utf8') === describe(deployment, attached),
+    isDone:
+      isKnown &&
+      hasMigrations(deployment) &&
+      readFileSync(file, 'utf8') === describe(deployment, attached),
     run: async () => {
       writeMigrations(deployment);
       writeConfiguration(deployment, attached);
@@ -46,7 +49,10 @@ function describe(deployment: Deployment, domain: string | null): string {
   });
 }
 
-/** Whether the folder for wrangler has exactly the resulting migrations: wrangler applies all that it finds there. */
+/**
+ * Whether the folder for wrangler has exactly the resulting migrations: wrangler applies all that
+ * it finds there.
+ */
 function hasMigrations({ migrations }: Deployment): boolean {
   const folder = join(ROOT, CHOSEN_MIGRATIONS);
   return existsSync(folder) && isDeepStrictEqual(readMigrations(folder), migrations.resulting);

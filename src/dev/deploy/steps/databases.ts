@@ -15,7 +15,9 @@ export function databaseSteps(deployment: Deployment): Step[] {
     name: `${database.name} (${database.binding})`,
     isDone: database.id !== null,
     run: async () => {
-      await callWrangler(['d1', 'create', database.name, ...place], signal, { CLOUDFLARE_ACCOUNT_ID: account });
+      await callWrangler(['d1', 'create', database.name, ...place], signal, {
+        CLOUDFLARE_ACCOUNT_ID: account,
+      });
       database.id = await findDatabaseId(cloudflare, account, database);
       if (database.id === null) throw new Error(`the new database ${database.name} is not found`);
     },
@@ -28,5 +30,8 @@ export async function findDatabaseId(
   account: string,
   { name }: Pick<TargetDatabase, 'name'>,
 ): Promise<string | null> {
-  return (await cloudflare.find<{ uuid: string }>(`/accounts/${account}/d1/database/${name}`))?.uuid ?? null;
+  return (
+    (await cloudflare.find<{ uuid: string }>(`/accounts/${account}/d1/database/${name}`))?.uuid ??
+    null
+  );
 }

@@ -19,7 +19,10 @@ export interface Invitation {
   expiresAt: string;
 }
 
-/** A request whose answer was not shown yet, as it is stored: only its idempotency key brings that answer again. */
+/**
+ * A request whose answer was not shown yet, as it is stored: only its idempotency key brings that
+ * answer again.
+ */
 interface PendingRequest {
   email: string;
   plan: string;
@@ -27,11 +30,12 @@ interface PendingRequest {
 }
 
 /**
- * Makes the first account, unless there is one for the address, and gives the invitation of its owner to `show`.
+ * Makes the first account, unless there is one for the address, and gives the invitation of its
+ * owner to `show`.
  *
- * If the answer is lost, or the program ends before it has shown the invitation, the next run gets the same answer: the
- * service repeats it for a day. The account's user token in it is not shown: nobody needs it, and the operator can make
- * another one.
+ * If the answer is lost, or the program ends before it has shown the invitation, the next run gets
+ * the same answer: the service repeats it for a day. The account's user token in it is not shown:
+ * nobody needs it, and the operator can make another one.
  */
 export function firstAccountStep(
   { options: { email, plan }, address: { origin } }: Deployment,
@@ -49,7 +53,9 @@ export function firstAccountStep(
           `${SECRETS_FILE} has no ADMIN_TOKEN. Whoever deployed the service has it: set ADMIN_TOKEN.`,
         );
       const operator = new Countersign({ baseUrl: origin, apiKey: token });
-      const [account] = (await operator.listAccounts({ email, limit: 1 }).then(null, explainFailure)).data;
+      const [account] = (
+        await operator.listAccounts({ email, limit: 1 }).then(null, explainFailure)
+      ).data;
       const isRecent = account && Date.now() - Date.parse(account.created_at) < REPEATABLE;
       const pending = readJsonFile<PendingRequest>(pendingFile(email));
       if (account && !(isRecent && pending)) return { note: account.id, isUnchanged: true };
@@ -70,13 +76,20 @@ export function firstAccountStep(
 
 /** Each address has its own file, so that a run for one does not lose the invitation of another. */
 function pendingFile(email: string): string {
-  return join(ROOT, '.wrangler/first-accounts', `${createHash('sha256').update(email).digest('hex')}.json`);
+  return join(
+    ROOT,
+    '.wrangler/first-accounts',
+    `${createHash('sha256').update(email).digest('hex')}.json`,
+  );
 }
 
 /** @throws UserError if the service refused a request or did not answer it */
 function explainFailure(error: unknown): never {
   if (error instanceof ConnectionError) throw new UserError('The service did not answer.');
   if (!(error instanceof ApiError)) throw error;
-  const hint = error.status === 401 ? `\nThe operator token in ${SECRETS_FILE} is not the one of the service.` : '';
+  const hint =
+    error.status === 401
+      ? `\nThe operator token in ${SECRETS_FILE} is not the one of the service.`
+      : '';
   throw new UserError(`The service answered ${error.status}: ${error.detail}${hint}`);
 }

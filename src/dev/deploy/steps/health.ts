@@ -8,7 +8,12 @@ const PAUSE = 2_000;
 const REQUEST_TIMEOUT = 15_000;
 
 /** Waits until the service answers that it works, after reading from every database. */
-export function healthStep({ address: { origin }, configuration, options, signal }: Deployment): Step {
+export function healthStep({
+  address: { origin },
+  configuration,
+  options,
+  signal,
+}: Deployment): Step {
   const path = `${origin}/healthz`;
   return {
     kind: 'health',

@@ -13,7 +13,10 @@ export function migrationSteps({ databases, migrations, applied, signal }: Deplo
       name: `${binding}: ${pending.length === 0 ? `all ${done}` : `${pending.length} of ${migrations.resulting.length}`}`,
       isDone: pending.length === 0,
       run: async () => {
-        await callWrangler(['d1', 'migrations', 'apply', binding, '--remote', '--config', REMOTE_CONFIG], signal);
+        await callWrangler(
+          ['d1', 'migrations', 'apply', binding, '--remote', '--config', REMOTE_CONFIG],
+          signal,
+        );
       },
       hint: 'A migration that fails changes nothing, and those before it stay. The version that runs works with them.',
     };
@@ -21,16 +24,25 @@ export function migrationSteps({ databases, migrations, applied, signal }: Deplo
 }
 
 /** The names of the migrations that a database has. */
-export async function findApplied(cloudflare: Cloudflare, account: string, id: string | null): Promise<Set<string>> {
+export async function findApplied(
+  cloudflare: Cloudflare,
+  account: string,
+  id: string | null,
+): Promise<Set<string>> {
   if (id === null) return new Set();
   const query = { sql: 'select name from d1_migrations order by id' };
   const path = `/accounts/${account}/d1/database/${id}/query`;
   try {
-    const [answer] = await cloudflare.change<{ results: { name: string }[] }[]>('POST', path, query);
+    const [answer] = await cloudflare.change<{ results: { name: string }[] }[]>(
+      'POST',
+      path,
+      query,
+    );
     return new Set(answer?.results.map(({ name }) => name));
   } catch (error) {
     // wrangler makes the table of migrations when it applies the first one.
-    if (error instanceof CloudflareError && error.message.includes('no such table')) return new Set();
+    if (error instanceof CloudflareError && error.message.includes('no such table'))
+      return new Set();
     throw error;
   }
 }

@@ -25,10 +25,16 @@ export function missingSecrets(worker: FoundWorker | null): SecretName[] {
 }
 
 /**
- * Makes the secrets that the Worker lacks, in a file that only the operator can read. They are uploaded with the code; the
- * file keeps them if the upload fails.
+ * Makes the secrets that the Worker lacks, in a file that only the operator can read. They are
+ * uploaded with the code; the file keeps them if the upload fails.
  */
-export function secretSteps({ found, options, cloudflare, account, databases }: Deployment): Step[] {
+export function secretSteps({
+  found,
+  options,
+  cloudflare,
+  account,
+  databases,
+}: Deployment): Step[] {
   const missing = missingSecrets(found.worker);
   const known = readSecrets();
   return (['ADMIN_TOKEN', 'ROOT_SECRET'] as const).map((name) => ({
@@ -45,11 +51,17 @@ export function secretSteps({ found, options, cloudflare, account, databases }: 
   async function requireNoAccounts(): Promise<void> {
     for (const { id, name } of databases) {
       const path = `/accounts/${account}/d1/database/${id}/query`;
-      const query = { sql: `select count(*) as n from sqlite_master where type = 'table' and name = 'accounts'` };
+      const query = {
+        sql: `select count(*) as n from sqlite_master where type = 'table' and name = 'accounts'`,
+      };
       const [tables] = await cloudflare.change<{ results: { n: number }[] }[]>('POST', path, query);
       if (!tables?.results[0]?.n) continue;
       const count = { sql: 'select count(*) as n from accounts' };
-      const [accounts] = await cloudflare.change<{ results: { n: number }[] }[]>('POST', path, count);
+      const [accounts] = await cloudflare.change<{ results: { n: number }[] }[]>(
+        'POST',
+        path,
+        count,
+      );
       if (accounts?.results[0]?.n)
         throw new UserError(
           `The database ${name} has accounts, but neither the Worker nor ${SECRETS_FILE} has their root secret. With a new\n` +

@@ -21,14 +21,20 @@ beforeEach(() => emptyTables(env.DB));
 async function makeScene() {
   const outage = new Outage();
   const bucket: TestBucket = new TestBucket(1, 1_000, () => world.now);
-  const world: World = new World({ DB: outage.database(env.DB), FILES: outage.bucket(bucket.binding) });
+  const world: World = new World({
+    DB: outage.database(env.DB),
+    FILES: outage.bucket(bucket.binding),
+  });
   const account = await world.account({ plan: 'enterprise' });
   return { outage, bucket, world, account };
 }
 
 type Scene = Awaited<ReturnType<typeof makeScene>>;
 
-/** A log whose database was restored to its first 300 entries, and which has grown by `more` entries since then. */
+/**
+ * A log whose database was restored to its first 300 entries, and which has grown by `more` entries
+ * since then.
+ */
 async function restoredLog(more = 400) {
   const scene = await makeScene();
   const { world, account, bucket } = scene;
@@ -43,7 +49,8 @@ async function restoredLog(more = 400) {
   await addEntries(account, 500);
   await world.sweep();
   const lost = new Map<string, string>();
-  for (const key of bucket.keys) if (!kept.includes(key)) lost.set(key, await contentOf(bucket, key));
+  for (const key of bucket.keys)
+    if (!kept.includes(key)) lost.set(key, await contentOf(bucket, key));
   await restore();
   world.advance(MINUTE);
   await addEntries(account, more);
@@ -56,7 +63,11 @@ async function contentOf(bucket: TestBucket, key: string): Promise<string> {
   return sha256(new Uint8Array((await object?.arrayBuffer()) ?? []));
 }
 
-function ask({ world, account }: Pick<Scene, 'world' | 'account'>, restoredTo: number, shard = '00'): Promise<Answer> {
+function ask(
+  { world, account }: Pick<Scene, 'world' | 'account'>,
+  restoredTo: number,
+  shard = '00',
+): Promise<Answer> {
   return world.call('PUT', `/v1/admin/users/${account.id}/log/restoration`, {
     token: world.env.ADMIN_TOKEN ?? '',
     body: { shard, restored_to: new Date(restoredTo).toISOString() },
@@ -70,8 +81,15 @@ async function isRefused({ world, account }: Pick<Scene, 'world' | 'account'>): 
   return log.of('tree_refused').some((line) => line.account === account.id);
 }
 
-/** Checks that the whole log is signed, and that it extends the tree of 300 entries with the given root. */
-async function expectSealed({ world, account }: Pick<Scene, 'world' | 'account'>, size: number, root?: string) {
+/**
+ * Checks that the whole log is signed, and that it extends the tree of 300 entries with the given
+ * root.
+ */
+async function expectSealed(
+  { world, account }: Pick<Scene, 'world' | 'account'>,
+  size: number,
+  root?: string,
+) {
   world.advance(2 * MINUTE);
   await world.sweep();
   expect((await expectTree(account)).tree_size).toBe(size);
@@ -109,7 +127,9 @@ describe('a log whose database was restored', () => {
     const folder = `trees/${account.id}/set-aside/${new Date(restoredTo).toISOString()}`;
     const written = new Date(restoredTo + HOUR).toISOString();
     const aside = ['checkpoints/0000000000000800', 'tiles/0/1', 'tiles/0/2'];
-    expect(bucket.keys).toEqual([...kept, ...aside.map((path) => `${folder}/${path}/${written}`)].toSorted());
+    expect(bucket.keys).toEqual(
+      [...kept, ...aside.map((path) => `${folder}/${path}/${written}`)].toSorted(),
+    );
     for (const path of aside) {
       const content = await contentOf(bucket, `${folder}/${path}/${written}`);
       expect(content).toBe(lost.get(`trees/${account.id}/${path}`));
@@ -117,7 +137,9 @@ describe('a log whose database was restored', () => {
     expect((await ask(scene, restoredTo)).body).toEqual({ set_aside: 0, has_more: false });
     await expectSealed(scene, 700, head.root_hash);
     expect((await checkpointOf(account)).note).not.toBe(head.note);
-    await world.must(202, 'DELETE', `/v1/admin/users/${account.id}`, { token: world.env.ADMIN_TOKEN ?? '' });
+    await world.must(202, 'DELETE', `/v1/admin/users/${account.id}`, {
+      token: world.env.ADMIN_TOKEN ?? '',
+    });
     world.advance(21 * MINUTE);
     await world.sweep();
     expect(bucket.keys).toEqual([]);
@@ -161,11 +183,16 @@ describe('a log whose database was restored', () => {
   it('keeps the tiles of its restored head and no others, on every level', async () => {
     const { restoredTo, ...scene } = await restoredLog();
     const { account, bucket } = scene;
-    const tiles = ['0/10', '0/100', '1/0', '1/1', '2/0'].map((path) => `trees/${account.id}/tiles/${path}`);
+    const tiles = ['0/10', '0/100', '1/0', '1/1', '2/0'].map(
+      (path) => `trees/${account.id}/tiles/${path}`,
+    );
     for (const key of tiles) await bucket.binding.put(key, Uint8Array.of(1));
     expect((await ask(scene, restoredTo)).body).toEqual({ set_aside: 8, has_more: false });
     const left = bucket.keys.filter((key) => !key.includes('/set-aside/'));
-    expect(left).toEqual([`trees/${account.id}/checkpoints/0000000000000300`, `trees/${account.id}/tiles/0/0`]);
+    expect(left).toEqual([
+      `trees/${account.id}/checkpoints/0000000000000300`,
+      `trees/${account.id}/tiles/0/0`,
+    ]);
   });
 
   it('stays inconsistent until the last of many objects is set aside, and each response says whether more are left', async () => {
@@ -206,7 +233,10 @@ describe('a restoration request', () => {
 
   it('sets nothing aside if the log agrees with R2', async () => {
     const scene = await makeScene();
-    expect((await askWithoutEffect(scene, scene.world.now)).body).toEqual({ set_aside: 0, has_more: false });
+    expect((await askWithoutEffect(scene, scene.world.now)).body).toEqual({
+      set_aside: 0,
+      has_more: false,
+    });
     await addEntries(scene.account, 300);
     await scene.world.sweep();
     expect((await askWithoutEffect(scene, 0)).body).toEqual({ set_aside: 0, has_more: false });
@@ -242,10 +272,14 @@ describe('a restoration request', () => {
     world.advance(HOUR);
     const { account: number, ...columns } = row ?? {};
     const names = Object.keys(columns);
-    await env.DB.prepare(`update trees set ${names.map((name) => `${name} = ?`).join()} where account = ?`)
+    await env.DB.prepare(
+      `update trees set ${names.map((name) => `${name} = ?`).join()} where account = ?`,
+    )
       .bind(...Object.values(columns), number)
       .run();
-    await env.DB.prepare("update audit_entries set ip_address = '10.0.0.1' where pos % 4294967296 = 20").run();
+    await env.DB.prepare(
+      "update audit_entries set ip_address = '10.0.0.1' where pos % 4294967296 = 20",
+    ).run();
     return scene;
   }
 
@@ -328,45 +362,59 @@ describe('a concurrent restoration request', () => {
     return scene;
   }
 
-  it.runIf(depth.isDeep)('leaves the same tree between any two calls of a sweep that seals the log', async () => {
-    const scene = await unsealed();
-    const { outage, bucket, world } = scene;
-    const [restoreTables, refill, startedAt] = [await saveTables(env.DB), bucket.save(), world.now];
-    outage.arm(null);
-    await world.sweep();
-    const { calls } = outage;
-    await expectSealed(scene, 610);
-    const expected = await sealedTree(scene);
-    let held = 0;
-    // A shallow run tries every second call, because the request holds the log at a few of them only.
-    for (let call = 1; call <= calls; call += depth.isExhaustive ? 1 : 2) {
-      await restoreTables();
-      refill();
-      world.now = startedAt;
-      outage.before(call, async () => {
-        held += (await ask(scene, startedAt)).body.set_aside > 0 ? 1 : 0;
-      });
-      await world.sweep();
+  it.runIf(depth.isDeep)(
+    'leaves the same tree between any two calls of a sweep that seals the log',
+    async () => {
+      const scene = await unsealed();
+      const { outage, bucket, world } = scene;
+      const [restoreTables, refill, startedAt] = [
+        await saveTables(env.DB),
+        bucket.save(),
+        world.now,
+      ];
       outage.arm(null);
-      expect([call, await sealedTree(scene)]).toEqual([call, expected]);
-    }
-    expect(held).toBeGreaterThan(0);
-  });
+      await world.sweep();
+      const { calls } = outage;
+      await expectSealed(scene, 610);
+      const expected = await sealedTree(scene);
+      let held = 0;
+      // A shallow run tries every second call, because the request holds the log at a few of them
+      // only.
+      for (let call = 1; call <= calls; call += depth.isExhaustive ? 1 : 2) {
+        await restoreTables();
+        refill();
+        world.now = startedAt;
+        outage.before(call, async () => {
+          held += (await ask(scene, startedAt)).body.set_aside > 0 ? 1 : 0;
+        });
+        await world.sweep();
+        outage.arm(null);
+        expect([call, await sealedTree(scene)]).toEqual([call, expected]);
+      }
+      expect(held).toBeGreaterThan(0);
+    },
+  );
 
   it.runIf(depth.isDeep)(
     'leaves the same tree if R2 has a newer head than the database and a sweep runs between its calls',
     async () => {
       const scene = await unsealed();
       const { outage, bucket, world } = scene;
-      const size = async () => (await env.DB.prepare('select size from trees').first<{ size: number }>())?.size;
-      const isKept = () => bucket.keys.includes(`trees/${scene.account.id}/checkpoints/0000000000000610`);
+      const size = async () =>
+        (await env.DB.prepare('select size from trees').first<{ size: number }>())?.size;
+      const isKept = () =>
+        bucket.keys.includes(`trees/${scene.account.id}/checkpoints/0000000000000610`);
       for (let call = 1; !isKept(); call++) {
         outage.arm({ call, mode: 'kill after' });
         await world.sweep();
         await env.DB.prepare('update trees set due_at = 0').run();
       }
       expect(await size()).toBe(10);
-      const [restoreTables, refill, startedAt] = [await saveTables(env.DB), bucket.save(), world.now];
+      const [restoreTables, refill, startedAt] = [
+        await saveTables(env.DB),
+        bucket.save(),
+        world.now,
+      ];
       outage.arm(null);
       await world.sweep();
       await expectSealed(scene, 610);
@@ -443,6 +491,9 @@ it('an export waits while its log is held, and then completes with a proof', asy
 it('a restoration request affects only its own account', async () => {
   const { restoredTo, ...scene } = await restoredLog();
   const other: TestAccount = await scene.world.account();
-  expect((await ask({ ...scene, account: other }, restoredTo)).body).toEqual({ set_aside: 0, has_more: false });
+  expect((await ask({ ...scene, account: other }, restoredTo)).body).toEqual({
+    set_aside: 0,
+    has_more: false,
+  });
   expect(await isRefused(scene)).toBe(true);
 });

@@ -39,7 +39,9 @@ describe('a tool call that asks', () => {
     expect(await requests()).toHaveLength(1);
     await decide('approve');
     expect(await start(ASK, ['/home', 'other']).call('write', WRITE)).toMatch(WAITS);
-    expect(await start({ ...ASK, tools: { write: { resource: 'file:{path}' } } }).call('write', WRITE)).toMatch(WAITS);
+    expect(
+      await start({ ...ASK, tools: { write: { resource: 'file:{path}' } } }).call('write', WRITE),
+    ).toMatch(WAITS);
     expect(await start().call('write', { ...WRITE, content: 'hellp' })).toMatch(WAITS);
     expect(await start().call('append', WRITE)).toContain('The tool "append" was not run.');
     expect(await requests()).toHaveLength(5);
@@ -51,7 +53,8 @@ describe('a tool call that asks', () => {
     await account.must(201, 'POST', '/v1/policies', approveAll);
     const first = start();
     for (let run = 0; run < 9; run++) expect(await first.call('write', WRITE)).toEqual(WRITE);
-    // One read at the start, then two requests for each call and one to find out that the last approval was used.
+    // One read at the start, then two requests for each call and one to find out that the last
+    // approval was used.
     expect(first.requests.filter((request) => request === 'GET /v1/permissions')).toHaveLength(1);
     const second = start();
     expect(await second.call('write', WRITE)).toEqual(WRITE);
@@ -66,7 +69,9 @@ describe('a tool call that asks', () => {
     const [one, two] = [start(), start()];
     await one.call('write', WRITE);
     await decide('approve');
-    const answers = await Promise.all([one, one, two, two].map((session) => session.call('write', WRITE)));
+    const answers = await Promise.all(
+      [one, one, two, two].map((session) => session.call('write', WRITE)),
+    );
     expect(answers.filter((answer) => answer.path)).toHaveLength(1);
     expect(answers.filter((answer) => WAITS.test(answer))).toHaveLength(3);
     // The three others found one new request.
@@ -92,7 +97,11 @@ describe('a tool call that asks', () => {
   });
 
   it('asks again after nobody decided in time, or the approval ran out', async () => {
-    const { world, start, decide, requests } = await stage({ ...ASK, expires_in: 60, token_ttl: 30 });
+    const { world, start, decide, requests } = await stage({
+      ...ASK,
+      expires_in: 60,
+      token_ttl: 30,
+    });
     const session = start();
     await session.call('write', WRITE);
     world.advance(61_000);
@@ -133,7 +142,10 @@ describe('a tool call that asks', () => {
   });
 
   it('needs hide_input for arguments over 16 KiB', async () => {
-    const { start, waiting, decide } = await stage({ ...ASK, tools: { hidden: { hide_input: true } } });
+    const { start, waiting, decide } = await stage({
+      ...ASK,
+      tools: { hidden: { hide_input: true } },
+    });
     const session = start();
     const args = { content: 'é'.repeat(8_186) };
     expect(JSON.stringify(args).length).toBeLessThan(16_384);
@@ -149,7 +161,8 @@ describe('a tool call that asks', () => {
 });
 
 describe('a call that waits', () => {
-  const progress = (session: Session) => session.toClient.filter(({ method }) => method === 'notifications/progress');
+  const progress = (session: Session) =>
+    session.toClient.filter(({ method }) => method === 'notifications/progress');
 
   it('runs when it is approved meanwhile, and reports progress where the client asks for it', async () => {
     const { world, start, waiting, decide } = await stage();
@@ -186,13 +199,22 @@ describe('a call that waits', () => {
   it('is not answered when the client cancels it, and its request is found by the next call', async () => {
     const { start, decide, requests, world } = await stage({ wait: 30 });
     const session = start();
-    const cancel = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 'a' } };
+    const cancel = {
+      jsonrpc: '2.0',
+      method: 'notifications/cancelled',
+      params: { requestId: 'a' },
+    };
     let cancelled = false;
     world.whileAsleep = async () => {
       if (!cancelled) session.send(cancel);
       cancelled = true;
     };
-    session.send({ jsonrpc: '2.0', id: 'a', method: 'tools/call', params: { name: 'write', arguments: WRITE } });
+    session.send({
+      jsonrpc: '2.0',
+      id: 'a',
+      method: 'tools/call',
+      params: { name: 'write', arguments: WRITE },
+    });
     await session.gate.close().catch(() => {});
     expect([session.toServer, session.toClient]).toEqual([[], []]);
     const next = start({ wait: 0 });
@@ -213,7 +235,12 @@ describe('a call that waits', () => {
       closed ??= session.gate.close();
       if (await waiting()) await decide('approve');
     };
-    session.send({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'write', arguments: WRITE } });
+    session.send({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name: 'write', arguments: WRITE },
+    });
     while (!closed) await new Promise((resolve) => setTimeout(resolve, 1));
     await closed;
     expect([session.toServer, session.toClient]).toEqual([[], []]);
@@ -223,7 +250,12 @@ describe('a call that waits', () => {
     const { start } = await stage();
     const session = start();
     session.fetch = () => new Promise(() => {});
-    const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'write', arguments: WRITE } };
+    const call = {
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name: 'write', arguments: WRITE },
+    };
     session.send(call);
     expect(session.refused(call)).toMatchObject([
       { id: 1, error: { message: 'A request with this id is not answered yet.' } },
@@ -233,7 +265,8 @@ describe('a call that waits', () => {
 });
 
 describe('a service that does not answer', () => {
-  const LATER = 'Countersign did not answer. Tell your user, and call it again with the same arguments later.';
+  const LATER =
+    'Countersign did not answer. Tell your user, and call it again with the same arguments later.';
 
   it('lets no call pass, whichever request fails', async () => {
     const { account, start, requests } = await stage(ASK);
@@ -272,7 +305,10 @@ describe('a service that does not answer', () => {
     const { start } = await stage(ASK);
     const session = start();
     session.fetch = async () =>
-      Response.json({ code: 'unauthorized', detail: 'The key is\u0007 not known.' }, { status: 401 });
+      Response.json(
+        { code: 'unauthorized', detail: 'The key is\u0007 not known.' },
+        { status: 401 },
+      );
     expect(await session.call('write', WRITE)).toBe(
       'The tool "write" was not run. Countersign refused to ask for it (unauthorized). The key is\\u{7} not known. Tell your user.',
     );

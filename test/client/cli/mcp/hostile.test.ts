@@ -66,7 +66,12 @@ it('a message with a string of millions of escapes passes', () => {
 describe('messages that never reach the server', () => {
   it.each<[string, string | object, unknown, number]>([
     ['no JSON', '{"jsonrpc"', null, -32_700],
-    ['two messages in a line', '{"jsonrpc":"2.0","method":"a"} {"jsonrpc":"2.0","method":"b"}', null, -32_700],
+    [
+      'two messages in a line',
+      '{"jsonrpc":"2.0","method":"a"} {"jsonrpc":"2.0","method":"b"}',
+      null,
+      -32_700,
+    ],
     ['a byte order mark', '\ufeff{"jsonrpc":"2.0","id":0,"method":"ping"}', 0, -32_700],
     ['a value that is no object', '"tools/call"', null, -32_600],
     ['an empty batch', '[]', null, -32_600],
@@ -79,9 +84,19 @@ describe('messages that never reach the server', () => {
     ['two methods', '{"jsonrpc":"2.0","id":1,"method":"tools/call","method":"ping"}', 1, -32_600],
     ['a method that is no text', { jsonrpc: '2.0', id: 1, method: ['tools/call'] }, 1, -32_600],
     ['a request that is a response', { ...call('read_file'), result: {} }, 1, -32_600],
-    ['a response with parameters', { jsonrpc: '2.0', id: 1, result: {}, params: {} }, null, -32_600],
+    [
+      'a response with parameters',
+      { jsonrpc: '2.0', id: 1, result: {}, params: {} },
+      null,
+      -32_600,
+    ],
     ['an id of null', { ...call('read_file'), id: null }, null, -32_600],
-    ['an id of null of another request', { jsonrpc: '2.0', id: null, method: 'ping' }, null, -32_600],
+    [
+      'an id of null of another request',
+      { jsonrpc: '2.0', id: null, method: 'ping' },
+      null,
+      -32_600,
+    ],
     ['an id of null in a batch', [{ ...call('read_file'), id: null }], null, -32_600],
     ['an id with a fraction', { ...call('read_file'), id: 1.5 }, null, -32_600],
     ['an id beyond 2^53', '{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}', null, -32_600],
@@ -136,7 +151,11 @@ describe('messages that never reach the server', () => {
   ])('%s', (_, message, id, code) => {
     const session = offline();
     expect(session.refused(message)).toEqual([
-      { jsonrpc: '2.0', id, error: { code, message: expect.stringMatching(/^[\p{L}\p{N}\p{P} ^$+[\]]+\.$/u) } },
+      {
+        jsonrpc: '2.0',
+        id,
+        error: { code, message: expect.stringMatching(/^[\p{L}\p{N}\p{P} ^$+[\]]+\.$/u) },
+      },
     ]);
   });
 
@@ -144,7 +163,9 @@ describe('messages that never reach the server', () => {
     const session = offline();
     const bytes = (text: string) => Uint8Array.from(text, (character) => character.charCodeAt(0));
     session.gate.fromClient(bytes('"\xff"'));
-    session.gate.fromClient(bytes('{"jsonrpc":"2.0","method":"ping","params":{"a":"\xff"},"id":"a"}'));
+    session.gate.fromClient(
+      bytes('{"jsonrpc":"2.0","method":"ping","params":{"a":"\xff"},"id":"a"}'),
+    );
     session.gate.fromClient(bytes('{"jsonrpc":"2.0","method":"note","params":{"a":"\xff"}}'));
     session.gate.fromClient(bytes('{"jsonrpc":"2.0","result":{"a":"\xff"},"id":5}'));
     expect(session.toClient.map(({ id, error }) => [id, error.code])).toEqual([
@@ -156,11 +177,27 @@ describe('messages that never reach the server', () => {
   });
 
   it.each<[string, string, unknown]>([
-    ['a request with its id at the end', '{"method":"tools/call","params":{"a":"…"},"jsonrpc":"2.0","id":7}', 7],
-    ['a request with its id first', '{"jsonrpc":"2.0","id":"a\\"b","method":"x","params":{"a":"…"}}', 'a"b'],
+    [
+      'a request with its id at the end',
+      '{"method":"tools/call","params":{"a":"…"},"jsonrpc":"2.0","id":7}',
+      7,
+    ],
+    [
+      'a request with its id first',
+      '{"jsonrpc":"2.0","id":"a\\"b","method":"x","params":{"a":"…"}}',
+      'a"b',
+    ],
     ['a request with an id of 0', '{"id":0,"method":"x","params":{"a":"…","id":9}}', 0],
-    ['an id within the arguments', '{"jsonrpc":"2.0","method":"x","params":{"a":"…","b":{"id":7}}}', null],
-    ['a text that looks like an id', '{"jsonrpc":"2.0","method":",\\"id\\":7,","params":{"a":"…,\\"id\\":8}"}}', null],
+    [
+      'an id within the arguments',
+      '{"jsonrpc":"2.0","method":"x","params":{"a":"…","b":{"id":7}}}',
+      null,
+    ],
+    [
+      'a text that looks like an id',
+      '{"jsonrpc":"2.0","method":",\\"id\\":7,","params":{"a":"…,\\"id\\":8}"}}',
+      null,
+    ],
     ['a response, whose id is of the server', '{"jsonrpc":"2.0","id":7,"result":{"a":"…"}}', null],
     ['a response with its id at the end', '{"result":{"method":"…"},"jsonrpc":"2.0","id":7}', null],
     ['a notification', '{"jsonrpc":"2.0","method":"x","params":{"a":"…"}}', null],
@@ -170,7 +207,8 @@ describe('messages that never reach the server', () => {
     const text = `${line.replace('…', 'x'.repeat(9_000))}\n`;
     const bytes = new TextEncoder().encode(text);
     for (let place = 0; place < bytes.length; place += 700) {
-      for (const read of reader.push(bytes.subarray(place, place + 700))) session.gate.fromClient(read);
+      for (const read of reader.push(bytes.subarray(place, place + 700)))
+        session.gate.fromClient(read);
     }
     expect(session.toClient).toEqual([
       { jsonrpc: '2.0', id, error: { code: -32_700, message: 'The line is too long.' } },
@@ -182,22 +220,34 @@ describe('messages that never reach the server', () => {
     const { id: _, ...notification } = call('read_file');
     const session = offline();
     expect(session.refused(notification)).toEqual([]);
-    expect(session.notices).toEqual(['refused a message of the client: tools/call without an id is not allowed.']);
+    expect(session.notices).toEqual([
+      'refused a message of the client: tools/call without an id is not allowed.',
+    ]);
   });
 
   it('a message that holds agent texts shows them in one line to people', () => {
     const session = offline();
     session.refused({ ...call('read_file'), 'a\n\u001b[2J\u202e': 1 });
-    expect(session.notices).toEqual(['refused a message of the client: The field "a\\n\\u001b[2J\\u202e" is unknown.']);
+    expect(session.notices).toEqual([
+      'refused a message of the client: The field "a\\n\\u001b[2J\\u202e" is unknown.',
+    ]);
   });
 });
 
 describe('tools by the rules', () => {
-  const DENIED = /The rules of this server deny it\. Do not try again or in another way, and tell your user\.$/;
+  const DENIED =
+    /The rules of this server deny it\. Do not try again or in another way, and tell your user\.$/;
 
   it('denies what a rule denies, also in another spelling', async () => {
     const session = offline({ default: 'allow', ...RULES });
-    for (const name of ['delete_file', 'Delete_file', 'DELETE_FILE', 'ｄelete_file', 'delete_ file', ' delete_file ']) {
+    for (const name of [
+      'delete_file',
+      'Delete_file',
+      'DELETE_FILE',
+      'ｄelete_file',
+      'delete_ file',
+      ' delete_file ',
+    ]) {
       expect([name, await session.call(name)]).toEqual([name, expect.stringMatching(DENIED)]);
     }
     expect(await session.call('other', { a: 1 })).toEqual({ a: 1 });
@@ -206,8 +256,18 @@ describe('tools by the rules', () => {
 
   it('asks for a name that a rule does not fit exactly', async () => {
     const session = offline();
-    for (const name of ['Read_file', 'ｒead_file', 'xread_file', 'read', 'constructor', '__proto__']) {
-      expect([name, await session.call(name)]).toEqual([name, expect.stringContaining('did not answer')]);
+    for (const name of [
+      'Read_file',
+      'ｒead_file',
+      'xread_file',
+      'read',
+      'constructor',
+      '__proto__',
+    ]) {
+      expect([name, await session.call(name)]).toEqual([
+        name,
+        expect.stringContaining('did not answer'),
+      ]);
     }
     expect(session.toServer).toEqual([]);
   });
@@ -235,11 +295,15 @@ describe('tools by the rules', () => {
   it('fills in a rule only with arguments that cannot be mistaken', async () => {
     const session = offline();
     expect(await session.call('write_file', {})).toContain('The argument path is missing.');
-    expect(await session.call('write_file', { Path: '/a' })).toContain('The argument path is missing.');
+    expect(await session.call('write_file', { Path: '/a' })).toContain(
+      'The argument path is missing.',
+    );
     expect(await session.call('write_file', { path: '/a', PATH: '/b' })).toContain(
       'Several arguments are spelled like path.',
     );
-    expect(await session.call('write_file', { path: { a: 1 } })).toContain('must be a text, a number or a boolean.');
+    expect(await session.call('write_file', { path: { a: 1 } })).toContain(
+      'must be a text, a number or a boolean.',
+    );
     expect(session.requests).toEqual([]);
   });
 });
@@ -262,8 +326,16 @@ describe('arguments', () => {
   });
 
   it.each([
-    ['a lone surrogate', '{"a":"\\ud800"}', 'input.a is a string with a lone surrogate, which JSON cannot hold.'],
-    ['a lone surrogate as a name', '{"\\udfff":1}', 'input: a key is a string with a lone surrogate'],
+    [
+      'a lone surrogate',
+      '{"a":"\\ud800"}',
+      'input.a is a string with a lone surrogate, which JSON cannot hold.',
+    ],
+    [
+      'a lone surrogate as a name',
+      '{"\\udfff":1}',
+      'input: a key is a string with a lone surrogate',
+    ],
     ['deep nesting', `${'{"a":'.repeat(1e5)}1${'}'.repeat(1e5)}`, 'was not run'],
   ])('are refused with %s', async (_, args, message) => {
     const session = offline();
@@ -271,7 +343,10 @@ describe('arguments', () => {
     session.send(line);
     await session.change();
     const [answer] = session.toClient;
-    expect(answer.result).toMatchObject({ isError: true, content: [{ text: expect.stringContaining(message) }] });
+    expect(answer.result).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringContaining(message) }],
+    });
     expect([session.toServer, session.requests]).toEqual([[], []]);
   });
 });
@@ -279,18 +354,24 @@ describe('arguments', () => {
 it('answers a call that makes a task with an error, and a modern call with the type of its result', async () => {
   const session = offline();
   const modern = { _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' } };
-  expect(await session.call('delete_file', {}, { task: { ttl: 1 } })).toMatchObject({ code: -32_000 });
+  expect(await session.call('delete_file', {}, { task: { ttl: 1 } })).toMatchObject({
+    code: -32_000,
+  });
   expect(session.refused(call('delete_file', modern)).at(-1).result).toMatchObject({
     isError: true,
     resultType: 'complete',
   });
-  expect(session.refused(call('delete_file'))[0].result).toEqual({ isError: true, content: [expect.anything()] });
+  expect(session.refused(call('delete_file'))[0].result).toEqual({
+    isError: true,
+    content: [expect.anything()],
+  });
 });
 
 describe('a call that the server answers with a question', () => {
   const modern = { _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' } };
   const answers = { inputResponses: { q: { action: 'accept' } }, requestState: 's1' };
-  const LOST = /It answers questions of a call that is not known here, .* Call it again without inputResponses\.$/;
+  const LOST =
+    /It answers questions of a call that is not known here, .* Call it again without inputResponses\.$/;
 
   async function askedBack(state: { requestState?: string } = { requestState: 's1' }) {
     const { start, decide, requests } = await stage({ wait: 0 });
@@ -300,7 +381,9 @@ describe('a call that the server answers with a question', () => {
     await session.call('t', { a: 1 }, modern);
     const { id } = JSON.parse(session.toServer[0] as string);
     const result = { resultType: 'input_required', inputRequests: {}, ...state };
-    session.gate.fromServer(new TextEncoder().encode(JSON.stringify({ jsonrpc: '2.0', id, result })));
+    session.gate.fromServer(
+      new TextEncoder().encode(JSON.stringify({ jsonrpc: '2.0', id, result })),
+    );
     return { session, requests };
   }
 
@@ -344,18 +427,26 @@ describe('a call that the server answers with a question', () => {
     session.toServer.length = 0;
     expect(session.refused(request('look'))).toMatchObject([{ id: 7, error: { code: -32_600 } }]);
     const answer = (result: object) =>
-      session.gate.fromServer(new TextEncoder().encode(JSON.stringify({ jsonrpc: '2.0', id: 7, result })));
+      session.gate.fromServer(
+        new TextEncoder().encode(JSON.stringify({ jsonrpc: '2.0', id: 7, result })),
+      );
     answer({ resultType: 'complete' });
 
     session.send(request('look'));
     expect(session.toServer).toHaveLength(1);
     answer({ resultType: 'input_required', inputRequests: {}, requestState: 's1' });
     session.toServer.length = 0;
-    const texts = [request('pay', answers), request('look', { ...answers, arguments: { a: 2 } })].map(
-      (message) => session.refused(message)[0].result.content[0].text,
-    );
+    const texts = [
+      request('pay', answers),
+      request('look', { ...answers, arguments: { a: 2 } }),
+    ].map((message) => session.refused(message)[0].result.content[0].text);
     for (const text of texts) expect(text).toMatch(LOST);
-    const read = { jsonrpc: '2.0', id: 8, method: 'resources/read', params: { uri: 'a:b', ...answers } };
+    const read = {
+      jsonrpc: '2.0',
+      id: 8,
+      method: 'resources/read',
+      params: { uri: 'a:b', ...answers },
+    };
     expect(session.refused(read)).toMatchObject([{ id: 8, error: { code: -32_602 } }]);
     session.send(request('look', answers));
     expect(session.toServer).toHaveLength(1);
@@ -372,8 +463,12 @@ describe('a call that the server answers with a question', () => {
     });
     session.send(read('a:b'));
     const result = { resultType: 'input_required', inputRequests: {}, requestState: 's1' };
-    session.gate.fromServer(new TextEncoder().encode(JSON.stringify({ jsonrpc: '2.0', id: 'a:b', result })));
-    expect(session.refused(read('a:c', answers))).toMatchObject([{ id: 'a:c', error: { code: -32_602 } }]);
+    session.gate.fromServer(
+      new TextEncoder().encode(JSON.stringify({ jsonrpc: '2.0', id: 'a:b', result })),
+    );
+    expect(session.refused(read('a:c', answers))).toMatchObject([
+      { id: 'a:c', error: { code: -32_602 } },
+    ]);
     session.send(read('a:b', answers));
     expect(session.toServer).toHaveLength(2);
   });
@@ -382,7 +477,9 @@ describe('a call that the server answers with a question', () => {
     const { session } = await askedBack();
     expect(await session.call('t', { a: 2 }, { ...modern, ...answers })).toMatch(LOST);
     expect(await session.call('u', { a: 1 }, { ...modern, ...answers })).toMatch(LOST);
-    expect(await session.call('t', { a: 1 }, { ...modern, ...answers, requestState: 's2' })).toMatch(LOST);
+    expect(
+      await session.call('t', { a: 1 }, { ...modern, ...answers, requestState: 's2' }),
+    ).toMatch(LOST);
     expect(await offline().call('t', { a: 1 }, { ...modern, ...answers })).toMatch(LOST);
     expect(session.toServer).toHaveLength(1);
   });

@@ -47,7 +47,10 @@ export class Session {
 
   constructor(world: World, apiKey: string, rules: object, server = ['/home', 'server']) {
     this.fetch = (url, request) => answerOf(world, url, request);
-    const clock = { now: () => world.now, sleep: async (milliseconds: number) => world.advance(milliseconds) };
+    const clock = {
+      now: () => world.now,
+      sleep: async (milliseconds: number) => world.advance(milliseconds),
+    };
     const fetch = async (url: unknown, request: RequestInit = {}) => {
       this.requests.push(`${request.method} ${(url as URL).pathname.replace(/perm_\w+/, ':id')}`);
       return this.fetch(url as URL, request);
@@ -84,14 +87,23 @@ export class Session {
   refused(message: string | object): Json[] {
     const before = this.toServer.length;
     this.send(message);
-    if (this.toServer.length !== before) throw new Error(`reached the server: ${this.toServer.at(-1)}`);
+    if (this.toServer.length !== before)
+      throw new Error(`reached the server: ${this.toServer.at(-1)}`);
     return this.toClient.splice(0);
   }
 
-  /** Calls a tool, and returns the text of the gate's answer, or the arguments that reached the server. */
+  /**
+   * Calls a tool, and returns the text of the gate's answer, or the arguments that reached the
+   * server.
+   */
   async call(name: string, args: unknown = {}, more: object = {}): Promise<Json> {
     const id = `call-${crypto.randomUUID()}`;
-    this.send({ jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: args, ...more } });
+    this.send({
+      jsonrpc: '2.0',
+      id,
+      method: 'tools/call',
+      params: { name, arguments: args, ...more },
+    });
     for (;;) {
       const answer = this.toClient.find((message) => message.id === id);
       if (answer) return answer.result ? answer.result.content[0].text : answer.error;
@@ -112,14 +124,16 @@ export class Session {
 /** A world with an agent, and sessions of `mcp wrap` with its key. */
 export async function stage(rules: object = {}) {
   const { world, account, agent } = await makeAgent();
-  const start = (other: object = rules, server?: string[]) => new Session(world, agent.key, other, server);
+  const start = (other: object = rules, server?: string[]) =>
+    new Session(world, agent.key, other, server);
   const waiting = async (): Promise<Json> =>
     (await account.must(200, 'GET', '/v1/permissions?status=pending')).body.data[0];
   const decide = async (decision: 'approve' | 'deny', body: object = {}) => {
     const { id } = await waiting();
     await account.must(200, 'POST', `/v1/permissions/${id}/${decision}`, body);
   };
-  const requests = async (): Promise<Json[]> => (await account.must(200, 'GET', '/v1/permissions')).body.data;
+  const requests = async (): Promise<Json[]> =>
+    (await account.must(200, 'GET', '/v1/permissions')).body.data;
   return { world, account, agent, start, waiting, decide, requests };
 }
 
