@@ -1,5 +1,12 @@
 import { env } from 'cloudflare:test';
+import { eq, getTableColumns } from 'drizzle-orm';
+import { drizzle } from 'drizzle-orm/d1';
 import { expect, it } from 'vitest';
+import { agents, permissions } from '../../src/db/schema';
+import { rowMac } from '../../src/http/row-mac';
+import { Keyring } from '../../src/lib/secrets';
+import type { Id } from '../../src/lib/typeid';
+import { requestContent } from '../../src/permissions/reviews/genuine';
 import { makeExport, parseFile } from '../support/exports';
 import { orderMove, settleMoves } from '../support/moves';
 import { makeReport, readReport, startReport } from '../support/reports';
@@ -10,8 +17,8 @@ import { type Json, type TestAccount, World } from '../support/world';
 // Rows that were stored before the depth of `scope` and `conditions` was limited.
 
 /**
- * The depth that a scope of 2 KiB can have. SQLite's JSON functions accept 1,000 levels, including the details around
- * it.
+ * The depth that a scope of 2 KiB can have. SQLite's JSON functions accept 1,000 levels, including
+ * the details around it.
  */
 const SCOPE_LEVELS = 1_015;
 /** More than JSON.stringify accepts if a name in the value is a whole number. */
@@ -24,27 +31,54 @@ async function makeScene() {
   return { world: account.world, account, agent: await account.agent() };
 }
 
-/** JSON text of an object with this many levels. The innermost name is one for which JSON.stringify recurses. */
+/**
+ * JSON text of an object with this many levels. The innermost name is one for which JSON.stringify
+ * recurses.
+ */
 function nestedObject(levels: number): string {
   return `${'{"a":'.repeat(2)}${'['.repeat(levels - 3)}{"0":1}${']'.repeat(levels - 3)}}}`;
 }
 
-/** Gives a new permission and its entry a deep scope. */
-async function deepenScope(): Promise<void> {
+/**
+ * Gives the new permission of an account and its entry a deep scope, as the service would have
+ * stored it.
+ */
+async function deepenScope({ id: account, world }: TestAccount): Promise<void> {
   const scope = nestedObject(SCOPE_LEVELS);
+  const database = drizzle(env.DB);
+  const [row] = await database
+    .select({ ...getTableColumns(permissions), agentId: agents.id, agentIsActive: agents.isActive })
+    .from(permissions)
+    .innerJoin(agents, eq(agents.number, permissions.agent))
+    .where(eq(permissions.scope, { deep: 1 }));
+  const keyring = Keyring.parse(world.env.ROOT_SECRET ?? '');
+  if (!row || !keyring) throw new Error('there is no new permission or no root secret');
+  const content = requestContent(account as Id<'user'>, {
+    ...row,
+    scope: JSON.parse(scope),
+    review: null,
+  });
+  await database
+    .update(permissions)
+    .set({ mac: await rowMac(keyring, content) })
+    .where(eq(permissions.id, row.id));
   await env.DB.batch([
     env.DB.prepare('update permissions set scope = ? where scope = ?').bind(scope, '{"deep":1}'),
-    env.DB.prepare(`update audit_entries set details = replace(details, '"scope":{"deep":1}', '"scope":' || ?)`).bind(
-      scope,
-    ),
+    env.DB.prepare(
+      `update audit_entries set details = replace(details, '"scope":{"deep":1}', '"scope":' || ?)`,
+    ).bind(scope),
   ]);
 }
 
 /** Permissions with deep scopes and every status. */
-async function makeDeepPermissions({ world, account, agent }: Awaited<ReturnType<typeof makeScene>>): Promise<void> {
+async function makeDeepPermissions({
+  world,
+  account,
+  agent,
+}: Awaited<ReturnType<typeof makeScene>>): Promise<void> {
   const request = async (fields: Json = {}) => {
     const { id } = await agent.request({ scope: { deep: 1 }, ...fields });
-    await deepenScope();
+    await deepenScope(account);
     world.advance(10_000);
     return id;
   };
@@ -58,7 +92,7 @@ async function makeDeepPermissions({ world, account, agent }: Awaited<ReturnType
   await approve({ token_ttl: 30 });
   await request({ expires_in: 60 });
   const { id } = await agent.request({ scope: { deep: 1 } });
-  await deepenScope();
+  await deepenScope(account);
   await account.must(200, 'POST', `/v1/permissions/${id}/deny`);
   // The same request again, soon after the denial.
   await request();
@@ -89,24 +123,42 @@ it('entries whose scope is deeper than SQLite can parse are listed, exported, re
         expect(shown).toMatchObject({ status: 'completed', error: null });
         const rows = await parseFile(format, bytes);
         expect(rows.map(({ resource }) => resource)).toEqual(log.map(() => MAIL.resource));
-        if (include_details) expect(rows.map(({ details }) => details)).toEqual(log.map(({ details }) => details));
+        if (include_details)
+          expect(rows.map(({ details }) => details)).toEqual(log.map(({ details }) => details));
       }
     }
   }
   const { summary, deciders, exceptions } = await makeReport(account);
-  expect(summary).toMatchObject({ entries: 16, approved: 4, denied: 1, expired: 1, tokens_used: 1, tokens_revoked: 1 });
+  expect(summary).toMatchObject({
+    entries: 16,
+    approved: 4,
+    denied: 1,
+    expired: 1,
+    tokens_used: 1,
+    tokens_revoked: 1,
+  });
   expect(summary).toMatchObject({ approved_by_person: 4, denied_by_person: 1 });
-  expect(deciders).toMatchObject([{ decided_by: account.id, kind: 'person', approved: 4, denied: 1 }]);
+  expect(deciders).toMatchObject([
+    { decided_by: account.id, kind: 'person', approved: 4, denied: 1 },
+  ]);
   const found = Object.fromEntries(exceptions.map(({ kind, entries }: Json) => [kind, entries]));
-  expect(found).toMatchObject({ denied_action_retried: 1, token_never_used: 1, request_undecided: 1 });
+  expect(found).toMatchObject({
+    denied_action_retried: 1,
+    token_never_used: 1,
+    request_undecided: 1,
+  });
   expect(found.quick_decision).toBe(2);
   expect(await finishReport(account, { format: 'pdf' })).toMatchObject({ status: 'completed' });
   await sealLogs(env.DB);
   for (const { id } of log) await account.must(200, 'GET', `/v1/audit/${id}/proof`);
   await world.deliver();
-  const sent = world.internet.sentTo(webhook.host).map((message) => verify(webhook.secret, message, world.now));
+  const sent = world.internet
+    .sentTo(webhook.host)
+    .map((message) => verify(webhook.secret, message, world.now));
   const audited = sent.filter(({ event }) => event === 'audit.created');
-  expect(audited.map(({ data }) => data.details)).toEqual(expect.arrayContaining(log.map(({ details }) => details)));
+  expect(audited.map(({ data }) => data.details)).toEqual(
+    expect.arrayContaining(log.map(({ details }) => details)),
+  );
   const deliveries = await listDeliveries(account, webhook);
   expect(new Set(deliveries.map(({ status }) => status))).toEqual(new Set(['succeeded']));
 });
@@ -122,7 +174,9 @@ it('entries with a deep scope move to another shard with their account, and are 
   expect(await account.log()).toEqual(log);
   const { shown, bytes } = await makeExport(account);
   expect(shown.status).toBe('completed');
-  expect((await parseFile('json', bytes)).map(({ resource }) => resource)).toEqual(log.map(() => MAIL.resource));
+  expect((await parseFile('json', bytes)).map(({ resource }) => resource)).toEqual(
+    log.map(() => MAIL.resource),
+  );
   expect((await makeReport(account)).summary.entries).toBe(log.length);
   await account.must(204, 'DELETE', `/v1/agents/${agent.id}`);
   await world.sweep();
@@ -133,8 +187,10 @@ it('entries with a deep scope move to another shard with their account, and are 
 it('a permission with a deep scope refuses another scope, and is approved, listed and introspected', async () => {
   const { account, agent } = await makeScene();
   const { id } = await agent.request({ scope: { deep: 1 } });
-  await deepenScope();
-  const refused = await account.must(400, 'POST', `/v1/permissions/${id}/approve`, { scope: { a: { a: [1] } } });
+  await deepenScope(account);
+  const refused = await account.must(400, 'POST', `/v1/permissions/${id}/approve`, {
+    scope: { a: { a: [1] } },
+  });
   expect(refused.body.code).toBe('scope_widened');
   const { body } = await account.must(200, 'POST', `/v1/permissions/${id}/approve`);
   expect(body.granted_scope).toEqual(body.scope);
@@ -147,7 +203,13 @@ it('a policy with deeply nested conditions is read, listed, changed and deleted,
   const { account, agent, world } = await makeScene();
   const deep = `${'[{"0":'.repeat(CONDITION_LEVELS / 2)}1${'}]'.repeat(CONDITION_LEVELS / 2)}`;
   const make = async (effect: string) => {
-    const policy = { name: 'Deep', effect, actions: ['email.*'], resources: ['*'], conditions: { deep: {} } };
+    const policy = {
+      name: 'Deep',
+      effect,
+      actions: ['email.*'],
+      resources: ['*'],
+      conditions: { deep: {} },
+    };
     world.advance(1);
     return (await account.must(201, 'POST', '/v1/policies', policy)).body.id;
   };
@@ -159,7 +221,9 @@ it('a policy with deeply nested conditions is read, listed, changed and deleted,
     await store(conditions);
     const { text } = await account.must(200, 'GET', `/v1/policies/${approval}`);
     expect(text).toContain(`"conditions":${conditions},`);
-    expect((await account.must(200, 'GET', '/v1/policies')).text).toContain(`"conditions":${conditions},`);
+    expect((await account.must(200, 'GET', '/v1/policies')).text).toContain(
+      `"conditions":${conditions},`,
+    );
     await account.must(200, 'PUT', `/v1/policies/${approval}`, { priority: 1 });
     expect((await agent.request({ ...MAIL, scope })).status).toBe('pending');
     const simulated = await account.must(200, 'POST', '/v1/policies/simulate', { ...MAIL, scope });
@@ -172,7 +236,9 @@ it('a policy with deeply nested conditions is read, listed, changed and deleted,
   expect((await agent.request({ ...MAIL, scope: { deep: 1 } })).status).toBe('denied');
   const report = await makeReport(account);
   expect(report.summary).toMatchObject({ requests: 4, denied_by_policy: 1 });
-  const { body } = await account.must(200, 'PUT', `/v1/policies/${denial}`, { conditions: { deep: { max: 1 } } });
+  const { body } = await account.must(200, 'PUT', `/v1/policies/${denial}`, {
+    conditions: { deep: { max: 1 } },
+  });
   expect(body.conditions).toEqual({ deep: { max: 1 } });
   for (const id of [approval, denial]) await account.must(204, 'DELETE', `/v1/policies/${id}`);
 });

@@ -14,11 +14,13 @@ import { createTenant, type Tenant } from '../support/local/tenant';
 const folder = mkdtempSync(join(tmpdir(), 'countersign-package-'));
 const program = join(folder, 'project/node_modules/.bin/countersign');
 const SCRIPT = '/usr/bin/script';
-if (!existsSync(SCRIPT)) console.warn('the inbox is not tested on a terminal: script of util-linux is not installed');
+if (!existsSync(SCRIPT))
+  console.warn('the inbox is not tested on a terminal: script of util-linux is not installed');
 
 const isInstalled = (shell: string) => !spawnSync(shell, ['--version']).error;
 for (const shell of ['zsh', 'fish']) {
-  if (!isInstalled(shell)) console.warn(`the completion is not tested in ${shell}, which is not installed`);
+  if (!isInstalled(shell))
+    console.warn(`the completion is not tested in ${shell}, which is not installed`);
 }
 
 /** Every Node that is installed, by its version: that of the tests, and that of the system. */
@@ -84,11 +86,17 @@ function start(
   argv: string[],
   { key = tenant.token, url = service.origin, node = process.execPath, stdin }: Setting = {},
 ): Run {
-  const env = { PATH: process.env.PATH, HOME: folder, COUNTERSIGN_URL: url, COUNTERSIGN_API_KEY: key };
+  const env = {
+    PATH: process.env.PATH,
+    HOME: folder,
+    COUNTERSIGN_URL: url,
+    COUNTERSIGN_API_KEY: key,
+  };
   const child = spawn(node, [program, ...argv], { cwd: folder, env, stdio: 'pipe' });
   child.stdin.end(stdin);
   const output = { stdout: '', stderr: '' };
-  for (const name of ['stdout', 'stderr'] as const) child[name].on('data', (chunk: Buffer) => (output[name] += chunk));
+  for (const name of ['stdout', 'stderr'] as const)
+    child[name].on('data', (chunk: Buffer) => (output[name] += chunk));
   const ended = new Promise<number | NodeJS.Signals>((resolve) => {
     child.once('close', (code, signal) => resolve(code ?? signal ?? 0));
   });
@@ -100,7 +108,10 @@ async function run(argv: string[], setting: Setting = {}) {
   return { code: await ended, ...output };
 }
 
-async function until<T>(what: string, find: () => T | undefined | false | Promise<T | undefined | false>): Promise<T> {
+async function until<T>(
+  what: string,
+  find: () => T | undefined | false | Promise<T | undefined | false>,
+): Promise<T> {
   for (const deadline = Date.now() + 60_000; Date.now() < deadline; ) {
     const found = await find();
     if (found) return found;
@@ -117,7 +128,12 @@ const ASK = ['run', '--action', 'site.deploy', '--resource', 'site:www'];
 const agent = () => ({ key: tenant.agents[0]?.key ?? '' });
 
 /** Runs a guarded command, and decides its request. */
-async function decided(argv: string[], decision: 'approve' | 'deny', body: object = {}, setting: Setting = {}) {
+async function decided(
+  argv: string[],
+  decision: 'approve' | 'deny',
+  body: object = {},
+  setting: Setting = {},
+) {
   const running = start(argv, { ...agent(), ...setting });
   const id = await asked(running);
   await user.expect(200, 'POST', `/v1/permissions/${id}/${decision}`, body);
@@ -152,37 +168,60 @@ describe('the installed package', () => {
     expect(complete('countersign', 'deny', '--re')).toBe('--reason');
   });
 
-  it.skipIf(!isInstalled('zsh'))('completes commands and options in zsh, and files after a command', async () => {
-    const { stdout: script } = await run(['completion', 'zsh']);
-    const shell = 'compdef() { :; }; compadd() { shift; print -r -- $@ }; _files() { print -r -- FILES }';
-    const complete = (...words: string[]) => {
-      const state = `words=(${words.join(' ')} ''); CURRENT=${words.length + 1}; _countersign`;
-      return execFileSync('zsh', ['-f', '-c', `${shell}\n${script}\n${state}`], { encoding: 'utf8' }).trim();
-    };
-    expect(complete('countersign').split(' ')).toEqual(expect.arrayContaining(['--help', 'approve', 'audit', 'mcp']));
-    expect(complete('countersign', 'audit')).toBe('--help list tail export verify');
-    expect(complete('countersign', 'audit', 'verify')).toBe('--key --url --json --help\nFILES');
-  });
+  it.skipIf(!isInstalled('zsh'))(
+    'completes commands and options in zsh, and files after a command',
+    async () => {
+      const { stdout: script } = await run(['completion', 'zsh']);
+      const shell =
+        'compdef() { :; }; compadd() { shift; print -r -- $@ }; _files() { print -r -- FILES }';
+      const complete = (...words: string[]) => {
+        const state = `words=(${words.join(' ')} ''); CURRENT=${words.length + 1}; _countersign`;
+        return execFileSync('zsh', ['-f', '-c', `${shell}\n${script}\n${state}`], {
+          encoding: 'utf8',
+        }).trim();
+      };
+      expect(complete('countersign').split(' ')).toEqual(
+        expect.arrayContaining(['--help', 'approve', 'audit', 'mcp']),
+      );
+      expect(complete('countersign', 'audit')).toBe('--help list tail export verify');
+      expect(complete('countersign', 'audit', 'verify')).toBe('--key --url --json --help\nFILES');
+    },
+  );
 
-  it.skipIf(!isInstalled('fish'))('completes commands and options in fish, and files after a command', async () => {
-    const { stdout: script } = await run(['completion', 'fish']);
-    const file = join(folder, 'completion.fish');
-    writeFileSync(file, script);
-    const complete = (line: string) => {
-      const command = `source ${file}; complete -C '${line}'`;
-      return execFileSync('fish', ['--no-config', '-c', command], { cwd: folder, encoding: 'utf8' }).trim().split('\n');
-    };
-    expect(complete('countersign a')).toEqual(['agents', 'api', 'approve', 'audit']);
-    expect(complete('countersign audit ')).toEqual(['export', 'list', 'tail', 'verify', '--help']);
-    expect(complete('countersign audit verify --k')).toEqual(['--key']);
-    expect(complete('countersign run c')).toContain('completion.fish');
-  });
+  it.skipIf(!isInstalled('fish'))(
+    'completes commands and options in fish, and files after a command',
+    async () => {
+      const { stdout: script } = await run(['completion', 'fish']);
+      const file = join(folder, 'completion.fish');
+      writeFileSync(file, script);
+      const complete = (line: string) => {
+        const command = `source ${file}; complete -C '${line}'`;
+        return execFileSync('fish', ['--no-config', '-c', command], {
+          cwd: folder,
+          encoding: 'utf8',
+        })
+          .trim()
+          .split('\n');
+      };
+      expect(complete('countersign a')).toEqual(['agents', 'api', 'approve', 'audit']);
+      expect(complete('countersign audit ')).toEqual([
+        'export',
+        'list',
+        'tail',
+        'verify',
+        '--help',
+      ]);
+      expect(complete('countersign audit verify --k')).toEqual(['--key']);
+      expect(complete('countersign run c')).toContain('completion.fish');
+    },
+  );
 });
 
 describe('run', () => {
   it('passes arguments, stdin, stdout, stderr, the limits and the exit code', async () => {
     const report = join(folder, 'report.json');
-    const script = 'cat; echo "$1" >&2; printf "%s%s" "$COUNTERSIGN_API_KEY" "$COUNTERSIGN_GRANTED_SCOPE"; exit 7';
+    const script =
+      'cat; echo "$1" >&2; printf "%s%s" "$COUNTERSIGN_API_KEY" "$COUNTERSIGN_GRANTED_SCOPE"; exit 7';
     const argv = [
       ...ASK,
       '--scope',
@@ -199,7 +238,11 @@ describe('run', () => {
     const { code, stdout, stderr, id } = await decided(argv, 'approve', {}, { stdin: 'typed ' });
     expect([code, stdout]).toEqual([7, 'typed {"hosts":["a","b"]}']);
     expect(stderr).toContain('--help "x\n');
-    expect(JSON.parse(readFileSync(report, 'utf8'))).toMatchObject({ outcome: 'ran', permission_id: id, exit_code: 7 });
+    expect(JSON.parse(readFileSync(report, 'utf8'))).toMatchObject({
+      outcome: 'ran',
+      permission_id: id,
+      exit_code: 7,
+    });
     const { body } = await user.get<{ input: object }>(`/v1/permissions/${id}`);
     expect(body.input).toEqual({
       ...{ command: 'sh', args: ['-c', script, 'sh', '--help "x'], cwd: folder, not_bound: [] },
@@ -208,7 +251,9 @@ describe('run', () => {
   });
 
   it('does not run a program or a file that changed while the request waited', async () => {
-    const [program, settings, ran] = ['deploy.sh', 'deploy.conf', 'ran.txt'].map((name) => join(folder, name));
+    const [program, settings, ran] = ['deploy.sh', 'deploy.conf', 'ran.txt'].map((name) =>
+      join(folder, name),
+    );
     if (!program || !settings || !ran) throw new Error('unreachable');
     const write = () => {
       writeFileSync(program, '#!/bin/sh\ncat "$2" >> ran.txt\n', { mode: 0o755 });
@@ -227,16 +272,21 @@ describe('run', () => {
       change();
       await user.expect(200, 'POST', `/v1/permissions/${id}/approve`, {});
       const code = await running.ended;
-      const { body } = await user.get<{ input: object; token: { status: string } }>(`/v1/permissions/${id}`);
+      const { body } = await user.get<{ input: object; token: { status: string } }>(
+        `/v1/permissions/${id}`,
+      );
       expect([body.token.status, body.input]).toMatchObject([
         'used',
-        { files: [{ path: program }, { path: 'deploy.conf' }], not_bound: ['.: it is no file'] },
+        {
+          files: [{ path: './deploy.sh' }, { path: 'deploy.conf' }],
+          not_bound: ['.: it is no file'],
+        },
       ]);
       const isChanged = code !== 0;
-      expect([code, /not run: .* has changed .* The approval is used up/.test(running.output.stderr)]).toEqual([
-        isChanged ? 1 : 0,
-        isChanged,
-      ]);
+      expect([
+        code,
+        /not run: .* has changed .* The approval is used up/.test(running.output.stderr),
+      ]).toEqual([isChanged ? 1 : 0, isChanged]);
     }
     expect(readFileSync(ran, 'utf8')).toBe('approved\n');
   });
@@ -247,7 +297,12 @@ describe('run', () => {
       // Up to the process of the test, which is not of this program.
       const script = `p=$$; while [ "$p" -gt 1 ] && [ "$p" != ${process.pid} ]; do
         tr '\\0' '\\n' < /proc/$p/environ; p=$(cut -d' ' -f4 /proc/$p/stat); done`;
-      const { code, stdout } = await decided([...ASK, '--', 'sh', '-c', script], 'approve', {}, { node });
+      const { code, stdout } = await decided(
+        [...ASK, '--', 'sh', '-c', script],
+        'approve',
+        {},
+        { node },
+      );
       expect([code, stdout.includes(`COUNTERSIGN_URL=${service.origin}`)]).toEqual([0, true]);
       expect(stdout).not.toContain(agent().key);
     },
@@ -257,16 +312,32 @@ describe('run', () => {
     const policy = { name: 'Builds', effect: 'approve', actions: ['site.build'], resources: ['*'] };
     await user.expect(201, 'POST', '/v1/policies', policy);
     const report = join(folder, 'build.json');
-    const argv = ['run', '--action', 'site.build', '--resource', 'site:www', '--report', report, '--', 'true'];
+    const argv = [
+      'run',
+      '--action',
+      'site.build',
+      '--resource',
+      'site:www',
+      '--report',
+      report,
+      '--',
+      'true',
+    ];
     expect((await run(argv, agent())).code).toBe(0);
     const { permission_id: id, external_id } = JSON.parse(readFileSync(report, 'utf8'));
     const { body } = await user.get<object>(`/v1/permissions/${id}`);
-    expect(body).toMatchObject({ action: 'site.build', external_id, decided_by: expect.stringMatching(/^policy_/) });
+    expect(body).toMatchObject({
+      action: 'site.build',
+      external_id,
+      decided_by: expect.stringMatching(/^policy_/),
+    });
   });
 
   it('ends with 3 when it is denied', async () => {
     const marker = join(folder, 'denied');
-    const { code, stderr } = await decided([...ASK, '--', 'touch', marker], 'deny', { reason: 'Not today\u202e' });
+    const { code, stderr } = await decided([...ASK, '--', 'touch', marker], 'deny', {
+      reason: 'Not today\u202e',
+    });
     expect([code, existsSync(marker)]).toEqual([3, false]);
     expect(stderr).toContain('not run: The request was denied. The reason: Not today\\u{202e}');
   });
@@ -274,12 +345,19 @@ describe('run', () => {
   it('ends with 4 when the request has expired, here because the agent withdrew it', async () => {
     const running = start([...ASK, '--', 'true'], agent());
     const id = await asked(running);
-    await new Client(service.origin, agent().key).expect(200, 'POST', `/v1/permissions/${id}/withdraw`);
+    await new Client(service.origin, agent().key).expect(
+      200,
+      'POST',
+      `/v1/permissions/${id}/withdraw`,
+    );
     expect(await running.ended).toBe(4);
   });
 
   it('ends with 5 when the wait is over, and goes on with the same request, once', async () => {
-    const first = await run([...ASK, '--wait', '1s', '--external-id', 'job-1', '--', 'true'], agent());
+    const first = await run(
+      [...ASK, '--wait', '1s', '--external-id', 'job-1', '--', 'true'],
+      agent(),
+    );
     expect([first.code, first.stderr.includes('--external-id job-1')]).toEqual([5, true]);
     const id = /perm_\w+/.exec(first.stderr)?.[0];
     await user.expect(200, 'POST', `/v1/permissions/${id}/approve`, {});
@@ -308,10 +386,15 @@ describe('run', () => {
     writeFileSync(file, 'text');
     const before = (await user.get<{ data: object[] }>('/v1/permissions')).body.data.length;
     const withUserToken = await run([...ASK, '--', 'true']);
-    expect([withUserToken.code, withUserToken.stderr.includes('key of an agent')]).toEqual([1, true]);
+    expect([withUserToken.code, withUserToken.stderr.includes('key of an agent')]).toEqual([
+      1,
+      true,
+    ]);
     expect((await run([...ASK, '--', 'no-such-command'], agent())).code).toBe(127);
     expect((await run([...ASK, '--', file], agent())).code).toBe(126);
-    expect((await run([...ASK, '--', 'true'], { ...agent(), url: 'http://127.0.0.1:9' })).code).toBe(1);
+    expect(
+      (await run([...ASK, '--', 'true'], { ...agent(), url: 'http://127.0.0.1:9' })).code,
+    ).toBe(1);
     expect((await user.get<{ data: object[] }>('/v1/permissions')).body.data).toHaveLength(before);
   });
 
@@ -320,7 +403,9 @@ describe('run', () => {
     const id = await asked(running);
     running.child.kill('SIGTERM');
     expect(await running.ended).toBe(143);
-    expect((await user.get<{ status: string }>(`/v1/permissions/${id}`)).body.status).toBe('expired');
+    expect((await user.get<{ status: string }>(`/v1/permissions/${id}`)).body.status).toBe(
+      'expired',
+    );
   });
 
   it.each([
@@ -355,7 +440,16 @@ describe('the audit log', () => {
   it('is exported to a file, with its proof, and to stdout', async () => {
     const days = ['--from', '2000-01-01', '--to', '2099-12-31'];
     const [file, proof] = [join(folder, 'log.json'), join(folder, 'proof.json')];
-    const exporting = start(['audit', 'export', ...days, '--details', '-o', file, '--proof', proof]);
+    const exporting = start([
+      'audit',
+      'export',
+      ...days,
+      '--details',
+      '-o',
+      file,
+      '--proof',
+      proof,
+    ]);
     await until('the export', async () => {
       await sweep(service);
       return exporting.child.exitCode !== null;
@@ -407,9 +501,15 @@ describe('the audit log', () => {
         : body;
     expect(await verify(otherKeys)).toEqual([1, expect.stringContaining('signed')]);
     expect(await verify(otherKeys, '--key', keys)).toEqual([0, null]);
-    expect(JSON.parse((await run(['audit', 'verify', '2'])).stdout)).toMatchObject({ entry_id: id, is_proven: true });
+    expect(JSON.parse((await run(['audit', 'verify', '2'])).stdout)).toMatchObject({
+      entry_id: id,
+      is_proven: true,
+    });
     const missing = await run(['audit', 'verify', '1000000']);
-    expect([missing.code, missing.stderr]).toEqual([1, expect.stringContaining('The log shows no entry 1000000.')]);
+    expect([missing.code, missing.stderr]).toEqual([
+      1,
+      expect.stringContaining('The log shows no entry 1000000.'),
+    ]);
   });
 });
 
@@ -430,13 +530,18 @@ it('every command of the guide CLI that needs no person works', async () => {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const output = { stdout: '', stderr: '' };
-  for (const name of ['stdout', 'stderr'] as const) shell[name].on('data', (chunk: Buffer) => (output[name] += chunk));
+  for (const name of ['stdout', 'stderr'] as const)
+    shell[name].on('data', (chunk: Buffer) => (output[name] += chunk));
   const code = await until('the shell', async () => {
     await sweep(service);
     return shell.exitCode === null ? undefined : { exit: shell.exitCode };
   });
   expect([code.exit, output.stderr.includes('countersign:')], output.stderr).toEqual([0, false]);
-  for (const part of ['"granted_scope":{"max_recipients":10}', '"disagrees":', '"status":"denied"']) {
+  for (const part of [
+    '"granted_scope":{"max_recipients":10}',
+    '"disagrees":',
+    '"status":"denied"',
+  ]) {
     expect(output.stdout).toContain(part);
   }
   expect(JSON.parse(readFileSync(join(cwd, 'log.json'), 'utf8')).length).toBeGreaterThan(2);
@@ -453,14 +558,21 @@ describe.runIf(existsSync(SCRIPT))('on a terminal', () => {
     const child = spawn(SCRIPT, ['-qec', line, '/dev/null'], { cwd: folder, env, stdio: 'pipe' });
     const output = { stdout: '', stderr: '' };
     child.stdout.on('data', (chunk: Buffer) => (output.stdout += chunk));
-    const ended = new Promise<number>((resolve) => child.once('close', (code) => resolve(code ?? -1)));
+    const ended = new Promise<number>((resolve) =>
+      child.once('close', (code) => resolve(code ?? -1)),
+    );
     return { child, output, ended };
   }
 
   it('the inbox shows, approves and denies', async () => {
     const client = new Client(service.origin, agent().key);
     const make = async (action: string, expires_in: number) => {
-      const body = { action, resource: 'terminal:main', expires_in, reason: 'evil \u009b2J \u001b[2J' };
+      const body = {
+        action,
+        resource: 'terminal:main',
+        expires_in,
+        reason: 'evil \u009b2J \u001b[2J',
+      };
       return (await client.expect<{ id: string }>(201, 'POST', '/v1/permissions', body)).body.id;
     };
     const [first, second] = [await make('first.act', 100), await make('second.act', 200)];
@@ -475,12 +587,16 @@ describe.runIf(existsSync(SCRIPT))('on a terminal', () => {
     expect(output.stdout).toContain('evil \\u{9b}2J \\u{1b}[2J');
     await press('a', 'Approve this request? y/n');
     await press('y', `Approved first.act on`);
-    expect((await user.get<{ status: string }>(`/v1/permissions/${first}`)).body.status).toBe('approved');
+    expect((await user.get<{ status: string }>(`/v1/permissions/${first}`)).body.status).toBe(
+      'approved',
+    );
     await until('the second', () => output.stdout.includes('second.act'));
     await press('d', 'Reason, if you like:');
     await press('too late', 'too late');
     await press('\r', 'Denied second.act');
-    const { body } = await user.get<{ status: string; decision_reason: string }>(`/v1/permissions/${second}`);
+    const { body } = await user.get<{ status: string; decision_reason: string }>(
+      `/v1/permissions/${second}`,
+    );
     expect([body.status, body.decision_reason]).toEqual(['denied', 'too late']);
     child.stdin?.write('q');
     expect(await ended).toBe(0);

@@ -1,6 +1,12 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { addAuthenticator, CHROMIUM, type LocalConsole, makeUserToken, startConsole } from '../support/local/console';
+import {
+  addAuthenticator,
+  CHROMIUM,
+  type LocalConsole,
+  makeUserToken,
+  startConsole,
+} from '../support/local/console';
 
 interface Json {
   // biome-ignore lint/suspicious/noExplicitAny: answers of the API
@@ -8,7 +14,9 @@ interface Json {
 }
 
 /** Letters with more marks than fit a line, above, below and around them. */
-const ZALGO = [...'pay me'].map((letter) => letter + '\u0310\u030d\u0489\u0323\u0359'.repeat(8)).join('');
+const ZALGO = [...'pay me']
+  .map((letter) => letter + '\u0310\u030d\u0489\u0323\u0359'.repeat(8))
+  .join('');
 const LOOKALIKE = 'p\u0430ypal';
 
 const HOSTILE = {
@@ -41,7 +49,12 @@ describe.skipIf(!CHROMIUM)('texts that mislead, in Chromium', () => {
   let cookies: Parameters<ReturnType<Page['context']>['addCookies']>[0];
   let paths: string[];
 
-  async function call(method: string, path: string, body: object, credential = token): Promise<Json> {
+  async function call(
+    method: string,
+    path: string,
+    body: object,
+    credential = token,
+  ): Promise<Json> {
     const answer = await fetch(local.origin + path, {
       method,
       headers: { Authorization: `Bearer ${credential}`, 'Content-Type': 'application/json' },
@@ -91,19 +104,37 @@ describe.skipIf(!CHROMIUM)('texts that mislead, in Chromium', () => {
     [1280, 'light'],
     [1280, 'dark'],
   ] as const)('no text paints outside its box at %i px, %s', async (width, colorScheme) => {
-    const context = await local.browser.newContext({ viewport: { width, height: 800 }, colorScheme, bypassCSP: true });
+    const context = await local.browser.newContext({
+      viewport: { width, height: 800 },
+      colorScheme,
+      bypassCSP: true,
+    });
     await context.addCookies(cookies);
     const page = await context.newPage();
+    await page.clock.install();
     for (const path of paths) {
+      await page.clock.resume();
       await page.goto(local.origin + path);
-      await page.evaluate(`document.querySelectorAll('details').forEach((one) => { one.open = true; })`);
-      await page.addStyleTag({ content: '[data-hidden-here] * { visibility: hidden !important; }' });
+      // From now on the page changes nothing by itself, neither times nor the list.
+      await page.clock.pauseAt(Date.now() + 1_000);
+      await page.evaluate(
+        `document.querySelectorAll('details').forEach((one) => { one.open = true; })`,
+      );
+      await page.addStyleTag({
+        content: '[data-hidden-here] * { visibility: hidden !important; }',
+      });
       if (PICTURES) {
         const name = `${path === '/console' ? 'inbox' : 'card'}-${width}-${colorScheme}.png`;
         await page.screenshot({ path: `${PICTURES}/${name}`, fullPage: true });
       }
-      expect([path, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([path, width]);
-      const boxes = path === '/console' ? '.request' : 'main h1, .decision td, .decision tbody th, .decision .card';
+      expect([path, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([
+        path,
+        width,
+      ]);
+      const boxes =
+        path === '/console'
+          ? '.request'
+          : 'main h1, .decision td, .decision tbody th, .decision .card';
       expect(await expectInBoxes(page, boxes)).toBeGreaterThan(2);
     }
     await context.close();

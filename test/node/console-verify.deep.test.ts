@@ -1,6 +1,12 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { addAuthenticator, CHROMIUM, type LocalConsole, makeUserToken, startConsole } from '../support/local/console';
+import {
+  addAuthenticator,
+  CHROMIUM,
+  type LocalConsole,
+  makeUserToken,
+  startConsole,
+} from '../support/local/console';
 
 // biome-ignore lint/suspicious/noExplicitAny: answers of the service
 type Json = any;
@@ -17,21 +23,32 @@ describe.skipIf(!CHROMIUM)('the audit explorer in Chromium', () => {
   let entry: Json;
   const faults: string[] = [];
 
-  async function call(method: string, path: string, credential: string, body?: object): Promise<Json> {
+  async function call(
+    method: string,
+    path: string,
+    credential: string,
+    body?: object,
+  ): Promise<Json> {
     const response = await fetch(origin + path, {
       method,
       headers: { Authorization: `Bearer ${credential}`, 'Content-Type': 'application/json' },
       ...(body && { body: JSON.stringify(body) }),
     });
-    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
+    if (!response.ok)
+      throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
     return response.json();
   }
 
   const request = (fields = {}) =>
-    call('POST', '/v1/permissions', agentKey, { action: 'email.send', resource: 'mailbox:support', ...fields });
+    call('POST', '/v1/permissions', agentKey, {
+      action: 'email.send',
+      resource: 'mailbox:support',
+      ...fields,
+    });
 
   /** Runs the service's sweep, which seals the log. */
-  const sweep = () => fetch(`${origin}/cdn-cgi/local/scheduled?cron=${encodeURIComponent('* * * * *')}`);
+  const sweep = () =>
+    fetch(`${origin}/cdn-cgi/local/scheduled?cron=${encodeURIComponent('* * * * *')}`);
 
   beforeAll(async () => {
     local = await startConsole();
@@ -53,7 +70,10 @@ describe.skipIf(!CHROMIUM)('the audit explorer in Chromium', () => {
       review: { passkey: true, allow_self: true },
     });
     await request();
-    const { id } = await request({ scope: { amount: 250, folders: ['größer'] }, input: { to: 'ada@example.com' } });
+    const { id } = await request({
+      scope: { amount: 250, folders: ['größer'] },
+      input: { to: 'ada@example.com' },
+    });
     await page.goto(`${origin}/console/permissions/${id}`);
     await page.click('text=Approve with passkey');
     await page.locator('h2:has-text("Approved")').waitFor();
@@ -63,7 +83,9 @@ describe.skipIf(!CHROMIUM)('the audit explorer in Chromium', () => {
   afterAll(() => local.stop());
 
   const steps = () =>
-    page.locator('.steps li').evaluateAll((items) => items.map((item) => (item as Json).dataset.state as string));
+    page
+      .locator('.steps li')
+      .evaluateAll((items) => items.map((item) => (item as Json).dataset.state as string));
 
   async function verify(): Promise<string[]> {
     await page.goto(`${origin}/console/audit/${entry.id}`);
@@ -73,7 +95,10 @@ describe.skipIf(!CHROMIUM)('the audit explorer in Chromium', () => {
   }
 
   /** Verifies with an answer in which one text is changed. */
-  async function verifyChanged(address: string, change: (text: string) => string): Promise<string[]> {
+  async function verifyChanged(
+    address: string,
+    change: (text: string) => string,
+  ): Promise<string[]> {
     await page.route(address, async (route) => {
       const response = await route.fetch();
       const text = await response.text();
@@ -91,8 +116,11 @@ describe.skipIf(!CHROMIUM)('the audit explorer in Chromium', () => {
     const [newest] = (await call('GET', '/v1/audit?limit=1', token)).data;
     // A sweep at the full minute may have sealed it in between.
     if (
-      (await fetch(`${origin}/v1/audit/${newest.id}/proof`, { headers: { Authorization: `Bearer ${token}` } }))
-        .status === 409
+      (
+        await fetch(`${origin}/v1/audit/${newest.id}/proof`, {
+          headers: { Authorization: `Bearer ${token}` },
+        })
+      ).status === 409
     ) {
       expect(await verify()).toEqual(['open', 'passed', expect.stringMatching(/open|passed/)]);
       expect(await page.textContent('.steps li')).toContain('not sealed yet');
@@ -112,7 +140,9 @@ describe.skipIf(!CHROMIUM)('the audit explorer in Chromium', () => {
 
   it('shows an entry in red that should have been sealed long ago', async () => {
     const later = await page.context().newPage();
-    await later.route('**/proof', (route) => route.fulfill({ status: 409, json: { code: 'conflict' } }));
+    await later.route('**/proof', (route) =>
+      route.fulfill({ status: 409, json: { code: 'conflict' } }),
+    );
     await later.clock.setFixedTime(Date.parse(entry.created_at) + 3 * 60_000);
     await later.goto(`${origin}/console/audit/${entry.id}`);
     await later.click('text=Verify in this browser');
@@ -127,13 +157,15 @@ describe.skipIf(!CHROMIUM)('the audit explorer in Chromium', () => {
     const last = signature.at(-10);
     const otherEnd = `${signature.slice(0, -10)}${last === 'A' ? 'B' : 'A'}${signature.slice(-9)}`;
 
-    expect(await verifyChanged(`**/${entry.id}/entry`, flip('"user_agent":"M', '"user_agent":"N'))).toEqual([
-      ...['failed', 'passed', 'passed', 'passed', 'passed'],
-    ]);
-    expect(await page.textContent('.steps li:nth-child(1)')).toContain('user_agent differs from what was sealed');
-    expect(await verifyChanged(`**/${entry.id}/entry`, flip('"amount":250', '"amount":251'))).toEqual([
-      ...['failed', 'passed', 'passed', 'failed', 'passed'],
-    ]);
+    expect(
+      await verifyChanged(`**/${entry.id}/entry`, flip('"user_agent":"M', '"user_agent":"N')),
+    ).toEqual([...['failed', 'passed', 'passed', 'passed', 'passed']]);
+    expect(await page.textContent('.steps li:nth-child(1)')).toContain(
+      'user_agent differs from what was sealed',
+    );
+    expect(
+      await verifyChanged(`**/${entry.id}/entry`, flip('"amount":250', '"amount":251')),
+    ).toEqual([...['failed', 'passed', 'passed', 'failed', 'passed']]);
     expect(await page.textContent('.steps li:nth-child(1)')).toContain('251; sealed was 250');
     expect(await page.textContent('.steps li:nth-child(4)')).toContain(
       'scope.amount of the entry is not that of the vote',
@@ -155,29 +187,55 @@ describe.skipIf(!CHROMIUM)('the audit explorer in Chromium', () => {
     expect(await verifyChanged('**/proof', flipAfter('"leaf_hash":"'))).toEqual([
       ...['failed', 'failed', 'passed', 'passed', 'failed'],
     ]);
-    expect(await verifyChanged('**/proof', (text) => text.replace(/\\ntime 2/, '\\ntime 3'))).toEqual([
-      ...['passed', 'passed', 'failed', 'passed', 'failed'],
-    ]);
-    expect(await page.textContent('.steps li:nth-child(3)')).toContain('timestamp is not the signed one');
+    expect(
+      await verifyChanged('**/proof', (text) => text.replace(/\\ntime 2/, '\\ntime 3')),
+    ).toEqual([...['passed', 'passed', 'failed', 'passed', 'failed']]);
+    expect(await page.textContent('.steps li:nth-child(3)')).toContain(
+      'timestamp is not the signed one',
+    );
     const inSignature = (text: string) =>
-      text.replace(/(— \S+ \S{20})(\S)/, (_, start, letter) => start + (letter === 'A' ? 'B' : 'A'));
-    expect(await verifyChanged('**/proof', inSignature)).toEqual(['passed', 'passed', 'failed', 'passed', 'failed']);
-    expect(await page.textContent('.steps li:nth-child(3)')).toContain('signature is not that of the published key');
+      text.replace(
+        /(— \S+ \S{20})(\S)/,
+        (_, start, letter) => start + (letter === 'A' ? 'B' : 'A'),
+      );
+    expect(await verifyChanged('**/proof', inSignature)).toEqual([
+      'passed',
+      'passed',
+      'failed',
+      'passed',
+      'failed',
+    ]);
+    expect(await page.textContent('.steps li:nth-child(3)')).toContain(
+      'signature is not that of the published key',
+    );
     expect(await verifyChanged('**/jwks.json', flipAfter('"kid":"log-'))).toEqual([
       ...['passed', 'passed', 'failed', 'passed', 'failed'],
     ]);
     const otherKey = (text: string) =>
-      text.replace(/("public_key":".{40})(.)/, (_, start, letter) => start + (letter === 'A' ? 'B' : 'A'));
-    expect(await verifyChanged('**/members/*', otherKey)).toEqual(['passed', 'passed', 'passed', 'failed', 'passed']);
+      text.replace(
+        /("public_key":".{40})(.)/,
+        (_, start, letter) => start + (letter === 'A' ? 'B' : 'A'),
+      );
+    expect(await verifyChanged('**/members/*', otherKey)).toEqual([
+      'passed',
+      'passed',
+      'passed',
+      'failed',
+      'passed',
+    ]);
   });
 
-  /** Verifies in a browser whose Web Crypto does not know Ed25519, with a checkpoint of the service if it is changed. */
+  /**
+   * Verifies in a browser whose Web Crypto does not know Ed25519, with a checkpoint of the service
+   * if it is changed.
+   */
   async function verifyWithoutEd25519(id: string, changeProof?: (text: string) => string) {
     const context = await browser.newContext({ storageState: await page.context().storageState() });
     await context.addInitScript(() => {
       const { importKey } = SubtleCrypto.prototype;
       SubtleCrypto.prototype.importKey = function (this: SubtleCrypto, ...args: Json[]) {
-        if (args[2] !== 'Ed25519' && args[2]?.name !== 'Ed25519') return Reflect.apply(importKey, this, args);
+        if (args[2] !== 'Ed25519' && args[2]?.name !== 'Ed25519')
+          return Reflect.apply(importKey, this, args);
         return Promise.reject(new DOMException('Unrecognized name.', 'NotSupportedError'));
       } as typeof importKey;
     });
@@ -217,7 +275,9 @@ describe.skipIf(!CHROMIUM)('the audit explorer in Chromium', () => {
       expect(text).toContain('Use another browser, or the command line');
       expect(steps[2]).toContain('This browser cannot check signatures with Ed25519.');
     }
-    const changed = await verifyWithoutEd25519(entry.id, (text) => text.replace(/\\ntime 2/, '\\ntime 3'));
+    const changed = await verifyWithoutEd25519(entry.id, (text) =>
+      text.replace(/\\ntime 2/, '\\ntime 3'),
+    );
     expect(changed.states).toEqual(['passed', 'passed', 'failed', 'passed', 'failed']);
     expect(changed.tone).toContain('bad');
   });
@@ -228,16 +288,23 @@ describe.skipIf(!CHROMIUM)('the audit explorer in Chromium', () => {
       ...{ name: 'People decide', effect: 'review', actions: ['file.write'], resources: ['*'] },
       review: { allow_self: true },
     });
-    const routed = await call('POST', '/v1/permissions', agentKey, { ...request, action: 'file.write' });
+    const routed = await call('POST', '/v1/permissions', agentKey, {
+      ...request,
+      action: 'file.write',
+    });
     await call('POST', `/v1/permissions/${routed.id}/approve`, token, {});
     await sweep();
-    const [decided] = (await call('GET', `/v1/audit?permission_id=${routed.id}&event_type=approve`, token)).data;
+    const [decided] = (
+      await call('GET', `/v1/audit?permission_id=${routed.id}&event_type=approve`, token)
+    ).data;
     await page.goto(`${origin}/console/audit/${decided.id}`);
     await page.click('text=Verify in this browser');
     await page.locator('.verdict').waitFor();
     expect(await steps()).toEqual(['passed', 'passed', 'passed', 'open', 'passed']);
     const verdict = await page.textContent('.verdict');
-    expect(verdict).toMatch(/^The entry is in the signed log, unchanged .* Not checked: “.* decided to approve”\.$/);
+    expect(verdict).toMatch(
+      /^The entry is in the signed log, unchanged .* Not checked: “.* decided to approve”\.$/,
+    );
   });
 
   it('offers ES256 first when a passkey is made', async () => {
@@ -256,6 +323,8 @@ describe.skipIf(!CHROMIUM)('the audit explorer in Chromium', () => {
     await page.click('text=Verify in this browser');
     await page.locator('#message a[href="/console/sign-in"]').waitFor();
     expect(await page.textContent('#message')).toContain('Your session has ended');
+    // The browser reports the refusal.
+    expect(faults.splice(0)).toEqual([expect.stringContaining('401 (Unauthorized)')]);
     await page.context().addCookies(cookies);
   });
 
@@ -274,7 +343,11 @@ describe.skipIf(!CHROMIUM)('the audit explorer in Chromium', () => {
 
   it('selects a span by dragging over the timeline, and by a click on a bar', async () => {
     await page.goto(`${origin}/console/audit`);
-    const { x, y, width } = (await page.locator('svg.timeline').boundingBox()) ?? { x: 0, y: 0, width: 0 };
+    const { x, y, width } = (await page.locator('svg.timeline').boundingBox()) ?? {
+      x: 0,
+      y: 0,
+      width: 0,
+    };
     await page.mouse.move(x + width * 0.2, y + 40);
     await page.mouse.down();
     await page.mouse.move(x + width * 0.6, y + 40, { steps: 3 });
@@ -304,26 +377,33 @@ describe.skipIf(!CHROMIUM)('the audit explorer in Chromium', () => {
   it.each([
     [320, 'light'],
     [1280, 'dark'],
-  ] as const)('fits a window of %d pixels (%s), and breaks no rule of accessibility', async (width, colorScheme) => {
-    const context = await browser.newContext({
-      viewport: { width, height: 800 },
-      colorScheme,
-      storageState: await page.context().storageState(),
-      bypassCSP: true,
-    });
-    const narrow = await context.newPage();
-    for (const path of ['/console/audit?event_type=request', `/console/audit/${entry.id}`]) {
-      await narrow.goto(origin + path);
-      if (path.endsWith(entry.id)) {
-        await narrow.click('text=Verify in this browser');
-        await narrow.locator('.verdict').waitFor();
+  ] as const)(
+    'fits a window of %d pixels (%s), and breaks no rule of accessibility',
+    async (width, colorScheme) => {
+      const context = await browser.newContext({
+        viewport: { width, height: 800 },
+        colorScheme,
+        storageState: await page.context().storageState(),
+        bypassCSP: true,
+      });
+      const narrow = await context.newPage();
+      for (const path of ['/console/audit?event_type=request', `/console/audit/${entry.id}`]) {
+        await narrow.goto(origin + path);
+        if (path.endsWith(entry.id)) {
+          await narrow.click('text=Verify in this browser');
+          await narrow.locator('.verdict').waitFor();
+        }
+        for (const summary of await narrow.locator('main summary').all()) await summary.click();
+        expect(await narrow.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(
+          width,
+        );
+        await narrow.addScriptTag({ path: 'node_modules/axe-core/axe.min.js' });
+        const { violations } = (await narrow.evaluate('axe.run()')) as { violations: Json[] };
+        expect(
+          violations.map(({ id, nodes }) => [id, nodes.map(({ html }: Json) => html)]),
+        ).toEqual([]);
       }
-      for (const summary of await narrow.locator('main summary').all()) await summary.click();
-      expect(await narrow.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
-      await narrow.addScriptTag({ path: 'node_modules/axe-core/axe.min.js' });
-      const { violations } = (await narrow.evaluate('axe.run()')) as { violations: Json[] };
-      expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }: Json) => html)])).toEqual([]);
-    }
-    await context.close();
-  });
+      await context.close();
+    },
+  );
 });
