@@ -1,5 +1,13 @@
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
@@ -50,14 +58,17 @@ export async function startConsole(
     CI: 'true',
     WRANGLER_SEND_METRICS: 'false',
   };
+  const output = join(folder, 'service.log');
+  const log = openSync(output, 'w');
   const service = spawn(process.execPath, [join(folder, 'src/dev/start.ts')], {
     cwd: folder,
     env,
-    stdio: 'ignore',
+    stdio: ['ignore', log, log],
   });
+  closeSync(log);
   for (const deadline = Date.now() + 240_000; !existsSync(join(state, 'demo-account.json')); ) {
     if (Date.now() > deadline || service.exitCode !== null)
-      throw new Error('the service did not start');
+      throw new Error(`the service did not start: ${readFileSync(output, 'utf8')}`);
     await new Promise((resolve) => setTimeout(resolve, 250));
   }
   const origin = `http://localhost:${env.PORT}`;
