@@ -100,8 +100,6 @@ describe.skipIf(!CHROMIUM)('texts that mislead, in Chromium', () => {
 
   it.each([
     [320, 'light'],
-    [320, 'dark'],
-    [1280, 'light'],
     [1280, 'dark'],
   ] as const)('no text paints outside its box at %i px, %s', async (width, colorScheme) => {
     const context = await local.browser.newContext({
