@@ -20,9 +20,9 @@ export const policy: Schemas['PolicyCreation'] = {
   conditions: { max_recipients: { max: 50 } },
 };
 
-// @ts-expect-error a field that the service does not take
 export const misspelt: Schemas['AgentCreation'] = {
   name: 'Mail assistant',
+  // @ts-expect-error a field that the service does not take
   discription: 'Answers the mailbox',
 };
 
