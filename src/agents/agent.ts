@@ -1,12 +1,14 @@
 import { and, eq, type InferSelectModel, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
-import { ConstraintError, type Reader } from '../db/database';
+import type { Reader } from '../db/database';
 import { agents, members } from '../db/schema';
 import { invalidRequest } from '../errors';
 import type { RequestContext } from '../http/context';
 import { EXAMPLE, exampleId } from '../http/examples';
 import { idText, jsonObject, text } from '../http/fields';
 import { idField, objectField, timeField } from '../http/response-fields';
+import type { Guard } from '../ledger/guard';
+import { hasRow } from '../ledger/guard';
 import { displayPrefix } from '../lib/credential';
 import { lazy } from '../lib/lazy';
 import { formatTime, formatTimeOrNull } from '../lib/time';
@@ -106,31 +108,18 @@ export function agentNumberSql(account: number, id: Id<'agent'>): SQL<number> {
   return sql<number>`(select ${agents.number} from ${agents} where ${isAgentWithId(account, id)})`;
 }
 
-/**
- * The name of an agent as SQL: NULL unless the member who is to own the agent is active. The column
- * is NOT NULL, so that the transaction aborts; {@link refuseInactiveOwner} handles the error.
- * @param name the new name, or the column if the name does not change
- */
-export function nameIfActiveOwner(
-  account: number,
-  owner: Id<'member'>,
-  name: string | typeof agents.name,
-): SQL<string> {
+/** The guard of an agent's owner, who must be an active member of the account. */
+export function activeOwnerGuard(account: number, owner: Id<'member'>): Guard {
   const isActive = and(
     eq(members.account, account),
     eq(members.id, owner),
     eq(members.status, 'active'),
   );
-  return sql<string>`iif(exists (select 1 from ${members} where ${isActive}), ${name}, null)`;
-}
-
-/**
- * Handles the error of a change that stores an agent with {@link nameIfActiveOwner}.
- * @throws Problem `invalid_request` if the owner is not an active member; otherwise the same error
- */
-export function refuseInactiveOwner(error: unknown): never {
-  if (!(error instanceof ConstraintError) || error.subject !== 'agents.name') throw error;
-  throw invalidRequest([
-    { path: 'body.owner_id', message: 'must be the id of an active member of the account' },
-  ]);
+  return {
+    name: 'owner_is_active_member',
+    holds: hasRow(members, isActive),
+    otherwise: invalidRequest([
+      { path: 'body.owner_id', message: 'must be the id of an active member of the account' },
+    ]),
+  };
 }

@@ -1,8 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
-import { ConstraintError } from '../db/database';
-import { accounts, agentKeys, agents } from '../db/schema';
+import { agentKeys, agents } from '../db/schema';
 import { Problem } from '../errors';
 import { userAccess } from '../http/access';
 import { userActivity } from '../http/activity';
@@ -10,15 +9,15 @@ import { newId, type UserContext } from '../http/context';
 import { EXAMPLE } from '../http/examples';
 import { body, noQuery } from '../http/input';
 import { answer, created, operation } from '../http/operation';
+import type { Guard } from '../ledger/guard';
 import { lazy } from '../lib/lazy';
 import {
   Agent,
+  activeOwnerGuard,
   agentFields,
   agentNumberSql,
   exampleAgent,
-  nameIfActiveOwner,
   presentAgent,
-  refuseInactiveOwner,
 } from './agent';
 import { agentKeyField, makeAgentKey } from './agent-key';
 
@@ -88,39 +87,36 @@ export async function createAgent(
     createdAt: now,
     updatedAt: now,
   };
-  // NULL if the account is deleted or has the maximum number of agents: the NOT NULL column aborts
-  // the transaction.
-  const accountIfRoom = sql`(
-    select number from ${accounts} where number = ${account.number}
-      and not exists (select 1 from ${agents} where account = ${account.number} limit 1 offset ${MAX_AGENTS - 1})
-  )`;
-  const name = input.owner_id
-    ? nameIfActiveOwner(account.number, input.owner_id, row.name)
-    : row.name;
   const { last_activity_at: _, ...agent } = presentAgent(row);
   const created = { ...agent, api_key: key };
-  await context.ledger
-    .change({
-      record: userActivity(context, 'agent.created', row.id),
-      changes: (write) => [
-        write.insert(agents).values({ ...row, account: accountIfRoom, name }),
-        write
-          .insert(agentKeys)
-          .values({ hash, agent: agentNumberSql(account.number, row.id), createdAt: now }),
-      ],
-      answer: { value: created, subject: row.id },
-    })
-    .catch(refuseInactiveOwner)
-    .catch(refuseAgentOverLimit);
+  await context.ledger.change({
+    record: userActivity(context, 'agent.created', row.id),
+    guards: [
+      ...(input.owner_id ? [activeOwnerGuard(account.number, input.owner_id)] : []),
+      agentLimitGuard(account.number),
+    ],
+    changes: (write) => [
+      write.insert(agents).values({ ...row, account: account.number }),
+      write
+        .insert(agentKeys)
+        .values({ hash, agent: agentNumberSql(account.number, row.id), createdAt: now }),
+    ],
+    answer: { value: created, subject: row.id },
+  });
   return created;
 }
 
-function refuseAgentOverLimit(error: unknown): never {
-  if (!(error instanceof ConstraintError)) throw error;
-  throw new Problem(
-    'conflict',
-    `The account has ${MAX_AGENTS} agents, the maximum. Delete one first.`,
-  );
+function agentLimitGuard(account: number): Guard {
+  return {
+    name: 'agents_below_limit',
+    holds: sql`not exists (
+      select 1 from ${agents} where ${agents.account} = ${account} limit 1 offset ${MAX_AGENTS - 1}
+    )`,
+    otherwise: new Problem(
+      'conflict',
+      `The account has ${MAX_AGENTS} agents, the maximum. Delete one first.`,
+    ),
+  };
 }
 
 export const createAgentRoute = new Hono().post(

@@ -3,13 +3,13 @@ import { Hono } from 'hono';
 import { agentKeys, agents, erasures } from '../db/schema';
 import { revokeAgentFiles } from '../files/revoke';
 import { userAccess } from '../http/access';
-import { asNotFound, userActivity } from '../http/activity';
+import { targetExists, userActivity } from '../http/activity';
 import type { UserContext } from '../http/context';
 import { noQuery } from '../http/input';
 import { answer, noContent, operation } from '../http/operation';
 import { pathId } from '../http/path-id';
 import { type Id, idBytes } from '../lib/typeid';
-import { accountOfAgentSql, agentNumberSql, isAgentWithId } from './agent';
+import { agentNumberSql, isAgentWithId } from './agent';
 
 /**
  * Deletes an agent and its keys, and revokes the exports and reports that may contain its entries.
@@ -23,22 +23,19 @@ export async function deleteAgent(
   { id }: { id: Id<'agent'> },
 ): Promise<void> {
   const account = context.principal.account.number;
-  await context.ledger
-    .change({
-      record: userActivity(context, 'agent.deleted', id, {
-        account: accountOfAgentSql(account, id),
-      }),
-      changes: (write) => [
-        write
-          .insert(erasures)
-          .values({ kind: 'agent', number: agentNumberSql(account, id), subject: idBytes(id) }),
-        ...revokeAgentFiles(write, account, agentNumberSql(account, id), context.runtime.now()),
-        write.delete(agentKeys).where(eq(agentKeys.agent, agentNumberSql(account, id))),
-        write.delete(agents).where(isAgentWithId(account, id)),
-      ],
-      answer: null,
-    })
-    .catch(asNotFound('agent'));
+  await context.ledger.change({
+    record: userActivity(context, 'agent.deleted', id),
+    guards: [targetExists('agent', agents, isAgentWithId(account, id))],
+    changes: (write) => [
+      write
+        .insert(erasures)
+        .values({ kind: 'agent', number: agentNumberSql(account, id), subject: idBytes(id) }),
+      ...revokeAgentFiles(write, account, agentNumberSql(account, id), context.runtime.now()),
+      write.delete(agentKeys).where(eq(agentKeys.agent, agentNumberSql(account, id))),
+      write.delete(agents).where(isAgentWithId(account, id)),
+    ],
+    answer: null,
+  });
 }
 
 export const deleteAgentRoute = new Hono().delete(

@@ -3,7 +3,7 @@ import { Hono } from 'hono';
 import * as z from 'zod';
 import { agentKeys, agents } from '../db/schema';
 import { userAccess } from '../http/access';
-import { asNotFound, userActivity } from '../http/activity';
+import { targetExists, userActivity } from '../http/activity';
 import type { UserContext } from '../http/context';
 import { EXAMPLE, exampleId } from '../http/examples';
 import { wholeNumber } from '../http/fields';
@@ -15,7 +15,7 @@ import { displayPrefix } from '../lib/credential';
 import { lazy } from '../lib/lazy';
 import { formatTime, SECOND } from '../lib/time';
 import type { Id } from '../lib/typeid';
-import { accountOfAgentSql, agentNumberSql, isAgentWithId } from './agent';
+import { agentNumberSql, isAgentWithId } from './agent';
 import { agentKeyField, makeAgentKey } from './agent-key';
 
 export const KeyRotation = lazy(() =>
@@ -76,27 +76,24 @@ export async function rotateAgentKey(
     api_key_prefix: prefix,
     old_key_expires_at: formatTime(now + grace),
   };
-  await context.ledger
-    .change({
-      record: userActivity(context, 'agent.key_rotated', id, {
-        account: accountOfAgentSql(account, id),
-      }),
-      changes: (write) => [
-        grace === 0
-          ? write.delete(agentKeys).where(eq(agentKeys.agent, number))
-          : write
-              .update(agentKeys)
-              .set({ expiresAt: now + grace })
-              .where(and(eq(agentKeys.agent, number), isNull(agentKeys.expiresAt))),
-        write.insert(agentKeys).values({ hash, agent: number, createdAt: now }),
-        write
-          .update(agents)
-          .set({ keyPrefix: prefix, updatedAt: now })
-          .where(isAgentWithId(account, id)),
-      ],
-      answer: { value: rotated, subject: id },
-    })
-    .catch(asNotFound('agent'));
+  await context.ledger.change({
+    record: userActivity(context, 'agent.key_rotated', id),
+    guards: [targetExists('agent', agents, isAgentWithId(account, id))],
+    changes: (write) => [
+      grace === 0
+        ? write.delete(agentKeys).where(eq(agentKeys.agent, number))
+        : write
+            .update(agentKeys)
+            .set({ expiresAt: now + grace })
+            .where(and(eq(agentKeys.agent, number), isNull(agentKeys.expiresAt))),
+      write.insert(agentKeys).values({ hash, agent: number, createdAt: now }),
+      write
+        .update(agents)
+        .set({ keyPrefix: prefix, updatedAt: now })
+        .where(isAgentWithId(account, id)),
+    ],
+    answer: { value: rotated, subject: id },
+  });
   return rotated;
 }
 

@@ -3,22 +3,14 @@ import * as z from 'zod';
 import { agents } from '../db/schema';
 import { notFound } from '../errors';
 import { userAccess } from '../http/access';
-import { asNotFound, userActivity } from '../http/activity';
+import { targetExists, userActivity } from '../http/activity';
 import type { UserContext } from '../http/context';
 import { atLeastOneField, body, noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { pathId } from '../http/path-id';
 import { lazy } from '../lib/lazy';
 import type { Id } from '../lib/typeid';
-import {
-  Agent,
-  accountOfAgentSql,
-  agentFields,
-  isAgentWithId,
-  nameIfActiveOwner,
-  presentAgent,
-  refuseInactiveOwner,
-} from './agent';
+import { Agent, activeOwnerGuard, agentFields, isAgentWithId, presentAgent } from './agent';
 
 export const AgentUpdate = lazy(() =>
   atLeastOneField(
@@ -46,24 +38,23 @@ export async function updateAgent(
   const account = context.principal.account.number;
   const owner = fields.owner_id;
   const columns = {
-    name: owner ? nameIfActiveOwner(account, owner, fields.name ?? agents.name) : fields.name,
+    name: fields.name,
     description: fields.description === '' ? null : fields.description,
     metadata: fields.metadata,
     isActive: fields.is_active,
     owner,
     updatedAt: context.runtime.now(),
   };
-  const changed = { account: accountOfAgentSql(account, id), changes: Object.keys(fields) };
-  const [[row]] = await context.ledger
-    .change({
-      record: userActivity(context, 'agent.updated', id, changed),
-      changes: (write) => [
-        write.update(agents).set(columns).where(isAgentWithId(account, id)).returning(),
-      ],
-      answer: null,
-    })
-    .catch(refuseInactiveOwner)
-    .catch(asNotFound('agent'));
+  const found = isAgentWithId(account, id);
+  const [[row]] = await context.ledger.change({
+    record: userActivity(context, 'agent.updated', id, { changes: Object.keys(fields) }),
+    guards: [
+      targetExists('agent', agents, found),
+      ...(owner ? [activeOwnerGuard(account, owner)] : []),
+    ],
+    changes: (write) => [write.update(agents).set(columns).where(found).returning()],
+    answer: null,
+  });
   if (!row) throw notFound('agent');
   return presentAgent(row);
 }

@@ -46,9 +46,6 @@ export type Batch = readonly [Statement, ...Statement[]];
 
 /**
  * A statement violated a constraint of the schema. Nothing of its batch was written.
- *
- * Many conditions of a change are SQL that is NULL where they fail, in a column that is NOT NULL:
- * the `subject` then tells which condition failed. See "State and log" in `docs/guides/design.md`.
  */
 export class ConstraintError extends Error {
   constructor(
@@ -60,6 +57,14 @@ export class ConstraintError extends Error {
     readonly subject: string,
   ) {
     super(`${kind} constraint of ${subject}`);
+  }
+}
+
+/** A guard of a batch did not hold: see `src/ledger/guard.ts`. Nothing of the batch was written. */
+export class GuardFailed extends Error {
+  /** @param guard the name of the first guard that did not hold */
+  constructor(readonly guard: string) {
+    super(`the guard ${guard} does not hold`);
   }
 }
 
@@ -142,6 +147,7 @@ export class Database implements Reader {
    * Runs the statements as one transaction in one round trip. (Drizzle's own batch cannot bind the
    * parameters of raw statements, and does not report the rows that were read.)
    * @throws ConstraintError if a statement violates a constraint
+   * @throws GuardFailed if a guard does not hold
    * @throws Problem `unavailable` if the account is held for its move, or if the database fails:
    *   then the batch may have been committed nevertheless
    */
@@ -214,6 +220,8 @@ const EXTERNAL_ID_TAKEN = 'the external id is taken';
 
 function translateFailure(error: unknown): unknown {
   const message = String(error instanceof Error ? error.message : error);
+  const guard = /guard: (\w+)/.exec(message);
+  if (guard?.[1]) return new GuardFailed(guard[1]);
   const constraint = /(NOT NULL|UNIQUE|CHECK) constraint failed: ([\w.]+)/.exec(message);
   if (constraint?.[1] && constraint[2]) {
     return new ConstraintError(

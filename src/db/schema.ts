@@ -759,8 +759,11 @@ export const storedAnswers = sqliteTable(
   ],
 );
 
-/** Always empty. A transaction aborts itself by inserting NULL here when a condition fails. */
-export const guards = sqliteTable('guards', { condition: text().primaryKey() });
+/**
+ * Always empty. A batch inserts the name of a guard whose condition does not hold; a trigger then
+ * aborts the batch with the message "guard: " and the name.
+ */
+export const guards = sqliteTable('guards', { name: text().primaryKey() });
 
 export const FILE_KINDS = ['export', 'report'] as const;
 export const FILE_STATUSES = ['processing', 'completed', 'failed', 'expired'] as const;

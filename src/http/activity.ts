@@ -1,8 +1,9 @@
 import { type SQL, sql } from 'drizzle-orm';
+import type { SQLiteTable } from 'drizzle-orm/sqlite-core';
 import type { ActivityAction } from '../db/activity-actions';
-import { ConstraintError } from '../db/database';
 import { accounts } from '../db/schema';
 import { notFound } from '../errors';
+import { type Guard, hasRow } from '../ledger/guard';
 import type { ActivityRecord } from '../ledger/ledger';
 import type { Id } from '../lib/typeid';
 import { newId, type OperatorContext, type UserContext, type UserPrincipal } from './context';
@@ -26,21 +27,17 @@ export function creatorOf({ member, account }: UserPrincipal): Id<'member' | 'us
 /** The name of the operator in activity and in records that the operator made. */
 export const OPERATOR = 'operator';
 
-/**
- * Makes the activity record of a user's change.
- * @param account the number of the account that the target belongs to, or SQL for it: NULL, which
- *   aborts the change, if the target does not exist
- */
+/** Makes the activity record of a user's change. */
 export function userActivity(
   context: UserContext,
   action: ActivityAction,
   target: string,
-  { changes = [], account }: { changes?: string[]; account?: ActivityRecord['account'] } = {},
+  { changes = [] }: { changes?: string[] } = {},
 ): ActivityRecord {
   const { principal } = context;
   const actor = actorOf(principal);
   return makeActivityRecord(context, {
-    account: account ?? principal.account.number,
+    account: principal.account.number,
     actor,
     action,
     target,
@@ -50,13 +47,13 @@ export function userActivity(
 
 /**
  * Makes the activity record of an operator's change.
- * @param account as for {@link userActivity}
+ * @param account the number of the account; SQL for an account that the same change creates
  */
 export function operatorActivity(
   context: OperatorContext,
   action: ActivityAction,
   target: string,
-  account: SQL<number>,
+  account: ActivityRecord['account'],
   changes: string[] = [],
 ): ActivityRecord {
   return makeActivityRecord(context, { account, actor: OPERATOR, action, target, changes });
@@ -73,17 +70,15 @@ export function makeActivityRecord(
   return { ...fields, ...origin, id: newId(runtime, 'act'), createdAt: runtime.now() };
 }
 
-/** SQL for the number of an account; NULL if this shard has no such account. */
+/** SQL for the number of an account that the same change creates. */
 export function accountNumberSql(id: Id<'user'>): SQL<number> {
   return sql<number>`(select number from ${accounts} where ${accounts.id} = ${sql.param(id, accounts.id)})`;
 }
 
 /**
- * Makes a rejection handler for `ledger.change`: it throws `not_found` for a violated constraint,
- * which means that the target does not exist, and any other error unchanged.
+ * The guard of a change to a record that must exist.
+ * @param what the record in the answer `not_found`
  */
-export function asNotFound(what: string): (error: unknown) => never {
-  return (error) => {
-    throw error instanceof ConstraintError ? notFound(what) : error;
-  };
+export function targetExists(what: string, table: SQLiteTable, found: SQL | undefined): Guard {
+  return { name: 'target_exists', holds: hasRow(table, found), otherwise: notFound(what) };
 }

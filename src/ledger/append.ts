@@ -1,10 +1,10 @@
 import { type SQL, sql } from 'drizzle-orm';
-import { codeOf } from '../db/columns';
 import { EVENT_TYPES } from '../db/schema';
 import { toHex } from '../lib/bytes';
 import { idBytes } from '../lib/typeid';
-import { type Authority, isValidAt } from './authority';
+import { type Credential, credentialGuard } from './authority';
 import type { Entry } from './entry';
+import type { Guard } from './guard';
 
 /**
  * Exclusive maximum of sequence numbers. The sequence of an entry counts from 1 within its
@@ -19,16 +19,10 @@ export const LOG_SPAN = 2 ** 32;
  */
 export const LOG_SPAN_SQL = sql.raw(String(LOG_SPAN));
 
-/** Events that a full log refuses. Every other event happens to a permission at most once. */
-const REFUSED_WHEN_FULL = sql`(${codeOf(EVENT_TYPES, 'request')}, ${codeOf(EVENT_TYPES, 'use')})`;
-
 /**
  * Entries as a subquery over a JSON array. `rank` numbers the entries of each account from 1.
- * `last_entry` is the id of the last of these entries on the same permission: the changes before
- * them in the transaction must have set the permission's column `last_entry` to it.
  */
 export function draftRows(entries: readonly Entry[]): SQL {
-  const lastEntries = new Map(entries.map((entry) => [entry.permission, entry.id]));
   const ranks = new Map<number, number>();
   const rows = entries.map((entry) => {
     const rank = (ranks.get(entry.account) ?? 0) + 1;
@@ -38,7 +32,6 @@ export function draftRows(entries: readonly Entry[]): SQL {
       rank,
       toHex(idBytes(entry.id)),
       toHex(idBytes(entry.permission)),
-      toHex(idBytes(lastEntries.get(entry.permission) ?? entry.id)),
       EVENT_TYPES.indexOf(entry.event),
       entry.details.action,
       entry.at,
@@ -50,8 +43,8 @@ export function draftRows(entries: readonly Entry[]): SQL {
   });
   return sql`(
     select value ->> 0 as account, value ->> 1 as rank, unhex(value ->> 2) as id, unhex(value ->> 3) as permission,
-      unhex(value ->> 4) as last_entry, value ->> 5 as event, value ->> 6 as action, value ->> 7 as at,
-      value ->> 8 as ip_address, value ->> 9 as user_agent, value ->> 10 as details, unhex(value ->> 11) as salt
+      value ->> 4 as event, value ->> 5 as action, value ->> 6 as at, value ->> 7 as ip_address,
+      value ->> 8 as user_agent, value ->> 9 as details, unhex(value ->> 10) as salt
     from json_each(${JSON.stringify(rows)})
   )`;
 }
@@ -65,59 +58,109 @@ export const MAX_LOG_LENGTH = 5_000_000;
 /** The log of an account is full: see {@link MAX_LOG_LENGTH}. Nothing was written. */
 export class LogFull extends Error {}
 
-/**
- * The time that an entry gets: its own, or that of the account's newest entry, even if erased, if
- * that is later.
- */
-const writtenAt = sql`max(draft.at, coalesce(head.created_at, 0), coalesce(accounts.erased_at, 0))`;
+/** The position of the newest entry in the log of an account, as SQL; NULL for an empty log. */
+function newestPosition(account: SQL): SQL {
+  return sql`(
+    select newest.pos from audit_entries as newest
+    where newest.pos > ${account} * ${LOG_SPAN_SQL} and newest.pos < (${account} + 1) * ${LOG_SPAN_SQL}
+    order by newest.pos desc limit 1
+  )`;
+}
 
 /**
- * The number of entries in the log whose newest entry is the row `head`, as SQL: the distance from
- * the first to the last. Only where that reaches the maximum are the erased entries of deleted
- * agents subtracted.
+ * The guard of the credential that writes entries at a time. It must be valid at the time that the
+ * entries get, which is that of the account's newest entry, even if erased, if that is later.
  */
-const logLength = sql`(
-  select iif(head.pos - first.pos + 1 < ${MAX_LOG_LENGTH}, head.pos - first.pos + 1, head.pos - first.pos + 1 - (
-    select coalesce(sum(range.value ->> 1 - max(range.value ->> 0, first.pos % ${LOG_SPAN_SQL}) + 1), 0)
-    from erased_entries indexed by erased_entries_by_account, json_each(erased_entries.ranges) as range
-    where erased_entries.account = draft.account and range.value ->> 1 >= first.pos % ${LOG_SPAN_SQL}
-  ))
-  from (
-    select pos from audit_entries
-    where pos > draft.account * ${LOG_SPAN_SQL} and pos < (draft.account + 1) * ${LOG_SPAN_SQL} order by pos limit 1
-  ) as first
-)`;
+export function writerGuard(credential: Credential, at: number): Guard {
+  const newest = newestPosition(sql`accounts.number`);
+  const writtenAt = sql`max(
+    ${at}, coalesce(accounts.erased_at, 0),
+    coalesce((select head.created_at from audit_entries as head where head.pos = ${newest}), 0)
+  )`;
+  return credentialGuard(credential, writtenAt);
+}
 
 /**
- * Returns the statement that appends entries to their accounts' logs, or aborts the transaction.
+ * The guards of the logs: a full log takes no request and no use.
  *
- * Three NOT NULL columns enforce the conditions: `id` is NULL if the credential is not valid at the
- * time of the entry, `agent` if the permission has another `last_entry` or the agent is deleted,
- * `action` if the log is full. The ledger tells its callers so with `CredentialEnded`, with null
- * instead of results, and with {@link LogFull}. The statement itself computes the sequence, from
- * the account's highest + 1 on, and the time, which never decreases: so there are no gaps, and no
- * lock is needed.
+ * The length of a log is the distance from its first entry to its last. Only where that reaches the
+ * maximum are the erased entries of deleted agents subtracted.
+ */
+export function roomGuards(entries: readonly Entry[]): Guard[] {
+  const accounts = entries
+    .filter(({ event }) => event === 'request' || event === 'use')
+    .map(({ account }) => account);
+  return [...new Set(accounts)].map((account) => ({
+    name: 'log_has_room',
+    holds: sql`coalesce(${logLength(account)}, 0) < ${MAX_LOG_LENGTH}`,
+    otherwise: new LogFull(),
+  }));
+}
+
+function logLength(account: number): SQL {
+  return sql`(
+    select iif(span.length < ${MAX_LOG_LENGTH}, span.length, span.length - (
+      select coalesce(sum(range.value ->> 1 - max(range.value ->> 0, span.first % ${LOG_SPAN_SQL}) + 1), 0)
+      from erased_entries indexed by erased_entries_by_account, json_each(erased_entries.ranges) as range
+      where erased_entries.account = ${account} and range.value ->> 1 >= span.first % ${LOG_SPAN_SQL}
+    ))
+    from (
+      select oldest.pos as first, ${newestPosition(sql`${account}`)} - oldest.pos + 1 as length
+      from audit_entries as oldest
+      where oldest.pos > ${account} * ${LOG_SPAN_SQL} and oldest.pos < (${account} + 1) * ${LOG_SPAN_SQL}
+      order by oldest.pos limit 1
+    ) as span
+  )`;
+}
+
+/** A permission was not in the state that its change expects, or its agent or account is deleted. */
+export class TransitionLost extends Error {}
+
+/**
+ * The guard of a state change, to be checked after its statements: each permission's `last_entry`
+ * is the id of the last of the entries about it, and its agent and account exist.
+ */
+export function transitionGuard(entries: readonly Entry[]): Guard {
+  const lastEntries = new Map(entries.map((entry) => [entry.permission, entry]));
+  const rows = [...lastEntries.values()].map(({ account, permission, id }) => [
+    account,
+    toHex(idBytes(permission)),
+    toHex(idBytes(id)),
+  ]);
+  return {
+    name: 'permission_was_as_read',
+    holds: sql`not exists (
+      select 1 from json_each(${JSON.stringify(rows)}) as draft where not exists (
+        select 1 from permissions
+        join agents on agents.number = permissions.agent and agents.account = permissions.account
+        join accounts on accounts.number = permissions.account
+        where permissions.account = draft.value ->> 0 and permissions.id = unhex(draft.value ->> 1)
+          and permissions.last_entry = unhex(draft.value ->> 2)
+      )
+    )`,
+    otherwise: new TransitionLost(),
+  };
+}
+
+/**
+ * Returns the statement that appends entries to their accounts' logs.
+ *
+ * The statement itself computes the sequence, from the account's highest + 1 on, and the time,
+ * which never decreases: so there are no gaps, and no lock is needed.
  * @param drafts the result of {@link draftRows}
  */
-export function appendEntries(drafts: SQL, authority: Authority): SQL {
-  const hasRoom = sql`draft.event not in ${REFUSED_WHEN_FULL} or coalesce(${logLength}, 0) < ${MAX_LOG_LENGTH}`;
-  const isValid = authority.kind === 'service' ? sql`1` : isValidAt(authority, writtenAt);
+export function appendEntries(drafts: SQL): SQL {
   return sql`
     insert into audit_entries
       (pos, id, agent, permission, event, action, created_at, ip_address, user_agent, details, salt)
     select
       draft.account * ${LOG_SPAN_SQL}
         + max(coalesce(head.pos - draft.account * ${LOG_SPAN_SQL}, 0), coalesce(accounts.erased_sequence, 0)) + draft.rank,
-      iif(draft.rank > 1 or ${isValid}, draft.id, null), agents.number,
-      draft.permission, draft.event, iif(${hasRoom}, draft.action, null), ${writtenAt},
+      draft.id, permissions.agent, draft.permission, draft.event, draft.action,
+      max(draft.at, coalesce(head.created_at, 0), coalesce(accounts.erased_at, 0)),
       draft.ip_address, draft.user_agent, draft.details, draft.salt
     from ${drafts} as draft
-    left join accounts on accounts.number = draft.account
-    left join permissions on permissions.account = draft.account and permissions.id = draft.permission
-      and permissions.last_entry = draft.last_entry
-    left join agents on agents.number = permissions.agent and agents.account = accounts.number
-    left join audit_entries as head on head.pos = (
-      select pos from audit_entries
-      where pos > draft.account * ${LOG_SPAN_SQL} and pos < (draft.account + 1) * ${LOG_SPAN_SQL} order by pos desc limit 1
-    )`;
+    join accounts on accounts.number = draft.account
+    join permissions on permissions.account = draft.account and permissions.id = draft.permission
+    left join audit_entries as head on head.pos = ${newestPosition(sql`draft.account`)}`;
 }

@@ -4,7 +4,6 @@ import {
   accounts,
   agentKeys,
   agents,
-  guards,
   MEMBER_ROLES,
   MEMBER_STATUSES,
   type MemberRole,
@@ -16,6 +15,7 @@ import {
 } from '../db/schema';
 import { DAY, HOUR } from '../lib/time';
 import type { Id } from '../lib/typeid';
+import type { Guard } from './guard';
 
 /**
  * By whose authority the ledger writes. A credential is checked once more in the transaction that
@@ -76,7 +76,7 @@ export class CredentialEnded extends Error {}
  * Whether a credential is valid at a time, as an SQL condition on the row of its account in
  * `accounts`.
  */
-export function isValidAt(credential: Credential, time: number | SQL): SQL {
+function isValidAt(credential: Credential, time: number | SQL): SQL {
   return sql`(${accounts.isActive} and ${isLiveAt(credential, time)})`;
 }
 
@@ -140,12 +140,16 @@ function isMemberActive({
 }
 
 /**
- * Returns a statement that aborts its transaction unless the credential is valid at the time of its
- * request.
+ * The guard of a credential: it must be valid at a time.
+ * @param time milliseconds since the epoch; SQL may read the row of the credential's account in
+ *   `accounts`
  */
-export function guardCredential(credential: Credential): SQL {
-  return sql`
-    insert into ${guards} (condition) select null where not exists (
+export function credentialGuard(credential: Credential, time: number | SQL): Guard {
+  return {
+    name: 'credential_is_valid',
+    holds: sql`exists (
       select 1 from ${accounts}
-      where ${accounts.number} = ${credential.account} and ${isValidAt(credential, credential.now())})`;
+      where ${accounts.number} = ${credential.account} and ${isValidAt(credential, time)})`,
+    otherwise: new CredentialEnded(),
+  };
 }

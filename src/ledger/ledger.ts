@@ -5,6 +5,7 @@ import {
   type Batch,
   ConstraintError,
   type Database,
+  GuardFailed,
   type Query,
   type Statement,
 } from '../db/database';
@@ -12,10 +13,18 @@ import type * as schema from '../db/schema';
 import { activity } from '../db/schema';
 import { toHex } from '../lib/bytes';
 import { type Id, idBytes } from '../lib/typeid';
-import { appendEntries, draftRows, LogFull } from './append';
-import { type Authority, CredentialEnded, guardCredential } from './authority';
+import {
+  appendEntries,
+  draftRows,
+  roomGuards,
+  TransitionLost,
+  transitionGuard,
+  writerGuard,
+} from './append';
+import { type Authority, credentialGuard } from './authority';
 import { countEvents } from './count-events';
 import type { Entry } from './entry';
+import { type Guard, guardStatement } from './guard';
 import { accountsOf, markFeeds, markRetention, markTrees } from './marks';
 import { type Answer, AnsweredBefore, type AnswerStore } from './stored-answer';
 
@@ -110,6 +119,8 @@ interface Transition<C extends Batch, Q extends readonly Query[]> {
    * another `last_entry`, nothing is written.
    */
   changes: (write: StateWriter) => C;
+  /** Conditions of the write, checked before the changes. The first that fails is the answer. */
+  guards?: readonly Guard[];
   /** Queries that run after the changes, in the same transaction. */
   reads?: Q;
   entries: readonly [Entry, ...Entry[]];
@@ -122,6 +133,8 @@ interface RecordChange<C extends Batch> {
   record: ActivityRecord;
   /** Further records, of what the same request also did. */
   furtherRecords?: readonly ActivityRecord[];
+  /** See {@link Transition}. */
+  guards?: readonly Guard[];
   changes: (write: RecordWriter) => C;
   /** See {@link Transition}. */
   answer: Answer | null;
@@ -129,6 +142,8 @@ interface RecordChange<C extends Batch> {
 
 /** A write to internal tables. */
 interface InternalWrite<C extends Batch, Q extends readonly Query[]> {
+  /** See {@link Transition}. */
+  guards?: readonly Guard[];
   changes: (write: InternalWriter) => C;
   /** Queries that run after the changes, in the same transaction. */
   reads?: Q;
@@ -137,12 +152,6 @@ interface InternalWrite<C extends Batch, Q extends readonly Query[]> {
 }
 
 declare const build: DrizzleD1Database;
-
-/**
- * Columns that are NULL for a credential that has ended: see {@link appendEntries} and
- * {@link guardCredential}.
- */
-const CREDENTIAL_ENDED = ['audit_entries.id', 'guards.condition'];
 
 /**
  * Writes to one shard. Each call is one transaction; a state change cannot be written without its
@@ -172,12 +181,12 @@ export class Ledger {
    *
    * `webhooks/dispatch/deliver.ts` describes the steps from here to a delivered webhook.
    * @returns the results of the changes and of the reads; null if nothing was written, because a
-   *   guarded statement matched no permission, a quota was used up (its statement makes the agent's
-   *   number NULL), or the agent was deleted
-   * @throws AnsweredBefore, CredentialEnded, LogFull, or ConstraintError for another constraint;
+   *   change did not match its permission, or the agent was deleted
+   * @throws AnsweredBefore, CredentialEnded, LogFull, the error of a guard, or ConstraintError;
    *   nothing was written
    */
   async commit<const C extends Batch, const Q extends readonly Query[] = []>({
+    guards = [],
     changes,
     reads,
     entries,
@@ -189,8 +198,12 @@ export class Ledger {
     try {
       const results = await this.run(
         [
+          ...this.writerGuards(entries),
+          ...roomGuards(entries),
+          ...guards,
           ...statements,
-          build.run(appendEntries(drafts, this.authority)),
+          transitionGuard(entries),
+          build.run(appendEntries(drafts)),
           build.run(countEvents(drafts)),
           markTrees(build, entries),
           markRetention(build, accountsOf(entries), entries[0].at),
@@ -202,11 +215,7 @@ export class Ledger {
       if (feeds.changes > 0) this.notifyWebhooks?.(entries[0].account);
       return results.slice(0, statements.length) as unknown as BatchResponse<readonly [...C, ...Q]>;
     } catch (error) {
-      const isLost =
-        error instanceof ConstraintError &&
-        error.kind === 'not null' &&
-        error.subject.endsWith('.agent');
-      if (isLost) return null;
+      if (error instanceof TransitionLost) return null;
       throw error;
     }
   }
@@ -215,12 +224,13 @@ export class Ledger {
    * Changes an account's agents, credentials, policies, webhooks, files or settings, with the
    * activity record.
    * @returns the results of the changes
-   * @throws AnsweredBefore, CredentialEnded, or ConstraintError, as for a target that does not
-   *   exist; nothing was written
+   * @throws AnsweredBefore, CredentialEnded, the error of a guard, or ConstraintError; nothing was
+   *   written
    */
   async change<const C extends Batch>({
     record,
     furtherRecords = [],
+    guards = [],
     changes,
     answer,
   }: RecordChange<C>): Promise<BatchResponse<C>> {
@@ -234,7 +244,7 @@ export class Ledger {
     // a deletion.
     const isCreation = record.action.endsWith('.created');
     const batch = isCreation ? [...statements, ...recording] : [...recording, ...statements];
-    const results = await this.runGuarded(batch, answer);
+    const results = await this.run([...this.credentialGuards(), ...guards, ...batch], answer);
     const first = isCreation ? 0 : recording.length;
     return results.slice(first, first + statements.length) as unknown as BatchResponse<C>;
   }
@@ -242,9 +252,11 @@ export class Ledger {
   /**
    * Writes to internal tables, without an audit entry or activity record.
    * @returns the results of the changes, followed by those of the reads
-   * @throws ConstraintError, AnsweredBefore or CredentialEnded; nothing was written
+   * @throws AnsweredBefore, CredentialEnded, the error of a guard, or ConstraintError; nothing was
+   *   written
    */
   async write<const C extends Batch, const Q extends readonly Query[] = []>({
+    guards = [],
     changes,
     reads,
     answer,
@@ -252,7 +264,10 @@ export class Ledger {
     const statements: readonly Statement[] = changes(
       this.database.build as unknown as InternalWriter,
     );
-    const results = await this.runGuarded([...statements, ...(reads ?? [])], answer ?? null);
+    const results = await this.run(
+      [...this.credentialGuards(), ...guards, ...statements, ...(reads ?? [])],
+      answer ?? null,
+    );
     return results as unknown as BatchResponse<readonly [...C, ...Q]>;
   }
 
@@ -272,39 +287,51 @@ export class Ledger {
     ]);
   }
 
-  /**
-   * Runs statements without an audit entry, which would check the credential: a guard does so
-   * instead.
-   */
-  private async runGuarded(
-    statements: readonly Statement[],
-    answer: Answer | null,
-  ): Promise<readonly unknown[]> {
-    if (this.authority.kind === 'service') return this.run(statements, answer);
-    const guard = this.database.build.run(guardCredential(this.authority));
-    return (await this.run([guard, ...statements], answer)).slice(1);
+  /** The guard of the credential at the time of its request; none for the service itself. */
+  private credentialGuards(): Guard[] {
+    if (this.authority.kind === 'service') return [];
+    return [credentialGuard(this.authority, this.authority.now())];
+  }
+
+  /** The guard of the credential at the time of its first entry; none for the service itself. */
+  private writerGuards([{ at }]: readonly [Entry, ...Entry[]]): Guard[] {
+    if (this.authority.kind === 'service') return [];
+    return [writerGuard(this.authority, at)];
   }
 
   /**
-   * Runs statements, and stores the answer before them in the same transaction. Returns the
-   * statements' results.
+   * Checks guards and runs statements, in their order, and stores the answer before them in the
+   * same transaction.
+   * @returns the results of the statements
    */
   private async run(
-    statements: readonly Statement[],
+    steps: readonly (Guard | Statement)[],
     answer: Answer | null,
   ): Promise<readonly unknown[]> {
-    const storing = (answer && (await this.answers?.store(this.database.build, answer))) ?? [];
+    const { build } = this.database;
+    const storing = (answer && (await this.answers?.store(build, answer))) ?? [];
+    const guards = steps.filter(isGuard);
+    const statements = steps.map((step) =>
+      isGuard(step) ? build.run(guardStatement(step)) : step,
+    );
     try {
       const results: readonly unknown[] = await this.database.run([
         ...storing,
         ...statements,
       ] as unknown as Batch);
-      return results.slice(storing.length);
+      return results
+        .slice(storing.length)
+        .filter((_, index) => !isGuard(steps[index] as Guard | Statement));
     } catch (error) {
-      if (!(error instanceof ConstraintError)) throw error;
-      if (error.subject.startsWith('stored_answers.')) throw new AnsweredBefore();
-      if (error.subject === 'audit_entries.action') throw new LogFull();
-      throw CREDENTIAL_ENDED.includes(error.subject) ? new CredentialEnded() : error;
+      if (error instanceof GuardFailed)
+        throw guards.find(({ name }) => name === error.guard)?.otherwise ?? error;
+      if (error instanceof ConstraintError && error.subject.startsWith('stored_answers.'))
+        throw new AnsweredBefore();
+      throw error;
     }
   }
+}
+
+function isGuard(step: Guard | Statement): step is Guard {
+  return 'holds' in step;
 }

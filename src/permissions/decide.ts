@@ -29,9 +29,9 @@ import {
   isLastVote,
   isReviewOf,
   makeVote,
-  nullIfReviewChanged,
   proposalColumns,
   storeVote,
+  voteGuard,
   voteRow,
   withVote,
 } from './reviews/vote';
@@ -269,12 +269,14 @@ export async function settlePermission(
     isApproval ? isApprovedSql(row, approvers, now) : undefined,
     vote?.signature ? hasPasskeySql(row.account, vote.by, vote.signature) : undefined,
   );
+  const guard = reviewVote && voteGuard(context, row, reviewVote);
   const committed = await ledger
     .commit({
+      guards: guard ? [guard] : [],
       changes: (write) => {
         const settling = write.update(permissions).set(settled).where(isPending);
         if (!reviewVote) return [settling];
-        const voting = write.insert(votes).values(voteRow(context, row, reviewVote));
+        const voting = write.insert(votes).values(voteRow(row, reviewVote));
         if (!isApproval) return [voting, settling];
         return [
           voting,
@@ -285,7 +287,10 @@ export async function settlePermission(
       entries: [entry],
       answer: { value: permission, subject: row.agentId },
     })
-    .catch(nullIfReviewChanged);
+    .catch((error: unknown) => {
+      if (guard && error === guard.otherwise) return null;
+      throw error;
+    });
   if (committed) return permission;
   if (row.review || vote?.signature) return null;
   throw notPending('was decided at the same time; read it to see how');

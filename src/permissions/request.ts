@@ -10,6 +10,7 @@ import { EXAMPLE } from '../http/examples';
 import { body, noQuery, readJson, readObject } from '../http/input';
 import { answer, answerExisting, created, operation } from '../http/operation';
 import type { Entry } from '../ledger/entry';
+import type { Guard } from '../ledger/guard';
 import { equalJson } from '../lib/json';
 import { lazy } from '../lib/lazy';
 import { SECOND } from '../lib/time';
@@ -157,17 +158,16 @@ export async function requestPermission(
     ...presentPermission(row, now, principal, tokens.get(row.id)),
     ...presentSent(input),
   };
-  // NULL if the quota of pending requests is reached: the NOT NULL column aborts the transaction.
-  const requester =
-    row.status === 'pending' ? agentUnlessQuotaReached(agent.number, account.number) : agent.number;
+  const quota = pendingQuotaGuard(agent.number, account.number);
   const shownReview = review && completeReviewSql(row, review, permission.review);
   const contents = contentsRow(subject, input);
   const { review: _, ...columnsOfRow } = row;
   let committed: readonly unknown[] | null;
   try {
     committed = await ledger.commit({
+      guards: row.status === 'pending' ? [quota] : [],
       changes: (write) => [
-        write.insert(permissions).values({ ...columnsOfRow, agent: requester }),
+        write.insert(permissions).values(columnsOfRow),
         ...(contents ? [write.insert(permissionContents).values(contents)] : []),
         ...(review ? [write.insert(reviews).values(reviewRow(row, review))] : []),
       ],
@@ -182,24 +182,16 @@ export async function requestPermission(
       },
     });
   } catch (error) {
-    if (!(error instanceof ConstraintError) || error.subject !== 'permissions.external_id')
-      throw error;
-    // A concurrent request with this external id came first.
+    const isTaken = error instanceof ConstraintError && error.subject === 'permissions.external_id';
+    const mayBeTaken = error === quota.otherwise && externalId !== undefined;
+    if (!isTaken && !mayBeTaken) throw error;
+    // A concurrent request with this external id came first, and perhaps took the last place.
     const first = await findExisting();
-    if (!first) throw unavailable();
-    return showExisting(first);
-  }
-  // Only the quota refuses the agent's number: the ledger has checked the credential before.
-  if (!committed) {
-    // The same request may have come first and taken the last place.
-    const first = externalId === undefined ? undefined : await findExisting();
     if (first) return showExisting(first);
-    throw new Problem(
-      'conflict',
-      `The agent has ${MAX_PENDING_REQUESTS_OF_AGENT} pending requests, or the account ${MAX_PENDING_REQUESTS}: the maximum. Decide some, or ` +
-        'wait until they expire.',
-    );
+    throw isTaken ? unavailable() : error;
   }
+  // The agent or the account was deleted after the credential was checked.
+  if (!committed) throw unavailable();
   if (!shownReview) return { permission, isNew: true };
   const [stored] = committed.at(-1) as [{ review: Review }];
   return { permission: { ...permission, ...stored }, isNew: true };
@@ -250,13 +242,20 @@ async function presentExisting(
   return { permission, isNew: false };
 }
 
-function agentUnlessQuotaReached(agent: number, account: number) {
+/** The guard of a request that waits: neither its agent nor the account has too many. */
+function pendingQuotaGuard(agent: number, account: number): Guard {
   const pending = (of: number) => sql`coalesce((
     select count from ${pendingPermissions} where account = ${account} and agent = ${of}
   ), 0)`;
-  return sql<number>`iif(
-    ${pending(agent)} < ${MAX_PENDING_REQUESTS_OF_AGENT} and ${pending(0)} < ${MAX_PENDING_REQUESTS}, ${agent}, null
-  )`;
+  return {
+    name: 'pending_requests_below_quota',
+    holds: sql`${pending(agent)} < ${MAX_PENDING_REQUESTS_OF_AGENT} and ${pending(0)} < ${MAX_PENDING_REQUESTS}`,
+    otherwise: new Problem(
+      'conflict',
+      `The agent has ${MAX_PENDING_REQUESTS_OF_AGENT} pending requests, or the account ${MAX_PENDING_REQUESTS}: the maximum. Decide some, or ` +
+        'wait until they expire.',
+    ),
+  };
 }
 
 const UNDECIDED = {

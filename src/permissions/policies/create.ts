@@ -1,26 +1,22 @@
 import { sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
-import { ConstraintError } from '../../db/database';
-import { accounts, policies } from '../../db/schema';
+import { policies } from '../../db/schema';
 import { Problem } from '../../errors';
 import { userAccess } from '../../http/access';
 import { creatorOf, userActivity } from '../../http/activity';
 import { newId, type UserContext } from '../../http/context';
 import { body, noQuery } from '../../http/input';
 import { answer, created, operation } from '../../http/operation';
+import type { Guard } from '../../ledger/guard';
 import { lazy } from '../../lib/lazy';
 import {
-  effectIfOwnReviewers,
   examplePolicyFields,
-  isActiveIfOwnEscalation,
   MAX_POLICIES,
-  nameIfOwnAgents,
   Policy,
   policyFields,
+  policyGuards,
   presentPolicy,
-  priorityIfEnoughReviewers,
-  refuseFailedCheck,
   ruleFor,
 } from './policy';
 
@@ -84,44 +80,31 @@ export async function createPolicy(
     createdAt: now,
     updatedAt: now,
   };
-  // NULL if the account is deleted or has the maximum number of policies: the NOT NULL column
-  // aborts the transaction.
-  const accountIfRoom = sql`(
-    select number from ${accounts} where number = ${principal.account.number}
-      and (select count(*) from ${policies} where account = ${principal.account.number}) < ${MAX_POLICIES}
-  )`;
-  const created = presentPolicy(row);
   const account = principal.account.number;
-  const { review } = row;
-  const checked = {
-    name: nameIfOwnAgents(account, sql`${row.name}`, agentIds ?? []),
-    effect: effectIfOwnReviewers(account, sql`${sql.param(row.effect, policies.effect)}`, review),
-    priority: priorityIfEnoughReviewers(account, sql`${row.priority}`, review),
-    isActive: isActiveIfOwnEscalation(
-      account,
-      sql`${sql.param(isActive, policies.isActive)}`,
-      review,
-    ),
-  };
-  await ledger
-    .change({
-      record: userActivity(context, 'policy.created', row.id),
-      changes: (write) => [
-        write.insert(policies).values({ ...row, ...checked, account: accountIfRoom }),
-      ],
-      answer: { value: created, subject: principal.account.id },
-    })
-    .catch(refuseFailedCheck)
-    .catch(refusePolicyOverLimit);
+  const created = presentPolicy(row);
+  await ledger.change({
+    record: userActivity(context, 'policy.created', row.id),
+    guards: [
+      ...policyGuards(account, { agentIds, namedBy: row.review, rule: row.review }),
+      policyLimitGuard(account),
+    ],
+    changes: (write) => [write.insert(policies).values({ ...row, account })],
+    answer: { value: created, subject: principal.account.id },
+  });
   return created;
 }
 
-function refusePolicyOverLimit(error: unknown): never {
-  if (!(error instanceof ConstraintError)) throw error;
-  throw new Problem(
-    'conflict',
-    `The account has ${MAX_POLICIES} policies, the maximum. Delete one first.`,
-  );
+function policyLimitGuard(account: number): Guard {
+  return {
+    name: 'policies_below_limit',
+    holds: sql`(
+      select count(*) from ${policies} where ${policies.account} = ${account}
+    ) < ${MAX_POLICIES}`,
+    otherwise: new Problem(
+      'conflict',
+      `The account has ${MAX_POLICIES} policies, the maximum. Delete one first.`,
+    ),
+  };
 }
 
 export const createPolicyRoute = new Hono().post(

@@ -1,13 +1,13 @@
 import { Hono } from 'hono';
 import { policies } from '../../db/schema';
 import { userAccess } from '../../http/access';
-import { asNotFound, userActivity } from '../../http/activity';
+import { targetExists, userActivity } from '../../http/activity';
 import type { UserContext } from '../../http/context';
 import { noQuery } from '../../http/input';
 import { answer, noContent, operation } from '../../http/operation';
 import { pathId } from '../../http/path-id';
 import type { Id } from '../../lib/typeid';
-import { accountOfPolicySql, isPolicyWithId } from './policy';
+import { isPolicyWithId } from './policy';
 
 /**
  * Deletes a policy. The decisions that it made remain.
@@ -18,15 +18,13 @@ export async function deletePolicy(
   { id }: { id: Id<'policy'> },
 ): Promise<void> {
   const account = context.principal.account.number;
-  await context.ledger
-    .change({
-      record: userActivity(context, 'policy.deleted', id, {
-        account: accountOfPolicySql(account, id),
-      }),
-      changes: (write) => [write.delete(policies).where(isPolicyWithId(account, id))],
-      answer: null,
-    })
-    .catch(asNotFound('policy'));
+  const found = isPolicyWithId(account, id);
+  await context.ledger.change({
+    record: userActivity(context, 'policy.deleted', id),
+    guards: [targetExists('policy', policies, found)],
+    changes: (write) => [write.delete(policies).where(found)],
+    answer: null,
+  });
 }
 
 export const deletePolicyRoute = new Hono().delete(

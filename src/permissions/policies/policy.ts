@@ -1,9 +1,9 @@
 import { and, eq, type InferSelectModel, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { codeOf } from '../../db/columns';
-import { ConstraintError, type Reader } from '../../db/database';
+import type { Reader } from '../../db/database';
 import { MEMBER_STATUSES, POLICY_EFFECTS, policies, type ReviewRule } from '../../db/schema';
-import { type FieldError, invalidRequest } from '../../errors';
+import { invalidRequest } from '../../errors';
 import { EXAMPLE, exampleId } from '../../http/examples';
 import {
   choice,
@@ -23,6 +23,7 @@ import {
   timeField,
 } from '../../http/response-fields';
 import { ReviewRuleField } from '../../http/review-rule';
+import type { Guard } from '../../ledger/guard';
 import { toHex } from '../../lib/bytes';
 import { jsonSize } from '../../lib/json';
 import { lazy } from '../../lib/lazy';
@@ -257,14 +258,6 @@ export function isPolicyWithId(account: number | SQL<number>, id: Id<'policy'>) 
 }
 
 /**
- * The account's number as SQL: NULL if the account has no such policy, so that a NOT NULL column
- * aborts the transaction.
- */
-export function accountOfPolicySql(account: number, id: Id<'policy'>): SQL<number> {
-  return sql<number>`(select account from ${policies} where ${isPolicyWithId(account, id)})`;
-}
-
-/**
  * The rule of a policy with an effect.
  * @throws Problem `invalid_request` if a policy with another effect than `review` gets a rule
  */
@@ -274,103 +267,80 @@ export function ruleFor(effect: PolicyRow['effect'], review: ReviewRule | null):
   throw invalidRequest([{ path: 'body.review', message: 'is only for the effect review' }]);
 }
 
-// The checks of a policy that other rows decide run in the statement that stores it. Each of them
-// turns the value of one NOT NULL column into NULL, so that the transaction aborts;
-// `refuseFailedCheck` knows which check belongs to the column.
-
-/**
- * The name of a policy that applies to the given agents, as SQL: NULL if the account lacks one of
- * them.
- */
-export function nameIfOwnAgents(account: number, name: SQL, agentIds: Id<'agent'>[]): SQL<string> {
-  return sql`iif(exists (
-    select 1 from json_each(${hexList(agentIds)}) as named where not exists (
-      select 1 from agents where agents.id = unhex(named.value) and agents.account = ${account})
-  ), null, ${name})`;
+/** What the guards of a policy check. Undefined fields are not checked. */
+interface CheckedFields {
+  agentIds?: readonly Id<'agent'>[] | null | undefined;
+  /** The rule whose members must be of the account. */
+  namedBy?: ReviewRule | null | undefined;
+  /** The rule that must have enough reviewers. */
+  rule?: ReviewRule | null | undefined;
 }
 
 /**
- * The effect of a policy with a rule, as SQL: NULL if the rule names a reviewer who is no member of
- * the account.
+ * The guards of a change that stores a policy: its agents and reviewers are of the account, and its
+ * rule has enough reviewers.
  */
-export function effectIfOwnReviewers(account: number, effect: SQL, rule: ReviewRule | null): SQL {
-  return valueIfOwnMembers(account, effect, rule?.members);
+export function policyGuards(account: number, { agentIds, namedBy, rule }: CheckedFields): Guard[] {
+  const guards: Guard[] = [];
+  if (agentIds) guards.push(ownAgentsGuard(account, agentIds));
+  if (namedBy?.members) guards.push(ownMembersGuard(account, 'review', namedBy.members));
+  const escalation = namedBy?.escalation?.members;
+  if (escalation) guards.push(ownMembersGuard(account, 'review.escalation', escalation));
+  if (rule) guards.push(enoughReviewersGuard(account, rule));
+  return guards;
 }
 
-/**
- * Whether a policy with a rule is active, as SQL: NULL if its escalation names somebody who is no
- * member of the account.
- */
-export function isActiveIfOwnEscalation(
-  account: number,
-  isActive: SQL,
-  rule: ReviewRule | null,
-): SQL {
-  return valueIfOwnMembers(account, isActive, rule?.escalation?.members);
+function ownAgentsGuard(account: number, ids: readonly Id<'agent'>[]): Guard {
+  return {
+    name: 'agents_are_of_account',
+    holds: sql`not exists (
+      select 1 from json_each(${hexList(ids)}) as named where not exists (
+        select 1 from agents where agents.id = unhex(named.value) and agents.account = ${account})
+    )`,
+    otherwise: invalidRequest([
+      { path: 'body.agent_ids', message: 'must be agents of this account' },
+    ]),
+  };
 }
 
 /** Removed members are none. Suspended ones cannot be named: they may never come back. */
-function valueIfOwnMembers(
+function ownMembersGuard(
   account: number,
-  value: SQL,
-  ids: Id<'member'>[] | null | undefined,
-): SQL {
+  field: 'review' | 'review.escalation',
+  ids: readonly Id<'member'>[],
+): Guard {
   const statuses = sql.join(
     (['active', 'invited'] as const).map((status) => codeOf(MEMBER_STATUSES, status)),
     sql`, `,
   );
-  return sql`iif(exists (
-    select 1 from json_each(${hexList(ids ?? [])}) as named where not exists (
-      select 1 from members
-      where members.account = ${account} and members.id = unhex(named.value) and members.status in (${statuses}))
-  ), null, ${value})`;
+  const message = 'must be active or invited members of this account';
+  return {
+    name: field === 'review' ? 'reviewers_are_members' : 'escalation_reviewers_are_members',
+    holds: sql`not exists (
+      select 1 from json_each(${hexList(ids)}) as named where not exists (
+        select 1 from members
+        where members.account = ${account} and members.id = unhex(named.value) and members.status in (${statuses}))
+    )`,
+    otherwise: invalidRequest([{ path: `body.${field}.members`, message }]),
+  };
 }
 
-function hexList(ids: Id<'agent' | 'member'>[]): string {
-  return JSON.stringify(ids.map((id) => toHex(idBytes(id))));
-}
-
-/**
- * The priority of a policy with a rule, as SQL: NULL if the rule demands more approvals than it has
- * reviewers.
- */
-export function priorityIfEnoughReviewers(
-  account: number,
-  priority: SQL,
-  rule: ReviewRule | null,
-): SQL {
-  if (rule === null) return priority;
+function enoughReviewersGuard(account: number, rule: ReviewRule): Guard {
   const reviewers = countReviewersByRuleSql(account, ruleSql(rule), {
     agentOwner: sql`null`,
     limit: rule.approvals,
   });
-  return sql`iif(${reviewers} >= ${rule.approvals}, ${priority}, null)`;
+  return {
+    name: 'policy_has_enough_reviewers',
+    holds: sql`${reviewers} >= ${rule.approvals}`,
+    otherwise: invalidRequest([
+      { path: 'body.review.approvals', message: 'must be at most the number of reviewers' },
+    ]),
+  };
 }
 
-const FAILED_CHECKS: Record<string, FieldError> = {
-  'policies.name': { path: 'body.agent_ids', message: 'must be agents of this account' },
-  'policies.effect': {
-    path: 'body.review.members',
-    message: 'must be active or invited members of this account',
-  },
-  'policies.is_active': {
-    path: 'body.review.escalation.members',
-    message: 'must be active or invited members of this account',
-  },
-  'policies.priority': {
-    path: 'body.review.approvals',
-    message: 'must be at most the number of reviewers',
-  },
-};
-
-/**
- * Handles the error of a change that stores a policy.
- * @throws Problem `invalid_request` if one of its checks failed; otherwise the same error
- */
-export function refuseFailedCheck(error: unknown): never {
-  const failed = error instanceof ConstraintError ? FAILED_CHECKS[error.subject] : undefined;
-  if (failed) throw invalidRequest([failed]);
-  throw error;
+function hexList(ids: readonly Id<'agent' | 'member'>[]): string {
+  return JSON.stringify(ids.map((id) => toHex(idBytes(id))));
 }
 
 /** Selects the active policies of an account. */

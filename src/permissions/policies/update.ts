@@ -5,24 +5,19 @@ import type { Reader } from '../../db/database';
 import { policies } from '../../db/schema';
 import { notFound, Problem } from '../../errors';
 import { userAccess } from '../../http/access';
-import { asNotFound, userActivity } from '../../http/activity';
+import { targetExists, userActivity } from '../../http/activity';
 import type { RequestContext, UserContext } from '../../http/context';
 import { atLeastOneField, body, noQuery } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
 import { lazy } from '../../lib/lazy';
 import { parseId } from '../../lib/typeid';
 import {
-  accountOfPolicySql,
-  effectIfOwnReviewers,
-  isActiveIfOwnEscalation,
   isPolicyWithId,
-  nameIfOwnAgents,
   Policy,
   type PolicyRow,
   policyFields,
+  policyGuards,
   presentPolicy,
-  priorityIfEnoughReviewers,
-  refuseFailedCheck,
   ruleFor,
 } from './policy';
 
@@ -58,51 +53,40 @@ export async function updatePolicy(
   const review = ruleFor(effect, fields.review === undefined ? kept : fields.review);
   const namesPeople = fields.review !== undefined || isActive === true;
   const changesRule = namesPeople || fields.effect !== undefined;
-  const activeSql =
-    isActive === undefined
-      ? sql`${policies.isActive}`
-      : sql`${sql.param(isActive, policies.isActive)}`;
   const columns = {
     ...others,
-    ...{ agentIds, tokenTtl, maxUses, isActive, reason, updatedAt: context.runtime.now() },
-    ...(agentIds && {
-      name: nameIfOwnAgents(account, sql`${fields.name ?? policies.name}`, agentIds),
-    }),
-    ...(changesRule && {
-      review,
-      effect,
-      priority: priorityIfEnoughReviewers(
-        account,
-        sql`${fields.priority ?? policies.priority}`,
-        review,
-      ),
-    }),
-    ...(namesPeople && {
-      effect: effectIfOwnReviewers(account, sql`${sql.param(effect, policies.effect)}`, review),
-      isActive: isActiveIfOwnEscalation(account, activeSql, review),
-    }),
+    agentIds,
+    tokenTtl,
+    maxUses,
+    isActive,
+    reason,
+    updatedAt: context.runtime.now(),
+    ...(changesRule && { review, effect }),
   };
   const isAsRead = and(
     eq(policies.effect, policy.effect),
     sql`${policies.review} is ${sql.param(policy.review, policies.review)}`,
   );
-  const [[row]] = await context.ledger
-    .change({
-      record: userActivity(context, 'policy.updated', id, {
-        account: accountOfPolicySql(account, id),
-        changes: Object.keys(fields),
+  const found = isPolicyWithId(account, id);
+  const [[row]] = await context.ledger.change({
+    record: userActivity(context, 'policy.updated', id, { changes: Object.keys(fields) }),
+    guards: [
+      targetExists('policy', policies, found),
+      ...policyGuards(account, {
+        agentIds,
+        namedBy: namesPeople ? review : null,
+        rule: changesRule ? review : null,
       }),
-      changes: (write) => [
-        write
-          .update(policies)
-          .set(columns)
-          .where(and(isPolicyWithId(account, id), changesRule ? isAsRead : undefined))
-          .returning(),
-      ],
-      answer: null,
-    })
-    .catch(refuseFailedCheck)
-    .catch(asNotFound('policy'));
+    ],
+    changes: (write) => [
+      write
+        .update(policies)
+        .set(columns)
+        .where(and(found, changesRule ? isAsRead : undefined))
+        .returning(),
+    ],
+    answer: null,
+  });
   if (!row)
     throw new Problem(
       'conflict',

@@ -1,7 +1,7 @@
 import { and, eq, isNotNull, lte, type SQLWrapper, sql } from 'drizzle-orm';
 import { isAtHome } from '../../db/at-home';
 import { codeOf } from '../../db/columns';
-import { ConstraintError, type Reader } from '../../db/database';
+import type { Reader } from '../../db/database';
 import { agents, PERMISSION_STATUSES, permissions, reviews } from '../../db/schema';
 import type { Runtime } from '../../env';
 import { makeActivityRecord } from '../../http/activity';
@@ -11,6 +11,9 @@ import { recordEscalation } from '../../outbox/feed';
 
 /** Maximum number of reviews that one call of {@link escalateReviews} escalates. */
 const SLICE = 50;
+
+/** It was decided or escalated meanwhile, or its agent or account is deleted. */
+class NotDue extends Error {}
 
 /**
  * Records the escalation of pending permissions whose reviewers took too long, the longest overdue
@@ -29,9 +32,8 @@ export async function escalateReviews(context: {
 }): Promise<boolean> {
   const { reader, ledger, runtime } = context;
   const now = runtime.now();
-  // The account's number, as SQL: NULL for a permission that nobody can decide any more.
-  const decidable = (account: SQLWrapper, id: SQLWrapper) => sql<number>`(
-    select ${permissions.account} from ${permissions} join ${agents} on ${agents.number} = ${permissions.agent}
+  const isDecidable = (account: SQLWrapper, id: SQLWrapper) => sql`exists (
+    select 1 from ${permissions} join ${agents} on ${agents.number} = ${permissions.agent}
     where ${permissions.account} = ${account} and ${permissions.id} = ${id}
       and ${permissions.status} = ${codeOf(PERMISSION_STATUSES, 'pending')} and ${permissions.expiresAt} > ${now}
   )`;
@@ -43,7 +45,7 @@ export async function escalateReviews(context: {
         and(
           isNotNull(reviews.escalationDueAt),
           lte(reviews.escalationDueAt, now),
-          isNotNull(decidable(reviews.account, reviews.id)),
+          isDecidable(reviews.account, reviews.id),
           isAtHome,
         ),
       )
@@ -57,32 +59,34 @@ export async function escalateReviews(context: {
       eq(reviews.id, id),
       isNotNull(reviews.escalationDueAt),
     );
-    const number = sql<number>`(
-      select ${decidable(reviews.account, reviews.id)} from ${reviews} where ${isDue}
-    )`;
+    const guard = {
+      name: 'escalation_is_due',
+      holds: sql`exists (
+        select 1 from ${reviews} where ${isDue} and ${isDecidable(reviews.account, reviews.id)}
+      )`,
+      otherwise: new NotDue(),
+    };
     const fields = {
-      account: number,
+      account,
       actor: null,
       action: 'permission.escalated' as const,
       target: id,
       changes: [],
     };
-    await ledger
-      .change({
+    try {
+      await ledger.change({
         record: makeActivityRecord({ runtime, origin: SERVICE_ORIGIN }, fields),
+        guards: [guard],
         changes: (write) => [
           write.update(reviews).set({ escalatedAt: now, escalationDueAt: null }).where(isDue),
           ...recordEscalation(write, account, id, now),
         ],
         answer: null,
-      })
-      .then(() => {
-        escalated += 1;
-      })
-      .catch((error: unknown) => {
-        // It was decided or escalated meanwhile, or its agent or account is deleted.
-        if (!(error instanceof ConstraintError)) throw error;
       });
+      escalated += 1;
+    } catch (error) {
+      if (!(error instanceof NotDue)) throw error;
+    }
   }
   return due.length === SLICE && escalated > 0;
 }

@@ -108,19 +108,19 @@ function ofPermission(account: number, id: Id<'perm'>): SQL {
 }
 
 /**
- * The id of a member who may vote now on a pending permission, as SQL: NULL if the permission is no
- * longer pending or the member no longer a reviewer, so that the NOT NULL column aborts the
- * transaction. The agent's owner may deny without being a reviewer.
+ * Whether a member may vote now, as SQL: the permission is still pending, the member still a
+ * reviewer, and the passkey that signed still the member's. The agent's owner may deny without
+ * being a reviewer.
  */
-export function voterIfEligible(
+export function mayVoteSql(
   { account, id }: { account: number; id: Id<'perm'> },
   { by, decision, signature }: Voting,
   now: number,
-): SQL<Id<'member'>> {
+): SQL {
   const mayVote =
     decision === 'approve' ? mayApprove(now) : sql`(${isEligible(now)} or ${isOwner})`;
-  return sql`(
-    select members.id from ${ofPermission(account, id)} and members.id = ${idBytes(by)} and ${mayVote}
+  return sql`exists (
+    select 1 from ${ofPermission(account, id)} and members.id = ${idBytes(by)} and ${mayVote}
       and ${signature ? hasPasskeySql(account, by, signature) : sql`1`}
       and permissions.status = ${codeOf(PERMISSION_STATUSES, 'pending')} and permissions.expires_at > ${now}
   )`;

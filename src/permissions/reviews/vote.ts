@@ -1,14 +1,15 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm';
-import { ConstraintError } from '../../db/database';
 import { reviews, type VoteSignature, votes } from '../../db/schema';
 import { Problem } from '../../errors';
 import { userActivity } from '../../http/activity';
 import type { Context, UserContext } from '../../http/context';
+import type { Guard } from '../../ledger/guard';
 import { equalJson } from '../../lib/json';
+import { idBytes } from '../../lib/typeid';
 import { type Permission, presentPermission, type ReviewedPermission } from '../permission';
 import { withVoteMac } from './genuine';
 import type { Limits, ReviewState, Vote } from './review';
-import { voterIfEligible } from './reviewers';
+import { mayVoteSql } from './reviewers';
 import type { Voter } from './voter';
 
 /**
@@ -73,19 +74,22 @@ export async function storeVote(
     context.runtime.now(),
     context.principal,
   );
+  const guard = voteGuard(context, row, vote);
   try {
     await context.ledger.change({
+      guards: [guard],
       record: userActivity(context, 'permission.voted', row.id, {
         changes: narrowedLimits(review.proposal, vote),
       }),
       changes: (write) => [
-        write.insert(votes).values(voteRow(context, row, vote)),
+        write.insert(votes).values(voteRow(row, vote)),
         write.update(reviews).set(proposalColumns(vote)).where(isReviewOf(row)),
       ],
       answer: { value: permission, subject: row.agentId },
     });
   } catch (error) {
-    return nullIfReviewChanged(error);
+    if (error === guard.otherwise) return null;
+    throw error;
   }
   return permission;
 }
@@ -110,18 +114,33 @@ export function withVote(row: ReviewedPermission, vote: Vote): ReviewedPermissio
   return { ...row, review: { ...row.review, proposal, votes: [...row.review.votes, vote] } };
 }
 
+/** The review of a permission changed after it was read. */
+class ReviewChanged extends Error {}
+
 /**
- * The row of a vote. Its insertion aborts the transaction if the permission is no longer pending,
- * the voter no longer a reviewer, the passkey that signed it was removed, or if another vote has
- * the same number.
+ * The guard of a vote: the permission is still pending, the voter still a reviewer, the passkey
+ * that signed still there, and no other vote has taken its number.
  */
-export function voteRow({ runtime }: Context, row: ReviewedPermission, vote: Vote) {
+export function voteGuard({ runtime }: Context, row: ReviewedPermission, vote: Vote): Guard {
+  return {
+    name: 'review_was_as_read',
+    holds: sql`${mayVoteSql(row, vote, runtime.now())} and not exists (
+      select 1 from ${votes}
+      where ${votes.account} = ${row.account} and ${votes.permission} = ${idBytes(row.id)}
+        and ${votes.ordinal} = ${vote.ordinal}
+    )`,
+    otherwise: new ReviewChanged(),
+  };
+}
+
+/** The row of a vote. */
+export function voteRow(row: ReviewedPermission, vote: Vote) {
   const { by, name: _, counts: __, at, ...columns } = vote;
   return {
     ...columns,
     account: row.account,
     permission: row.id,
-    member: voterIfEligible(row, vote, runtime.now()),
+    member: by,
     createdAt: at,
   };
 }
@@ -143,13 +162,4 @@ export function hasVotes(count: number | SQL): SQL {
   return sql`(
     select count(*) from votes where votes.account = permissions.account and votes.permission = permissions.id
   ) = ${count}`;
-}
-
-/**
- * Handles the error of a change that stores a vote: null if the review changed, otherwise the same
- * error.
- */
-export function nullIfReviewChanged(error: unknown): null {
-  if (error instanceof ConstraintError && error.subject.startsWith('votes.')) return null;
-  throw error;
 }

@@ -2,7 +2,6 @@ import { and, gt, inArray, type SQL, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
 import { codeOf } from '../../db/columns';
-import { ConstraintError } from '../../db/database';
 import { agents, permissions, TOKEN_STATUSES } from '../../db/schema';
 import { type PROBLEMS, Problem, unavailable } from '../../errors';
 import { sharedAccess } from '../../http/access';
@@ -144,42 +143,46 @@ async function takeUse(
   const now = runtime.now();
   const ofToken = (number: SQL) =>
     sql<number>`(select ${number} from ${permissions} where ${isPermissionWithId(row.account, row.id)})`;
-  try {
-    const committed = await ledger.commit({
-      changes: (write) => [
-        write
-          .update(permissions)
-          .set({
-            tokenUses: sql`token_uses + 1`,
-            tokenStatus: sql`iif(token_uses + 1 >= token_max_uses,
-              ${codeOf(TOKEN_STATUSES, 'used')}, ${codeOf(TOKEN_STATUSES, 'active')})`,
-            lastEntry: entry.id,
-            updatedAt: now,
-          })
-          .where(and(isPermissionWithId(row.account, row.id), isUsable(now)))
-          .returning({ uses: permissions.tokenUses }),
-      ],
-      entries: [entry],
-      answer: {
-        value: expected,
-        subject: row.agentId,
-        computed: {
-          uses: ofToken(sql`token_uses + 1`),
-          remaining_uses: ofToken(sql`token_max_uses - token_uses - 1`),
-        },
+  const committed = await ledger.commit({
+    guards: [
+      {
+        name: 'token_has_uses_left',
+        holds: sql`not exists (
+            select 1 from ${permissions}
+            where ${isPermissionWithId(row.account, row.id)} and ${isUsable(now)}
+              and ${permissions.tokenUses} >= ${permissions.tokenMaxUses}
+          )`,
+        otherwise: notActive('used'),
       },
-    });
-    return committed && (committed[0][0]?.uses ?? null);
-  } catch (error) {
-    throw error instanceof ConstraintError && error.subject === 'token_uses_left'
-      ? notActive('used')
-      : error;
-  }
+    ],
+    changes: (write) => [
+      write
+        .update(permissions)
+        .set({
+          tokenUses: sql`token_uses + 1`,
+          tokenStatus: sql`iif(token_uses + 1 >= token_max_uses,
+              ${codeOf(TOKEN_STATUSES, 'used')}, ${codeOf(TOKEN_STATUSES, 'active')})`,
+          lastEntry: entry.id,
+          updatedAt: now,
+        })
+        .where(and(isPermissionWithId(row.account, row.id), isUsable(now)))
+        .returning({ uses: permissions.tokenUses }),
+    ],
+    entries: [entry],
+    answer: {
+      value: expected,
+      subject: row.agentId,
+      computed: {
+        uses: ofToken(sql`token_uses + 1`),
+        remaining_uses: ofToken(sql`token_max_uses - token_uses - 1`),
+      },
+    },
+  });
+  return committed && (committed[0][0]?.uses ?? null);
 }
 
 /**
- * The guard of a use: finds the permission only while its token is neither revoked nor expired and
- * its agent is active. A constraint of the table refuses a use beyond the maximum.
+ * Finds the permission only while its token is neither revoked nor expired and its agent is active.
  */
 function isUsable(now: number) {
   return and(
