@@ -1,5 +1,7 @@
+import { eq } from 'drizzle-orm';
 import { Hono } from 'hono';
-import { accountNumberSql, OPERATOR, operatorActivity } from '../http/activity';
+import { accounts } from '../db/schema';
+import { OPERATOR, operatorActivity, targetExists } from '../http/activity';
 import type { OperatorContext } from '../http/context';
 import { body, noQuery } from '../http/input';
 import { answer, created, operation } from '../http/operation';
@@ -8,7 +10,6 @@ import { accountInPath, type LocatedAccount, requireLocatedAccount } from './acc
 import {
   CreatedUserToken,
   makeUserToken,
-  refuseTokenOverLimit,
   UserTokenCreation,
   type UserTokenInput,
   userTokenLocation,
@@ -23,20 +24,19 @@ export async function createAccountToken(
   context: OperatorContext,
   { account: { shard, row }, ...input }: { account: LocatedAccount } & UserTokenInput,
 ): Promise<CreatedUserToken> {
-  const { token, store } = await makeUserToken(context, {
+  const { token, guard, store } = await makeUserToken(context, {
     shard: shard.name,
     account: row.id,
     member: null,
     createdBy: OPERATOR,
     input,
   });
-  await shard.ledger
-    .change({
-      record: operatorActivity(context, 'user_token.created', token.id, accountNumberSql(row.id)),
-      changes: (write) => [store(write)],
-      answer: { value: token, subject: row.id },
-    })
-    .catch(refuseTokenOverLimit);
+  await shard.ledger.change({
+    record: operatorActivity(context, 'user_token.created', token.id, row.number),
+    guards: [targetExists('account', accounts, eq(accounts.number, row.number)), guard],
+    changes: (write) => [store(write)],
+    answer: { value: token, subject: row.id },
+  });
   return token;
 }
 

@@ -1,7 +1,6 @@
-import { eq, sql } from 'drizzle-orm';
+import { eq } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
-import { ConstraintError } from '../db/database';
 import {
   accounts,
   erasures,
@@ -15,6 +14,7 @@ import type { OperatorContext } from '../http/context';
 import { noQuery } from '../http/input';
 import { accepted, answer, operation } from '../http/operation';
 import { operatorAccess } from '../http/operator-access';
+import { hasRow } from '../ledger/guard';
 import type { RecordWriter } from '../ledger/ledger';
 import { lazy } from '../lib/lazy';
 import { MINUTE } from '../lib/time';
@@ -66,10 +66,15 @@ export async function deleteAccount(
         }),
       ),
   );
-  // NULL if the account has moved to another shard meanwhile: the NOT NULL column aborts the
-  // transaction.
-  const number = sql<number>`(select number from ${accounts} where ${eq(accounts.number, row.number)})`;
-  const deletion = shard.ledger.write({
+  const { number } = row;
+  await shard.ledger.write({
+    guards: [
+      {
+        name: 'account_is_on_this_shard',
+        holds: hasRow(accounts, eq(accounts.number, number)),
+        otherwise: unavailable(),
+      },
+    ],
     changes: (write) => [
       write.insert(erasures).values([
         { kind: 'account', number, subject: idBytes(row.id), dueAt: 0 },
@@ -80,9 +85,6 @@ export async function deleteAccount(
       write.delete(trees).where(eq(trees.account, row.number)),
       write.delete(accounts).where(eq(accounts.number, row.number)),
     ],
-  });
-  await deletion.catch((error: unknown) => {
-    throw error instanceof ConstraintError ? unavailable() : error;
   });
 }
 

@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { aliased } from '../db/columns';
 import type { Reader } from '../db/database';
 import { accounts, members } from '../db/schema';
-import { accountNumberSql, operatorActivity } from '../http/activity';
+import { operatorActivity, targetExists } from '../http/activity';
 import type { OperatorContext, RequestContext, Shard } from '../http/context';
 import { body, noQuery } from '../http/input';
 import { answer, created, operation } from '../http/operation';
@@ -20,8 +20,9 @@ import {
   isMemberWithId,
   type MemberRow,
   memberFields,
+  memberWasAsRead,
   presentMember,
-  refuseMember,
+  refuseEmailTaken,
 } from './members/member';
 
 const OwnerInvitation = lazy(() =>
@@ -69,37 +70,34 @@ export async function inviteOwner(
   const invited = expiredOwners.find(
     (owner) => owner.email !== null && isSameEmailAddress(owner.email, email),
   );
-  const { member, store, number } = invited
+  const { member, store, guards } = invited
     ? await renewOwner(context, {
         shard,
         account: row.number,
         owner: { ...invited, name: name ?? invited.name },
       })
-    : {
-        number: accountNumberSql(row.id),
-        ...(await makeInvitedMember(context, {
-          shard: shard.name,
-          by: null,
-          account: sql`${eq(accounts.id, row.id)}`,
-          email,
-          name: name ?? null,
-          role: 'owner',
-        })),
-      };
+    : await makeInvitedMember(context, {
+        shard: shard.name,
+        by: null,
+        account: sql`${eq(accounts.id, row.id)}`,
+        email,
+        name: name ?? null,
+        role: 'owner',
+      });
   await shard.ledger
     .change({
-      record: operatorActivity(context, 'member.invited', member.id, number),
+      record: operatorActivity(context, 'member.invited', member.id, row.number),
+      guards: [targetExists('account', accounts, eq(accounts.number, row.number)), ...guards],
       changes: (write) => [store(write)],
       answer: { value: member, subject: row.id },
     })
-    .catch(refuseMember);
+    .catch(refuseEmailTaken);
   return member;
 }
 
 /**
  * Makes a new invitation for an invited owner: the answer that shows it, the statement that stores
- * it, and the account's number, as SQL that is NULL if the owner has joined or was removed
- * meanwhile.
+ * it, and the guard that the owner is still invited.
  */
 async function renewOwner(
   context: OperatorContext,
@@ -118,11 +116,7 @@ async function renewOwner(
   );
   const changed = { ...columns, name: owner.name, updatedAt };
   const store = (write: RecordWriter) => write.update(members).set(changed).where(found);
-  return {
-    member,
-    store,
-    number: sql<number>`(select ${members.account} from ${members} where ${found})`,
-  };
+  return { member, store, guards: [memberWasAsRead(found)] };
 }
 
 /**

@@ -1,7 +1,6 @@
 import { and, eq, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
-import { ConstraintError } from '../db/database';
 import { accounts, members } from '../db/schema';
 import { Problem } from '../errors';
 import { operatorActivity } from '../http/activity';
@@ -9,6 +8,7 @@ import type { OperatorContext } from '../http/context';
 import { atLeastOneField, body, noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { operatorAccess } from '../http/operator-access';
+import { hasRow } from '../ledger/guard';
 import { lazy } from '../lib/lazy';
 import {
   Account,
@@ -66,25 +66,23 @@ export async function updateAccount(
     eq(accounts.number, row.number),
     changesRetention ? eq(accounts.plan, row.plan) : undefined,
   );
-  const number = sql<number>`(select number from ${accounts} where ${found})`;
   // Removed members are kept as long as entries may name them, so their erasure times follow the
   // retention. The removal is the last change of their rows, so `updatedAt` is its time.
   const { auditRetentionDays = row.auditRetentionDays } = columns;
   const kept = keptAfterRemoval({ plan, auditRetentionDays });
   const eraseAt = sql`${members.updatedAt} + ${kept}`;
   const isRemoved = and(eq(members.account, row.number), eq(members.status, 'removed'));
-  const [[updated]] = await shard.ledger
-    .change({
-      record: operatorActivity(context, 'account.updated', row.id, number, Object.keys(input)),
-      changes: (write) => [
-        write.update(accounts).set(columns).where(found).returning(),
-        ...(changesRetention ? [write.update(members).set({ eraseAt }).where(isRemoved)] : []),
-      ],
-      answer: null,
-    })
-    .catch((error: unknown) => {
-      throw error instanceof ConstraintError ? conflict() : error;
-    });
+  const [[updated]] = await shard.ledger.change({
+    record: operatorActivity(context, 'account.updated', row.id, row.number, Object.keys(input)),
+    guards: [
+      { name: 'account_was_as_read', holds: hasRow(accounts, found), otherwise: conflict() },
+    ],
+    changes: (write) => [
+      write.update(accounts).set(columns).where(found).returning(),
+      ...(changesRetention ? [write.update(members).set({ eraseAt }).where(isRemoved)] : []),
+    ],
+    answer: null,
+  });
   if (!updated) throw conflict();
   return presentAccount(updated);
 }

@@ -7,8 +7,7 @@ import type { RequestContext } from '../http/context';
 import { EXAMPLE, exampleId } from '../http/examples';
 import { idText, jsonObject, text } from '../http/fields';
 import { idField, objectField, timeField } from '../http/response-fields';
-import type { Guard } from '../ledger/guard';
-import { hasRow } from '../ledger/guard';
+import { type Guard, hasRow } from '../ledger/guard';
 import { displayPrefix } from '../lib/credential';
 import { lazy } from '../lib/lazy';
 import { formatTime, formatTimeOrNull } from '../lib/time';
@@ -92,18 +91,7 @@ export function isAgentWithId(account: number | SQL<number>, id: Id<'agent'>) {
   return and(eq(agents.account, account), eq(agents.id, id));
 }
 
-/**
- * The account's number as SQL: NULL if the account has no such agent, so that a NOT NULL column
- * aborts the transaction.
- */
-export function accountOfAgentSql(account: number, id: Id<'agent'>): SQL<number> {
-  return sql<number>`(select ${agents.account} from ${agents} where ${isAgentWithId(account, id)})`;
-}
-
-/**
- * The agent's number as SQL: NULL if the account has no such agent, so that a NOT NULL column
- * aborts the transaction.
- */
+/** The number of an agent of the account, as SQL; NULL if there is none. */
 export function agentNumberSql(account: number, id: Id<'agent'>): SQL<number> {
   return sql<number>`(select ${agents.number} from ${agents} where ${isAgentWithId(account, id)})`;
 }

@@ -1,4 +1,4 @@
-import { and, eq, ne, type SQL, sql } from 'drizzle-orm';
+import { and, eq, ne, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
 import type { Reader } from '../db/database';
 import { PERMISSION_EVENTS, RECEIVER_KINDS, webhooks } from '../db/schema';
@@ -174,14 +174,6 @@ export function isChannel(account: number | SQL<number>, id: Id<'chan'>) {
     eq(webhooks.id, withPrefix('webhook', id)),
     ne(webhooks.kind, 'webhook'),
   );
-}
-
-/**
- * The account's number as SQL: NULL if the account has no such channel, so that a NOT NULL column
- * aborts the transaction.
- */
-export function accountOfChannelSql(account: number, id: Id<'chan'>): SQL<number> {
-  return sql<number>`(select account from ${webhooks} where ${isChannel(account, id)})`;
 }
 
 /** The preload of the channel in the path. */

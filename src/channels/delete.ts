@@ -2,14 +2,14 @@ import { sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import { erasures, webhooks } from '../db/schema';
 import { userAccess } from '../http/access';
-import { asNotFound, userActivity } from '../http/activity';
+import { targetExists, userActivity } from '../http/activity';
 import type { UserContext } from '../http/context';
 import { noQuery } from '../http/input';
 import { answer, noContent, operation } from '../http/operation';
 import { pathId } from '../http/path-id';
 import type { Id } from '../lib/typeid';
 import { closeFeed } from '../outbox/feed';
-import { accountOfChannelSql, isChannel } from './channel';
+import { isChannel } from './channel';
 import { endLinksOfChannel } from './slack/links';
 
 /**
@@ -23,20 +23,17 @@ export async function deleteChannel(
 ): Promise<void> {
   const account = context.principal.account.number;
   const number = sql<number>`(select number from ${webhooks} where ${isChannel(account, id)})`;
-  await context.ledger
-    .change({
-      record: userActivity(context, 'channel.deleted', id, {
-        account: accountOfChannelSql(account, id),
-      }),
-      changes: (write) => [
-        write.insert(erasures).values({ kind: 'webhook', number }),
-        endLinksOfChannel(write, account, number),
-        write.delete(webhooks).where(isChannel(account, id)),
-        closeFeed(write, account),
-      ],
-      answer: null,
-    })
-    .catch(asNotFound('channel'));
+  await context.ledger.change({
+    record: userActivity(context, 'channel.deleted', id),
+    guards: [targetExists('channel', webhooks, isChannel(account, id))],
+    changes: (write) => [
+      write.insert(erasures).values({ kind: 'webhook', number }),
+      endLinksOfChannel(write, account, number),
+      write.delete(webhooks).where(isChannel(account, id)),
+      closeFeed(write, account),
+    ],
+    answer: null,
+  });
 }
 
 export const deleteChannelRoute = new Hono().delete(

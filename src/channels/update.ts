@@ -1,15 +1,15 @@
-import { and, eq, sql } from 'drizzle-orm';
+import { and, eq, type SQL, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
-import { ConstraintError } from '../db/database';
 import { heldMessages, webhooks } from '../db/schema';
 import { invalidRequest, notFound, Problem } from '../errors';
 import { userAccess } from '../http/access';
-import { asNotFound, userActivity } from '../http/activity';
+import { targetExists, userActivity } from '../http/activity';
 import type { UserContext } from '../http/context';
 import { atLeastOneField, body, noQuery, parseFields } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { pathId } from '../http/path-id';
+import { type Guard, hasRow } from '../ledger/guard';
 import type { RecordWriter } from '../ledger/ledger';
 import { isJsonObject, type JsonObject } from '../lib/json';
 import { lazy } from '../lib/lazy';
@@ -87,25 +87,20 @@ export async function updateChannel(
     ? eq(webhooks.secret, receiver.replaced.secret)
     : undefined;
   const found = and(isChannel(account, id), isUnchanged);
-  const changed = {
-    account: sql<number>`(select account from ${webhooks} where ${found})`,
-    changes: Object.keys(fields),
-  };
-  const [[row]] = await context.ledger
-    .change({
-      record: userActivity(context, 'channel.updated', id, changed),
-      changes: (write) => [
-        write.update(webhooks).set(columns).where(found).returning(),
-        ...openFeed(write, account),
-        closeFeed(write, account),
-        ...(receiver?.replaced
-          ? [endLinksOfChannel(write, account, receiver.replaced.number)]
-          : []),
-        ...(fields.is_active === false ? [dropHeldMessages(write, account, id)] : []),
-      ],
-      answer: null,
-    })
-    .catch(receiver?.replaced ? refuseOtherSecrets : asNotFound('channel'));
+  const [[row]] = await context.ledger.change({
+    record: userActivity(context, 'channel.updated', id, { changes: Object.keys(fields) }),
+    guards: [
+      receiver?.replaced ? channelWasAsRead(found) : targetExists('channel', webhooks, found),
+    ],
+    changes: (write) => [
+      write.update(webhooks).set(columns).where(found).returning(),
+      ...openFeed(write, account),
+      closeFeed(write, account),
+      ...(receiver?.replaced ? [endLinksOfChannel(write, account, receiver.replaced.number)] : []),
+      ...(fields.is_active === false ? [dropHeldMessages(write, account, id)] : []),
+    ],
+    answer: null,
+  });
   if (!row) throw notFound('channel');
   if (row.dueAt !== null && row.dueAt <= now) {
     await enqueueWebhook(
@@ -177,13 +172,16 @@ async function changeReceiver(
   return { ...changed, columns, replaced: row };
 }
 
-/** Handles the error of a change of secrets that were read before. */
-function refuseOtherSecrets(error: unknown): never {
-  if (!(error instanceof ConstraintError)) throw error;
-  throw new Problem(
-    'conflict',
-    'The channel was changed at the same time. Read it, and send the request again.',
-  );
+/** The guard of a change of secrets that were read before. */
+function channelWasAsRead(found: SQL | undefined): Guard {
+  return {
+    name: 'channel_was_as_read',
+    holds: hasRow(webhooks, found),
+    otherwise: new Problem(
+      'conflict',
+      'The channel was changed at the same time. Read it, and send the request again.',
+    ),
+  };
 }
 
 export const updateChannelRoute = new Hono().put(

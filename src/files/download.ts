@@ -1,7 +1,6 @@
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
-import { ConstraintError } from '../db/database';
 import { accounts, type FileFormat, files, movedAccounts } from '../db/schema';
 import { notFound, Problem, unavailable } from '../errors';
 import { makeActivityRecord } from '../http/activity';
@@ -11,6 +10,7 @@ import { query } from '../http/input';
 import { operation } from '../http/operation';
 import { limitNetwork } from '../http/rate-limit';
 import { listShardNames, type OpenedShard, openNamedShard } from '../http/shard';
+import { hasRow } from '../ledger/guard';
 import type { Ledger, RecordWriter } from '../ledger/ledger';
 import { toHex } from '../lib/bytes';
 import { logFailure } from '../lib/log';
@@ -101,6 +101,9 @@ async function findFile(
   return { found: { ledger, file, document, size, etag } };
 }
 
+/** Another download was the first, or the account was deactivated meanwhile. */
+class NotFirst extends Error {}
+
 /**
  * Records the first download of a file, be it whole or a range. Later downloads and proofs are not
  * recorded.
@@ -113,7 +116,7 @@ async function recordDownload(
   const isOwnerActive = sql`exists (select 1 from ${accounts} where ${accounts.number} = ${files.account} and ${accounts.isActive})`;
   const isFirst = and(isFile(file), isNull(files.downloadedAt), isOwnerActive);
   const record = makeActivityRecord(c.var, {
-    account: sql<number>`(select account from ${files} where ${isFirst})`,
+    account: file.account,
     actor: null,
     action: `${file.kind}.downloaded`,
     target: publicFileId(file),
@@ -121,11 +124,15 @@ async function recordDownload(
   });
   const changes = (write: RecordWriter) =>
     [write.update(files).set({ downloadedAt: record.createdAt }).where(isFirst)] as const;
+  const guard = {
+    name: 'download_is_first',
+    holds: hasRow(files, isFirst),
+    otherwise: new NotFirst(),
+  };
   try {
-    await ledger.change({ record, changes, answer: null });
+    await ledger.change({ record, guards: [guard], changes, answer: null });
   } catch (error) {
-    // Another download was the first, or the account was deactivated meanwhile.
-    if (!(error instanceof ConstraintError)) throw error;
+    if (!(error instanceof NotFirst)) throw error;
   }
 }
 

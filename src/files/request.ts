@@ -1,11 +1,11 @@
 import { sql } from 'drizzle-orm';
 import { codeOf } from '../db/columns';
-import { ConstraintError } from '../db/database';
-import { accounts, auditEntries, FILE_STATUSES, files } from '../db/schema';
+import { auditEntries, FILE_STATUSES, files } from '../db/schema';
 import { Problem } from '../errors';
 import { userActivity } from '../http/activity';
 import type { UserContext } from '../http/context';
 import { LOG_SPAN } from '../ledger/append';
+import type { Guard } from '../ledger/guard';
 import { logFailure } from '../lib/log';
 import { MAX_PROCESSING, publicFileId } from './file';
 import type { FileRow } from './file-records';
@@ -34,42 +34,41 @@ export async function requestFile(
   const { principal, ledger, config } = context;
   const { account, shard } = principal;
   const start = account.number * LOG_SPAN;
-  // NULL if the account is gone or has the maximum number of processing files: the NOT NULL column
-  // aborts the transaction.
-  const accountIfRoom = sql<number>`(
-    select number from ${accounts} where number = ${account.number} and (
-      select count(*) from ${files}
-      where account = ${account.number} and status = ${codeOf(FILE_STATUSES, 'processing')}
-    ) < ${MAX_PROCESSING}
-  )`;
   const snapshot = sql<number>`coalesce((
     select pos from ${auditEntries} where pos > ${start} and pos < ${start + LOG_SPAN} order by pos desc limit 1
   ), ${start}) - ${start}`;
   const row = {
     ...file,
-    account: accountIfRoom,
+    account: account.number,
     snapshot,
     status: 'processing' as const,
     dueAt: file.createdAt,
   };
-  try {
-    await ledger.change({
-      record: userActivity(context, `${file.kind}.requested`, publicFileId(file)),
-      changes: (write) => [write.insert(files).values(row)],
-      answer: { value: answer, subject: account.id },
-    });
-  } catch (error) {
-    if (!(error instanceof ConstraintError)) throw error;
-    throw new Problem(
-      'too_many_exports',
-      `The account has ${MAX_PROCESSING} processing exports and reports, which is the maximum. Wait until one is finished.`,
-      { headers: { 'Retry-After': `${RETRY_AFTER_SECONDS}` } },
-    );
-  }
+  await ledger.change({
+    record: userActivity(context, `${file.kind}.requested`, publicFileId(file)),
+    guards: [processingLimitGuard(account.number)],
+    changes: (write) => [write.insert(files).values(row)],
+    answer: { value: answer, subject: account.id },
+  });
   // If this fails or the message is lost, a cron task sends another.
   await config.jobs
     .send({ shard, account: account.number, id: publicFileId(file) })
     .catch((error: unknown) => {
       logFailure('job_not_sent', error);
     });
+}
+
+function processingLimitGuard(account: number): Guard {
+  return {
+    name: 'processing_files_below_limit',
+    holds: sql`(
+      select count(*) from ${files}
+      where ${files.account} = ${account} and ${files.status} = ${codeOf(FILE_STATUSES, 'processing')}
+    ) < ${MAX_PROCESSING}`,
+    otherwise: new Problem(
+      'too_many_exports',
+      `The account has ${MAX_PROCESSING} processing exports and reports, which is the maximum. Wait until one is finished.`,
+      { headers: { 'Retry-After': `${RETRY_AFTER_SECONDS}` } },
+    ),
+  };
 }

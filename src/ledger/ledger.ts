@@ -75,10 +75,7 @@ type StateTable = Schema['permissionContents' | 'permissions' | 'reviews' | 'vot
 
 /** A record of what a user or the operator changed in an account, or of a download. */
 export type ActivityRecord = Omit<typeof activity.$inferSelect, 'account'> & {
-  /**
-   * The account's number, or SQL that is NULL if the target does not exist: the NOT NULL column
-   * aborts the transaction.
-   */
+  /** The account's number; SQL for an account that the same change creates. */
   account: number | SQL<number>;
 };
 
@@ -240,13 +237,12 @@ export class Ledger {
       build.insert(activity).values([record, ...furtherRecords]),
       markRetention(build, sql`(${record.account})`, record.createdAt),
     ];
-    // The record may find its account by its target, which is there only after a creation or before
-    // a deletion.
-    const isCreation = record.action.endsWith('.created');
-    const batch = isCreation ? [...statements, ...recording] : [...recording, ...statements];
-    const results = await this.run([...this.credentialGuards(), ...guards, ...batch], answer);
-    const first = isCreation ? 0 : recording.length;
-    return results.slice(first, first + statements.length) as unknown as BatchResponse<C>;
+    // The account of the record may be created by the statements.
+    const results = await this.run(
+      [...this.credentialGuards(), ...guards, ...statements, ...recording],
+      answer,
+    );
+    return results.slice(0, statements.length) as unknown as BatchResponse<C>;
   }
 
   /**

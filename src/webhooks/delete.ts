@@ -2,14 +2,14 @@ import { sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import { erasures, webhooks } from '../db/schema';
 import { userAccess } from '../http/access';
-import { asNotFound, userActivity } from '../http/activity';
+import { targetExists, userActivity } from '../http/activity';
 import type { UserContext } from '../http/context';
 import { noQuery } from '../http/input';
 import { answer, noContent, operation } from '../http/operation';
 import { pathId } from '../http/path-id';
 import type { Id } from '../lib/typeid';
 import { closeFeed } from '../outbox/feed';
-import { accountOfWebhookSql, isWebhook } from './webhook';
+import { isWebhook } from './webhook';
 
 /**
  * Deletes a webhook. A worker that is sending to it stops when it next records a batch, and a cron
@@ -22,19 +22,16 @@ export async function deleteWebhook(
 ): Promise<void> {
   const account = context.principal.account.number;
   const number = sql<number>`(select number from ${webhooks} where ${isWebhook(account, id)})`;
-  await context.ledger
-    .change({
-      record: userActivity(context, 'webhook.deleted', id, {
-        account: accountOfWebhookSql(account, id),
-      }),
-      changes: (write) => [
-        write.insert(erasures).values({ kind: 'webhook', number }),
-        write.delete(webhooks).where(isWebhook(account, id)),
-        closeFeed(write, account),
-      ],
-      answer: null,
-    })
-    .catch(asNotFound('webhook'));
+  await context.ledger.change({
+    record: userActivity(context, 'webhook.deleted', id),
+    guards: [targetExists('webhook', webhooks, isWebhook(account, id))],
+    changes: (write) => [
+      write.insert(erasures).values({ kind: 'webhook', number }),
+      write.delete(webhooks).where(isWebhook(account, id)),
+      closeFeed(write, account),
+    ],
+    answer: null,
+  });
 }
 
 export const deleteWebhookRoute = new Hono().delete(

@@ -1,6 +1,5 @@
 import { and, desc, eq, lt, ne, sql } from 'drizzle-orm';
-import { ConstraintError } from '../db/database';
-import { accounts, webhooks } from '../db/schema';
+import { webhooks } from '../db/schema';
 import { Problem } from '../errors';
 import { creatorOf, userActivity } from '../http/activity';
 import type { UserContext } from '../http/context';
@@ -57,28 +56,26 @@ export async function insertReceiver(
 ): Promise<void> {
   const { ledger, principal } = context;
   const account = principal.account.number;
-  // NULL if the account is deleted or has the maximum number: the NOT NULL column aborts the
-  // transaction.
-  const accountIfRoom = sql`(
-    select number from ${accounts} where number = ${account}
-      and (select count(*) from ${webhooks} where account = ${account} and ${isOf[noun]}) < ${maximum}
-  )`;
-  try {
-    await ledger.change({
-      record: userActivity(context, `${noun}.created`, id),
-      changes: (write) => [
-        write.insert(webhooks).values({ ...row, account: accountIfRoom }),
-        ...openFeed(write, account),
-      ],
-      answer: { value: answer, subject: principal.account.id },
-    });
-  } catch (error) {
-    if (!(error instanceof ConstraintError)) throw error;
-    throw new Problem(
-      'conflict',
-      `The account has ${maximum} ${noun}s, the maximum. Delete one first.`,
-    );
-  }
+  await ledger.change({
+    record: userActivity(context, `${noun}.created`, id),
+    guards: [
+      {
+        name: `${noun}s_below_limit`,
+        holds: sql`(
+          select count(*) from ${webhooks} where ${webhooks.account} = ${account} and ${isOf[noun]}
+        ) < ${maximum}`,
+        otherwise: new Problem(
+          'conflict',
+          `The account has ${maximum} ${noun}s, the maximum. Delete one first.`,
+        ),
+      },
+    ],
+    changes: (write) => [
+      write.insert(webhooks).values({ ...row, account }),
+      ...openFeed(write, account),
+    ],
+    answer: { value: answer, subject: principal.account.id },
+  });
 }
 
 /** Lists the account's webhooks, or its channels, newest first. */

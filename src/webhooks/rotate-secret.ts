@@ -1,14 +1,13 @@
 import { Hono } from 'hono';
 import { webhooks } from '../db/schema';
 import { userAccess } from '../http/access';
-import { asNotFound, userActivity } from '../http/activity';
+import { targetExists, userActivity } from '../http/activity';
 import type { UserContext } from '../http/context';
 import { body, NoFields, noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { DAY } from '../lib/time';
 import { makeSecret } from './secret';
 import {
-  accountOfWebhookSql,
   isWebhook,
   presentWebhook,
   requireLoaded,
@@ -34,25 +33,22 @@ export async function rotateSecret(
   const now = runtime.now();
   const { secret, encrypted } = await makeSecret(runtime, config.keyring, row.id);
   const rotated = { ...presentWebhook({ ...row, updatedAt: now }), secret };
-  await ledger
-    .change({
-      record: userActivity(context, 'webhook.secret_rotated', row.id, {
-        account: accountOfWebhookSql(account, row.id),
-      }),
-      changes: (write) => [
-        write
-          .update(webhooks)
-          .set({
-            secret: encrypted,
-            oldSecret: webhooks.secret,
-            oldSecretExpiresAt: now + OLD_SECRET_LIFETIME,
-            updatedAt: now,
-          })
-          .where(isWebhook(account, row.id)),
-      ],
-      answer: { value: rotated, subject: principal.account.id },
-    })
-    .catch(asNotFound('webhook'));
+  await ledger.change({
+    record: userActivity(context, 'webhook.secret_rotated', row.id),
+    guards: [targetExists('webhook', webhooks, isWebhook(account, row.id))],
+    changes: (write) => [
+      write
+        .update(webhooks)
+        .set({
+          secret: encrypted,
+          oldSecret: webhooks.secret,
+          oldSecretExpiresAt: now + OLD_SECRET_LIFETIME,
+          updatedAt: now,
+        })
+        .where(isWebhook(account, row.id)),
+    ],
+    answer: { value: rotated, subject: principal.account.id },
+  });
   return rotated;
 }
 

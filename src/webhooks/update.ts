@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { webhooks } from '../db/schema';
 import { notFound } from '../errors';
 import { userAccess } from '../http/access';
-import { asNotFound, userActivity } from '../http/activity';
+import { targetExists, userActivity } from '../http/activity';
 import type { UserContext } from '../http/context';
 import { atLeastOneField, body, noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
@@ -15,7 +15,6 @@ import { enqueueWebhook } from '../outbox/enqueue';
 import { closeFeed, openFeed } from '../outbox/feed';
 import { activationColumns } from './activation';
 import {
-  accountOfWebhookSql,
   agentsInBody,
   isWebhook,
   presentWebhook,
@@ -62,18 +61,16 @@ export async function updateWebhook(
       now,
     ),
   };
-  const changed = { account: accountOfWebhookSql(account, id), changes: Object.keys(fields) };
-  const [[row]] = await context.ledger
-    .change({
-      record: userActivity(context, 'webhook.updated', id, changed),
-      changes: (write) => [
-        write.update(webhooks).set(columns).where(isWebhook(account, id)).returning(),
-        ...openFeed(write, account),
-        closeFeed(write, account),
-      ],
-      answer: null,
-    })
-    .catch(asNotFound('webhook'));
+  const [[row]] = await context.ledger.change({
+    record: userActivity(context, 'webhook.updated', id, { changes: Object.keys(fields) }),
+    guards: [targetExists('webhook', webhooks, isWebhook(account, id))],
+    changes: (write) => [
+      write.update(webhooks).set(columns).where(isWebhook(account, id)).returning(),
+      ...openFeed(write, account),
+      closeFeed(write, account),
+    ],
+    answer: null,
+  });
   if (!row) throw notFound('webhook');
   if (row.dueAt !== null && row.dueAt <= now) {
     await enqueueWebhook(

@@ -168,14 +168,6 @@ export function isWebhook(account: number | SQL<number>, id: Id<'webhook'>) {
   return and(eq(webhooks.account, account), eq(webhooks.id, id), eq(webhooks.kind, 'webhook'));
 }
 
-/**
- * The account's number as SQL: NULL if the account has no such webhook, so that a NOT NULL column
- * aborts the transaction.
- */
-export function accountOfWebhookSql(account: number, id: Id<'webhook'>): SQL<number> {
-  return sql<number>`(select account from ${webhooks} where ${isWebhook(account, id)})`;
-}
-
 /** The preload of the webhook in the path. */
 export async function webhookOfPath(c: RequestContext, reader: Reader, account: SQL<number>) {
   const id = parseId('webhook', c.req.param('id') ?? '');

@@ -3,7 +3,7 @@ import { members } from '../../db/schema';
 import { userActivity } from '../../http/activity';
 import type { MemberRef, UserContext } from '../../http/context';
 import type { RecordWriter } from '../../ledger/ledger';
-import { isMemberWithId, refuseMember } from './member';
+import { isMemberWithId, memberWasAsRead } from './member';
 
 /**
  * Records that a member confirmed their e-mail address: mail to it reaches them.
@@ -15,17 +15,12 @@ export async function confirmEmail(
 ): Promise<void> {
   const account = context.principal.account.number;
   const found = and(isMemberWithId(account, member.id), eq(members.email, email));
-  const number = sql<number>`(select ${members.account} from ${members} where ${found})`;
-  await context.ledger
-    .change({
-      record: userActivity(context, 'member.updated', member.id, {
-        account: number,
-        changes: ['email_proven'],
-      }),
-      changes: (write) => [proveEmail(write, found, email, context.runtime.now())],
-      answer: null,
-    })
-    .catch(refuseMember);
+  await context.ledger.change({
+    record: userActivity(context, 'member.updated', member.id, { changes: ['email_proven'] }),
+    guards: [memberWasAsRead(found)],
+    changes: (write) => [proveEmail(write, found, email, context.runtime.now())],
+    answer: null,
+  });
 }
 
 /**

@@ -13,10 +13,10 @@ import { lazy } from '../../lib/lazy';
 import type { Id } from '../../lib/typeid';
 import { InvitedMember, makeInvitation } from './invitation';
 import {
-  accountIfRoomForMember,
   memberFields,
+  memberLimitGuard,
   presentMember,
-  refuseMember,
+  refuseEmailTaken,
   requireGrantable,
 } from './member';
 
@@ -71,10 +71,14 @@ export async function makeInvitedMember(
     updatedAt: now,
   };
   const member: InvitedMember = { ...presentMember({ ...row, hasPasskey: false }), invitation };
-  const number = accountIfRoomForMember(account);
   return {
     member,
-    store: (write: RecordWriter) => write.insert(members).values({ ...row, account: number }),
+    guards: [memberLimitGuard(account)],
+    store: (write: RecordWriter) =>
+      write.insert(members).values({
+        ...row,
+        account: sql<number>`(select ${accounts.number} from ${accounts} where ${account})`,
+      }),
   };
 }
 
@@ -90,7 +94,7 @@ export async function inviteMember(
   const { principal, ledger } = context;
   requireGrantable(principal, role);
   const account = sql`${eq(accounts.number, principal.account.number)}`;
-  const { member, store } = await makeInvitedMember(context, {
+  const { member, guards, store } = await makeInvitedMember(context, {
     shard: principal.shard,
     by: principal.member?.id ?? null,
     account,
@@ -101,10 +105,11 @@ export async function inviteMember(
   await ledger
     .change({
       record: userActivity(context, 'member.invited', member.id),
+      guards,
       changes: (write) => [store(write)],
       answer: { value: member, subject: principal.account.id },
     })
-    .catch(refuseMember);
+    .catch(refuseEmailTaken);
   return member;
 }
 

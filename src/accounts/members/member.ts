@@ -27,6 +27,7 @@ import { EXAMPLE, exampleId } from '../../http/examples';
 import { choice, text } from '../../http/fields';
 import { idField, timeField } from '../../http/response-fields';
 import { MemberRoleField, ROLE_SCOPES } from '../../http/roles';
+import { type Guard, hasRow } from '../../ledger/guard';
 import type { RecordWriter } from '../../ledger/ledger';
 import { lazy } from '../../lib/lazy';
 import { retentionDays } from '../../lib/plans';
@@ -205,65 +206,67 @@ export function requireGrantable(principal: UserPrincipal, role: MemberRole): vo
   );
 }
 
-/**
- * The new role or status of an active owner, as SQL: NULL if no other member is an active owner.
- * The column is NOT NULL, so that the transaction aborts; {@link refuseMember} handles the error.
- * @param value the new role or status
- */
-export function valueIfOtherOwner(account: number, id: Id<'member'>, value: SQL): SQL {
-  return sql`iif(exists (
-    select 1 from ${members} as other
-    where other.account = ${account} and other.status = ${codeOf(MEMBER_STATUSES, 'active')}
-      and other.role = ${codeOf(MEMBER_ROLES, 'owner')} and other.id <> ${sql.param(id, members.id)}
-  ), ${value}, null)`;
+/** The guard of a change after which a member is no active owner any more: another member is. */
+export function otherOwnerGuard(account: number, id: Id<'member'>): Guard {
+  return {
+    name: 'account_keeps_an_owner',
+    holds: sql`exists (
+      select 1 from ${members} as other
+      where other.account = ${account} and other.status = ${codeOf(MEMBER_STATUSES, 'active')}
+        and other.role = ${codeOf(MEMBER_ROLES, 'owner')} and other.id <> ${sql.param(id, members.id)}
+    )`,
+    otherwise: new Problem(
+      'last_owner',
+      'This is the last active owner of the account. Make another member an owner first.',
+    ),
+  };
 }
 
 /**
- * The account's number for a new member, as SQL: NULL if the account is deleted or has the maximum
- * number of members. The column is NOT NULL, so that the transaction aborts; {@link refuseMember}
- * handles the error.
+ * The guard of a new member: the account has fewer than the maximum number.
  * @param condition finds the account
  */
-export function accountIfRoomForMember(condition: SQL): SQL<number> {
-  return sql<number>`(
-    select ${accounts.number} from ${accounts} where ${condition} and (
+export function memberLimitGuard(condition: SQL): Guard {
+  return {
+    name: 'members_below_limit',
+    holds: sql`(
       select count(*) from ${members}
-      where ${members.account} = ${accounts.number} and ${members.status} in (
-        ${codeOf(MEMBER_STATUSES, 'invited')}, ${codeOf(MEMBER_STATUSES, 'active')}, ${codeOf(MEMBER_STATUSES, 'suspended')}
-      )
-    ) < ${MAX_MEMBERS}
-  )`;
+      where ${members.account} = (select ${accounts.number} from ${accounts} where ${condition})
+        and ${members.status} in (
+          ${codeOf(MEMBER_STATUSES, 'invited')}, ${codeOf(MEMBER_STATUSES, 'active')}, ${codeOf(MEMBER_STATUSES, 'suspended')}
+        )
+    ) < ${MAX_MEMBERS}`,
+    otherwise: new Problem(
+      'conflict',
+      `The account has ${MAX_MEMBERS} members, the maximum. Remove one first.`,
+    ),
+  };
 }
 
 /**
- * Handles the error of a change that inserts or updates a member, with {@link valueIfOtherOwner} or
- * {@link accountIfRoomForMember} or without.
- * @throws Problem `last_owner`, or `conflict` for every other constraint; otherwise the same error
+ * The guard of a change of a member that was read before.
+ * @param found finds the member as it was read
  */
-export function refuseMember(error: unknown): never {
-  if (!(error instanceof ConstraintError)) throw error;
-  switch (error.subject) {
-    case 'members.account':
-      throw new Problem(
-        'conflict',
-        `The account has ${MAX_MEMBERS} members, the maximum. Remove one first.`,
-      );
-    case 'members.email':
-      throw new Problem('conflict', 'Another member has this e-mail address.', {
-        errors: [{ path: 'body.email', message: 'belongs to another member' }],
-      });
-    case 'members.role':
-    case 'members.status':
-      throw new Problem(
-        'last_owner',
-        'This is the last active owner of the account. Make another member an owner first.',
-      );
-    default:
-      throw new Problem(
-        'conflict',
-        'The member was changed at the same time. Read it, and send the request again.',
-      );
-  }
+export function memberWasAsRead(found: SQL | undefined): Guard {
+  return {
+    name: 'member_was_as_read',
+    holds: hasRow(members, found),
+    otherwise: new Problem(
+      'conflict',
+      'The member was changed at the same time. Read it, and send the request again.',
+    ),
+  };
+}
+
+/**
+ * Handles the error of a change that inserts a member.
+ * @throws Problem `conflict` if another member has the e-mail address; otherwise the same error
+ */
+export function refuseEmailTaken(error: unknown): never {
+  if (!(error instanceof ConstraintError) || error.subject !== 'members.email') throw error;
+  throw new Problem('conflict', 'Another member has this e-mail address.', {
+    errors: [{ path: 'body.email', message: 'belongs to another member' }],
+  });
 }
 
 /**

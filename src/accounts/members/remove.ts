@@ -1,4 +1,4 @@
-import { and, eq, isNull, type SQL, sql } from 'drizzle-orm';
+import { and, eq, isNull, type SQL } from 'drizzle-orm';
 import { Hono } from 'hono';
 import { members, notificationSettings, passkeys } from '../../db/schema';
 import { userAccess } from '../../http/access';
@@ -15,10 +15,10 @@ import {
   keptAfterRemoval,
   type MemberRow,
   memberInPath,
-  refuseMember,
+  memberWasAsRead,
+  otherOwnerGuard,
   requireMember,
   requireRankOver,
-  valueIfOtherOwner,
 } from './member';
 
 /**
@@ -36,28 +36,26 @@ export async function removeMember(
   const account = principal.account.number;
   requireRankOver(principal, member.role);
   if (member.status === 'removed') return;
-  const removed = sql`${sql.param('removed' as const, members.status)}`;
   const isActiveOwner = member.role === 'owner' && member.status === 'active';
-  const status = isActiveOwner ? valueIfOtherOwner(account, member.id, removed) : removed;
   const found = and(
     isMemberWithId(account, member.id),
     eq(members.role, member.role),
     eq(members.status, member.status),
   );
-  const number = sql<number>`(select ${members.account} from ${members} where ${found})`;
-  await ledger
-    .change({
-      record: userActivity(context, 'member.removed', member.id, { account: number }),
-      changes: (write) =>
-        removeMemberStatements(write, principal.account, {
-          id: member.id,
-          found,
-          status,
-          now: runtime.now(),
-        }),
-      answer: null,
-    })
-    .catch(refuseMember);
+  await ledger.change({
+    record: userActivity(context, 'member.removed', member.id),
+    guards: [
+      memberWasAsRead(found),
+      ...(isActiveOwner ? [otherOwnerGuard(account, member.id)] : []),
+    ],
+    changes: (write) =>
+      removeMemberStatements(write, principal.account, {
+        id: member.id,
+        found,
+        now: runtime.now(),
+      }),
+    answer: null,
+  });
 }
 
 /**
@@ -65,20 +63,14 @@ export async function removeMember(
  * passkeys, end the open invitations that the member made, and delete the member's notification
  * settings.
  * @param found the condition that finds the member
- * @param status the new status; SQL that yields NULL aborts the transaction
  */
 export function removeMemberStatements(
   write: RecordWriter,
   account: AccountRef,
-  {
-    id,
-    found,
-    status,
-    now,
-  }: { id: Id<'member'>; found: SQL | undefined; status: 'removed' | SQL; now: number },
+  { id, found, now }: { id: Id<'member'>; found: SQL | undefined; now: number },
 ) {
   const columns = {
-    status,
+    status: 'removed' as const,
     invitationHash: null,
     invitationExpiresAt: null,
     invitedBy: null,

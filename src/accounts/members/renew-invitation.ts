@@ -1,4 +1,4 @@
-import { and, eq, sql } from 'drizzle-orm';
+import { and, eq } from 'drizzle-orm';
 import { Hono } from 'hono';
 import { members } from '../../db/schema';
 import { Problem } from '../../errors';
@@ -12,7 +12,7 @@ import {
   isMemberWithId,
   type MemberRow,
   memberInPath,
-  refuseMember,
+  memberWasAsRead,
   requireGrantable,
   requireMember,
 } from './member';
@@ -44,19 +44,17 @@ export async function renewInvitation(
     eq(members.status, 'invited'),
     eq(members.role, member.role),
   );
-  const number = sql<number>`(select ${members.account} from ${members} where ${found})`;
-  await ledger
-    .change({
-      record: userActivity(context, 'member.invited', member.id, { account: number }),
-      changes: (write) => [
-        write
-          .update(members)
-          .set({ ...columns, updatedAt: runtime.now() })
-          .where(found),
-      ],
-      answer: { value: invitation, subject: principal.account.id },
-    })
-    .catch(refuseMember);
+  await ledger.change({
+    record: userActivity(context, 'member.invited', member.id),
+    guards: [memberWasAsRead(found)],
+    changes: (write) => [
+      write
+        .update(members)
+        .set({ ...columns, updatedAt: runtime.now() })
+        .where(found),
+    ],
+    answer: { value: invitation, subject: principal.account.id },
+  });
   return invitation;
 }
 

@@ -1,4 +1,4 @@
-import { and, eq, sql } from 'drizzle-orm';
+import { and, eq } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
 import { members } from '../../db/schema';
@@ -18,12 +18,12 @@ import {
   type MemberRow,
   memberFields,
   memberInPath,
+  memberWasAsRead,
+  otherOwnerGuard,
   presentMember,
-  refuseMember,
   requireGrantable,
   requireMember,
   requireRankOver,
-  valueIfOtherOwner,
 } from './member';
 
 export const MemberUpdate = lazy(() =>
@@ -67,11 +67,10 @@ export async function updateMember(
   }
   const isActiveOwner = member.role === 'owner' && member.status === 'active';
   const keepsOwner = role === 'owner' && status === 'active';
-  const newRole = sql`${sql.param(role, members.role)}`;
   const now = runtime.now();
   const columns = {
     name: fields.name,
-    role: isActiveOwner && !keepsOwner ? valueIfOtherOwner(account, member.id, newRole) : newRole,
+    role,
     status,
     activeSince:
       status !== 'active'
@@ -87,25 +86,23 @@ export async function updateMember(
     eq(members.role, member.role),
     eq(members.status, member.status),
   );
-  const number = sql<number>`(select ${members.account} from ${members} where ${found})`;
-  const [[row]] = await ledger
-    .change({
-      record: userActivity(context, 'member.updated', member.id, {
-        account: number,
-        changes: Object.keys(fields),
+  const [[row]] = await ledger.change({
+    record: userActivity(context, 'member.updated', member.id, { changes: Object.keys(fields) }),
+    guards: [
+      memberWasAsRead(found),
+      ...(isActiveOwner && !keepsOwner ? [otherOwnerGuard(account, member.id)] : []),
+    ],
+    changes: (write) => [
+      write.update(members).set(columns).where(found).returning(),
+      endInvitations(write, account, {
+        by: member.id,
+        role: status === 'suspended' ? null : role,
+        now,
       }),
-      changes: (write) => [
-        write.update(members).set(columns).where(found).returning(),
-        endInvitations(write, account, {
-          by: member.id,
-          role: status === 'suspended' ? null : role,
-          now,
-        }),
-        ...(status === 'suspended' ? endCredentials(write, account, member.id) : []),
-      ],
-      answer: null,
-    })
-    .catch(refuseMember);
+      ...(status === 'suspended' ? endCredentials(write, account, member.id) : []),
+    ],
+    answer: null,
+  });
   return presentMember(requireMember(row && [{ ...row, hasPasskey: member.hasPasskey }]));
 }
 

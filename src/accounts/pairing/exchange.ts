@@ -12,12 +12,7 @@ import { CredentialEnded } from '../../ledger/authority';
 import { sha256, toBase64Url } from '../../lib/bytes';
 import { lazy } from '../../lib/lazy';
 import type { LogFields } from '../../lib/log';
-import {
-  CreatedUserToken,
-  makeUserToken,
-  refuseTokenOverLimit,
-  userTokenLocation,
-} from '../tokens/user-token';
+import { CreatedUserToken, makeUserToken, userTokenLocation } from '../tokens/user-token';
 import { PAIRED_TOKEN_LIFETIME, pairedScopes } from './paired-token';
 
 const examplePairing = {
@@ -76,7 +71,7 @@ export async function exchangePairingCode(
     await ledger.write({ changes: (write) => [use(write)] }).catch(refuseUsed);
     return refuseCode(c);
   }
-  const { token, store } = await makeUserToken(
+  const { token, guard, store } = await makeUserToken(
     { config, runtime },
     {
       ...{ shard, account: accountId, member, createdBy: member },
@@ -97,11 +92,11 @@ export async function exchangePairingCode(
   await ledger
     .change({
       record: makeActivityRecord({ runtime, origin }, activity),
+      guards: [guard],
       changes: (write) => [use(write), store(write)],
       answer: null,
     })
-    .catch(refuseUsed)
-    .catch(refuseTokenOverLimit);
+    .catch(refuseUsed);
   return token;
 }
 

@@ -1,8 +1,8 @@
-import { and, eq, sql } from 'drizzle-orm';
+import { and, eq } from 'drizzle-orm';
 import { Hono } from 'hono';
 import { sessions } from '../../db/schema';
 import { userAccess } from '../../http/access';
-import { asNotFound, userActivity } from '../../http/activity';
+import { targetExists, userActivity } from '../../http/activity';
 import type { UserContext } from '../../http/context';
 import { noQuery } from '../../http/input';
 import { answer, noContent, operation } from '../../http/operation';
@@ -19,14 +19,12 @@ export async function endSession(
   { id }: { id: Id<'session'> },
 ): Promise<void> {
   const found = and(ownSessions(context.principal, context.runtime.now()), eq(sessions.id, id));
-  const number = sql<number>`(select ${sessions.account} from ${sessions} where ${found})`;
-  await context.ledger
-    .change({
-      record: userActivity(context, 'session.ended', id, { account: number }),
-      changes: (write) => [write.delete(sessions).where(found)],
-      answer: null,
-    })
-    .catch(asNotFound('session'));
+  await context.ledger.change({
+    record: userActivity(context, 'session.ended', id),
+    guards: [targetExists('session', sessions, found)],
+    changes: (write) => [write.delete(sessions).where(found)],
+    answer: null,
+  });
 }
 
 export const endSessionRoute = new Hono().delete(

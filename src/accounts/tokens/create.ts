@@ -9,7 +9,6 @@ import { formatTime } from '../../lib/time';
 import {
   CreatedUserToken,
   makeUserToken,
-  refuseTokenOverLimit,
   UserTokenCreation,
   type UserTokenInput,
   userTokenLocation,
@@ -43,7 +42,7 @@ export async function createUserToken(
     const message = `must not be after ${formatTime(expiresAt)}, when the calling credential expires`;
     throw invalidRequest([{ path: 'body.expires_at', message }]);
   }
-  const { token, store } = await makeUserToken(context, {
+  const { token, guard, store } = await makeUserToken(context, {
     shard,
     account: account.id,
     member: member?.id ?? null,
@@ -51,13 +50,12 @@ export async function createUserToken(
     input,
     defaults: { scopes, expiresAt },
   });
-  await context.ledger
-    .change({
-      record: userActivity(context, 'user_token.created', token.id),
-      changes: (write) => [store(write)],
-      answer: { value: token, subject: account.id },
-    })
-    .catch(refuseTokenOverLimit);
+  await context.ledger.change({
+    record: userActivity(context, 'user_token.created', token.id),
+    guards: [guard],
+    changes: (write) => [store(write)],
+    answer: { value: token, subject: account.id },
+  });
   return token;
 }
 

@@ -1,9 +1,9 @@
-import { and, eq, sql } from 'drizzle-orm';
+import { and, eq } from 'drizzle-orm';
 import { Hono } from 'hono';
 import { sessions, userTokens } from '../../db/schema';
 import { Problem } from '../../errors';
 import { userAccess } from '../../http/access';
-import { asNotFound, userActivity } from '../../http/activity';
+import { targetExists, userActivity } from '../../http/activity';
 import type { UserContext } from '../../http/context';
 import { noQuery } from '../../http/input';
 import { answer, noContent, operation } from '../../http/operation';
@@ -24,17 +24,15 @@ export async function deleteUserToken(
   const { principal } = context;
   const found = and(ownTokens(principal), eq(userTokens.id, id));
   const ofToken = and(eq(sessions.account, principal.account.number), eq(sessions.token, id));
-  const account = sql<number>`(select account from ${userTokens} where ${found})`;
-  await context.ledger
-    .change({
-      record: userActivity(context, 'user_token.deleted', id, { account }),
-      changes: (write) => [
-        write.delete(userTokens).where(found),
-        write.delete(sessions).where(ofToken),
-      ],
-      answer: null,
-    })
-    .catch(asNotFound('user token'));
+  await context.ledger.change({
+    record: userActivity(context, 'user_token.deleted', id),
+    guards: [targetExists('user token', userTokens, found)],
+    changes: (write) => [
+      write.delete(userTokens).where(found),
+      write.delete(sessions).where(ofToken),
+    ],
+    answer: null,
+  });
 }
 
 export const deleteUserTokenRoute = new Hono().delete(

@@ -1,6 +1,5 @@
 import { and, eq, type InferSelectModel, isNull, sql } from 'drizzle-orm';
 import * as z from 'zod';
-import { ConstraintError } from '../../db/database';
 import { accounts, userTokens } from '../../db/schema';
 import type { Config, Runtime } from '../../env';
 import { invalidRequest, Problem } from '../../errors';
@@ -9,6 +8,7 @@ import { hashCredential } from '../../http/credentials';
 import { EXAMPLE, exampleId } from '../../http/examples';
 import { dateTime, listOf, text } from '../../http/fields';
 import { creatorField, idField, timeField } from '../../http/response-fields';
+import type { Guard } from '../../ledger/guard';
 import type { RecordWriter } from '../../ledger/ledger';
 import { credentialPattern, displayPrefix, makeCredential } from '../../lib/credential';
 import { lazy } from '../../lib/lazy';
@@ -152,8 +152,9 @@ interface TokenIssue {
 
 /**
  * Makes a user token, and stores nothing yet. Returns `token`, the answer that shows the token with
- * its secret, and `store`, which makes the statement that stores it; {@link refuseTokenOverLimit}
- * handles the error of that statement.
+ * its secret, `store`, which makes the statement that stores it, and `guard`, the condition of that
+ * statement: the account or the member has fewer than the maximum number of tokens, or else a
+ * `conflict`.
  * @throws Problem `invalid_request` for an expiry that is not in the future
  */
 export async function makeUserToken(
@@ -185,33 +186,26 @@ export async function makeUserToken(
     createdBy,
     createdAt: now,
   };
-  // NULL if the account is deleted, or it or the member has the maximum number of tokens: the NOT
-  // NULL column aborts the transaction.
-  const accountIfRoom = sql`(
+  const accountNumber = sql<number>`(
     select ${accounts.number} from ${accounts} where ${accounts.id} = ${sql.param(account, accounts.id)}
-      and (
-        select count(*) from ${userTokens}
-        where ${userTokens.account} = ${accounts.number}
-          and ${userTokens.member} is ${member && sql.param(member, userTokens.member)}
-          and coalesce(${userTokens.expiresAt} > ${now}, 1)
-      ) < ${MAX_USER_TOKENS}
   )`;
+  const guard: Guard = {
+    name: 'user_tokens_below_limit',
+    holds: sql`(
+      select count(*) from ${userTokens}
+      where ${userTokens.account} = ${accountNumber}
+        and ${userTokens.member} is ${member && sql.param(member, userTokens.member)}
+        and coalesce(${userTokens.expiresAt} > ${now}, 1)
+    ) < ${MAX_USER_TOKENS}`,
+    otherwise: new Problem(
+      'conflict',
+      `An account itself, and each of its members, can have ${MAX_USER_TOKENS} user tokens. Delete one first.`,
+    ),
+  };
   return {
     token: { ...presentUserToken(row), token: secret },
+    guard,
     store: (write: RecordWriter) =>
-      write.insert(userTokens).values({ ...row, hash, account: accountIfRoom }),
+      write.insert(userTokens).values({ ...row, hash, account: accountNumber }),
   };
-}
-
-/**
- * Handles the error of a change that stores a token.
- * @throws Problem `conflict` if the account or the member has the maximum number of tokens, or if
- *   the account was deleted meanwhile; otherwise the same error
- */
-export function refuseTokenOverLimit(error: unknown): never {
-  if (!(error instanceof ConstraintError) || error.subject !== 'user_tokens.account') throw error;
-  throw new Problem(
-    'conflict',
-    `An account itself, and each of its members, can have ${MAX_USER_TOKENS} user tokens. Delete one first.`,
-  );
 }

@@ -1,15 +1,14 @@
-import { sql } from 'drizzle-orm';
+import { and, eq, ne, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
-import { codeOf } from '../../db/columns';
-import { ConstraintError } from '../../db/database';
-import { MEMBER_STATUSES, members, notificationSettings } from '../../db/schema';
+import { members, notificationSettings } from '../../db/schema';
 import { invalidRequest } from '../../errors';
 import { type Preload, userAccess } from '../../http/access';
 import { userActivity } from '../../http/activity';
 import type { UserContext } from '../../http/context';
 import { atLeastOneField, body, noQuery, readJson, readObject } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
+import { type Guard, hasRow } from '../../ledger/guard';
 import { lazy } from '../../lib/lazy';
 import { formatTimeOrNull } from '../../lib/time';
 import { type Id, parseId, withPrefix } from '../../lib/typeid';
@@ -55,32 +54,32 @@ export async function updateNotificationSettings(
   const replaced = Object.entries(changes).map(
     ([name, value]) => sql`, ${`$.${name}`}, json(${JSON.stringify(value)})`,
   );
-  const [[row]] = await ledger
-    .change({
-      record: userActivity(context, 'notifications.updated', member.id, {
-        changes: Object.keys(changes),
-      }),
-      changes: (write) => [
-        write
-          .insert(notificationSettings)
-          .values({
+  const delegate = fields.delegate?.member_id;
+  const [[row]] = await ledger.change({
+    guards: delegate === undefined ? [] : [delegateGuard(account, member.id, delegate)],
+    record: userActivity(context, 'notifications.updated', member.id, {
+      changes: Object.keys(changes),
+    }),
+    changes: (write) => [
+      write
+        .insert(notificationSettings)
+        .values({
+          ...columns,
+          account,
+          member: member.id,
+          settings: { ...DEFAULT_SETTINGS, ...changes },
+        })
+        .onConflictDoUpdate({
+          target: [notificationSettings.account, notificationSettings.member],
+          set: {
             ...columns,
-            account: accountIfDelegateActive(account, member.id, fields.delegate?.member_id),
-            member: member.id,
-            settings: { ...DEFAULT_SETTINGS, ...changes },
-          })
-          .onConflictDoUpdate({
-            target: [notificationSettings.account, notificationSettings.member],
-            set: {
-              ...columns,
-              settings: sql`json_set(${notificationSettings.settings}${sql.join(replaced)})`,
-            },
-          })
-          .returning(),
-      ],
-      answer: null,
-    })
-    .catch(refuseDelegate);
+            settings: sql`json_set(${notificationSettings.settings}${sql.join(replaced)})`,
+          },
+        })
+        .returning(),
+    ],
+    answer: null,
+  });
   return presentSettings(row);
 }
 
@@ -111,30 +110,21 @@ function requireChannels(
   if (errors.length > 0) throw invalidRequest(errors);
 }
 
-/**
- * The account's number as SQL: NULL, which aborts the transaction, unless the delegate is another
- * active member of the account or there is none.
- */
-function accountIfDelegateActive(
-  account: number,
-  member: Id<'member'>,
-  delegate: Id<'member'> | undefined,
-) {
-  if (delegate === undefined) return account;
-  return sql<number>`(
-    select ${members.account} from ${members}
-    where ${members.account} = ${account} and ${members.id} = ${sql.param(delegate, members.id)}
-      and ${members.id} <> ${sql.param(member, members.id)}
-      and ${members.status} = ${codeOf(MEMBER_STATUSES, 'active')}
-  )`;
-}
-
-function refuseDelegate(error: unknown): never {
-  if (!(error instanceof ConstraintError) || error.subject !== 'notification_settings.account')
-    throw error;
-  throw invalidRequest([
-    { path: 'body.delegate.member_id', message: 'must be another active member of this account' },
-  ]);
+/** The guard of a delegate, who must be another active member of the account. */
+function delegateGuard(account: number, member: Id<'member'>, delegate: Id<'member'>): Guard {
+  const isActive = and(
+    eq(members.account, account),
+    eq(members.id, delegate),
+    ne(members.id, member),
+    eq(members.status, 'active'),
+  );
+  return {
+    name: 'delegate_is_active_member',
+    holds: hasRow(members, isActive),
+    otherwise: invalidRequest([
+      { path: 'body.delegate.member_id', message: 'must be another active member of this account' },
+    ]),
+  };
 }
 
 /**

@@ -1,9 +1,10 @@
 import { and, asc, eq, type SQL, sql } from 'drizzle-orm';
-import { ConstraintError, type Reader } from '../../db/database';
+import type { Reader } from '../../db/database';
 import { slackLinks, webhooks } from '../../db/schema';
-import { notFound, Problem } from '../../errors';
-import { userActivity } from '../../http/activity';
+import { Problem } from '../../errors';
+import { targetExists, userActivity } from '../../http/activity';
 import type { MemberRef, UserContext } from '../../http/context';
+import { hasRow } from '../../ledger/guard';
 import type { RecordWriter } from '../../ledger/ledger';
 import { formatTime } from '../../lib/time';
 import { type Id, parseId, withPrefix } from '../../lib/typeid';
@@ -76,30 +77,31 @@ export async function linkSlackUser(
   const account = context.principal.account.number;
   const id = withPrefix('chan', channel.id);
   const isUnchanged = and(isChannel(account, id), eq(webhooks.secret, channel.secret));
-  const unchangedAccount = sql<number>`(select account from ${webhooks} where ${isUnchanged})`;
   const link = { member: member.id, createdAt: context.runtime.now() };
   const key = { account, webhook: channel.number, team: user.teamId, slackUser: user.id };
-  await context.ledger
-    .change({
-      record: userActivity(context, 'slack_user.linked', id, { account: unchangedAccount }),
-      changes: (write) => [
-        write
-          .insert(slackLinks)
-          .values({ ...key, ...link })
-          .onConflictDoUpdate({
-            target: [slackLinks.account, slackLinks.webhook, slackLinks.team, slackLinks.slackUser],
-            set: link,
-          }),
-      ],
-      answer: null,
-    })
-    .catch((error: unknown) => {
-      if (!(error instanceof ConstraintError)) throw error;
-      throw new Problem(
-        'conflict',
-        'The channel was changed meanwhile. Press the button in Slack again.',
-      );
-    });
+  await context.ledger.change({
+    record: userActivity(context, 'slack_user.linked', id),
+    guards: [
+      {
+        name: 'channel_was_as_read',
+        holds: hasRow(webhooks, isUnchanged),
+        otherwise: new Problem(
+          'conflict',
+          'The channel was changed meanwhile. Press the button in Slack again.',
+        ),
+      },
+    ],
+    changes: (write) => [
+      write
+        .insert(slackLinks)
+        .values({ ...key, ...link })
+        .onConflictDoUpdate({
+          target: [slackLinks.account, slackLinks.webhook, slackLinks.team, slackLinks.slackUser],
+          set: link,
+        }),
+    ],
+    answer: null,
+  });
 }
 
 /**
@@ -118,16 +120,12 @@ export async function unlinkSlackUser(
     eq(slackLinks.slackUser, user.id),
     eq(slackLinks.member, member.id),
   );
-  const number = sql<number>`(select ${slackLinks.account} from ${slackLinks} where ${isOwn})`;
-  await context.ledger
-    .change({
-      record: userActivity(context, 'slack_user.unlinked', channel, { account: number }),
-      changes: (write) => [write.delete(slackLinks).where(isOwn)],
-      answer: null,
-    })
-    .catch((error: unknown) => {
-      throw error instanceof ConstraintError ? notFound('linked Slack user') : error;
-    });
+  await context.ledger.change({
+    record: userActivity(context, 'slack_user.unlinked', channel),
+    guards: [targetExists('linked Slack user', slackLinks, isOwn)],
+    changes: (write) => [write.delete(slackLinks).where(isOwn)],
+    answer: null,
+  });
 }
 
 /** Makes the statement that ends the links of all Slack users of a channel. */

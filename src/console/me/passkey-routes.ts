@@ -11,7 +11,7 @@ import {
 import { ConstraintError } from '../../db/database';
 import { members, passkeys } from '../../db/schema';
 import { notFound, Problem } from '../../errors';
-import { userActivity } from '../../http/activity';
+import { targetExists, userActivity } from '../../http/activity';
 import type { AppEnv, MemberRef } from '../../http/context';
 import { body, noQuery } from '../../http/input';
 import { passkeyContent } from '../../http/passkey-mac';
@@ -84,15 +84,23 @@ async function addPasskey(
     passkeyContent({ ...stored, accountId: principal.account.id }),
   );
   const row = { account, name, ...stored, removedAt: null, mac };
-  const room = sql<number>`(
-    select ${account} where (
-      select count(*) from ${passkeys}
-      where ${passkeys.account} = ${account} and ${eq(passkeys.member, member)} and ${isNull(passkeys.removedAt)}
-    ) < ${MAX_PASSKEYS}
-  )`;
+  const isTaken = new Problem(
+    'conflict',
+    `You have this passkey already, or ${MAX_PASSKEYS} of them, the maximum.`,
+  );
   await ledger
     .change({
-      record: userActivity(context, 'passkey.added', member, { account: room }),
+      record: userActivity(context, 'passkey.added', member),
+      guards: [
+        {
+          name: 'passkeys_below_limit',
+          holds: sql`(
+            select count(*) from ${passkeys}
+            where ${passkeys.account} = ${account} and ${eq(passkeys.member, member)} and ${isNull(passkeys.removedAt)}
+          ) < ${MAX_PASSKEYS}`,
+          otherwise: isTaken,
+        },
+      ],
       changes: (write) => [
         useChallenge(write, account, challenge),
         write.insert(passkeys).values(row),
@@ -100,11 +108,7 @@ async function addPasskey(
       answer: null,
     })
     .catch((error: unknown) => {
-      if (!(error instanceof ConstraintError)) throw error;
-      throw new Problem(
-        'conflict',
-        `You have this passkey already, or ${MAX_PASSKEYS} of them, the maximum.`,
-      );
+      throw error instanceof ConstraintError ? isTaken : error;
     });
   return presentPasskey(row);
 }
@@ -117,7 +121,7 @@ async function addPasskey(
 async function removePasskey(signedIn: SignedIn, id: Uint8Array): Promise<void> {
   const { id: member } = requirePerson(signedIn);
   const { context } = signedIn;
-  const { principal, runtime, ledger, reader } = context;
+  const { principal, runtime, ledger } = context;
   const account = principal.account.number;
   const found = and(
     eq(passkeys.account, account),
@@ -136,23 +140,23 @@ async function removePasskey(signedIn: SignedIn, id: Uint8Array): Promise<void> 
   const canSignInOtherwise = context.config.oidc?.client
     ? or(hasOtherPasskey, hasIdentity)
     : hasOtherPasskey;
-  const number = sql<number>`(
-    select ${passkeys.account} from ${passkeys} where ${and(found, canSignInOtherwise)}
-  )`;
-  await ledger
-    .change({
-      record: userActivity(context, 'passkey.removed', member, { account: number }),
-      changes: (write) => [write.update(passkeys).set({ removedAt: runtime.now() }).where(found)],
-      answer: null,
-    })
-    .catch(async (error: unknown) => {
-      if (!(error instanceof ConstraintError)) throw error;
-      const [rows] = await reader.load([
-        reader.select({ id: passkeys.id }).from(passkeys).where(found),
-      ]);
-      if (rows.length === 0) throw notFound('passkey');
-      throw new Problem('conflict', 'This is your last way to sign in. Add another passkey first.');
-    });
+  const canSignIn = sql`exists (select 1 where ${canSignInOtherwise})`;
+  await ledger.change({
+    record: userActivity(context, 'passkey.removed', member),
+    guards: [
+      targetExists('passkey', passkeys, found),
+      {
+        name: 'member_can_sign_in_otherwise',
+        holds: canSignIn,
+        otherwise: new Problem(
+          'conflict',
+          'This is your last way to sign in. Add another passkey first.',
+        ),
+      },
+    ],
+    changes: (write) => [write.update(passkeys).set({ removedAt: runtime.now() }).where(found)],
+    answer: null,
+  });
 }
 
 const PATH = '/console/me/passkeys';

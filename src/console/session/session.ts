@@ -1,7 +1,7 @@
 import type { SQL } from 'drizzle-orm';
 import type { Context as HonoContext } from 'hono';
 import type { ActivityAction } from '../../db/activity-actions';
-import type { Database, Statement } from '../../db/database';
+import { ConstraintError, type Database, type Statement } from '../../db/database';
 import { sessions } from '../../db/schema';
 import { openShard } from '../../db/shards';
 import { makeActivityRecord } from '../../http/activity';
@@ -79,11 +79,8 @@ interface SignIn extends SignInPlace {
   /** The number of the account. */
   account: number;
   member: Id<'member'>;
-  /**
-   * The account's number as SQL: NULL, so that the transaction aborts, if the member can no longer
-   * sign in in this way.
-   */
-  accountIfAllowed: SQL<number>;
+  /** Whether the member can still sign in in this way, as SQL. */
+  isAllowed: SQL;
   proof: Proof;
   /** What else is recorded about the member in the same transaction. */
   actions?: readonly ActivityAction[];
@@ -94,16 +91,15 @@ interface SignIn extends SignInPlace {
 /**
  * Signs a member in: stores a session with its activity record.
  * @returns the secret of the session's cookie
- * @throws ConstraintError if the challenge was used before, or the member can no longer sign in;
- *   nothing was written
+ * @throws SignInRefused; nothing was written
  */
 export async function beginSession(c: RequestContext, signIn: SignIn): Promise<string> {
-  const { account, member, accountIfAllowed, proof, actions = [], changes } = signIn;
+  const { account, member, isAllowed, proof, actions = [], changes } = signIn;
   const { authenticatedAt } = proof;
   const session = await makeSession(c, signIn.shard, { account, member, authenticatedAt });
   const record = (action: ActivityAction, target: string) =>
     makeActivityRecord(c.var, {
-      account: accountIfAllowed,
+      account,
       actor: member,
       action,
       target,
@@ -112,6 +108,7 @@ export async function beginSession(c: RequestContext, signIn: SignIn): Promise<s
   await commitSignIn(c, signIn, proof.challenge, {
     record: record('session.created', session.id),
     furtherRecords: actions.map((action) => record(action, member)),
+    isAllowed,
     changes: (write) => [...(changes?.(write) ?? []), session.store(write)],
   });
   return session.secret;
@@ -120,7 +117,7 @@ export async function beginSession(c: RequestContext, signIn: SignIn): Promise<s
 /**
  * Commits what an answered challenge of a sign-in changes. The challenge is stored on the first
  * shard too, whatever the account's: so it works once, and not once for each shard.
- * @throws ConstraintError if the challenge was used before; nothing was written
+ * @throws SignInRefused; nothing was written
  */
 export async function commitSignIn(
   c: RequestContext,
@@ -129,26 +126,40 @@ export async function commitSignIn(
   {
     record,
     furtherRecords = [],
+    isAllowed,
     changes,
   }: {
     record: ActivityRecord;
     furtherRecords?: readonly ActivityRecord[];
+    isAllowed: SQL;
     changes: (write: RecordWriter) => Statement[];
   },
 ): Promise<void> {
   if (shard !== CHALLENGE_SHARD) {
     const first = openShard(c.env, CHALLENGE_SHARD, c.var.cost);
     if (!first) throw new Error('the first shard is not bound');
-    await new Ledger(first, SERVICE_AUTHORITY).write({
-      changes: (write) => [useSignInChallenge(write, challenge)],
-    });
+    await new Ledger(first, SERVICE_AUTHORITY)
+      .write({ changes: (write) => [useSignInChallenge(write, challenge)] })
+      .catch(refuseUsedChallenge);
   }
-  await new Ledger(database, SERVICE_AUTHORITY).change({
-    record,
-    furtherRecords,
-    changes: (write) => [useSignInChallenge(write, challenge), ...changes(write)],
-    answer: null,
-  });
+  await new Ledger(database, SERVICE_AUTHORITY)
+    .change({
+      record,
+      furtherRecords,
+      guards: [{ name: 'member_can_sign_in', holds: isAllowed, otherwise: new SignInRefused() }],
+      changes: (write) => [useSignInChallenge(write, challenge), ...changes(write)],
+      answer: null,
+    })
+    .catch(refuseUsedChallenge);
+}
+
+/** The challenge of a sign-in was used before, or the member can no longer sign in. */
+export class SignInRefused extends Error {}
+
+function refuseUsedChallenge(error: unknown): never {
+  const isUsed =
+    error instanceof ConstraintError && error.subject === 'sign_in_challenges.challenge';
+  throw isUsed ? new SignInRefused() : error;
 }
 
 /** The value of the session cookie; undefined without one. */

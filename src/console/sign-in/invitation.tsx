@@ -6,7 +6,7 @@ import { ConstraintError, type Reader } from '../../db/database';
 import { accounts, members, passkeys } from '../../db/schema';
 import type { OidcConfig } from '../../env';
 import { notFound } from '../../errors';
-import { makeActivityRecord } from '../../http/activity';
+import { makeActivityRecord, targetExists } from '../../http/activity';
 import { findCaller } from '../../http/authentication';
 import type { AppEnv, RequestContext } from '../../http/context';
 import { accountColumns, activeAccount, hashCredential } from '../../http/credentials';
@@ -128,12 +128,9 @@ export async function acceptInvitation(
     row.hash ? eq(members.invitationHash, row.hash) : sql`false`,
     gt(members.invitationExpiresAt, now),
   );
-  // NULL if the invitation was used, replaced or withdrawn meanwhile: the NOT NULL column aborts
-  // the transaction.
-  const number = sql<number>`(select ${members.account} from ${members} where ${isInvited})`;
   const record = (action: 'member.joined' | 'passkey.added' | 'session.created', target: string) =>
     makeActivityRecord(c.var, {
-      account: action === 'member.joined' ? number : sql<number>`${account}`,
+      account,
       actor: row.id,
       action,
       target,
@@ -155,6 +152,7 @@ export async function acceptInvitation(
         ...(passkey ? [record('passkey.added', row.id)] : []),
         record('session.created', session.id),
       ],
+      guards: [targetExists('invitation', members, isInvited)],
       changes: (write) => [
         useChallenge(write, account, challenge),
         write.update(members).set(joined).where(isInvited),

@@ -1,9 +1,8 @@
 import { and, eq, isNull, sql } from 'drizzle-orm';
-import type { Context as HonoContext } from 'hono';
-import { Hono } from 'hono';
+import { Hono, type Context as HonoContext } from 'hono';
 import * as z from 'zod';
 import { aliased } from '../../db/columns';
-import { ConstraintError, type Database } from '../../db/database';
+import type { Database } from '../../db/database';
 import { accounts, members, movedAccounts, passkeys } from '../../db/schema';
 import { listShards, openShard } from '../../db/shards';
 import { PROBLEMS, Problem } from '../../errors';
@@ -27,7 +26,7 @@ import { sendPage } from '../frame/page';
 import { Form, HiddenFields, TextField } from '../parts/form';
 import { consoleRoute } from '../session/access';
 import { readReturnPath } from '../session/return-path';
-import { beginSession, commitSignIn, setSessionCookie } from '../session/session';
+import { beginSession, commitSignIn, SignInRefused, setSessionCookie } from '../session/session';
 import { OidcButton } from './oidc/button';
 import { decodeUserHandle, findChallenge, requestOptions, type UserHandle } from './passkey';
 import { signInWithToken } from './user-token';
@@ -67,36 +66,35 @@ export async function signIn(
   const member = activeMember(row);
   if (!member) return refuse();
   const isPasskey = and(eq(passkeys.account, account.number), eq(passkeys.id, id));
-  // NULL if the member or the passkey was removed meanwhile: the NOT NULL column aborts the
-  // transaction.
-  const accountIfAllowed = sql<number>`(
-    select ${members.account} from ${members} join ${passkeys} on ${isPasskey}
+  const isAllowed = sql`exists (
+    select 1 from ${members} join ${passkeys} on ${isPasskey}
     where ${members.account} = ${account.number} and ${eq(members.id, member.id)} and ${eq(members.status, 'active')}
       and ${isNull(passkeys.removedAt)}
   )`;
-  const refuseConstraint = (error: unknown) => {
-    if (error instanceof ConstraintError) return refuse();
+  const refuseSignIn = (error: unknown) => {
+    if (error instanceof SignInRefused) return refuse();
     throw error;
   };
   const actions = use.wentBack ? (['passkey.counter_went_back'] as const) : [];
   if (use.isRefused) {
-    const record = { account: accountIfAllowed, actor: member.id, target: member.id, changes: [] };
+    const record = { account: account.number, actor: member.id, target: member.id, changes: [] };
     await commitSignIn(c, { database, shard }, challenge, {
       record: makeActivityRecord(c.var, { ...record, action: 'passkey.counter_went_back' }),
+      isAllowed,
       changes: () => [],
-    }).catch(refuseConstraint);
+    }).catch(refuseSignIn);
     return failAuthentication(c, COPIED_PASSKEY);
   }
   // Renews the MAC, so that a passkey in use outlives the root secret with which it was stored.
   const mac = await rowMac(config.keyring, passkeyContent(passkey));
   return beginSession(c, {
-    ...{ database, shard, account: account.number, member: member.id, accountIfAllowed },
+    ...{ database, shard, account: account.number, member: member.id, isAllowed },
     proof: { challenge, authenticatedAt: null },
     actions,
     changes: (write) => [
       write.update(passkeys).set({ counter: use.counter, mac }).where(isPasskey),
     ],
-  }).catch(refuseConstraint);
+  }).catch(refuseSignIn);
 }
 
 const COPIED_PASSKEY =

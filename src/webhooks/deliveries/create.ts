@@ -1,8 +1,8 @@
-import { and, type Column, eq, sql } from 'drizzle-orm';
-import { ConstraintError } from '../../db/database';
+import { and, eq, sql } from 'drizzle-orm';
 import { agents, type DeliveryEvent, deliveries, webhooks } from '../../db/schema';
 import { Problem } from '../../errors';
 import { newId, type UserContext } from '../../http/context';
+import { hasRow } from '../../ledger/guard';
 import type { Id } from '../../lib/typeid';
 import { enqueueWebhook } from '../../outbox/enqueue';
 import type { ReceiverNoun } from '../receivers';
@@ -63,46 +63,45 @@ export async function createDelivery<T extends object>(
     completedAt: null,
     createdAt: now,
   };
-  const hasAgent =
-    input.agent === null
-      ? undefined
-      : sql`exists (select 1 from ${agents} where number = ${input.agent})`;
   const isThis = and(eq(webhooks.number, webhook), eq(webhooks.account, account));
-  const isDeliverable = and(isThis, eq(webhooks.isActive, true), hasAgent);
-  // NULL if the webhook is disabled or the agent is deleted: the NOT NULL columns abort the
-  // transaction.
-  const find = (column: Column) =>
-    sql<number>`(select ${column} from ${webhooks} where ${isDeliverable})`;
-  const target = { webhook: find(webhooks.number), disableCount: find(webhooks.disableCount) };
+  const isDeliverable = and(
+    isThis,
+    eq(webhooks.isActive, true),
+    input.agent === null ? undefined : hasRow(agents, eq(agents.number, input.agent)),
+  );
+  const disableCount = sql<number>`(select ${webhooks.disableCount} from ${webhooks} where ${isThis})`;
+  const target = { webhook, disableCount };
   const delivery = present({ ...row, isCanceled: 0 });
-  try {
-    const further = furtherSlackChannels.map((slackChannel) => ({
-      ...row,
-      slackChannel,
-      id: newId(runtime, 'dlv'),
-    }));
-    const [[due]] = await ledger.write({
-      changes: (write) => [
-        markDue(write, isThis, now).returning({
-          number: webhooks.number,
-          isSlow: webhooks.isSlow,
-        }),
-        ...[row, ...further].map((each) => write.insert(deliveries).values({ ...each, ...target })),
-      ],
-      answer: { value: delivery, subject: principal.account.id },
-    });
-    if (due)
-      await enqueueWebhook(
-        config.webhooks,
-        { shard: principal.shard, account, webhook: due.number },
-        due,
-      );
-  } catch (error) {
-    if (!(error instanceof ConstraintError)) throw error;
-    throw new Problem(
-      'conflict',
-      `The ${noun} is disabled, or the agent that the delivery is about is deleted.`,
+  const further = furtherSlackChannels.map((slackChannel) => ({
+    ...row,
+    slackChannel,
+    id: newId(runtime, 'dlv'),
+  }));
+  const [[due]] = await ledger.write({
+    guards: [
+      {
+        name: 'receiver_is_active',
+        holds: hasRow(webhooks, isDeliverable),
+        otherwise: new Problem(
+          'conflict',
+          `The ${noun} is disabled, or the agent that the delivery is about is deleted.`,
+        ),
+      },
+    ],
+    changes: (write) => [
+      markDue(write, isThis, now).returning({
+        number: webhooks.number,
+        isSlow: webhooks.isSlow,
+      }),
+      ...[row, ...further].map((each) => write.insert(deliveries).values({ ...each, ...target })),
+    ],
+    answer: { value: delivery, subject: principal.account.id },
+  });
+  if (due)
+    await enqueueWebhook(
+      config.webhooks,
+      { shard: principal.shard, account, webhook: due.number },
+      due,
     );
-  }
   return delivery;
 }

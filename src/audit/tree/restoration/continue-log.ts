@@ -1,7 +1,7 @@
-import { eq, sql } from 'drizzle-orm';
+import { eq } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
-import { ConstraintError, type Reader } from '../../../db/database';
+import type { Reader } from '../../../db/database';
 import { accounts, trees } from '../../../db/schema';
 import { invalidRequest, notFound, Problem, unavailable } from '../../../errors';
 import type { OperatorContext, RequestContext, Shard } from '../../../http/context';
@@ -11,6 +11,7 @@ import { body, noQuery } from '../../../http/input';
 import { answer, ok, operation } from '../../../http/operation';
 import { operatorAccess } from '../../../http/operator-access';
 import { countField } from '../../../http/response-fields';
+import { hasRow } from '../../../ledger/guard';
 import { lazy } from '../../../lib/lazy';
 import { log } from '../../../lib/log';
 import { formatTime, MINUTE } from '../../../lib/time';
@@ -205,13 +206,18 @@ async function hold(
   now: number,
 ): Promise<void> {
   const until = endOfHold(heldUntil, now);
-  // NULL if the account is gone: the NOT NULL column aborts the transaction.
-  const held = sql<number>`(select ${until} from ${accounts} where ${eq(accounts.number, number)})`;
-  const holding = ledger.write({
+  const [rows] = await ledger.write({
+    guards: [
+      {
+        name: 'account_exists',
+        holds: hasRow(accounts, eq(accounts.number, number)),
+        otherwise: unavailable(),
+      },
+    ],
     changes: (write) => [
       write
         .insert(trees)
-        .values({ account: number, heldUntil: held, dueAt: until })
+        .values({ account: number, heldUntil: until, dueAt: until })
         .onConflictDoUpdate({
           target: trees.account,
           set: { heldUntil: until, dueAt: until },
@@ -219,9 +225,6 @@ async function hold(
         })
         .returning({ account: trees.account }),
     ],
-  });
-  const [rows] = await holding.catch((error: unknown) => {
-    throw error instanceof ConstraintError ? unavailable() : error;
   });
   if (rows.length === 0) throw unavailable();
 }

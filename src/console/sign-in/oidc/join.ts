@@ -1,7 +1,6 @@
 import { and, eq, sql } from 'drizzle-orm';
 import { removeMemberStatements } from '../../../accounts/members/remove';
 import { codeOf } from '../../../db/columns';
-import { ConstraintError } from '../../../db/database';
 import { accounts, agents, identities, MEMBER_STATUSES, members } from '../../../db/schema';
 import { Problem, unavailable } from '../../../errors';
 import { makeActivityRecord } from '../../../http/activity';
@@ -119,9 +118,8 @@ async function leaveOwnAccount(
     eq(members.identity, key),
     eq(members.status, 'active'),
   );
-  // NULL if the member may not leave: the NOT NULL column aborts the transaction.
-  const number = sql<number>`(
-    select ${members.account} from ${members} join ${accounts} on ${accounts.number} = ${members.account}
+  const mayLeave = sql`exists (
+    select 1 from ${members} join ${accounts} on ${accounts.number} = ${members.account}
     where ${found} and ${accounts.isActive}
       and not exists (select 1 from ${agents} where ${agents.account} = ${account.number})
       and not exists (
@@ -137,21 +135,22 @@ async function leaveOwnAccount(
     changes: [],
   };
   const now = c.var.runtime.now();
-  await new Ledger(database, SERVICE_AUTHORITY)
-    .change({
-      record: makeActivityRecord(c.var, { account: number, ...activity }),
-      changes: (write) =>
-        removeMemberStatements(write, account, { id: member.id, found, status: 'removed', now }),
-      answer: null,
-    })
-    .catch((error: unknown) => {
-      if (!(error instanceof ConstraintError)) throw error;
-      throw new Problem(
-        'conflict',
-        'Your identity belongs to another account, which has agents or other members, and it can belong to only one. ' +
-          'Join with a passkey, or ask to be removed from the other account.',
-      );
-    });
+  await new Ledger(database, SERVICE_AUTHORITY).change({
+    record: makeActivityRecord(c.var, { account: account.number, ...activity }),
+    guards: [
+      {
+        name: 'account_is_only_of_this_person',
+        holds: mayLeave,
+        otherwise: new Problem(
+          'conflict',
+          'Your identity belongs to another account, which has agents or other members, and it can belong to only one. ' +
+            'Join with a passkey, or ask to be removed from the other account.',
+        ),
+      },
+    ],
+    changes: (write) => removeMemberStatements(write, account, { id: member.id, found, now }),
+    answer: null,
+  });
 }
 
 /**

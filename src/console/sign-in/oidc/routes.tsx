@@ -1,8 +1,7 @@
-import { and, eq, sql } from 'drizzle-orm';
+import { and, eq } from 'drizzle-orm';
 import { Hono, type Context as HonoContext } from 'hono';
 import { createMiddleware } from 'hono/factory';
 import { proveEmail } from '../../../accounts/members/confirm-email';
-import { ConstraintError } from '../../../db/database';
 import { members } from '../../../db/schema';
 import type { AppEnv, RequestContext } from '../../../http/context';
 import { noQuery } from '../../../http/input';
@@ -10,10 +9,11 @@ import { createOwner, readEmail } from '../../../http/oidc/create-owner';
 import { readIdentity } from '../../../http/oidc/identity';
 import type { Claims } from '../../../http/oidc/jwt';
 import { limitNetwork } from '../../../http/rate-limit';
+import { hasRow } from '../../../ledger/guard';
 import { sendPage } from '../../frame/page';
 import { consoleRoute } from '../../session/access';
 import { readReturnPath } from '../../session/return-path';
-import { beginSession, type Proof, setSessionCookie } from '../../session/session';
+import { beginSession, type Proof, SignInRefused, setSessionCookie } from '../../session/session';
 import { requireInvitation } from '../invitation';
 import { providerName } from './button';
 import { beginFlow, clearFlow, flowChallenge, readFlow } from './flow';
@@ -107,13 +107,19 @@ export async function signInWithIdentity(
     eq(members.status, 'active'),
   );
   const now = c.var.runtime.now();
-  const accountIfAllowed = sql<number>`(select ${members.account} from ${members} where ${isMember})`;
   return beginSession(c, {
-    ...{ database, shard, account: account.number, member: member.id, accountIfAllowed, proof },
+    ...{
+      database,
+      shard,
+      account: account.number,
+      member: member.id,
+      isAllowed: hasRow(members, isMember),
+      proof,
+    },
     changes: (write) =>
       claims.email_verified === true ? [proveEmail(write, isMember, readEmail(claims), now)] : [],
   }).catch((error: unknown) => {
-    if (error instanceof ConstraintError) return failSignIn(c);
+    if (error instanceof SignInRefused) return failSignIn(c);
     throw error;
   });
 }
