@@ -93,7 +93,7 @@ function selectDeliveries(rows: string, now: number) {
   const columns = {
     webhook: sql`webhooks.number`,
     id: sql`unhex(value ->> 6)`,
-    disableCount: sql`webhooks.generation`,
+    disableCount: sql`webhooks.disable_count`,
     event: sql`held.event`,
     agent: sql`permissions.agent`,
     permission: sql`held.permission`,

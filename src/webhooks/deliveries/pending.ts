@@ -7,24 +7,24 @@ import { DELIVERY_LIFETIME } from '../../outbox/feed';
 // Sources of pending deliveries, as SQL to which conditions can be appended. A pending delivery is
 // in one index until its first attempt, and in two after an attempt that failed, so that one that
 // succeeds at once is written to one index only. SQLite uses an index only for a condition that is
-// spelled as in the index. The column `generation` is `disableCount`.
+// spelled as in the index.
 
 /**
  * Deliveries that wait for their first attempt, by webhook and id. They are due from their creation
  * on.
  */
-export const FROM_FIRST_ATTEMPTS = sql`deliveries indexed by deliveries_fresh where status = 0 and attempts = 0`;
+export const FROM_FIRST_ATTEMPTS = sql`deliveries indexed by deliveries_first_attempts where status = 0 and attempts = 0`;
 
 /** Deliveries that wait for a retry, by webhook and id. */
-export const FROM_RETRIES = sql`deliveries indexed by deliveries_retried where status = 0 and attempts > 0`;
+export const FROM_RETRIES = sql`deliveries indexed by deliveries_retries where status = 0 and attempts > 0`;
 
 /** Deliveries that wait for a retry, by webhook and due time. */
-export const FROM_RETRIES_BY_DUE_TIME = sql`deliveries indexed by deliveries_due where due_at is not null and attempts > 0`;
+export const FROM_RETRIES_BY_DUE_TIME = sql`deliveries indexed by deliveries_retries_due where due_at is not null and attempts > 0`;
 
 /** SQL to append to a source: limits it to the deliveries that will be sent to a webhook. */
 export function isPendingFor(webhook: number | SQL): SQL {
   return sql`and deliveries.webhook = ${webhook}
-    and deliveries.generation = (select generation from webhooks where number = ${webhook})`;
+    and deliveries.disable_count = (select disable_count from webhooks where number = ${webhook})`;
 }
 
 /**
@@ -33,7 +33,7 @@ export function isPendingFor(webhook: number | SQL): SQL {
  */
 export function isCanceledFor(webhook: number): SQL {
   return sql`and deliveries.webhook = ${webhook}
-    and deliveries.generation < (select generation from webhooks where number = ${webhook})`;
+    and deliveries.disable_count < (select disable_count from webhooks where number = ${webhook})`;
 }
 
 /**

@@ -74,7 +74,7 @@ export async function writeSlice(
       select 1 from ${auditEntries} where pos > ${position} and pos < ${(account + 1) * LOG_SPAN}
     ) or exists (select 1 from ${fileOutcomes} where account = ${account})
     or ${hasPendingEvent(account)}
-    or exists (select 1 from ${webhooks} where account = ${account} and is_disablement_untold)`;
+    or exists (select 1 from ${webhooks} where account = ${account} and is_notice_due)`;
   const reported = numberList(disabledWebhooks.map(({ number }) => number));
   const results = await ledger.write({
     changes: (write) => [
@@ -190,7 +190,7 @@ function selectDrafts(
   const columns = {
     webhook: sql`webhooks.number`,
     id: sql`unhex(value ->> 'id')`,
-    disableCount: sql`webhooks.generation`,
+    disableCount: sql`webhooks.disable_count`,
     event: sql`value ->> 'event'`,
     pos: sql`value ->> 'pos'`,
     agent: sql`value ->> 'agent'`,
@@ -214,7 +214,7 @@ function selectDrafts(
         when 'permission' then ${hasAgent} and ${isUnhandled(account, position)}
           and coalesce(value ->> 'sourcePos' > webhooks.starts_after, 1)
         when 'webhook' then exists (
-          select 1 from webhooks as disabled where number = value ->> 'disabled' and is_disablement_untold
+          select 1 from webhooks as disabled where number = value ->> 'disabled' and is_notice_due
         )
       end`;
 }
