@@ -26,8 +26,9 @@ export async function countRecentDeliveries(
   { reader, principal }: UserContext,
   noun: ReceiverNoun,
 ): Promise<ReadonlyMap<string, RecentDeliveries>> {
-  // What was pending when the webhook or channel was disabled is canceled. Its columns are named in
-  // text: interpolated, they would have no table here, and mean columns of `deliveries`.
+  // Deliveries that were pending when the webhook or channel was disabled are canceled. The columns
+  // are named in text: Drizzle leaves out the table's name in a select from one table, and
+  // `disable_count` alone would be that of the delivery.
   const counts = sql<string>`(
     select json_object(
       'succeeded', coalesce(sum(status = 1), 0),
