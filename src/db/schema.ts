@@ -505,7 +505,7 @@ export const reviews = sqliteTable(
 
 export const VOTE_DECISIONS = ['approve', 'deny'] as const;
 /** The ways in which a person decides. */
-export const VOTE_CHANNELS = ['api', 'console', 'slack'] as const;
+export const DECISION_SOURCES = ['api', 'console', 'slack'] as const;
 
 /** A signature by a passkey: what the authenticator gave, in base64url. */
 export interface VoteSignature {
@@ -529,7 +529,7 @@ export const votes = sqliteTable(
     tokenTtl: integer('token_ttl').notNull(),
     maxUses: integer('max_uses').notNull(),
     reason: text(),
-    via: codeColumn(VOTE_CHANNELS)().notNull(),
+    via: codeColumn(DECISION_SOURCES)().notNull(),
     signature: text({ mode: 'json' }).$type<VoteSignature>(),
     createdAt: integer('created_at').notNull(),
     /**

@@ -12,7 +12,7 @@ import { deciderOf } from '../decide';
 import { draftPermissionEntry } from '../draft-entry';
 import { isPermissionWithId, type PermissionRow, tokenAt, visiblePermission } from '../permission';
 import { permissionFields } from '../permission-fields';
-import type { VoteChannel } from '../reviews/review';
+import type { DecisionSource } from '../reviews/review';
 import { permissionOfToken, shortText, tokenText, tokenTypeHint } from './token-input';
 
 const TokenRevocation = lazy(() =>
@@ -45,7 +45,7 @@ export const Revocation = lazy(() => z.strictObject({}).meta({ id: 'Revocation',
 interface Revoking {
   permission: PermissionRow | undefined;
   reason?: string | undefined;
-  via: VoteChannel;
+  via: DecisionSource;
 }
 
 /**
