@@ -34,7 +34,7 @@ import {
 } from './permission';
 import { permissionFields } from './permission-fields';
 import { evaluatePolicies } from './policies/evaluate';
-import { type PolicyRow, requireLoaded, selectActivePolicies } from './policies/policy';
+import { assertLoaded, type PolicyRow, selectActivePolicies } from './policies/policy';
 import { withRequestMac } from './reviews/genuine';
 import type { Review, ReviewState } from './reviews/review';
 import { reviewRow, shortOfReviewersSql, startReview } from './reviews/start-review';
@@ -365,7 +365,7 @@ export const requestPermissionRoute = new Hono().post(
     const { loaded, reload } = c.var;
     const context = { ...c.var.context, findExisting: async () => (await reload()).existing?.[0] };
     const input = {
-      policies: requireLoaded(loaded.policies),
+      policies: assertLoaded(loaded.policies),
       existing: loaded.existing?.[0],
       ...c.req.valid('json'),
     };

@@ -2,7 +2,7 @@ import { Hono } from 'hono';
 import { userAccess } from '../http/access';
 import { noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
-import { presentWebhook, requireLoaded, Webhook, webhookOfPath } from './webhook';
+import { presentWebhook, requireRow, Webhook, webhookOfPath } from './webhook';
 
 export const getWebhookRoute = new Hono().get(
   '/v1/webhooks/:id',
@@ -15,5 +15,5 @@ export const getWebhookRoute = new Hono().get(
   }),
   userAccess('webhooks:read', webhookOfPath),
   noQuery(),
-  async (c) => answer(c, presentWebhook(requireLoaded(c.var.loaded.webhook, 'webhook'))),
+  async (c) => answer(c, presentWebhook(requireRow(c.var.loaded.webhook, 'webhook'))),
 );

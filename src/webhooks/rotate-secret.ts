@@ -11,7 +11,7 @@ import {
   accountOfWebhookSql,
   isWebhook,
   presentWebhook,
-  requireLoaded,
+  requireRow,
   type WebhookRow,
   WebhookWithSecret,
   webhookOfPath,
@@ -75,7 +75,7 @@ export const rotateSecretRoute = new Hono().post(
     answer(
       c,
       await rotateSecret(c.var.context, {
-        webhook: requireLoaded(c.var.loaded.webhook, 'webhook'),
+        webhook: requireRow(c.var.loaded.webhook, 'webhook'),
       }),
     ),
 );

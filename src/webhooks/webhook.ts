@@ -186,7 +186,7 @@ export async function webhookOfPath(c: RequestContext, reader: Reader, account: 
  * The row that the preload found.
  * @throws Problem `not_found`
  */
-export function requireLoaded<T>(loaded: T[] | undefined, noun: 'webhook' | 'delivery'): T {
+export function requireRow<T>(loaded: T[] | undefined, noun: 'webhook' | 'delivery'): T {
   const [row] = loaded ?? [];
   if (!row) throw notFound(noun);
   return row;

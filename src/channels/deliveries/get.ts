@@ -9,7 +9,7 @@ import { lazy } from '../../lib/lazy';
 import { withPrefix } from '../../lib/typeid';
 import type { FoundDelivery } from '../../webhooks/deliveries/delivery';
 import { detailFields, presentDetail } from '../../webhooks/deliveries/get';
-import { requireLoaded } from '../../webhooks/webhook';
+import { requireRow } from '../../webhooks/webhook';
 import {
   ChannelDelivery,
   channelDeliveryOfPath,
@@ -68,7 +68,7 @@ export const getChannelDeliveryRoute = new Hono().get(
     answer(
       c,
       getChannelDelivery(c.var.context, {
-        delivery: requireLoaded(c.var.loaded.delivery, 'delivery'),
+        delivery: requireRow(c.var.loaded.delivery, 'delivery'),
       }),
     ),
 );

@@ -6,7 +6,7 @@ import { accepted, answer, operation } from '../../http/operation';
 import { withPrefix } from '../../lib/typeid';
 import type { FoundDelivery } from '../../webhooks/deliveries/delivery';
 import { repeatDelivery } from '../../webhooks/deliveries/redeliver';
-import { requireLoaded } from '../../webhooks/webhook';
+import { requireRow } from '../../webhooks/webhook';
 import {
   ChannelDelivery,
   channelDeliveryOfPath,
@@ -56,7 +56,7 @@ export const repeatMessageRoute = new Hono().post(
     answer(
       c,
       await repeatMessage(c.var.context, {
-        delivery: requireLoaded(c.var.loaded.delivery, 'delivery'),
+        delivery: requireRow(c.var.loaded.delivery, 'delivery'),
       }),
     ),
 );

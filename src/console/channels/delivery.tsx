@@ -9,7 +9,7 @@ import type { Reader } from '../../db/database';
 import { isAsking } from '../../db/schema';
 import type { RequestContext } from '../../http/context';
 import { isJsonObject, type JsonObject } from '../../lib/json';
-import { requireLoaded } from '../../webhooks/webhook';
+import { requireRow } from '../../webhooks/webhook';
 import { type Refusal, refusalOf } from '../frame/form';
 import { loadNames } from '../frame/names';
 import { Written } from '../parts/inline';
@@ -38,7 +38,7 @@ export async function showChannelDelivery(
 ): Promise<Response> {
   const { context } = c.var.signedIn;
   const { scopes } = context.principal;
-  const row = requireLoaded(c.var.loaded.delivery, 'delivery');
+  const row = requireRow(c.var.loaded.delivery, 'delivery');
   const channel = presentChannel(requireChannel(c.var.loaded.channel));
   const delivery = getChannelDelivery(context, { delivery: row });
   const { permission_id, member_id, slack_channel, payload } = delivery;
@@ -107,7 +107,7 @@ function RequestLink({
 
 /** Sends the message of the delivery in the path again, and shows the new delivery. */
 export async function sendMessageAgain(c: DeliveryContext): Promise<Response> {
-  const delivery = requireLoaded(c.var.loaded.delivery, 'delivery');
+  const delivery = requireRow(c.var.loaded.delivery, 'delivery');
   try {
     const again = await repeatMessage(c.var.signedIn.context, { delivery });
     return c.redirect(`/console/channels/${again.channel_id}/deliveries/${again.id}`, 303);

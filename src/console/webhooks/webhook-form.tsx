@@ -3,7 +3,7 @@ import type { Reader } from '../../db/database';
 import type { RequestContext } from '../../http/context';
 import { createWebhook, WebhookCreation } from '../../webhooks/create';
 import { updateWebhook, WebhookUpdate } from '../../webhooks/update';
-import { presentWebhook, requireLoaded, type Webhook, webhookOfPath } from '../../webhooks/webhook';
+import { presentWebhook, requireRow, type Webhook, webhookOfPath } from '../../webhooks/webhook';
 import {
   changedFields,
   type Refusal,
@@ -62,7 +62,7 @@ export async function webhookInForm(c: RequestContext, reader: Reader, account: 
 
 /** Shows the form that changes the webhook in the path. */
 export function showWebhookForm(c: PreloadedContext<typeof webhookOfPath>): Promise<Response> {
-  const webhook = presentWebhook(requireLoaded(c.var.loaded.webhook, 'webhook'));
+  const webhook = presentWebhook(requireRow(c.var.loaded.webhook, 'webhook'));
   return sendWebhookFormPage(c, webhook, fieldsOf(webhook));
 }
 
@@ -71,7 +71,7 @@ export function showWebhookForm(c: PreloadedContext<typeof webhookOfPath>): Prom
  * again and why.
  */
 export async function editWebhook(c: PreloadedContext<typeof webhookInForm>): Promise<Response> {
-  const webhook = presentWebhook(requireLoaded(c.var.loaded.webhook, 'webhook'));
+  const webhook = presentWebhook(requireRow(c.var.loaded.webhook, 'webhook'));
   const form = await readForm(c);
   const fields = readWebhookFields(form);
   try {

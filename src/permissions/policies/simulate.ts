@@ -15,7 +15,7 @@ import { permissionFields } from '../permission-fields';
 import { countReviewersByRuleSql, ownerOfAgentSql, ruleSql } from '../reviews/reviewers';
 import { shortText } from '../tokens/token-input';
 import { evaluatePolicies, OUTCOMES } from './evaluate';
-import { type PolicyRow, requireLoaded, selectActivePolicies } from './policy';
+import { assertLoaded, type PolicyRow, selectActivePolicies } from './policy';
 
 export const PolicySimulation = lazy(() =>
   z
@@ -130,7 +130,7 @@ export const simulatePoliciesRoute = new Hono().post(
   noQuery(),
   body(PolicySimulation),
   async (c) => {
-    const policies = requireLoaded(c.var.loaded.policies);
+    const policies = assertLoaded(c.var.loaded.policies);
     return answer(c, await simulatePolicies(c.var.context, { policies, ...c.req.valid('json') }));
   },
 );

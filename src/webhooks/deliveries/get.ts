@@ -17,7 +17,7 @@ import type { JsonObject } from '../../lib/json';
 import { lazy } from '../../lib/lazy';
 import { formatTime } from '../../lib/time';
 import { payloadOf } from '../payload';
-import { requireLoaded } from '../webhook';
+import { requireRow } from '../webhook';
 import {
   Delivery,
   deliveryOfPath,
@@ -154,6 +154,6 @@ export const getDeliveryRoute = new Hono().get(
   async (c) =>
     answer(
       c,
-      getDelivery(c.var.context, { delivery: requireLoaded(c.var.loaded.delivery, 'delivery') }),
+      getDelivery(c.var.context, { delivery: requireRow(c.var.loaded.delivery, 'delivery') }),
     ),
 );

@@ -17,7 +17,7 @@ import { openPage, type Page, pageParameters } from '../../http/page';
 import { pageOf } from '../../http/response-fields';
 import { lazy } from '../../lib/lazy';
 import { idBytes } from '../../lib/typeid';
-import { requireLoaded, type WebhookRow, webhookOfPath } from '../webhook';
+import { requireRow, type WebhookRow, webhookOfPath } from '../webhook';
 import {
   agentExists,
   Delivery,
@@ -135,7 +135,7 @@ export const listDeliveriesRoute = new Hono().get(
   query(DeliveryListQuery),
   async (c) => {
     const input = {
-      webhook: requireLoaded(c.var.loaded.webhook, 'webhook'),
+      webhook: requireRow(c.var.loaded.webhook, 'webhook'),
       ...c.req.valid('query'),
     };
     return answer(c, await listDeliveries(c.var.context, input));

@@ -5,7 +5,7 @@ import type { UserContext } from '../../http/context';
 import { body, NoFields, noQuery } from '../../http/input';
 import { accepted, answer, operation } from '../../http/operation';
 import { payloadOf } from '../payload';
-import { requireLoaded } from '../webhook';
+import { requireRow } from '../webhook';
 import { createDelivery, type Receiver } from './create';
 import { Delivery, deliveryOfPath, type FoundDelivery, presentDelivery } from './delivery';
 import { deliveryPath } from './get';
@@ -79,7 +79,7 @@ export const redeliverRoute = new Hono().post(
     answer(
       c,
       await redeliver(c.var.context, {
-        delivery: requireLoaded(c.var.loaded.delivery, 'delivery'),
+        delivery: requireRow(c.var.loaded.delivery, 'delivery'),
       }),
     ),
 );
