@@ -317,10 +317,10 @@ async function decideByPolicy(
 }
 
 /**
- * The preload of a request: the active policies, and the agent's permission that already has the
- * external id of the request.
+ * Preloads the active policies, and the agent's permission that already has the external id of the
+ * request.
  */
-async function policiesAndExistingPermission(
+async function preloadRequest(
   c: RequestContext,
   reader: Reader,
   account: SQL<number>,
@@ -358,7 +358,7 @@ export const requestPermissionRoute = new Hono().post(
     success: { ...created(Permission), mayExist: true },
     problems: ['conflict', 'external_id_conflict'],
   }),
-  agentAccess(policiesAndExistingPermission),
+  agentAccess(preloadRequest),
   noQuery(),
   body(PermissionRequest),
   async (c) => {

@@ -10,11 +10,11 @@ import { makeSecret } from './secret';
 import {
   accountOfWebhookSql,
   isWebhook,
+  preloadWebhook,
   presentWebhook,
   requireRow,
   type WebhookRow,
   WebhookWithSecret,
-  webhookOfPath,
 } from './webhook';
 
 /** How long the old secret signs messages beside the new one, in milliseconds. */
@@ -68,7 +68,7 @@ export const rotateSecretRoute = new Hono().post(
     success: ok(WebhookWithSecret),
     pathId: 'webhook',
   }),
-  userAccess('webhooks:write', webhookOfPath),
+  userAccess('webhooks:write', preloadWebhook),
   noQuery(),
   body(NoFields),
   async (c) =>

@@ -6,7 +6,7 @@ import { accepted, answer, operation } from '../http/operation';
 import { createDelivery } from './deliveries/create';
 import { Delivery, presentDelivery } from './deliveries/delivery';
 import { writePayload } from './payload';
-import { requireRow, type WebhookRow, webhookOfPath } from './webhook';
+import { preloadWebhook, requireRow, type WebhookRow } from './webhook';
 
 /**
  * Sends the event `webhook.test` to a webhook, whatever its filters.
@@ -43,7 +43,7 @@ export const testWebhookRoute = new Hono().post(
     pathId: 'webhook',
     problems: ['conflict'],
   }),
-  userAccess('webhooks:write', webhookOfPath),
+  userAccess('webhooks:write', preloadWebhook),
   noQuery(),
   body(NoFields),
   async (c) =>

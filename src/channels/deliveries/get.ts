@@ -12,9 +12,9 @@ import { detailFields, presentDetail } from '../../webhooks/deliveries/get';
 import { requireRow } from '../../webhooks/webhook';
 import {
   ChannelDelivery,
-  channelDeliveryOfPath,
   channelDeliveryPath,
   exampleChannelDelivery,
+  preloadChannelDelivery,
   presentChannelDelivery,
 } from './delivery';
 
@@ -62,7 +62,7 @@ export const getChannelDeliveryRoute = new Hono().get(
     path: channelDeliveryPath,
     problems: ['not_found'],
   }),
-  userAccess('channels:read', channelDeliveryOfPath),
+  userAccess('channels:read', preloadChannelDelivery),
   noQuery(),
   async (c) =>
     answer(

@@ -9,8 +9,8 @@ import { repeatDelivery } from '../../webhooks/deliveries/redeliver';
 import { requireRow } from '../../webhooks/webhook';
 import {
   ChannelDelivery,
-  channelDeliveryOfPath,
   channelDeliveryPath,
+  preloadChannelDelivery,
   presentChannelDelivery,
 } from './delivery';
 
@@ -49,7 +49,7 @@ export const repeatMessageRoute = new Hono().post(
     path: channelDeliveryPath,
     problems: ['not_found', 'conflict'],
   }),
-  userAccess('channels:write', channelDeliveryOfPath),
+  userAccess('channels:write', preloadChannelDelivery),
   noQuery(),
   body(NoFields),
   async (c) =>

@@ -1,8 +1,8 @@
 import type { SQL } from 'drizzle-orm';
 import type { Child } from 'hono/jsx';
 import { listAuditEntries } from '../../audit/list';
-import { channelOfPath, presentChannel, requireChannel } from '../../channels/channel';
-import { channelDeliveryOfPath } from '../../channels/deliveries/delivery';
+import { preloadChannel, presentChannel, requireChannel } from '../../channels/channel';
+import { preloadChannelDelivery } from '../../channels/deliveries/delivery';
 import { getChannelDelivery } from '../../channels/deliveries/get';
 import { repeatMessage } from '../../channels/deliveries/redeliver';
 import type { Reader } from '../../db/database';
@@ -18,15 +18,19 @@ import { RepeatAction, sendDeliveryPage } from '../receivers/delivery';
 import type { PreloadedContext } from '../session/access';
 import { canSendBy, KindNotice, Recipient } from './kinds';
 
-/** The preload of a delivery's page: the delivery in the path with its channel. */
-export async function deliveryWithChannel(c: RequestContext, reader: Reader, account: SQL<number>) {
+/** Preloads what a delivery's page needs: the delivery in the path with its channel. */
+export async function preloadDeliveryWithChannel(
+  c: RequestContext,
+  reader: Reader,
+  account: SQL<number>,
+) {
   return {
-    ...(await channelDeliveryOfPath(c, reader, account)),
-    ...(await channelOfPath(c, reader, account)),
+    ...(await preloadChannelDelivery(c, reader, account)),
+    ...(await preloadChannel(c, reader, account)),
   };
 }
 
-type DeliveryContext = PreloadedContext<typeof deliveryWithChannel>;
+type DeliveryContext = PreloadedContext<typeof preloadDeliveryWithChannel>;
 
 /**
  * Shows a delivery by a channel: to whom, and about which request.

@@ -1,4 +1,4 @@
-import type { deliveryOfPath } from '../../webhooks/deliveries/delivery';
+import type { preloadDelivery } from '../../webhooks/deliveries/delivery';
 import { getDelivery } from '../../webhooks/deliveries/get';
 import { redeliver } from '../../webhooks/deliveries/redeliver';
 import { requireRow } from '../../webhooks/webhook';
@@ -7,7 +7,7 @@ import { Code } from '../parts/inline';
 import { RepeatAction, sendDeliveryPage } from '../receivers/delivery';
 import type { PreloadedContext } from '../session/access';
 
-type DeliveryContext = PreloadedContext<typeof deliveryOfPath>;
+type DeliveryContext = PreloadedContext<typeof preloadDelivery>;
 
 /**
  * Shows a delivery to a webhook.

@@ -6,10 +6,10 @@ import { rotateSecret } from '../../webhooks/rotate-secret';
 import { testWebhook } from '../../webhooks/send-test';
 import { updateWebhook } from '../../webhooks/update';
 import {
+  type preloadWebhook,
   presentWebhook,
   requireRow,
   type Webhook,
-  type webhookOfPath,
 } from '../../webhooks/webhook';
 import { type Refusal, refusalOf } from '../frame/form';
 import { loadNames } from '../frame/names';
@@ -24,7 +24,7 @@ import type { ConsoleContext, PreloadedContext } from '../session/access';
 import { EVENTS } from './events';
 import { HowToVerify, sendSecret } from './secret';
 
-export type WebhookContext = PreloadedContext<typeof webhookOfPath>;
+export type WebhookContext = PreloadedContext<typeof preloadWebhook>;
 
 /**
  * Shows the webhook in the path: what it sends, what one can do with it, and its deliveries.

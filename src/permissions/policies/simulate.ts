@@ -112,8 +112,8 @@ async function countReviewers(
   return row?.reviewers ?? 0;
 }
 
-/** The preload of a simulation: the active policies. */
-async function activePolicies(_: RequestContext, reader: Reader, account: SQL<number>) {
+/** Preloads the active policies. */
+async function preloadActivePolicies(_: RequestContext, reader: Reader, account: SQL<number>) {
   return { policies: selectActivePolicies(reader, account) };
 }
 
@@ -126,7 +126,7 @@ export const simulatePoliciesRoute = new Hono().post(
     description: 'Shows what the active policies would decide about a request. Writes nothing.',
     success: ok(Simulation),
   }),
-  userAccess('policies:read', activePolicies),
+  userAccess('policies:read', preloadActivePolicies),
   noQuery(),
   body(PolicySimulation),
   async (c) => {

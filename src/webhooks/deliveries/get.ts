@@ -20,9 +20,9 @@ import { payloadOf } from '../payload';
 import { requireRow } from '../webhook';
 import {
   Delivery,
-  deliveryOfPath,
   exampleDelivery,
   type FoundDelivery,
+  preloadDelivery,
   presentDelivery,
 } from './delivery';
 
@@ -149,7 +149,7 @@ export const getDeliveryRoute = new Hono().get(
     path: deliveryPath,
     problems: ['not_found'],
   }),
-  userAccess('webhooks:read', deliveryOfPath),
+  userAccess('webhooks:read', preloadDelivery),
   noQuery(),
   async (c) =>
     answer(

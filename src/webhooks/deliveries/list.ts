@@ -17,7 +17,7 @@ import { openPage, type Page, pageParameters } from '../../http/page';
 import { pageOf } from '../../http/response-fields';
 import { lazy } from '../../lib/lazy';
 import { idBytes } from '../../lib/typeid';
-import { requireRow, type WebhookRow, webhookOfPath } from '../webhook';
+import { preloadWebhook, requireRow, type WebhookRow } from '../webhook';
 import {
   agentExists,
   Delivery,
@@ -131,7 +131,7 @@ export const listDeliveriesRoute = new Hono().get(
     success: ok(pageOf(Delivery)),
     pathId: 'webhook',
   }),
-  userAccess('webhooks:read', webhookOfPath),
+  userAccess('webhooks:read', preloadWebhook),
   query(DeliveryListQuery),
   async (c) => {
     const input = {

@@ -7,7 +7,7 @@ import { accepted, answer, operation } from '../../http/operation';
 import { payloadOf } from '../payload';
 import { requireRow } from '../webhook';
 import { createDelivery, type Receiver } from './create';
-import { Delivery, deliveryOfPath, type FoundDelivery, presentDelivery } from './delivery';
+import { Delivery, type FoundDelivery, preloadDelivery, presentDelivery } from './delivery';
 import { deliveryPath } from './get';
 
 /**
@@ -72,7 +72,7 @@ export const redeliverRoute = new Hono().post(
     path: deliveryPath,
     problems: ['not_found', 'conflict'],
   }),
-  userAccess('webhooks:write', deliveryOfPath),
+  userAccess('webhooks:write', preloadDelivery),
   noQuery(),
   body(NoFields),
   async (c) =>
