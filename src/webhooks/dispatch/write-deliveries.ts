@@ -45,7 +45,7 @@ export type DeliveryDraft = { webhook: number; event: DeliveryEvent } & (
   | ({ about: 'webhook'; disabled: number; payload: string } & Recipient)
 );
 
-/** What a slice writes. */
+/** What one slice of a fan-out writes. */
 export interface SliceDraft {
   deliveries: readonly DeliveryDraft[];
   /** The events of permissions that have deliveries, held messages or reminders. */
@@ -62,7 +62,7 @@ export interface SliceDraft {
  * Writes the deliveries and what belongs to them, deletes what is handled, and advances the feed.
  * @returns whether there are more events; false if another worker has advanced the feed
  */
-export async function writeSlice(
+export async function writeDeliveries(
   { ledger, runtime }: FanOutContext,
   account: number,
   { position: before, outcomes, disabledWebhooks }: PendingEvents,
