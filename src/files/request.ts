@@ -43,7 +43,9 @@ export async function requestFile(
     ) < ${MAX_PROCESSING}
   )`;
   const snapshot = sql<number>`coalesce((
-    select pos from ${auditEntries} where pos > ${start} and pos < ${start + LOG_SPAN} order by pos desc limit 1
+    select ${auditEntries.pos} from ${auditEntries}
+    where ${auditEntries.pos} > ${start} and ${auditEntries.pos} < ${start + LOG_SPAN}
+    order by ${auditEntries.pos} desc limit 1
   ), ${start}) - ${start}`;
   const row = {
     ...file,

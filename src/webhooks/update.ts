@@ -16,8 +16,8 @@ import { closeFeed, openFeed } from '../outbox/feed';
 import { activationColumns } from './activation';
 import {
   accountOfWebhookSql,
-  agentsInBody,
   isWebhook,
+  preloadAgents,
   presentWebhook,
   requireAgents,
   requireTarget,
@@ -97,7 +97,7 @@ export const updateWebhookRoute = new Hono().put(
     success: ok(Webhook),
     pathId: 'webhook',
   }),
-  userAccess('webhooks:write', agentsInBody),
+  userAccess('webhooks:write', preloadAgents),
   noQuery(),
   body(WebhookUpdate),
   async (c) => {

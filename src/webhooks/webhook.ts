@@ -176,8 +176,8 @@ export function accountOfWebhookSql(account: number, id: Id<'webhook'>): SQL<num
   return sql<number>`(select account from ${webhooks} where ${isWebhook(account, id)})`;
 }
 
-/** The preload of the webhook in the path. */
-export async function webhookOfPath(c: RequestContext, reader: Reader, account: SQL<number>) {
+/** Preloads the webhook in the path. */
+export async function preloadWebhook(c: RequestContext, reader: Reader, account: SQL<number>) {
   const id = parseId('webhook', c.req.param('id') ?? '');
   return { webhook: id && reader.select().from(webhooks).where(isWebhook(account, id)) };
 }
@@ -186,17 +186,17 @@ export async function webhookOfPath(c: RequestContext, reader: Reader, account: 
  * The row that the preload found.
  * @throws Problem `not_found`
  */
-export function requireLoaded<T>(loaded: T[] | undefined, noun: 'webhook' | 'delivery'): T {
+export function requireRow<T>(loaded: T[] | undefined, noun: 'webhook' | 'delivery'): T {
   const [row] = loaded ?? [];
   if (!row) throw notFound(noun);
   return row;
 }
 
 /**
- * The preload of the agents in the body's `agent_ids`, as far as the account has them. The body is
+ * Preloads the agents in the body's `agent_ids`, as far as the account has them. The body is
  * not validated yet: for an invalid one fewer agents are found, or none.
  */
-export async function agentsInBody(c: RequestContext, reader: Reader, account: SQL<number>) {
+export async function preloadAgents(c: RequestContext, reader: Reader, account: SQL<number>) {
   const { agent_ids: listed } = (await readObject(c, readJson)) ?? {};
   return { agents: selectAgents(reader, account, Array.isArray(listed) ? listed : []) };
 }

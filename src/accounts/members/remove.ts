@@ -14,7 +14,7 @@ import {
   isMemberWithId,
   keptAfterRemoval,
   type MemberRow,
-  memberInPath,
+  preloadMember,
   refuseMember,
   requireMember,
   requireRankOver,
@@ -121,7 +121,7 @@ export const removeMemberRoute = new Hono().delete(
     pathId: 'member',
     problems: ['insufficient_role', 'last_owner', 'conflict'],
   }),
-  userAccess('account:write', memberInPath),
+  userAccess('account:write', preloadMember),
   noQuery(),
   async (c) => {
     await removeMember(c.var.context, { member: requireMember(c.var.loaded.member) });

@@ -11,7 +11,7 @@ import { Invitation, makeInvitation } from './invitation';
 import {
   isMemberWithId,
   type MemberRow,
-  memberInPath,
+  preloadMember,
   refuseMember,
   requireGrantable,
   requireMember,
@@ -75,7 +75,7 @@ export const renewInvitationRoute = new Hono().post(
     pathId: 'member',
     problems: ['insufficient_role', 'conflict'],
   }),
-  userAccess('account:write', memberInPath),
+  userAccess('account:write', preloadMember),
   noQuery(),
   body(NoFields),
   async (c) =>

@@ -17,7 +17,7 @@ import {
   Member,
   type MemberRow,
   memberFields,
-  memberInPath,
+  preloadMember,
   presentMember,
   refuseMember,
   requireGrantable,
@@ -123,7 +123,7 @@ export const updateMemberRoute = new Hono().put(
     pathId: 'member',
     problems: ['insufficient_role', 'last_owner', 'conflict'],
   }),
-  userAccess('account:write', memberInPath),
+  userAccess('account:write', preloadMember),
   noQuery(),
   body(MemberUpdate),
   async (c) => {
