@@ -98,10 +98,10 @@ export function presentAccount(
 }
 
 /**
- * The preload of the account in the path, from every shard, because an account's id does not name
+ * Preloads the account in the path, from every shard, because an account's id does not name
  * its shard.
  */
-export function accountInPath(c: RequestContext, reader: Reader) {
+export function preloadAccount(c: RequestContext, reader: Reader) {
   const id = parseId('user', c.req.param('id') ?? '');
   return id && { query: reader.select().from(accounts).where(eq(accounts.id, id)) };
 }

@@ -6,7 +6,7 @@ import type { OperatorContext } from '../http/context';
 import { body, noQuery } from '../http/input';
 import { answer, created, operation } from '../http/operation';
 import { operatorAccess } from '../http/operator-access';
-import { accountInPath, type LocatedAccount, requireLocatedAccount } from './account';
+import { type LocatedAccount, preloadAccount, requireLocatedAccount } from './account';
 import {
   CreatedUserToken,
   makeUserToken,
@@ -50,7 +50,7 @@ export const createAccountTokenRoute = new Hono().post(
     pathId: 'user',
     problems: ['conflict'],
   }),
-  operatorAccess(accountInPath),
+  operatorAccess(preloadAccount),
   noQuery(),
   body(UserTokenCreation),
   async (c) => {

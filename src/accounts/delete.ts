@@ -19,7 +19,7 @@ import type { RecordWriter } from '../ledger/ledger';
 import { lazy } from '../lib/lazy';
 import { MINUTE } from '../lib/time';
 import { idBytes } from '../lib/typeid';
-import { accountInPath, type LocatedAccount, requireLocatedAccount } from './account';
+import { type LocatedAccount, preloadAccount, requireLocatedAccount } from './account';
 
 /** The answer to the deletion of an account: its data is not erased yet. */
 export const AccountErasure = lazy(() =>
@@ -99,7 +99,7 @@ export const deleteAccountRoute = new Hono().delete(
     success: accepted(AccountErasure),
     pathId: 'user',
   }),
-  operatorAccess(accountInPath),
+  operatorAccess(preloadAccount),
   noQuery(),
   async (c) => {
     await deleteAccount(c.var.operator, { account: requireLocatedAccount(c.var.loaded) });

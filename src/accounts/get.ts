@@ -2,7 +2,7 @@ import { Hono } from 'hono';
 import { noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { operatorAccess } from '../http/operator-access';
-import { Account, accountInPath, presentAccount, requireLocatedAccount } from './account';
+import { Account, preloadAccount, presentAccount, requireLocatedAccount } from './account';
 
 export const getAccountRoute = new Hono().get(
   '/v1/admin/users/:id',
@@ -13,7 +13,7 @@ export const getAccountRoute = new Hono().get(
     success: ok(Account),
     pathId: 'user',
   }),
-  operatorAccess(accountInPath),
+  operatorAccess(preloadAccount),
   noQuery(),
   (c) => answer(c, presentAccount(requireLocatedAccount(c.var.loaded).row)),
 );

@@ -120,10 +120,10 @@ async function renewOwner(
 }
 
 /**
- * The preload of the account in the path, with its invited owners whose invitations have expired:
+ * Preloads the account in the path, with its invited owners whose invitations have expired:
  * one row for each.
  */
-function accountAndExpiredOwners(c: RequestContext, reader: Reader) {
+function preloadAccountAndExpiredOwners(c: RequestContext, reader: Reader) {
   const id = parseId('user', c.req.param('id') ?? '');
   const isExpired = and(
     eq(members.account, accounts.number),
@@ -161,7 +161,7 @@ export const inviteOwnerRoute = new Hono().post(
     pathId: 'user',
     problems: ['conflict'],
   }),
-  operatorAccess(accountAndExpiredOwners),
+  operatorAccess(preloadAccountAndExpiredOwners),
   noQuery(),
   body(OwnerInvitation),
   async (c) => {

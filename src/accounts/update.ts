@@ -13,8 +13,8 @@ import { lazy } from '../lib/lazy';
 import {
   Account,
   accountFields,
-  accountInPath,
   type LocatedAccount,
+  preloadAccount,
   presentAccount,
   requireLocatedAccount,
 } from './account';
@@ -106,7 +106,7 @@ export const updateAccountRoute = new Hono().patch(
     pathId: 'user',
     problems: ['plan_required', 'conflict'],
   }),
-  operatorAccess(accountInPath),
+  operatorAccess(preloadAccount),
   noQuery(),
   body(AccountUpdate),
   async (c) => {

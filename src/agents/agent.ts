@@ -80,8 +80,8 @@ export function presentAgent(row: AgentRow): Agent {
   };
 }
 
-/** The preload of the agent in the path. */
-export async function agentInPath(c: RequestContext, reader: Reader, account: SQL<number>) {
+/** Preloads the agent in the path. */
+export async function preloadAgent(c: RequestContext, reader: Reader, account: SQL<number>) {
   const id = parseId('agent', c.req.param('id') ?? '');
   return { agent: id && reader.select().from(agents).where(isAgentWithId(account, id)) };
 }

@@ -2,7 +2,8 @@ import { and, eq, gte, sql } from 'drizzle-orm';
 import type { AnySQLiteColumn } from 'drizzle-orm/sqlite-core';
 import { Hono } from 'hono';
 import * as z from 'zod';
-import { agentStatistics, agents } from '../db/schema';
+import { codeOf } from '../db/columns';
+import { agentStatistics, agents, PERMISSION_STATUSES, permissions } from '../db/schema';
 import { notFound } from '../errors';
 import { userAccess } from '../http/access';
 import type { UserContext } from '../http/context';
@@ -115,10 +116,12 @@ export async function getAgentStatistics(
     .groupBy(agents.number);
   const overdue = reader
     .select({ count: sql<number>`count(*)`.as('count') })
-    .from(sql`permissions indexed by permissions_waiting`)
+    .from(sql`${permissions} indexed by permissions_waiting`)
     .where(
-      sql`account = ${account} and status = 0 and expires_at <= ${now} and agent = ${agentNumberSql(account, id)}
-        and created_at >= ${from * unitLength}`,
+      sql`${permissions.account} = ${account}
+        and ${permissions.status} = ${codeOf(PERMISSION_STATUSES, 'pending')}
+        and ${permissions.expiresAt} <= ${now} and ${permissions.agent} = ${agentNumberSql(account, id)}
+        and ${permissions.createdAt} >= ${from * unitLength}`,
     );
   const [[counts], [late]] = await reader.load([counters, overdue]);
   if (!counts) throw notFound('agent');

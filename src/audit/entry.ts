@@ -1,7 +1,7 @@
 import { and, eq, gt, gte, lt } from 'drizzle-orm';
 import * as z from 'zod';
 import { aliased } from '../db/columns';
-import { agents, auditEntries, EVENT_TYPES, VOTE_CHANNELS, VOTE_DECISIONS } from '../db/schema';
+import { agents, auditEntries, DECISION_SOURCES, EVENT_TYPES, VOTE_DECISIONS } from '../db/schema';
 import type { AccountRef } from '../http/context';
 import { EXAMPLE, exampleId } from '../http/examples';
 import { choice } from '../http/fields';
@@ -65,7 +65,7 @@ const EntryVote = lazy(() =>
       token_ttl: countField,
       max_uses: countField,
       reason: z.string().nullable(),
-      via: z.enum(VOTE_CHANNELS),
+      via: z.enum(DECISION_SOURCES),
       signed: z.boolean(),
       at: timeField,
       signature: z
@@ -100,7 +100,7 @@ export const AuditDetails = lazy(() =>
           'Id of the member, policy or agent that decided or revoked; of the account for its own user tokens.',
       }),
       decided_via: z
-        .enum([...VOTE_CHANNELS, 'policy'])
+        .enum([...DECISION_SOURCES, 'policy'])
         .optional()
         .meta({
           description:

@@ -39,8 +39,8 @@ export async function getAuditEntry(
   return presentEntry(account, row);
 }
 
-/** The preload of the audit entry in the path. {@link requireEntry} reads the row that it loads. */
-export async function entryInPath(c: RequestContext, reader: Reader, account: SQL<number>) {
+/** Preloads the audit entry in the path. {@link requireEntry} reads the row that it loads. */
+export async function preloadEntry(c: RequestContext, reader: Reader, account: SQL<number>) {
   const id = parseId('audit', c.req.param('id') ?? '');
   const isOfAccount = sql`${auditEntries.pos} > ${account} * ${LOG_SPAN_SQL}
     and ${auditEntries.pos} < (${account} + 1) * ${LOG_SPAN_SQL}`;
@@ -56,7 +56,7 @@ export async function entryInPath(c: RequestContext, reader: Reader, account: SQ
 }
 
 /**
- * The entry that {@link entryInPath} found.
+ * The entry that {@link preloadEntry} found.
  * @throws Problem `not_found`, also for an entry that is past the account's retention period
  */
 export function requireEntry(

@@ -98,7 +98,8 @@ export async function listActivity(
     end_date && lt(activity.id, smallestIdAt('act', end_date.bound)),
     page.after && lt(activity.id, page.after),
   );
-  const ids = sql`select id from ${chooseIndex(input)} where ${matches} order by id desc limit ${page.rowLimit}`;
+  const ids = sql`select ${activity.id} from ${chooseIndex(input)} where ${matches}
+    order by ${activity.id} desc limit ${page.rowLimit}`;
   const [rows] = await reader.load([
     reader
       .select(getTableColumns(activity))
@@ -125,9 +126,9 @@ export async function listActivity(
  * and reads all records of the account to find the few that match.
  */
 function chooseIndex({ action, target, actor }: ActivityFilters): SQL {
-  if (target !== undefined) return sql`activity indexed by activity_by_target`;
-  if (actor !== undefined) return sql`activity indexed by activity_by_actor`;
-  return action === undefined ? sql`activity` : sql`activity indexed by activity_by_action`;
+  if (target !== undefined) return sql`${activity} indexed by activity_by_target`;
+  if (actor !== undefined) return sql`${activity} indexed by activity_by_actor`;
+  return action === undefined ? sql`${activity}` : sql`${activity} indexed by activity_by_action`;
 }
 
 type ActivityFilters = Pick<

@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { mergeSorted } from '../db/merge-sorted';
-import { EVENT_TYPES, type EventType } from '../db/schema';
+import { agents, auditEntries, EVENT_TYPES, type EventType, erasedEntries } from '../db/schema';
 import type { AccountRef } from '../http/context';
 import { LOG_SPAN } from '../ledger/append';
 import { type Id, idBytes } from '../lib/typeid';
@@ -37,14 +37,16 @@ export function selectPositions(
   limit: number,
 ): SQL {
   const index = chooseIndex(filter);
-  const within = sql`pos >= (select low from bounds) and pos < (select high from bounds)`;
+  const within = sql`${auditEntries.pos} >= (select low from bounds)
+    and ${auditEntries.pos} < (select high from bounds)`;
   const events = filter.event ? [EVENT_TYPES.indexOf(filter.event)] : EVENT_TYPES.keys().toArray();
   const arms = index
     ? events.map(
         (event) =>
-          sql`select pos from ${index} and event = ${sql.raw(String(event))} and ${within}`,
+          sql`select ${auditEntries.pos} from ${index}
+            and ${auditEntries.event} = ${sql.raw(String(event))} and ${within}`,
       )
-    : [sql`select pos from audit_entries not indexed where ${within}`];
+    : [sql`select ${auditEntries.pos} from ${auditEntries} not indexed where ${within}`];
   return sql`
     with log as materialized (${selectLog(account)}),
       bounds as materialized (${selectBounds(account, filter)})
@@ -83,9 +85,10 @@ export function selectEntryCounts(account: LogAccount, times: readonly number[])
       ),
       erased as (
         select ${start} + (range.value ->> 0) as pos, (range.value ->> 1) - (range.value ->> 0) + 1 as length
-        from erased_entries cross join json_each(erased_entries.ranges) as range
-        where erased_entries.id >= (select min(pos) from times) and erased_entries.id < ${start + LOG_SPAN}
-          and ${start} + (erased_entries.ranges ->> '$[0][0]') < (select max(pos) from times)
+        from ${erasedEntries} cross join json_each(${erasedEntries.ranges}) as range
+        where ${erasedEntries.id} >= (select min(pos) from times)
+          and ${erasedEntries.id} < ${start + LOG_SPAN}
+          and ${start} + (${erasedEntries.ranges} ->> '$[0][0]') < (select max(pos) from times)
       )
     select time, lead(earlier) over (order by time) - earlier as entries
     from (
@@ -101,16 +104,18 @@ export function selectEntryCounts(account: LogAccount, times: readonly number[])
  */
 function chooseIndex({ agent, permission, event, action }: EntryFilter): SQL | null {
   if (permission !== undefined) {
-    return sql`audit_entries indexed by audit_by_permission where permission = ${permission && idBytes(permission)}`;
+    return sql`${auditEntries} indexed by audit_by_permission
+      where ${auditEntries.permission} = ${permission && idBytes(permission)}`;
   }
-  const ofAgent = sql`agent = (select agent from bounds)`;
+  const ofAgent = sql`${auditEntries.agent} = (select agent from bounds)`;
   if (agent !== undefined && action !== undefined) {
-    return sql`audit_entries indexed by audit_by_agent_action where ${ofAgent} and action = ${action}`;
+    return sql`${auditEntries} indexed by audit_by_agent_action
+      where ${ofAgent} and ${auditEntries.action} = ${action}`;
   }
-  if (agent !== undefined) return sql`audit_entries indexed by audit_by_agent where ${ofAgent}`;
+  if (agent !== undefined) return sql`${auditEntries} indexed by audit_by_agent where ${ofAgent}`;
   if (action !== undefined)
-    return sql`audit_entries indexed by audit_by_action where action = ${action}`;
-  return event ? sql`audit_entries indexed by audit_by_event where true` : null;
+    return sql`${auditEntries} indexed by audit_by_action where ${auditEntries.action} = ${action}`;
+  return event ? sql`${auditEntries} indexed by audit_by_event where true` : null;
 }
 
 /**
@@ -119,11 +124,14 @@ function chooseIndex({ agent, permission, event, action }: EntryFilter): SQL | n
  */
 function selectLog(account: LogAccount): SQL {
   const start = logStart(account);
-  const ofAccount = sql`pos > ${start} and pos < ${start + LOG_SPAN}`;
+  const entry = (order: SQL) => sql`(
+    select ${auditEntries.pos} as pos, ${auditEntries.createdAt} as time from ${auditEntries}
+    where ${auditEntries.pos} > ${start} and ${auditEntries.pos} < ${start + LOG_SPAN}
+    order by ${auditEntries.pos} ${order} limit 1
+  )`;
   return sql`
-    select first.pos as first_pos, first.created_at as first_time, last.pos as last_pos, last.created_at as last_time
-    from (select pos, created_at from audit_entries where ${ofAccount} order by pos limit 1) as first
-    join (select pos, created_at from audit_entries where ${ofAccount} order by pos desc limit 1) as last`;
+    select first.pos as first_pos, first.time as first_time, last.pos as last_pos, last.time as last_time
+    from ${entry(sql`asc`)} as first join ${entry(sql`desc`)} as last`;
 }
 
 /**
@@ -136,7 +144,10 @@ function selectBounds(
 ): SQL {
   const start = logStart(account);
   const number = agent
-    ? sql`(select number from agents where account = ${account.number} and id = ${idBytes(agent)})`
+    ? sql`(
+        select ${agents.number} from ${agents}
+        where ${agents.account} = ${account.number} and ${agents.id} = ${idBytes(agent)}
+      )`
     : sql`null`;
   const low = sql`max(cast(${(after ?? start) + 1} as integer), ${positionAt(from)})`;
   const end = sql`cast(${before ?? start + LOG_SPAN} as integer)`;
@@ -158,11 +169,11 @@ function isPermissionOf(
   agent: EntryFilter['agent'],
   action: string | undefined,
 ): SQL {
-  const ofAgent = agent === undefined ? sql`1` : sql`agent = ${number}`;
-  const ofAction = action === undefined ? sql`1` : sql`action = ${action}`;
+  const ofAgent = agent === undefined ? sql`1` : sql`${auditEntries.agent} = ${number}`;
+  const ofAction = action === undefined ? sql`1` : sql`${auditEntries.action} = ${action}`;
   return sql`coalesce((
-    select ${ofAgent} and ${ofAction} from audit_entries indexed by audit_by_permission
-    where permission = ${idBytes(permission)} limit 1
+    select ${ofAgent} and ${ofAction} from ${auditEntries} indexed by audit_by_permission
+    where ${auditEntries.permission} = ${idBytes(permission)} limit 1
   ), 0)`;
 }
 
@@ -173,7 +184,8 @@ function isPermissionOf(
  */
 function positionAt(time: number | SQL): SQL {
   const older = (low: SQL, high: SQL) => sql`(
-    select created_at < ${time} from audit_entries where pos >= (${low} + ${high}) / 2 order by pos limit 1
+    select ${auditEntries.createdAt} < ${time} from ${auditEntries}
+    where ${auditEntries.pos} >= (${low} + ${high}) / 2 order by ${auditEntries.pos} limit 1
   )`;
   const nextLow = sql`iif(older, (low + high) / 2 + 1, low)`;
   const nextHigh = sql`iif(older, high, (low + high) / 2)`;

@@ -176,8 +176,8 @@ export function isChannel(account: number | SQL<number>, id: Id<'chan'>) {
   );
 }
 
-/** The preload of the channel in the path. */
-export async function channelOfPath(c: RequestContext, reader: Reader, account: SQL<number>) {
+/** Preloads the channel in the path. */
+export async function preloadChannel(c: RequestContext, reader: Reader, account: SQL<number>) {
   const id = parseId('chan', c.req.param('id') ?? '');
   return { channel: id && reader.select().from(webhooks).where(isChannel(account, id)) };
 }
@@ -193,10 +193,10 @@ export function requireChannel(loaded: WebhookRow[] | undefined): WebhookRow {
 }
 
 /**
- * The preload of the agents in the body's filters, as far as the account has them. The body is not
+ * Preloads the agents in the body's filters, as far as the account has them. The body is not
  * validated yet.
  */
-export async function agentsInFilter(c: RequestContext, reader: Reader, account: SQL<number>) {
+export async function preloadFilterAgents(c: RequestContext, reader: Reader, account: SQL<number>) {
   const { filter, config } = (await readObject(c, readJson)) ?? {};
   const channels = isJsonObject(config) && Array.isArray(config.channels) ? config.channels : [];
   const filters = [

@@ -8,13 +8,13 @@ import { lazy } from '../lib/lazy';
 import { type Id, withPrefix } from '../lib/typeid';
 import { insertReceiver, newReceiverColumns } from '../webhooks/receivers';
 import {
-  agentsInFilter,
   CHANNEL_EVENTS,
   Channel,
   channelFields,
   EmailConfig,
   exampleChannel,
   MAX_CHANNELS,
+  preloadFilterAgents,
   presentChannel,
   requireAgentsOfFilters,
 } from './channel';
@@ -115,7 +115,7 @@ export const createChannelRoute = new Hono().post(
     success: created(Channel),
     problems: ['conflict'],
   }),
-  userAccess('channels:write', agentsInFilter),
+  userAccess('channels:write', preloadFilterAgents),
   noQuery(),
   body(ChannelCreation),
   async (c) => {

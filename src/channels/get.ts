@@ -2,7 +2,7 @@ import { Hono } from 'hono';
 import { userAccess } from '../http/access';
 import { noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
-import { Channel, channelOfPath, describeChannel, requireChannel } from './channel';
+import { Channel, describeChannel, preloadChannel, requireChannel } from './channel';
 
 export const getChannelRoute = new Hono().get(
   '/v1/channels/:id',
@@ -13,7 +13,7 @@ export const getChannelRoute = new Hono().get(
     success: ok(Channel),
     pathId: 'chan',
   }),
-  userAccess('channels:read', channelOfPath),
+  userAccess('channels:read', preloadChannel),
   noQuery(),
   async (c) =>
     answer(c, await describeChannel(c.var.context, requireChannel(c.var.loaded.channel))),

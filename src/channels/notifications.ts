@@ -13,7 +13,7 @@ import { pathId } from '../http/path-id';
 import { pageOf } from '../http/response-fields';
 import { lazy } from '../lib/lazy';
 import { type Id, withPrefix } from '../lib/typeid';
-import { permissionInPath } from '../permissions/permission';
+import { preloadPermission } from '../permissions/permission';
 import { deliveryColumns } from '../webhooks/deliveries/delivery';
 import { ChannelKind } from './channel';
 import {
@@ -105,7 +105,7 @@ export const listNotificationsRoute = new Hono().get(
     success: ok(pageOf(Notification)),
     pathId: 'perm',
   }),
-  userAccess('permissions:read', permissionInPath),
+  userAccess('permissions:read', preloadPermission),
   query(NotificationListQuery),
   async (c) => {
     if (!c.var.loaded.permission?.[0]) throw notFound('permission');

@@ -1,12 +1,16 @@
 import { and, lte, sql } from 'drizzle-orm';
+import { alias } from 'drizzle-orm/sqlite-core';
 import { isAtHome } from '../db/at-home';
 import { codeOf } from '../db/columns';
 import type { Reader } from '../db/database';
 import {
+  agents,
   DELIVERY_EVENTS,
   deliveries,
   heldMessages,
   PERMISSION_STATUSES,
+  permissions,
+  votes,
   webhooks,
 } from '../db/schema';
 import type { Runtime } from '../env';
@@ -63,7 +67,10 @@ export async function releaseHeld({
     changes: (write) => [
       write.insert(deliveries).select(selectDeliveries(rows, now)),
       write.delete(heldMessages).where(
-        sql`(account, webhook, member, permission, event, reminder) in (
+        sql`(
+          ${heldMessages.account}, ${heldMessages.webhook}, ${heldMessages.member},
+          ${heldMessages.permission}, ${heldMessages.event}, ${heldMessages.reminder}
+        ) in (
           select value ->> 0, value ->> 1, unhex(value ->> 2), unhex(value ->> 3), value ->> 4, value ->> 5
           from json_each(${rows})
         )`,
@@ -87,34 +94,42 @@ export async function releaseHeld({
   return due.length === SLICE;
 }
 
+const held = alias(heldMessages, 'held');
+
 /** Selects the held messages that are still of interest as rows of the table of deliveries. */
 function selectDeliveries(rows: string, now: number) {
   const asks = sql`(${codeOf(DELIVERY_EVENTS, 'permission.requested')}, ${codeOf(DELIVERY_EVENTS, 'permission.escalated')})`;
   const columns = {
-    webhook: sql`webhooks.number`,
+    webhook: sql`${webhooks.number}`,
     id: sql`unhex(value ->> 6)`,
-    disableCount: sql`webhooks.generation`,
-    event: sql`held.event`,
-    agent: sql`permissions.agent`,
-    permission: sql`held.permission`,
-    reminder: sql`nullif(held.reminder, 0)`,
-    member: sql`held.member`,
+    disableCount: sql`${webhooks.disableCount}`,
+    event: sql`${held.event}`,
+    agent: sql`${permissions.agent}`,
+    permission: sql`${held.permission}`,
+    reminder: sql`nullif(${held.reminder}, 0)`,
+    member: sql`${held.member}`,
     digest: sql`${now}`,
   };
   return sql`
     select ${newDeliveryColumns(columns, now)}
     from json_each(${rows})
-    cross join held_messages as held on held.account = value ->> 0 and held.webhook = value ->> 1
-      and held.member = unhex(value ->> 2) and held.permission = unhex(value ->> 3) and held.event = value ->> 4
-      and held.reminder = value ->> 5
-    cross join webhooks on webhooks.number = held.webhook and webhooks.account = held.account and webhooks.is_active
-    cross join permissions on permissions.account = held.account and permissions.id = held.permission
-    where exists (select 1 from agents where agents.number = permissions.agent) and (
-      held.event not in ${asks} or (
-        permissions.status = ${codeOf(PERMISSION_STATUSES, 'pending')} and permissions.expires_at > ${now}
+    cross join ${heldMessages} as ${held}
+      on ${held.account} = value ->> 0 and ${held.webhook} = value ->> 1
+      and ${held.member} = unhex(value ->> 2) and ${held.permission} = unhex(value ->> 3)
+      and ${held.event} = value ->> 4 and ${held.reminder} = value ->> 5
+    cross join ${webhooks}
+      on ${webhooks.number} = ${held.webhook} and ${webhooks.account} = ${held.account}
+      and ${webhooks.isActive}
+    cross join ${permissions}
+      on ${permissions.account} = ${held.account} and ${permissions.id} = ${held.permission}
+    where exists (select 1 from ${agents} where ${agents.number} = ${permissions.agent}) and (
+      ${held.event} not in ${asks} or (
+        ${permissions.status} = ${codeOf(PERMISSION_STATUSES, 'pending')}
+        and ${permissions.expiresAt} > ${now}
         and not exists (
-          select 1 from votes
-          where votes.account = held.account and votes.permission = held.permission and votes.member = held.member
+          select 1 from ${votes}
+          where ${votes.account} = ${held.account} and ${votes.permission} = ${held.permission}
+            and ${votes.member} = ${held.member}
         )
       )
     )`;

@@ -8,7 +8,7 @@ import { createDelivery } from '../webhooks/deliveries/create';
 import type { ShownDelivery } from '../webhooks/deliveries/delivery';
 import { writePayload } from '../webhooks/payload';
 import type { WebhookRow } from '../webhooks/webhook';
-import { channelOfPath, requireChannel } from './channel';
+import { preloadChannel, requireChannel } from './channel';
 import { ChannelDelivery, presentChannelDelivery } from './deliveries/delivery';
 import { slackChannelsOf } from './slack/config';
 
@@ -60,7 +60,7 @@ export const testChannelRoute = new Hono().post(
     pathId: 'chan',
     problems: ['conflict'],
   }),
-  userAccess('channels:write', channelOfPath),
+  userAccess('channels:write', preloadChannel),
   noQuery(),
   body(NoFields),
   async (c) =>

@@ -19,12 +19,12 @@ import { closeFeed, openFeed } from '../outbox/feed';
 import { activationColumns } from '../webhooks/activation';
 import type { WebhookRow } from '../webhooks/webhook';
 import {
-  agentsInFilter,
   Channel,
   channelFields,
   describeChannel,
   EmailConfig,
   isChannel,
+  preloadFilterAgents,
   requireAgentsOfFilters,
   requireChannel,
 } from './channel';
@@ -197,7 +197,7 @@ export const updateChannelRoute = new Hono().put(
     pathId: 'chan',
     problems: ['conflict'],
   }),
-  userAccess('channels:write', agentsInFilter),
+  userAccess('channels:write', preloadFilterAgents),
   noQuery(),
   body(ChannelUpdate),
   async (c) => {

@@ -1,14 +1,14 @@
 import { Hono } from 'hono';
-import { memberInPath } from '../accounts/members/member';
-import { agentInPath } from '../agents/agent';
-import { entryInPath } from '../audit/get';
-import { channelOfPath } from '../channels/channel';
+import { preloadMember } from '../accounts/members/member';
+import { preloadAgent } from '../agents/agent';
+import { preloadEntry } from '../audit/get';
+import { preloadChannel } from '../channels/channel';
 import { sendAsset } from '../http/asset';
 import type { AppEnv, Scope } from '../http/context';
-import { permissionInPath } from '../permissions/permission';
-import { policyInPath } from '../permissions/policies/update';
-import { deliveryOfPath } from '../webhooks/deliveries/delivery';
-import { webhookOfPath } from '../webhooks/webhook';
+import { preloadPermission } from '../permissions/permission';
+import { preloadPolicy } from '../permissions/policies/update';
+import { preloadDelivery } from '../webhooks/deliveries/delivery';
+import { preloadWebhook } from '../webhooks/webhook';
 import { showActivity } from './activity/activity';
 import { showAgent } from './agents/agent';
 import { showAgents } from './agents/agent-list';
@@ -20,13 +20,17 @@ import { sendEntry, sendMember, sendProof } from './audit/verify';
 import { removeChannel, sendChannelTest, showChannel, switchChannel } from './channels/channel';
 import {
   addChannel,
-  channelInForm,
   editChannel,
+  preloadFormChannel,
   showChannelForm,
   showNewChannel,
 } from './channels/channel-form';
 import { showChannels } from './channels/channels';
-import { deliveryWithChannel, sendMessageAgain, showChannelDelivery } from './channels/delivery';
+import {
+  preloadDeliveryWithChannel,
+  sendMessageAgain,
+  showChannelDelivery,
+} from './channels/delivery';
 import { showExports } from './files/exports';
 import { showNewExport, startExport } from './files/new-export';
 import { showNewReport, startReport } from './files/new-report';
@@ -36,7 +40,7 @@ import { denySeveral, showTypedDenial } from './inbox/deny-several';
 import { showInbox } from './inbox/inbox';
 import { emailRoutes } from './me/email';
 import { saveNotifications, showMe } from './me/me';
-import { notificationsInForm } from './me/notifications';
+import { preloadFormNotifications } from './me/notifications';
 import { passkeyRoutes } from './me/passkey-routes';
 import { endOwnSession, signOut } from './me/sessions';
 import { deleteOwnToken, makeToken, showNewToken } from './me/tokens';
@@ -45,19 +49,19 @@ import { invite, inviteAgain, showInvite } from './members/invitation';
 import { showMember } from './members/member';
 import { showMembers } from './members/members';
 import { pairRoutes } from './pair/pair';
-import { cardInPath, showCard, showTypedCard } from './permission/card';
+import { preloadCard, showCard, showTypedCard } from './permission/card';
 import {
   decide,
-  decisionInForm,
+  preloadFormDecision,
+  preloadFormStatement,
   revoke,
   sendStatement,
-  statementInForm,
 } from './permission/decide';
-import { makePolicy, showNewPolicy, sourceRequest } from './policies/new';
+import { makePolicy, preloadSourceRequest, showNewPolicy } from './policies/new';
 import { showPolicies } from './policies/policies';
 import { changePolicy, removePolicy, showPolicy, switchPolicy } from './policies/policy';
-import { simulationInQuery } from './policies/simulation';
-import { agentsInForm } from './receivers/fields';
+import { preloadSimulation } from './policies/simulation';
+import { preloadFormAgents } from './receivers/fields';
 import { consoleAccess, consoleRoute } from './session/access';
 import { sendCsrfToken } from './session/csrf-token';
 import { invitationRoutes } from './sign-in/invitation';
@@ -76,9 +80,9 @@ import {
 import {
   addWebhook,
   editWebhook,
+  preloadFormWebhook,
   showNewWebhook,
   showWebhookForm,
-  webhookInForm,
 } from './webhooks/webhook-form';
 import { showWebhooks } from './webhooks/webhooks';
 
@@ -118,54 +122,54 @@ export const pages = new Hono<AppEnv>()
   .get(
     '/console/permissions/:id',
     consoleRoute,
-    consoleAccess('permissions:read', cardInPath),
+    consoleAccess('permissions:read', preloadCard),
     showCard,
   )
   .post(
     '/console/permissions/:id',
     consoleRoute,
-    consoleAccess(DECIDE, cardInPath, SHOWS_ONLY),
+    consoleAccess(DECIDE, preloadCard, SHOWS_ONLY),
     showTypedCard,
   )
   .post(
     '/console/permissions/:id/decide',
     consoleRoute,
-    consoleAccess(DECIDE, decisionInForm),
+    consoleAccess(DECIDE, preloadFormDecision),
     decide,
   )
   .post(
     '/console/permissions/:id/statement',
     consoleRoute,
-    consoleAccess(DECIDE, statementInForm),
+    consoleAccess(DECIDE, preloadFormStatement),
     sendStatement,
   )
   .post(
     '/console/permissions/:id/revoke',
     consoleRoute,
-    consoleAccess(DECIDE, permissionInPath),
+    consoleAccess(DECIDE, preloadPermission),
     revoke,
   )
   .get('/console/agents', consoleRoute, consoleAccess('agents:read'), showAgents)
   .post('/console/agents', consoleRoute, consoleAccess(WRITE_AGENTS), registerAgent)
   .get('/console/agents/new', consoleRoute, consoleAccess(WRITE_AGENTS), showRegistration)
-  .get('/console/agents/:id', consoleRoute, consoleAccess('agents:read', agentInPath), showAgent)
-  .post('/console/agents/:id', consoleRoute, consoleAccess(WRITE_AGENTS, agentInPath), editAgent)
+  .get('/console/agents/:id', consoleRoute, consoleAccess('agents:read', preloadAgent), showAgent)
+  .post('/console/agents/:id', consoleRoute, consoleAccess(WRITE_AGENTS, preloadAgent), editAgent)
   .post(
     '/console/agents/:id/switch',
     consoleRoute,
-    consoleAccess(WRITE_AGENTS, agentInPath),
+    consoleAccess(WRITE_AGENTS, preloadAgent),
     switchAgent,
   )
   .post(
     '/console/agents/:id/rotate-key',
     consoleRoute,
-    consoleAccess(WRITE_AGENTS, agentInPath),
+    consoleAccess(WRITE_AGENTS, preloadAgent),
     rotateKey,
   )
   .post(
     '/console/agents/:id/delete',
     consoleRoute,
-    consoleAccess(WRITE_AGENTS, agentInPath),
+    consoleAccess(WRITE_AGENTS, preloadAgent),
     removeAgent,
   )
   .get('/console/exports', consoleRoute, consoleAccess('audit:export'), showExports)
@@ -179,53 +183,53 @@ export const pages = new Hono<AppEnv>()
   .post(
     '/console/webhooks',
     consoleRoute,
-    consoleAccess(WRITE_WEBHOOKS, agentsInForm, RECENT),
+    consoleAccess(WRITE_WEBHOOKS, preloadFormAgents, RECENT),
     addWebhook,
   )
-  .get('/console/webhooks/:id', consoleRoute, consoleAccess('webhooks:read', webhookOfPath), (c) =>
+  .get('/console/webhooks/:id', consoleRoute, consoleAccess('webhooks:read', preloadWebhook), (c) =>
     showWebhook(c),
   )
   .get(
     '/console/webhooks/:id/edit',
     consoleRoute,
-    consoleAccess(WRITE_WEBHOOKS, webhookOfPath),
+    consoleAccess(WRITE_WEBHOOKS, preloadWebhook),
     showWebhookForm,
   )
   .post(
     '/console/webhooks/:id/edit',
     consoleRoute,
-    consoleAccess(WRITE_WEBHOOKS, webhookInForm),
+    consoleAccess(WRITE_WEBHOOKS, preloadFormWebhook),
     editWebhook,
   )
   .post(
     '/console/webhooks/:id/switch',
     consoleRoute,
-    consoleAccess(WRITE_WEBHOOKS, webhookOfPath),
+    consoleAccess(WRITE_WEBHOOKS, preloadWebhook),
     switchWebhook,
   )
   .post(
     '/console/webhooks/:id/rotate-secret',
     consoleRoute,
-    consoleAccess(WRITE_WEBHOOKS, webhookOfPath, RECENT),
+    consoleAccess(WRITE_WEBHOOKS, preloadWebhook, RECENT),
     rotateWebhookSecret,
   )
   .post('/console/webhooks/:id/delete', consoleRoute, consoleAccess(WRITE_WEBHOOKS), removeWebhook)
   .post(
     '/console/webhooks/:id/test',
     consoleRoute,
-    consoleAccess(WRITE_WEBHOOKS, webhookOfPath),
+    consoleAccess(WRITE_WEBHOOKS, preloadWebhook),
     sendTest,
   )
   .get(
     '/console/webhooks/:id/deliveries/:delivery_id',
     consoleRoute,
-    consoleAccess('webhooks:read', deliveryOfPath),
+    consoleAccess('webhooks:read', preloadDelivery),
     (c) => showDelivery(c),
   )
   .post(
     '/console/webhooks/:id/deliveries/:delivery_id/redeliver',
     consoleRoute,
-    consoleAccess(WRITE_WEBHOOKS, deliveryOfPath),
+    consoleAccess(WRITE_WEBHOOKS, preloadDelivery),
     sendAgain,
   )
   .get('/console/channels', consoleRoute, consoleAccess('channels:read'), showChannels)
@@ -233,47 +237,47 @@ export const pages = new Hono<AppEnv>()
   .post(
     '/console/channels',
     consoleRoute,
-    consoleAccess(WRITE_CHANNELS, agentsInForm, RECENT),
+    consoleAccess(WRITE_CHANNELS, preloadFormAgents, RECENT),
     addChannel,
   )
-  .get('/console/channels/:id', consoleRoute, consoleAccess('channels:read', channelOfPath), (c) =>
+  .get('/console/channels/:id', consoleRoute, consoleAccess('channels:read', preloadChannel), (c) =>
     showChannel(c),
   )
   .get(
     '/console/channels/:id/edit',
     consoleRoute,
-    consoleAccess(WRITE_CHANNELS, channelOfPath),
+    consoleAccess(WRITE_CHANNELS, preloadChannel),
     showChannelForm,
   )
   .post(
     '/console/channels/:id/edit',
     consoleRoute,
-    consoleAccess(WRITE_CHANNELS, channelInForm, RECENT),
+    consoleAccess(WRITE_CHANNELS, preloadFormChannel, RECENT),
     editChannel,
   )
   .post(
     '/console/channels/:id/switch',
     consoleRoute,
-    consoleAccess(WRITE_CHANNELS, channelOfPath),
+    consoleAccess(WRITE_CHANNELS, preloadChannel),
     switchChannel,
   )
   .post('/console/channels/:id/delete', consoleRoute, consoleAccess(WRITE_CHANNELS), removeChannel)
   .post(
     '/console/channels/:id/test',
     consoleRoute,
-    consoleAccess(WRITE_CHANNELS, channelOfPath),
+    consoleAccess(WRITE_CHANNELS, preloadChannel),
     sendChannelTest,
   )
   .get(
     '/console/channels/:id/deliveries/:delivery_id',
     consoleRoute,
-    consoleAccess('channels:read', deliveryWithChannel),
+    consoleAccess('channels:read', preloadDeliveryWithChannel),
     (c) => showChannelDelivery(c),
   )
   .post(
     '/console/channels/:id/deliveries/:delivery_id/redeliver',
     consoleRoute,
-    consoleAccess(WRITE_CHANNELS, deliveryWithChannel),
+    consoleAccess(WRITE_CHANNELS, preloadDeliveryWithChannel),
     sendMessageAgain,
   )
   .get('/console/members', consoleRoute, consoleAccess('account:read'), showMembers)
@@ -282,31 +286,31 @@ export const pages = new Hono<AppEnv>()
   .get(
     '/console/members/:id',
     consoleRoute,
-    consoleAccess('account:read', memberInPath),
+    consoleAccess('account:read', preloadMember),
     showMember,
   )
   .post(
     '/console/members/:id',
     consoleRoute,
-    consoleAccess(WRITE_MEMBERS, memberInPath, RECENT),
+    consoleAccess(WRITE_MEMBERS, preloadMember, RECENT),
     changeMember,
   )
   .post(
     '/console/members/:id/status',
     consoleRoute,
-    consoleAccess(WRITE_MEMBERS, memberInPath, RECENT),
+    consoleAccess(WRITE_MEMBERS, preloadMember, RECENT),
     changeStatus,
   )
   .post(
     '/console/members/:id/remove',
     consoleRoute,
-    consoleAccess(WRITE_MEMBERS, memberInPath, RECENT),
+    consoleAccess(WRITE_MEMBERS, preloadMember, RECENT),
     remove,
   )
   .post(
     '/console/members/:id/invitation',
     consoleRoute,
-    consoleAccess(WRITE_MEMBERS, memberInPath, RECENT),
+    consoleAccess(WRITE_MEMBERS, preloadMember, RECENT),
     inviteAgain,
   )
   .get('/console/activity', consoleRoute, consoleAccess('audit:read'), showActivity)
@@ -314,7 +318,7 @@ export const pages = new Hono<AppEnv>()
   .post(
     '/console/me/notifications',
     consoleRoute,
-    consoleAccess('account:read', notificationsInForm),
+    consoleAccess('account:read', preloadFormNotifications),
     saveNotifications,
   )
   .get('/console/me/tokens/new', consoleRoute, consoleAccess(null), showNewToken)
@@ -326,37 +330,37 @@ export const pages = new Hono<AppEnv>()
   .get(
     '/console/policies',
     consoleRoute,
-    consoleAccess('policies:read', simulationInQuery),
+    consoleAccess('policies:read', preloadSimulation),
     showPolicies,
   )
   .get(
     '/console/policies/new',
     consoleRoute,
-    consoleAccess(WRITE_POLICIES, sourceRequest),
+    consoleAccess(WRITE_POLICIES, preloadSourceRequest),
     showNewPolicy,
   )
   .post(
     '/console/policies/new',
     consoleRoute,
-    consoleAccess(WRITE_POLICIES, sourceRequest),
+    consoleAccess(WRITE_POLICIES, preloadSourceRequest),
     makePolicy,
   )
   .get(
     '/console/policies/:id',
     consoleRoute,
-    consoleAccess('policies:read', policyInPath),
+    consoleAccess('policies:read', preloadPolicy),
     showPolicy,
   )
   .post(
     '/console/policies/:id',
     consoleRoute,
-    consoleAccess(WRITE_POLICIES, policyInPath),
+    consoleAccess(WRITE_POLICIES, preloadPolicy),
     changePolicy,
   )
   .post(
     '/console/policies/:id/switch',
     consoleRoute,
-    consoleAccess(WRITE_POLICIES, policyInPath),
+    consoleAccess(WRITE_POLICIES, preloadPolicy),
     switchPolicy,
   )
   .post('/console/policies/:id/delete', consoleRoute, consoleAccess(WRITE_POLICIES), removePolicy)
@@ -370,14 +374,14 @@ export const pages = new Hono<AppEnv>()
   .get(
     '/console/audit/members/:id',
     consoleRoute,
-    consoleAccess(['audit:read', 'account:read'], memberInPath),
+    consoleAccess(['audit:read', 'account:read'], preloadMember),
     sendMember,
   )
-  .get('/console/audit/:id', consoleRoute, consoleAccess('audit:read', entryInPath), showEntry)
+  .get('/console/audit/:id', consoleRoute, consoleAccess('audit:read', preloadEntry), showEntry)
   .get(
     '/console/audit/:id/entry',
     consoleRoute,
-    consoleAccess('audit:read', entryInPath),
+    consoleAccess('audit:read', preloadEntry),
     sendEntry,
   )
   .get('/console/audit/:id/proof', consoleRoute, consoleAccess('audit:read'), sendProof)

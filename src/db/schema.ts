@@ -274,9 +274,9 @@ export const providerKeys = sqliteTable('provider_keys', {
   /**
    * When a request last claimed the right to fetch the keys, so that others do not fetch them too.
    */
-  askedAt: integer('asked_at').notNull(),
+  claimedAt: integer('claimed_at').notNull(),
   /** Whether that request has not finished yet. Stays true after a crash. */
-  isAsked: integer('is_asked', { mode: 'boolean' }).notNull().default(false),
+  isClaimed: integer('is_claimed', { mode: 'boolean' }).notNull().default(false),
 });
 
 /**
@@ -505,7 +505,7 @@ export const reviews = sqliteTable(
 
 export const VOTE_DECISIONS = ['approve', 'deny'] as const;
 /** The ways in which a person decides. */
-export const VOTE_CHANNELS = ['api', 'console', 'slack'] as const;
+export const DECISION_SOURCES = ['api', 'console', 'slack'] as const;
 
 /** A signature by a passkey: what the authenticator gave, in base64url. */
 export interface VoteSignature {
@@ -529,7 +529,7 @@ export const votes = sqliteTable(
     tokenTtl: integer('token_ttl').notNull(),
     maxUses: integer('max_uses').notNull(),
     reason: text(),
-    via: codeColumn(VOTE_CHANNELS)().notNull(),
+    via: codeColumn(DECISION_SOURCES)().notNull(),
     signature: text({ mode: 'json' }).$type<VoteSignature>(),
     createdAt: integer('created_at').notNull(),
     /**
@@ -593,7 +593,7 @@ export const trees = sqliteTable(
      */
     sealedAt: integer('sealed_at'),
     /** The partial tiles, level by level from the leaves: 32 bytes per hash. */
-    frontier: bytesColumn('edge').notNull().default(sql`x''`),
+    frontier: bytesColumn().notNull().default(sql`x''`),
     /**
      * The newest head as a signed note, which the columns above must agree with; null before the
      * first.
@@ -654,7 +654,6 @@ export const activity = sqliteTable(
     /**
      * The id of the member or, for a credential of the account itself, of the user token;
      * `operator`; null for a download by signed address and for what the service itself does.
-     * Records from before the release with members have the id of the token or account.
      */
     actor: text(),
     action: codeColumn(ACTIVITY_ACTIONS)().notNull(),
@@ -744,7 +743,7 @@ export const storedAnswers = sqliteTable(
     /** The answer, encrypted. */
     answer: bytesColumn().notNull(),
     /** What the transaction itself computed, by the field of the answer's body that it replaces. */
-    computed: text('settled', { mode: 'json' }).$type<JsonObject>(),
+    computed: text({ mode: 'json' }).$type<JsonObject>(),
     /**
      * The identifier of the agent that the answer is about, or else of the account. The answer is
      * erased together with it.
@@ -930,11 +929,11 @@ export const webhooks = sqliteTable(
      * How often it was disabled. Pending deliveries that were created before, with a lower count,
      * are canceled.
      */
-    disableCount: integer('generation').notNull().default(0),
+    disableCount: integer('disable_count').notNull().default(0),
     /** Whether it may have canceled deliveries that are not recorded as failed yet. */
-    hasCanceled: integer('has_void', { mode: 'boolean' }).notNull().default(false),
+    hasCanceled: integer('has_canceled', { mode: 'boolean' }).notNull().default(false),
     /** Whether the service disabled it, and channels have to notify people of that. */
-    isNoticeDue: integer('is_disablement_untold', { mode: 'boolean' }).notNull().default(false),
+    isNoticeDue: integer('is_notice_due', { mode: 'boolean' }).notNull().default(false),
     /**
      * Whether it is new, or its last attempt failed or was slow: such webhooks have a queue of
      * their own.
@@ -1051,7 +1050,7 @@ export const deliveries = sqliteTable(
      */
     original: idColumn('dlv')(),
     /** The webhook's `disableCount` when the delivery was created. */
-    disableCount: integer('generation').notNull(),
+    disableCount: integer('disable_count').notNull(),
     event: codeColumn(DELIVERY_EVENTS)().notNull(),
     /**
      * The position of the audit entry; null for other events. The payload is written from the
@@ -1103,13 +1102,13 @@ export const deliveries = sqliteTable(
   },
   (table) => [
     primaryKey({ columns: [table.webhook, table.id] }),
-    index('deliveries_fresh')
+    index('deliveries_first_attempts')
       .on(table.webhook, table.disableCount, table.id)
       .where(sql`status = 0 and attempts = 0`),
-    index('deliveries_retried')
+    index('deliveries_retries')
       .on(table.webhook, table.disableCount, table.id)
       .where(sql`status = 0 and attempts > 0`),
-    index('deliveries_due')
+    index('deliveries_retries_due')
       .on(table.webhook, table.disableCount, table.dueAt)
       .where(sql`due_at is not null and attempts > 0`),
     index('deliveries_failed').on(table.webhook, table.id).where(sql`status = 2`),

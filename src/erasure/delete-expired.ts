@@ -1,12 +1,24 @@
-import { type SQL, sql } from 'drizzle-orm';
-import { codeOf, numberList } from '../db/columns';
+import { and, eq, isNotNull, lt, lte, type SQL, sql } from 'drizzle-orm';
+import { numberList } from '../db/columns';
 import type { Batch, Database } from '../db/database';
-import { STATISTICS_UNITS, webhooks } from '../db/schema';
+import {
+  agentKeys,
+  agentStatistics,
+  deliveries,
+  sendCounts,
+  sessions,
+  signInChallenges,
+  storedAnswers,
+  usedChallenges,
+  userTokens,
+  webhooks,
+} from '../db/schema';
 import { SESSION_LIFETIME } from '../ledger/authority';
 import { STORED_ANSWER_LIFETIME } from '../ledger/stored-answer';
 import { DAY, HOUR } from '../lib/time';
-import { idBytes, smallestIdAt } from '../lib/typeid';
+import { smallestIdAt } from '../lib/typeid';
 import { DELIVERY_LIFETIME } from '../outbox/feed';
+import { deleteRows } from './delete-rows';
 import { STORED_ANSWER_LIMIT } from './erase-agents';
 
 /** Maximum rows that one statement deletes; stored answers have a limit of their own. */
@@ -22,52 +34,52 @@ const WEBHOOKS = 20;
 
 /** Deletes agent keys, user tokens, sessions and answered challenges that have expired. */
 export function deleteExpiredCredentials(database: Database, now: number): Promise<boolean> {
-  const expired = (table: 'agent_keys' | 'user_tokens') => sql`
-    delete from ${sql.raw(table)} where hash in (
-      select hash from ${sql.raw(table)} indexed by ${sql.raw(`${table}_by_expiry`)}
-      where expires_at is not null and expires_at <= ${now} limit ${SLICE}
-    )`;
-  const oldSessions = sql`
-    delete from sessions where hash in (
-      select hash from sessions indexed by sessions_by_age where created_at <= ${now - SESSION_LIFETIME} limit ${SLICE}
-    )`;
-  const oldChallenges = sql`
-    delete from used_challenges where (account, challenge) in (
-      select account, challenge from used_challenges indexed by used_challenges_by_expiry
-      where expires_at <= ${now} limit ${SLICE}
-    )`;
-  const oldSignIns = sql`
-    delete from sign_in_challenges where challenge in (
-      select challenge from sign_in_challenges indexed by sign_in_challenges_by_expiry
-      where expires_at <= ${now} limit ${SLICE}
-    )`;
+  const expired = (table: typeof agentKeys | typeof userTokens, index: string) =>
+    deleteRows(table, {
+      where: and(isNotNull(table.expiresAt), lte(table.expiresAt, now)),
+      limit: SLICE,
+      index,
+    });
   const deletions = [
-    expired('agent_keys'),
-    expired('user_tokens'),
-    oldSessions,
-    oldChallenges,
-    oldSignIns,
+    expired(agentKeys, 'agent_keys_by_expiry'),
+    expired(userTokens, 'user_tokens_by_expiry'),
+    deleteRows(sessions, {
+      where: lte(sessions.createdAt, now - SESSION_LIFETIME),
+      limit: SLICE,
+      index: 'sessions_by_age',
+    }),
+    deleteRows(usedChallenges, {
+      where: lte(usedChallenges.expiresAt, now),
+      limit: SLICE,
+      index: 'used_challenges_by_expiry',
+    }),
+    deleteRows(signInChallenges, {
+      where: lte(signInChallenges.expiresAt, now),
+      limit: SLICE,
+      index: 'sign_in_challenges_by_expiry',
+    }),
   ];
   return runDeletions(database, deletions, SLICE);
 }
 
 /** Deletes stored answers that are too old to be found. */
 export function deleteOldAnswers(database: Database, now: number): Promise<boolean> {
-  const old = sql`
-    delete from stored_answers where (principal, key) in (
-      select principal, key from stored_answers indexed by stored_answers_by_age
-      where created_at <= ${now - STORED_ANSWER_LIFETIME} limit ${STORED_ANSWER_LIMIT}
-    )`;
+  const old = deleteRows(storedAnswers, {
+    where: lte(storedAnswers.createdAt, now - STORED_ANSWER_LIFETIME),
+    limit: STORED_ANSWER_LIMIT,
+    index: 'stored_answers_by_age',
+  });
   return runDeletions(database, [old], STORED_ANSWER_LIMIT);
 }
 
 /** Deletes statistics that are older than every period that a client can request. */
 export function deleteOldStatistics(database: Database, now: number): Promise<boolean> {
-  const before = (unit: 'day' | 'hour', bucket: number) => sql`
-    delete from agent_statistics where (agent, unit, bucket) in (
-      select agent, unit, bucket from agent_statistics indexed by agent_statistics_by_age
-      where unit = ${codeOf(STATISTICS_UNITS, unit)} and bucket < ${bucket} limit ${SLICE}
-    )`;
+  const before = (unit: 'day' | 'hour', bucket: number) =>
+    deleteRows(agentStatistics, {
+      where: and(eq(agentStatistics.unit, unit), lt(agentStatistics.bucket, bucket)),
+      limit: SLICE,
+      index: 'agent_statistics_by_age',
+    });
   const days = before('day', Math.floor(now / DAY) - DAYS_KEPT);
   const hours = before('hour', Math.floor(now / HOUR) - HOURS_KEPT);
   return runDeletions(database, [days, hours], SLICE);
@@ -75,10 +87,11 @@ export function deleteOldStatistics(database: Database, now: number): Promise<bo
 
 /** Deletes counts of sent messages whose period is over. */
 export function deleteOldSendCounts(database: Database, now: number): Promise<boolean> {
-  const old = sql`
-    delete from send_counts where key in (
-      select key from send_counts indexed by send_counts_by_age where since <= ${now - DAY} limit ${SLICE}
-    )`;
+  const old = deleteRows(sendCounts, {
+    where: lte(sendCounts.since, now - DAY),
+    limit: SLICE,
+    index: 'send_counts_by_age',
+  });
   return runDeletions(database, [old], SLICE);
 }
 
@@ -109,14 +122,20 @@ export async function deleteOldDeliveries(database: Database, now: number): Prom
   ]);
   if (due.length === 0) return false;
   const numbers = numberList(due.map(({ number }) => number));
-  const oldest = sql`(select created_at from deliveries where webhook = webhooks.number order by id limit 1)`;
+  const isOld = and(
+    sql`${deliveries.webhook} in ${numbers}`,
+    lt(deliveries.id, smallestIdAt('dlv', now - DELIVERY_LIFETIME + 1)),
+  );
+  const oldest = sql`(
+    select ${deliveries.createdAt} from ${deliveries}
+    where ${deliveries.webhook} = ${webhooks.number} order by ${deliveries.id} limit 1
+  )`;
   await database.run([
-    build.run(sql`delete from deliveries where (webhook, id) in (
-      select webhook, id from deliveries
-      where webhook in ${numbers} and id < ${idBytes(smallestIdAt('dlv', now - DELIVERY_LIFETIME + 1))} limit ${SLICE})`),
-    build.run(
-      sql`update webhooks set erase_at = ${oldest} + ${DELIVERY_LIFETIME} where number in ${numbers}`,
-    ),
+    build.run(deleteRows(deliveries, { where: isOld, limit: SLICE })),
+    build
+      .update(webhooks)
+      .set({ eraseAt: sql`${oldest} + ${DELIVERY_LIFETIME}` })
+      .where(sql`${webhooks.number} in ${numbers}`),
   ]);
   return true;
 }

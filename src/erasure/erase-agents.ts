@@ -1,11 +1,23 @@
-import { type SQL, sql } from 'drizzle-orm';
+import { and, eq, type SQL, sql } from 'drizzle-orm';
 import { codeOf, numberList } from '../db/columns';
 import type { Batch, Database } from '../db/database';
 import { mergeSorted } from '../db/merge-sorted';
-import { ERASURE_KINDS, ERASURE_REASONS, EVENT_TYPES } from '../db/schema';
+import {
+  agentStatistics,
+  auditEntries,
+  deliveries,
+  ERASURE_KINDS,
+  ERASURE_REASONS,
+  EVENT_TYPES,
+  erasures,
+  pendingPermissions,
+  permissions,
+  storedAnswers,
+} from '../db/schema';
 import { SliceSize } from '../db/slice-size';
 import { LOG_SPAN, LOG_SPAN_SQL } from '../ledger/append';
 import { formatHexId } from '../lib/typeid';
+import { deleteRows, hasNoRow } from './delete-rows';
 import { rangesOf, type SignErasure } from './erasure-record';
 
 /**
@@ -190,32 +202,60 @@ export class AgentErasure {
         ) as last
         where number = last.account`),
       build.run(insertErasureRecords(entries, records, now)),
-      build.run(sql`delete from audit_entries where pos in ${entries}`),
+      build.delete(auditEntries).where(sql`${auditEntries.pos} in ${entries}`),
     ];
   }
 
   private eraseOtherRows(next: DeletedAgent[]) {
     const gone = numberList(next.map(({ number }) => number));
     const deletions = numberList(next.map(({ id }) => id));
-    const answers = sql`
-      select principal, key from stored_answers indexed by stored_answers_by_subject
-      where subject in (select subject from erasures where id in ${deletions}) limit ${STORED_ANSWER_LIMIT}`;
+    const limit = DELETE_LIMIT;
+    const isAnswer = sql`${storedAnswers.subject} in (
+      select ${erasures.subject} from ${erasures} where ${erasures.id} in ${deletions}
+    )`;
     const { build } = this.database;
     return [
-      build.run(sql`delete from permissions where (account, id) in (
-        select account, id from permissions indexed by permissions_by_agent where agent in ${gone} limit ${DELETE_LIMIT})`),
-      build.run(sql`delete from agent_statistics where (agent, unit, bucket) in (
-        select agent, unit, bucket from agent_statistics where agent in ${gone} limit ${DELETE_LIMIT})`),
-      build.run(sql`delete from deliveries where (webhook, id) in (
-        select webhook, id from deliveries indexed by deliveries_by_agent where agent in ${gone} limit ${DELETE_LIMIT})`),
-      build.run(sql`delete from pending_permissions where agent in ${gone}`),
-      build.run(sql`delete from stored_answers where (principal, key) in (${answers})`),
-      build.run(sql`delete from erasures where id in ${deletions}
-        and not exists (select 1 from deliveries indexed by deliveries_by_agent where agent = erasures.number)
-        and not exists (select 1 from stored_answers indexed by stored_answers_by_subject where subject = erasures.subject)
-        and not exists (select 1 from audit_entries indexed by audit_by_agent where agent = erasures.number)
-        and not exists (select 1 from permissions indexed by permissions_by_agent where agent = erasures.number)
-        and not exists (select 1 from agent_statistics where agent = erasures.number)`),
+      build.run(
+        deleteRows(permissions, {
+          where: sql`${permissions.agent} in ${gone}`,
+          limit,
+          index: 'permissions_by_agent',
+        }),
+      ),
+      build.run(
+        deleteRows(agentStatistics, { where: sql`${agentStatistics.agent} in ${gone}`, limit }),
+      ),
+      build.run(
+        deleteRows(deliveries, {
+          where: sql`${deliveries.agent} in ${gone}`,
+          limit,
+          index: 'deliveries_by_agent',
+        }),
+      ),
+      build.delete(pendingPermissions).where(sql`${pendingPermissions.agent} in ${gone}`),
+      build.run(
+        deleteRows(storedAnswers, {
+          where: isAnswer,
+          limit: STORED_ANSWER_LIMIT,
+          index: 'stored_answers_by_subject',
+        }),
+      ),
+      build
+        .delete(erasures)
+        .where(
+          and(
+            sql`${erasures.id} in ${deletions}`,
+            hasNoRow(deliveries, eq(deliveries.agent, erasures.number), 'deliveries_by_agent'),
+            hasNoRow(
+              storedAnswers,
+              eq(storedAnswers.subject, erasures.subject),
+              'stored_answers_by_subject',
+            ),
+            hasNoRow(auditEntries, eq(auditEntries.agent, erasures.number), 'audit_by_agent'),
+            hasNoRow(permissions, eq(permissions.agent, erasures.number), 'permissions_by_agent'),
+            hasNoRow(agentStatistics, eq(agentStatistics.agent, erasures.number)),
+          ),
+        ),
     ];
   }
 }

@@ -1,9 +1,10 @@
-import { sql } from 'drizzle-orm';
+import { and, eq, sql } from 'drizzle-orm';
 import { isAtHome } from '../db/at-home';
 import type { Database } from '../db/database';
-import { permissions } from '../db/schema';
+import { auditEntries, permissions } from '../db/schema';
 import { toHex } from '../lib/bytes';
 import { idBytes } from '../lib/typeid';
+import { hasNoRow } from './delete-rows';
 import { DELETE_LIMIT } from './erase-agents';
 
 /**
@@ -25,11 +26,13 @@ export async function erasePermissions(database: Database, now: number): Promise
   ]);
   if (due.length === 0) return false;
   const keys = JSON.stringify(due.map(({ account, id }) => [account, toHex(idBytes(id))]));
-  const isDue = sql`(account, id) in (select value ->> 0, unhex(value ->> 1) from json_each(${keys}))`;
-  const hasEntry = sql`exists (select 1 from audit_entries where audit_entries.id = permissions.last_entry)`;
+  const isDue = sql`(${permissions.account}, ${permissions.id}) in (
+    select value ->> 0, unhex(value ->> 1) from json_each(${keys})
+  )`;
+  const hasNoEntry = hasNoRow(auditEntries, eq(auditEntries.id, permissions.lastEntry));
   await database.run([
-    database.build.run(sql`delete from permissions where ${isDue} and not ${hasEntry}`),
-    database.build.run(sql`update permissions set erase_at = null where ${isDue}`),
+    database.build.delete(permissions).where(and(isDue, hasNoEntry)),
+    database.build.update(permissions).set({ eraseAt: null }).where(isDue),
   ]);
   return due.length === DELETE_LIMIT;
 }

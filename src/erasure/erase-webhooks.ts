@@ -1,7 +1,8 @@
-import { eq, sql } from 'drizzle-orm';
-import { codeOf, numberList } from '../db/columns';
+import { and, eq, sql } from 'drizzle-orm';
+import { numberList } from '../db/columns';
 import type { Database } from '../db/database';
-import { ERASURE_KINDS, erasures } from '../db/schema';
+import { deliveries, erasures } from '../db/schema';
+import { deleteRows, hasNoRow } from './delete-rows';
 import { DELETE_LIMIT } from './erase-agents';
 
 /** Webhooks that one slice looks at. */
@@ -20,13 +21,22 @@ export async function eraseWebhookDeliveries(database: Database): Promise<boolea
       .limit(WEBHOOKS),
   ]);
   if (next.length === 0) return false;
-  const gone = sql`(select number from erasures where id in ${numberList(next.map(({ id }) => id))})`;
+  const ids = numberList(next.map(({ id }) => id));
+  const gone = sql`(select ${erasures.number} from ${erasures} where ${erasures.id} in ${ids})`;
   const { build } = database;
   await database.run([
-    build.run(sql`delete from deliveries where (webhook, id) in (
-      select webhook, id from deliveries where webhook in ${gone} limit ${DELETE_LIMIT})`),
-    build.run(sql`delete from erasures where kind = ${codeOf(ERASURE_KINDS, 'webhook')} and number in ${gone}
-      and not exists (select 1 from deliveries where webhook = erasures.number)`),
+    build.run(
+      deleteRows(deliveries, { where: sql`${deliveries.webhook} in ${gone}`, limit: DELETE_LIMIT }),
+    ),
+    build
+      .delete(erasures)
+      .where(
+        and(
+          eq(erasures.kind, 'webhook'),
+          sql`${erasures.number} in ${gone}`,
+          hasNoRow(deliveries, eq(deliveries.webhook, erasures.number)),
+        ),
+      ),
   ]);
   return true;
 }

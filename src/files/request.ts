@@ -35,7 +35,9 @@ export async function requestFile(
   const { account, shard } = principal;
   const start = account.number * LOG_SPAN;
   const snapshot = sql<number>`coalesce((
-    select pos from ${auditEntries} where pos > ${start} and pos < ${start + LOG_SPAN} order by pos desc limit 1
+    select ${auditEntries.pos} from ${auditEntries}
+    where ${auditEntries.pos} > ${start} and ${auditEntries.pos} < ${start + LOG_SPAN}
+    order by ${auditEntries.pos} desc limit 1
   ), ${start}) - ${start}`;
   const row = {
     ...file,

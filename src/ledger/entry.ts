@@ -1,7 +1,7 @@
 import type {
+  DECISION_SOURCES,
   EventType,
   ReviewRule,
-  VOTE_CHANNELS,
   VOTE_DECISIONS,
   VoteSignature,
 } from '../db/schema';
@@ -33,7 +33,7 @@ export interface EntryDetails {
   /**
    * How a decision or a revocation came; absent from entries of other events, and from older ones.
    */
-  decided_via?: (typeof VOTE_CHANNELS)[number] | 'policy';
+  decided_via?: (typeof DECISION_SOURCES)[number] | 'policy';
   /** In the entries of a request and of its decision. */
   input_digest?: string | null;
   preview_digest?: string | null;
@@ -58,7 +58,7 @@ export interface EntryVote {
   token_ttl: number;
   max_uses: number;
   reason: string | null;
-  via: (typeof VOTE_CHANNELS)[number];
+  via: (typeof DECISION_SOURCES)[number];
   signed: boolean;
   at: string;
   signature?: VoteSignature;

@@ -10,7 +10,7 @@ import type { Tool } from './tool';
 import { TOOLS } from './tools';
 
 /** Makes the queries of the tool that a message calls, to run with the authentication. */
-const queriesOfTool: Preload<NamedQueries> = async (c, reader, account, callerId) => {
+const preloadTool: Preload<NamedQueries> = async (c, reader, account, callerId) => {
   const message = await readObject(c, readJson);
   if (message?.method !== 'tools/call' || !isJsonObject(message.params)) return {};
   const { name, arguments: fields } = message.params;
@@ -26,7 +26,7 @@ const queriesOfTool: Preload<NamedQueries> = async (c, reader, account, callerId
 };
 
 /** Admits every agent key and user token. Each tool then says whether it admits the caller. */
-export const mcpAccess = anyAccess(queriesOfTool);
+export const mcpAccess = anyAccess(preloadTool);
 
 /** Answers one message of an MCP client. */
 export async function answerMessage(c: HonoContext<McpEnv>): Promise<Response> {

@@ -1,4 +1,5 @@
 import { and, type Column, eq, isNull, type SQL, sql } from 'drizzle-orm';
+import { alias } from 'drizzle-orm/sqlite-core';
 import { codeOf } from '../db/columns';
 import type { Statement } from '../db/database';
 import {
@@ -29,7 +30,7 @@ const FROM_PENDING_EVENTS = sql`${permissionEvents} indexed by permission_events
 
 /** Whether an account has an event of a permission that waits for its deliveries, as SQL. */
 export function hasPendingEvent(account: number): SQL {
-  return sql`exists (select 1 from ${FROM_PENDING_EVENTS} where account = ${account} and is_pending)`;
+  return sql`exists (select 1 from ${FROM_PENDING_EVENTS} where ${isPendingOf(account)})`;
 }
 
 /**
@@ -37,9 +38,14 @@ export function hasPendingEvent(account: number): SQL {
  * as SQL.
  */
 export function isPendingEvent(account: number): SQL {
-  return sql`(account, permission, event) in (
-    select account, permission, event from ${FROM_PENDING_EVENTS} where account = ${account} and is_pending
+  const key = sql`${permissionEvents.account}, ${permissionEvents.permission}, ${permissionEvents.event}`;
+  return sql`(${key}) in (
+    select ${key} from ${FROM_PENDING_EVENTS} where ${isPendingOf(account)}
   )`;
+}
+
+function isPendingOf(account: number): SQL {
+  return sql`${permissionEvents.account} = ${account} and ${permissionEvents.isPending}`;
 }
 
 /**
@@ -57,7 +63,7 @@ export function recordFileOutcomes(
 ): readonly [Statement, Statement] {
   const hasFeed = sql`exists (select 1 from ${webhookFeeds} where ${webhookFeeds.account} = ${files.account})`;
   const outcomes = sql`
-    select account, kind, id, ${isFailure ? 1 : 0}, ${now}, ${nextOutcomeNumber(sql`${files.account}`)}
+    select ${files.account}, ${files.kind}, ${files.id}, ${isFailure ? 1 : 0}, ${now}, ${nextOutcomeNumber(sql`${files.account}`)}
     from ${files} where ${which} and ${hasFeed}`;
   return [
     write.insert(fileOutcomes).select(outcomes).onConflictDoNothing(),
@@ -76,8 +82,9 @@ export function recordEscalation(
   now: number,
 ): readonly [Statement, Statement] {
   const event = sql`
-    select account, ${idBytes(permission)}, ${codeOf(DELIVERY_EVENTS, 'permission.escalated')}, null, null, 1, 0, null, ${now}
-    from ${webhookFeeds} where account = ${account}`;
+    select ${webhookFeeds.account}, ${idBytes(permission)},
+      ${codeOf(DELIVERY_EVENTS, 'permission.escalated')}, null, null, 1, 0, null, ${now}
+    from ${webhookFeeds} where ${webhookFeeds.account} = ${account}`;
   return [
     write.insert(permissionEvents).select(event).onConflictDoNothing(),
     markFeed(write, account, now),
@@ -119,6 +126,9 @@ function nextOutcomeNumber(account: SQL): SQL {
   ))`;
 }
 
+const kept = alias(auditEntries, 'kept');
+const owner = alias(accounts, 'owner');
+
 /**
  * The position of an account's newest entry, even if it is erased, as SQL; before the first entry,
  * that of sequence 0.
@@ -126,14 +136,13 @@ function nextOutcomeNumber(account: SQL): SQL {
 export function newestPosition(account: number | Column): SQL<number> {
   const start = sql`${account} * ${LOG_SPAN_SQL}`;
   const end = sql`${start} + ${LOG_SPAN_SQL}`;
-  // The aliases keep the column \`account\` that of the outer query, which may read the same
-  // tables.
+  // The aliases keep the column `account` that of the outer query, which may read the same tables.
   const newestKept = sql`(
-    select kept.pos from ${auditEntries} as kept where kept.pos > ${start} and kept.pos < ${end}
-    order by kept.pos desc limit 1
+    select ${kept.pos} from ${auditEntries} as ${kept}
+    where ${kept.pos} > ${start} and ${kept.pos} < ${end} order by ${kept.pos} desc limit 1
   )`;
   const erasedSequence = sql`(
-    select owner.erased_sequence from ${accounts} as owner where owner.number = ${account}
+    select ${owner.erasedSequence} from ${accounts} as ${owner} where ${owner.number} = ${account}
   )`;
   return sql<number>`max(coalesce(${newestKept}, 0), ${start} + coalesce(${erasedSequence}, 0))`;
 }

@@ -6,9 +6,9 @@ import { body, noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { lazy } from '../lib/lazy';
 import { decidePermission } from './decide';
-import { decidingContext, decisionInPath, decisionState } from './decision-in-path';
 import { Permission } from './permission';
 import { permissionFields } from './permission-fields';
+import { decidingContext, decisionState, preloadDecision } from './preload-decision';
 import { signatureFields } from './reviews/signature';
 
 export const Approval = lazy(() => {
@@ -48,7 +48,7 @@ export const approvePermissionRoute = new Hono().post(
       'conflict',
     ],
   }),
-  userAccess('permissions:decide', decisionInPath),
+  userAccess('permissions:decide', preloadDecision),
   noQuery(),
   body(Approval),
   async (c) => {

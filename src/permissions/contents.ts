@@ -128,8 +128,8 @@ function selectWithContents(reader: Reader, now: number) {
     );
 }
 
-/** The preload of the permission in the path, with its contents. */
-export async function permissionWithContentsInPath(
+/** Preloads the permission in the path, with its contents. */
+export async function preloadPermissionWithContents(
   c: RequestContext,
   reader: Reader,
   account: SQL<number>,

@@ -17,10 +17,10 @@ import {
 } from './permission';
 import { requireGenuineRequest, withGenuineVotes } from './reviews/genuine';
 import {
+  type DecisionSource,
   entryVotes,
   type Limits,
   type Vote,
-  type VoteChannel,
   type VoteDecision,
 } from './reviews/review';
 import { hasPasskeySql, isApprovedSql } from './reviews/reviewers';
@@ -43,7 +43,7 @@ export interface Decision {
   decision: VoteDecision;
   narrowed: Narrowing;
   reason: string | null;
-  via: VoteChannel;
+  via: DecisionSource;
 }
 
 /** What the decision depends on, as it was read last. */

@@ -5,9 +5,9 @@ import { body, noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { lazy } from '../lib/lazy';
 import { decidePermission } from './decide';
-import { decidingContext, decisionInPath, decisionState } from './decision-in-path';
 import { Permission } from './permission';
 import { permissionFields } from './permission-fields';
+import { decidingContext, decisionState, preloadDecision } from './preload-decision';
 import { signatureFields } from './reviews/signature';
 
 export const Denial = lazy(() =>
@@ -28,7 +28,7 @@ export const denyPermissionRoute = new Hono().post(
     pathId: 'perm',
     problems: ['not_pending', 'person_required', 'not_a_reviewer', 'invalid_assertion'],
   }),
-  userAccess('permissions:decide', decisionInPath),
+  userAccess('permissions:decide', preloadDecision),
   noQuery(),
   body(Denial),
   async (c) => {

@@ -10,7 +10,7 @@ import { lazy } from '../lib/lazy';
 import { SECOND } from '../lib/time';
 import {
   type PermissionWithContents,
-  permissionWithContentsInPath,
+  preloadPermissionWithContents,
   presentContents,
 } from './contents';
 import { Permission, presentPermission, requirePermission, statusAt } from './permission';
@@ -84,7 +84,7 @@ export const getPermissionRoute = new Hono().get(
     success: ok(Permission),
     pathId: 'perm',
   }),
-  sharedAccess('permissions:read', permissionWithContentsInPath),
+  sharedAccess('permissions:read', preloadPermissionWithContents),
   query(PermissionQuery),
   async (c) => {
     const { loaded, reload, runtime } = c.var;

@@ -275,8 +275,8 @@ export function isPermissionWithId(account: number | SQL<number>, id: Id<'perm'>
   return and(eq(permissions.account, account), eq(permissions.id, id));
 }
 
-/** The preload of the permission in the path. */
-export async function permissionInPath(c: RequestContext, reader: Reader, account: SQL<number>) {
+/** Preloads the permission in the path. */
+export async function preloadPermission(c: RequestContext, reader: Reader, account: SQL<number>) {
   const id = parseId('perm', c.req.param('id') ?? '');
   return { permission: id && findReviewedPermission(reader, account, id, c.var.runtime.now()) };
 }

@@ -35,7 +35,7 @@ import {
 } from './permission';
 import { permissionFields } from './permission-fields';
 import { evaluatePolicies } from './policies/evaluate';
-import { type PolicyRow, requireLoaded, selectActivePolicies } from './policies/policy';
+import { assertLoaded, type PolicyRow, selectActivePolicies } from './policies/policy';
 import { withRequestMac } from './reviews/genuine';
 import type { Review, ReviewState } from './reviews/review';
 import { reviewRow, shortOfReviewersSql, startReview } from './reviews/start-review';
@@ -316,10 +316,10 @@ async function decideByPolicy(
 }
 
 /**
- * The preload of a request: the active policies, and the agent's permission that already has the
- * external id of the request.
+ * Preloads the active policies, and the agent's permission that already has the external id of the
+ * request.
  */
-async function policiesAndExistingPermission(
+async function preloadRequest(
   c: RequestContext,
   reader: Reader,
   account: SQL<number>,
@@ -357,14 +357,14 @@ export const requestPermissionRoute = new Hono().post(
     success: { ...created(Permission), mayExist: true },
     problems: ['conflict', 'external_id_conflict'],
   }),
-  agentAccess(policiesAndExistingPermission),
+  agentAccess(preloadRequest),
   noQuery(),
   body(PermissionRequest),
   async (c) => {
     const { loaded, reload } = c.var;
     const context = { ...c.var.context, findExisting: async () => (await reload()).existing?.[0] };
     const input = {
-      policies: requireLoaded(loaded.policies),
+      policies: assertLoaded(loaded.policies),
       existing: loaded.existing?.[0],
       ...c.req.valid('json'),
     };

@@ -5,7 +5,7 @@ import { body, NoFields, noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { requirePending, settlePermission, untilUnchanged } from './decide';
 import { draftPermissionEntry } from './draft-entry';
-import { Permission, permissionInPath, type ReviewedPermission } from './permission';
+import { Permission, preloadPermission, type ReviewedPermission } from './permission';
 import { reviewDetails } from './reviews/review';
 
 interface WithdrawalContext extends AgentContext {
@@ -41,7 +41,7 @@ export const withdrawPermissionRoute = new Hono().post(
     pathId: 'perm',
     problems: ['not_pending'],
   }),
-  agentAccess(permissionInPath),
+  agentAccess(preloadPermission),
   noQuery(),
   body(NoFields),
   async (c) => {

@@ -8,10 +8,10 @@ import { lazy } from '../lib/lazy';
 import { insertReceiver, newReceiverColumns } from './receivers';
 import { makeSecret } from './secret';
 import {
-  agentsInBody,
   DEFAULT_EVENTS,
   exampleWebhook,
   MAX_WEBHOOKS,
+  preloadAgents,
   presentWebhook,
   requireAgents,
   requireTarget,
@@ -90,7 +90,7 @@ export const createWebhookRoute = new Hono().post(
     success: created(WebhookWithSecret),
     problems: ['conflict'],
   }),
-  userAccess('webhooks:write', agentsInBody),
+  userAccess('webhooks:write', preloadAgents),
   noQuery(),
   body(WebhookCreation),
   async (c) => {

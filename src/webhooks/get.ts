@@ -2,7 +2,7 @@ import { Hono } from 'hono';
 import { userAccess } from '../http/access';
 import { noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
-import { presentWebhook, requireLoaded, Webhook, webhookOfPath } from './webhook';
+import { preloadWebhook, presentWebhook, requireRow, Webhook } from './webhook';
 
 export const getWebhookRoute = new Hono().get(
   '/v1/webhooks/:id',
@@ -13,7 +13,7 @@ export const getWebhookRoute = new Hono().get(
     success: ok(Webhook),
     pathId: 'webhook',
   }),
-  userAccess('webhooks:read', webhookOfPath),
+  userAccess('webhooks:read', preloadWebhook),
   noQuery(),
-  async (c) => answer(c, presentWebhook(requireLoaded(c.var.loaded.webhook, 'webhook'))),
+  async (c) => answer(c, presentWebhook(requireRow(c.var.loaded.webhook, 'webhook'))),
 );

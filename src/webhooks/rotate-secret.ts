@@ -9,11 +9,11 @@ import { DAY } from '../lib/time';
 import { makeSecret } from './secret';
 import {
   isWebhook,
+  preloadWebhook,
   presentWebhook,
-  requireLoaded,
+  requireRow,
   type WebhookRow,
   WebhookWithSecret,
-  webhookOfPath,
 } from './webhook';
 
 /** How long the old secret signs messages beside the new one, in milliseconds. */
@@ -64,14 +64,14 @@ export const rotateSecretRoute = new Hono().post(
     success: ok(WebhookWithSecret),
     pathId: 'webhook',
   }),
-  userAccess('webhooks:write', webhookOfPath),
+  userAccess('webhooks:write', preloadWebhook),
   noQuery(),
   body(NoFields),
   async (c) =>
     answer(
       c,
       await rotateSecret(c.var.context, {
-        webhook: requireLoaded(c.var.loaded.webhook, 'webhook'),
+        webhook: requireRow(c.var.loaded.webhook, 'webhook'),
       }),
     ),
 );

@@ -6,7 +6,7 @@ import { accepted, answer, operation } from '../http/operation';
 import { createDelivery } from './deliveries/create';
 import { Delivery, presentDelivery } from './deliveries/delivery';
 import { writePayload } from './payload';
-import { requireLoaded, type WebhookRow, webhookOfPath } from './webhook';
+import { preloadWebhook, requireRow, type WebhookRow } from './webhook';
 
 /**
  * Sends the event `webhook.test` to a webhook, whatever its filters.
@@ -43,12 +43,12 @@ export const testWebhookRoute = new Hono().post(
     pathId: 'webhook',
     problems: ['conflict'],
   }),
-  userAccess('webhooks:write', webhookOfPath),
+  userAccess('webhooks:write', preloadWebhook),
   noQuery(),
   body(NoFields),
   async (c) =>
     answer(
       c,
-      await testWebhook(c.var.context, { webhook: requireLoaded(c.var.loaded.webhook, 'webhook') }),
+      await testWebhook(c.var.context, { webhook: requireRow(c.var.loaded.webhook, 'webhook') }),
     ),
 );

@@ -15,8 +15,8 @@ import { enqueueWebhook } from '../outbox/enqueue';
 import { closeFeed, openFeed } from '../outbox/feed';
 import { activationColumns } from './activation';
 import {
-  agentsInBody,
   isWebhook,
+  preloadAgents,
   presentWebhook,
   requireAgents,
   requireTarget,
@@ -94,7 +94,7 @@ export const updateWebhookRoute = new Hono().put(
     success: ok(Webhook),
     pathId: 'webhook',
   }),
-  userAccess('webhooks:write', agentsInBody),
+  userAccess('webhooks:write', preloadAgents),
   noQuery(),
   body(WebhookUpdate),
   async (c) => {

@@ -168,8 +168,8 @@ export function isWebhook(account: number | SQL<number>, id: Id<'webhook'>) {
   return and(eq(webhooks.account, account), eq(webhooks.id, id), eq(webhooks.kind, 'webhook'));
 }
 
-/** The preload of the webhook in the path. */
-export async function webhookOfPath(c: RequestContext, reader: Reader, account: SQL<number>) {
+/** Preloads the webhook in the path. */
+export async function preloadWebhook(c: RequestContext, reader: Reader, account: SQL<number>) {
   const id = parseId('webhook', c.req.param('id') ?? '');
   return { webhook: id && reader.select().from(webhooks).where(isWebhook(account, id)) };
 }
@@ -178,17 +178,17 @@ export async function webhookOfPath(c: RequestContext, reader: Reader, account: 
  * The row that the preload found.
  * @throws Problem `not_found`
  */
-export function requireLoaded<T>(loaded: T[] | undefined, noun: 'webhook' | 'delivery'): T {
+export function requireRow<T>(loaded: T[] | undefined, noun: 'webhook' | 'delivery'): T {
   const [row] = loaded ?? [];
   if (!row) throw notFound(noun);
   return row;
 }
 
 /**
- * The preload of the agents in the body's `agent_ids`, as far as the account has them. The body is
+ * Preloads the agents in the body's `agent_ids`, as far as the account has them. The body is
  * not validated yet: for an invalid one fewer agents are found, or none.
  */
-export async function agentsInBody(c: RequestContext, reader: Reader, account: SQL<number>) {
+export async function preloadAgents(c: RequestContext, reader: Reader, account: SQL<number>) {
   const { agent_ids: listed } = (await readObject(c, readJson)) ?? {};
   return { agents: selectAgents(reader, account, Array.isArray(listed) ? listed : []) };
 }

@@ -65,7 +65,7 @@ it('the sweep expires due requests even if the erasure of a deleted agent with o
   await innocent.request({ expires_in: 60 });
   await gone.account.must(204, 'DELETE', `/v1/agents/${gone.id}`);
   world.advance(60_000);
-  database.refuse(/delete from audit_entries/);
+  database.refuse(/delete from "audit_entries"/);
   await sealLogs(env.DB);
   await world.sweep();
   expect(await innocent.account.log('&event_type=expire')).toHaveLength(1);
@@ -105,7 +105,7 @@ it('the sweep erases newer deleted agents even if the oldest one cannot be erase
   }
   // The window of the 50 oldest erasures includes the first agent, the window of the 50 newest does
   // not.
-  database.refuse(new RegExp(`delete from permissions where.*"?\\[${stuck[0]}[,\\]]`, 's'));
+  database.refuse(new RegExp(`delete from "permissions" where.*"?\\[${stuck[0]}[,\\]]`, 's'));
   await sealLogs(env.DB);
   await world.sweep();
   expect(await count('erasures')).toBe(1);

@@ -129,7 +129,7 @@ async function makeAgent(
 /** SQL that adds rows of other tables to the account, and makes the sealing of both logs due. */
 function loadRest(account: number): string {
   return `
-    insert into deliveries (webhook, id, generation, event, pos, agent, status, attempts, last_status_code, duration, created_at,
+    insert into deliveries (webhook, id, disable_count, event, pos, agent, status, attempts, last_status_code, duration, created_at,
         completed_at)
       select number, audit_entries.id, 0, 0, pos, agent, 1, 1, 200, 20, audit_entries.created_at, audit_entries.created_at
       from webhooks join audit_entries on pos between account * ${LOG_SPAN} and (account + 1) * ${LOG_SPAN}

@@ -7,7 +7,6 @@ import { measureExplorer } from './explorer.ts';
 import { measureExports } from './exports.ts';
 import { measureGrowth } from './growth.ts';
 import { measureInbox } from './inbox.ts';
-import { measureMigration } from './migration.ts';
 import { measureMoves } from './moves.ts';
 import { measureExpiry, measureOperations } from './operations.ts';
 import { measurePolicies } from './policy-operations.ts';
@@ -34,7 +33,6 @@ const MEASUREMENTS: Record<string, (report: Report, state: string) => Promise<vo
   sealing: measureSealing,
   retention: measureRetention,
   moves: measureMoves,
-  migration: measureMigration,
   bundle: measureBundle,
   startup: measureStartup,
   inbox: measureInbox,

@@ -119,7 +119,7 @@ it('reports every webhook, if many are disabled at once', async () => {
     world.internet.on(host, () => new Response(null, { status: 410 }));
   const number = await newestAccount();
   await env.DB.prepare(
-    `update webhooks set is_disablement_untold = 1, is_active = 0, disabled_reason = 'Gone' where account = ? and kind = 0`,
+    `update webhooks set is_notice_due = 1, is_active = 0, disabled_reason = 'Gone' where account = ? and kind = 0`,
   )
     .bind(number)
     .run();

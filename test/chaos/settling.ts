@@ -24,7 +24,7 @@ const DUE: Record<string, string> = {
   'files to clean': 'select count(*) as due from files where due_at <= ?1',
   feeds: 'select count(*) as due from webhook_feeds where due_at is not null and ?1 > 0',
   deliveries: `select count(*) as due from deliveries join webhooks on number = webhook
-    where deliveries.status = 0 and deliveries.due_at is not null and deliveries.generation = webhooks.generation and ?1 > 0`,
+    where deliveries.status = 0 and deliveries.due_at is not null and deliveries.disable_count = webhooks.disable_count and ?1 > 0`,
 };
 
 /**

@@ -93,19 +93,4 @@ describe('a permission whose token outlives its last entry', () => {
     await runTasks(world);
     expect(await permissionsLeft()).toBe(0);
   });
-
-  it('is found by the migration if the entry was erased before', async () => {
-    const { world } = await makeScene();
-    world.advance(2 * DAY);
-    await runTasks(world);
-    await env.DB.prepare('update permissions set erase_at = null').run();
-    const { queries } = env.TEST_MIGRATIONS.find(({ name }) => name.startsWith('0024')) as {
-      queries: string[];
-    };
-    await env.DB.prepare(queries.at(-1) as string).run();
-    const { results } = await env.DB.prepare(
-      'select account, erase_at is not null as is_marked from permissions',
-    ).all();
-    expect(results.map(({ is_marked }) => is_marked)).toEqual([0, 1]);
-  });
 });

@@ -740,7 +740,7 @@ it('each stored answer has a nonce of its own', async () => {
 /** Stores `times` copies of each stored answer under other keys. */
 async function multiplyAnswers(times: number): Promise<void> {
   await env.DB.prepare(
-    `insert into stored_answers select randomblob(16), randomblob(32), request, answer, settled, subject, created_at
+    `insert into stored_answers select randomblob(16), randomblob(32), request, answer, computed, subject, created_at
      from stored_answers,
        (with recursive n(i) as (select 1 union all select i + 1 from n where i < ?) select * from n)`,
   )

@@ -6,7 +6,7 @@ import { planMigrations, type RunningVersion } from '../../src/dev/migrations/pl
 import { readSchema } from '../../src/dev/migrations/schema';
 
 const BASE: Migration = {
-  name: '0021_base.sql',
+  name: '0000_base.sql',
   sql: `CREATE TABLE agents (id blob PRIMARY KEY NOT NULL, account integer NOT NULL, name text, kind integer NOT NULL) WITHOUT ROWID;
     CREATE INDEX agents_by_account ON agents (account);
     CREATE TABLE keys (hash blob PRIMARY KEY NOT NULL) WITHOUT ROWID;
@@ -23,7 +23,7 @@ const REBUILT = (columns: string) => `CREATE TABLE new_agents (${columns}) WITHO
   CREATE TRIGGER agents_delete AFTER DELETE ON agents BEGIN DELETE FROM keys; END;`;
 
 function breaksOf(sql: string): string[] {
-  const schemas = [[BASE], [BASE, { name: '0022_change.sql', sql }]].map((list) =>
+  const schemas = [[BASE], [BASE, { name: '0001_change.sql', sql }]].map((list) =>
     readSchema(buildDatabase(list)),
   );
   return findBreaks(...(schemas as [ReturnType<typeof readSchema>, ReturnType<typeof readSchema>]));
@@ -160,13 +160,13 @@ describe('the rule of expand and contract', () => {
   const check = (...sql: string[]) =>
     checkContractions([
       BASE,
-      ...sql.map((text, place) => ({ name: `00${22 + place}_m.sql`, sql: text })),
+      ...sql.map((text, place) => ({ name: `000${1 + place}_m.sql`, sql: text })),
     ]);
 
   it('lets a contraction take something away, and nothing else', () => {
     expect(check('DROP INDEX agents_by_account')).toEqual([
       expect.stringMatching(
-        /^0022_m\.sql drops the index agents_by_account: .* -- contract: <reason>$/,
+        /^0001_m\.sql drops the index agents_by_account: .* -- contract: <reason>$/,
       ),
     ]);
     expect(
@@ -196,7 +196,7 @@ describe('the rule of expand and contract', () => {
     const contraction = '-- contract: unused\nDROP INDEX agents_by_account;';
     expect(check(contraction, 'CREATE INDEX agents_by_account ON agents (account, kind)')).toEqual([
       expect.stringMatching(
-        /0023_m\.sql: index agents_by_account already exists\. Contractions are applied last/,
+        /0002_m\.sql: index agents_by_account already exists\. Contractions are applied last/,
       ),
     ]);
     expect(check(contraction, 'CREATE INDEX agents_by_kind ON agents (kind)')).toEqual([]);
@@ -210,12 +210,12 @@ describe('the rule of expand and contract', () => {
 describe('the migrations that a deployment applies', () => {
   const NOW = Date.parse('2026-01-31T12:00:00Z');
   const HOUR = 3_600_000;
-  const added = { name: '0022_add.sql', sql: 'ALTER TABLE agents ADD owner blob' };
+  const added = { name: '0001_add.sql', sql: 'ALTER TABLE agents ADD owner blob' };
   const contraction = {
-    name: '0023_contract.sql',
+    name: '0002_contract.sql',
     sql: '-- contract: unused\nDROP INDEX agents_by_account;',
   };
-  const more = { name: '0024_more.sql', sql: 'CREATE INDEX agents_by_kind ON agents (kind)' };
+  const more = { name: '0003_more.sql', sql: 'CREATE INDEX agents_by_kind ON agents (kind)' };
   const all = [BASE, added, contraction, more];
   const plan = (applied: Migration[], running: RunningVersion[], migrations = all) =>
     planMigrations(migrations, new Set(applied.map(({ name }) => name)), running, NOW);
@@ -229,40 +229,40 @@ describe('the migrations that a deployment applies', () => {
   });
 
   it.each([
-    ['a version that does not know them runs', [version(22)]],
+    ['a version that does not know them runs', [version(1)]],
     ['a version of unknown age runs', [version(null)]],
-    ['one of two versions does not know them', [version(24), version(22)]],
-    ['the version before them may still be at work', [version(24, 14 * 60_000)]],
+    ['one of two versions does not know them', [version(3), version(1)]],
+    ['the version before them may still be at work', [version(3, 14 * 60_000)]],
   ])('are not the contractions while %s', (_, running) => {
     expect(plan([BASE], running)).toEqual({
       resulting: [BASE, added, more],
-      held: [{ name: '0023_contract.sql', reason: 'unused' }],
+      held: [{ name: '0002_contract.sql', reason: 'unused' }],
     });
   });
 
   it('are the contractions too when every version has known them for a quarter of an hour', () => {
-    expect(plan([BASE, added, more], [version(24), version(23, 15 * 60_000)])).toEqual({
+    expect(plan([BASE, added, more], [version(3), version(2, 15 * 60_000)])).toEqual({
       resulting: all,
       held: [],
     });
   });
 
   it('are those that other databases have, for a new database', () => {
-    expect(plan(all, [version(20)])).toEqual({ resulting: all, held: [] });
+    expect(plan(all, [version(0)])).toEqual({ resulting: all, held: [] });
   });
 
   it('are refused if one breaks the running version and does not say that it is a contraction', () => {
-    const broken = [BASE, { name: '0022_drop.sql', sql: 'DROP TABLE keys' }];
-    expect(() => plan([BASE], [version(21)], broken)).toThrow(
-      /^The migration 0022_drop\.sql would break the version that is running, because it drops the table keys\.\nNothing/,
+    const broken = [BASE, { name: '0001_drop.sql', sql: 'DROP TABLE keys' }];
+    expect(() => plan([BASE], [version(0)], broken)).toThrow(
+      /^The migration 0001_drop\.sql would break the version that is running, because it drops the table keys\.\nNothing/,
     );
     expect(plan([BASE], [], broken).resulting).toEqual(broken);
-    expect(plan(broken, [version(21)], broken).resulting).toEqual(broken);
+    expect(plan(broken, [version(0)], broken).resulting).toEqual(broken);
   });
 
   it('are refused if a database is ahead', () => {
-    expect(() => plan(all, [version(24)], [BASE, added])).toThrow(
-      /0023_contract\.sql, 0024_more\.sql/,
+    expect(() => plan(all, [version(3)], [BASE, added])).toThrow(
+      /0002_contract\.sql, 0003_more\.sql/,
     );
   });
 });

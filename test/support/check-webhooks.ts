@@ -64,12 +64,12 @@ export async function checkWebhooks(database: D1Database, now: number): Promise<
     [
       'a pending delivery of a webhook that is not marked as due',
       `select hex(d.id) as subject from deliveries d join webhooks w on w.number = d.webhook
-       where status = 0 and d.generation = w.generation and not (is_active and w.due_at is not null)`,
+       where status = 0 and d.disable_count = w.disable_count and not (is_active and w.due_at is not null)`,
     ],
     [
       'a canceled delivery of a webhook that is not marked as due',
       `select hex(d.id) as subject from deliveries d join webhooks w on w.number = d.webhook
-       where status = 0 and d.generation < w.generation and not (has_void and w.due_at is not null)`,
+       where status = 0 and d.disable_count < w.disable_count and not (has_canceled and w.due_at is not null)`,
     ],
     [
       'a claim that never expires',

@@ -115,7 +115,7 @@ interface StoredTree {
   id: string;
   size: number;
   root: string | null;
-  edge: string;
+  frontier: string;
   note: string | null;
   published: number;
 }
@@ -132,7 +132,7 @@ async function checkTrees(
   const faults: string[] = [];
   const { results } = await database
     .prepare(
-      `select number as account, hex(id) as id, coalesce(size, 0) as size, hex(root) as root, hex(coalesce(edge, x'')) as edge,
+      `select number as account, hex(id) as id, coalesce(size, 0) as size, hex(root) as root, hex(coalesce(frontier, x'')) as frontier,
          note, coalesce(published_size, 0) as published
        from accounts left join trees on trees.account = accounts.number`,
     )
@@ -161,11 +161,11 @@ async function checkTrees(
 async function checkTree(
   database: D1Database,
   bucket: TestBucket,
-  { account, id, size, root, edge, note, published }: StoredTree,
+  { account, id, size, root, frontier, note, published }: StoredTree,
   folder: string,
   find: (fault: string) => void,
 ): Promise<void> {
-  const rows = splitHashes(Uint8Array.fromHex(edge));
+  const rows = splitHashes(Uint8Array.fromHex(frontier));
   const tiles = await readAll(bucket, `${folder}tiles/`);
   const leaves: Uint8Array[] = [];
   let level: Uint8Array[] = [];
@@ -184,7 +184,7 @@ async function checkTree(
       rootOf(hashes.slice(256 * i, 256 * i + 256)),
     );
   }
-  if (rows.length > 0) find('its edge is longer than it is');
+  if (rows.length > 0) find('its frontier is longer than it is');
   if (size > 0 && rootOf(leaves).toHex().toUpperCase() !== root)
     find('its root is not that of its leaves');
   if (size > 0 && !tells(note, leaves)) find('its note is of another head');

@@ -722,9 +722,9 @@ it('no delivery of a deleted account is sent, and the sweep erases everything of
     await world.deliver();
   }
   await env.DB.prepare(
-    `insert into deliveries (webhook, id, original, generation, event, pos, agent, payload, status, attempts, due_at,
+    `insert into deliveries (webhook, id, original, disable_count, event, pos, agent, payload, status, attempts, due_at,
        last_status_code, last_error, duration, failures, created_at, completed_at)
-     select webhook, randomblob(16), original, generation, event, pos, agent, payload, status, attempts, due_at,
+     select webhook, randomblob(16), original, disable_count, event, pos, agent, payload, status, attempts, due_at,
        last_status_code, last_error, duration, failures, created_at, completed_at
      from deliveries, (with recursive n(i) as (select 1 union all select i + 1 from n where i < 300) select i from n)
      where webhook = (select max(number) from webhooks)`,
@@ -787,9 +787,9 @@ it('deliveries are erased after 30 days', async () => {
   await agent.request();
   await world.deliver();
   await env.DB.prepare(
-    `insert into deliveries (webhook, id, original, generation, event, pos, agent, payload, status, attempts, due_at,
+    `insert into deliveries (webhook, id, original, disable_count, event, pos, agent, payload, status, attempts, due_at,
        last_status_code, last_error, duration, failures, created_at, completed_at)
-     select webhook, unhex(substr(hex(id), 1, 12) || hex(randomblob(10))), original, generation, event, pos, agent,
+     select webhook, unhex(substr(hex(id), 1, 12) || hex(randomblob(10))), original, disable_count, event, pos, agent,
        payload, status, attempts, due_at, last_status_code, last_error, duration, failures, created_at, completed_at
      from deliveries, (with recursive n(i) as (select 1 union all select i + 1 from n where i < 1200) select i from n)
      where webhook >= (select max(number) - 1 from webhooks)`,

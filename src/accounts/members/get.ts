@@ -16,7 +16,7 @@ import {
   exampleMember,
   Member,
   type MemberRow,
-  memberInPath,
+  preloadMember,
   presentMember,
   requireMember,
 } from './member';
@@ -135,7 +135,7 @@ export const getMemberRoute = new Hono().get(
     success: ok(MemberDetails),
     pathId: 'member',
   }),
-  userAccess('account:read', memberInPath),
+  userAccess('account:read', preloadMember),
   noQuery(),
   async (c) =>
     answer(c, await getMember(c.var.context, { member: requireMember(c.var.loaded.member) })),

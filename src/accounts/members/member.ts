@@ -144,8 +144,8 @@ export function isMemberWithId(account: number | SQL<number>, id: Id<'member'>) 
   return and(eq(members.account, account), eq(members.id, id));
 }
 
-/** The preload of the member in the path. */
-export async function memberInPath(c: RequestContext, reader: Reader, account: SQL<number>) {
+/** Preloads the member in the path. */
+export async function preloadMember(c: RequestContext, reader: Reader, account: SQL<number>) {
   const id = parseId('member', c.req.param('id') ?? '');
   return {
     member: id && reader.select(memberRow).from(members).where(isMemberWithId(account, id)),
@@ -153,7 +153,7 @@ export async function memberInPath(c: RequestContext, reader: Reader, account: S
 }
 
 /**
- * The member that {@link memberInPath} loads.
+ * The member that {@link preloadMember} loads.
  * @throws Problem `not_found`
  */
 export function requireMember([row]: MemberRow[] = []): MemberRow {

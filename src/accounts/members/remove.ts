@@ -14,9 +14,9 @@ import {
   isMemberWithId,
   keptAfterRemoval,
   type MemberRow,
-  memberInPath,
   memberWasAsRead,
   otherOwnerGuard,
+  preloadMember,
   requireMember,
   requireRankOver,
 } from './member';
@@ -113,7 +113,7 @@ export const removeMemberRoute = new Hono().delete(
     pathId: 'member',
     problems: ['insufficient_role', 'last_owner', 'conflict'],
   }),
-  userAccess('account:write', memberInPath),
+  userAccess('account:write', preloadMember),
   noQuery(),
   async (c) => {
     await removeMember(c.var.context, { member: requireMember(c.var.loaded.member) });

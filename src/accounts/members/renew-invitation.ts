@@ -11,8 +11,8 @@ import { Invitation, makeInvitation } from './invitation';
 import {
   isMemberWithId,
   type MemberRow,
-  memberInPath,
   memberWasAsRead,
+  preloadMember,
   requireGrantable,
   requireMember,
 } from './member';
@@ -73,7 +73,7 @@ export const renewInvitationRoute = new Hono().post(
     pathId: 'member',
     problems: ['insufficient_role', 'conflict'],
   }),
-  userAccess('account:write', memberInPath),
+  userAccess('account:write', preloadMember),
   noQuery(),
   body(NoFields),
   async (c) =>

@@ -96,7 +96,10 @@ export async function createExport(
 function agentFilterSql(account: number, id: string) {
   const agent = parseId('agent', id);
   if (!agent) return 0;
-  return sql<number>`coalesce((select number from ${agents} where account = ${account} and id = ${idBytes(agent)}), 0)`;
+  return sql<number>`coalesce((
+    select ${agents.number} from ${agents}
+    where ${agents.account} = ${account} and ${agents.id} = ${idBytes(agent)}
+  ), 0)`;
 }
 
 export const createExportRoute = new Hono().post(

@@ -1,6 +1,6 @@
-import { and, asc, eq, gt, sql } from 'drizzle-orm';
+import { and, asc, eq, gt, type SQL, sql } from 'drizzle-orm';
 import type { Reader } from '../../db/database';
-import { type ERASURE_REASONS, erasedEntries, erasures } from '../../db/schema';
+import { auditEntries, type ERASURE_REASONS, erasedEntries, erasures } from '../../db/schema';
 import { rangesOf, type SequenceRanges } from '../../erasure/erasure-record';
 import type { FileRow } from '../../files/file-records';
 import type { ProducerInput } from '../../files/producer';
@@ -133,22 +133,26 @@ function record(
 
 /** Selects the entries of deleted agents that are not erased yet. */
 function selectHidden(reader: Reader, after: number, last: number, limit: number) {
-  const deleted = sql`(select number from ${erasures} where ${eq(erasures.kind, 'agent')})`;
-  const entries = sql`audit_entries indexed by audit_by_agent where agent in ${deleted}`;
+  const deleted = sql`(select ${erasures.number} from ${erasures} where ${eq(erasures.kind, 'agent')})`;
+  const entries = sql`${auditEntries} indexed by audit_by_agent
+    where ${auditEntries.agent} in ${deleted} and ${isWithin(after, last)}`;
   return reader
     .select({ pos: sql<number>`pos` })
     .from(
-      sql`(select pos from ${entries} and pos > ${after} and pos <= ${last} order by pos limit ${limit})`,
+      sql`(select ${auditEntries.pos} from ${entries} order by ${auditEntries.pos} limit ${limit})`,
     );
 }
 
 /** Selects the oldest entry that is not erased. */
 function selectOldest(reader: Reader, start: number, { snapshot }: FileRow) {
-  return reader
-    .select({ pos: sql<number | null>`pos` })
-    .from(
-      sql`(select min(pos) as pos from audit_entries where pos > ${start} and pos <= ${start + snapshot})`,
-    );
+  return reader.select({ pos: sql<number | null>`pos` }).from(sql`(
+      select min(${auditEntries.pos}) as pos from ${auditEntries}
+      where ${isWithin(start, start + snapshot)}
+    )`);
+}
+
+function isWithin(after: number, last: number): SQL {
+  return sql`${auditEntries.pos} > ${after} and ${auditEntries.pos} <= ${last}`;
 }
 
 /** Selects the first entry that was within the account's retention when the file was requested. */

@@ -1,7 +1,7 @@
 import { and, eq, inArray, type SQL, sql } from 'drizzle-orm';
 import type { Reader } from '../../db/database';
 import { mergeSorted } from '../../db/merge-sorted';
-import { agents, EVENT_TYPES, type EventType } from '../../db/schema';
+import { agents, auditEntries, EVENT_TYPES, type EventType } from '../../db/schema';
 import type { FileRow } from '../../files/file-records';
 import { formatHexId, type Id } from '../../lib/typeid';
 import { logStart } from '../entry';
@@ -132,24 +132,28 @@ export class EntrySource {
  */
 function selectEntries(file: FileRow, low: number, high: number): SQL {
   const { event_types, include_details } = exportRequest(file);
+  const entry = auditEntries;
   const ids = getsProof(file)
-    ? sql`hex(id) || hex(permission) || hex(salt)`
-    : sql`hex(id) || hex(permission)`;
+    ? sql`hex(${entry.id}) || hex(${entry.permission}) || hex(${entry.salt})`
+    : sql`hex(${entry.id}) || hex(${entry.permission})`;
   // One text per row, since every column of a row costs time.
   const columns = sql`
-    pos, json_array(pos, agent, event, created_at, ${ids}, action, ip_address, user_agent,
-      ${include_details ? sql`details` : selectDetail('resource')}) as row`;
-  const within = sql`pos >= ${low} and pos < ${high}`;
+    ${entry.pos}, json_array(
+      ${entry.pos}, ${entry.agent}, ${entry.event}, ${entry.createdAt}, ${ids}, ${entry.action},
+      ${entry.ipAddress}, ${entry.userAgent},
+      ${include_details ? sql`${entry.details}` : selectDetail('resource')}
+    ) as row`;
+  const within = sql`${entry.pos} >= ${low} and ${entry.pos} < ${high}`;
   if (file.agent === null && !event_types) {
-    return sql`select ${columns} from audit_entries not indexed where ${within} order by pos`;
+    return sql`select ${columns} from ${entry} not indexed where ${within} order by ${entry.pos}`;
   }
   const range =
     file.agent === null
-      ? sql`audit_entries indexed by audit_by_event where true`
-      : sql`audit_entries indexed by audit_by_agent where agent = ${file.agent}`;
+      ? sql`${entry} indexed by audit_by_event where true`
+      : sql`${entry} indexed by audit_by_agent where ${entry.agent} = ${file.agent}`;
   const arms = (event_types ?? EVENT_TYPES).map((type) => {
     const event = sql.raw(String(EVENT_TYPES.indexOf(type)));
-    return sql`select ${columns} from ${range} and event = ${event} and ${within}`;
+    return sql`select ${columns} from ${range} and ${entry.event} = ${event} and ${within}`;
   });
   return mergeSorted(arms, 'pos', 'asc');
 }

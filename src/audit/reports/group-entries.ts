@@ -1,7 +1,8 @@
 import { type SQL, sql } from 'drizzle-orm';
+import { alias } from 'drizzle-orm/sqlite-core';
 import { codeOf } from '../../db/columns';
 import type { Reader } from '../../db/database';
-import { EVENT_TYPES, type EventType } from '../../db/schema';
+import { auditEntries, EVENT_TYPES, type EventType } from '../../db/schema';
 import type { PositionRange } from '../find-file-range';
 import { selectDetail } from '../select-detail';
 import {
@@ -63,33 +64,45 @@ function readVotes(json: string): CountedVote[] {
   return votes.map(([by, signed]) => ({ by, signed: signed === 1 }));
 }
 
+const entry = alias(auditEntries, 'entry');
+const later = alias(auditEntries, 'later');
+const earlier = alias(auditEntries, 'earlier');
+
 /** Selects the entries from a position to the end of the range, with what groups them. */
 function selectEntries(range: PositionRange, low: number): SQL {
   // The first 48 bits of a permission's id are the time of the request (RFC 9562 section 5.7).
   const quick = sql`${selectDetail('policy_id', 'entry')} is null
-    and permission >= unhex(printf('%012x', created_at - ${inlineNumber(QUICK_DECISION_MS)}))`;
+    and ${entry.permission} >=
+      unhex(printf('%012x', ${entry.createdAt} - ${inlineNumber(QUICK_DECISION_MS)}))`;
   const retried = sql`${selectDetail('resource', 'entry')} in (
-    select ${selectDetail('resource', 'later')} from audit_entries as later indexed by audit_by_agent_action
-    where later.agent = entry.agent and later.action = entry.action and later.event = ${codeOf(EVENT_TYPES, 'request')}
-      and later.pos > entry.pos and later.pos < ${range.high}
-    order by later.pos limit ${inlineNumber(RETRY_WINDOW)})`;
+    select ${selectDetail('resource', 'later')}
+    from ${auditEntries} as ${later} indexed by audit_by_agent_action
+    where ${later.agent} = ${entry.agent} and ${later.action} = ${entry.action}
+      and ${later.event} = ${codeOf(EVENT_TYPES, 'request')}
+      and ${later.pos} > ${entry.pos} and ${later.pos} < ${range.high}
+    order by ${later.pos} limit ${inlineNumber(RETRY_WINDOW)})`;
   const reviewed = sql`${selectDetail('review_policy_id', 'entry')} is not null`;
   const usedBefore = sql`exists (
-    select 1 from audit_entries as earlier indexed by audit_by_permission
-    where earlier.permission = entry.permission and earlier.event = ${codeOf(EVENT_TYPES, 'use')}
-      and earlier.pos >= ${range.low} and earlier.pos < entry.pos)`;
+    select 1 from ${auditEntries} as ${earlier} indexed by audit_by_permission
+    where ${earlier.permission} = ${entry.permission}
+      and ${earlier.event} = ${codeOf(EVENT_TYPES, 'use')}
+      and ${earlier.pos} >= ${range.low} and ${earlier.pos} < ${entry.pos})`;
   // Details that are too deep for SQLite are older than votes.
-  const hasVotes = sql`event in (${inlineCodes('approve', 'deny', 'expire')})
-    and json_valid(entry.details) and entry.details ->> 'votes' is not null`;
+  const hasVotes = sql`${entry.event} in (${inlineCodes('approve', 'deny', 'expire')})
+    and json_valid(${entry.details}) and ${entry.details} ->> 'votes' is not null`;
   const votes = sql`iif(${hasVotes}, (
     select json_group_array(json_array(value ->> 'by', value ->> 'signed'))
-    from json_each(entry.details, '$.votes')
+    from json_each(${entry.details}, '$.votes')
   ), '[]')`;
   const flag = (condition: SQL, bit: number) => sql`iif(${condition}, ${inlineNumber(bit)}, 0)`;
   return sql`
-    select pos, agent, event, strftime('%Y-%m', created_at / 1000, 'unixepoch') as month,
-      iif(event in (${inlineCodes('approve', 'deny')}), ${selectDetail('decided_by', 'entry')}, '') as decider, ${votes} as votes,
-      case event
+    select ${entry.pos}, ${entry.agent}, ${entry.event},
+      strftime('%Y-%m', ${entry.createdAt} / 1000, 'unixepoch') as month,
+      iif(
+        ${entry.event} in (${inlineCodes('approve', 'deny')}), ${selectDetail('decided_by', 'entry')}, ''
+      ) as decider,
+      ${votes} as votes,
+      case ${entry.event}
         when ${codeOf(EVENT_TYPES, 'approve')} then ${flag(quick, FLAGS.quick)} + ${flag(reviewed, FLAGS.reviewed)}
         when ${codeOf(EVENT_TYPES, 'deny')} then
           ${flag(quick, FLAGS.quick)} + ${flag(retried, FLAGS.retried)} + ${flag(reviewed, FLAGS.reviewed)}
@@ -98,7 +111,8 @@ function selectEntries(range: PositionRange, low: number): SQL {
           when 'token' then ${inlineNumber(FLAGS.unusedToken)} when 'withdrawn' then ${inlineNumber(FLAGS.withdrawn)} else 0 end
         else 0
       end as flags
-    from audit_entries as entry not indexed where pos >= ${low} and pos < ${range.high}`;
+    from ${auditEntries} as ${entry} not indexed
+    where ${entry.pos} >= ${low} and ${entry.pos} < ${range.high}`;
 }
 
 function inlineCodes(...events: EventType[]): SQL {

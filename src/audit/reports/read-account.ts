@@ -129,8 +129,8 @@ async function withKeysAtCoverageEnd(reader: Reader, file: FileRow, rows: Regist
         agent: sql<string>`wanted.value as agent`,
         // Without the index, SQLite would search all records of the account for each agent.
         at: sql<number | null>`(
-          select max(created_at) from activity indexed by activity_by_target
-          where target = wanted.value and ${isRotation}
+          select max(${activity.createdAt}) from ${activity} indexed by activity_by_target
+          where ${activity.target} = wanted.value and ${isRotation}
         ) as at`,
       })
       .from(sql`json_each(${JSON.stringify(ids)}) as wanted`),

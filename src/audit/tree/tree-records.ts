@@ -1,6 +1,6 @@
 import { and, eq, sql } from 'drizzle-orm';
 import type { Batch } from '../../db/database';
-import { trees } from '../../db/schema';
+import { auditEntries, trees } from '../../db/schema';
 import { LOG_SPAN_SQL } from '../../ledger/append';
 import type { InternalWriter, Ledger } from '../../ledger/ledger';
 import { toHex } from '../../lib/bytes';
@@ -81,8 +81,9 @@ function updateTrees(write: InternalWriter, growths: readonly TreeGrowth[], now:
     publishAt,
   ]);
   const hasMore = sql`exists (
-    select 1 from audit_entries
-    where pos > sealed.account * ${LOG_SPAN_SQL} + sealed.size and pos < (sealed.account + 1) * ${LOG_SPAN_SQL}
+    select 1 from ${auditEntries}
+    where ${auditEntries.pos} > sealed.account * ${LOG_SPAN_SQL} + sealed.size
+      and ${auditEntries.pos} < (sealed.account + 1) * ${LOG_SPAN_SQL}
   )`;
   return write
     .update(trees)

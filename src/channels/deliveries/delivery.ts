@@ -60,8 +60,8 @@ export const channelDeliveryPath = lazy(() =>
   z.object({ id: idField('chan'), delivery_id: idField('dlv') }),
 );
 
-/** The preload of the delivery in the path. */
-export async function channelDeliveryOfPath(
+/** Preloads the delivery in the path. */
+export async function preloadChannelDelivery(
   c: RequestContext,
   reader: Reader,
   account: SQL<number>,

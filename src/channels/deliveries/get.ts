@@ -9,12 +9,12 @@ import { lazy } from '../../lib/lazy';
 import { withPrefix } from '../../lib/typeid';
 import type { FoundDelivery } from '../../webhooks/deliveries/delivery';
 import { detailFields, presentDetail } from '../../webhooks/deliveries/get';
-import { requireLoaded } from '../../webhooks/webhook';
+import { requireRow } from '../../webhooks/webhook';
 import {
   ChannelDelivery,
-  channelDeliveryOfPath,
   channelDeliveryPath,
   exampleChannelDelivery,
+  preloadChannelDelivery,
   presentChannelDelivery,
 } from './delivery';
 
@@ -62,13 +62,13 @@ export const getChannelDeliveryRoute = new Hono().get(
     path: channelDeliveryPath,
     problems: ['not_found'],
   }),
-  userAccess('channels:read', channelDeliveryOfPath),
+  userAccess('channels:read', preloadChannelDelivery),
   noQuery(),
   async (c) =>
     answer(
       c,
       getChannelDelivery(c.var.context, {
-        delivery: requireLoaded(c.var.loaded.delivery, 'delivery'),
+        delivery: requireRow(c.var.loaded.delivery, 'delivery'),
       }),
     ),
 );

@@ -9,7 +9,7 @@ import { pageOf } from '../../http/response-fields';
 import { withPrefix } from '../../lib/typeid';
 import { DeliveryListQuery, listDeliveriesAs } from '../../webhooks/deliveries/list';
 import type { WebhookRow } from '../../webhooks/webhook';
-import { channelOfPath, requireChannel } from '../channel';
+import { preloadChannel, requireChannel } from '../channel';
 import { ChannelDelivery, presentChannelDelivery } from './delivery';
 
 /** Lists the messages by a channel, newest first. */
@@ -33,7 +33,7 @@ export const listChannelDeliveriesRoute = new Hono().get(
     success: ok(pageOf(ChannelDelivery)),
     pathId: 'chan',
   }),
-  userAccess('channels:read', channelOfPath),
+  userAccess('channels:read', preloadChannel),
   query(DeliveryListQuery),
   async (c) => {
     const input = { channel: requireChannel(c.var.loaded.channel), ...c.req.valid('query') };

@@ -6,11 +6,11 @@ import { accepted, answer, operation } from '../../http/operation';
 import { withPrefix } from '../../lib/typeid';
 import type { FoundDelivery } from '../../webhooks/deliveries/delivery';
 import { repeatDelivery } from '../../webhooks/deliveries/redeliver';
-import { requireLoaded } from '../../webhooks/webhook';
+import { requireRow } from '../../webhooks/webhook';
 import {
   ChannelDelivery,
-  channelDeliveryOfPath,
   channelDeliveryPath,
+  preloadChannelDelivery,
   presentChannelDelivery,
 } from './delivery';
 
@@ -49,14 +49,14 @@ export const repeatMessageRoute = new Hono().post(
     path: channelDeliveryPath,
     problems: ['not_found', 'conflict'],
   }),
-  userAccess('channels:write', channelDeliveryOfPath),
+  userAccess('channels:write', preloadChannelDelivery),
   noQuery(),
   body(NoFields),
   async (c) =>
     answer(
       c,
       await repeatMessage(c.var.context, {
-        delivery: requireLoaded(c.var.loaded.delivery, 'delivery'),
+        delivery: requireRow(c.var.loaded.delivery, 'delivery'),
       }),
     ),
 );

@@ -128,10 +128,10 @@ function delegateGuard(account: number, member: Id<'member'>, delegate: Id<'memb
 }
 
 /**
- * The preload of the channels in the body, as far as the account has them. The body is not
+ * Preloads the channels in the body, as far as the account has them. The body is not
  * validated yet: for an invalid one fewer channels are found, or none.
  */
-const channelsInBody = (async (c, reader, account) => {
+const preloadChannels = (async (c, reader, account) => {
   const { channels: listed } = (await readObject(c, readJson)) ?? {};
   const named = Array.isArray(listed) ? listed.slice(0, MAX_CHANNELS) : [];
   const ids = named.flatMap((id) => (typeof id === 'string' ? (parseId('chan', id) ?? []) : []));
@@ -148,7 +148,7 @@ export const updateNotificationSettingsRoute = new Hono().put(
     success: ok(NotificationSettings),
     problems: ['person_required'],
   }),
-  userAccess('account:read', channelsInBody),
+  userAccess('account:read', preloadChannels),
   noQuery(),
   body(NotificationSettingsUpdate),
   async (c) => {

@@ -22,7 +22,7 @@ import {
 import { parseCredential } from '../../lib/credential';
 import type { Id } from '../../lib/typeid';
 import type { DecisionState } from '../../permissions/decide';
-import { decisionState, selectDecision } from '../../permissions/decision-in-path';
+import { decisionState, selectDecision } from '../../permissions/preload-decision';
 import type { Preview } from '../../permissions/preview';
 import type { Interaction } from './payload';
 import { openSecrets, type SlackSecrets } from './secrets';

@@ -1,7 +1,7 @@
 import { withScriptsMark } from '../../lib/scripts';
 import { utcText } from '../../lib/time';
 import { isWithdrawn, type Permission } from '../../permissions/permission';
-import type { VoteChannel } from '../../permissions/reviews/review';
+import type { DecisionSource } from '../../permissions/reviews/review';
 import type { PermissionMessage } from '../message';
 import {
   type Block,
@@ -40,7 +40,11 @@ export const AS_WRITTEN = {
 const MAX_WRITTEN = 500;
 const MAX_RESOURCE = 1_500;
 
-const VIA: Record<VoteChannel, string> = { api: 'the API', console: 'the console', slack: 'Slack' };
+const VIA: Record<DecisionSource, string> = {
+  api: 'the API',
+  console: 'the console',
+  slack: 'Slack',
+};
 
 /** Whether a pending permission can be decided in Slack: it needs one approval and no passkey. */
 export function canDecideInSlack({ review }: Pick<Permission, 'review'>): boolean {
@@ -89,7 +93,7 @@ export function permissionMessage(
  */
 export function settledMessage(
   message: PermissionMessage,
-  { via }: { via: VoteChannel | null },
+  { via }: { via: DecisionSource | null },
 ): SlackMessage {
   const outcome = outcomeLines(message, via);
   return compose({
@@ -182,7 +186,7 @@ function settledHeadline(permission: Permission): string {
 
 function outcomeLines(
   { permission, decidedBy }: PermissionMessage,
-  via: VoteChannel | null,
+  via: DecisionSource | null,
 ): Line[] {
   const { status, decided_at, decision_reason, expires_at, updated_at } = permission;
   if (status === 'pending') throw new Error(`${permission.id} is not settled`);

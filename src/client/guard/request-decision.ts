@@ -29,7 +29,7 @@ export const OUTAGE_PAUSE = 5_000;
  * How long the guard waits beyond the request's own life for the service to say that it expired.
  * Milliseconds.
  */
-const SLACK = 60_000;
+const EXPIRY_GRACE_MS = 60_000;
 
 /** A permission that was approved for exactly this input, with a token that can be used. */
 export interface Approval {
@@ -80,7 +80,7 @@ export async function waitForDecision(
   const { clock } = client;
   // A duration, not a time of the service: the clocks may differ.
   const life = Date.parse(asked.expires_at) - Date.parse(asked.created_at);
-  const deadline = clock.now() + Math.min(wait ?? Number.POSITIVE_INFINITY, life + SLACK);
+  const deadline = clock.now() + Math.min(wait ?? Number.POSITIVE_INFINITY, life + EXPIRY_GRACE_MS);
   let permission = asked;
   let outage: unknown;
   while (permission.status === 'pending') {

@@ -1,4 +1,4 @@
-import { type Agent, type agentInPath, presentAgent } from '../../agents/agent';
+import { type Agent, type preloadAgent, presentAgent } from '../../agents/agent';
 import { AgentStatisticsQuery, getAgentStatistics } from '../../agents/get-statistics';
 import { notFound } from '../../errors';
 import type { Id } from '../../lib/typeid';
@@ -26,7 +26,7 @@ import { loadOwners } from './fields';
 import { Manage, type RefusedAgentForm } from './manage';
 import { Statistics } from './statistics';
 
-export type AgentContext = PreloadedContext<typeof agentInPath>;
+export type AgentContext = PreloadedContext<typeof preloadAgent>;
 
 /** How many of its requests the page of an agent shows. */
 const RECENT = 5;

@@ -1,7 +1,7 @@
 import { getMember } from '../../accounts/members/get';
-import { type memberInPath, requireMember } from '../../accounts/members/member';
+import { type preloadMember, requireMember } from '../../accounts/members/member';
 import type { AuditEntry } from '../../audit/entry';
-import { type entryInPath, requireEntry } from '../../audit/get';
+import { type preloadEntry, requireEntry } from '../../audit/get';
 import { proveInclusion } from '../../audit/tree/prove-inclusion';
 import type { Id } from '../../lib/typeid';
 import type { ConsoleContext, PreloadedContext } from '../session/access';
@@ -64,7 +64,7 @@ function commands(id: Id<'audit'>): string {
   ].join('\n');
 }
 
-export type EntryContext = PreloadedContext<typeof entryInPath>;
+export type EntryContext = PreloadedContext<typeof preloadEntry>;
 
 // What the page's script needs to verify an entry, with the session instead of a token.
 
@@ -85,7 +85,7 @@ export async function sendProof(c: ConsoleContext): Promise<Response> {
 }
 
 /** Answers as `GET /v1/members/:id`, with the passkeys. */
-export async function sendMember(c: PreloadedContext<typeof memberInPath>): Promise<Response> {
+export async function sendMember(c: PreloadedContext<typeof preloadMember>): Promise<Response> {
   const member = requireMember(c.var.loaded.member);
   return c.json(await getMember(c.var.signedIn.context, { member }), 200, HEADERS);
 }

@@ -1,7 +1,7 @@
 import type { SQL } from 'drizzle-orm';
 import {
   type Channel,
-  channelOfPath,
+  preloadChannel,
   presentChannel,
   requireChannel,
 } from '../../channels/channel';
@@ -27,7 +27,7 @@ import { sendPage } from '../frame/page';
 import { Form, HiddenFields, Submit, TextArea, TextField } from '../parts/form';
 import { SignInAgain } from '../parts/sign-in-again';
 import { readPatterns, writePatterns } from '../policies/patterns';
-import { AgentFields, agentsInForm, EventFields } from '../receivers/fields';
+import { AgentFields, EventFields, preloadFormAgents } from '../receivers/fields';
 import type { ConsoleContext, PreloadedContext, SignedInRequest } from '../session/access';
 import { EVENTS } from './events';
 import { type ChannelKind, KIND_NAMES, KindNotice, KindSummary, NAME_EXAMPLES } from './kinds';
@@ -56,7 +56,7 @@ function readKind(text: string | undefined): ChannelKind {
 }
 
 /** Creates a channel. If that is refused, shows the form again and why. */
-export async function addChannel(c: PreloadedContext<typeof agentsInForm>): Promise<Response> {
+export async function addChannel(c: PreloadedContext<typeof preloadFormAgents>): Promise<Response> {
   const form = await readForm(c);
   const kind = readKind(form.text('kind'));
   const fields = readChannelFields(form, kind);
@@ -70,19 +70,16 @@ export async function addChannel(c: PreloadedContext<typeof agentsInForm>): Prom
   }
 }
 
-/**
- * The preload of a change: the channel in the path, and those agents of the form that the account
- * has.
- */
-export async function channelInForm(c: RequestContext, reader: Reader, account: SQL<number>) {
+/** Preloads the channel in the path, and those agents of the form that the account has. */
+export async function preloadFormChannel(c: RequestContext, reader: Reader, account: SQL<number>) {
   return {
-    ...(await channelOfPath(c, reader, account)),
-    ...(await agentsInForm(c, reader, account)),
+    ...(await preloadChannel(c, reader, account)),
+    ...(await preloadFormAgents(c, reader, account)),
   };
 }
 
 /** Shows the form that changes the channel in the path. */
-export function showChannelForm(c: PreloadedContext<typeof channelOfPath>): Promise<Response> {
+export function showChannelForm(c: PreloadedContext<typeof preloadChannel>): Promise<Response> {
   const channel = presentChannel(requireChannel(c.var.loaded.channel));
   return sendChannelForm(c, channel, fieldsOf(channel));
 }
@@ -91,7 +88,9 @@ export function showChannelForm(c: PreloadedContext<typeof channelOfPath>): Prom
  * Changes the fields that differ from the channel as it is. If that is refused, shows the form
  * again and why.
  */
-export async function editChannel(c: PreloadedContext<typeof channelInForm>): Promise<Response> {
+export async function editChannel(
+  c: PreloadedContext<typeof preloadFormChannel>,
+): Promise<Response> {
   const channel = presentChannel(requireChannel(c.var.loaded.channel));
   const form = await readForm(c);
   const fields = readChannelFields(form, channel.kind);

@@ -1,7 +1,7 @@
 import {
   type Channel,
-  type channelOfPath,
   describeChannel,
+  type preloadChannel,
   presentChannel,
   requireChannel,
 } from '../../channels/channel';
@@ -26,7 +26,7 @@ import { EVENTS } from './events';
 import { canSendBy, KIND_NAMES, KindNotice, KindSummary, Recipient } from './kinds';
 import { SlackChannels, SlackSetup } from './slack';
 
-export type ChannelContext = PreloadedContext<typeof channelOfPath>;
+export type ChannelContext = PreloadedContext<typeof preloadChannel>;
 
 /**
  * Shows the channel in the path: what it sends, what one can do with it, and its deliveries.

@@ -1,15 +1,15 @@
 import type { SQL } from 'drizzle-orm';
 import type { Child } from 'hono/jsx';
 import { listAuditEntries } from '../../audit/list';
-import { channelOfPath, presentChannel, requireChannel } from '../../channels/channel';
-import { channelDeliveryOfPath } from '../../channels/deliveries/delivery';
+import { preloadChannel, presentChannel, requireChannel } from '../../channels/channel';
+import { preloadChannelDelivery } from '../../channels/deliveries/delivery';
 import { getChannelDelivery } from '../../channels/deliveries/get';
 import { repeatMessage } from '../../channels/deliveries/redeliver';
 import type { Reader } from '../../db/database';
 import { isAsking } from '../../db/schema';
 import type { RequestContext } from '../../http/context';
 import { isJsonObject, type JsonObject } from '../../lib/json';
-import { requireLoaded } from '../../webhooks/webhook';
+import { requireRow } from '../../webhooks/webhook';
 import { type Refusal, refusalOf } from '../frame/form';
 import { loadNames } from '../frame/names';
 import { Written } from '../parts/inline';
@@ -18,15 +18,19 @@ import { RepeatAction, sendDeliveryPage } from '../receivers/delivery';
 import type { PreloadedContext } from '../session/access';
 import { canSendBy, KindNotice, Recipient } from './kinds';
 
-/** The preload of a delivery's page: the delivery in the path with its channel. */
-export async function deliveryWithChannel(c: RequestContext, reader: Reader, account: SQL<number>) {
+/** Preloads what a delivery's page needs: the delivery in the path with its channel. */
+export async function preloadDeliveryWithChannel(
+  c: RequestContext,
+  reader: Reader,
+  account: SQL<number>,
+) {
   return {
-    ...(await channelDeliveryOfPath(c, reader, account)),
-    ...(await channelOfPath(c, reader, account)),
+    ...(await preloadChannelDelivery(c, reader, account)),
+    ...(await preloadChannel(c, reader, account)),
   };
 }
 
-type DeliveryContext = PreloadedContext<typeof deliveryWithChannel>;
+type DeliveryContext = PreloadedContext<typeof preloadDeliveryWithChannel>;
 
 /**
  * Shows a delivery by a channel: to whom, and about which request.
@@ -38,7 +42,7 @@ export async function showChannelDelivery(
 ): Promise<Response> {
   const { context } = c.var.signedIn;
   const { scopes } = context.principal;
-  const row = requireLoaded(c.var.loaded.delivery, 'delivery');
+  const row = requireRow(c.var.loaded.delivery, 'delivery');
   const channel = presentChannel(requireChannel(c.var.loaded.channel));
   const delivery = getChannelDelivery(context, { delivery: row });
   const { permission_id, member_id, slack_channel, payload } = delivery;
@@ -107,7 +111,7 @@ function RequestLink({
 
 /** Sends the message of the delivery in the path again, and shows the new delivery. */
 export async function sendMessageAgain(c: DeliveryContext): Promise<Response> {
-  const delivery = requireLoaded(c.var.loaded.delivery, 'delivery');
+  const delivery = requireRow(c.var.loaded.delivery, 'delivery');
   try {
     const again = await repeatMessage(c.var.signedIn.context, { delivery });
     return c.redirect(`/console/channels/${again.channel_id}/deliveries/${again.id}`, 303);

@@ -19,7 +19,7 @@ import {
   changeNotifications,
   loadNotifications,
   Notifications,
-  type notificationsInForm,
+  type preloadFormNotifications,
   type RefusedNotifications,
 } from './notifications';
 import { Passkeys } from './passkeys';
@@ -97,7 +97,7 @@ export async function showMe(
 
 /** Changes what reaches the member. If that is refused, shows the page again and why. */
 export async function saveNotifications(
-  c: PreloadedContext<typeof notificationsInForm>,
+  c: PreloadedContext<typeof preloadFormNotifications>,
 ): Promise<Response> {
   const refused = await changeNotifications(c);
   return refused ? showMe(c, refused) : c.redirect('/console/me#notifications', 303);

@@ -76,11 +76,8 @@ export async function loadNotifications(context: UserContext): Promise<Notificat
   };
 }
 
-/**
- * The preload of a change: the settings of the member, and those channels of the form that the
- * account has.
- */
-export async function notificationsInForm(
+/** Preloads the settings of the member, and those channels of the form that the account has. */
+export async function preloadFormNotifications(
   c: RequestContext,
   reader: Reader,
   account: SQL<number>,
@@ -93,7 +90,7 @@ export async function notificationsInForm(
   };
 }
 
-type ChangeContext = PreloadedContext<typeof notificationsInForm>;
+type ChangeContext = PreloadedContext<typeof preloadFormNotifications>;
 
 /**
  * Changes what differs from the member's settings.

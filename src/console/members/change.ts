@@ -1,4 +1,4 @@
-import { type MemberRow, type memberInPath, requireMember } from '../../accounts/members/member';
+import { type MemberRow, type preloadMember, requireMember } from '../../accounts/members/member';
 import { removeMember } from '../../accounts/members/remove';
 import { MemberUpdate, updateMember } from '../../accounts/members/update';
 import { invalidRequest } from '../../errors';
@@ -15,7 +15,7 @@ import type { PreloadedContext } from '../session/access';
 import { sendMember } from './member';
 import type { RefusedMemberForm } from './member-forms';
 
-type MemberContext = PreloadedContext<typeof memberInPath>;
+type MemberContext = PreloadedContext<typeof preloadMember>;
 
 /**
  * Changes the name and the role of a member. Fields with the stored value do not count as changed.

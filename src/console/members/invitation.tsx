@@ -3,7 +3,7 @@ import { inviteMember, MemberInvitation } from '../../accounts/members/invite';
 import {
   grantableRoles,
   type Member,
-  type memberInPath,
+  type preloadMember,
   requireMember,
 } from '../../accounts/members/member';
 import { renewInvitation } from '../../accounts/members/renew-invitation';
@@ -18,7 +18,7 @@ import { sendMember } from './member';
 import { RoleChoice } from './roles';
 import { memberName } from './words';
 
-type MemberContext = PreloadedContext<typeof memberInPath>;
+type MemberContext = PreloadedContext<typeof preloadMember>;
 
 /** Shows the form that invites a person. */
 export async function showInvite(c: ConsoleContext): Promise<Response> {

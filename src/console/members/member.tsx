@@ -1,5 +1,5 @@
 import { getMember, type MemberDetails } from '../../accounts/members/get';
-import { type memberInPath, requireMember } from '../../accounts/members/member';
+import { type preloadMember, requireMember } from '../../accounts/members/member';
 import type { Passkey } from '../../accounts/passkeys/passkey';
 import type { Agent } from '../../agents/agent';
 import { listAgents } from '../../agents/list';
@@ -16,7 +16,7 @@ import { MemberForms, type RefusedMemberForm, shownForms } from './member-forms'
 import { ROLE_SUMMARIES } from './roles';
 import { memberName, signInWords, UNPROVEN } from './words';
 
-type Queries = Awaited<ReturnType<typeof memberInPath>>;
+type Queries = Awaited<ReturnType<typeof preloadMember>>;
 type MemberContext = ConsoleContext<Queries>;
 
 /** How many of the latest actions the page of a member has. */

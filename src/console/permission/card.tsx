@@ -5,8 +5,7 @@ import { loadNonNull, type Reader } from '../../db/database';
 import { actorOf } from '../../http/activity';
 import type { RequestContext } from '../../http/context';
 import { idBytes, parseId } from '../../lib/typeid';
-import { permissionWithContentsInPath, presentContents } from '../../permissions/contents';
-import { selectDecision } from '../../permissions/decision-in-path';
+import { preloadPermissionWithContents, presentContents } from '../../permissions/contents';
 import { listPermissions } from '../../permissions/list';
 import { listWaiting } from '../../permissions/list-waiting';
 import { hasNotifiedNobody } from '../../permissions/notified-nobody';
@@ -18,6 +17,7 @@ import {
   statusAt,
 } from '../../permissions/permission';
 import { selectActivePolicies } from '../../permissions/policies/policy';
+import { selectDecision } from '../../permissions/preload-decision';
 import { selectPasskeys } from '../../permissions/reviews/statement';
 import { standingOf } from '../../permissions/reviews/voter';
 import { type Form, type Refusal, readForm } from '../frame/form';
@@ -50,10 +50,10 @@ import { Votes } from './votes';
 import { NobodyNotified, WhoWasTold } from './who-was-told';
 
 /**
- * The preload of a decision card: the permission in the path, how the member stands to its review,
- * and their passkeys.
+ * Preloads a decision card: the permission in the path, how the member stands to its review, and
+ * their passkeys.
  */
-export async function cardInPath(
+export async function preloadCard(
   c: RequestContext,
   reader: Reader,
   account: SQL<number>,
@@ -68,19 +68,19 @@ export async function cardInPath(
     now: c.var.runtime.now(),
   });
   return {
-    ...(await permissionWithContentsInPath(c, reader, account)),
+    ...(await preloadPermissionWithContents(c, reader, account)),
     voter,
     passkeys: selectPasskeys(reader, account, callerId),
   };
 }
 
-export type CardContext = PreloadedContext<typeof cardInPath>;
+export type CardContext = PreloadedContext<typeof preloadCard>;
 
 /** Loads what the preload of a card loads, to show the card again after a decision was refused. */
 export async function loadCard(c: SignedInRequest): Promise<CardContext['var']['loaded']> {
   const { principal, reader } = c.var.signedIn.context;
   const caller = sql`${idBytes(actorOf(principal))}`;
-  const { permission, voter, passkeys } = await cardInPath(
+  const { permission, voter, passkeys } = await preloadCard(
     c,
     reader,
     sql`${principal.account.number}`,

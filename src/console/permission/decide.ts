@@ -5,13 +5,13 @@ import type { RequestContext } from '../../http/context';
 import { parseId } from '../../lib/typeid';
 import { Approval } from '../../permissions/approve';
 import { type Decision, decidePermission } from '../../permissions/decide';
-import { decidingContext, decisionState, selectDecision } from '../../permissions/decision-in-path';
 import { Denial } from '../../permissions/deny';
 import {
-  type permissionInPath,
+  type preloadPermission,
   type ReviewedPermission,
   requirePermission,
 } from '../../permissions/permission';
+import { decidingContext, decisionState, selectDecision } from '../../permissions/preload-decision';
 import { getStatement, selectPasskeys } from '../../permissions/reviews/statement';
 import { revokeToken } from '../../permissions/tokens/revoke';
 import { type Form, readForm, refusalOf, validate } from '../frame/form';
@@ -20,10 +20,10 @@ import { loadCard, sendCard } from './card';
 import { findLimitFaults, readLimits } from './limits-fields';
 
 /**
- * The preload of a decision that a form sends: as `decisionInPath`, for a form instead of a JSON
+ * Preloads what a form's decision depends on: as `preloadDecision`, for a form instead of a JSON
  * body.
  */
-export async function decisionInForm(
+export async function preloadFormDecision(
   c: RequestContext,
   reader: Reader,
   account: SQL<number>,
@@ -39,19 +39,19 @@ export async function decisionInForm(
   return selectDecision(reader, { ...key, assertion: readAssertion(form) });
 }
 
-/** The preload of a statement: the same, and the member's passkeys. */
-export async function statementInForm(
+/** Preloads what a statement needs: the same, and the member's passkeys. */
+export async function preloadFormStatement(
   c: RequestContext,
   reader: Reader,
   account: SQL<number>,
   callerId: SQL,
 ) {
-  const state = await decisionInForm(c, reader, account, callerId);
+  const state = await preloadFormDecision(c, reader, account, callerId);
   return { ...state, passkeys: selectPasskeys(reader, account, callerId) };
 }
 
-type DecisionContext = PreloadedContext<typeof decisionInForm>;
-type StatementContext = PreloadedContext<typeof statementInForm>;
+type DecisionContext = PreloadedContext<typeof preloadFormDecision>;
+type StatementContext = PreloadedContext<typeof preloadFormStatement>;
 
 /**
  * Approves or denies as the form of the decision card says. If that is refused, shows the card
@@ -76,7 +76,7 @@ export async function decide(c: DecisionContext): Promise<Response> {
 }
 
 /** Revokes the token of the permission in the path. */
-export async function revoke(c: PreloadedContext<typeof permissionInPath>): Promise<Response> {
+export async function revoke(c: PreloadedContext<typeof preloadPermission>): Promise<Response> {
   const { context } = c.var.signedIn;
   const row = requirePermission(context.principal, c.var.loaded.permission?.[0]);
   await revokeToken(context, { permission: row, via: 'console' });

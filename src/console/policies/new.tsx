@@ -4,12 +4,12 @@ import { invalidRequest, notFound, Problem } from '../../errors';
 import type { RequestContext } from '../../http/context';
 import { parseId } from '../../lib/typeid';
 import { type Decision, decidePermission } from '../../permissions/decide';
-import { decidingContext, decisionState, selectDecision } from '../../permissions/decision-in-path';
 import { type ReviewedPermission, requirePermission, statusAt } from '../../permissions/permission';
 import { createPolicy } from '../../permissions/policies/create';
 import { evaluatePolicies } from '../../permissions/policies/evaluate';
 import { type PolicyRow, selectActivePolicies } from '../../permissions/policies/policy';
 import { draftPolicy } from '../../permissions/policies/replay';
+import { decidingContext, decisionState, selectDecision } from '../../permissions/preload-decision';
 import { standingOf } from '../../permissions/reviews/voter';
 import { readForm, refusalOf } from '../frame/form';
 import { sendPage } from '../frame/page';
@@ -27,11 +27,11 @@ import {
 import { draftOf, EMPTY_POLICY, readValues, valuesOf } from './values';
 
 /**
- * The preload of the form for a policy, with the request from which it is filled in: as for a
+ * Preloads the form for a policy, with the request from which it is filled in: as for a
  * decision on it, because it may be approved too. The address names the request, and a form that
  * was sent names it again.
  */
-export async function sourceRequest(
+export async function preloadSourceRequest(
   c: RequestContext,
   reader: Reader,
   account: SQL<number>,
@@ -51,7 +51,7 @@ export async function sourceRequest(
   });
 }
 
-type NewPolicyContext = PreloadedContext<typeof sourceRequest>;
+type NewPolicyContext = PreloadedContext<typeof preloadSourceRequest>;
 
 /**
  * Shows the form for a new policy; filled in from a request if the address names one, with what it

@@ -7,14 +7,14 @@ import { Empty, LinkButton } from '../parts/blocks';
 import { Badge, WrittenLink } from '../parts/inline';
 import type { PreloadedContext } from '../session/access';
 import { PolicySentence } from './sentence';
-import { SimulationForm, simulate, type simulationInQuery } from './simulation';
+import { type preloadSimulation, SimulationForm, simulate } from './simulation';
 
 /**
  * Shows the policies in the order in which they are weighed, and what they would decide about a
  * request.
  */
 export async function showPolicies(
-  c: PreloadedContext<typeof simulationInQuery>,
+  c: PreloadedContext<typeof preloadSimulation>,
 ): Promise<Response> {
   const { context } = c.var.signedIn;
   const [{ data }, found, simulated] = await Promise.all([

@@ -4,7 +4,7 @@ import { equalJson, type Json } from '../../lib/json';
 import { parseId } from '../../lib/typeid';
 import { deletePolicy } from '../../permissions/policies/delete';
 import { type Policy, type PolicyRow, presentPolicy } from '../../permissions/policies/policy';
-import { type policyInPath, updatePolicy } from '../../permissions/policies/update';
+import { type preloadPolicy, updatePolicy } from '../../permissions/policies/update';
 import {
   readForm,
   refusalOf,
@@ -26,7 +26,7 @@ import { draftOf, type PolicyDraft, readValues, valuesOf } from './values';
  */
 const AT_TOP = 'as the sentence at the top says';
 
-type PolicyContext = PreloadedContext<typeof policyInPath>;
+type PolicyContext = PreloadedContext<typeof preloadPolicy>;
 
 /** Shows a policy: as a form to those who may change it, in words to others. */
 export function showPolicy(c: PolicyContext): Promise<Response> {

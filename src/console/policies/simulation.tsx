@@ -22,8 +22,8 @@ export type Simulated =
   | { answer?: never; refusal: Refusal }
   | null;
 
-/** The preload of a simulation: the active policies, if the address asks for one. */
-export async function simulationInQuery(c: RequestContext, reader: Reader, owner: SQL<number>) {
+/** Preloads the active policies, if the address asks for a simulation. */
+export async function preloadSimulation(c: RequestContext, reader: Reader, owner: SQL<number>) {
   return { active: isAsked(c) ? selectActivePolicies(reader, owner) : null };
 }
 

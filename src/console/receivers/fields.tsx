@@ -12,8 +12,8 @@ import { Named } from '../parts/inline';
 /** Events with what each one means. */
 export type EventMeanings<E extends string> = readonly (readonly [event: E, meaning: string])[];
 
-/** The preload of the form's agents, without those that the account does not have. */
-export async function agentsInForm(c: RequestContext, reader: Reader, account: SQL<number>) {
+/** Preloads the form's agents, without those that the account does not have. */
+export async function preloadFormAgents(c: RequestContext, reader: Reader, account: SQL<number>) {
   return { agents: selectAgents(reader, account, (await readForm(c)).list('agent_ids')) };
 }
 

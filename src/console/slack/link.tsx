@@ -28,19 +28,25 @@ import { isRecentSignIn } from '../session/recent-sign-in';
 
 const PATH = '/console/slack/link';
 
-/** The preload of the channel that the address names. */
-async function channelInQuery(c: RequestContext, reader: Reader, account: SQL<number>) {
+/** Preloads the channel that the address names. */
+async function preloadLinkedChannel(c: RequestContext, reader: Reader, account: SQL<number>) {
   return { channel: selectLinkedChannel(reader, account, c.req.query('channel') ?? '') };
 }
 
-type LinkContext = PreloadedContext<typeof channelInQuery>;
+type LinkContext = PreloadedContext<typeof preloadLinkedChannel>;
 
 /** The page on which a member confirms that a Slack user is theirs. */
 export const linkRoutes = new Hono<AppEnv>()
-  .get(PATH, consoleRoute, query(LinkQuery), consoleAccess(null, channelInQuery), async (c) =>
+  .get(PATH, consoleRoute, query(LinkQuery), consoleAccess(null, preloadLinkedChannel), async (c) =>
     sendLinkPage(c, await readProposal(c)),
   )
-  .post(PATH, consoleRoute, query(LinkQuery), consoleAccess(null, channelInQuery), confirmLink);
+  .post(
+    PATH,
+    consoleRoute,
+    query(LinkQuery),
+    consoleAccess(null, preloadLinkedChannel),
+    confirmLink,
+  );
 
 /** A Slack user who asks to be linked to the member who is signed in. */
 interface Proposal {

@@ -1,13 +1,13 @@
-import type { deliveryOfPath } from '../../webhooks/deliveries/delivery';
+import type { preloadDelivery } from '../../webhooks/deliveries/delivery';
 import { getDelivery } from '../../webhooks/deliveries/get';
 import { redeliver } from '../../webhooks/deliveries/redeliver';
-import { requireLoaded } from '../../webhooks/webhook';
+import { requireRow } from '../../webhooks/webhook';
 import { type Refusal, refusalOf } from '../frame/form';
 import { Code } from '../parts/inline';
 import { RepeatAction, sendDeliveryPage } from '../receivers/delivery';
 import type { PreloadedContext } from '../session/access';
 
-type DeliveryContext = PreloadedContext<typeof deliveryOfPath>;
+type DeliveryContext = PreloadedContext<typeof preloadDelivery>;
 
 /**
  * Shows a delivery to a webhook.
@@ -15,7 +15,7 @@ type DeliveryContext = PreloadedContext<typeof deliveryOfPath>;
  */
 export async function showDelivery(c: DeliveryContext, refusal?: Refusal): Promise<Response> {
   const { context } = c.var.signedIn;
-  const row = requireLoaded(c.var.loaded.delivery, 'delivery');
+  const row = requireRow(c.var.loaded.delivery, 'delivery');
   const delivery = getDelivery(context, { delivery: row });
   const path = `/console/webhooks/${delivery.webhook_id}`;
   const mayWrite = context.principal.scopes.includes('webhooks:write');
@@ -34,7 +34,7 @@ export async function showDelivery(c: DeliveryContext, refusal?: Refusal): Promi
 
 /** Sends the event of the delivery in the path again, and shows the new delivery. */
 export async function sendAgain(c: DeliveryContext): Promise<Response> {
-  const delivery = requireLoaded(c.var.loaded.delivery, 'delivery');
+  const delivery = requireRow(c.var.loaded.delivery, 'delivery');
   try {
     const again = await redeliver(c.var.signedIn.context, { delivery });
     return c.redirect(`/console/webhooks/${again.webhook_id}/deliveries/${again.id}`, 303);

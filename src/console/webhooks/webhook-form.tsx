@@ -3,7 +3,7 @@ import type { Reader } from '../../db/database';
 import type { RequestContext } from '../../http/context';
 import { createWebhook, WebhookCreation } from '../../webhooks/create';
 import { updateWebhook, WebhookUpdate } from '../../webhooks/update';
-import { presentWebhook, requireLoaded, type Webhook, webhookOfPath } from '../../webhooks/webhook';
+import { preloadWebhook, presentWebhook, requireRow, type Webhook } from '../../webhooks/webhook';
 import {
   changedFields,
   type Refusal,
@@ -18,7 +18,7 @@ import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
 import { Form, Submit, TextField } from '../parts/form';
 import { SignInAgain } from '../parts/sign-in-again';
-import { AgentFields, agentsInForm, EventFields } from '../receivers/fields';
+import { AgentFields, EventFields, preloadFormAgents } from '../receivers/fields';
 import type { ConsoleContext, PreloadedContext, SignedInRequest } from '../session/access';
 import { EVENTS } from './events';
 import { sendSecret } from './secret';
@@ -37,7 +37,7 @@ export function showNewWebhook(c: ConsoleContext): Promise<Response> {
  * Creates a webhook, and shows its secret this once. If that is refused, shows the form again and
  * why.
  */
-export async function addWebhook(c: PreloadedContext<typeof agentsInForm>): Promise<Response> {
+export async function addWebhook(c: PreloadedContext<typeof preloadFormAgents>): Promise<Response> {
   const fields = readWebhookFields(await readForm(c));
   try {
     const input = validate(WebhookCreation(), inputOf(fields));
@@ -49,20 +49,17 @@ export async function addWebhook(c: PreloadedContext<typeof agentsInForm>): Prom
   }
 }
 
-/**
- * The preload of a change: the webhook in the path, and those agents of the form that the account
- * has.
- */
-export async function webhookInForm(c: RequestContext, reader: Reader, account: SQL<number>) {
+/** Preloads the webhook in the path, and those agents of the form that the account has. */
+export async function preloadFormWebhook(c: RequestContext, reader: Reader, account: SQL<number>) {
   return {
-    ...(await webhookOfPath(c, reader, account)),
-    ...(await agentsInForm(c, reader, account)),
+    ...(await preloadWebhook(c, reader, account)),
+    ...(await preloadFormAgents(c, reader, account)),
   };
 }
 
 /** Shows the form that changes the webhook in the path. */
-export function showWebhookForm(c: PreloadedContext<typeof webhookOfPath>): Promise<Response> {
-  const webhook = presentWebhook(requireLoaded(c.var.loaded.webhook, 'webhook'));
+export function showWebhookForm(c: PreloadedContext<typeof preloadWebhook>): Promise<Response> {
+  const webhook = presentWebhook(requireRow(c.var.loaded.webhook, 'webhook'));
   return sendWebhookFormPage(c, webhook, fieldsOf(webhook));
 }
 
@@ -70,8 +67,10 @@ export function showWebhookForm(c: PreloadedContext<typeof webhookOfPath>): Prom
  * Changes the fields that differ from the webhook as it is. If that is refused, shows the form
  * again and why.
  */
-export async function editWebhook(c: PreloadedContext<typeof webhookInForm>): Promise<Response> {
-  const webhook = presentWebhook(requireLoaded(c.var.loaded.webhook, 'webhook'));
+export async function editWebhook(
+  c: PreloadedContext<typeof preloadFormWebhook>,
+): Promise<Response> {
+  const webhook = presentWebhook(requireRow(c.var.loaded.webhook, 'webhook'));
   const form = await readForm(c);
   const fields = readWebhookFields(form);
   try {

@@ -6,10 +6,10 @@ import { rotateSecret } from '../../webhooks/rotate-secret';
 import { testWebhook } from '../../webhooks/send-test';
 import { updateWebhook } from '../../webhooks/update';
 import {
+  type preloadWebhook,
   presentWebhook,
-  requireLoaded,
+  requireRow,
   type Webhook,
-  type webhookOfPath,
 } from '../../webhooks/webhook';
 import { type Refusal, refusalOf } from '../frame/form';
 import { loadNames } from '../frame/names';
@@ -24,7 +24,7 @@ import type { ConsoleContext, PreloadedContext } from '../session/access';
 import { EVENTS } from './events';
 import { HowToVerify, sendSecret } from './secret';
 
-export type WebhookContext = PreloadedContext<typeof webhookOfPath>;
+export type WebhookContext = PreloadedContext<typeof preloadWebhook>;
 
 /**
  * Shows the webhook in the path: what it sends, what one can do with it, and its deliveries.
@@ -32,7 +32,7 @@ export type WebhookContext = PreloadedContext<typeof webhookOfPath>;
  */
 export async function showWebhook(c: WebhookContext, refusal?: Refusal): Promise<Response> {
   const { context } = c.var.signedIn;
-  const row = requireLoaded(c.var.loaded.webhook, 'webhook');
+  const row = requireRow(c.var.loaded.webhook, 'webhook');
   const status = DELIVERY_STATUSES.find((status) => status === c.req.query('status'));
   const [deliveries, names] = await Promise.all([
     listDeliveries(context, {
@@ -131,7 +131,7 @@ function Changes({ webhook: { id, is_active, updated_at } }: { webhook: Webhook 
  * shown.
  */
 export async function switchWebhook(c: WebhookContext): Promise<Response> {
-  const { id, updated_at } = presentWebhook(requireLoaded(c.var.loaded.webhook, 'webhook'));
+  const { id, updated_at } = presentWebhook(requireRow(c.var.loaded.webhook, 'webhook'));
   try {
     const is_active = await readSwitch(c, 'webhook', updated_at);
     await updateWebhook(c.var.signedIn.context, { id, agents: [], is_active });
@@ -143,7 +143,7 @@ export async function switchWebhook(c: WebhookContext): Promise<Response> {
 
 /** Gives the webhook in the path a new secret, and shows it this once. */
 export async function rotateWebhookSecret(c: WebhookContext): Promise<Response> {
-  const webhook = requireLoaded(c.var.loaded.webhook, 'webhook');
+  const webhook = requireRow(c.var.loaded.webhook, 'webhook');
   return sendSecret(
     c,
     'The new secret',
@@ -159,7 +159,7 @@ export async function removeWebhook(c: ConsoleContext): Promise<Response> {
 
 /** Sends a test to the webhook in the path, and shows its delivery. */
 export async function sendTest(c: WebhookContext): Promise<Response> {
-  const webhook = requireLoaded(c.var.loaded.webhook, 'webhook');
+  const webhook = requireRow(c.var.loaded.webhook, 'webhook');
   try {
     const { id } = await testWebhook(c.var.signedIn.context, { webhook });
     return c.redirect(`/console/webhooks/${webhook.id}/deliveries/${id}`, 303);

@@ -9,7 +9,7 @@ const SOURCES = ['src', 'package-lock.json', 'tsconfig.json'];
 
 /**
  * A tag for the version of the Worker that this folder makes: the number of its newest migration,
- * and a digest of its sources and configuration, as `0021-3f9c2ab81d04`. Two folders with one tag
+ * and a digest of its sources and configuration, as `0000-3f9c2ab81d04`. Two folders with one tag
  * make the same version.
  */
 export function versionTag(configuration: string): string {

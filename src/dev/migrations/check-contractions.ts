@@ -1,17 +1,6 @@
 import { findBreaks, needsValue } from './find-breaks.ts';
-import { buildDatabase, contractionReason, type Migration, numberOf } from './migration.ts';
+import { buildDatabase, contractionReason, type Migration } from './migration.ts';
 import { readSchema, type Schema } from './schema.ts';
-
-/** The last migration from before this rule. */
-const LAST_UNCHECKED = 21;
-
-/**
- * Whether a migration must follow the rule of {@link checkContractions}: the first ones were
- * applied before there was one.
- */
-export function mustFollowRule(migration: Migration): boolean {
-  return numberOf(migration) > LAST_UNCHECKED;
-}
 
 /**
  * Lists where migrations do not follow the rule of expand and contract, which lets two versions of
@@ -24,9 +13,9 @@ export function mustFollowRule(migration: Migration): boolean {
  */
 export function checkContractions(migrations: readonly Migration[]): string[] {
   const faults: string[] = [];
-  const applied = migrations.filter((migration) => !mustFollowRule(migration));
+  const applied: Migration[] = [];
   let before = readSchema(buildDatabase(applied));
-  for (const migration of migrations.filter(mustFollowRule)) {
+  for (const migration of migrations) {
     applied.push(migration);
     const after = readSchema(buildDatabase(applied));
     const found = contractionReason(migration)
@@ -71,8 +60,7 @@ function findContractionFaults(before: Schema, after: Schema): string[] {
 
 /** Reports when applying contractions last yields another schema. */
 function findOrderFaults(migrations: readonly Migration[]): string[] {
-  const isLate = (migration: Migration) =>
-    mustFollowRule(migration) && contractionReason(migration) !== null;
+  const isLate = (migration: Migration) => contractionReason(migration) !== null;
   if (!migrations.some(isLate)) return [];
   const late = [
     ...migrations.filter((migration) => !isLate(migration)),

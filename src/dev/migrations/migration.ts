@@ -8,7 +8,7 @@ export const MIGRATIONS_FOLDER = join(ROOT, 'migrations');
 
 /** One file of migrations/. */
 export interface Migration {
-  /** The name of the file, such as `0020_inbox.sql`. */
+  /** The name of the file, such as `0000_initial.sql`. */
   name: string;
   sql: string;
 }

@@ -1,5 +1,4 @@
 import { UserError } from '../user-error.ts';
-import { mustFollowRule } from './check-contractions.ts';
 import { findBreaks } from './find-breaks.ts';
 import { buildDatabase, contractionReason, type Migration, numberOf } from './migration.ts';
 import { readSchema } from './schema.ts';
@@ -66,10 +65,7 @@ export function planMigrations(
         now - since >= LONGEST_RUN,
     );
   const isHeld = (migration: Migration) =>
-    mustFollowRule(migration) &&
-    !applied.has(migration.name) &&
-    contractionReason(migration) !== null &&
-    !isKnown(migration);
+    !applied.has(migration.name) && contractionReason(migration) !== null && !isKnown(migration);
   const resulting = migrations.filter((migration) => !isHeld(migration));
   if (running.length > 0) requireCompatible(resulting, applied);
   const held = migrations.filter(isHeld);
@@ -91,7 +87,7 @@ function requireCompatible(resulting: readonly Migration[], applied: ReadonlySet
   for (const migration of resulting.filter(({ name }) => !applied.has(name))) {
     const before = readSchema(buildDatabase(done));
     done.push(migration);
-    if (!mustFollowRule(migration) || contractionReason(migration) !== null) continue;
+    if (contractionReason(migration) !== null) continue;
     const breaks = findBreaks(before, readSchema(buildDatabase(done)));
     if (breaks.length > 0)
       throw new UserError(

@@ -59,11 +59,11 @@ export async function verifyIdentityToken(
     const claims = await verifyJwt(token, usable, expected, now);
     if (claims !== 'unknown key') return claims;
   }
-  const isDue = !stored || stored.askedAt <= now - MIN_REFRESH_INTERVAL;
+  const isDue = !stored || stored.claimedAt <= now - MIN_REFRESH_INTERVAL;
   const hasClaim = isDue && (await claimRefresh(directory, oidc, now));
   const refreshed = hasClaim ? await refreshKeys(runtime, directory, oidc, now) : null;
   // Other requests use the stored keys, or wait for the one that fetches new ones.
-  const mayWait = !hasClaim && !usable && (isDue || stored.isAsked);
+  const mayWait = !hasClaim && !usable && (isDue || stored.isClaimed);
   const keys =
     refreshed ?? usable ?? (mayWait ? await waitForKeys(runtime, directory, oidc) : null);
   if (!keys) throw unavailable();
@@ -85,16 +85,16 @@ async function claimRefresh(
   { issuer }: OidcConfig,
   now: number,
 ): Promise<boolean> {
-  const asked = { askedAt: now, isAsked: true };
+  const claim = { claimedAt: now, isClaimed: true };
   const [claimed] = await new Ledger(directory, SERVICE_AUTHORITY).write({
     changes: (write) => [
       write
         .insert(providerKeys)
-        .values({ issuer, keys: null, fetchedAt: 0, ...asked })
+        .values({ issuer, keys: null, fetchedAt: 0, ...claim })
         .onConflictDoUpdate({
           target: providerKeys.issuer,
-          set: asked,
-          setWhere: lte(providerKeys.askedAt, now - MIN_REFRESH_INTERVAL),
+          set: claim,
+          setWhere: lte(providerKeys.claimedAt, now - MIN_REFRESH_INTERVAL),
         })
         .returning({ issuer: providerKeys.issuer }),
     ],
@@ -103,7 +103,7 @@ async function claimRefresh(
 }
 
 /**
- * Fetches the keys under a claim made at `askedAt`, stores them and ends the claim. Writes nothing
+ * Fetches the keys under a claim made at `claimedAt`, stores them and ends the claim. Writes nothing
  * if there is a newer claim.
  * @returns null if the provider does not answer: the stored keys stay
  */
@@ -111,14 +111,17 @@ async function refreshKeys(
   runtime: Runtime,
   directory: Database,
   oidc: OidcConfig,
-  askedAt: number,
+  claimedAt: number,
 ) {
   const keys = await fetchKeys(runtime, oidc).catch((error: unknown) => {
     logFailure('oidc_provider_failed', error);
     return null;
   });
-  const isOwnClaim = and(eq(providerKeys.issuer, oidc.issuer), eq(providerKeys.askedAt, askedAt));
-  const refreshed = { isAsked: false, ...(keys && { keys, fetchedAt: askedAt }) };
+  const isOwnClaim = and(
+    eq(providerKeys.issuer, oidc.issuer),
+    eq(providerKeys.claimedAt, claimedAt),
+  );
+  const refreshed = { isClaimed: false, ...(keys && { keys, fetchedAt: claimedAt }) };
   await new Ledger(directory, SERVICE_AUTHORITY).write({
     changes: (write) => [write.update(providerKeys).set(refreshed).where(isOwnClaim)],
   });
@@ -135,7 +138,7 @@ async function waitForKeys(
     await runtime.sleep(pause);
     const [[stored]] = await directory.load([findProviderKeys(directory, issuer)]);
     const keys = usableKeys(stored, runtime.now());
-    if (keys || !stored?.isAsked) return keys;
+    if (keys || !stored?.isClaimed) return keys;
   }
   return null;
 }

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { requireAgent } from '../../http/access';
-import { requireLoaded } from '../../permissions/policies/policy';
+import { assertLoaded } from '../../permissions/policies/policy';
 import { PermissionRequest, requestPermission, selectForRequest } from '../../permissions/request';
 import { answerPermission, ShownPermission } from '../permission';
 import { defineTool } from '../tool';
@@ -26,7 +26,7 @@ export const requestPermissionTool = defineTool({
     selectForRequest(reader, { account, agentId: callerId, externalId: fields.external_id }, now),
   async run({ context, input, loaded, reload }) {
     const asking = { ...context, findExisting: async () => (await reload()).existing?.[0] };
-    const known = { policies: requireLoaded(loaded.policies), existing: loaded.existing?.[0] };
+    const known = { policies: assertLoaded(loaded.policies), existing: loaded.existing?.[0] };
     const { permission, isNew } = await requestPermission(asking, { ...known, ...input });
     const { nextStep, data } = answerPermission(context, permission);
     return { nextStep, data: { is_new: isNew, ...data } };

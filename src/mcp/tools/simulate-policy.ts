@@ -1,5 +1,5 @@
 import { requireUser } from '../../http/access';
-import { requireLoaded, selectActivePolicies } from '../../permissions/policies/policy';
+import { assertLoaded, selectActivePolicies } from '../../permissions/policies/policy';
 import {
   PolicySimulation,
   Simulation,
@@ -22,7 +22,7 @@ export const simulatePolicyTool = defineTool({
     return {
       nextStep:
         'This is only what would happen. Policies are changed in the console or with the HTTP API.',
-      data: await simulatePolicies(context, { policies: requireLoaded(loaded.policies), ...input }),
+      data: await simulatePolicies(context, { policies: assertLoaded(loaded.policies), ...input }),
     };
   },
 });

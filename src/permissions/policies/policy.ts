@@ -354,7 +354,7 @@ export function selectActivePolicies(reader: Reader, account: number | SQL<numbe
 /**
  * The policies that were loaded. A request without them must fail: a denial could be among them.
  */
-export function requireLoaded(policies: PolicyRow[] | undefined): PolicyRow[] {
+export function assertLoaded(policies: PolicyRow[] | undefined): PolicyRow[] {
   if (!policies) throw new Error('the policies were not loaded');
   return policies;
 }

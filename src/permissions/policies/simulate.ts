@@ -15,7 +15,7 @@ import { permissionFields } from '../permission-fields';
 import { countReviewersByRuleSql, ownerOfAgentSql, ruleSql } from '../reviews/reviewers';
 import { shortText } from '../tokens/token-input';
 import { evaluatePolicies, OUTCOMES } from './evaluate';
-import { type PolicyRow, requireLoaded, selectActivePolicies } from './policy';
+import { assertLoaded, type PolicyRow, selectActivePolicies } from './policy';
 
 export const PolicySimulation = lazy(() =>
   z
@@ -112,8 +112,8 @@ async function countReviewers(
   return row?.reviewers ?? 0;
 }
 
-/** The preload of a simulation: the active policies. */
-async function activePolicies(_: RequestContext, reader: Reader, account: SQL<number>) {
+/** Preloads the active policies. */
+async function preloadActivePolicies(_: RequestContext, reader: Reader, account: SQL<number>) {
   return { policies: selectActivePolicies(reader, account) };
 }
 
@@ -126,11 +126,11 @@ export const simulatePoliciesRoute = new Hono().post(
     description: 'Shows what the active policies would decide about a request. Writes nothing.',
     success: ok(Simulation),
   }),
-  userAccess('policies:read', activePolicies),
+  userAccess('policies:read', preloadActivePolicies),
   noQuery(),
   body(PolicySimulation),
   async (c) => {
-    const policies = requireLoaded(c.var.loaded.policies);
+    const policies = assertLoaded(c.var.loaded.policies);
     return answer(c, await simulatePolicies(c.var.context, { policies, ...c.req.valid('json') }));
   },
 );

@@ -95,8 +95,8 @@ export async function updatePolicy(
   return presentPolicy(row);
 }
 
-/** The preload of the policy in the path. */
-export async function policyInPath(c: RequestContext, reader: Reader, account: SQL<number>) {
+/** Preloads the policy in the path. */
+export async function preloadPolicy(c: RequestContext, reader: Reader, account: SQL<number>) {
   const id = parseId('policy', c.req.param('id') ?? '');
   return { policy: id && reader.select().from(policies).where(isPolicyWithId(account, id)) };
 }
@@ -112,7 +112,7 @@ export const updatePolicyRoute = new Hono().put(
     pathId: 'policy',
     problems: ['conflict'],
   }),
-  userAccess('policies:write', policyInPath),
+  userAccess('policies:write', preloadPolicy),
   noQuery(),
   body(PolicyUpdate),
   async (c) => {

@@ -2,10 +2,10 @@ import { type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { codeOf } from '../../db/columns';
 import {
+  DECISION_SOURCES,
   PERMISSION_STATUSES,
   type ReviewRule,
   reviews,
-  VOTE_CHANNELS,
   VOTE_DECISIONS,
   type VoteSignature,
 } from '../../db/schema';
@@ -27,7 +27,7 @@ export interface Limits {
 }
 
 export type VoteDecision = (typeof VOTE_DECISIONS)[number];
-export type VoteChannel = (typeof VOTE_CHANNELS)[number];
+export type DecisionSource = (typeof DECISION_SOURCES)[number];
 
 export interface Vote extends Limits {
   /** Its number in the review, from 1. */
@@ -37,7 +37,7 @@ export interface Vote extends Limits {
   name: string | null;
   decision: VoteDecision;
   reason: string | null;
-  via: VoteChannel;
+  via: DecisionSource;
   signature: VoteSignature | null;
   /** Milliseconds since the epoch. */
   at: number;
@@ -80,7 +80,7 @@ const ReviewVote = lazy(() =>
       token_ttl: countField,
       max_uses: countField,
       reason: z.string().nullable(),
-      via: z.enum(VOTE_CHANNELS),
+      via: z.enum(DECISION_SOURCES),
       signed: z.boolean().meta({ description: 'Whether the voter signed it with a passkey.' }),
       at: timeField,
     })
@@ -252,7 +252,7 @@ export function readVotes(votes: StoredVote[]): Vote[] {
     ...vote,
     by: formatId('member', Uint8Array.fromHex(by)),
     decision: wordOf(VOTE_DECISIONS, decision),
-    via: wordOf(VOTE_CHANNELS, via),
+    via: wordOf(DECISION_SOURCES, via),
     counts: counts === 1,
     mac: mac === '' ? null : Uint8Array.fromHex(mac),
   }));

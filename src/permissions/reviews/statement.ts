@@ -16,9 +16,9 @@ import { toBase64Url } from '../../lib/bytes';
 import { lazy } from '../../lib/lazy';
 import { formatTime } from '../../lib/time';
 import { type Decision, type DecisionState, readGenuine } from '../decide';
-import { decisionInPath, decisionState } from '../decision-in-path';
 import { limitsOf } from '../limits';
 import { permissionFields } from '../permission-fields';
+import { decisionState, preloadDecision } from '../preload-decision';
 import { decisionStatement, statementHash } from './decision-statement';
 import { requireSigner, SIGNING_TOLERANCE } from './signature';
 import { refuseVoter } from './voter';
@@ -157,16 +157,16 @@ export async function getStatement(
 }
 
 /**
- * The preload of a statement: what a decision depends on, and the ids of the passkeys with which
- * the member may sign it.
+ * Preloads what a decision depends on, and the ids of the passkeys with which the member may sign
+ * it.
  */
-async function decisionAndPasskeys(
+async function preloadStatement(
   c: RequestContext,
   reader: Reader,
   account: SQL<number>,
   callerId: SQL,
 ) {
-  const { permission, voter, voterPasskeys } = await decisionInPath(c, reader, account, callerId);
+  const { permission, voter, voterPasskeys } = await preloadDecision(c, reader, account, callerId);
   return { permission, voter, voterPasskeys, passkeys: selectPasskeys(reader, account, callerId) };
 }
 
@@ -201,7 +201,7 @@ export const getStatementRoute = new Hono().post(
       'conflict',
     ],
   }),
-  userAccess('permissions:decide', decisionAndPasskeys),
+  userAccess('permissions:decide', preloadStatement),
   noQuery(),
   body(StatementRequest),
   async (c) => {

@@ -9,7 +9,7 @@ import { countField, idField, objectField } from '../../http/response-fields';
 import { lazy } from '../../lib/lazy';
 import { SECOND } from '../../lib/time';
 import { type PermissionRow, tokenAt, visiblePermission } from '../permission';
-import { permissionOfToken, tokenText, tokenTypeHint } from './token-input';
+import { preloadPermissionOfToken, tokenText, tokenTypeHint } from './token-input';
 import { TokenSigner } from './token-signer';
 
 const TokenIntrospection = lazy(() =>
@@ -118,7 +118,7 @@ export const introspectTokenRoute = new Hono().post(
       'Says whether a token is active, with its claims (RFC 7662). This does not count as a use.',
     success: ok(Introspection),
   }),
-  sharedAccess('tokens:use', permissionOfToken(readJsonOrForm)),
+  sharedAccess('tokens:use', preloadPermissionOfToken(readJsonOrForm)),
   noQuery(),
   oauthBody(TokenIntrospection),
   async (c) =>

@@ -12,8 +12,8 @@ import { deciderOf } from '../decide';
 import { draftPermissionEntry } from '../draft-entry';
 import { isPermissionWithId, type PermissionRow, tokenAt, visiblePermission } from '../permission';
 import { permissionFields } from '../permission-fields';
-import type { VoteChannel } from '../reviews/review';
-import { permissionOfToken, shortText, tokenText, tokenTypeHint } from './token-input';
+import type { DecisionSource } from '../reviews/review';
+import { preloadPermissionOfToken, shortText, tokenText, tokenTypeHint } from './token-input';
 
 const TokenRevocation = lazy(() =>
   z
@@ -45,7 +45,7 @@ export const Revocation = lazy(() => z.strictObject({}).meta({ id: 'Revocation',
 interface Revoking {
   permission: PermissionRow | undefined;
   reason?: string | undefined;
-  via: VoteChannel;
+  via: DecisionSource;
 }
 
 /**
@@ -99,7 +99,7 @@ export const revokeTokenRoute = new Hono().post(
       'The token ends at once (RFC 7009). The answer is the same for an unknown or inactive token.',
     success: ok(Revocation),
   }),
-  sharedAccess('permissions:decide', permissionOfToken(readJsonOrForm)),
+  sharedAccess('permissions:decide', preloadPermissionOfToken(readJsonOrForm)),
   noQuery(),
   oauthBody(TokenRevocation),
   async (c) => {

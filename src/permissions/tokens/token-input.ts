@@ -34,7 +34,7 @@ export const tokenTypeHint = lazy(() =>
  * loads none for a token that this service did not sign, nor for an invalid body, which the
  * validation refuses later.
  */
-export function permissionOfToken(readBody: BodyReader) {
+export function preloadPermissionOfToken(readBody: BodyReader) {
   return async (c: RequestContext, reader: Reader, account: SQL<number>) => {
     const fields = (await readObject(c, readBody)) ?? {};
     return selectPermissionOfToken(c.var.config, reader, account, fields);

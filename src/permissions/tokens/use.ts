@@ -24,7 +24,7 @@ import {
   visiblePermission,
 } from '../permission';
 import { MAX_ACTION_LENGTH, MAX_RESOURCE_LENGTH } from '../permission-fields';
-import { permissionOfToken, shortText, tokenText } from './token-input';
+import { preloadPermissionOfToken, shortText, tokenText } from './token-input';
 
 export const TokenUse = lazy(() =>
   z
@@ -243,7 +243,7 @@ export const useTokenRoute = new Hono().post(
     success: ok(UsedToken),
     problems: ['token_not_active', 'conflict'],
   }),
-  sharedAccess('tokens:use', permissionOfToken(readJson)),
+  sharedAccess('tokens:use', preloadPermissionOfToken(readJson)),
   noQuery(),
   body(TokenUse),
   async (c) => {

@@ -26,8 +26,9 @@ export async function countRecentDeliveries(
   { reader, principal }: UserContext,
   noun: ReceiverNoun,
 ): Promise<ReadonlyMap<string, RecentDeliveries>> {
-  // `generation` is the column of `disableCount`: what was pending when the webhook or channel was
-  // disabled is canceled.
+  // Deliveries that were pending when the webhook or channel was disabled are canceled. The columns
+  // are named in text: Drizzle leaves out the table's name in a select from one table, and
+  // `disable_count` alone would be that of the delivery.
   const counts = sql<string>`(
     select json_object(
       'succeeded', coalesce(sum(status = 1), 0),
@@ -35,7 +36,7 @@ export async function countRecentDeliveries(
       'retried', coalesce(sum(status = 0 and attempts > coalesce(postponements, 0) and not is_canceled), 0)
     )
     from (
-      select status, attempts, postponements, status = 0 and generation < webhooks.generation as is_canceled from deliveries
+      select status, attempts, postponements, status = 0 and disable_count < webhooks.disable_count as is_canceled from deliveries
       where webhook = webhooks.number order by id desc limit ${RECENT}
     )
   )`.as('counts');

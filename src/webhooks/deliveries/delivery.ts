@@ -137,8 +137,8 @@ export function findDelivery(reader: Reader, isReceiver: SQL | undefined, id: Id
     .where(and(isReceiver, agentExists));
 }
 
-/** The preload of the delivery in the path. */
-export async function deliveryOfPath(c: RequestContext, reader: Reader, account: SQL<number>) {
+/** Preloads the delivery in the path. */
+export async function preloadDelivery(c: RequestContext, reader: Reader, account: SQL<number>) {
   const webhook = parseId('webhook', c.req.param('id') ?? '');
   const id = parseId('dlv', c.req.param('delivery_id') ?? '');
   return { delivery: webhook && id && findDelivery(reader, isWebhook(account, webhook), id) };

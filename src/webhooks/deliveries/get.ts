@@ -17,12 +17,12 @@ import type { JsonObject } from '../../lib/json';
 import { lazy } from '../../lib/lazy';
 import { formatTime } from '../../lib/time';
 import { payloadOf } from '../payload';
-import { requireLoaded } from '../webhook';
+import { requireRow } from '../webhook';
 import {
   Delivery,
-  deliveryOfPath,
   exampleDelivery,
   type FoundDelivery,
+  preloadDelivery,
   presentDelivery,
 } from './delivery';
 
@@ -149,11 +149,11 @@ export const getDeliveryRoute = new Hono().get(
     path: deliveryPath,
     problems: ['not_found'],
   }),
-  userAccess('webhooks:read', deliveryOfPath),
+  userAccess('webhooks:read', preloadDelivery),
   noQuery(),
   async (c) =>
     answer(
       c,
-      getDelivery(c.var.context, { delivery: requireLoaded(c.var.loaded.delivery, 'delivery') }),
+      getDelivery(c.var.context, { delivery: requireRow(c.var.loaded.delivery, 'delivery') }),
     ),
 );

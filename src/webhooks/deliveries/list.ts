@@ -1,7 +1,14 @@
 import { and, desc, eq, type SQL, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
-import { agents, deliveries, type DeliveryStatus as Status, webhooks } from '../../db/schema';
+import { codeOf } from '../../db/columns';
+import {
+  agents,
+  DELIVERY_STATUSES,
+  deliveries,
+  type DeliveryStatus as Status,
+  webhooks,
+} from '../../db/schema';
 import { userAccess } from '../../http/access';
 import type { UserContext } from '../../http/context';
 import { query } from '../../http/input';
@@ -10,7 +17,7 @@ import { openPage, type Page, pageParameters } from '../../http/page';
 import { pageOf } from '../../http/response-fields';
 import { lazy } from '../../lib/lazy';
 import { idBytes } from '../../lib/typeid';
-import { requireLoaded, type WebhookRow, webhookOfPath } from '../webhook';
+import { preloadWebhook, requireRow, type WebhookRow } from '../webhook';
 import {
   agentExists,
   Delivery,
@@ -38,25 +45,31 @@ const SCANNED = 1_000;
  * always selected, so that the next page continues there, and listed only if it succeeded.
  */
 function selectPage(webhook: number, status: Status | undefined, older: SQL, limit: number): SQL {
-  const newest = sql`${older} order by deliveries.id desc limit ${limit}`;
-  const own = sql`deliveries.webhook = ${webhook} ${newest}`;
-  const each = sql`select id, 1 as is_listed, 0 as is_cut`;
+  const newest = sql`${older} order by ${deliveries.id} desc limit ${limit}`;
+  const own = sql`${deliveries.webhook} = ${webhook} ${newest}`;
+  const each = sql`select ${deliveries.id}, 1 as is_listed, 0 as is_cut`;
+  const eachOf = (ids: SQL) => sql`select id, 1 as is_listed, 0 as is_cut from (${ids})`;
   switch (status) {
     case undefined:
-      return sql`${each} from deliveries where ${own}`;
+      return sql`${each} from ${deliveries} where ${own}`;
     case 'failed':
-      return sql`${each} from deliveries indexed by deliveries_failed where status = 2 and ${own}`;
+      return sql`${each} from ${deliveries} indexed by deliveries_failed
+        where ${deliveries.status} = ${codeOf(DELIVERY_STATUSES, 'failed')} and ${own}`;
     case 'pending':
       return sql`
-        ${each} from (select id from ${FROM_FIRST_ATTEMPTS} ${isPendingFor(webhook)} ${newest})
-        union all ${each} from (select id from ${FROM_RETRIES} ${isPendingFor(webhook)} ${newest})
+        ${eachOf(sql`select ${deliveries.id} from ${FROM_FIRST_ATTEMPTS} ${isPendingFor(webhook)} ${newest}`)}
+        union all
+        ${eachOf(sql`select ${deliveries.id} from ${FROM_RETRIES} ${isPendingFor(webhook)} ${newest}`)}
         order by id desc limit ${limit}`;
     case 'succeeded':
       return sql`
-        select id, status = 1 as is_listed, place = ${SCANNED} as is_cut from (
-          select id, status, row_number() over (order by id desc) as place from deliveries
-          where deliveries.webhook = ${webhook} ${older} order by id desc limit ${SCANNED}
-        ) where status = 1 or place = ${SCANNED} limit ${limit}`;
+        select id, has_succeeded as is_listed, place = ${SCANNED} as is_cut from (
+          select ${deliveries.id},
+            ${deliveries.status} = ${codeOf(DELIVERY_STATUSES, 'succeeded')} as has_succeeded,
+            row_number() over (order by ${deliveries.id} desc) as place
+          from ${deliveries} where ${deliveries.webhook} = ${webhook} ${older}
+          order by ${deliveries.id} desc limit ${SCANNED}
+        ) where has_succeeded or place = ${SCANNED} limit ${limit}`;
   }
 }
 
@@ -82,7 +95,8 @@ export async function listDeliveriesAs<T>(
 ): Promise<Page<T>> {
   const { reader, principal } = context;
   const page = await openPage(context, { list: webhook.id, caller: principal.account.id }, input);
-  const older = page.after === undefined ? sql`` : sql`and deliveries.id < ${idBytes(page.after)}`;
+  const older =
+    page.after === undefined ? sql`` : sql`and ${deliveries.id} < ${idBytes(page.after)}`;
   const select = reader
     .select({
       ...deliveryColumns,
@@ -117,11 +131,11 @@ export const listDeliveriesRoute = new Hono().get(
     success: ok(pageOf(Delivery)),
     pathId: 'webhook',
   }),
-  userAccess('webhooks:read', webhookOfPath),
+  userAccess('webhooks:read', preloadWebhook),
   query(DeliveryListQuery),
   async (c) => {
     const input = {
-      webhook: requireLoaded(c.var.loaded.webhook, 'webhook'),
+      webhook: requireRow(c.var.loaded.webhook, 'webhook'),
       ...c.req.valid('query'),
     };
     return answer(c, await listDeliveries(c.var.context, input));

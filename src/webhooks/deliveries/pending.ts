@@ -7,24 +7,29 @@ import { DELIVERY_LIFETIME } from '../../outbox/feed';
 // Sources of pending deliveries, as SQL to which conditions can be appended. A pending delivery is
 // in one index until its first attempt, and in two after an attempt that failed, so that one that
 // succeeds at once is written to one index only. SQLite uses an index only for a condition that is
-// spelled as in the index. The column `generation` is `disableCount`.
+// spelled as in the index.
+
+const IS_PENDING = sql`${deliveries.status} = ${codeOf(DELIVERY_STATUSES, 'pending')}`;
 
 /**
  * Deliveries that wait for their first attempt, by webhook and id. They are due from their creation
  * on.
  */
-export const FROM_FIRST_ATTEMPTS = sql`deliveries indexed by deliveries_fresh where status = 0 and attempts = 0`;
+export const FROM_FIRST_ATTEMPTS = sql`${deliveries} indexed by deliveries_first_attempts
+  where ${IS_PENDING} and ${deliveries.attempts} = 0`;
 
 /** Deliveries that wait for a retry, by webhook and id. */
-export const FROM_RETRIES = sql`deliveries indexed by deliveries_retried where status = 0 and attempts > 0`;
+export const FROM_RETRIES = sql`${deliveries} indexed by deliveries_retries
+  where ${IS_PENDING} and ${deliveries.attempts} > 0`;
 
 /** Deliveries that wait for a retry, by webhook and due time. */
-export const FROM_RETRIES_BY_DUE_TIME = sql`deliveries indexed by deliveries_due where due_at is not null and attempts > 0`;
+export const FROM_RETRIES_BY_DUE_TIME = sql`${deliveries} indexed by deliveries_retries_due
+  where ${deliveries.dueAt} is not null and ${deliveries.attempts} > 0`;
 
 /** SQL to append to a source: limits it to the deliveries that will be sent to a webhook. */
 export function isPendingFor(webhook: number | SQL): SQL {
-  return sql`and deliveries.webhook = ${webhook}
-    and deliveries.generation = (select generation from webhooks where number = ${webhook})`;
+  return sql`and ${deliveries.webhook} = ${webhook}
+    and ${deliveries.disableCount} = ${disableCountOf(webhook)}`;
 }
 
 /**
@@ -32,8 +37,12 @@ export function isPendingFor(webhook: number | SQL): SQL {
  * disabled.
  */
 export function isCanceledFor(webhook: number): SQL {
-  return sql`and deliveries.webhook = ${webhook}
-    and deliveries.generation < (select generation from webhooks where number = ${webhook})`;
+  return sql`and ${deliveries.webhook} = ${webhook}
+    and ${deliveries.disableCount} < ${disableCountOf(webhook)}`;
+}
+
+function disableCountOf(webhook: number | SQL): SQL {
+  return sql`(select ${webhooks.disableCount} from ${webhooks} where ${webhooks.number} = ${webhook})`;
 }
 
 /**
@@ -77,8 +86,12 @@ export function markDue(
   return write
     .update(webhooks)
     .set({
-      dueAt: sql`iif(lease is null, min(coalesce(due_at, ${now}), ${now}), due_at)`,
-      eraseAt: sql`coalesce(erase_at, ${now + DELIVERY_LIFETIME})`,
+      dueAt: sql`iif(
+        ${webhooks.lease} is null,
+        min(coalesce(${webhooks.dueAt}, ${now}), ${now}),
+        ${webhooks.dueAt}
+      )`,
+      eraseAt: sql`coalesce(${webhooks.eraseAt}, ${now + DELIVERY_LIFETIME})`,
     })
     .where(and(which, eq(webhooks.isActive, true)));
 }

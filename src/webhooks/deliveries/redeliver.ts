@@ -5,9 +5,9 @@ import type { UserContext } from '../../http/context';
 import { body, NoFields, noQuery } from '../../http/input';
 import { accepted, answer, operation } from '../../http/operation';
 import { payloadOf } from '../payload';
-import { requireLoaded } from '../webhook';
+import { requireRow } from '../webhook';
 import { createDelivery, type Receiver } from './create';
-import { Delivery, deliveryOfPath, type FoundDelivery, presentDelivery } from './delivery';
+import { Delivery, type FoundDelivery, preloadDelivery, presentDelivery } from './delivery';
 import { deliveryPath } from './get';
 
 /**
@@ -72,14 +72,14 @@ export const redeliverRoute = new Hono().post(
     path: deliveryPath,
     problems: ['not_found', 'conflict'],
   }),
-  userAccess('webhooks:write', deliveryOfPath),
+  userAccess('webhooks:write', preloadDelivery),
   noQuery(),
   body(NoFields),
   async (c) =>
     answer(
       c,
       await redeliver(c.var.context, {
-        delivery: requireLoaded(c.var.loaded.delivery, 'delivery'),
+        delivery: requireRow(c.var.loaded.delivery, 'delivery'),
       }),
     ),
 );

@@ -19,9 +19,10 @@ export async function recordCanceled(
 ): Promise<boolean> {
   const { number } = claimed.webhook;
   const now = runtime.now();
-  const isInSlice = sql`(${deliveries.webhook}, ${deliveries.id}) in (
-    select webhook, id from ${FROM_FIRST_ATTEMPTS} ${isCanceledFor(number)}
-    union all select webhook, id from ${FROM_RETRIES} ${isCanceledFor(number)} limit ${SLICE}
+  const key = sql`${deliveries.webhook}, ${deliveries.id}`;
+  const isInSlice = sql`(${key}) in (
+    select ${key} from ${FROM_FIRST_ATTEMPTS} ${isCanceledFor(number)}
+    union all select ${key} from ${FROM_RETRIES} ${isCanceledFor(number)} limit ${SLICE}
   )`;
   const [canceled] = await ledger.write({
     changes: (write) => [

@@ -1,4 +1,5 @@
-import { and, eq, isNull, lte, or, type SQL, sql } from 'drizzle-orm';
+import { and, eq, isNotNull, isNull, lte, or, type SQL, sql } from 'drizzle-orm';
+import { alias } from 'drizzle-orm/sqlite-core';
 import { aliased, codeOf } from '../../db/columns';
 import type { Reader } from '../../db/database';
 import {
@@ -7,8 +8,11 @@ import {
   auditEntries,
   deliveries,
   MEMBER_STATUSES,
+  members,
   PERMISSION_STATUSES,
   permissionEvents,
+  permissions,
+  votes,
   webhooks,
 } from '../../db/schema';
 import type { Runtime, WebhookConfig } from '../../env';
@@ -72,7 +76,9 @@ export async function claimWebhook(
 ): Promise<ClaimedWebhook | null> {
   const now = runtime.now();
   const lease = runtime.random(LEASE_BYTES);
-  const limit = sql`coalesce((select ${pageSizeSql()} from webhooks where number = ${key.number}), 0)`;
+  const limit = sql`coalesce((
+    select ${pageSizeSql()} from ${webhooks} where ${webhooks.number} = ${key.number}
+  ), 0)`;
   const isThis = and(eq(webhooks.number, key.number), eq(webhooks.account, key.account));
   const activeAccount = sql`
     select 1 from ${accounts} where ${accounts.number} = ${key.account} and ${accounts.isActive} = 1`;
@@ -107,7 +113,7 @@ export async function claimWebhook(
           plan: accounts.plan,
           auditRetentionDays: accounts.auditRetentionDays,
           webhookCount:
-            sql<number>`(select count(*) from webhooks where account = ${key.account})`.as(
+            sql<number>`(select count(*) from ${webhooks} where ${webhooks.account} = ${key.account})`.as(
               'webhook_count',
             ),
         })
@@ -145,11 +151,12 @@ export function findDueDeliveries(
   // is in that order.
   const due = sql`(
     select * from (
-      select webhook, id, substr(id, 1, 6) as since from ${FROM_FIRST_ATTEMPTS} ${isPendingFor(webhook)}
-      order by id limit ${limit}
+      select ${deliveries.webhook}, ${deliveries.id}, substr(${deliveries.id}, 1, 6) as since
+      from ${FROM_FIRST_ATTEMPTS} ${isPendingFor(webhook)} order by ${deliveries.id} limit ${limit}
     ) union all select * from (
-      select webhook, id, unhex(printf('%012x', due_at)) from ${FROM_RETRIES_BY_DUE_TIME} ${isPendingFor(webhook)}
-        and due_at <= ${now} order by due_at limit ${limit}
+      select ${deliveries.webhook}, ${deliveries.id}, unhex(printf('%012x', ${deliveries.dueAt}))
+      from ${FROM_RETRIES_BY_DUE_TIME} ${isPendingFor(webhook)} and ${deliveries.dueAt} <= ${now}
+      order by ${deliveries.dueAt} limit ${limit}
     ) order by since limit ${limit}
   ) as due`;
   return reader
@@ -192,12 +199,13 @@ interface DueRecipient {
 
 /** Selects the member of a delivery; null for a webhook. */
 function recipientSql(account: number) {
+  const isActive = sql`${members.status} = ${codeOf(MEMBER_STATUSES, 'active')}`;
   return sql<DueRecipient | null>`(
     select json_object(
-      'email', email, 'name', name, 'isActive', ${jsonFlag(sql`status = ${codeOf(MEMBER_STATUSES, 'active')}`)},
-      'isProven', ${jsonFlag(sql`email_proven_at is not null`)}
+      'email', ${members.email}, 'name', ${members.name}, 'isActive', ${jsonFlag(isActive)},
+      'isProven', ${jsonFlag(isNotNull(members.emailProvenAt))}
     )
-    from members where members.account = ${account} and members.id = deliveries.member
+    from ${members} where ${members.account} = ${account} and ${members.id} = ${deliveries.member}
   )`
     .mapWith((text: string) => JSON.parse(text) as DueRecipient)
     .as('recipient');
@@ -220,27 +228,34 @@ interface PermissionState {
  * longer exists.
  */
 function permissionStateSql(account: number, now: number) {
-  const isPending = sql`permissions.status = ${codeOf(PERMISSION_STATUSES, 'pending')} and permissions.expires_at > ${now}`;
+  const isPending = sql`${permissions.status} = ${codeOf(PERMISSION_STATUSES, 'pending')}
+    and ${permissions.expiresAt} > ${now}`;
   const hasVoted = sql`exists (
-    select 1 from votes
-    where votes.account = permissions.account and votes.permission = permissions.id and votes.member = deliveries.member
+    select 1 from ${votes}
+    where ${votes.account} = ${permissions.account} and ${votes.permission} = ${permissions.id}
+      and ${votes.member} = ${deliveries.member}
   )`;
   return sql<PermissionState | null>`(
     select json_object('isPending', ${jsonFlag(isPending)}, 'hasVoted', ${jsonFlag(hasVoted)})
-    from permissions where permissions.account = ${account} and permissions.id = deliveries.permission
+    from ${permissions}
+    where ${permissions.account} = ${account} and ${permissions.id} = ${deliveries.permission}
   )`
     .mapWith((text: string) => JSON.parse(text) as PermissionState)
     .as('permission_state');
 }
+
+const sent = alias(deliveries, 'sent');
 
 /**
  * Selects the receipts of the messages about the same permission in the same Slack channel, each
  * once.
  */
 const receiptsSql = sql<string[]>`(
-  select json_group_array(distinct sent.receipt) from deliveries as sent indexed by deliveries_by_permission
-  where deliveries.slack_channel is not null and sent.permission = deliveries.permission and sent.webhook = deliveries.webhook
-    and sent.slack_channel = deliveries.slack_channel and sent.receipt is not null
+  select json_group_array(distinct ${sent.receipt})
+  from ${deliveries} as ${sent} indexed by deliveries_by_permission
+  where ${deliveries.slackChannel} is not null and ${sent.permission} = ${deliveries.permission}
+    and ${sent.webhook} = ${deliveries.webhook} and ${sent.slackChannel} = ${deliveries.slackChannel}
+    and ${sent.receipt} is not null
 )`
   .mapWith((text: string) => JSON.parse(text) as string[])
   .as('receipts');

@@ -14,7 +14,7 @@ import { sendBatch, type WebhookHealth } from './send-batch';
 //    `background/webhook-queue.ts` handles in steps 2 to 4.
 // 2. `fan-out.ts` finds the events that wait (`pending-events.ts`, `permission-events.ts`), creates
 //    a delivery of each for every webhook that wants it and for everybody whom a channel notifies
-//    (`channels/plan-notifications.ts`), in one transaction (`write-slice.ts`), and enqueues a
+//    (`channels/plan-notifications.ts`), in one transaction (`write-deliveries.ts`), and enqueues a
 //    message for each webhook and channel.
 // 3. `claim.ts` gives the webhook to one worker, with the deliveries that are due.
 // 4. `deliver.ts`, this file, does the rest, with types that keep the order: ClaimedWebhook →

@@ -1,4 +1,4 @@
-import { sql } from 'drizzle-orm';
+import { type Column, sql } from 'drizzle-orm';
 import type { Reader } from '../../db/database';
 import { webhookFeeds, webhooks } from '../../db/schema';
 import type { Ledger } from '../../ledger/ledger';
@@ -31,8 +31,9 @@ export async function enqueuePendingEvents({
   now,
 }: EnqueueContext): Promise<boolean> {
   const due = sql`(
-    select account from webhook_feeds indexed by webhook_feeds_due
-    where due_at is not null and due_at <= ${now} order by due_at limit ${MESSAGES}
+    select ${webhookFeeds.account} from ${webhookFeeds} indexed by webhook_feeds_due
+    where ${webhookFeeds.dueAt} is not null and ${webhookFeeds.dueAt} <= ${now}
+    order by ${webhookFeeds.dueAt} limit ${MESSAGES}
   )`;
   const [feeds] = await ledger.write({
     changes: (write) => [
@@ -63,8 +64,9 @@ export async function enqueueDueDeliveries({
   now,
 }: EnqueueContext): Promise<boolean> {
   const due = sql`(
-    select number from webhooks indexed by webhooks_due
-    where due_at is not null and due_at <= ${now} order by due_at limit ${MESSAGES}
+    select ${webhooks.number} from ${webhooks} indexed by webhooks_due
+    where ${webhooks.dueAt} is not null and ${webhooks.dueAt} <= ${now}
+    order by ${webhooks.dueAt} limit ${MESSAGES}
   )`;
   const [rows] = await ledger.write({
     changes: (write) => [
@@ -113,11 +115,14 @@ export function enqueueUpcoming(open: () => EnqueueContext): Slice {
     // later.
     end ??= now + CLAIM_DURATION;
     const { dueAt, account, webhook } = last ?? { dueAt: now + 1, account: 0, webhook: 0 };
-    const isNext = sql`due_at is not null and due_at >= ${dueAt} and due_at < ${end}`;
+    const isNext = (column: Column) =>
+      sql`${column} is not null and ${column} >= ${dueAt} and ${column} < ${end}`;
     const upcoming = sql`(
-      select account, 0 as webhook, 0 as is_slow, due_at from webhook_feeds indexed by webhook_feeds_due where ${isNext}
+      select ${webhookFeeds.account}, 0 as webhook, 0 as is_slow, ${webhookFeeds.dueAt}
+      from ${webhookFeeds} indexed by webhook_feeds_due where ${isNext(webhookFeeds.dueAt)}
       union all
-      select account, number, is_slow, due_at from webhooks indexed by webhooks_due where ${isNext}
+      select ${webhooks.account}, ${webhooks.number}, ${webhooks.isSlow}, ${webhooks.dueAt}
+      from ${webhooks} indexed by webhooks_due where ${isNext(webhooks.dueAt)}
     ) as upcoming`;
     const [rows] = await reader.load([
       reader

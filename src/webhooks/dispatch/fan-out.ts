@@ -5,7 +5,7 @@ import { presentWebhook } from '../webhook';
 import type { FanOutContext, PermissionEvent, TargetWebhook } from './fan-out-context';
 import { findPendingEvents, type PendingEvents } from './pending-events';
 import { findPermissionEvents } from './permission-events';
-import { type DeliveryDraft, type SliceDraft, writeSlice } from './write-slice';
+import { type DeliveryDraft, type SliceDraft, writeDeliveries } from './write-deliveries';
 
 /** How many slices the handler of one message creates at most. */
 const MAX_SLICES = 20;
@@ -68,7 +68,7 @@ async function fanOutSlice(
     deliveries: [...draftFromEntries(pending, entries), ...ofFiles, ...ofPermissions.deliveries],
     position: entries.at(-1)?.pos ?? pending.position,
   };
-  const hasMore = await writeSlice(context, account, pending, draft);
+  const hasMore = await writeDeliveries(context, account, pending, draft);
   const numbers = new Set(draft.deliveries.map(({ webhook }) => webhook));
   return { targets: pending.activeWebhooks.filter(({ number }) => numbers.has(number)), hasMore };
 }

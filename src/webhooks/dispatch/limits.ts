@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { codeOf } from '../../db/columns';
-import { RECEIVER_KINDS, type ReceiverKind } from '../../db/schema';
+import { RECEIVER_KINDS, type ReceiverKind, webhooks } from '../../db/schema';
 import { SECOND } from '../../lib/time';
 
 // How much and how long one worker sends to a webhook before it leaves the rest to a new message.
@@ -34,7 +34,10 @@ export function pageSize({ kind, isSlow }: { kind: ReceiverKind; isSlow: boolean
 
 /** The same as SQL, for a row of `webhooks`. */
 export function pageSizeSql(): SQL {
-  return sql`iif(is_slow and kind = ${codeOf(RECEIVER_KINDS, 'webhook')}, ${SLOW_BATCH_SIZE}, ${PAGE_SIZE})`;
+  return sql`iif(
+    ${webhooks.isSlow} and ${webhooks.kind} = ${codeOf(RECEIVER_KINDS, 'webhook')},
+    ${SLOW_BATCH_SIZE}, ${PAGE_SIZE}
+  )`;
 }
 
 /**

@@ -36,10 +36,12 @@ export type PendingEvents = NonNullable<Awaited<ReturnType<typeof findPendingEve
  * channel.
  */
 export async function findPendingEvents(reader: Reader, account: number) {
-  const isPending = sql`${auditEntries.pos} > (select position from ${webhookFeeds} where account = ${account})
-    and ${auditEntries.pos} < ${(account + 1) * LOG_SPAN}`;
+  const isPending = sql`${auditEntries.pos} > (
+      select ${webhookFeeds.position} from ${webhookFeeds} where ${webhookFeeds.account} = ${account}
+    ) and ${auditEntries.pos} < ${(account + 1) * LOG_SPAN}`;
   const wantsPermissions = sql`exists (
-    select 1 from ${webhooks} where account = ${account} and is_active and events like '%"permission.%'
+    select 1 from ${webhooks}
+    where ${webhooks.account} = ${account} and ${webhooks.isActive} and ${webhooks.events} like '%"permission.%'
   )`;
   const isSameFile = and(
     eq(files.account, fileOutcomes.account),

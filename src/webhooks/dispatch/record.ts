@@ -1,4 +1,5 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm';
+import { alias } from 'drizzle-orm/sqlite-core';
 import { codeOf } from '../../db/columns';
 import { DELIVERY_STATUSES, deliveries, RECEIVER_KINDS, webhooks } from '../../db/schema';
 import type { InternalWriter } from '../../ledger/ledger';
@@ -16,6 +17,8 @@ import {
 import { CLAIM_DURATION } from './limits';
 import type { DeliveryUpdate } from './retry-schedule';
 import type { CompletedBatch } from './send-batch';
+
+const channel = alias(webhooks, 'channel');
 
 /**
  * Records the attempts of a batch, and renews the claim. It never throws.
@@ -78,7 +81,7 @@ export async function recordLastBatch(
   const { number, account, lease } = claimed.webhook;
   const isDisabled = disabledReason !== null;
   const hasFirstAttempt = sql`exists (select 1 from ${FROM_FIRST_ATTEMPTS} ${isPendingFor(number)})`;
-  const nextRetry = sql`(select min(due_at) from ${FROM_RETRIES_BY_DUE_TIME} ${isPendingFor(number)})`;
+  const nextRetry = sql`(select min(${deliveries.dueAt}) from ${FROM_RETRIES_BY_DUE_TIME} ${isPendingFor(number)})`;
   const nextDue = sql`iif(${webhooks.hasCanceled} or ${hasFirstAttempt}, ${now}, ${nextRetry})`;
   const isRenewed =
     isOver || isDisabled
@@ -91,7 +94,8 @@ export async function recordLastBatch(
     disableCount: sql`${webhooks.disableCount} + 1`,
     // People are notified of disabled webhooks only: a disabled channel may be the only one.
     isNoticeDue: sql`${webhooks.kind} = ${codeOf(RECEIVER_KINDS, 'webhook')} and exists (
-      select 1 from webhooks as channel where channel.account = ${account} and channel.kind > 0 and channel.is_active
+      select 1 from ${webhooks} as ${channel}
+      where ${channel.account} = ${account} and ${channel.kind} > 0 and ${channel.isActive}
     )`,
     updatedAt: now,
   };

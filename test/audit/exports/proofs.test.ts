@@ -324,7 +324,7 @@ it('the proof is missing if the log is inconsistent, but the export completes', 
   // The log is now shorter than its signed head.
   expect(shown.status).toBe('completed');
   await env.DB.prepare(
-    "update trees set size = 0, root = null, edge = x'', published_size = 0",
+    "update trees set size = 0, root = null, frontier = x'', published_size = 0",
   ).run();
   const again = await makeExport(account, { format: 'json', include_details: true });
   expect([again.shown.status, again.shown.proof_url]).toEqual(['completed', null]);

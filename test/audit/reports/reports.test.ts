@@ -237,7 +237,7 @@ describe('the entries that a report covers', () => {
     // The log now differs from the one that was signed.
     await env.DB.prepare("update audit_entries set ip_address = '10.0.0.1'").run();
     await env.DB.prepare(
-      "update trees set size = 0, root = null, edge = x'', published_size = 0",
+      "update trees set size = 0, root = null, frontier = x'', published_size = 0",
     ).run();
     const { integrity, method } = await makeReport(account);
     expect([integrity, method.at(-1)]).toEqual([

@@ -118,9 +118,9 @@ async function expectSound(account: TestAccount, head: Json): Promise<void> {
 }
 
 describe('the head of another log', () => {
-  const COLUMNS = 'size, root, sealed_at, edge, note';
+  const COLUMNS = 'size, root, sealed_at, frontier, note';
 
-  it.each([COLUMNS, 'note', 'size, root, edge'])(
+  it.each([COLUMNS, 'note', 'size, root, frontier'])(
     'is refused in place of the log’s own head (columns %s)',
     async (columns) => {
       const { world, account: victim, head } = await sealed(3);
@@ -275,7 +275,7 @@ describe('the publication of a head in R2', () => {
 
   it('happens every hour despite false times in the database, so a log that is reset and changed is refused', async () => {
     const { world, bucket, account } = await sealed(5);
-    const before = await env.DB.prepare('select root, edge from trees').first<
+    const before = await env.DB.prepare('select root, frontier from trees').first<
       Record<string, unknown>
     >();
     for (let round = 0; round < 4; round++) {
@@ -288,9 +288,9 @@ describe('the publication of a head in R2', () => {
     const head = await checkpointOf(account);
     await write("update audit_entries set ip_address = '10.0.0.1' where pos % 4294967296 = 7");
     await write(
-      'update trees set size = 5, root = ?, edge = ?, note = null, published_size = 5, published_at = 0, due_at = 0',
+      'update trees set size = 5, root = ?, frontier = ?, note = null, published_size = 5, published_at = 0, due_at = 0',
       before?.root,
-      before?.edge,
+      before?.frontier,
     );
     await expectRefused(account, head);
   });
@@ -391,15 +391,15 @@ describe('after a signing key is removed', () => {
 });
 
 describe('the database row of a tree', () => {
-  const NOTHING = "size = 0, root = null, sealed_at = null, edge = x''";
+  const NOTHING = "size = 0, root = null, sealed_at = null, frontier = x''";
   const change = "update audit_entries set ip_address = '10.0.0.1' where pos % 4294967296 = 2";
 
   it.each([
     ['with another size', 'update trees set size = 6'],
     ['with another root', 'update trees set root = zeroblob(32)'],
     ['without a root', 'update trees set root = null'],
-    ['with another frontier', 'update trees set edge = zeroblob(length(edge))'],
-    ['with a truncated frontier', "update trees set edge = x'00'"],
+    ['with another frontier', 'update trees set frontier = zeroblob(length(frontier))'],
+    ['with a truncated frontier', "update trees set frontier = x'00'"],
     ['without a note', 'update trees set note = null'],
     ['with a forged note', "update trees set note = replace(note, 'time 2026', 'time 2025')"],
     ['that says that nothing is sealed but has a note', `update trees set ${NOTHING}`],
@@ -443,7 +443,7 @@ describe('the database row of a tree', () => {
 
   it('is refused if R2 has another head of the same size', async () => {
     const { world, account, bucket, head } = await sealedTwice();
-    const row = await env.DB.prepare('select root, edge, note from trees').first<
+    const row = await env.DB.prepare('select root, frontier, note from trees').first<
       Record<string, unknown>
     >();
     // Another history of the same size, whose head is now in R2.
@@ -460,7 +460,12 @@ describe('the database row of a tree', () => {
     );
     const other = await checkpointOf(account);
     expect([other.tree_size, other.root_hash === head.root_hash]).toEqual([7, false]);
-    await write('update trees set root = ?, edge = ?, note = ?', row?.root, row?.edge, row?.note);
+    await write(
+      'update trees set root = ?, frontier = ?, note = ?',
+      row?.root,
+      row?.frontier,
+      row?.note,
+    );
     await expectRefused(account, other);
   });
 
@@ -648,10 +653,12 @@ describe('a log that another sealer seals concurrently', () => {
   it('gets the proof of an export even if the other sealer writes a smaller tree first', async () => {
     const { world, account } = await makeOverlap();
     const readRow = () =>
-      env.DB.prepare('select size, root, edge, note from trees').first<Record<string, unknown>>();
+      env.DB.prepare('select size, root, frontier, note from trees').first<
+        Record<string, unknown>
+      >();
     const writeRow = (row: Record<string, unknown> | null) =>
       write(
-        'update trees set size = ?, root = ?, edge = ?, note = ?, due_at = 0',
+        'update trees set size = ?, root = ?, frontier = ?, note = ?, due_at = 0',
         ...Object.values(row ?? {}),
       );
     const atFirst = await readRow();

@@ -268,7 +268,7 @@ describe('sealing', () => {
     expect(await checkpointOf(account)).toEqual(head);
     // As if the whole database had been restored to an earlier time.
     await env.DB.prepare(
-      "update trees set size = 0, root = null, edge = x'', published_size = 0, due_at = 0",
+      "update trees set size = 0, root = null, frontier = x'', published_size = 0, due_at = 0",
     ).run();
     await expectRefused();
     expect(await checkpointOf(account)).toEqual(head);
@@ -291,7 +291,7 @@ describe('sealing', () => {
       "update audit_entries set ip_address = '10.0.0.1' where pos % 4294967296 = 7",
     ).run();
     await env.DB.prepare(
-      "update trees set size = 0, root = null, edge = x'', published_size = 0, due_at = 0",
+      "update trees set size = 0, root = null, frontier = x'', published_size = 0, due_at = 0",
     ).run();
     const lines = await errorsDuring(() => world.sweep());
     expect(lines.map(({ event }) => event)).toEqual(['tree_refused']);
@@ -322,9 +322,9 @@ describe('sealing', () => {
     async function rewrite(account: TestAccount, sequence: number, columns: string) {
       await change(sequence);
       const leaves = await leavesOf(account);
-      const edge = new Uint8Array(leaves.flatMap((leaf) => [...leaf]));
-      await env.DB.prepare(`update trees set root = ?, edge = ?${columns}`)
-        .bind(rootOf(leaves), edge)
+      const frontier = new Uint8Array(leaves.flatMap((leaf) => [...leaf]));
+      await env.DB.prepare(`update trees set root = ?, frontier = ?${columns}`)
+        .bind(rootOf(leaves), frontier)
         .run();
     }
 
@@ -372,7 +372,7 @@ describe('sealing', () => {
       const { world, account } = await sealTwice();
       await change(3);
       const nothing =
-        "size = 0, root = null, sealed_at = null, edge = x'', note = null, due_at = 0";
+        "size = 0, root = null, sealed_at = null, frontier = x'', note = null, due_at = 0";
       await env.DB.prepare(`update trees set ${nothing}${columns}`).run();
       const lines = await errorsDuring(() => world.sweep());
       expect(lines.map(({ event }) => event)).toContain('tree_refused');
@@ -419,7 +419,7 @@ describe('sealing', () => {
     const other = await world.account();
     for (const owner of [account, other]) await (await owner.agent()).request();
     await env.DB.prepare(
-      "update trees set edge = x'00' where account = (select min(account) from trees)",
+      "update trees set frontier = x'00' where account = (select min(account) from trees)",
     ).run();
     await errorsDuring(() => world.sweep());
     expect((await checkpointOf(other)).tree_size).toBe(1);
@@ -462,7 +462,7 @@ describe('sealing', () => {
       const expected = rootOf(await leavesOf(account)).toHex();
       const reset = async () => {
         await env.DB.prepare(
-          "update trees set size = 0, root = null, edge = x'', note = null, sealed_at = null, published_size = 0, published_at = 0, due_at = 0",
+          "update trees set size = 0, root = null, frontier = x'', note = null, sealed_at = null, published_size = 0, published_at = 0, due_at = 0",
         ).run();
         await bucket.binding.delete(bucket.keys);
       };

@@ -82,10 +82,10 @@ export type LogContinuation = z.output<ReturnType<typeof LogContinuation>>;
 const NOTHING: LogContinuation = { set_aside: 0, has_more: false };
 
 /**
- * The preload of the tree that belongs to the account in the path, from every shard. A tree without
+ * Preloads the tree that belongs to the account in the path, from every shard. A tree without
  * a row is empty.
  */
-function treeInPath(c: RequestContext, reader: Reader) {
+function preloadTree(c: RequestContext, reader: Reader) {
   const id = parseId('user', c.req.param('id') ?? '');
   return (
     id && {
@@ -98,7 +98,7 @@ function treeInPath(c: RequestContext, reader: Reader) {
   );
 }
 
-type TreeRow = Awaited<NonNullable<ReturnType<typeof treeInPath>>['query']>[number];
+type TreeRow = Awaited<NonNullable<ReturnType<typeof preloadTree>>['query']>[number];
 
 interface LocatedTree {
   shard: Shard;
@@ -244,7 +244,7 @@ export const continueLogRoute = new Hono().put(
     pathId: 'user',
     problems: ['conflict'],
   }),
-  operatorAccess(treeInPath),
+  operatorAccess(preloadTree),
   noQuery(),
   body(LogRestoration),
   async (c) =>

@@ -11,11 +11,8 @@ import { findReviewedPermission } from './permission';
 import { voterColumns } from './reviews/reviewers';
 import { makeSignatureVerifier, type Signed } from './reviews/signature';
 
-/**
- * The preload of a decision: everything that it depends on, which is the permission in the path,
- * the voter, and the passkey.
- */
-export async function decisionInPath(
+/** Preloads what a decision depends on: the permission in the path, the voter, and the passkey. */
+export async function preloadDecision(
   c: RequestContext,
   reader: Reader,
   account: SQL<number>,
@@ -92,12 +89,12 @@ function selectVoterPasskeys(reader: Reader, account: SQL<number>, id: Id<'perm'
     .where(and(eq(votes.account, account), eq(votes.permission, id), isNotNull(votes.signature)));
 }
 
-/** The rows that {@link decisionInPath} found. */
+/** The rows that {@link preloadDecision} found. */
 type LoadedDecision = {
   [N in 'permission' | 'voter' | 'passkey']?: NonNullable<DecisionState[N]>[] | undefined;
 } & { voterPasskeys?: DecisionState['voterPasskeys'] | undefined };
 
-/** What a decision depends on, from the rows that {@link decisionInPath} found. */
+/** What a decision depends on, from the rows that {@link preloadDecision} found. */
 export function decisionState({
   permission,
   voter,
@@ -109,7 +106,7 @@ export function decisionState({
 
 /**
  * Makes the context in which a decision is taken.
- * @param reload runs {@link decisionInPath} again
+ * @param reload runs {@link preloadDecision} again
  * @throws Problem `invalid_request` if only one of `assertion` and `signed_at` is given
  */
 export function decidingContext(

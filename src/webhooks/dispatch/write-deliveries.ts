@@ -1,6 +1,8 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm';
+import { alias } from 'drizzle-orm/sqlite-core';
 import { numberList } from '../../db/columns';
 import {
+  agents,
   auditEntries,
   DELIVERY_EVENTS,
   type DeliveryEvent,
@@ -10,6 +12,7 @@ import {
   fileOutcomes,
   heldMessages,
   permissionEvents,
+  permissions,
   webhookFeeds,
   webhooks,
 } from '../../db/schema';
@@ -42,7 +45,7 @@ export type DeliveryDraft = { webhook: number; event: DeliveryEvent } & (
   | ({ about: 'webhook'; disabled: number; payload: string } & Recipient)
 );
 
-/** What a slice writes. */
+/** What one slice of a fan-out writes. */
 export interface SliceDraft {
   deliveries: readonly DeliveryDraft[];
   /** The events of permissions that have deliveries, held messages or reminders. */
@@ -59,7 +62,7 @@ export interface SliceDraft {
  * Writes the deliveries and what belongs to them, deletes what is handled, and advances the feed.
  * @returns whether there are more events; false if another worker has advanced the feed
  */
-export async function writeSlice(
+export async function writeDeliveries(
   { ledger, runtime }: FanOutContext,
   account: number,
   { position: before, outcomes, disabledWebhooks }: PendingEvents,
@@ -71,10 +74,13 @@ export async function writeSlice(
     outcomes.map(({ kind, id }) => [FILE_KINDS.indexOf(kind), toHex(idBytes(id))]),
   );
   const hasMore = sql`exists (
-      select 1 from ${auditEntries} where pos > ${position} and pos < ${(account + 1) * LOG_SPAN}
-    ) or exists (select 1 from ${fileOutcomes} where account = ${account})
+      select 1 from ${auditEntries}
+      where ${auditEntries.pos} > ${position} and ${auditEntries.pos} < ${(account + 1) * LOG_SPAN}
+    ) or exists (select 1 from ${fileOutcomes} where ${fileOutcomes.account} = ${account})
     or ${hasPendingEvent(account)}
-    or exists (select 1 from ${webhooks} where account = ${account} and is_disablement_untold)`;
+    or exists (
+      select 1 from ${webhooks} where ${webhooks.account} = ${account} and ${webhooks.isNoticeDue}
+    )`;
   const reported = numberList(disabledWebhooks.map(({ number }) => number));
   const results = await ledger.write({
     changes: (write) => [
@@ -105,11 +111,11 @@ export async function writeSlice(
               .where(sql`${webhooks.number} in ${reported}`),
           ]
         : []),
-      write
-        .delete(fileOutcomes)
-        .where(
-          sql`(account, kind, id) in (select ${account}, value ->> 0, unhex(value ->> 1) from json_each(${handled}))`,
-        ),
+      write.delete(fileOutcomes).where(
+        sql`(${fileOutcomes.account}, ${fileOutcomes.kind}, ${fileOutcomes.id}) in (
+            select ${account}, value ->> 0, unhex(value ->> 1) from json_each(${handled})
+          )`,
+      ),
       write
         .update(webhookFeeds)
         .set({ position, dueAt: sql`iif(${hasMore}, ${now}, null)` })
@@ -123,7 +129,10 @@ export async function writeSlice(
 
 /** Whether no other worker has advanced the account's feed, as SQL. */
 function isFeedAt(account: number, position: number): SQL {
-  return sql`exists (select 1 from webhook_feeds where account = ${account} and position = ${position})`;
+  return sql`exists (
+    select 1 from ${webhookFeeds}
+    where ${webhookFeeds.account} = ${account} and ${webhookFeeds.position} = ${position}
+  )`;
 }
 
 /**
@@ -133,8 +142,11 @@ function isFeedAt(account: number, position: number): SQL {
 function isUnhandled(account: number, position: number): SQL {
   return sql`iif(value ->> 'sourcePos' is null,
     exists (
-      select 1 from permission_events where account = ${account} and permission = unhex(value ->> 'permission')
-        and event = value ->> 'event' and is_pending and reminders = value ->> 'reminder'
+      select 1 from ${permissionEvents}
+      where ${permissionEvents.account} = ${account}
+        and ${permissionEvents.permission} = unhex(value ->> 'permission')
+        and ${permissionEvents.event} = value ->> 'event' and ${permissionEvents.isPending}
+        and ${permissionEvents.reminders} = value ->> 'reminder'
     ),
     ${isFeedAt(account, position)}
   )`;
@@ -175,6 +187,8 @@ function divide<T>(rows: readonly T[]): T[][] {
   );
 }
 
+const disabled = alias(webhooks, 'disabled');
+
 /**
  * Selects drafts as rows of the table of deliveries. Leaves out the drafts of events that another
  * worker has handled, drafts of events before the start of their webhook, and those whose webhook
@@ -186,11 +200,11 @@ function selectDrafts(
   now: number,
   rows: ReturnType<typeof draftRows>,
 ): SQL {
-  const hasAgent = sql`exists (select 1 from agents where number = value ->> 'agent')`;
+  const hasAgent = sql`exists (select 1 from ${agents} where ${agents.number} = value ->> 'agent')`;
   const columns = {
-    webhook: sql`webhooks.number`,
+    webhook: sql`${webhooks.number}`,
     id: sql`unhex(value ->> 'id')`,
-    disableCount: sql`webhooks.generation`,
+    disableCount: sql`${webhooks.disableCount}`,
     event: sql`value ->> 'event'`,
     pos: sql`value ->> 'pos'`,
     agent: sql`value ->> 'agent'`,
@@ -203,18 +217,23 @@ function selectDrafts(
   return sql`
     select ${newDeliveryColumns(columns, now)}
     from json_each(${JSON.stringify(rows)})
-    cross join webhooks
-    where webhooks.number = value ->> 'webhook' and webhooks.account = ${account} and webhooks.is_active = 1
+    cross join ${webhooks}
+    where ${webhooks.number} = value ->> 'webhook' and ${webhooks.account} = ${account}
+      and ${webhooks.isActive} = 1
       and case value ->> 'about'
-        when 'entry' then value ->> 'pos' > webhooks.starts_after and ${hasAgent} and ${isFeedAt(account, position)}
+        when 'entry' then value ->> 'pos' > ${webhooks.startsAfter}
+          and ${hasAgent} and ${isFeedAt(account, position)}
         when 'file' then exists (
-          select 1 from file_outcomes where account = ${account} and kind = value ->> 'kind'
-            and id = unhex(value ->> 'file') and ordinal > webhooks.starts_after_outcome
+          select 1 from ${fileOutcomes}
+          where ${fileOutcomes.account} = ${account} and ${fileOutcomes.kind} = value ->> 'kind'
+            and ${fileOutcomes.id} = unhex(value ->> 'file')
+            and ${fileOutcomes.ordinal} > ${webhooks.startsAfterOutcome}
         )
         when 'permission' then ${hasAgent} and ${isUnhandled(account, position)}
-          and coalesce(value ->> 'sourcePos' > webhooks.starts_after, 1)
+          and coalesce(value ->> 'sourcePos' > ${webhooks.startsAfter}, 1)
         when 'webhook' then exists (
-          select 1 from webhooks as disabled where number = value ->> 'disabled' and is_disablement_untold
+          select 1 from ${webhooks} as ${disabled}
+          where ${disabled.number} = value ->> 'disabled' and ${disabled.isNoticeDue}
         )
       end`;
 }
@@ -278,7 +297,10 @@ function selectEvents(
       value ->> 'remindAt', value ->> 'at'
     from json_each(${JSON.stringify(rows)})
     where ${isFeedAt(account, position)}
-      and exists (select 1 from permissions where account = ${account} and id = unhex(value ->> 'permission'))`;
+      and exists (
+        select 1 from ${permissions}
+        where ${permissions.account} = ${account} and ${permissions.id} = unhex(value ->> 'permission')
+      )`;
 }
 
 /**

@@ -1,0 +1,842 @@
+-- drizzle-kit can express neither WITHOUT ROWID nor triggers: they are added by hand.
+CREATE TABLE `accounts` (
+	`number` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
+	`id` blob NOT NULL,
+	`email` text NOT NULL,
+	`name` text,
+	`plan` integer NOT NULL,
+	`audit_retention_days` integer,
+	`is_active` integer NOT NULL,
+	`erased_sequence` integer DEFAULT 0 NOT NULL,
+	`erased_at` integer DEFAULT 0 NOT NULL,
+	`retention_due_at` integer,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `accounts_by_id` ON `accounts` (`id`);--> statement-breakpoint
+CREATE INDEX `accounts_by_email` ON `accounts` (`email`);--> statement-breakpoint
+CREATE INDEX `accounts_retention_due` ON `accounts` (`retention_due_at`) WHERE retention_due_at is not null;--> statement-breakpoint
+CREATE TABLE `activity` (
+	`account` integer NOT NULL,
+	`id` blob NOT NULL,
+	`actor` text,
+	`action` integer NOT NULL,
+	`target` text NOT NULL,
+	`changes` text NOT NULL,
+	`ip_address` text NOT NULL,
+	`user_agent` text NOT NULL,
+	`created_at` integer NOT NULL,
+	PRIMARY KEY(`account`, `id`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `activity_by_action` ON `activity` (`account`,`action`,`id`);--> statement-breakpoint
+CREATE INDEX `activity_by_target` ON `activity` (`account`,`target`,`id`);--> statement-breakpoint
+CREATE INDEX `activity_by_actor` ON `activity` (`account`,`actor`,`id`);--> statement-breakpoint
+CREATE TABLE `agent_keys` (
+	`hash` blob PRIMARY KEY NOT NULL,
+	`agent` integer NOT NULL,
+	`expires_at` integer,
+	`created_at` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `agent_keys_by_agent` ON `agent_keys` (`agent`);--> statement-breakpoint
+CREATE INDEX `agent_keys_by_expiry` ON `agent_keys` (`expires_at`) WHERE expires_at is not null;--> statement-breakpoint
+CREATE TABLE `agent_statistics` (
+	`agent` integer NOT NULL,
+	`unit` integer NOT NULL,
+	`bucket` integer NOT NULL,
+	`requests` integer NOT NULL,
+	`approved` integer NOT NULL,
+	`denied` integer NOT NULL,
+	`expired` integer NOT NULL,
+	`approval_time` integer NOT NULL,
+	`tokens_issued` integer NOT NULL,
+	`tokens_used` integer NOT NULL,
+	`tokens_revoked` integer NOT NULL,
+	PRIMARY KEY(`agent`, `unit`, `bucket`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `agent_statistics_by_age` ON `agent_statistics` (`unit`,`bucket`);--> statement-breakpoint
+CREATE TABLE `agents` (
+	`number` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
+	`account` integer NOT NULL,
+	`id` blob NOT NULL,
+	`name` text NOT NULL,
+	`description` text,
+	`key_prefix` text NOT NULL,
+	`metadata` text NOT NULL,
+	`is_active` integer NOT NULL,
+	`last_activity_at` integer,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL,
+	`owner` blob
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `agents_by_account` ON `agents` (`account`,`id`);--> statement-breakpoint
+CREATE INDEX `agents_by_activity` ON `agents` (`account`,`is_active`,`id`);--> statement-breakpoint
+CREATE TABLE `audit_entries` (
+	`pos` integer PRIMARY KEY NOT NULL,
+	`id` blob NOT NULL,
+	`agent` integer NOT NULL,
+	`permission` blob NOT NULL,
+	`event` integer NOT NULL,
+	`action` text NOT NULL,
+	`created_at` integer NOT NULL,
+	`ip_address` text NOT NULL,
+	`user_agent` text NOT NULL,
+	`details` text NOT NULL,
+	`salt` blob NOT NULL
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `audit_by_id` ON `audit_entries` (`id`);--> statement-breakpoint
+CREATE INDEX `audit_by_event` ON `audit_entries` (`event`,`pos`);--> statement-breakpoint
+CREATE INDEX `audit_by_agent` ON `audit_entries` (`agent`,`event`,`pos`);--> statement-breakpoint
+CREATE INDEX `audit_by_action` ON `audit_entries` (`action`,`event`,`pos`);--> statement-breakpoint
+CREATE INDEX `audit_by_agent_action` ON `audit_entries` (`agent`,`action`,`event`,`pos`);--> statement-breakpoint
+CREATE INDEX `audit_by_permission` ON `audit_entries` (`permission`,`event`,`pos`);--> statement-breakpoint
+CREATE TABLE `deliveries` (
+	`webhook` integer NOT NULL,
+	`id` blob NOT NULL,
+	`original` blob,
+	`disable_count` integer NOT NULL,
+	`event` integer NOT NULL,
+	`pos` integer,
+	`agent` integer,
+	`payload` text,
+	`status` integer NOT NULL,
+	`attempts` integer NOT NULL,
+	`due_at` integer,
+	`last_status_code` integer,
+	`last_error` text,
+	`duration` integer,
+	`failures` text,
+	`created_at` integer NOT NULL,
+	`completed_at` integer,
+	`permission` blob,
+	`reminder` integer,
+	`member` blob,
+	`slack_channel` text,
+	`receipt` text,
+	`digest` integer,
+	`postponements` integer,
+	PRIMARY KEY(`webhook`, `id`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `deliveries_first_attempts` ON `deliveries` (`webhook`,`disable_count`,`id`) WHERE status = 0 and attempts = 0;--> statement-breakpoint
+CREATE INDEX `deliveries_retries` ON `deliveries` (`webhook`,`disable_count`,`id`) WHERE status = 0 and attempts > 0;--> statement-breakpoint
+CREATE INDEX `deliveries_retries_due` ON `deliveries` (`webhook`,`disable_count`,`due_at`) WHERE due_at is not null and attempts > 0;--> statement-breakpoint
+CREATE INDEX `deliveries_failed` ON `deliveries` (`webhook`,`id`) WHERE status = 2;--> statement-breakpoint
+CREATE INDEX `deliveries_by_agent` ON `deliveries` (`agent`) WHERE agent is not null;--> statement-breakpoint
+CREATE INDEX `deliveries_by_permission` ON `deliveries` (`permission`,`id`) WHERE permission is not null;--> statement-breakpoint
+CREATE TABLE `erased_entries` (
+	`id` integer PRIMARY KEY NOT NULL,
+	`account` integer NOT NULL,
+	`reason` integer NOT NULL,
+	`ranges` text NOT NULL,
+	`erased_at` integer NOT NULL,
+	`note` text DEFAULT '' NOT NULL
+);
+--> statement-breakpoint
+CREATE INDEX `erased_entries_by_account` ON `erased_entries` (`account`);--> statement-breakpoint
+CREATE TABLE `erasures` (
+	`id` integer PRIMARY KEY NOT NULL,
+	`kind` integer NOT NULL,
+	`number` integer NOT NULL,
+	`subject` blob DEFAULT x'' NOT NULL,
+	`due_at` integer DEFAULT 0 NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE `file_outcomes` (
+	`account` integer NOT NULL,
+	`kind` integer NOT NULL,
+	`id` blob NOT NULL,
+	`is_failure` integer NOT NULL,
+	`created_at` integer NOT NULL,
+	`ordinal` integer DEFAULT 1 NOT NULL,
+	PRIMARY KEY(`account`, `kind`, `id`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `files` (
+	`account` integer NOT NULL,
+	`kind` integer NOT NULL,
+	`id` blob NOT NULL,
+	`format` integer NOT NULL,
+	`request` text NOT NULL,
+	`agent` integer,
+	`snapshot` integer NOT NULL,
+	`kept_from` integer NOT NULL,
+	`status` integer NOT NULL,
+	`error` text,
+	`row_count` integer,
+	`size` integer,
+	`sha256` blob,
+	`proof_size` integer,
+	`created_at` integer NOT NULL,
+	`completed_at` integer,
+	`expires_at` integer,
+	`downloaded_at` integer,
+	`lease` blob,
+	`attempts` integer DEFAULT 0 NOT NULL,
+	`state` text,
+	`upload_id` text,
+	`due_at` integer,
+	PRIMARY KEY(`account`, `kind`, `id`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `files_by_status` ON `files` (`account`,`status`);--> statement-breakpoint
+CREATE INDEX `files_due` ON `files` (`due_at`) WHERE due_at is not null;--> statement-breakpoint
+CREATE TABLE `guards` (
+	`name` text PRIMARY KEY NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `held_messages` (
+	`account` integer NOT NULL,
+	`webhook` integer NOT NULL,
+	`member` blob NOT NULL,
+	`permission` blob NOT NULL,
+	`event` integer NOT NULL,
+	`reminder` integer NOT NULL,
+	`due_at` integer NOT NULL,
+	PRIMARY KEY(`account`, `webhook`, `member`, `permission`, `event`, `reminder`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `held_messages_due` ON `held_messages` (`due_at`);--> statement-breakpoint
+CREATE TABLE `identities` (
+	`key` blob PRIMARY KEY NOT NULL,
+	`account` blob NOT NULL,
+	`shard` text NOT NULL,
+	`created_at` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `identities_by_account` ON `identities` (`account`);--> statement-breakpoint
+CREATE TABLE `members` (
+	`account` integer NOT NULL,
+	`id` blob NOT NULL,
+	`email` text,
+	`email_proven_at` integer,
+	`name` text,
+	`role` integer NOT NULL,
+	`status` integer NOT NULL,
+	`identity` blob,
+	`invitation_hash` blob,
+	`invitation_expires_at` integer,
+	`invited_by` blob,
+	`last_seen_at` integer,
+	`active_since` integer,
+	`erase_at` integer,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL,
+	PRIMARY KEY(`account`, `id`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE UNIQUE INDEX `members_by_email` ON `members` (email collate nocase,`account`) WHERE status <> 3;--> statement-breakpoint
+CREATE UNIQUE INDEX `members_by_identity` ON `members` (`identity`,`account`) WHERE status <> 3;--> statement-breakpoint
+CREATE UNIQUE INDEX `members_by_invitation` ON `members` (`invitation_hash`) WHERE invitation_hash is not null;--> statement-breakpoint
+CREATE INDEX `members_by_status` ON `members` (`account`,`status`,`id`);--> statement-breakpoint
+CREATE INDEX `members_by_role` ON `members` (`account`,`role`,`active_since`) WHERE status = 1;--> statement-breakpoint
+CREATE INDEX `members_to_erase` ON `members` (`erase_at`) WHERE erase_at is not null;--> statement-breakpoint
+CREATE TABLE `move_changes` (
+	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
+	`account` integer NOT NULL,
+	`name` text NOT NULL,
+	`key` text NOT NULL
+);
+--> statement-breakpoint
+CREATE INDEX `move_changes_by_account` ON `move_changes` (`account`,`id`);--> statement-breakpoint
+CREATE TABLE `move_numbers` (
+	`account` integer NOT NULL,
+	`kind` integer NOT NULL,
+	`number` integer NOT NULL,
+	`becomes` integer NOT NULL,
+	PRIMARY KEY(`account`, `kind`, `number`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `move_turns` (
+	`account` integer PRIMARY KEY NOT NULL,
+	`turn` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE `moved_accounts` (
+	`id` blob PRIMARY KEY NOT NULL,
+	`shard` text NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `moved_credentials` (
+	`hash` blob PRIMARY KEY NOT NULL,
+	`account` blob NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `moved_credentials_by_account` ON `moved_credentials` (`account`);--> statement-breakpoint
+CREATE TABLE `moves` (
+	`account` integer PRIMARY KEY NOT NULL,
+	`id` blob NOT NULL,
+	`direction` integer NOT NULL,
+	`shard` text NOT NULL,
+	`turns` integer DEFAULT 0 NOT NULL,
+	`step` integer DEFAULT 0 NOT NULL,
+	`after` text,
+	`held_at` integer,
+	`has_left` integer DEFAULT false NOT NULL,
+	`created_at` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `moves_by_id` ON `moves` (`id`);--> statement-breakpoint
+CREATE TABLE `notification_settings` (
+	`account` integer NOT NULL,
+	`member` blob NOT NULL,
+	`settings` text NOT NULL,
+	`updated_at` integer NOT NULL,
+	PRIMARY KEY(`account`, `member`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `passkeys` (
+	`account` integer NOT NULL,
+	`id` blob NOT NULL,
+	`member` blob NOT NULL,
+	`name` text NOT NULL,
+	`public_key` blob NOT NULL,
+	`counter` integer NOT NULL,
+	`first_counter` integer,
+	`added_at` integer NOT NULL,
+	`removed_at` integer,
+	`mac` blob,
+	PRIMARY KEY(`account`, `id`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `passkeys_by_member` ON `passkeys` (`account`,`member`);--> statement-breakpoint
+CREATE TABLE `pending_permissions` (
+	`account` integer NOT NULL,
+	`agent` integer NOT NULL,
+	`count` integer NOT NULL,
+	PRIMARY KEY(`agent`, `account`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `permission_contents` (
+	`account` integer NOT NULL,
+	`id` blob NOT NULL,
+	`input` text,
+	`preview` text,
+	PRIMARY KEY(`account`, `id`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `permission_events` (
+	`account` integer NOT NULL,
+	`permission` blob NOT NULL,
+	`event` integer NOT NULL,
+	`payload` text,
+	`names` text,
+	`is_pending` integer DEFAULT false NOT NULL,
+	`reminders` integer DEFAULT 0 NOT NULL,
+	`remind_at` integer,
+	`created_at` integer NOT NULL,
+	PRIMARY KEY(`account`, `permission`, `event`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `permission_events_pending` ON `permission_events` (`account`) WHERE is_pending;--> statement-breakpoint
+CREATE INDEX `permission_events_to_remind` ON `permission_events` (`remind_at`) WHERE remind_at is not null;--> statement-breakpoint
+CREATE TABLE `permissions` (
+	`account` integer NOT NULL,
+	`id` blob NOT NULL,
+	`agent` integer NOT NULL,
+	`action` text NOT NULL,
+	`resource` text NOT NULL,
+	`scope` text NOT NULL,
+	`reason` text,
+	`token_ttl` integer NOT NULL,
+	`max_uses` integer NOT NULL,
+	`status` integer NOT NULL,
+	`granted_scope` text,
+	`decided_by` text,
+	`decided_at` integer,
+	`decision_reason` text,
+	`policy_id` text,
+	`token_status` integer,
+	`token_max_uses` integer,
+	`token_uses` integer,
+	`token_issued_at` integer,
+	`token_expires_at` integer,
+	`token_key_id` text,
+	`last_entry` blob NOT NULL,
+	`expires_at` integer NOT NULL,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL,
+	`title` text,
+	`input_digest` text,
+	`preview_digest` text,
+	`external_id` text,
+	`erase_at` integer,
+	`mac` blob,
+	PRIMARY KEY(`account`, `id`),
+	CONSTRAINT "token_uses_left" CHECK(token_uses <= token_max_uses)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `permissions_by_external_id` ON `permissions` (`account`,`external_id`,`agent`) WHERE external_id is not null;--> statement-breakpoint
+CREATE INDEX `permissions_by_status` ON `permissions` (`account`,`status`,`id`);--> statement-breakpoint
+CREATE INDEX `permissions_by_agent` ON `permissions` (`agent`,`status`,`id`);--> statement-breakpoint
+CREATE INDEX `permissions_by_action` ON `permissions` (`account`,`action`,`status`,`id`);--> statement-breakpoint
+CREATE INDEX `permissions_by_agent_action` ON `permissions` (`agent`,`action`,`status`,`id`);--> statement-breakpoint
+CREATE INDEX `permissions_due` ON `permissions` (`expires_at`) WHERE status = 0;--> statement-breakpoint
+CREATE INDEX `permissions_waiting` ON `permissions` (`account`,`expires_at`,`id`,`agent`,`created_at`) WHERE status = 0;--> statement-breakpoint
+CREATE INDEX `permissions_to_erase` ON `permissions` (`erase_at`) WHERE erase_at is not null;--> statement-breakpoint
+CREATE INDEX `tokens_due` ON `permissions` (`token_expires_at`) WHERE token_status = 0 and token_uses = 0;--> statement-breakpoint
+CREATE TABLE `policies` (
+	`account` integer NOT NULL,
+	`id` blob NOT NULL,
+	`name` text NOT NULL,
+	`effect` integer NOT NULL,
+	`actions` text NOT NULL,
+	`resources` text NOT NULL,
+	`agent_ids` text,
+	`conditions` text NOT NULL,
+	`token_ttl` integer,
+	`max_uses` integer,
+	`reason` text,
+	`priority` integer NOT NULL,
+	`is_active` integer NOT NULL,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL,
+	`review` text,
+	`created_by` text,
+	PRIMARY KEY(`account`, `id`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `provider_keys` (
+	`issuer` text PRIMARY KEY NOT NULL,
+	`keys` text,
+	`fetched_at` integer NOT NULL,
+	`claimed_at` integer NOT NULL,
+	`is_claimed` integer DEFAULT false NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `reviews` (
+	`account` integer NOT NULL,
+	`id` blob NOT NULL,
+	`policy_id` text NOT NULL,
+	`rule` text NOT NULL,
+	`owner` blob,
+	`proposed_scope` text NOT NULL,
+	`proposed_token_ttl` integer NOT NULL,
+	`proposed_max_uses` integer NOT NULL,
+	`escalates_at` integer,
+	`escalated_at` integer,
+	`escalation_due_at` integer,
+	PRIMARY KEY(`account`, `id`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `reviews_to_escalate` ON `reviews` (`escalation_due_at`) WHERE escalation_due_at is not null;--> statement-breakpoint
+CREATE TABLE `send_counts` (
+	`key` blob PRIMARY KEY NOT NULL,
+	`since` integer NOT NULL,
+	`count` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `send_counts_by_age` ON `send_counts` (`since`);--> statement-breakpoint
+CREATE TABLE `sessions` (
+	`hash` blob PRIMARY KEY NOT NULL,
+	`id` blob NOT NULL,
+	`account` integer NOT NULL,
+	`member` blob,
+	`token` blob,
+	`ip_address` text NOT NULL,
+	`user_agent` text NOT NULL,
+	`last_seen_at` integer NOT NULL,
+	`created_at` integer NOT NULL,
+	`authenticated_at` integer
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE UNIQUE INDEX `sessions_by_account` ON `sessions` (`account`,`id`);--> statement-breakpoint
+CREATE INDEX `sessions_by_member` ON `sessions` (`account`,`member`);--> statement-breakpoint
+CREATE INDEX `sessions_by_token` ON `sessions` (`account`,`token`) WHERE token is not null;--> statement-breakpoint
+CREATE INDEX `sessions_by_age` ON `sessions` (`created_at`);--> statement-breakpoint
+CREATE TABLE `sign_in_challenges` (
+	`challenge` blob PRIMARY KEY NOT NULL,
+	`expires_at` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `sign_in_challenges_by_expiry` ON `sign_in_challenges` (`expires_at`);--> statement-breakpoint
+CREATE TABLE `slack_links` (
+	`account` integer NOT NULL,
+	`webhook` integer NOT NULL,
+	`team` text NOT NULL,
+	`slack_user` text NOT NULL,
+	`member` blob NOT NULL,
+	`created_at` integer NOT NULL,
+	PRIMARY KEY(`account`, `webhook`, `team`, `slack_user`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `stored_answers` (
+	`principal` blob NOT NULL,
+	`key` blob NOT NULL,
+	`request` blob NOT NULL,
+	`answer` blob NOT NULL,
+	`computed` text,
+	`subject` blob NOT NULL,
+	`created_at` integer NOT NULL,
+	PRIMARY KEY(`principal`, `key`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `stored_answers_by_subject` ON `stored_answers` (`subject`);--> statement-breakpoint
+CREATE INDEX `stored_answers_by_age` ON `stored_answers` (`created_at`);--> statement-breakpoint
+CREATE TABLE `trees` (
+	`account` integer PRIMARY KEY NOT NULL,
+	`size` integer DEFAULT 0 NOT NULL,
+	`root` blob,
+	`sealed_at` integer,
+	`frontier` blob DEFAULT x'' NOT NULL,
+	`note` text,
+	`published_size` integer DEFAULT 0 NOT NULL,
+	`published_at` integer DEFAULT 0 NOT NULL,
+	`due_at` integer,
+	`held_until` integer DEFAULT 0 NOT NULL
+);
+--> statement-breakpoint
+CREATE INDEX `trees_due` ON `trees` (`due_at`) WHERE due_at is not null;--> statement-breakpoint
+CREATE TABLE `used_challenges` (
+	`account` integer NOT NULL,
+	`challenge` blob NOT NULL,
+	`expires_at` integer NOT NULL,
+	PRIMARY KEY(`account`, `challenge`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `used_challenges_by_expiry` ON `used_challenges` (`expires_at`);--> statement-breakpoint
+CREATE TABLE `user_tokens` (
+	`hash` blob PRIMARY KEY NOT NULL,
+	`id` blob NOT NULL,
+	`account` integer NOT NULL,
+	`member` blob,
+	`name` text,
+	`prefix` text NOT NULL,
+	`scopes` text NOT NULL,
+	`expires_at` integer,
+	`last_used_at` integer,
+	`created_at` integer NOT NULL,
+	`created_by` text
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE UNIQUE INDEX `user_tokens_by_account` ON `user_tokens` (`account`,`id`);--> statement-breakpoint
+CREATE INDEX `user_tokens_by_member` ON `user_tokens` (`account`,`member`);--> statement-breakpoint
+CREATE INDEX `user_tokens_by_expiry` ON `user_tokens` (`expires_at`) WHERE expires_at is not null;--> statement-breakpoint
+CREATE TABLE `votes` (
+	`account` integer NOT NULL,
+	`permission` blob NOT NULL,
+	`ordinal` integer NOT NULL,
+	`member` blob NOT NULL,
+	`decision` integer NOT NULL,
+	`scope` text NOT NULL,
+	`token_ttl` integer NOT NULL,
+	`max_uses` integer NOT NULL,
+	`reason` text,
+	`via` integer NOT NULL,
+	`signature` text,
+	`created_at` integer NOT NULL,
+	`mac` blob,
+	PRIMARY KEY(`account`, `permission`, `ordinal`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `webhook_feeds` (
+	`account` integer PRIMARY KEY NOT NULL,
+	`position` integer NOT NULL,
+	`due_at` integer
+);
+--> statement-breakpoint
+CREATE INDEX `webhook_feeds_due` ON `webhook_feeds` (`due_at`) WHERE due_at is not null;--> statement-breakpoint
+CREATE TABLE `webhooks` (
+	`number` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
+	`account` integer NOT NULL,
+	`id` blob NOT NULL,
+	`kind` integer DEFAULT 0 NOT NULL,
+	`name` text,
+	`url` text NOT NULL,
+	`description` text,
+	`events` text NOT NULL,
+	`agent_ids` text,
+	`actions` text,
+	`config` text,
+	`is_active` integer NOT NULL,
+	`disabled_reason` text,
+	`secret` blob NOT NULL,
+	`inbound_hash` blob,
+	`old_secret` blob,
+	`old_secret_expires_at` integer,
+	`starts_after` integer NOT NULL,
+	`starts_after_outcome` integer DEFAULT 0 NOT NULL,
+	`disable_count` integer DEFAULT 0 NOT NULL,
+	`has_canceled` integer DEFAULT false NOT NULL,
+	`is_notice_due` integer DEFAULT false NOT NULL,
+	`is_slow` integer DEFAULT false NOT NULL,
+	`failing_since` integer,
+	`lease` blob,
+	`due_at` integer,
+	`erase_at` integer,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL,
+	`created_by` text
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `webhooks_by_account` ON `webhooks` (`account`,`id`);--> statement-breakpoint
+CREATE INDEX `webhooks_by_inbound` ON `webhooks` (`inbound_hash`) WHERE inbound_hash is not null;--> statement-breakpoint
+CREATE INDEX `webhooks_due` ON `webhooks` (`due_at`) WHERE due_at is not null;--> statement-breakpoint
+CREATE INDEX `webhooks_to_erase` ON `webhooks` (`erase_at`) WHERE erase_at is not null;
+--> statement-breakpoint
+-- Count pending permissions per agent and, under agent 0, per account.
+CREATE TRIGGER `guards_abort` BEFORE INSERT ON `guards` BEGIN SELECT RAISE(ABORT, 'guard: ' || NEW.`name`); END;
+--> statement-breakpoint
+CREATE TRIGGER `permissions_pending_insert` AFTER INSERT ON `permissions`
+WHEN NEW.`status` = 0
+BEGIN
+	INSERT INTO `pending_permissions` (`account`, `agent`, `count`)
+		VALUES (NEW.`account`, 0, 1), (NEW.`account`, NEW.`agent`, 1)
+		ON CONFLICT (`agent`, `account`) DO UPDATE
+		SET `count` = `count` + 1;
+END;
+--> statement-breakpoint
+CREATE TRIGGER `permissions_pending_update` AFTER UPDATE OF `status` ON `permissions`
+WHEN OLD.`status` = 0
+	AND NEW.`status` <> 0
+BEGIN
+	UPDATE `pending_permissions`
+		SET `count` = `count` - 1
+		WHERE `account` = NEW.`account` AND `agent` IN (0, NEW.`agent`);
+END;
+--> statement-breakpoint
+CREATE TRIGGER `permissions_pending_delete` AFTER DELETE ON `permissions`
+WHEN OLD.`status` = 0
+BEGIN
+	UPDATE `pending_permissions`
+		SET `count` = `count` - 1
+		WHERE `account` = OLD.`account` AND `agent` IN (0, OLD.`agent`);
+	DELETE FROM `pending_permissions`
+		WHERE `account` = OLD.`account` AND `agent` IN (0, OLD.`agent`) AND `count` = 0;
+END;
+--> statement-breakpoint
+-- Delete the contents, the review, the votes and the events of a permission together with it. During a move the mover
+-- deletes the rows of each table itself.
+CREATE TRIGGER `permissions_contents_delete` AFTER DELETE ON `permissions`
+WHEN OLD.`account` NOT IN (SELECT `account` FROM `move_turns`)
+BEGIN
+	DELETE FROM `permission_contents`
+		WHERE `account` = OLD.`account` AND `id` = OLD.`id`;
+END;
+--> statement-breakpoint
+CREATE TRIGGER `permissions_reviews_delete` AFTER DELETE ON `permissions`
+WHEN OLD.`account` NOT IN (SELECT `account` FROM `move_turns`)
+BEGIN
+	DELETE FROM `reviews`
+		WHERE `account` = OLD.`account` AND `id` = OLD.`id`;
+	DELETE FROM `votes`
+		WHERE `account` = OLD.`account` AND `permission` = OLD.`id`;
+END;
+--> statement-breakpoint
+CREATE TRIGGER `permissions_events_delete` AFTER DELETE ON `permissions`
+WHEN OLD.`account` NOT IN (SELECT `account` FROM `move_turns`)
+BEGIN
+	DELETE FROM `permission_events`
+		WHERE `account` = OLD.`account` AND `permission` = OLD.`id`;
+END;
+--> statement-breakpoint
+-- A permission that is no longer pending is not escalated.
+CREATE TRIGGER `permissions_reviews_update` AFTER UPDATE OF `status` ON `permissions`
+WHEN OLD.`status` = 0
+	AND NEW.`status` <> 0
+	AND OLD.`account` NOT IN (SELECT `account` FROM `move_turns`)
+BEGIN
+	UPDATE `reviews`
+		SET `escalation_due_at` = NULL
+		WHERE `account` = OLD.`account` AND `id` = OLD.`id` AND `escalation_due_at` IS NOT NULL;
+END;
+--> statement-breakpoint
+-- Refuse a second permission of an agent with the same external id.
+CREATE TRIGGER `permissions_external_id` BEFORE INSERT ON `permissions`
+WHEN NEW.`external_id` IS NOT NULL
+	AND NEW.`account` NOT IN (SELECT `account` FROM `move_turns`)
+	AND EXISTS (SELECT 1 FROM `permissions` AS `other` WHERE `other`.`account` = NEW.`account` AND `other`.`external_id` = NEW.`external_id` AND `other`.`agent` = NEW.`agent`)
+BEGIN
+	SELECT RAISE(ABORT, 'the external id is taken');
+END;
+--> statement-breakpoint
+-- Refuse to create an account again that was moved to another shard.
+CREATE TRIGGER `accounts_moved` BEFORE INSERT ON `accounts`
+WHEN EXISTS (SELECT 1 FROM `moved_accounts` WHERE `id` = NEW.`id`)
+	AND NEW.`number` NOT IN (SELECT `account` FROM `move_turns`)
+BEGIN
+	SELECT RAISE(ABORT, 'the account is moving');
+END;
+--> statement-breakpoint
+-- Delete the records of a move when it ends.
+CREATE TRIGGER `moves_over` AFTER DELETE ON `moves`
+BEGIN
+	DELETE FROM `move_changes`
+		WHERE `account` = OLD.`account`;
+	DELETE FROM `move_numbers`
+		WHERE `account` = OLD.`account`;
+END;
+--> statement-breakpoint
+-- Record the changes of an account that moves to another shard; refuse them once it is on hold.
+CREATE TRIGGER `accounts_moving_insert` BEFORE INSERT ON `accounts` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = NEW.`number` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NOT NULL) BEGIN SELECT RAISE(ABORT, 'the account is moving'); END;
+--> statement-breakpoint
+CREATE TRIGGER `accounts_moving_update` BEFORE UPDATE ON `accounts` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`number` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NOT NULL) BEGIN SELECT RAISE(ABORT, 'the account is moving'); END;
+--> statement-breakpoint
+CREATE TRIGGER `accounts_moving_delete` BEFORE DELETE ON `accounts` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`number` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NOT NULL) BEGIN SELECT RAISE(ABORT, 'the account is moving'); END;
+--> statement-breakpoint
+CREATE TRIGGER `user_tokens_moving_insert` BEFORE INSERT ON `user_tokens` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = NEW.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = NEW.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'user_tokens', json_array(hex(NEW.`id`)) FROM `moves` WHERE `moves`.`account` = NEW.`account`; END;
+--> statement-breakpoint
+CREATE TRIGGER `user_tokens_moving_update` BEFORE UPDATE ON `user_tokens` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'user_tokens', json_array(hex(OLD.`id`)) FROM `moves` WHERE `moves`.`account` = OLD.`account`; END;
+--> statement-breakpoint
+CREATE TRIGGER `user_tokens_moving_delete` BEFORE DELETE ON `user_tokens` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'user_tokens', json_array(hex(OLD.`id`)) FROM `moves` WHERE `moves`.`account` = OLD.`account`; END;
+--> statement-breakpoint
+CREATE TRIGGER `agents_moving_insert` BEFORE INSERT ON `agents` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = NEW.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = NEW.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'agents', json_array(hex(NEW.`id`)) FROM `moves` WHERE `moves`.`account` = NEW.`account`; END;
+--> statement-breakpoint
+CREATE TRIGGER `agents_moving_update` BEFORE UPDATE ON `agents` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'agents', json_array(hex(OLD.`id`)) FROM `moves` WHERE `moves`.`account` = OLD.`account`; END;
+--> statement-breakpoint
+CREATE TRIGGER `agents_moving_delete` BEFORE DELETE ON `agents` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'agents', json_array(hex(OLD.`id`)) FROM `moves` WHERE `moves`.`account` = OLD.`account`; INSERT INTO `move_changes` (`account`, `name`, `key`) VALUES (OLD.`account`, 'gone_agents', json_array(OLD.`number`, hex(OLD.`id`))); END;
+--> statement-breakpoint
+CREATE TRIGGER `permissions_moving_insert` BEFORE INSERT ON `permissions` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = NEW.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = NEW.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'permissions', json_array(hex(NEW.`id`)) FROM `moves` WHERE `moves`.`account` = NEW.`account`; END;
+--> statement-breakpoint
+CREATE TRIGGER `permissions_moving_update` BEFORE UPDATE ON `permissions` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'permissions', json_array(hex(OLD.`id`)) FROM `moves` WHERE `moves`.`account` = OLD.`account`; END;
+--> statement-breakpoint
+CREATE TRIGGER `permissions_moving_delete` BEFORE DELETE ON `permissions` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'permissions', json_array(hex(OLD.`id`)) FROM `moves` WHERE `moves`.`account` = OLD.`account`; END;
+--> statement-breakpoint
+CREATE TRIGGER `policies_moving_insert` BEFORE INSERT ON `policies` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = NEW.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = NEW.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'policies', json_array(hex(NEW.`id`)) FROM `moves` WHERE `moves`.`account` = NEW.`account`; END;
+--> statement-breakpoint
+CREATE TRIGGER `policies_moving_update` BEFORE UPDATE ON `policies` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'policies', json_array(hex(OLD.`id`)) FROM `moves` WHERE `moves`.`account` = OLD.`account`; END;
+--> statement-breakpoint
+CREATE TRIGGER `policies_moving_delete` BEFORE DELETE ON `policies` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'policies', json_array(hex(OLD.`id`)) FROM `moves` WHERE `moves`.`account` = OLD.`account`; END;
+--> statement-breakpoint
+CREATE TRIGGER `audit_entries_moving_insert` BEFORE INSERT ON `audit_entries` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = NEW.`pos` / 4294967296 AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = NEW.`pos` / 4294967296 AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'audit_entries', json_array(NEW.`pos`) FROM `moves` WHERE `moves`.`account` = NEW.`pos` / 4294967296; END;
+--> statement-breakpoint
+CREATE TRIGGER `audit_entries_moving_update` BEFORE UPDATE ON `audit_entries` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`pos` / 4294967296 AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`pos` / 4294967296 AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'audit_entries', json_array(OLD.`pos`) FROM `moves` WHERE `moves`.`account` = OLD.`pos` / 4294967296; END;
+--> statement-breakpoint
+CREATE TRIGGER `audit_entries_moving_delete` BEFORE DELETE ON `audit_entries` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`pos` / 4294967296 AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`pos` / 4294967296 AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'audit_entries', json_array(OLD.`pos`) FROM `moves` WHERE `moves`.`account` = OLD.`pos` / 4294967296; END;
+--> statement-breakpoint
+CREATE TRIGGER `trees_moving_insert` BEFORE INSERT ON `trees` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = NEW.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NOT NULL) BEGIN SELECT RAISE(ABORT, 'the account is moving'); END;
+--> statement-breakpoint
+CREATE TRIGGER `trees_moving_update` BEFORE UPDATE ON `trees` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NOT NULL) BEGIN SELECT RAISE(ABORT, 'the account is moving'); END;
+--> statement-breakpoint
+CREATE TRIGGER `trees_moving_delete` BEFORE DELETE ON `trees` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NOT NULL) BEGIN SELECT RAISE(ABORT, 'the account is moving'); END;
+--> statement-breakpoint
+CREATE TRIGGER `erased_entries_moving_insert` BEFORE INSERT ON `erased_entries` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = NEW.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = NEW.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'erased_entries', json_array(NEW.`id`) FROM `moves` WHERE `moves`.`account` = NEW.`account`; END;
+--> statement-breakpoint
+CREATE TRIGGER `erased_entries_moving_update` BEFORE UPDATE ON `erased_entries` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'erased_entries', json_array(OLD.`id`) FROM `moves` WHERE `moves`.`account` = OLD.`account`; END;
+--> statement-breakpoint
+CREATE TRIGGER `erased_entries_moving_delete` BEFORE DELETE ON `erased_entries` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'erased_entries', json_array(OLD.`id`) FROM `moves` WHERE `moves`.`account` = OLD.`account`; END;
+--> statement-breakpoint
+CREATE TRIGGER `activity_moving_insert` BEFORE INSERT ON `activity` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = NEW.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = NEW.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'activity', json_array(hex(NEW.`id`)) FROM `moves` WHERE `moves`.`account` = NEW.`account`; END;
+--> statement-breakpoint
+CREATE TRIGGER `activity_moving_update` BEFORE UPDATE ON `activity` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'activity', json_array(hex(OLD.`id`)) FROM `moves` WHERE `moves`.`account` = OLD.`account`; END;
+--> statement-breakpoint
+CREATE TRIGGER `activity_moving_delete` BEFORE DELETE ON `activity` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'activity', json_array(hex(OLD.`id`)) FROM `moves` WHERE `moves`.`account` = OLD.`account`; END;
+--> statement-breakpoint
+CREATE TRIGGER `files_moving_insert` BEFORE INSERT ON `files` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = NEW.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NOT NULL) BEGIN SELECT RAISE(ABORT, 'the account is moving'); END;
+--> statement-breakpoint
+CREATE TRIGGER `files_moving_update` BEFORE UPDATE ON `files` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NOT NULL) BEGIN SELECT RAISE(ABORT, 'the account is moving'); END;
+--> statement-breakpoint
+CREATE TRIGGER `files_moving_delete` BEFORE DELETE ON `files` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NOT NULL) BEGIN SELECT RAISE(ABORT, 'the account is moving'); END;
+--> statement-breakpoint
+CREATE TRIGGER `file_outcomes_moving_insert` BEFORE INSERT ON `file_outcomes` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = NEW.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NOT NULL) BEGIN SELECT RAISE(ABORT, 'the account is moving'); END;
+--> statement-breakpoint
+CREATE TRIGGER `file_outcomes_moving_update` BEFORE UPDATE ON `file_outcomes` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NOT NULL) BEGIN SELECT RAISE(ABORT, 'the account is moving'); END;
+--> statement-breakpoint
+CREATE TRIGGER `file_outcomes_moving_delete` BEFORE DELETE ON `file_outcomes` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NOT NULL) BEGIN SELECT RAISE(ABORT, 'the account is moving'); END;
+--> statement-breakpoint
+CREATE TRIGGER `webhooks_moving_insert` BEFORE INSERT ON `webhooks` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = NEW.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NOT NULL) BEGIN SELECT RAISE(ABORT, 'the account is moving'); END;
+--> statement-breakpoint
+CREATE TRIGGER `webhooks_moving_update` BEFORE UPDATE ON `webhooks` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NOT NULL) BEGIN SELECT RAISE(ABORT, 'the account is moving'); END;
+--> statement-breakpoint
+CREATE TRIGGER `webhooks_moving_delete` BEFORE DELETE ON `webhooks` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) VALUES (OLD.`account`, 'gone_webhooks', json_array(OLD.`number`, hex(OLD.`id`))); END;
+--> statement-breakpoint
+CREATE TRIGGER `webhook_feeds_moving_insert` BEFORE INSERT ON `webhook_feeds` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = NEW.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NOT NULL) BEGIN SELECT RAISE(ABORT, 'the account is moving'); END;
+--> statement-breakpoint
+CREATE TRIGGER `webhook_feeds_moving_update` BEFORE UPDATE ON `webhook_feeds` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NOT NULL) BEGIN SELECT RAISE(ABORT, 'the account is moving'); END;
+--> statement-breakpoint
+CREATE TRIGGER `webhook_feeds_moving_delete` BEFORE DELETE ON `webhook_feeds` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NOT NULL) BEGIN SELECT RAISE(ABORT, 'the account is moving'); END;
+--> statement-breakpoint
+CREATE TRIGGER `deliveries_moving_insert` BEFORE INSERT ON `deliveries` WHEN EXISTS (SELECT 1 FROM `moves` CROSS JOIN `webhooks` ON `webhooks`.`number` = NEW.`webhook` WHERE `webhooks`.`account` = `moves`.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` CROSS JOIN `webhooks` ON `webhooks`.`number` = NEW.`webhook` WHERE `webhooks`.`account` = `moves`.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'deliveries', json_array(NEW.`webhook`, hex(NEW.`id`)) FROM `moves` CROSS JOIN `webhooks` ON `webhooks`.`number` = NEW.`webhook` WHERE `webhooks`.`account` = `moves`.`account`; END;
+--> statement-breakpoint
+CREATE TRIGGER `deliveries_moving_update` BEFORE UPDATE ON `deliveries` WHEN EXISTS (SELECT 1 FROM `moves` CROSS JOIN `webhooks` ON `webhooks`.`number` = OLD.`webhook` WHERE `webhooks`.`account` = `moves`.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` CROSS JOIN `webhooks` ON `webhooks`.`number` = OLD.`webhook` WHERE `webhooks`.`account` = `moves`.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'deliveries', json_array(OLD.`webhook`, hex(OLD.`id`)) FROM `moves` CROSS JOIN `webhooks` ON `webhooks`.`number` = OLD.`webhook` WHERE `webhooks`.`account` = `moves`.`account`; END;
+--> statement-breakpoint
+CREATE TRIGGER `deliveries_moving_delete` BEFORE DELETE ON `deliveries` WHEN EXISTS (SELECT 1 FROM `moves` CROSS JOIN `webhooks` ON `webhooks`.`number` = OLD.`webhook` WHERE `webhooks`.`account` = `moves`.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` CROSS JOIN `webhooks` ON `webhooks`.`number` = OLD.`webhook` WHERE `webhooks`.`account` = `moves`.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'deliveries', json_array(OLD.`webhook`, hex(OLD.`id`)) FROM `moves` CROSS JOIN `webhooks` ON `webhooks`.`number` = OLD.`webhook` WHERE `webhooks`.`account` = `moves`.`account`; END;
+--> statement-breakpoint
+CREATE TRIGGER `agent_keys_moving_insert` BEFORE INSERT ON `agent_keys` WHEN EXISTS (SELECT 1 FROM `moves` CROSS JOIN `agents` ON `agents`.`number` = NEW.`agent` WHERE `agents`.`account` = `moves`.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NULL) BEGIN INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'agent_keys', json_array(NEW.`agent`, hex(NEW.`hash`)) FROM `moves` CROSS JOIN `agents` ON `agents`.`number` = NEW.`agent` WHERE `agents`.`account` = `moves`.`account`; END;
+--> statement-breakpoint
+CREATE TRIGGER `agent_keys_moving_update` BEFORE UPDATE ON `agent_keys` WHEN EXISTS (SELECT 1 FROM `moves` CROSS JOIN `agents` ON `agents`.`number` = OLD.`agent` WHERE `agents`.`account` = `moves`.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NULL) BEGIN INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'agent_keys', json_array(OLD.`agent`, hex(OLD.`hash`)) FROM `moves` CROSS JOIN `agents` ON `agents`.`number` = OLD.`agent` WHERE `agents`.`account` = `moves`.`account`; END;
+--> statement-breakpoint
+CREATE TRIGGER `agent_keys_moving_delete` BEFORE DELETE ON `agent_keys` WHEN EXISTS (SELECT 1 FROM `moves` CROSS JOIN `agents` ON `agents`.`number` = OLD.`agent` WHERE `agents`.`account` = `moves`.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NULL) BEGIN INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'agent_keys', json_array(OLD.`agent`, hex(OLD.`hash`)) FROM `moves` CROSS JOIN `agents` ON `agents`.`number` = OLD.`agent` WHERE `agents`.`account` = `moves`.`account`; END;
+--> statement-breakpoint
+CREATE TRIGGER `agent_statistics_moving_insert` BEFORE INSERT ON `agent_statistics` WHEN EXISTS (SELECT 1 FROM `moves` CROSS JOIN `agents` ON `agents`.`number` = NEW.`agent` WHERE `agents`.`account` = `moves`.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NULL) BEGIN INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'agent_statistics', json_array(NEW.`agent`, NEW.`unit`, NEW.`bucket`) FROM `moves` CROSS JOIN `agents` ON `agents`.`number` = NEW.`agent` WHERE `agents`.`account` = `moves`.`account`; END;
+--> statement-breakpoint
+CREATE TRIGGER `agent_statistics_moving_update` BEFORE UPDATE ON `agent_statistics` WHEN EXISTS (SELECT 1 FROM `moves` CROSS JOIN `agents` ON `agents`.`number` = OLD.`agent` WHERE `agents`.`account` = `moves`.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NULL) BEGIN INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'agent_statistics', json_array(OLD.`agent`, OLD.`unit`, OLD.`bucket`) FROM `moves` CROSS JOIN `agents` ON `agents`.`number` = OLD.`agent` WHERE `agents`.`account` = `moves`.`account`; END;
+--> statement-breakpoint
+CREATE TRIGGER `agent_statistics_moving_delete` BEFORE DELETE ON `agent_statistics` WHEN EXISTS (SELECT 1 FROM `moves` CROSS JOIN `agents` ON `agents`.`number` = OLD.`agent` WHERE `agents`.`account` = `moves`.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NULL) BEGIN INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'agent_statistics', json_array(OLD.`agent`, OLD.`unit`, OLD.`bucket`) FROM `moves` CROSS JOIN `agents` ON `agents`.`number` = OLD.`agent` WHERE `agents`.`account` = `moves`.`account`; END;
+--> statement-breakpoint
+CREATE TRIGGER `stored_answers_moving_insert` BEFORE INSERT ON `stored_answers` WHEN EXISTS (SELECT 1 FROM `moves` WHERE (`moves`.`id` = NEW.`subject` OR EXISTS (SELECT 1 FROM `agents` WHERE `agents`.`account` = `moves`.`account` AND `agents`.`id` = NEW.`subject`)) AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NULL) BEGIN INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'stored_answers', json_array(hex(NEW.`subject`), hex(NEW.`principal`), hex(NEW.`key`)) FROM `moves` WHERE (`moves`.`id` = NEW.`subject` OR EXISTS (SELECT 1 FROM `agents` WHERE `agents`.`account` = `moves`.`account` AND `agents`.`id` = NEW.`subject`)); END;
+--> statement-breakpoint
+CREATE TRIGGER `stored_answers_moving_update` BEFORE UPDATE ON `stored_answers` WHEN EXISTS (SELECT 1 FROM `moves` WHERE (`moves`.`id` = OLD.`subject` OR EXISTS (SELECT 1 FROM `agents` WHERE `agents`.`account` = `moves`.`account` AND `agents`.`id` = OLD.`subject`)) AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NULL) BEGIN INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'stored_answers', json_array(hex(OLD.`subject`), hex(OLD.`principal`), hex(OLD.`key`)) FROM `moves` WHERE (`moves`.`id` = OLD.`subject` OR EXISTS (SELECT 1 FROM `agents` WHERE `agents`.`account` = `moves`.`account` AND `agents`.`id` = OLD.`subject`)); END;
+--> statement-breakpoint
+CREATE TRIGGER `stored_answers_moving_delete` BEFORE DELETE ON `stored_answers` WHEN EXISTS (SELECT 1 FROM `moves` WHERE (`moves`.`id` = OLD.`subject` OR EXISTS (SELECT 1 FROM `agents` WHERE `agents`.`account` = `moves`.`account` AND `agents`.`id` = OLD.`subject`)) AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NULL) BEGIN INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'stored_answers', json_array(hex(OLD.`subject`), hex(OLD.`principal`), hex(OLD.`key`)) FROM `moves` WHERE (`moves`.`id` = OLD.`subject` OR EXISTS (SELECT 1 FROM `agents` WHERE `agents`.`account` = `moves`.`account` AND `agents`.`id` = OLD.`subject`)); END;
+--> statement-breakpoint
+CREATE TRIGGER `permission_contents_moving_insert` BEFORE INSERT ON `permission_contents` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = NEW.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = NEW.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'permission_contents', json_array(hex(NEW.`id`)) FROM `moves` WHERE `moves`.`account` = NEW.`account`; END;
+--> statement-breakpoint
+CREATE TRIGGER `permission_contents_moving_update` BEFORE UPDATE ON `permission_contents` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'permission_contents', json_array(hex(OLD.`id`)) FROM `moves` WHERE `moves`.`account` = OLD.`account`; END;
+--> statement-breakpoint
+CREATE TRIGGER `permission_contents_moving_delete` BEFORE DELETE ON `permission_contents` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'permission_contents', json_array(hex(OLD.`id`)) FROM `moves` WHERE `moves`.`account` = OLD.`account`; END;
+--> statement-breakpoint
+CREATE TRIGGER `members_moving_insert` BEFORE INSERT ON `members` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = NEW.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = NEW.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'members', json_array(hex(NEW.`id`)) FROM `moves` WHERE `moves`.`account` = NEW.`account`; END;
+--> statement-breakpoint
+CREATE TRIGGER `members_moving_update` BEFORE UPDATE ON `members` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'members', json_array(hex(OLD.`id`)) FROM `moves` WHERE `moves`.`account` = OLD.`account`; END;
+--> statement-breakpoint
+CREATE TRIGGER `members_moving_delete` BEFORE DELETE ON `members` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'members', json_array(hex(OLD.`id`)) FROM `moves` WHERE `moves`.`account` = OLD.`account`; END;
+--> statement-breakpoint
+CREATE TRIGGER `passkeys_moving_insert` BEFORE INSERT ON `passkeys` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = NEW.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = NEW.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'passkeys', json_array(hex(NEW.`id`)) FROM `moves` WHERE `moves`.`account` = NEW.`account`; END;
+--> statement-breakpoint
+CREATE TRIGGER `passkeys_moving_update` BEFORE UPDATE ON `passkeys` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'passkeys', json_array(hex(OLD.`id`)) FROM `moves` WHERE `moves`.`account` = OLD.`account`; END;
+--> statement-breakpoint
+CREATE TRIGGER `passkeys_moving_delete` BEFORE DELETE ON `passkeys` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'passkeys', json_array(hex(OLD.`id`)) FROM `moves` WHERE `moves`.`account` = OLD.`account`; END;
+--> statement-breakpoint
+CREATE TRIGGER `used_challenges_moving_insert` BEFORE INSERT ON `used_challenges` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = NEW.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = NEW.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'used_challenges', json_array(hex(NEW.`challenge`)) FROM `moves` WHERE `moves`.`account` = NEW.`account`; END;
+--> statement-breakpoint
+CREATE TRIGGER `used_challenges_moving_update` BEFORE UPDATE ON `used_challenges` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'used_challenges', json_array(hex(OLD.`challenge`)) FROM `moves` WHERE `moves`.`account` = OLD.`account`; END;
+--> statement-breakpoint
+CREATE TRIGGER `used_challenges_moving_delete` BEFORE DELETE ON `used_challenges` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'used_challenges', json_array(hex(OLD.`challenge`)) FROM `moves` WHERE `moves`.`account` = OLD.`account`; END;
+--> statement-breakpoint
+CREATE TRIGGER `reviews_moving_insert` BEFORE INSERT ON `reviews` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = NEW.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = NEW.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'reviews', json_array(hex(NEW.`id`)) FROM `moves` WHERE `moves`.`account` = NEW.`account`; END;
+--> statement-breakpoint
+CREATE TRIGGER `reviews_moving_update` BEFORE UPDATE ON `reviews` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'reviews', json_array(hex(OLD.`id`)) FROM `moves` WHERE `moves`.`account` = OLD.`account`; END;
+--> statement-breakpoint
+CREATE TRIGGER `reviews_moving_delete` BEFORE DELETE ON `reviews` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'reviews', json_array(hex(OLD.`id`)) FROM `moves` WHERE `moves`.`account` = OLD.`account`; END;
+--> statement-breakpoint
+CREATE TRIGGER `votes_moving_insert` BEFORE INSERT ON `votes` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = NEW.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = NEW.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'votes', json_array(hex(NEW.`permission`), NEW.`ordinal`) FROM `moves` WHERE `moves`.`account` = NEW.`account`; END;
+--> statement-breakpoint
+CREATE TRIGGER `votes_moving_update` BEFORE UPDATE ON `votes` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'votes', json_array(hex(OLD.`permission`), OLD.`ordinal`) FROM `moves` WHERE `moves`.`account` = OLD.`account`; END;
+--> statement-breakpoint
+CREATE TRIGGER `votes_moving_delete` BEFORE DELETE ON `votes` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'votes', json_array(hex(OLD.`permission`), OLD.`ordinal`) FROM `moves` WHERE `moves`.`account` = OLD.`account`; END;
+--> statement-breakpoint
+CREATE TRIGGER `sessions_moving_insert` BEFORE INSERT ON `sessions` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = NEW.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = NEW.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'sessions', json_array(hex(NEW.`id`)) FROM `moves` WHERE `moves`.`account` = NEW.`account`; END;
+--> statement-breakpoint
+CREATE TRIGGER `sessions_moving_update` BEFORE UPDATE ON `sessions` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'sessions', json_array(hex(OLD.`id`)) FROM `moves` WHERE `moves`.`account` = OLD.`account`; END;
+--> statement-breakpoint
+CREATE TRIGGER `sessions_moving_delete` BEFORE DELETE ON `sessions` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'sessions', json_array(hex(OLD.`id`)) FROM `moves` WHERE `moves`.`account` = OLD.`account`; END;
+--> statement-breakpoint
+CREATE TRIGGER `permission_events_moving_insert` BEFORE INSERT ON `permission_events` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = NEW.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = NEW.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'permission_events', json_array(hex(NEW.`permission`), NEW.`event`) FROM `moves` WHERE `moves`.`account` = NEW.`account`; END;
+--> statement-breakpoint
+CREATE TRIGGER `permission_events_moving_update` BEFORE UPDATE ON `permission_events` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'permission_events', json_array(hex(OLD.`permission`), OLD.`event`) FROM `moves` WHERE `moves`.`account` = OLD.`account`; END;
+--> statement-breakpoint
+CREATE TRIGGER `permission_events_moving_delete` BEFORE DELETE ON `permission_events` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'permission_events', json_array(hex(OLD.`permission`), OLD.`event`) FROM `moves` WHERE `moves`.`account` = OLD.`account`; END;
+--> statement-breakpoint
+CREATE TRIGGER `notification_settings_moving_insert` BEFORE INSERT ON `notification_settings` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = NEW.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = NEW.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'notification_settings', json_array(hex(NEW.`member`)) FROM `moves` WHERE `moves`.`account` = NEW.`account`; END;
+--> statement-breakpoint
+CREATE TRIGGER `notification_settings_moving_update` BEFORE UPDATE ON `notification_settings` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'notification_settings', json_array(hex(OLD.`member`)) FROM `moves` WHERE `moves`.`account` = OLD.`account`; END;
+--> statement-breakpoint
+CREATE TRIGGER `notification_settings_moving_delete` BEFORE DELETE ON `notification_settings` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'notification_settings', json_array(hex(OLD.`member`)) FROM `moves` WHERE `moves`.`account` = OLD.`account`; END;
+--> statement-breakpoint
+CREATE TRIGGER `held_messages_moving_insert` BEFORE INSERT ON `held_messages` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = NEW.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NOT NULL) BEGIN SELECT RAISE(ABORT, 'the account is moving'); END;
+--> statement-breakpoint
+CREATE TRIGGER `held_messages_moving_update` BEFORE UPDATE ON `held_messages` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NOT NULL) BEGIN SELECT RAISE(ABORT, 'the account is moving'); END;
+--> statement-breakpoint
+CREATE TRIGGER `held_messages_moving_delete` BEFORE DELETE ON `held_messages` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NOT NULL) BEGIN SELECT RAISE(ABORT, 'the account is moving'); END;
+--> statement-breakpoint
+CREATE TRIGGER `slack_links_moving_insert` BEFORE INSERT ON `slack_links` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = NEW.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NOT NULL) BEGIN SELECT RAISE(ABORT, 'the account is moving'); END;
+--> statement-breakpoint
+CREATE TRIGGER `slack_links_moving_update` BEFORE UPDATE ON `slack_links` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NOT NULL) BEGIN SELECT RAISE(ABORT, 'the account is moving'); END;
+--> statement-breakpoint
+CREATE TRIGGER `slack_links_moving_delete` BEFORE DELETE ON `slack_links` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NOT NULL) BEGIN SELECT RAISE(ABORT, 'the account is moving'); END;

@@ -1,1 +1,0 @@
-ALTER TABLE `provider_keys` ADD `is_asked` integer DEFAULT false NOT NULL;

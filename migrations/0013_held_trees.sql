@@ -1,1 +1,0 @@
-ALTER TABLE `trees` ADD `held_until` integer DEFAULT 0 NOT NULL;

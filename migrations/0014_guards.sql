@@ -1,3 +1,0 @@
-CREATE TABLE `guards` (
-	`condition` text PRIMARY KEY NOT NULL
-) WITHOUT ROWID;
