@@ -251,6 +251,14 @@ async function judge(all: Memory[]): Promise<void> {
     await checkAccess(findings, memory);
   }
   for (const memory of gone) await checkGone(findings, memory);
+  for (const event of ['request', 'approve', 'deny', 'revoke']) {
+    const steps = all.flatMap((memory) => [...memory.steps.values()]);
+    findings.check(
+      steps.some((step) => step.event === event && step.certainty === 'done'),
+      'load',
+      () => `no ${event} succeeded, so nothing was tried`,
+    );
+  }
   await checkPeople(findings, people);
   tell('downloaded files, verified trees, signed in everybody');
   demand(await settle(service, state, memories, operator));

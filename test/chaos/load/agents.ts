@@ -12,7 +12,8 @@ export async function changeAgents(actor: Actor): Promise<void> {
   if (alive.length < FEWEST) return createAgent(memory, actor);
   const agent = random.pick(alive);
   if (memory.traits.losesAgents && random.chance(0.4)) {
-    return deleteAgent(memory, random.chance(0.5) ? newestAgent(memory) : agent);
+    const doomed = random.chance(0.5) ? newestAgent(memory) : null;
+    return deleteAgent(memory, doomed ?? agent);
   }
   if (alive.length < MOST && random.chance(0.5)) return createAgent(memory, actor);
   if (random.chance(0.6)) return rotateKey(actor, agent);
@@ -67,21 +68,18 @@ export async function createAgent(
 export async function endLog(memory: Memory): Promise<void> {
   const { losesAgents, endsEmpty } = memory.traits;
   if (!losesAgents || memory.alive !== 'yes') return;
-  const doomed = endsEmpty
-    ? memory.agents.filter(({ alive }) => alive !== 'no')
-    : [newestAgent(memory)];
-  for (const agent of doomed) await deleteAgent(memory, agent);
+  const newest = newestAgent(memory);
+  const doomed = endsEmpty ? memory.agents.filter(({ alive }) => alive !== 'no') : [newest];
+  for (const agent of doomed) if (agent) await deleteAgent(memory, agent);
 }
 
-/** The agent with the newest step that the account knows to be done. */
-function newestAgent({ agents, steps }: Memory): KnownAgent {
+/** The agent with the newest step that the account knows to be done; null without agents. */
+function newestAgent({ agents, steps }: Memory): KnownAgent | null {
   const alive = agents.filter((agent) => agent.alive === 'yes');
   const newest = [...steps.values()].findLast(
     ({ certainty, agent }) => certainty === 'done' && agent.alive === 'yes',
   );
-  const agent = newest?.agent ?? alive.at(-1);
-  if (!agent) throw new Error('the account has no agent');
-  return agent;
+  return newest?.agent ?? alive.at(-1) ?? null;
 }
 
 async function deleteAgent(memory: Memory, agent: KnownAgent): Promise<void> {

@@ -14,7 +14,7 @@ interface Answered {
 }
 
 /** Text that CSV has to quote and that no single-byte encoding can represent. */
-const AWKWARD = ', "é"\n📦';
+const AWKWARD = ', "é" 📦';
 
 /** The resource of a request, which contains its mark. */
 function resourceOf(mark: string): string {
