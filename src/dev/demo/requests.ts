@@ -40,7 +40,7 @@ function pick<T>(choices: T[], round: number): T {
 }
 
 /** The number of decisions of each kind. */
-export interface Decisions {
+interface Decisions {
   approved: number;
   narrowed: number;
   denied: number;

@@ -16,7 +16,7 @@ const POLICY = {
 };
 
 /** What happened to the payouts of the demo. */
-export interface Reviewed {
+interface Reviewed {
   people: Person[];
   paid: Permission;
   /** A payout with one approval, which waits for a second one. */

@@ -5,7 +5,7 @@ import type { Actor, PlannedRequest } from './types.ts';
  * What {@link useTokens} did: how many tokens it used, how often, and how many of them have no use
  * left.
  */
-export interface TokenUses {
+interface TokenUses {
   tokens: number;
   uses: number;
   usedUp: number;
