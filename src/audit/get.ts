@@ -24,7 +24,7 @@ import {
  * Returns an audit entry of the account, unless it is past the account's retention period.
  * @throws Problem `not_found`
  */
-export async function getAuditEntry(
+async function getAuditEntry(
   { reader, principal: { account }, runtime }: UserContext,
   { id }: { id: Id<'audit'> },
 ): Promise<AuditEntry> {

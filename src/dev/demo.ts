@@ -3,15 +3,23 @@ import type { Countersign } from '../client/countersign.ts';
 import { ApiError } from '../client/errors.ts';
 import { localOrigin, readPort } from './address.ts';
 import { connect, failureOf, refusalOf } from './api.ts';
-import { registerAgents, rotateKey } from './demo/agents.ts';
-import { ensureChannel } from './demo/channel.ts';
-import { askForPermissions, decideRequests } from './demo/requests.ts';
-import { playReview } from './demo/review.ts';
-import { revokeTokens, useTokens } from './demo/tokens.ts';
-import type { Actor, PlannedRequest } from './demo/types.ts';
+import { findPeople } from './demo/people.ts';
+import { type Actor, type PlayedRequest, playScene, registerAgents } from './demo/play.ts';
+import { approve, askForPayout, setUpReview } from './demo/review.ts';
 import { readDemoAccount } from './demo-account.ts';
 import { findInstance } from './instance.ts';
 import { runProgram, UserError } from './user-error.ts';
+
+const STATISTICS = [
+  'total_requests',
+  'approved_requests',
+  'denied_requests',
+  'pending_requests',
+  'expired_requests',
+  'tokens_issued',
+  'tokens_used',
+  'tokens_revoked',
+] as const;
 
 /** Runs the demo against the running service, and prints what happened. */
 async function play(): Promise<void> {
@@ -23,28 +31,15 @@ async function play(): Promise<void> {
   heading(`Agents on ${origin}`);
   for (const { name, id } of actors) say(`${name.padEnd(18)} ${id}`);
 
-  const requests = await askForPermissions(actors);
-  const decisions = await decideRequests(user, actors, requests);
-  heading('Permissions');
-  say(`${requests.length} requested by the agents`);
-  say(
-    `${decisions.approved} approved as requested, ${decisions.narrowed} with a narrower scope, ${decisions.denied} denied`,
-  );
-  say(`${decisions.waiting} left waiting for you`);
-
-  const { tokens, uses, usedUp, spare } = await useTokens(actors, requests);
-  const attempts = await playRefusals(user, requests, spare);
-  heading('Tokens');
-  say(
-    `${tokens} issued, used ${uses} times; ${usedUp} are used up, ${attempts.revoked} were revoked`,
-  );
-  for (const { what, refusal } of attempts.refused) {
-    const { status, code, reason } = refusal;
-    say(`Refused: ${what} (${status} ${code}${reason ? `, ${reason}` : ''})`);
+  const played = await Promise.all(actors.map((actor) => playScene(user, actor)));
+  const requests = played.flat();
+  showPermissions(requests);
+  await playTokens(user, requests);
+  const [first] = actors;
+  if (first) {
+    await playReview(origin, user, first);
+    await playRotation(origin, user, first);
   }
-
-  await showReview(origin, user, actors);
-  await playRotation(origin, user, actors);
   await showAudit(user, actors, requests);
   await showStatistics(user, actors);
   console.log(`\nThe demo took ${((Date.now() - begun) / 1_000).toFixed(1)} seconds.`);
@@ -67,92 +62,103 @@ async function signIn(origin: string): Promise<Countersign> {
   );
 }
 
-/** Lets agents try what they may not do, and revokes the spare tokens. */
-async function playRefusals(
-  user: Countersign,
-  requests: PlannedRequest[],
-  spare: PlannedRequest[],
-) {
-  const refused: { what: string; refusal: ApiError }[] = [];
-  const attempt = async ({ actor }: PlannedRequest, what: string, request: Promise<unknown>) => {
-    refused.push({ what: `${actor.name} ${what}`, refusal: await refusalOf(request) });
-  };
-  const [first] = spare;
-  const token = first?.permission.token?.value ?? '';
-  const resource = `${first?.permission.resource}-of-somebody-else`;
-  const waiting = requests.find(({ permission }) => permission.status === 'pending');
-  if (first)
-    await attempt(
-      first,
-      'uses a token for another resource',
-      first.actor.api.useToken({ token, resource }),
-    );
-  const revoked = await revokeTokens(user, spare);
-  if (first) await attempt(first, 'uses a revoked token', first.actor.api.useToken({ token }));
-  if (waiting) {
-    const { actor, permission } = waiting;
-    await attempt(waiting, 'approves its own request', actor.api.approvePermission(permission.id));
-  }
-  return { refused, revoked };
-}
-
-async function showReview(origin: string, user: Countersign, [actor]: Actor[]): Promise<void> {
-  if (!actor) return;
-  const channel = await ensureChannel(origin);
-  const { people, paid, waiting, refused } = await playReview(origin, user, actor);
-  heading('Review');
+function showPermissions(requests: PlayedRequest[]): void {
+  const count = (outcome: PlayedRequest['outcome']) =>
+    requests.filter((request) => request.outcome === outcome).length;
+  heading('Permissions');
+  say(`${requests.length} requested by the agents`);
   say(
-    `${people.map(({ name }) => name).join(' and ')} review payouts: both have to approve, each with a passkey`,
+    `${count('approved')} approved as requested, ${count('narrowed')} with a narrower scope, ${count('denied')} denied`,
   );
-  say(`The channel “${channel}” notifies them by e-mail, if the service is set up to send mail`);
-  say(`${paid.id} is ${paid.status}, signed by both`);
-  say(`${waiting.id} is ${waiting.status}: it waits for a second approval`);
-  say(`Refused: the account's own token approves (${refused.status} ${refused.code})`);
+  say(`${count('waiting')} left waiting for you`);
 }
 
-async function playRotation(origin: string, user: Countersign, actors: Actor[]): Promise<void> {
-  const [actor] = actors;
-  if (!actor) return;
-  const { prefix, oldKey, newKey } = await rotateKey(origin, user, actor);
+/** Revokes the tokens that can still be used, and lets an agent try what it may not do. */
+async function playTokens(user: Countersign, requests: PlayedRequest[]): Promise<void> {
+  const used = requests.filter(({ uses }) => uses > 0);
+  const spare = used.filter(({ usesLeft }) => usesLeft > 0);
+  const uses = used.reduce((sum, request) => sum + request.uses, 0);
+  heading('Tokens');
+  say(
+    `${used.length} issued, used ${uses} times; ${used.length - spare.length} are used up, ${spare.length} are revoked`,
+  );
+
+  const [first] = spare;
+  const waiting = requests.find(({ outcome }) => outcome === 'waiting');
+  if (!first || !waiting) return;
+  const { api, name } = first.actor;
+  const token = first.permission.token?.value ?? '';
+  const resource = `${first.permission.resource}-of-somebody-else`;
+  await showRefusal(`${name} uses a token for another resource`, api.useToken({ token, resource }));
+  for (const { permission } of spare) {
+    await user.revokeToken({ token_id: permission.token?.id ?? '', reason: 'No longer needed' });
+  }
+  await showRefusal(`${name} uses a revoked token`, api.useToken({ token }));
+  await showRefusal(
+    `${waiting.actor.name} approves its own request`,
+    waiting.actor.api.approvePermission(waiting.permission.id),
+  );
+}
+
+/** Has an agent ask for two payouts: two people approve the first one, one the second. */
+async function playReview(origin: string, user: Countersign, { api }: Actor): Promise<void> {
+  const people = await findPeople(origin, user);
+  const [ada, grace] = people;
+  if (!ada || !grace) return;
+  const channel = await setUpReview(user, people);
+  heading('Review');
+  say(`${ada.name} and ${grace.name} review payouts: both have to approve, each with a passkey`);
+  say(`The channel “${channel}” notifies them by e-mail, if the service is set up to send mail`);
+  const first = await askForPayout(api, 1);
+  await showRefusal("the account's own token approves", user.approvePermission(first.id));
+  const scope = { amount: 900, currency: 'EUR' };
+  await approve(origin, ada, first, { scope, reason: 'As invoiced' });
+  const paid = await approve(origin, grace, first, { reason: 'Checked against the order' });
+  say(`${paid.id} is ${paid.status}, signed by both`);
+  const second = await askForPayout(api, 2);
+  const waiting = await approve(origin, ada, second, { reason: 'As invoiced' });
+  say(`${waiting.id} is ${waiting.status}: it waits for a second approval`);
+}
+
+/** Rotates the key of an agent and ends the old one immediately. */
+async function playRotation(origin: string, user: Countersign, actor: Actor): Promise<void> {
+  const rotated = await user.rotateAgentKey(actor.id, { revoke_immediately: true });
+  const { status } = await refusalOf(actor.api.listPermissions({ limit: 1 }));
+  actor.api = connect(origin, rotated.api_key);
+  await actor.api.listPermissions({ limit: 1 });
   heading('Key rotation');
-  say(`${actor.name} has a new key, ${prefix}…: it is answered ${newKey}, the old one ${oldKey}`);
+  say(
+    `${actor.name} has a new key, ${rotated.api_key_prefix}…: it is answered 200, the old one ${status}`,
+  );
 }
 
 async function showAudit(
   user: Countersign,
   actors: Actor[],
-  requests: PlannedRequest[],
+  requests: PlayedRequest[],
 ): Promise<void> {
   heading('Audit log');
-  const mine = (
-    await Promise.all(actors.map(({ id }) => searchAudit(user, { agent_id: id })))
-  ).flat();
-  const counts = [...Map.groupBy(mine, ({ event_type }) => event_type)]
+  const logs = await Promise.all(actors.map(({ id }) => searchAudit(user, { agent_id: id })));
+  const entries = logs.flat();
+  const counts = [...Map.groupBy(entries, ({ event_type }) => event_type)]
     .sort(([, a], [, b]) => b.length - a.length)
-    .map(([event, entries]) => `${entries.length} ${event}`);
-  say(`${mine.length} entries of these agents: ${counts.join(', ')}`);
+    .map(([event, { length }]) => `${length} ${event}`);
+  say(`${entries.length} entries of these agents: ${counts.join(', ')}`);
 
   const today = new Date().toISOString().slice(0, 10);
-  const denied = await searchAudit(user, {
-    event_type: 'deny',
-    action: 'secret.read',
-    start_date: today,
-  });
-  say(
-    `${denied.length} denials of secret.read today; the newest says: ${denied[0]?.details.decision_reason}`,
-  );
+  const denials = { event_type: 'deny', action: 'secret.read', start_date: today } as const;
+  const denied = await searchAudit(user, denials);
+  const reason = denied[0]?.details.decision_reason;
+  say(`${denied.length} denials of secret.read today; the newest says: ${reason}`);
 
-  const longest = requests.find(
-    ({ verdict, template }) => typeof verdict === 'object' && template.uses > 2,
-  );
-  if (!longest) return;
-  const { id, action, resource } = longest.permission;
+  const story = requests.find(({ outcome, uses }) => outcome === 'narrowed' && uses > 2);
+  if (!story) return;
+  const { id, action, resource } = story.permission;
   say(`The story of ${id}, ${action} on ${resource}:`);
   for (const entry of await searchAudit(user, { permission_id: id, order: 'asc' })) {
-    const remark = entry.details.decision_reason;
-    say(
-      `  #${entry.sequence}  ${entry.created_at}  ${entry.event_type}${remark ? ` (${remark})` : ''}`,
-    );
+    const { sequence, created_at, event_type, details } = entry;
+    const remark = details.decision_reason ? ` (${details.decision_reason})` : '';
+    say(`  #${sequence}  ${created_at}  ${event_type}${remark}`);
   }
 }
 
@@ -162,24 +168,18 @@ function searchAudit(user: Countersign, filters: ListAuditEntriesQuery): Promise
 
 async function showStatistics(user: Countersign, actors: Actor[]): Promise<void> {
   heading('Statistics of the last 24 hours');
-  const columns = [
-    ...([
-      'total_requests',
-      'approved_requests',
-      'denied_requests',
-      'pending_requests',
-      'expired_requests',
-    ] as const),
-    ...(['tokens_issued', 'tokens_used', 'tokens_revoked'] as const),
-  ];
-  say(
-    ' '.repeat(18) +
-      columns.map((name) => name.replace(/_requests|tokens_/, '').padStart(9)).join(''),
-  );
+  const titles = STATISTICS.map((name) => name.replace(/_requests|tokens_/, '').padStart(9));
+  say(' '.repeat(18) + titles.join(''));
   for (const { id, name } of actors) {
     const counts = await user.getAgentStatistics(id, { period: '24h' });
-    say(name.padEnd(18) + columns.map((column) => String(counts[column]).padStart(9)).join(''));
+    const cells = STATISTICS.map((column) => String(counts[column]).padStart(9));
+    say(name.padEnd(18) + cells.join(''));
   }
+}
+
+async function showRefusal(what: string, call: Promise<unknown>): Promise<void> {
+  const { status, code, reason } = await refusalOf(call);
+  say(`Refused: ${what} (${status} ${code}${reason ? `, ${reason}` : ''})`);
 }
 
 function heading(text: string): void {

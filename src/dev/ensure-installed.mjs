@@ -1,5 +1,4 @@
-// Runs before the npm scripts, on any Node version and before anything is installed, so it is plain
-// JavaScript.
+// Runs on any Node version and before anything is installed, so it is plain JavaScript.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -67,14 +66,21 @@ function install() {
   return status ?? 1;
 }
 
-if (Number.parseInt(process.versions.node, 10) < OLDEST_NODE) {
-  console.error(
-    `Countersign needs Node ${OLDEST_NODE} or newer; this is Node ${process.versions.node}.`,
-  );
-  process.exit(1);
-}
-const fault = findFault();
-if (fault) {
+/**
+ * Installs the packages unless exactly those of the lock file are there.
+ * @returns {{ status: number, isNew: boolean }} the exit code, 0 when they are there, and whether
+ *   they were installed just now
+ */
+export function ensureInstalled() {
+  const [major = ''] = process.versions.node.split('.');
+  if (Number(major) < OLDEST_NODE) {
+    console.error(
+      `Countersign needs Node ${OLDEST_NODE} or newer; this is Node ${process.versions.node}.`,
+    );
+    return { status: 1, isNew: false };
+  }
+  const fault = findFault();
+  if (!fault) return { status: 0, isNew: false };
   console.log(`Installing packages (${fault}) …`);
-  process.exitCode = install();
+  return { status: install(), isNew: true };
 }

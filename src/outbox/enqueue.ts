@@ -6,7 +6,7 @@ import { SECOND } from '../lib/time';
 export type WebhookQueues = Pick<WebhookConfig, 'queue' | 'slowQueue'>;
 
 /** A queue message, and how it is sent. */
-export interface OutgoingMessage {
+interface OutgoingMessage {
   body: WebhookMessage;
   /** Whether the webhook is new, or its last attempt failed or was slow. */
   isSlow: boolean;

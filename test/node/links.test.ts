@@ -3,9 +3,13 @@ import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
 import { ROOT } from '../../src/dev/project';
 
-const GUIDES = 'src/docs/guides';
+const FOLDERS = ['.github', 'src/docs/guides'];
 
-it.each(['README.md', ...readdirSync(join(ROOT, GUIDES)).map((name) => `${GUIDES}/${name}`)])(
+const documents = FOLDERS.flatMap((folder) =>
+  readdirSync(join(ROOT, folder)).map((name) => `${folder}/${name}`),
+).filter((path) => path.endsWith('.md'));
+
+it.each(['README.md', ...documents])(
   'every relative link in %s points to a file that exists',
   (path) => {
     const links = [

@@ -13,7 +13,7 @@ export interface Reviewer {
 }
 
 /** What makes somebody a reviewer of a request. */
-export interface ReviewFacts {
+interface ReviewFacts {
   /** The rule as the API shows it in a policy. */
   rule: Json;
   createdAt: number;

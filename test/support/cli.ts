@@ -4,7 +4,7 @@ import type { Io, Output } from '../../src/client/cli/io.ts';
 import type { Clock } from '../../src/client/index.ts';
 
 /** How a command ended, and what it printed. */
-export interface Outcome {
+interface Outcome {
   code: number;
   stdout: string;
   stderr: string;
@@ -21,7 +21,7 @@ interface Settings {
 }
 
 /** A call that a command sent. */
-export interface Sent {
+interface Sent {
   method: string;
   path: string;
   body: unknown;

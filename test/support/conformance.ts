@@ -4,7 +4,7 @@ import type { ApiDocument, Operation } from './api-document';
 import type { Answer, Json } from './world';
 
 /** The parts of a request that the document describes. */
-export interface Sent {
+interface Sent {
   method: string;
   url: URL;
   /** The body before it was written as JSON; undefined if there is none or it is not JSON. */

@@ -16,7 +16,7 @@ export interface RawMessage {
 }
 
 /** What a receiver does after it has read a message. */
-export type Fault = (socket: Socket, message: RawMessage) => void;
+type Fault = (socket: Socket, message: RawMessage) => void;
 
 /** A receiver on loopback that writes raw bytes, so that it can violate HTTP in any way. */
 export class FaultyReceiver {

@@ -14,13 +14,13 @@ export function fill(text: string, before = '', after = '', size = MEBIBYTE): st
 }
 
 /** JSON text of a value that is nested as deeply as `size` bytes allow. */
-export function nest(open: string, close: string, size: number): string {
+function nest(open: string, close: string, size: number): string {
   const levels = Math.floor((size - 1) / (open.length + close.length));
   return `${open.repeat(levels)}1${close.repeat(levels)}`;
 }
 
 /** JSON text of an object with as many different names as `size` bytes allow. */
-export function widen(value: string, size: number): string {
+function widen(value: string, size: number): string {
   const members: string[] = [];
   for (let length = 2, i = 0; length < size - 16 - value.length; i++) {
     const member = `"${i.toString(36)}":${value}`;

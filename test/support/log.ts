@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, vi } from 'vitest';
 import type { Answer, Json } from './world';
 
 /** The lines that the service logs while a test runs. */
-export class WatchedLog {
+class WatchedLog {
   /** The lines as text. */
   lines: string[] = [];
 

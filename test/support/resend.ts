@@ -3,7 +3,7 @@ import type { Received } from './internet';
 import type { Json, World } from './world';
 
 /** A mail that was accepted. */
-export interface SentMail {
+interface SentMail {
   /** The address alone. */
   to: string;
   from: string;

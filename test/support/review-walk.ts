@@ -26,7 +26,7 @@ interface DraftRule {
  * One step of a walk; numbers choose among what there is. `by` chooses a person or, if null, the
  * account's own token.
  */
-export type Step =
+type Step =
   | { do: 'request'; agent: number; limit: number; uses: number; ttl: number; expiresIn: number }
   | { do: 'approve'; permission: number; by: number | null; less: Limits; signed: boolean }
   | { do: 'deny'; permission: number; by: number | null }
@@ -171,7 +171,7 @@ interface Bot {
 }
 
 /** What walks begin with. */
-export interface Beginning {
+interface Beginning {
   world: World;
   account: TestAccount;
   people: Person[];
@@ -211,7 +211,7 @@ export async function beginWalks(world = new World()): Promise<Beginning> {
  * A walk of the service beside a model of members, reviews and votes. The model predicts every
  * answer.
  */
-export class ReviewWalk {
+class ReviewWalk {
   private readonly people: Person[];
   private readonly bots: Bot[];
   private readonly requests: Request[] = [];

@@ -12,7 +12,7 @@ import type { Id } from '../../src/lib/typeid';
  */
 
 export const USER = 'user_01m7x1kd4rfd295j3kx3gjdnpe';
-export const ORIGIN = `countersign.test/${USER}`;
+const ORIGIN = `countersign.test/${USER}`;
 const START = Date.parse('2026-01-01T00:00:00.000Z');
 const EVENTS = ['request', 'approve', 'use', 'deny', 'revoke', 'expire'];
 
@@ -68,11 +68,11 @@ export function saltOf(sequence: number): string {
   return sha256('salt', String(sequence)).toString('hex').slice(0, 32);
 }
 
-export function leafInput(entry: JsonObject, salt: string): Buffer {
+function leafInput(entry: JsonObject, salt: string): Buffer {
   return Buffer.concat([Buffer.of(0), Buffer.from(canonicalize({ ...entry, salt }) as string)]);
 }
 
-export function hashLeaf(entry: Entry): Buffer {
+function hashLeaf(entry: Entry): Buffer {
   return sha256(leafInput(entry, saltOf(entry.sequence)));
 }
 

@@ -5,7 +5,7 @@ import { type Json, ORIGIN, type World } from './world';
 
 const ISSUER = 'https://id.example.com/tenant';
 const HOST = 'id.example.com';
-export const CLIENT_ID = 'console';
+const CLIENT_ID = 'console';
 
 const pair = await generateKeyPair('RS256', { extractable: true });
 export const otherPair = await generateKeyPair('RS256', { extractable: true });

@@ -13,7 +13,7 @@ export interface KeptMessage {
   updates: number;
 }
 
-export interface SlackPerson {
+interface SlackPerson {
   id: string;
   team_id: string;
   email: string;
@@ -374,7 +374,7 @@ export function viewFaults(view: Json): string[] {
 }
 
 /** What Slack's documented limits refuse in the blocks of a message or view. */
-export function blockFaults(blocks: Json[], max: number, types: string[]): string[] {
+function blockFaults(blocks: Json[], max: number, types: string[]): string[] {
   const ids = blocks.flatMap(({ block_id }) => block_id ?? []);
   return [
     ...(blocks.length > max ? [`more than ${max} blocks`] : []),

@@ -69,17 +69,6 @@ export async function isSigned(
   return (await Promise.all(verdicts)).includes(true);
 }
 
-/** The salt of an entry. */
-export async function saltOf(sequence: number): Promise<string> {
-  const { results } = await env.DB.prepare(
-    'select hex(salt) as salt from audit_entries where pos % 4294967296 = ?',
-  )
-    .bind(sequence)
-    .all<{ salt: string }>();
-  if (results.length !== 1) throw new Error(`${results.length} entries have sequence ${sequence}`);
-  return (results[0]?.salt ?? '').toLowerCase();
-}
-
 /** The leaf hash of an entry as the API shows it. */
 export function leafOf(entry: Json, salt: string): Uint8Array {
   return hashLeaf(new TextEncoder().encode(canonicalize({ ...entry, salt })));

@@ -8,7 +8,7 @@ import { type TestAccount, World } from './world';
 export const ACTIONS = ['email.send', 'file.read', 'money.transfer'];
 
 /** One step of a random walk; numbers choose among the existing agents and permissions. */
-export type Step =
+type Step =
   | { do: 'create agent' }
   | { do: 'switch agent' | 'rotate key' | 'delete agent'; agent: number }
   | {

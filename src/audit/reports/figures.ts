@@ -265,6 +265,6 @@ export function isMemberId(decider: string): boolean {
 }
 
 /** Whether a decider is the account, for which somebody decided with one of its own user tokens. */
-export function isAccountId(decider: string): boolean {
+function isAccountId(decider: string): boolean {
   return decider.startsWith('user_');
 }

@@ -8,7 +8,7 @@ import { Checkpoint, presentHead } from './checkpoint';
 import { selectTree } from './open-tree';
 
 /** Returns the newest signed head of the account's log. */
-export async function getCheckpoint(context: UserContext): Promise<Checkpoint> {
+async function getCheckpoint(context: UserContext): Promise<Checkpoint> {
   const { account } = context.principal;
   const [[row]] = await context.reader.load([selectTree(context.reader, account.number)]);
   return presentHead(await getSignedHead(context, row));

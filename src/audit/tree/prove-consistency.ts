@@ -33,7 +33,7 @@ const Sizes = lazy(() =>
 type Input = z.output<ReturnType<typeof Sizes>>;
 
 /** A proof that the log of one size begins with the log of an older size, as the API shows it. */
-export const ConsistencyProof = lazy(() =>
+const ConsistencyProof = lazy(() =>
   z
     .object({
       from: countField,
@@ -56,7 +56,7 @@ export const ConsistencyProof = lazy(() =>
     }),
 );
 
-export type ConsistencyProof = z.output<ReturnType<typeof ConsistencyProof>>;
+type ConsistencyProof = z.output<ReturnType<typeof ConsistencyProof>>;
 
 /**
  * Proves that the account's log of one size begins with the log of an older size (RFC 9162 section
@@ -64,10 +64,7 @@ export type ConsistencyProof = z.output<ReturnType<typeof ConsistencyProof>>;
  * @throws Problem `invalid_request` for sizes that are not in order, or beyond the newest head;
  *   `log_refused`; `unavailable`
  */
-export async function proveConsistency(
-  context: UserContext,
-  sizes: Input,
-): Promise<ConsistencyProof> {
+async function proveConsistency(context: UserContext, sizes: Input): Promise<ConsistencyProof> {
   const { account } = context.principal;
   const [[row]] = await context.reader.load([selectTree(context.reader, account.number)]);
   return answerFromTree(context, row, (tree) => prove(tree, sizes));

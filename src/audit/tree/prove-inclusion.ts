@@ -20,7 +20,7 @@ import { selectTree, type Tree } from './open-tree';
 import { LogInconsistent } from './storage';
 
 /** A proof that an entry is under a signed head, as the API shows it. */
-export const InclusionProof = lazy(() =>
+const InclusionProof = lazy(() =>
   z
     .object({
       sequence: integerField.meta({
@@ -56,7 +56,7 @@ export const InclusionProof = lazy(() =>
     }),
 );
 
-export type InclusionProof = z.output<ReturnType<typeof InclusionProof>>;
+type InclusionProof = z.output<ReturnType<typeof InclusionProof>>;
 
 /**
  * Proves that an entry is under the newest head of the account's log (RFC 9162 section 2.1.3).

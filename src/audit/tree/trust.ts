@@ -18,7 +18,7 @@ import { findNewestHead, headKey, LogInconsistent, readHead } from './storage';
 //   head has to be consistent with it.
 
 /** The bucket with the published heads and the tiles, and the signer of heads. */
-export interface TrustContext {
+interface TrustContext {
   bucket: R2Bucket;
   signer: LogSigner;
 }
@@ -29,7 +29,7 @@ export interface ReadingContext extends TrustContext {
 }
 
 /** A tree as its row in the database describes it. */
-export interface StoredTree {
+interface StoredTree {
   size: number;
   root: Uint8Array | null;
   /** The partial tiles; null for a tree without a row. */

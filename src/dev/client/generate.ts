@@ -6,7 +6,7 @@ import { runTool } from '../run-tool.ts';
 import { type ApiDocument, type Schema, writeOperations } from './write-operations.ts';
 
 /** The generated files of the client, by their path in the project. */
-export type GeneratedFiles = Record<string, string>;
+type GeneratedFiles = Record<string, string>;
 
 /** Generates the client's types and methods from the OpenAPI document. */
 export function generateClient(document: string): GeneratedFiles {

@@ -30,7 +30,7 @@ interface Operation {
 /**
  * The types and methods of the client: the schemas for the types, and the source of the methods.
  */
-export interface Generated {
+interface Generated {
   schemas: Record<string, Schema>;
   methods: string;
 }

@@ -1,81 +1,53 @@
-import type { AuthenticationResponse, Permission } from '../../client/api.ts';
+import type { ChannelCreation, Permission, PolicyCreation } from '../../client/api.ts';
 import type { Countersign } from '../../client/countersign.ts';
-import type { ApiError } from '../../client/errors.ts';
-import { refusalOf } from '../api.ts';
 import { usePasskey } from './passkey.ts';
-import { findPeople, type Person } from './people.ts';
-import type { Actor } from './types.ts';
+import type { Person } from './people.ts';
 
-/** The policy by which two people decide each payout. */
-const POLICY = {
+/** The policy by which people decide each payout. */
+const POLICY: PolicyCreation = {
   name: 'Payouts need two people',
-  effect: 'review' as const,
+  effect: 'review',
   actions: ['payout.*'],
   resources: ['account:*'],
   priority: 100,
 };
 
-/** What happened to the payouts of the demo. */
-export interface Reviewed {
-  people: Person[];
-  paid: Permission;
-  /** A payout with one approval, which waits for a second one. */
-  waiting: Permission;
-  /** The refusal of the account's own token, which names no person. */
-  refused: ApiError;
-}
+/** The channel that writes to the reviewers. Few requests are payouts, so it sends few mails. */
+const CHANNEL: ChannelCreation = {
+  kind: 'email',
+  name: 'Mail about payouts',
+  filter: { actions: ['payout.*'] },
+};
 
 /**
- * Has an agent ask for two payouts. Two people approve the first one, each signed with a passkey,
- * and one the second.
+ * Makes all people decide payouts together, each with a passkey, and notifies them by e-mail.
+ * Returns the name of the channel.
  */
-export async function playReview(
-  origin: string,
-  user: Countersign,
-  { api }: Actor,
-): Promise<Reviewed> {
-  const people = await findPeople(origin, user);
-  await ensurePolicy(user, people);
-  const first = await askForPayout(api, 1);
-  const refused = await refusalOf(user.approvePermission(first.id));
-  let paid = first;
-  const [ada, grace] = people;
-  if (ada)
-    paid = await approve(ada, origin, first, {
-      scope: { amount: 900, currency: 'EUR' },
-      reason: 'As invoiced',
-    });
-  if (grace) paid = await approve(grace, origin, first, { reason: 'Checked against the order' });
-  const second = await askForPayout(api, 2);
-  const waiting = ada ? await approve(ada, origin, second, { reason: 'As invoiced' }) : second;
-  return { people, paid, waiting, refused };
-}
-
-async function ensurePolicy(user: Countersign, people: Person[]): Promise<void> {
+export async function setUpReview(user: Countersign, people: Person[]): Promise<string> {
   const review = { approvals: people.length, members: people.map(({ id }) => id), passkey: true };
-  for await (const { id, name } of user.listPolicies()) {
-    if (name === POLICY.name) return void (await user.updatePolicy(id, { review }));
-  }
-  await user.createPolicy({ ...POLICY, review });
+  const policies = await Array.fromAsync(user.listPolicies());
+  const policy = policies.find(({ name }) => name === POLICY.name);
+  if (policy) await user.updatePolicy(policy.id, { review });
+  else await user.createPolicy({ ...POLICY, review });
+  const channels = await Array.fromAsync(user.listChannels());
+  if (!channels.some(({ name }) => name === CHANNEL.name)) await user.createChannel(CHANNEL);
+  return CHANNEL.name;
 }
 
-function askForPayout(agent: Countersign, number: number): Promise<Permission> {
-  const [amount, currency] = [number * 1_000, 'EUR'];
+/** Has an agent ask for the payout of an invoice. */
+export function askForPayout(agent: Countersign, invoice: number): Promise<Permission> {
+  const scope = { amount: invoice * 1_000, currency: 'EUR' };
+  const to = `DE02 1203 0000 0000 2020 5${invoice}`;
   return agent.requestPermission({
     action: 'payout.send',
-    resource: `account:supplier-${number}`,
-    scope: { amount, currency },
-    input: {
-      to: `DE02 1203 0000 0000 2020 5${number}`,
-      amount,
-      currency,
-      purpose: `Invoice 2026-${number}`,
-    },
+    resource: `account:supplier-${invoice}`,
+    scope,
+    input: { ...scope, to, purpose: `Invoice 2026-${invoice}` },
     preview: {
-      title: `Pay invoice 2026-${number}`,
+      title: `Pay invoice 2026-${invoice}`,
       fields: [
-        { label: 'Amount', value: `${amount} ${currency}`, kind: 'money' },
-        { label: 'To', value: `Supplier ${number}` },
+        { label: 'Amount', value: `${scope.amount} EUR`, kind: 'money' },
+        { label: 'To', value: `Supplier ${invoice}` },
       ],
     },
     reason: 'The invoice is due',
@@ -83,13 +55,13 @@ function askForPayout(agent: Countersign, number: number): Promise<Permission> {
 }
 
 /** Approves with a signature by the person's passkey. */
-async function approve(
-  { api, passkey }: Person,
+export async function approve(
   origin: string,
+  { api, passkey }: Person,
   { id }: Permission,
   fields: { reason: string; scope?: Record<string, unknown> },
 ): Promise<Permission> {
   const { statement, options } = await api.getStatement(id, { decision: 'approve', ...fields });
-  const assertion = usePasskey(passkey, origin, options) as AuthenticationResponse;
+  const assertion = usePasskey(passkey, origin, options);
   return api.approvePermission(id, { ...fields, assertion, signed_at: statement.signed_at });
 }

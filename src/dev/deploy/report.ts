@@ -3,7 +3,7 @@ import { styleText } from 'node:util';
 import { escapeText } from '../../client/cli/terminal/escape.ts';
 
 /** How a step ended. */
-export type Outcome = 'exists' | 'made' | 'planned' | 'waits' | 'failed';
+type Outcome = 'exists' | 'made' | 'planned' | 'waits' | 'failed';
 
 const MARKS = { exists: '✓', made: '+', planned: '+', waits: '·', failed: '✗' } as const;
 const COLOURS = {

@@ -7,6 +7,9 @@ import { ROOT } from '../project.ts';
 /** What a version is built from, besides its configuration. */
 const SOURCES = ['src', 'package-lock.json', 'tsconfig.json'];
 
+/** The end of the names of the files in which the compiler remembers what it has checked. */
+const BUILD_INFO = '.tsbuildinfo';
+
 /**
  * A tag for the version of the Worker that this folder makes: the number of its newest migration,
  * and a digest of its sources and configuration, as `0000-3f9c2ab81d04`. Two folders with one tag
@@ -21,10 +24,10 @@ export function versionTag(configuration: string): string {
   return `${String(newest).padStart(4, '0')}-${hash.digest('hex').slice(0, 12)}`;
 }
 
-/** The paths of a file, or of all files in a folder, with `/` on every system. */
+/** The paths of a file, or of all sources in a folder, with `/` on every system. */
 function listFiles(name: string): string[] {
   if (name.includes('.')) return [name];
   return readdirSync(join(ROOT, name), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
+    .filter((entry) => entry.isFile() && !entry.name.endsWith(BUILD_INFO))
     .map((entry) => join(entry.parentPath, entry.name).slice(ROOT.length).replaceAll('\\', '/'));
 }

@@ -35,8 +35,6 @@ export interface GrowthAccount {
   must(method: string, path: string, body?: object, call?: Partial<Call>): Promise<Json>;
 }
 
-export const DAY = 86_400_000;
-
 /** What the agent asks for: without a review policy, and with one. */
 export const ASKED = {
   action: 'mail.send',

@@ -32,7 +32,7 @@ interface Cost {
 }
 
 /** What one line of the table costs in each account. */
-export interface LineCost {
+interface LineCost {
   name: string;
   small: Cost;
   large: Cost;

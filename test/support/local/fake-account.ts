@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { type Answer, failure, newId, success } from './fake-answer.ts';
 import { FakeWorkers } from './fake-workers.ts';
 
-export const ACCOUNT = '0123456789abcdef0123456789abcdef';
+const ACCOUNT = '0123456789abcdef0123456789abcdef';
 
 interface FakeQueue {
   queue_id: string;

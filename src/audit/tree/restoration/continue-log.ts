@@ -45,7 +45,7 @@ const DELETION_TIMEOUT = HOLD_DURATION / 2;
 const ROW_DELAY = MINUTE;
 
 /** The body of the request: which database was restored, and to which time. */
-export const LogRestoration = lazy(() =>
+const LogRestoration = lazy(() =>
   z
     .strictObject({
       shard: z
@@ -66,7 +66,7 @@ export const LogRestoration = lazy(() =>
 );
 
 /** The result of one request to continue a restored log. */
-export const LogContinuation = lazy(() =>
+const LogContinuation = lazy(() =>
   z
     .object({
       set_aside: countField.meta({ description: 'How many tiles and signed heads were moved.' }),
@@ -77,7 +77,7 @@ export const LogContinuation = lazy(() =>
     .meta({ id: 'LogContinuation', examples: [{ set_aside: 2, has_more: false }] }),
 );
 
-export type LogContinuation = z.output<ReturnType<typeof LogContinuation>>;
+type LogContinuation = z.output<ReturnType<typeof LogContinuation>>;
 
 const NOTHING: LogContinuation = { set_aside: 0, has_more: false };
 
@@ -123,7 +123,7 @@ function requireLocatedTree(
  *   time does not explain the objects in R2, or the head in the database was never signed;
  *   `unavailable` if the log is sealed or its account deleted meanwhile
  */
-export async function setAsideStaleObjects(
+async function setAsideStaleObjects(
   { config, runtime }: OperatorContext,
   { shard, row }: LocatedTree,
   { shard: restored, restored_to: restoredTo }: z.output<ReturnType<typeof LogRestoration>>,
