@@ -3,6 +3,7 @@ import { memberInPath } from '../accounts/members/member';
 import { agentInPath } from '../agents/agent';
 import { entryInPath } from '../audit/get';
 import { channelOfPath } from '../channels/channel';
+import { Problem } from '../errors';
 import { sendAsset } from '../http/asset';
 import type { AppEnv, Scope } from '../http/context';
 import { permissionInPath } from '../permissions/permission';
@@ -31,6 +32,7 @@ import { showExports } from './files/exports';
 import { showNewExport, startExport } from './files/new-export';
 import { showNewReport, startReport } from './files/new-report';
 import { showReports } from './files/reports';
+import { answerConsoleError } from './frame/error-page';
 import { answerPageError } from './frame/outdated-page';
 import { denySeveral, showTypedDenial } from './inbox/deny-several';
 import { showInbox } from './inbox/inbox';
@@ -104,6 +106,7 @@ const WRITE_MEMBERS: Scope[] = ['account:read', 'account:write'];
 
 /** Every page of the console, with the scopes that it needs. */
 export const pages = new Hono<AppEnv>()
+  .use('/console/*', consoleRoute)
   .route('/', signInRoutes)
   .route('/', invitationRoutes)
   .route('/', oidcRoutes)
@@ -112,276 +115,127 @@ export const pages = new Hono<AppEnv>()
   .route('/', pairRoutes)
   .route('/', linkRoutes)
   .route('/', unlinkRoutes)
-  .get('/console', consoleRoute, consoleAccess(null), showInbox)
-  .post('/console', consoleRoute, consoleAccess(DECIDE, undefined, SHOWS_ONLY), showTypedDenial)
-  .post('/console/deny', consoleRoute, consoleAccess(DECIDE), denySeveral)
-  .get(
-    '/console/permissions/:id',
-    consoleRoute,
-    consoleAccess('permissions:read', cardInPath),
-    showCard,
-  )
-  .post(
-    '/console/permissions/:id',
-    consoleRoute,
-    consoleAccess(DECIDE, cardInPath, SHOWS_ONLY),
-    showTypedCard,
-  )
-  .post(
-    '/console/permissions/:id/decide',
-    consoleRoute,
-    consoleAccess(DECIDE, decisionInForm),
-    decide,
-  )
-  .post(
-    '/console/permissions/:id/statement',
-    consoleRoute,
-    consoleAccess(DECIDE, statementInForm),
-    sendStatement,
-  )
-  .post(
-    '/console/permissions/:id/revoke',
-    consoleRoute,
-    consoleAccess(DECIDE, permissionInPath),
-    revoke,
-  )
-  .get('/console/agents', consoleRoute, consoleAccess('agents:read'), showAgents)
-  .post('/console/agents', consoleRoute, consoleAccess(WRITE_AGENTS), registerAgent)
-  .get('/console/agents/new', consoleRoute, consoleAccess(WRITE_AGENTS), showRegistration)
-  .get('/console/agents/:id', consoleRoute, consoleAccess('agents:read', agentInPath), showAgent)
-  .post('/console/agents/:id', consoleRoute, consoleAccess(WRITE_AGENTS, agentInPath), editAgent)
-  .post(
-    '/console/agents/:id/switch',
-    consoleRoute,
-    consoleAccess(WRITE_AGENTS, agentInPath),
-    switchAgent,
-  )
-  .post(
-    '/console/agents/:id/rotate-key',
-    consoleRoute,
-    consoleAccess(WRITE_AGENTS, agentInPath),
-    rotateKey,
-  )
-  .post(
-    '/console/agents/:id/delete',
-    consoleRoute,
-    consoleAccess(WRITE_AGENTS, agentInPath),
-    removeAgent,
-  )
-  .get('/console/exports', consoleRoute, consoleAccess('audit:export'), showExports)
-  .get('/console/exports/new', consoleRoute, consoleAccess('audit:export'), showNewExport)
-  .post('/console/exports', consoleRoute, consoleAccess('audit:export'), startExport)
-  .get('/console/reports', consoleRoute, consoleAccess('audit:export'), showReports)
-  .get('/console/reports/new', consoleRoute, consoleAccess('audit:export'), showNewReport)
-  .post('/console/reports', consoleRoute, consoleAccess('audit:export'), startReport)
-  .get('/console/webhooks', consoleRoute, consoleAccess('webhooks:read'), showWebhooks)
-  .get('/console/webhooks/new', consoleRoute, consoleAccess(WRITE_WEBHOOKS), showNewWebhook)
-  .post(
-    '/console/webhooks',
-    consoleRoute,
-    consoleAccess(WRITE_WEBHOOKS, agentsInForm, RECENT),
-    addWebhook,
-  )
-  .get('/console/webhooks/:id', consoleRoute, consoleAccess('webhooks:read', webhookOfPath), (c) =>
+  .get('/console', consoleAccess(null), showInbox)
+  .post('/console', consoleAccess(DECIDE, undefined, SHOWS_ONLY), showTypedDenial)
+  .post('/console/deny', consoleAccess(DECIDE), denySeveral)
+  .get('/console/permissions/:id', consoleAccess('permissions:read', cardInPath), showCard)
+  .post('/console/permissions/:id', consoleAccess(DECIDE, cardInPath, SHOWS_ONLY), showTypedCard)
+  .post('/console/permissions/:id/decide', consoleAccess(DECIDE, decisionInForm), decide)
+  .post('/console/permissions/:id/statement', consoleAccess(DECIDE, statementInForm), sendStatement)
+  .post('/console/permissions/:id/revoke', consoleAccess(DECIDE, permissionInPath), revoke)
+  .get('/console/agents', consoleAccess('agents:read'), showAgents)
+  .post('/console/agents', consoleAccess(WRITE_AGENTS), registerAgent)
+  .get('/console/agents/new', consoleAccess(WRITE_AGENTS), showRegistration)
+  .get('/console/agents/:id', consoleAccess('agents:read', agentInPath), showAgent)
+  .post('/console/agents/:id', consoleAccess(WRITE_AGENTS, agentInPath), editAgent)
+  .post('/console/agents/:id/switch', consoleAccess(WRITE_AGENTS, agentInPath), switchAgent)
+  .post('/console/agents/:id/rotate-key', consoleAccess(WRITE_AGENTS, agentInPath), rotateKey)
+  .post('/console/agents/:id/delete', consoleAccess(WRITE_AGENTS, agentInPath), removeAgent)
+  .get('/console/exports', consoleAccess('audit:export'), showExports)
+  .get('/console/exports/new', consoleAccess('audit:export'), showNewExport)
+  .post('/console/exports', consoleAccess('audit:export'), startExport)
+  .get('/console/reports', consoleAccess('audit:export'), showReports)
+  .get('/console/reports/new', consoleAccess('audit:export'), showNewReport)
+  .post('/console/reports', consoleAccess('audit:export'), startReport)
+  .get('/console/webhooks', consoleAccess('webhooks:read'), showWebhooks)
+  .get('/console/webhooks/new', consoleAccess(WRITE_WEBHOOKS), showNewWebhook)
+  .post('/console/webhooks', consoleAccess(WRITE_WEBHOOKS, agentsInForm, RECENT), addWebhook)
+  .get('/console/webhooks/:id', consoleAccess('webhooks:read', webhookOfPath), (c) =>
     showWebhook(c),
   )
-  .get(
-    '/console/webhooks/:id/edit',
-    consoleRoute,
-    consoleAccess(WRITE_WEBHOOKS, webhookOfPath),
-    showWebhookForm,
-  )
-  .post(
-    '/console/webhooks/:id/edit',
-    consoleRoute,
-    consoleAccess(WRITE_WEBHOOKS, webhookInForm),
-    editWebhook,
-  )
-  .post(
-    '/console/webhooks/:id/switch',
-    consoleRoute,
-    consoleAccess(WRITE_WEBHOOKS, webhookOfPath),
-    switchWebhook,
-  )
+  .get('/console/webhooks/:id/edit', consoleAccess(WRITE_WEBHOOKS, webhookOfPath), showWebhookForm)
+  .post('/console/webhooks/:id/edit', consoleAccess(WRITE_WEBHOOKS, webhookInForm), editWebhook)
+  .post('/console/webhooks/:id/switch', consoleAccess(WRITE_WEBHOOKS, webhookOfPath), switchWebhook)
   .post(
     '/console/webhooks/:id/rotate-secret',
-    consoleRoute,
     consoleAccess(WRITE_WEBHOOKS, webhookOfPath, RECENT),
     rotateWebhookSecret,
   )
-  .post('/console/webhooks/:id/delete', consoleRoute, consoleAccess(WRITE_WEBHOOKS), removeWebhook)
-  .post(
-    '/console/webhooks/:id/test',
-    consoleRoute,
-    consoleAccess(WRITE_WEBHOOKS, webhookOfPath),
-    sendTest,
-  )
+  .post('/console/webhooks/:id/delete', consoleAccess(WRITE_WEBHOOKS), removeWebhook)
+  .post('/console/webhooks/:id/test', consoleAccess(WRITE_WEBHOOKS, webhookOfPath), sendTest)
   .get(
     '/console/webhooks/:id/deliveries/:delivery_id',
-    consoleRoute,
     consoleAccess('webhooks:read', deliveryOfPath),
     (c) => showDelivery(c),
   )
   .post(
     '/console/webhooks/:id/deliveries/:delivery_id/redeliver',
-    consoleRoute,
     consoleAccess(WRITE_WEBHOOKS, deliveryOfPath),
     sendAgain,
   )
-  .get('/console/channels', consoleRoute, consoleAccess('channels:read'), showChannels)
-  .get('/console/channels/new', consoleRoute, consoleAccess(WRITE_CHANNELS), showNewChannel)
-  .post(
-    '/console/channels',
-    consoleRoute,
-    consoleAccess(WRITE_CHANNELS, agentsInForm, RECENT),
-    addChannel,
-  )
-  .get('/console/channels/:id', consoleRoute, consoleAccess('channels:read', channelOfPath), (c) =>
+  .get('/console/channels', consoleAccess('channels:read'), showChannels)
+  .get('/console/channels/new', consoleAccess(WRITE_CHANNELS), showNewChannel)
+  .post('/console/channels', consoleAccess(WRITE_CHANNELS, agentsInForm, RECENT), addChannel)
+  .get('/console/channels/:id', consoleAccess('channels:read', channelOfPath), (c) =>
     showChannel(c),
   )
-  .get(
-    '/console/channels/:id/edit',
-    consoleRoute,
-    consoleAccess(WRITE_CHANNELS, channelOfPath),
-    showChannelForm,
-  )
+  .get('/console/channels/:id/edit', consoleAccess(WRITE_CHANNELS, channelOfPath), showChannelForm)
   .post(
     '/console/channels/:id/edit',
-    consoleRoute,
     consoleAccess(WRITE_CHANNELS, channelInForm, RECENT),
     editChannel,
   )
-  .post(
-    '/console/channels/:id/switch',
-    consoleRoute,
-    consoleAccess(WRITE_CHANNELS, channelOfPath),
-    switchChannel,
-  )
-  .post('/console/channels/:id/delete', consoleRoute, consoleAccess(WRITE_CHANNELS), removeChannel)
-  .post(
-    '/console/channels/:id/test',
-    consoleRoute,
-    consoleAccess(WRITE_CHANNELS, channelOfPath),
-    sendChannelTest,
-  )
+  .post('/console/channels/:id/switch', consoleAccess(WRITE_CHANNELS, channelOfPath), switchChannel)
+  .post('/console/channels/:id/delete', consoleAccess(WRITE_CHANNELS), removeChannel)
+  .post('/console/channels/:id/test', consoleAccess(WRITE_CHANNELS, channelOfPath), sendChannelTest)
   .get(
     '/console/channels/:id/deliveries/:delivery_id',
-    consoleRoute,
     consoleAccess('channels:read', deliveryWithChannel),
     (c) => showChannelDelivery(c),
   )
   .post(
     '/console/channels/:id/deliveries/:delivery_id/redeliver',
-    consoleRoute,
     consoleAccess(WRITE_CHANNELS, deliveryWithChannel),
     sendMessageAgain,
   )
-  .get('/console/members', consoleRoute, consoleAccess('account:read'), showMembers)
-  .get('/console/members/new', consoleRoute, consoleAccess(WRITE_MEMBERS), showInvite)
-  .post('/console/members', consoleRoute, consoleAccess(WRITE_MEMBERS, undefined, RECENT), invite)
-  .get(
-    '/console/members/:id',
-    consoleRoute,
-    consoleAccess('account:read', memberInPath),
-    showMember,
-  )
-  .post(
-    '/console/members/:id',
-    consoleRoute,
-    consoleAccess(WRITE_MEMBERS, memberInPath, RECENT),
-    changeMember,
-  )
+  .get('/console/members', consoleAccess('account:read'), showMembers)
+  .get('/console/members/new', consoleAccess(WRITE_MEMBERS), showInvite)
+  .post('/console/members', consoleAccess(WRITE_MEMBERS, undefined, RECENT), invite)
+  .get('/console/members/:id', consoleAccess('account:read', memberInPath), showMember)
+  .post('/console/members/:id', consoleAccess(WRITE_MEMBERS, memberInPath, RECENT), changeMember)
   .post(
     '/console/members/:id/status',
-    consoleRoute,
     consoleAccess(WRITE_MEMBERS, memberInPath, RECENT),
     changeStatus,
   )
-  .post(
-    '/console/members/:id/remove',
-    consoleRoute,
-    consoleAccess(WRITE_MEMBERS, memberInPath, RECENT),
-    remove,
-  )
+  .post('/console/members/:id/remove', consoleAccess(WRITE_MEMBERS, memberInPath, RECENT), remove)
   .post(
     '/console/members/:id/invitation',
-    consoleRoute,
     consoleAccess(WRITE_MEMBERS, memberInPath, RECENT),
     inviteAgain,
   )
-  .get('/console/activity', consoleRoute, consoleAccess('audit:read'), showActivity)
-  .get('/console/me', consoleRoute, consoleAccess(null), (c) => showMe(c))
+  .get('/console/activity', consoleAccess('audit:read'), showActivity)
+  .get('/console/me', consoleAccess(null), (c) => showMe(c))
   .post(
     '/console/me/notifications',
-    consoleRoute,
     consoleAccess('account:read', notificationsInForm),
     saveNotifications,
   )
-  .get('/console/me/tokens/new', consoleRoute, consoleAccess(null), showNewToken)
-  .post('/console/me/tokens', consoleRoute, consoleAccess(null, undefined, RECENT), makeToken)
-  .post('/console/me/tokens/:id/delete', consoleRoute, consoleAccess(null), deleteOwnToken)
-  .post('/console/me/sessions/:id/end', consoleRoute, consoleAccess(null), endOwnSession)
-  .get('/console/csrf-token', consoleRoute, consoleAccess(null), sendCsrfToken)
-  .post('/console/sign-out', consoleRoute, consoleAccess(null), signOut)
-  .get(
-    '/console/policies',
-    consoleRoute,
-    consoleAccess('policies:read', simulationInQuery),
-    showPolicies,
-  )
-  .get(
-    '/console/policies/new',
-    consoleRoute,
-    consoleAccess(WRITE_POLICIES, sourceRequest),
-    showNewPolicy,
-  )
-  .post(
-    '/console/policies/new',
-    consoleRoute,
-    consoleAccess(WRITE_POLICIES, sourceRequest),
-    makePolicy,
-  )
-  .get(
-    '/console/policies/:id',
-    consoleRoute,
-    consoleAccess('policies:read', policyInPath),
-    showPolicy,
-  )
-  .post(
-    '/console/policies/:id',
-    consoleRoute,
-    consoleAccess(WRITE_POLICIES, policyInPath),
-    changePolicy,
-  )
-  .post(
-    '/console/policies/:id/switch',
-    consoleRoute,
-    consoleAccess(WRITE_POLICIES, policyInPath),
-    switchPolicy,
-  )
-  .post('/console/policies/:id/delete', consoleRoute, consoleAccess(WRITE_POLICIES), removePolicy)
-  .get('/console/audit', consoleRoute, consoleAccess('audit:read'), showAudit)
-  .post(
-    '/console/audit/export',
-    consoleRoute,
-    consoleAccess(['audit:read', 'audit:export']),
-    exportEntries,
-  )
+  .get('/console/me/tokens/new', consoleAccess(null), showNewToken)
+  .post('/console/me/tokens', consoleAccess(null, undefined, RECENT), makeToken)
+  .post('/console/me/tokens/:id/delete', consoleAccess(null), deleteOwnToken)
+  .post('/console/me/sessions/:id/end', consoleAccess(null), endOwnSession)
+  .get('/console/csrf-token', consoleAccess(null), sendCsrfToken)
+  .post('/console/sign-out', consoleAccess(null), signOut)
+  .get('/console/policies', consoleAccess('policies:read', simulationInQuery), showPolicies)
+  .get('/console/policies/new', consoleAccess(WRITE_POLICIES, sourceRequest), showNewPolicy)
+  .post('/console/policies/new', consoleAccess(WRITE_POLICIES, sourceRequest), makePolicy)
+  .get('/console/policies/:id', consoleAccess('policies:read', policyInPath), showPolicy)
+  .post('/console/policies/:id', consoleAccess(WRITE_POLICIES, policyInPath), changePolicy)
+  .post('/console/policies/:id/switch', consoleAccess(WRITE_POLICIES, policyInPath), switchPolicy)
+  .post('/console/policies/:id/delete', consoleAccess(WRITE_POLICIES), removePolicy)
+  .get('/console/audit', consoleAccess('audit:read'), showAudit)
+  .post('/console/audit/export', consoleAccess(['audit:read', 'audit:export']), exportEntries)
   .get(
     '/console/audit/members/:id',
-    consoleRoute,
     consoleAccess(['audit:read', 'account:read'], memberInPath),
     sendMember,
   )
-  .get('/console/audit/:id', consoleRoute, consoleAccess('audit:read', entryInPath), showEntry)
-  .get(
-    '/console/audit/:id/entry',
-    consoleRoute,
-    consoleAccess('audit:read', entryInPath),
-    sendEntry,
-  )
-  .get('/console/audit/:id/proof', consoleRoute, consoleAccess('audit:read'), sendProof)
-  .get('/console/assets/:file', consoleRoute, (c) =>
-    sendAsset(c, new URL(c.req.url), ASSET_HEADERS),
+  .get('/console/audit/:id', consoleAccess('audit:read', entryInPath), showEntry)
+  .get('/console/audit/:id/entry', consoleAccess('audit:read', entryInPath), sendEntry)
+  .get('/console/audit/:id/proof', consoleAccess('audit:read'), sendProof)
+  .get('/console/assets/:file', (c) => sendAsset(c, new URL(c.req.url), ASSET_HEADERS))
+  .all('/console/*', (c) =>
+    answerConsoleError(new Problem('not_found', 'There is no page at this address.'), c),
   )
   .onError(answerPageError);

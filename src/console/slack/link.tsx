@@ -18,12 +18,7 @@ import { Facts } from '../parts/blocks';
 import { Form } from '../parts/form';
 import { Written } from '../parts/inline';
 import { SignInAgain } from '../parts/sign-in-again';
-import {
-  consoleAccess,
-  consoleRoute,
-  type PreloadedContext,
-  requirePerson,
-} from '../session/access';
+import { consoleAccess, type PreloadedContext, requirePerson } from '../session/access';
 import { isRecentSignIn } from '../session/recent-sign-in';
 
 const PATH = '/console/slack/link';
@@ -37,10 +32,10 @@ type LinkContext = PreloadedContext<typeof channelInQuery>;
 
 /** The page on which a member confirms that a Slack user is theirs. */
 export const linkRoutes = new Hono<AppEnv>()
-  .get(PATH, consoleRoute, query(LinkQuery), consoleAccess(null, channelInQuery), async (c) =>
+  .get(PATH, query(LinkQuery), consoleAccess(null, channelInQuery), async (c) =>
     sendLinkPage(c, await readProposal(c)),
   )
-  .post(PATH, consoleRoute, query(LinkQuery), consoleAccess(null, channelInQuery), confirmLink);
+  .post(PATH, query(LinkQuery), consoleAccess(null, channelInQuery), confirmLink);
 
 /** A Slack user who asks to be linked to the member who is signed in. */
 interface Proposal {
