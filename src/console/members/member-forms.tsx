@@ -114,22 +114,31 @@ interface MemberFormProps {
   refusal: Refusal | undefined;
 }
 
+const SUSPENSION = {
+  title: 'Suspend',
+  about:
+    'Takes away their access until somebody gives it back. Their sessions, their user tokens and the open invitations that they made end at once, for good.',
+  next: 'suspended',
+  button: { label: 'Suspend', kind: 'danger' },
+} as const;
+
+const ACTIVATION = {
+  title: 'Suspended',
+  about:
+    'They have no access. Once active again, they sign in as before. Their old user tokens stay deleted.',
+  next: 'active',
+  button: { label: 'Activate' },
+} as const;
+
 function StatusForm({ member, refusal }: MemberFormProps) {
-  const isSuspended = member.status === 'suspended';
+  const { title, about, next, button } = member.status === 'suspended' ? ACTIVATION : SUSPENSION;
   return (
-    <Section name="status" title={isSuspended ? 'Suspended' : 'Suspend'}>
-      <p>
-        {isSuspended
-          ? 'They have no access. Once active again, they sign in as before. Their old user tokens stay deleted.'
-          : 'Takes away their access until somebody gives it back. Their sessions, their user tokens and the open invitations that they made end at once, for good.'}
-      </p>
+    <Section name="status" title={title}>
+      <p>{about}</p>
       <Form action={`/console/members/${member.id}/status`} refusal={refusal}>
         <ShownState updatedAt={member.updated_at} />
-        <input type="hidden" name="status" value={isSuspended ? 'active' : 'suspended'} />
-        <Submit
-          label={isSuspended ? 'Activate' : 'Suspend'}
-          kind={isSuspended ? undefined : 'danger'}
-        />
+        <input type="hidden" name="status" value={next} />
+        <Submit {...button} />
       </Form>
     </Section>
   );

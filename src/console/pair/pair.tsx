@@ -110,7 +110,7 @@ function sendPairing(c: ConsoleContext, request: PairingRequest, status = 200): 
   return sendPage(c, { title, isNarrow: true, status, children, formTarget: formTarget(request) });
 }
 
-/** What the program gets. */
+/** The rights that the program gets. */
 function Terms({
   request: { name, redirect_uri },
   signedIn,

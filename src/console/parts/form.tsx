@@ -125,7 +125,7 @@ function Field({ label, name, hint, path = name, children }: FieldProps) {
   );
 }
 
-/** What is wrong with a field. */
+/** Says why a field was refused. */
 export function FieldFault({ text, id }: { text: string | undefined; id?: string }) {
   return (
     text && (

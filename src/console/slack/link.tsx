@@ -153,14 +153,14 @@ function Terms({
   caller: string;
   account: string;
 }) {
-  const { channel, user, member, email, identity } = proposal;
-  const isKnown = typeof identity !== 'string';
+  const { channel, user, member, email } = proposal;
+  const identity = typeof proposal.identity === 'string' ? null : proposal.identity;
   return (
     <Facts
       facts={[
-        ['Workspace', <Written text={isKnown ? identity.workspace : user.teamId} />],
-        ['Slack user', <Written text={isKnown ? identity.name : user.id} />],
-        isKnown && ['E-mail in Slack', <Written text={identity.email} />],
+        ['Workspace', <Written text={identity?.workspace ?? user.teamId} />],
+        ['Slack user', <Written text={identity?.name ?? user.id} />],
+        identity && ['E-mail in Slack', <Written text={identity.email} />],
         ['Acts as', [<bdi>{caller}</bdi>, ', ', member.role, ' of ', <bdi>{account}</bdi>]],
         email !== null && ['E-mail here', <Written text={email} />],
         ['By the channel', <Written text={channel.name ?? ''} />],
