@@ -145,11 +145,13 @@ export function findDueDeliveries(
   // is in that order.
   const due = sql`(
     select * from (
-      select webhook, id, substr(id, 1, 6) as since from ${FROM_FIRST_ATTEMPTS} ${isPendingFor(webhook)}
+      select webhook, id, substr(id, 1, 6) as since
+      from ${FROM_FIRST_ATTEMPTS} ${isPendingFor(webhook)}
       order by id limit ${limit}
     ) union all select * from (
-      select webhook, id, unhex(printf('%012x', due_at)) from ${FROM_RETRIES_BY_DUE_TIME} ${isPendingFor(webhook)}
-        and due_at <= ${now} order by due_at limit ${limit}
+      select webhook, id, unhex(printf('%012x', due_at))
+      from ${FROM_RETRIES_BY_DUE_TIME} ${isPendingFor(webhook)} and due_at <= ${now}
+      order by due_at limit ${limit}
     ) order by since limit ${limit}
   ) as due`;
   return reader
@@ -192,14 +194,16 @@ interface DueRecipient {
 
 /** Selects the member of a delivery; null for a webhook. */
 function recipientSql(account: number) {
+  const isActive = sql`status = ${codeOf(MEMBER_STATUSES, 'active')}`;
+  const isProven = sql`email_proven_at is not null`;
   return sql<DueRecipient | null>`(
     select json_object(
-      'email', email, 'name', name, 'isActive', ${jsonFlag(sql`status = ${codeOf(MEMBER_STATUSES, 'active')}`)},
-      'isProven', ${jsonFlag(sql`email_proven_at is not null`)}
+      'email', email, 'name', name,
+      'isActive', ${jsonFlag(isActive)}, 'isProven', ${jsonFlag(isProven)}
     )
     from members where members.account = ${account} and members.id = deliveries.member
   )`
-    .mapWith((text: string) => JSON.parse(text) as DueRecipient)
+    .mapWith((text: string): DueRecipient => JSON.parse(text))
     .as('recipient');
 }
 
@@ -220,16 +224,19 @@ interface PermissionState {
  * longer exists.
  */
 function permissionStateSql(account: number, now: number) {
-  const isPending = sql`permissions.status = ${codeOf(PERMISSION_STATUSES, 'pending')} and permissions.expires_at > ${now}`;
+  const isPending = sql`permissions.status = ${codeOf(PERMISSION_STATUSES, 'pending')}
+    and permissions.expires_at > ${now}`;
   const hasVoted = sql`exists (
     select 1 from votes
-    where votes.account = permissions.account and votes.permission = permissions.id and votes.member = deliveries.member
+    where votes.account = permissions.account and votes.permission = permissions.id
+      and votes.member = deliveries.member
   )`;
   return sql<PermissionState | null>`(
     select json_object('isPending', ${jsonFlag(isPending)}, 'hasVoted', ${jsonFlag(hasVoted)})
-    from permissions where permissions.account = ${account} and permissions.id = deliveries.permission
+    from permissions
+    where permissions.account = ${account} and permissions.id = deliveries.permission
   )`
-    .mapWith((text: string) => JSON.parse(text) as PermissionState)
+    .mapWith((text: string): PermissionState => JSON.parse(text))
     .as('permission_state');
 }
 
@@ -238,9 +245,11 @@ function permissionStateSql(account: number, now: number) {
  * once.
  */
 const receiptsSql = sql<string[]>`(
-  select json_group_array(distinct sent.receipt) from deliveries as sent indexed by deliveries_by_permission
-  where deliveries.slack_channel is not null and sent.permission = deliveries.permission and sent.webhook = deliveries.webhook
-    and sent.slack_channel = deliveries.slack_channel and sent.receipt is not null
+  select json_group_array(distinct sent.receipt)
+  from deliveries as sent indexed by deliveries_by_permission
+  where deliveries.slack_channel is not null and sent.permission = deliveries.permission
+    and sent.webhook = deliveries.webhook and sent.slack_channel = deliveries.slack_channel
+    and sent.receipt is not null
 )`
-  .mapWith((text: string) => JSON.parse(text) as string[])
+  .mapWith((text: string): string[] => JSON.parse(text))
   .as('receipts');
