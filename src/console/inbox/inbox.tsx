@@ -184,7 +184,8 @@ function countOf(
   if (has_more && data.length < PAGE_SIZE) {
     const which = isFirst ? 'the first' : 'the next';
     const count = data.length || 'none';
-    return `Of ${which} ${MAX_EXAMINED.toLocaleString('en')} requests, ${count} ${wait} More follow.`;
+    const examined = `${which} ${MAX_EXAMINED.toLocaleString('en')} requests`;
+    return `Of ${examined}, ${count} ${wait} More follow.`;
   }
   if (!isFirst) return '';
   return `${shownCount(data, has_more)} ${wait}`;

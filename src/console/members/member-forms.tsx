@@ -145,7 +145,7 @@ function StatusForm({ member, refusal }: MemberFormProps) {
 }
 
 /**
- * What stays when the member goes, by kind: the words before the list, and the path of each thing's
+ * The things that stay when the member goes, by kind: the words before the list, and the path of each thing's
  * page.
  */
 const LEFT = [
@@ -154,7 +154,7 @@ const LEFT = [
   ['policies', 'Policies', '/console/policies'],
 ] as const;
 
-/** What the member made that stays, with links, so that somebody looks after it. */
+/** Lists the things of the member that stay, with links, so that somebody looks after them. */
 function Left({ leaves }: Pick<MemberDetails, 'leaves'>) {
   const kinds = LEFT.filter(([kind]) => leaves[kind].length > 0);
   if (kinds.length === 0 && leaves.tokens.length === 0) return null;

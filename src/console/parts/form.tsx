@@ -24,8 +24,8 @@ export function useTyped(name: string, value: string | undefined): string | unde
 }
 
 /**
- * What is wrong with the field at a path of the API, or with a field below that path; undefined if
- * nothing is.
+ * Returns why the field at a path of the API, or a field below that path, was refused; undefined if
+ * none was.
  */
 export function useFault(path: string): string | undefined {
   return [...(useRefusal()?.faults ?? [])].find(
