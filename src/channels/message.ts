@@ -2,7 +2,7 @@ import type { PermissionEventType } from '../db/schema';
 import type { Permission } from '../permissions/permission';
 import type { DueDelivery } from '../webhooks/dispatch/claim';
 
-/** What a message to people says about a permission. */
+/** The contents of a message to people about a permission. */
 export interface PermissionMessage {
   event: PermissionEventType;
   /** Whether the recipient was notified before, and has not voted since. */
@@ -19,7 +19,7 @@ export interface PermissionMessage {
   url: string;
 }
 
-/** What a message to people says about a webhook that the service disabled. */
+/** The contents of a message to people about a webhook that the service disabled. */
 export interface DisabledWebhook {
   id: string;
   url: string;
@@ -45,7 +45,8 @@ export function readMessage(delivery: DueDelivery, publicUrl: string): Permissio
  * kept.
  */
 export function readPermission({ eventPayload }: Pick<DueDelivery, 'eventPayload'>): Permission {
-  return (JSON.parse(eventPayload ?? '') as { data: Permission }).data;
+  const { data }: { data: Permission } = JSON.parse(eventPayload ?? '');
+  return data;
 }
 
 /** The address of the decision card of a permission. */
@@ -55,5 +56,6 @@ export function cardUrl(publicUrl: string, permission: string): string {
 
 /** Reads what a delivery says about a disabled webhook. */
 export function readDisabledWebhook({ payload }: DueDelivery): DisabledWebhook {
-  return (JSON.parse(payload ?? '') as { data: DisabledWebhook }).data;
+  const { data }: { data: DisabledWebhook } = JSON.parse(payload ?? '');
+  return data;
 }

@@ -33,8 +33,8 @@ import { slackChannelsOf } from './slack/config';
 const MESSAGES_PER_MINUTE = 5;
 
 /**
- * What the people of an account chose, who is active, and how many messages by e-mail each got in
- * this minute.
+ * The settings of the people of an account, who is active, and how many messages by e-mail each got
+ * in this minute.
  */
 interface People {
   settings: ReadonlyMap<Id<'member'>, StoredSettings>;
@@ -44,7 +44,7 @@ interface People {
   counts: Map<Id<'member'>, number>;
 }
 
-/** What a plan is made from. */
+/** The facts from which a plan is made. */
 interface Situation {
   people: People;
   /** How people stand to the permissions of the events. */
@@ -132,12 +132,15 @@ function planEmail(
   }
 }
 
+/** The part of a request's life after which each reminder is due. */
+const REMINDER_SHARES = { 1: 0.5, 2: 0.9 };
+
 /** When a reminder of a request is due: at half and at nine tenths of its life. */
 export function reminderTime(
   { createdAt, expiresAt }: { createdAt: number; expiresAt: number },
   reminder: 1 | 2,
 ): number {
-  return createdAt + Math.floor((expiresAt - createdAt) * (reminder === 1 ? 0.5 : 0.9));
+  return createdAt + Math.floor((expiresAt - createdAt) * REMINDER_SHARES[reminder]);
 }
 
 /** Whether a channel notifies people of an event of a permission. */
@@ -186,7 +189,8 @@ function recipients(
     if (!wants(own, { channelId: withPrefix('chan', id), event })) continue;
     const delegate = delegateAt(own, now);
     const role = delegate && roles.get(delegate);
-    found.add(delegate && role && ROLE_SCOPES[role].includes(scope) ? delegate : member);
+    if (delegate && role && ROLE_SCOPES[role].includes(scope)) found.add(delegate);
+    else found.add(member);
   }
   return found;
 }
@@ -214,17 +218,19 @@ function slackChannelsOfEvent(
   posts: Situation['posts'],
 ): ReadonlySet<string> {
   const { event, permission, reminder } = source;
-  const posted = isEnd(event)
-    ? posts.filter(
-        (post) => post.channel === channel.number && post.permission === permission.row.id,
-      )
-    : [];
+  const found = new Set<string>();
+  if (isEnd(event)) {
+    for (const post of posts) {
+      const isAbout = post.channel === channel.number && post.permission === permission.row.id;
+      if (isAbout) found.add(post.slackChannel);
+    }
+  }
   // Nobody was asked about a request that a policy decided at once.
   const isNew = isWanted(channel, source) && reminder === 0 && permission.row.policyId === null;
-  return new Set([
-    ...posted.map(({ slackChannel }) => slackChannel),
-    ...(isNew ? slackChannelsFor(channel, permission) : []),
-  ]);
+  if (isNew) {
+    for (const slackChannel of slackChannelsFor(channel, permission)) found.add(slackChannel);
+  }
+  return found;
 }
 
 /**

@@ -1,32 +1,31 @@
 import { type Context, Hono } from 'hono';
 import { TrieRouter } from 'hono/router/trie-router';
-import { Problem } from '../errors';
 import type { AppEnv } from '../http/context';
 import { refuseOtherMethods } from '../http/method';
-import { answerConsoleError } from './frame/error-page';
 import { pages } from './pages';
+
+interface ConsoleEnv extends AppEnv {
+  /** With the context that the service's own router made for the request. */
+  Bindings: AppEnv['Bindings'] & { parent: Context<AppEnv> };
+}
+
+/** The variables that `prepareRequest` has set. */
+const PREPARED = ['requestId', 'runtime', 'config', 'cost', 'origin'] as const;
 
 /** The variables of a request that the pages set and the log needs. */
 const FOR_THE_LOG = ['route', 'target', 'caller', 'problem', 'database'] as const;
 
-/** The context that the service's own router made for a request. */
-const contexts = new WeakMap<Request, Context<AppEnv>>();
-
-const app = new Hono<AppEnv>({ router: new TrieRouter() })
+const app = new Hono<ConsoleEnv>({ router: new TrieRouter() })
   .use(async (page, next) => {
-    const c = contexts.get(page.req.raw) as Context<AppEnv>;
-    for (const [name, value] of Object.entries(c.var)) page.set(name as never, value as never);
+    const { parent } = page.env;
+    for (const name of PREPARED) page.set(name, parent.var[name]);
     await next();
-    for (const name of FOR_THE_LOG) c.set(name, page.var[name] as never);
+    for (const name of FOR_THE_LOG) parent.set(name, page.var[name]);
   })
   .use(refuseOtherMethods(pages))
-  .route('/', pages)
-  .notFound((page) =>
-    answerConsoleError(new Problem('not_found', 'There is no page at this address.'), page),
-  );
+  .route('/', pages);
 
 /** Answers a request for a page of the console. */
 export function answerPage(c: Context<AppEnv>): Response | Promise<Response> {
-  contexts.set(c.req.raw, c);
-  return app.fetch(c.req.raw, c.env, c.executionCtx);
+  return app.fetch(c.req.raw, { ...c.env, parent: c }, c.executionCtx);
 }

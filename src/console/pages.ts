@@ -3,6 +3,7 @@ import { preloadMember } from '../accounts/members/member';
 import { preloadAgent } from '../agents/agent';
 import { preloadEntry } from '../audit/get';
 import { preloadChannel } from '../channels/channel';
+import { Problem } from '../errors';
 import { sendAsset } from '../http/asset';
 import type { AppEnv, Scope } from '../http/context';
 import { preloadPermission } from '../permissions/permission';
@@ -35,6 +36,7 @@ import { showExports } from './files/exports';
 import { showNewExport, startExport } from './files/new-export';
 import { showNewReport, startReport } from './files/new-report';
 import { showReports } from './files/reports';
+import { answerConsoleError } from './frame/error-page';
 import { answerPageError } from './frame/outdated-page';
 import { denySeveral, showTypedDenial } from './inbox/deny-several';
 import { showInbox } from './inbox/inbox';
@@ -108,6 +110,7 @@ const WRITE_MEMBERS: Scope[] = ['account:read', 'account:write'];
 
 /** Every page of the console, with the scopes that it needs. */
 export const pages = new Hono<AppEnv>()
+  .use('/console/*', consoleRoute)
   .route('/', signInRoutes)
   .route('/', invitationRoutes)
   .route('/', oidcRoutes)
@@ -116,276 +119,147 @@ export const pages = new Hono<AppEnv>()
   .route('/', pairRoutes)
   .route('/', linkRoutes)
   .route('/', unlinkRoutes)
-  .get('/console', consoleRoute, consoleAccess(null), showInbox)
-  .post('/console', consoleRoute, consoleAccess(DECIDE, undefined, SHOWS_ONLY), showTypedDenial)
-  .post('/console/deny', consoleRoute, consoleAccess(DECIDE), denySeveral)
-  .get(
-    '/console/permissions/:id',
-    consoleRoute,
-    consoleAccess('permissions:read', preloadCard),
-    showCard,
-  )
-  .post(
-    '/console/permissions/:id',
-    consoleRoute,
-    consoleAccess(DECIDE, preloadCard, SHOWS_ONLY),
-    showTypedCard,
-  )
-  .post(
-    '/console/permissions/:id/decide',
-    consoleRoute,
-    consoleAccess(DECIDE, preloadFormDecision),
-    decide,
-  )
+  .get('/console', consoleAccess(null), showInbox)
+  .post('/console', consoleAccess(DECIDE, undefined, SHOWS_ONLY), showTypedDenial)
+  .post('/console/deny', consoleAccess(DECIDE), denySeveral)
+  .get('/console/permissions/:id', consoleAccess('permissions:read', preloadCard), showCard)
+  .post('/console/permissions/:id', consoleAccess(DECIDE, preloadCard, SHOWS_ONLY), showTypedCard)
+  .post('/console/permissions/:id/decide', consoleAccess(DECIDE, preloadFormDecision), decide)
   .post(
     '/console/permissions/:id/statement',
-    consoleRoute,
     consoleAccess(DECIDE, preloadFormStatement),
     sendStatement,
   )
-  .post(
-    '/console/permissions/:id/revoke',
-    consoleRoute,
-    consoleAccess(DECIDE, preloadPermission),
-    revoke,
-  )
-  .get('/console/agents', consoleRoute, consoleAccess('agents:read'), showAgents)
-  .post('/console/agents', consoleRoute, consoleAccess(WRITE_AGENTS), registerAgent)
-  .get('/console/agents/new', consoleRoute, consoleAccess(WRITE_AGENTS), showRegistration)
-  .get('/console/agents/:id', consoleRoute, consoleAccess('agents:read', preloadAgent), showAgent)
-  .post('/console/agents/:id', consoleRoute, consoleAccess(WRITE_AGENTS, preloadAgent), editAgent)
-  .post(
-    '/console/agents/:id/switch',
-    consoleRoute,
-    consoleAccess(WRITE_AGENTS, preloadAgent),
-    switchAgent,
-  )
-  .post(
-    '/console/agents/:id/rotate-key',
-    consoleRoute,
-    consoleAccess(WRITE_AGENTS, preloadAgent),
-    rotateKey,
-  )
-  .post(
-    '/console/agents/:id/delete',
-    consoleRoute,
-    consoleAccess(WRITE_AGENTS, preloadAgent),
-    removeAgent,
-  )
-  .get('/console/exports', consoleRoute, consoleAccess('audit:export'), showExports)
-  .get('/console/exports/new', consoleRoute, consoleAccess('audit:export'), showNewExport)
-  .post('/console/exports', consoleRoute, consoleAccess('audit:export'), startExport)
-  .get('/console/reports', consoleRoute, consoleAccess('audit:export'), showReports)
-  .get('/console/reports/new', consoleRoute, consoleAccess('audit:export'), showNewReport)
-  .post('/console/reports', consoleRoute, consoleAccess('audit:export'), startReport)
-  .get('/console/webhooks', consoleRoute, consoleAccess('webhooks:read'), showWebhooks)
-  .get('/console/webhooks/new', consoleRoute, consoleAccess(WRITE_WEBHOOKS), showNewWebhook)
-  .post(
-    '/console/webhooks',
-    consoleRoute,
-    consoleAccess(WRITE_WEBHOOKS, preloadFormAgents, RECENT),
-    addWebhook,
-  )
-  .get('/console/webhooks/:id', consoleRoute, consoleAccess('webhooks:read', preloadWebhook), (c) =>
+  .post('/console/permissions/:id/revoke', consoleAccess(DECIDE, preloadPermission), revoke)
+  .get('/console/agents', consoleAccess('agents:read'), showAgents)
+  .post('/console/agents', consoleAccess(WRITE_AGENTS), registerAgent)
+  .get('/console/agents/new', consoleAccess(WRITE_AGENTS), showRegistration)
+  .get('/console/agents/:id', consoleAccess('agents:read', preloadAgent), showAgent)
+  .post('/console/agents/:id', consoleAccess(WRITE_AGENTS, preloadAgent), editAgent)
+  .post('/console/agents/:id/switch', consoleAccess(WRITE_AGENTS, preloadAgent), switchAgent)
+  .post('/console/agents/:id/rotate-key', consoleAccess(WRITE_AGENTS, preloadAgent), rotateKey)
+  .post('/console/agents/:id/delete', consoleAccess(WRITE_AGENTS, preloadAgent), removeAgent)
+  .get('/console/exports', consoleAccess('audit:export'), showExports)
+  .get('/console/exports/new', consoleAccess('audit:export'), showNewExport)
+  .post('/console/exports', consoleAccess('audit:export'), startExport)
+  .get('/console/reports', consoleAccess('audit:export'), showReports)
+  .get('/console/reports/new', consoleAccess('audit:export'), showNewReport)
+  .post('/console/reports', consoleAccess('audit:export'), startReport)
+  .get('/console/webhooks', consoleAccess('webhooks:read'), showWebhooks)
+  .get('/console/webhooks/new', consoleAccess(WRITE_WEBHOOKS), showNewWebhook)
+  .post('/console/webhooks', consoleAccess(WRITE_WEBHOOKS, preloadFormAgents, RECENT), addWebhook)
+  .get('/console/webhooks/:id', consoleAccess('webhooks:read', preloadWebhook), (c) =>
     showWebhook(c),
   )
-  .get(
-    '/console/webhooks/:id/edit',
-    consoleRoute,
-    consoleAccess(WRITE_WEBHOOKS, preloadWebhook),
-    showWebhookForm,
-  )
+  .get('/console/webhooks/:id/edit', consoleAccess(WRITE_WEBHOOKS, preloadWebhook), showWebhookForm)
   .post(
     '/console/webhooks/:id/edit',
-    consoleRoute,
     consoleAccess(WRITE_WEBHOOKS, preloadFormWebhook),
     editWebhook,
   )
   .post(
     '/console/webhooks/:id/switch',
-    consoleRoute,
     consoleAccess(WRITE_WEBHOOKS, preloadWebhook),
     switchWebhook,
   )
   .post(
     '/console/webhooks/:id/rotate-secret',
-    consoleRoute,
     consoleAccess(WRITE_WEBHOOKS, preloadWebhook, RECENT),
     rotateWebhookSecret,
   )
-  .post('/console/webhooks/:id/delete', consoleRoute, consoleAccess(WRITE_WEBHOOKS), removeWebhook)
-  .post(
-    '/console/webhooks/:id/test',
-    consoleRoute,
-    consoleAccess(WRITE_WEBHOOKS, preloadWebhook),
-    sendTest,
-  )
+  .post('/console/webhooks/:id/delete', consoleAccess(WRITE_WEBHOOKS), removeWebhook)
+  .post('/console/webhooks/:id/test', consoleAccess(WRITE_WEBHOOKS, preloadWebhook), sendTest)
   .get(
     '/console/webhooks/:id/deliveries/:delivery_id',
-    consoleRoute,
     consoleAccess('webhooks:read', preloadDelivery),
     (c) => showDelivery(c),
   )
   .post(
     '/console/webhooks/:id/deliveries/:delivery_id/redeliver',
-    consoleRoute,
     consoleAccess(WRITE_WEBHOOKS, preloadDelivery),
     sendAgain,
   )
-  .get('/console/channels', consoleRoute, consoleAccess('channels:read'), showChannels)
-  .get('/console/channels/new', consoleRoute, consoleAccess(WRITE_CHANNELS), showNewChannel)
-  .post(
-    '/console/channels',
-    consoleRoute,
-    consoleAccess(WRITE_CHANNELS, preloadFormAgents, RECENT),
-    addChannel,
-  )
-  .get('/console/channels/:id', consoleRoute, consoleAccess('channels:read', preloadChannel), (c) =>
+  .get('/console/channels', consoleAccess('channels:read'), showChannels)
+  .get('/console/channels/new', consoleAccess(WRITE_CHANNELS), showNewChannel)
+  .post('/console/channels', consoleAccess(WRITE_CHANNELS, preloadFormAgents, RECENT), addChannel)
+  .get('/console/channels/:id', consoleAccess('channels:read', preloadChannel), (c) =>
     showChannel(c),
   )
-  .get(
-    '/console/channels/:id/edit',
-    consoleRoute,
-    consoleAccess(WRITE_CHANNELS, preloadChannel),
-    showChannelForm,
-  )
+  .get('/console/channels/:id/edit', consoleAccess(WRITE_CHANNELS, preloadChannel), showChannelForm)
   .post(
     '/console/channels/:id/edit',
-    consoleRoute,
     consoleAccess(WRITE_CHANNELS, preloadFormChannel, RECENT),
     editChannel,
   )
   .post(
     '/console/channels/:id/switch',
-    consoleRoute,
     consoleAccess(WRITE_CHANNELS, preloadChannel),
     switchChannel,
   )
-  .post('/console/channels/:id/delete', consoleRoute, consoleAccess(WRITE_CHANNELS), removeChannel)
+  .post('/console/channels/:id/delete', consoleAccess(WRITE_CHANNELS), removeChannel)
   .post(
     '/console/channels/:id/test',
-    consoleRoute,
     consoleAccess(WRITE_CHANNELS, preloadChannel),
     sendChannelTest,
   )
   .get(
     '/console/channels/:id/deliveries/:delivery_id',
-    consoleRoute,
     consoleAccess('channels:read', preloadDeliveryWithChannel),
     (c) => showChannelDelivery(c),
   )
   .post(
     '/console/channels/:id/deliveries/:delivery_id/redeliver',
-    consoleRoute,
     consoleAccess(WRITE_CHANNELS, preloadDeliveryWithChannel),
     sendMessageAgain,
   )
-  .get('/console/members', consoleRoute, consoleAccess('account:read'), showMembers)
-  .get('/console/members/new', consoleRoute, consoleAccess(WRITE_MEMBERS), showInvite)
-  .post('/console/members', consoleRoute, consoleAccess(WRITE_MEMBERS, undefined, RECENT), invite)
-  .get(
-    '/console/members/:id',
-    consoleRoute,
-    consoleAccess('account:read', preloadMember),
-    showMember,
-  )
-  .post(
-    '/console/members/:id',
-    consoleRoute,
-    consoleAccess(WRITE_MEMBERS, preloadMember, RECENT),
-    changeMember,
-  )
+  .get('/console/members', consoleAccess('account:read'), showMembers)
+  .get('/console/members/new', consoleAccess(WRITE_MEMBERS), showInvite)
+  .post('/console/members', consoleAccess(WRITE_MEMBERS, undefined, RECENT), invite)
+  .get('/console/members/:id', consoleAccess('account:read', preloadMember), showMember)
+  .post('/console/members/:id', consoleAccess(WRITE_MEMBERS, preloadMember, RECENT), changeMember)
   .post(
     '/console/members/:id/status',
-    consoleRoute,
     consoleAccess(WRITE_MEMBERS, preloadMember, RECENT),
     changeStatus,
   )
-  .post(
-    '/console/members/:id/remove',
-    consoleRoute,
-    consoleAccess(WRITE_MEMBERS, preloadMember, RECENT),
-    remove,
-  )
+  .post('/console/members/:id/remove', consoleAccess(WRITE_MEMBERS, preloadMember, RECENT), remove)
   .post(
     '/console/members/:id/invitation',
-    consoleRoute,
     consoleAccess(WRITE_MEMBERS, preloadMember, RECENT),
     inviteAgain,
   )
-  .get('/console/activity', consoleRoute, consoleAccess('audit:read'), showActivity)
-  .get('/console/me', consoleRoute, consoleAccess(null), (c) => showMe(c))
+  .get('/console/activity', consoleAccess('audit:read'), showActivity)
+  .get('/console/me', consoleAccess(null), (c) => showMe(c))
   .post(
     '/console/me/notifications',
-    consoleRoute,
     consoleAccess('account:read', preloadFormNotifications),
     saveNotifications,
   )
-  .get('/console/me/tokens/new', consoleRoute, consoleAccess(null), showNewToken)
-  .post('/console/me/tokens', consoleRoute, consoleAccess(null, undefined, RECENT), makeToken)
-  .post('/console/me/tokens/:id/delete', consoleRoute, consoleAccess(null), deleteOwnToken)
-  .post('/console/me/sessions/:id/end', consoleRoute, consoleAccess(null), endOwnSession)
-  .get('/console/csrf-token', consoleRoute, consoleAccess(null), sendCsrfToken)
-  .post('/console/sign-out', consoleRoute, consoleAccess(null), signOut)
-  .get(
-    '/console/policies',
-    consoleRoute,
-    consoleAccess('policies:read', preloadSimulation),
-    showPolicies,
-  )
-  .get(
-    '/console/policies/new',
-    consoleRoute,
-    consoleAccess(WRITE_POLICIES, preloadSourceRequest),
-    showNewPolicy,
-  )
-  .post(
-    '/console/policies/new',
-    consoleRoute,
-    consoleAccess(WRITE_POLICIES, preloadSourceRequest),
-    makePolicy,
-  )
-  .get(
-    '/console/policies/:id',
-    consoleRoute,
-    consoleAccess('policies:read', preloadPolicy),
-    showPolicy,
-  )
-  .post(
-    '/console/policies/:id',
-    consoleRoute,
-    consoleAccess(WRITE_POLICIES, preloadPolicy),
-    changePolicy,
-  )
-  .post(
-    '/console/policies/:id/switch',
-    consoleRoute,
-    consoleAccess(WRITE_POLICIES, preloadPolicy),
-    switchPolicy,
-  )
-  .post('/console/policies/:id/delete', consoleRoute, consoleAccess(WRITE_POLICIES), removePolicy)
-  .get('/console/audit', consoleRoute, consoleAccess('audit:read'), showAudit)
-  .post(
-    '/console/audit/export',
-    consoleRoute,
-    consoleAccess(['audit:read', 'audit:export']),
-    exportEntries,
-  )
+  .get('/console/me/tokens/new', consoleAccess(null), showNewToken)
+  .post('/console/me/tokens', consoleAccess(null, undefined, RECENT), makeToken)
+  .post('/console/me/tokens/:id/delete', consoleAccess(null), deleteOwnToken)
+  .post('/console/me/sessions/:id/end', consoleAccess(null), endOwnSession)
+  .get('/console/csrf-token', consoleAccess(null), sendCsrfToken)
+  .post('/console/sign-out', consoleAccess(null), signOut)
+  .get('/console/policies', consoleAccess('policies:read', preloadSimulation), showPolicies)
+  .get('/console/policies/new', consoleAccess(WRITE_POLICIES, preloadSourceRequest), showNewPolicy)
+  .post('/console/policies/new', consoleAccess(WRITE_POLICIES, preloadSourceRequest), makePolicy)
+  .get('/console/policies/:id', consoleAccess('policies:read', preloadPolicy), showPolicy)
+  .post('/console/policies/:id', consoleAccess(WRITE_POLICIES, preloadPolicy), changePolicy)
+  .post('/console/policies/:id/switch', consoleAccess(WRITE_POLICIES, preloadPolicy), switchPolicy)
+  .post('/console/policies/:id/delete', consoleAccess(WRITE_POLICIES), removePolicy)
+  .get('/console/audit', consoleAccess('audit:read'), showAudit)
+  .post('/console/audit/export', consoleAccess(['audit:read', 'audit:export']), exportEntries)
   .get(
     '/console/audit/members/:id',
-    consoleRoute,
     consoleAccess(['audit:read', 'account:read'], preloadMember),
     sendMember,
   )
-  .get('/console/audit/:id', consoleRoute, consoleAccess('audit:read', preloadEntry), showEntry)
-  .get(
-    '/console/audit/:id/entry',
-    consoleRoute,
-    consoleAccess('audit:read', preloadEntry),
-    sendEntry,
-  )
-  .get('/console/audit/:id/proof', consoleRoute, consoleAccess('audit:read'), sendProof)
-  .get('/console/assets/:file', consoleRoute, (c) =>
-    sendAsset(c, new URL(c.req.url), ASSET_HEADERS),
+  .get('/console/audit/:id', consoleAccess('audit:read', preloadEntry), showEntry)
+  .get('/console/audit/:id/entry', consoleAccess('audit:read', preloadEntry), sendEntry)
+  .get('/console/audit/:id/proof', consoleAccess('audit:read'), sendProof)
+  .get('/console/assets/:file', (c) => sendAsset(c, new URL(c.req.url), ASSET_HEADERS))
+  .all('/console/*', (c) =>
+    answerConsoleError(new Problem('not_found', 'There is no page at this address.'), c),
   )
   .onError(answerPageError);

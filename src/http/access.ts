@@ -266,5 +266,6 @@ export function requireUser(principal: Principal, scope: Scope): UserPrincipal {
 
 /** @throws Problem `insufficient_scope` for a user without the scope */
 export function requireAgentOrUser(principal: Principal, scope: Scope): Principal {
-  return principal.kind === 'agent' ? principal : requireUser(principal, scope);
+  if (principal.kind === 'agent') return principal;
+  return requireUser(principal, scope);
 }

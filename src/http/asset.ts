@@ -12,7 +12,7 @@ export async function sendAsset(
 ): Promise<Response> {
   const known = c.req.header('If-None-Match');
   const asset = await c.env.ASSETS.fetch(url, {
-    headers: known === undefined ? {} : { 'If-None-Match': known },
+    headers: { ...(known !== undefined && { 'If-None-Match': known }) },
     redirect: 'manual',
   });
   if (asset.status !== 200 && asset.status !== 304)

@@ -35,7 +35,8 @@ export function text(min: 0 | 1, max: number) {
     })
     .meta({
       maxLength: max,
-      ...(min === 0 ? { pattern: NO_NUL } : { minLength: min, pattern: NO_NUL_NOT_BLANK }),
+      ...(min > 0 && { minLength: min }),
+      pattern: min > 0 ? NO_NUL_NOT_BLANK : NO_NUL,
     });
 }
 
@@ -87,7 +88,9 @@ export function jsonObject(description: string, maxBytes: number) {
     .meta({
       type: 'object',
       additionalProperties: true,
-      description: `${description} At most ${maxBytes / 1024} KiB of compact JSON and ${MAX_LEVELS} levels, including itself.`,
+      description:
+        `${description} At most ${maxBytes / 1024} KiB of compact JSON and ${MAX_LEVELS} ` +
+        'levels, including itself.',
     })
     .superRefine((value, refinement) => {
       if (jsonDepth(value) > MAX_LEVELS)
@@ -116,8 +119,10 @@ export function wholeNumber(min: number, max: number) {
 
 /** A whole number from `min` to `max` in a query string. */
 export function queryNumber(min: number, max: number) {
-  const read = (value: unknown) =>
-    typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value;
+  const read = (value: unknown) => {
+    if (typeof value !== 'string' || !/^\d{1,15}$/.test(value)) return value;
+    return Number(value);
+  };
   return z.preprocess(read, wholeNumber(min, max));
 }
 
@@ -137,10 +142,11 @@ export const emailAddress = z
   });
 
 /** `true` or `false` in a query string. */
-export const queryBoolean = z.preprocess(
-  (value) => value === 'true' || (value === 'false' ? false : value),
-  z.boolean('must be true or false'),
-);
+export const queryBoolean = z.preprocess((value) => {
+  if (value === 'true') return true;
+  if (value === 'false') return false;
+  return value;
+}, z.boolean('must be true or false'));
 
 /** A text of any length in a query string, which is not trimmed. */
 export const queryText = z
@@ -210,14 +216,13 @@ function dateBound(dayLength: number) {
       if (time === null) {
         refuse(
           refinement,
-          'must be a date such as 2026-01-31, or an RFC 3339 date-time such as 2026-01-31T12:00:00Z (write + as %2B)',
+          'must be a date such as 2026-01-31, or an RFC 3339 date-time such as ' +
+            '2026-01-31T12:00:00Z (write + as %2B)',
         );
       }
-      return {
-        text: value,
-        written: time ?? 0,
-        bound: (time ?? 0) + (date === null ? 0 : dayLength),
-      };
+      const written = time ?? 0;
+      const length = date === null ? 0 : dayLength;
+      return { text: value, written, bound: written + length };
     })
     .meta({ anyOf: ['date', 'date-time'].map((format) => ({ type: 'string', format })) });
 }

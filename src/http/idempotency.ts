@@ -25,7 +25,8 @@ export const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
  */
 export async function idempotencyKey(c: RequestContext): Promise<Uint8Array | null> {
   const key = readKey(c);
-  return key !== null && IDEMPOTENCY_KEY.test(key) ? sha256(key) : null;
+  if (key === null || !IDEMPOTENCY_KEY.test(key)) return null;
+  return sha256(key);
 }
 
 /**
@@ -65,7 +66,8 @@ export async function beginIdempotentRequest(
 }
 
 function readKey(c: RequestContext): string | null {
-  return c.req.method === 'POST' ? (c.req.header(HEADER) ?? null) : null;
+  if (c.req.method !== 'POST') return null;
+  return c.req.header(HEADER) ?? null;
 }
 
 /** An idempotency key whose caller is known. */
@@ -109,7 +111,8 @@ class IdempotentRequest implements AnswerStore {
     if (!equalBytes(request, await this.fingerprint())) {
       throw new Problem(
         'idempotency_key_reuse',
-        'This idempotency key was used for another request. Send a new key, or exactly the same request.',
+        'This idempotency key was used for another request. Send a new key, or exactly the same ' +
+          'request.',
         {
           errors: [
             {
@@ -125,12 +128,11 @@ class IdempotentRequest implements AnswerStore {
       throw new Error(
         'a stored answer cannot be decrypted: its root secret is no longer configured',
       );
-    const sent = JSON.parse(text) as SentAnswer;
-    const body =
-      computed && sent.body !== null
-        ? JSON.stringify({ ...JSON.parse(sent.body), ...computed })
-        : sent.body;
-    const response = sendAnswer({ ...sent, body });
+    const sent: SentAnswer = JSON.parse(text);
+    if (computed && sent.body !== null) {
+      sent.body = JSON.stringify({ ...JSON.parse(sent.body), ...computed });
+    }
+    const response = sendAnswer(sent);
     response.headers.set('Idempotent-Replayed', 'true');
     return response;
   }
@@ -148,7 +150,8 @@ class IdempotentRequest implements AnswerStore {
    */
   private async fingerprint(): Promise<Uint8Array> {
     const { pathname, search } = new URL(this.c.req.url);
-    const request = [this.c.req.method, pathname, search, await readBodyText(this.c)];
-    return sha256(JSON.stringify(this.key.scopes ? [...request, this.key.scopes] : request));
+    const request: unknown[] = [this.c.req.method, pathname, search, await readBodyText(this.c)];
+    if (this.key.scopes) request.push(this.key.scopes);
+    return sha256(JSON.stringify(request));
   }
 }

@@ -120,7 +120,8 @@ export const readJson: BodyReader = (c) => readOnce(c, readJsonText);
 export async function readObject(c: BodyContext, read: BodyReader): Promise<JsonObject | null> {
   try {
     const body = await read(c);
-    return isJsonObject(body) ? body : null;
+    if (isJsonObject(body)) return body;
+    return null;
   } catch (error) {
     if (error instanceof Problem) return null;
     throw error;
@@ -216,14 +217,14 @@ async function readJsonText(c: BodyContext): Promise<string> {
 function refuseExcess(text: string): void {
   const excess = findExceededLimit(text, BODY_LIMITS);
   if (!excess) return;
-  const message =
-    excess.limit === 'levels'
-      ? `must be at most ${BODY_LIMITS.levels} levels deep`
-      : `must hold at most ${BODY_LIMITS.values} values`;
-  throw invalidRequest([
-    { path: excess.member === null ? 'body' : `body.${excess.member}`, message },
-  ]);
+  const path = excess.member === null ? 'body' : `body.${excess.member}`;
+  throw invalidRequest([{ path, message: EXCESSES[excess.limit] }]);
 }
+
+const EXCESSES = {
+  levels: `must be at most ${BODY_LIMITS.levels} levels deep`,
+  values: `must hold at most ${BODY_LIMITS.values} values`,
+};
 
 /**
  * The text of a request's body. It can be read once.
@@ -269,7 +270,8 @@ const EXPECTED: Record<string, string> = {
 z.config({
   customError: (issue) => {
     if (issue.code !== 'invalid_type') return undefined;
-    return issue.input === undefined ? 'is required' : EXPECTED[issue.expected];
+    if (issue.input === undefined) return 'is required';
+    return EXPECTED[issue.expected];
   },
 });
 
@@ -303,7 +305,8 @@ const NOUNS = { body: 'field', query: 'parameter' };
 function fieldErrors(place: Place, known: string, issue: z.core.$ZodIssue): FieldError[] {
   const path = [place, ...issue.path.map(String)].join('.');
   if (issue.code !== 'unrecognized_keys') return [{ path, message: issue.message }];
-  const message = `is not a ${NOUNS[place]} of this endpoint, which takes ${known || `no ${NOUNS[place]}s`}`;
+  const noun = NOUNS[place];
+  const message = `is not a ${noun} of this endpoint, which takes ${known || `no ${noun}s`}`;
   return issue.keys.slice(0, MAX_ERRORS).map((key) => ({ path: `${path}.${key}`, message }));
 }
 

@@ -64,12 +64,14 @@ export function operatorAccess<Q extends Query>(preload?: OperatorPreload<Q>) {
       const ledger = new Ledger(database, SERVICE_AUTHORITY, answers);
       return { name, reader: database, ledger, size: () => database.size() };
     });
+    const [firstShard, ...otherShards] = shards;
+    if (!firstShard) throw new Error('no shard is listed');
     c.set('operator', {
       config,
       runtime,
       origin,
       key,
-      shards: shards as unknown as OperatorContext['shards'],
+      shards: [firstShard, ...otherShards],
     });
     c.set(
       'loaded',

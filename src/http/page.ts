@@ -18,14 +18,18 @@ export function pageParameters(defaultLimit: number, maxLimit: number) {
     limit: queryNumber(1, maxLimit)
       .default(defaultLimit)
       .meta({ description: 'The greatest number of items on the page.' }),
-    cursor: z.string().optional().meta({
-      description:
-        'The `next_cursor` of the previous page. It works only for the same account and the same filters.',
-    }),
+    cursor: z
+      .string()
+      .optional()
+      .meta({
+        description:
+          'The `next_cursor` of the previous page. It works only for the same account and the same ' +
+          'filters.',
+      }),
   };
 }
 
-/** What a cursor is valid for: one list, as one caller requests it with certain filters. */
+/** The request for which a cursor is valid: for one list, by one caller, with certain filters. */
 interface CursorBinding {
   /**
    * The name of the list, or the id of the resource to which it belongs if that has one list only.
@@ -109,13 +113,12 @@ async function readCursor(
   const bytes = decode(cursor);
   const position = new TextDecoder().decode(bytes?.subarray(MAC_LENGTH));
   const macs = await keyring.mac('cursor', authenticatedText(binding, position));
-  if (
-    !bytes ||
-    !macs.some((mac) => equalBytes(mac.subarray(0, MAC_LENGTH), bytes.subarray(0, MAC_LENGTH)))
-  ) {
+  const given = bytes?.subarray(0, MAC_LENGTH);
+  if (!given || !macs.some((mac) => equalBytes(mac.subarray(0, MAC_LENGTH), given))) {
     throw new Problem(
       'invalid_cursor',
-      'Send `next_cursor` unchanged, with the same filters as before, or start again without a cursor.',
+      'Send `next_cursor` unchanged, with the same filters as before, or start again without a ' +
+        'cursor.',
       {
         errors: [
           { path: 'query.cursor', message: 'is not a cursor of this list with these filters' },

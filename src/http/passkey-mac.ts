@@ -12,7 +12,7 @@ export type OwnedPasskey = Pick<
 };
 
 /**
- * What the MAC of a passkey covers: that this key (with its algorithm, which the COSE key names) is
+ * The contents of a passkey that its MAC covers: that this key (with its algorithm, which the COSE key names) is
  * this member's, and the counter with which it was added. Without it, whoever can write to the
  * database could sign in as anybody.
  */

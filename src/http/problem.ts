@@ -36,14 +36,18 @@ export function problemResponse(problem: Problem, c: HonoContext<AppEnv>): Respo
     request_id: c.var.requestId,
     ...members,
   };
-  return Response.json(errors ? { ...document, errors: fitErrors(errors, document) } : document, {
-    status,
-    headers: {
-      ...headers,
-      'Content-Type': 'application/problem+json',
-      'Cache-Control': 'no-store',
+  const fitting = errors && { errors: fitErrors(errors, document) };
+  return Response.json(
+    { ...document, ...fitting },
+    {
+      status,
+      headers: {
+        ...headers,
+        'Content-Type': 'application/problem+json',
+        'Cache-Control': 'no-store',
+      },
     },
-  });
+  );
 }
 
 /**
@@ -72,7 +76,7 @@ export async function answerError(error: Error, c: HonoContext<AppEnv>): Promise
     try {
       return await replayConcurrentAnswer();
     } catch (failure) {
-      return problemResponse(translateError(failure as Error), c);
+      return problemResponse(translateError(failure), c);
     }
   }
   return problemResponse(await problemOf(error, c), c);
@@ -93,26 +97,26 @@ export async function problemOf(
   try {
     await c.var.authenticateAgain?.();
   } catch (failure) {
-    return translateError(failure as Error);
+    return translateError(failure);
   }
   // The credential is valid again: its agent or account was activated, or its account was moved.
   return unavailable();
 }
 
-function translateError(error: Error): Problem {
+function translateError(error: unknown): Problem {
   if (error instanceof Problem) return error;
   if (error instanceof LogFull) {
     return new Problem(
       'conflict',
-      `The audit log has ${MAX_LOG_LENGTH} entries, the maximum. Space is freed as old entries reach the retention limit, ` +
-        'which the operator can change.',
+      `The audit log has ${MAX_LOG_LENGTH} entries, the maximum. Space is freed as old entries ` +
+        'reach the retention limit, which the operator can change.',
     );
   }
   if (error instanceof CredentialEnded) return unavailable();
   if (error instanceof HTTPException && error.status === 400) {
     return new Problem('invalid_request', 'The body cannot be read.');
   }
-  logFailure('internal_error', error, { stack: stackOf(error) });
+  logFailure('internal_error', error, error instanceof Error ? { stack: stackOf(error) } : {});
   return new Problem(
     'internal',
     'The service failed unexpectedly. Give the operator the request id.',

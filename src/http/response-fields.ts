@@ -29,8 +29,8 @@ export const creatorField = z
   .nullable()
   .meta({
     description:
-      'Who made it: the id of a member, the id of the account for a token of the account itself, or `operator`; null if ' +
-      'it was made before this was recorded.',
+      'Who made it: the id of a member, the id of the account for a token of the account itself, ' +
+      'or `operator`; null if it was made before this was recorded.',
     examples: [exampleId('member')],
   });
 

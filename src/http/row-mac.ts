@@ -5,8 +5,8 @@ import { logFailure } from '../lib/log';
 import type { KeyLabel, Keyring } from '../lib/secrets';
 
 /**
- * What a row says, in words that do not change when the row moves to another shard: ids instead of
- * numbers.
+ * The contents of a row in a form that does not change when the row moves to another shard: with
+ * ids instead of numbers.
  */
 export interface RowContent {
   /** The table, in the log. */
@@ -20,7 +20,7 @@ export interface RowContent {
  * newest root secret.
  */
 export async function rowMac(keyring: Keyring, { label, fields }: RowContent): Promise<Uint8Array> {
-  const [newest] = await keyring.mac(label, canonicalize(fields) as string);
+  const [newest] = await keyring.mac(label, canonicalText(fields));
   return newest;
 }
 
@@ -35,11 +35,17 @@ export async function hasRowMac(
   mac: Uint8Array | null,
 ): Promise<boolean> {
   const { table, label, fields } = content;
-  const macs = await keyring.mac(label, canonicalize(fields) as string);
+  const macs = await keyring.mac(label, canonicalText(fields));
   if (mac && macs.some((known) => equalBytes(known, mac))) return true;
   logFailure('row_not_genuine', 'the MAC of a stored row is missing or wrong', {
     table,
     id: String(fields.id),
   });
   return false;
+}
+
+function canonicalText(fields: RowContent['fields']): string {
+  const text = canonicalize(fields);
+  if (text === undefined) throw new Error('a row has no canonical form');
+  return text;
 }

@@ -40,25 +40,33 @@ export function composeDigest(
   if (listedEnded.length > 0) blocks.push(list('Ended', listedEnded, now));
   const more = requests.length - listedWaiting.length - listedEnded.length;
   if (more > 0) {
-    const waitingMore = waiting.length - listedWaiting.length;
-    const which =
-      waitingMore > 0 ? `, ${waitingMore} of which ${waitingMore === 1 ? 'waits' : 'wait'}` : '';
-    blocks.push({
-      kind: 'paragraph',
-      text: `There ${more === 1 ? 'is' : 'are'} ${count(more, 'more request')}${which}. The inbox has them all.`,
-    });
+    const text = moreText(more, waiting.length - listedWaiting.length);
+    blocks.push({ kind: 'paragraph', text });
   }
-  const summary = `${count(waiting.length, 'request')} ${waiting.length === 1 ? 'waits' : 'wait'} for a decision`;
+  const waits = waiting.length === 1 ? 'waits' : 'wait';
+  const summary = `${count(waiting.length, 'request')} ${waits} for a decision`;
   return renderMail(
     {
-      subject: `${summary}${ended.length > 0 ? `, ${ended.length} ended` : ''}`,
+      subject: ended.length > 0 ? `${summary}, ${ended.length} ended` : summary,
       heading: summary,
       blocks,
       link: { label: 'Open the inbox', url: inboxUrl },
-      note: 'This mail combines messages that were due at the same time. The links ask you to sign in; without that they show nothing.',
+      note:
+        'This mail combines messages that were due at the same time. The links ask you to sign ' +
+        'in; without that they show nothing.',
     },
     to,
   );
+}
+
+/** Says how many requests a digest does not list, and how many of these wait. */
+function moreText(more: number, waiting: number): string {
+  const are = more === 1 ? 'is' : 'are';
+  const start = `There ${are} ${count(more, 'more request')}`;
+  const end = 'The inbox has them all.';
+  if (waiting === 0) return `${start}. ${end}`;
+  const wait = waiting === 1 ? 'waits' : 'wait';
+  return `${start}, ${waiting} of which ${wait}. ${end}`;
 }
 
 /** The last message about each request, or in any order one that says how it ended. */
@@ -97,7 +105,8 @@ function stateOf(message: PermissionMessage, now: number): Phrase[] {
   const { permission, decidedBy } = message;
   if (isWaiting(message, now)) return [`Decide by ${deadlineText(permission.expires_at, now)}`];
   const end = endWord(permission) ?? 'Expired';
-  return decidedBy === null ? [end] : [`${end} by `, writtenLine(decidedBy, MAX_NAME)];
+  if (decidedBy === null) return [end];
+  return [`${end} by `, writtenLine(decidedBy, MAX_NAME)];
 }
 
 /**
@@ -110,10 +119,12 @@ function isWaiting({ permission }: PermissionMessage, now: number): boolean {
 /** When a request ended. */
 function endTime({ permission }: PermissionMessage): string {
   const { decided_at, updated_at, expires_at } = permission;
-  return decided_at ?? (endWord(permission) === 'Withdrawn' ? updated_at : expires_at);
+  const endedAt = endWord(permission) === 'Withdrawn' ? updated_at : expires_at;
+  return decided_at ?? endedAt;
 }
 
 /** Compares texts by code units, as times in ISO 8601 are compared. */
 function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
 }

@@ -19,8 +19,7 @@ const MAX_LIMITS = 15;
 const MAX_LIMIT_NAME = 60;
 const MAX_LIMIT_VALUE = 100;
 
-const SIGN_IN =
-  'The link asks you to sign in; without that it shows nothing. A reply to this mail decides nothing.';
+const SIGN_IN = 'The link asks you to sign in; without that it shows nothing.';
 
 /**
  * Composes the mail to a person about a permission: who asks for what and why, the limits, until
@@ -37,7 +36,8 @@ export function composePermissionMail(
   const { permission, agentName, url } = message;
   const { title, reason, status } = permission;
   const { heading, label } = wordsOf(message);
-  const asked = `${quoteForSubject(permission.action, 36)} on ${quoteForSubject(permission.resource, 36)}`;
+  const action = quoteForSubject(permission.action, 36);
+  const resource = quoteForSubject(permission.resource, 36);
   const blocks: Block[] = [...endOf(message), { kind: 'facts', rows: requestFacts(message, now) }];
   if (title !== null) {
     blocks.push({
@@ -56,11 +56,11 @@ export function composePermissionMail(
   blocks.push(limitsBlock(permission));
   return renderMail(
     {
-      subject: `${label}: ${asked}, asked by ${quoteForSubject(agentName, 24)}`,
+      subject: `${label}: ${action} on ${resource}, asked by ${quoteForSubject(agentName, 24)}`,
       heading,
       blocks,
       link: { label: status === 'pending' ? 'Review the request' : 'Open the request', url },
-      note: SIGN_IN,
+      note: `${SIGN_IN} A reply to this mail decides nothing.`,
     },
     to,
   );
@@ -78,7 +78,9 @@ export function composeConfirmationMail(address: string, url: string): Mail {
       blocks: [
         {
           kind: 'paragraph',
-          text: 'Somebody who is signed in to Countersign wants to get notifications at this address. If this is you, open the link and confirm.',
+          text:
+            'Somebody who is signed in to Countersign wants to get notifications at this address. ' +
+            'If this is you, open the link and confirm.',
         },
         {
           kind: 'paragraph',
@@ -86,7 +88,9 @@ export function composeConfirmationMail(address: string, url: string): Mail {
         },
       ],
       link: { label: 'Confirm', url },
-      note: 'The link works for 24 hours, and only for the person who asked. Opening it changes nothing.',
+      note:
+        'The link works for 24 hours, and only for the person who asked. Opening it changes ' +
+        'nothing.',
     },
     { address, name: null },
   );
@@ -113,7 +117,7 @@ export function composeTestMail(
         },
       ],
       link: { label: 'Open Countersign', url },
-      note: 'The link asks you to sign in; without that it shows nothing.',
+      note: SIGN_IN,
     },
     to,
   );
@@ -127,23 +131,26 @@ export function composeWebhookDisabledMail(
   to: Recipient,
   { webhook, url }: { webhook: DisabledWebhook; url: string },
 ): Mail {
+  const host = URL.parse(webhook.url)?.host ?? webhook.url;
   const rows: Fact[] = [
     { label: 'URL', value: [writtenLine(webhook.url, MAX_TEXT)] },
     { label: 'Why', value: [writtenLine(webhook.disabled_reason, MAX_TEXT)] },
   ];
   return renderMail(
     {
-      subject: `Webhook disabled: ${quoteForSubject(URL.parse(webhook.url)?.host ?? webhook.url, 60)}`,
+      subject: `Webhook disabled: ${quoteForSubject(host, 60)}`,
       heading: 'A webhook was disabled',
       blocks: [
         { kind: 'facts', rows },
         {
           kind: 'paragraph',
-          text: 'Nothing is sent to it, and events of this time will not be sent later. When its receiver works again, enable the webhook.',
+          text:
+            'Nothing is sent to it, and events of this time will not be sent later. When its ' +
+            'receiver works again, enable the webhook.',
         },
       ],
       link: { label: 'Open the webhook', url },
-      note: 'The link asks you to sign in; without that it shows nothing.',
+      note: SIGN_IN,
     },
     to,
   );
@@ -176,6 +183,11 @@ function wordsOf({ event, isReminder, permission }: PermissionMessage): {
   return { heading: 'An agent asks for your decision', label: 'Decision needed' };
 }
 
+const EFFECTS = {
+  approved: 'The agent may do it, within the limits below.',
+  denied: 'The agent may not do it.',
+};
+
 /** How a request ended, and by whose decision; nothing while it waits. */
 function endOf({ permission, decidedBy }: PermissionMessage): Block[] {
   const { status, decided_at, decision_reason, updated_at, expires_at } = permission;
@@ -190,11 +202,7 @@ function endOf({ permission, decidedBy }: PermissionMessage): Block[] {
   if (decidedBy !== null)
     rows.push({ label: 'Decided by', value: [writtenLine(decidedBy, MAX_LINE)] });
   if (decided_at !== null) rows.push({ label: 'Decided', value: [utcText(decided_at)] });
-  const text =
-    status === 'approved'
-      ? 'The agent may do it, within the limits below.'
-      : 'The agent may not do it.';
-  const blocks: Block[] = [{ kind: 'paragraph', text }];
+  const blocks: Block[] = [{ kind: 'paragraph', text: EFFECTS[status] }];
   if (rows.length > 0) blocks.push({ kind: 'facts', rows });
   if (decision_reason) {
     blocks.push({
@@ -241,34 +249,47 @@ function limitsBlock({ status, scope, granted_scope, review }: Permission): Bloc
   return {
     kind: 'facts',
     title: granted_scope ? 'Limits granted' : 'Limits that the agent named',
-    hint: limitsHint(status, rows.length > 0, !equalJson(current, scope)),
+    hint: limitsHint(status, {
+      hasLimits: rows.length > 0,
+      isNarrowed: !equalJson(current, scope),
+    }),
     rows: rows.slice(0, MAX_LIMITS),
     more: more > 0 ? `${count(more, 'more limit')}: see the request.` : undefined,
   };
 }
 
-/** What the limits of a request mean in its state. */
-function limitsHint(status: Permission['status'], hasLimits: boolean, isNarrowed: boolean): string {
-  if (status === 'approved')
-    return hasLimits ? 'The agent may do no more than this.' : 'There are no limits.';
-  if (status !== 'pending')
-    return hasLimits ? 'The agent asked for this. Nothing was granted.' : 'Nothing was granted.';
-  if (!hasLimits)
-    return 'The agent names no limits: an approval allows this action on this resource in any form.';
-  if (isNarrowed)
-    return 'As the votes so far have left them. If you approve, the agent may do no more than this.';
-  return 'If you approve, the agent may do no more than this.';
+/** Says how the limits of a request bind in its state. */
+function limitsHint(
+  status: Permission['status'],
+  { hasLimits, isNarrowed }: { hasLimits: boolean; isNarrowed: boolean },
+): string {
+  if (!hasLimits) return NO_LIMITS_HINTS[status];
+  if (status === 'approved') return 'The agent may do no more than this.';
+  if (status !== 'pending') return 'The agent asked for this. Nothing was granted.';
+  const hint = 'If you approve, the agent may do no more than this.';
+  if (isNarrowed) return `As the votes so far have left them. ${hint}`;
+  return hint;
 }
+
+const NO_LIMITS_HINTS: Record<Permission['status'], string> = {
+  pending:
+    'The agent names no limits: an approval allows this action on this resource in any form.',
+  approved: 'There are no limits.',
+  denied: 'Nothing was granted.',
+  expired: 'Nothing was granted.',
+};
 
 function limitRows(requested: JsonObject, current: JsonObject): Fact[] {
   const before = new Map(limitTexts(requested));
   const after = new Map(limitTexts(current));
   return [...new Set([...before.keys(), ...after.keys()])].map((label, index) => {
-    const [old, value] = [before.get(label) ?? '–', after.get(label) ?? '–'];
-    return {
+    const old = before.get(label) ?? '–';
+    const value = after.get(label) ?? '–';
+    const row: Fact = {
       label: writtenLabel(shortPathLabel(label, index + 1, MAX_LIMIT_NAME)),
       value: [writtenLine(value, MAX_LIMIT_VALUE)],
-      before: old === value ? undefined : [writtenLine(old, MAX_LIMIT_VALUE)],
     };
+    if (old !== value) row.before = [writtenLine(old, MAX_LIMIT_VALUE)];
+    return row;
   });
 }

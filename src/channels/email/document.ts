@@ -30,7 +30,7 @@ export interface ListedRequest {
   url: string;
 }
 
-/** What a mail says, before it is rendered. */
+/** The contents of a mail, before it is rendered. */
 export interface MailDocument {
   /** Every text of an agent or a person in it is made by `quoteForSubject`. */
   subject: string;

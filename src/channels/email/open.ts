@@ -18,12 +18,15 @@ import { safeRecipient } from './written';
 const MAX_SINGLE_MAILS = 5;
 
 const NO_MEMBER =
-  'Mails go to members only. Send the test with a credential of a member who has confirmed the e-mail address.';
+  'Mails go to members only. Send the test with a credential of a member who has confirmed the ' +
+  'e-mail address.';
 const NO_MAIL =
-  'This service has no mail set up. Its operator has to set EMAIL_FROM, and the binding EMAIL or the secret RESEND_API_KEY.';
+  'This service has no mail set up. Its operator has to set EMAIL_FROM, and the binding EMAIL or ' +
+  'the secret RESEND_API_KEY.';
 
 const TOO_MANY =
-  'The recipient gets at most five mails within a minute, over all accounts. This one waits for the next minute.';
+  'The recipient gets at most five mails within a minute, over all accounts. This one waits for ' +
+  'the next minute.';
 
 /** Opens a channel for e-mail, for the worker that has claimed it. */
 export async function openEmailChannel(
@@ -40,8 +43,10 @@ export async function openEmailChannel(
       if (!transport) return { kind: 'refused', error: NO_MAIL };
       const { mail, key } = await compose(claimed, deliveries, publicUrl);
       const attempt = prepareMail(transport, mail, key);
-      const until = attempt.kind === 'refused' ? null : await limits.countMail(mail.to.address);
-      return until === null ? attempt : { kind: 'postponed', until, reason: TOO_MANY };
+      if (attempt.kind === 'refused') return attempt;
+      const until = await limits.countMail(mail.to.address);
+      if (until !== null) return { kind: 'postponed', until, reason: TOO_MANY };
+      return attempt;
     },
   };
 }
@@ -77,7 +82,8 @@ function dropReason(delivery: DueDelivery): string | null {
   if (eventPayload === null && payload === null) return NOT_KEPT;
   if (!isAsking(event)) return null;
   if (!permissionState?.isPending) return 'The request ended before the message was sent.';
-  return permissionState.hasVoted ? 'The recipient voted before the message was sent.' : null;
+  if (permissionState.hasVoted) return 'The recipient voted before the message was sent.';
+  return null;
 }
 
 /**

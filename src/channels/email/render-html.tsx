@@ -278,11 +278,14 @@ function Phrases({ phrases }: { phrases: Phrase[] }) {
 }
 
 function WrittenHtml({ phrase: { written, isCode } }: { phrase: Written }) {
-  return isCode ? (
-    <code dir="auto" style={CODE}>
-      <Wrapping text={written} />
-    </code>
-  ) : (
+  if (isCode) {
+    return (
+      <code dir="auto" style={CODE}>
+        <Wrapping text={written} />
+      </code>
+    );
+  }
+  return (
     <span dir="auto">
       <Wrapping text={written} />
     </span>

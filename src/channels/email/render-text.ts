@@ -18,7 +18,8 @@ function plain(phrases: Phrase[]): string {
 }
 
 function writtenText({ written, isCode }: Written): string {
-  return isCode ? `\`${written}\`` : written;
+  if (isCode) return `\`${written}\``;
+  return written;
 }
 
 function blockText(block: Block): string {
@@ -35,22 +36,19 @@ function blockText(block: Block): string {
 }
 
 function factsText({ title, hint, rows, more }: Extract<Block, { kind: 'facts' }>): string {
+  const lines: string[] = [];
+  if (title !== undefined) lines.push(`${title}:`);
+  if (hint !== undefined) lines.push(hint);
   const indent = title === undefined ? '' : '  ';
-  const lines = rows.map(
-    ({ label, value, before }) =>
-      `${indent}${plain([label])}: ${plain(value)}${beforeText(before)}`,
-  );
-  const end = more === undefined ? [] : [`${indent}${more}`];
-  return [
-    ...(title === undefined ? [] : [`${title}:`]),
-    ...(hint === undefined ? [] : [hint]),
-    ...lines,
-    ...end,
-  ].join('\n');
+  for (const row of rows) lines.push(indent + factText(row));
+  if (more !== undefined) lines.push(indent + more);
+  return lines.join('\n');
 }
 
-function beforeText(before: Fact['before']): string {
-  return before === undefined ? '' : ` (requested: ${plain(before)})`;
+function factText({ label, value, before }: Fact): string {
+  const text = `${plain([label])}: ${plain(value)}`;
+  if (before === undefined) return text;
+  return `${text} (requested: ${plain(before)})`;
 }
 
 function requestText({ title, action, resource, agent, state, url }: ListedRequest): string {

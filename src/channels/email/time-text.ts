@@ -3,7 +3,8 @@ import { DAY, HOUR, MINUTE, utcText } from '../../lib/time';
 /** A deadline: its time, and in about how long it is. */
 export function deadlineText(time: string, now: number): string {
   const left = Date.parse(time) - now;
-  return `${utcText(time)}, ${left > 0 ? `in about ${about(left)}` : 'which is over'}`;
+  if (left <= 0) return `${utcText(time)}, which is over`;
+  return `${utcText(time)}, in about ${about(left)}`;
 }
 
 /**
@@ -11,11 +12,11 @@ export function deadlineText(time: string, now: number): string {
  * days.
  */
 function about(milliseconds: number): string {
-  const [minutes, hours, days] = [MINUTE, HOUR, DAY].map((unit) =>
-    Math.round(milliseconds / unit),
-  ) as [number, number, number];
+  const minutes = Math.round(milliseconds / MINUTE);
   if (minutes < 60) return count(Math.max(1, minutes), 'minute');
-  return hours < 48 ? count(hours, 'hour') : count(days, 'day');
+  const hours = Math.round(milliseconds / HOUR);
+  if (hours < 48) return count(hours, 'hour');
+  return count(Math.round(milliseconds / DAY), 'day');
 }
 
 /** A number of things: `1 hour`, `2 hours`. */

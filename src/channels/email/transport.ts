@@ -1,5 +1,5 @@
 import type { MailTransport } from '../../env';
-import type { JsonObject } from '../../lib/json';
+import { isJsonObject, type JsonObject } from '../../lib/json';
 import { parseMailbox } from '../../lib/mailbox';
 import { shorten } from '../../lib/text';
 import type { PreparedAttempt, RequestAttempt } from '../../webhooks/dispatch/prepare';
@@ -28,9 +28,8 @@ export function prepareMail(
   if (parseMailbox(mail.to.address)?.name !== null) {
     return { kind: 'refused', error: 'The address of the recipient is not valid.' };
   }
-  return transport.kind === 'resend'
-    ? prepareRequest(transport, mail, idempotencyKey)
-    : { kind: 'call', call: () => sendByBinding(transport, mail) };
+  if (transport.kind === 'resend') return prepareRequest(transport, mail, idempotencyKey);
+  return { kind: 'call', call: () => sendByBinding(transport, mail) };
 }
 
 /** A request to https://resend.com/docs/api-reference/emails/send-email */
@@ -66,7 +65,7 @@ const judgeAnswer: NonNullable<RequestAttempt['judge']> = ({ status, error, text
 function parseProblem(text: string): JsonObject {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? (value as JsonObject) : {};
+    return isJsonObject(value) ? value : {};
   } catch {
     return {};
   }
@@ -74,7 +73,8 @@ function parseProblem(text: string): JsonObject {
 
 /** The name of a recipient is an unquoted phrase: `safeRecipient` made it. */
 function mailboxText({ name, address }: Recipient): string {
-  return name === null ? address : `${name} <${address}>`;
+  if (name === null) return address;
+  return `${name} <${address}>`;
 }
 
 /**
@@ -101,11 +101,12 @@ async function sendByBinding(
 }
 
 function bindingAddress({ name, address }: Recipient): string | EmailAddress {
-  return name === null ? address : { name, email: address };
+  if (name === null) return address;
+  return { name, email: address };
 }
 
 /**
- * What the codes of the service mean for those who see the delivery. Its own messages can quote
+ * The codes of the service in words for those who see the delivery. Its own messages can quote
  * addresses.
  */
 const FAILURES: Record<string, string> = {

@@ -57,7 +57,8 @@ export function writtenLines(text: string, max: number): string[] {
     .replace(/\n{3,}/g, '\n\n')
     .split('\n')
     .map((line) => preventLinks(withScriptsMark(line.trimEnd())));
-  return lines.length > MAX_LINES ? [...lines.slice(0, MAX_LINES), '…'] : lines;
+  if (lines.length <= MAX_LINES) return lines;
+  return [...lines.slice(0, MAX_LINES), '…'];
 }
 
 /**

@@ -80,7 +80,8 @@ async function readAnswer(response: Response): Promise<SlackAnswer> {
   if (answer?.ok === false) return failure(codeOf(answer));
   if (response.status === 429) return failure('ratelimited');
   if (!response.ok) return failure(`http_${response.status}`);
-  return answer?.ok === true ? { ...answer, ok: true } : failure('invalid_answer');
+  if (answer?.ok !== true) return failure('invalid_answer');
+  return { ...answer, ok: true };
 }
 
 function failure(error: string): SlackFailure {
@@ -98,7 +99,8 @@ function parse(text: string): JsonObject | null {
 
 /** Slack's error code, if it has the form of one: what it says is shown to people. */
 function codeOf({ error }: JsonObject): string {
-  return typeof error === 'string' && /^[a-z0-9_.-]{1,80}$/i.test(error) ? error : 'unknown_error';
+  if (typeof error !== 'string' || !/^[a-z0-9_.-]{1,80}$/i.test(error)) return 'unknown_error';
+  return error;
 }
 
 /** How the request of a delivery ended. */
@@ -112,7 +114,7 @@ export interface DeliveryAnswer {
 }
 
 /** The start of the answer to a posted or updated message. */
-const SENT = /^\s*\{"ok":\s*true,\s*"channel":\s*"(\w+)",\s*"ts":\s*"(\d+\.\d+)"/;
+const SENT = /^\s*\{"ok":\s*true,\s*"channel":\s*"(?<channel>\w+)",\s*"ts":\s*"(?<ts>\d+\.\d+)"/;
 
 /**
  * Reads Slack's answer to `chat.postMessage` or `chat.update`. Slack answers 200 also if it
@@ -123,13 +125,13 @@ export function readDeliveryAnswer(body: string): DeliveryAnswer {
   const answer = parse(body);
   if (answer?.ok === false) {
     const code = codeOf(answer);
-    return { error: code === 'message_not_found' ? null : describeError(code), receipt: null };
+    if (code === 'message_not_found') return { error: null, receipt: null };
+    return { error: describeError(code), receipt: null };
   }
-  if (answer?.ok === true && typeof answer.channel === 'string' && typeof answer.ts === 'string') {
-    return { error: null, receipt: `${answer.channel}:${answer.ts}` };
+  const { channel, ts } = answer ?? SENT.exec(body)?.groups ?? {};
+  if (typeof channel !== 'string' || typeof ts !== 'string') {
+    return { error: "Slack's answer cannot be read.", receipt: null };
   }
-  const [, channel, ts] = (answer ? null : SENT.exec(body)) ?? [];
-  if (channel === undefined) return { error: "Slack's answer cannot be read.", receipt: null };
   return { error: null, receipt: `${channel}:${ts}` };
 }
 

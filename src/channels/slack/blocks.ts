@@ -1,107 +1,66 @@
+import type {
+  Button,
+  ContextBlock,
+  HeaderBlock,
+  KnownBlock,
+  MrkdwnElement,
+  PlainTextElement,
+  SectionBlock,
+  ModalView as SlackModalView,
+} from '@slack/types';
+
 // The parts of Slack's Block Kit that the channel uses: https://docs.slack.dev/reference/block-kit
 
-/** A text that Slack shows as it is: it parses no mentions, links, markup or emoji codes in it. */
-export interface PlainText {
-  type: 'plain_text';
-  text: string;
-  emoji: false;
-}
-
-/** A text with Slack's markup. Only texts of the service's own may stand in it. */
-export interface Markup {
-  type: 'mrkdwn';
-  text: string;
-  verbatim: true;
-}
-
-export interface Button {
-  type: 'button';
-  action_id: string;
-  text: PlainText;
-  value?: string;
-  url?: string;
-  style?: 'primary';
-}
-
-export interface Option {
-  text: PlainText;
-  value: string;
-}
-
-export type InputElement =
-  | {
-      type: 'number_input';
-      action_id: string;
-      is_decimal_allowed: boolean;
-      initial_value: string;
-      min_value?: string;
-      max_value: string;
-    }
-  | { type: 'checkboxes'; action_id: string; options: Option[]; initial_options: Option[] }
-  | { type: 'radio_buttons'; action_id: string; options: Option[] }
-  | { type: 'plain_text_input'; action_id: string; multiline: boolean; max_length: number };
-
-export interface InputBlock {
-  type: 'input';
-  block_id: string;
-  label: PlainText;
-  hint?: PlainText;
-  optional: boolean;
-  element: InputElement;
-}
-
-export type Block =
-  | { type: 'header'; text: PlainText }
-  | { type: 'section'; text: PlainText; expand: true }
-  | { type: 'context'; elements: (PlainText | Markup)[] }
-  | { type: 'actions'; elements: Button[] }
-  | InputBlock;
+export type { InputBlock } from '@slack/types';
 
 /** A message as `chat.postMessage` and `chat.update` take it. */
 export interface SlackMessage {
-  /** What notifications and screen readers say. Slack parses it: see `escapeText`. */
+  /** The text of notifications and for screen readers. Slack parses it: see `escapeText`. */
   text: string;
-  blocks: Block[];
+  blocks: KnownBlock[];
 }
 
 /** A view as `views.open` takes it. */
-export interface ModalView {
-  type: 'modal';
-  callback_id: string;
-  private_metadata: string;
-  title: PlainText;
-  submit: PlainText;
-  close: PlainText;
-  blocks: Block[];
+export interface ModalView extends SlackModalView {
+  blocks: KnownBlock[];
 }
 
-export function plain(text: string): PlainText {
+/** A text that Slack shows as it is: it parses no mentions, links, markup or emoji codes in it. */
+export function plain(text: string): PlainTextElement {
   return { type: 'plain_text', text, emoji: false };
 }
 
-export function header(text: string): Block {
+export function header(text: string): HeaderBlock {
   return { type: 'header', text: plain(text) };
 }
 
 /** A paragraph that Slack does not fold. */
-export function section(text: string): Block {
+export function section(text: string): SectionBlock {
   return { type: 'section', text: plain(text), expand: true };
 }
 
-/** A small print. */
-export function context(...elements: (string | Markup)[]): Block {
+/**
+ * A small print.
+ * @param elements plain texts, and markup that has no texts but the service's own
+ */
+export function context(...elements: (string | MrkdwnElement)[]): ContextBlock {
   return {
     type: 'context',
     elements: elements.map((text) => (typeof text === 'string' ? plain(text) : text)),
   };
 }
 
+/** Buttons in a row. */
+export function actions(...elements: Button[]): KnownBlock {
+  return { type: 'actions', elements };
+}
+
 /**
  * A time in words that Slack translates to the reader's time zone.
  * @param before the service's own text before the time
- * @param utc what programs show that cannot translate it
+ * @param utc the text for programs that cannot translate it
  */
-export function localTime(before: string, time: number, utc: string): Markup {
+export function localTime(before: string, time: number, utc: string): MrkdwnElement {
   const token = `<!date^${Math.floor(time / 1_000)}^{date_short_pretty}, {time}|${utc}>`;
   return { type: 'mrkdwn', text: `${before} ${token}`, verbatim: true };
 }

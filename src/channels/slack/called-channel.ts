@@ -50,7 +50,7 @@ export interface CalledChannel {
   account: () => AccountRef;
 }
 
-/** What a person acts on in Slack: the permission, and how the linked member stands to it. */
+/** The permission on which a person acts in Slack, and how the linked member stands to it. */
 export interface ActedOn {
   /** The member to whom the Slack user is linked; null if there is none. */
   member: MemberRef | null;
@@ -79,8 +79,13 @@ export async function findCalledChannel(
   if (!found) return null;
   const { shard, database, row } = found;
   return {
-    ...{ shard, database, accountNumber: row.accountNumber, number: row.number, id: row.id },
-    ...{ isActive: row.isActive, secret: row.secret },
+    shard,
+    database,
+    accountNumber: row.accountNumber,
+    number: row.number,
+    id: row.id,
+    isActive: row.isActive,
+    secret: row.secret,
     secrets: await openSecrets(keyring, row),
     account: () => activeAccount(row),
   };
@@ -144,13 +149,18 @@ export async function loadActedOn(
     state: decisionState({ permission: permissions, voter: voters }),
     agentName: contents?.agentName ?? '',
     input: contents?.input ?? null,
-    preview: contents?.preview ? (JSON.parse(contents.preview) as Preview) : null,
+    preview: contents ? parsePreview(contents.preview) : null,
   };
+}
+
+function parsePreview(text: string | null): Preview | null {
+  return text === null ? null : JSON.parse(text);
 }
 
 /** The member of a link; null unless they are active. */
 function memberOf({ memberId: id, memberRole: role, memberStatus }: MemberRow): MemberRef | null {
-  return id !== null && role !== null && memberStatus === 'active' ? { id, role } : null;
+  if (id === null || role === null || memberStatus !== 'active') return null;
+  return { id, role };
 }
 
 function selectContents(reader: Reader, account: SQL<number>, id: Id<'perm'>) {

@@ -14,7 +14,8 @@ const UNREACHABLE = 'Slack did not say who the user is. Try again in a moment.';
 const OTHER_WORKSPACE = 'The Slack user belongs to another workspace than the app of this channel.';
 const NO_PERSON = 'The Slack user was deactivated, or is no person.';
 const NO_EMAIL =
-  'Slack does not say the e-mail address of the user. The Slack app needs the scopes users:read and users:read.email.';
+  'Slack does not say the e-mail address of the user. The Slack app needs the scopes users:read ' +
+  'and users:read.email.';
 const UNCONFIRMED = 'The user has not confirmed the e-mail address in Slack yet.';
 
 /**
@@ -55,5 +56,6 @@ function isMember(user: JsonObject, app: JsonObject): boolean {
 
 function textOf(object: JsonObject, key: string): string | null {
   const value = object[key];
-  return typeof value === 'string' && value !== '' ? value : null;
+  if (typeof value !== 'string' || value === '') return null;
+  return value;
 }

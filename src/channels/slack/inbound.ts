@@ -17,16 +17,16 @@ import { Ledger } from '../../ledger/ledger';
 import { lazy } from '../../lib/lazy';
 import { enqueueWebhook } from '../../outbox/enqueue';
 import { type ActedOn, type CalledChannel, findCalledChannel, loadActedOn } from './called-channel';
-import { refuseSubmission } from './modal';
 import { readInteraction } from './payload';
 import { MAX_PAYLOAD_BYTES } from './payload-size';
 import { handleClick, SWITCHED_OFF } from './review-click';
 import { isFromSlack } from './signature';
+import { refuseSubmission } from './submission';
 import { LINK_ENDED, type LinkedContext, type Submission, submitDecision } from './submit-decision';
 
 /**
- * What Slack does next: nothing, after a click; it closes the modal, or shows what is wrong with
- * its fields.
+ * Tells Slack what to do next: nothing, after a click; to close the modal, or to show what is wrong
+ * with its fields.
  */
 const SlackResponse = lazy(() =>
   z
@@ -66,7 +66,8 @@ export async function receiveFromSlack(c: InboundContext, secret: string): Promi
     signingSecret: channel.secrets?.signingSecret ?? '',
     timestamp: c.req.header('X-Slack-Request-Timestamp') ?? null,
     signature: c.req.header('X-Slack-Signature') ?? null,
-    ...{ body, now: runtime.now() },
+    body,
+    now: runtime.now(),
   });
   if (!isSigned || !channel.secrets) {
     await limitNetwork(c);
@@ -92,7 +93,8 @@ export async function receiveFromSlack(c: InboundContext, secret: string): Promi
     return {};
   }
   const refusal = await submit(c, secret, channel, interaction, on);
-  return refusal ? { response_action: 'errors', ...refusal } : { response_action: 'clear' };
+  if (refusal) return { response_action: 'errors', ...refusal };
+  return { response_action: 'clear' };
 }
 
 /** Takes the decision of a submitted modal; returns why it does not, or null. */
@@ -127,12 +129,12 @@ function linkedContext(
   const { config, origin } = c.var;
   const runtime = withFixedClock(c.var.runtime);
   const own = account();
-  const slackUser = { team: submission.user.teamId, slackUser: submission.user.id };
   const link = {
     kind: 'slack_link',
     account: own.number,
     webhook: number,
-    ...slackUser,
+    team: submission.user.teamId,
+    slackUser: submission.user.id,
     member,
   } as const;
   const notifyWebhooks = (account: number) => {
@@ -140,10 +142,18 @@ function linkedContext(
   };
   return {
     principal: {
-      ...{ kind: 'user', shard, account: own, member, token: null, expiresAt: null },
+      kind: 'user',
+      shard,
+      account: own,
+      member,
+      token: null,
       scopes: ROLE_SCOPES[member.role],
+      expiresAt: null,
     },
-    ...{ config, runtime, origin, reader: database },
+    config,
+    runtime,
+    origin,
+    reader: database,
     ledger: new Ledger(database, { ...link, now: runtime.now }, null, notifyWebhooks),
     reload: async () => {
       const channel = await findCalledChannel(c, secret);
@@ -161,9 +171,10 @@ export const receiveFromSlackRoute = new Hono<AppEnv>().post(
     tag: 'Channels',
     summary: 'Receive what a person did in Slack',
     description:
-      'The request URL for interactivity of a Slack app, which is the `inbound_url` of the channel. Slack sends a form of at ' +
-      'most 64 KiB with the field `payload` and signs it: `X-Slack-Request-Timestamp` and `X-Slack-Signature`. Clicks on ' +
-      'buttons and submitted modals of other apps are answered 200 and ignored.',
+      'The request URL for interactivity of a Slack app, which is the `inbound_url` of the ' +
+      'channel. Slack sends a form of at most 64 KiB with the field `payload` and signs it: ' +
+      '`X-Slack-Request-Timestamp` and `X-Slack-Signature`. Clicks on buttons and submitted ' +
+      'modals of other apps are answered 200 and ignored.',
     success: ok(SlackResponse),
     path: lazy(() => z.object({ secret: z.string().meta({ description: 'Names the channel.' }) })),
     problems: [

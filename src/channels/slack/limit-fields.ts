@@ -1,13 +1,11 @@
+import type { PlainTextOption } from '@slack/types';
 import type { Json, JsonObject } from '../../lib/json';
 import { withScriptsMark } from '../../lib/scripts';
 import { valueText } from '../../permissions/limit-texts';
 import { pathLabel } from '../../permissions/path-label';
 import { scopeLeaves } from '../../permissions/scope-leaves';
-import { type Option, plain } from './blocks';
+import { plain } from './blocks';
 import { inLine, sizeOf } from './text';
-
-/** Maximum number of fields in one modal; Slack allows 100 blocks in a view. */
-const MAX_FIELDS = 60;
 
 /** Slack's maximum number of check boxes in a group, and the maximum size of the text of one. */
 const MAX_OPTIONS = 10;
@@ -24,7 +22,7 @@ const DECIMAL = /^-?\d+(\.\d+)?$/;
  */
 export type LimitField = { path: string[]; label: string; blockId: string } & (
   | { kind: 'number'; value: number }
-  | { kind: 'list'; value: Json[]; options: Option[] }
+  | { kind: 'list'; value: Json[]; options: PlainTextOption[] }
   | { kind: 'card'; value: Json }
   | { kind: 'fixed'; value: Json }
 );
@@ -35,35 +33,31 @@ export type LimitField = { path: string[]; label: string; blockId: string } & (
  * numbers, because keys may be any text.
  */
 export function limitFields(scope: JsonObject): LimitField[] {
-  let left = MAX_FIELDS;
   return scopeLeaves(scope).map(([path, value], index): LimitField => {
     const field = { path, label: labelOf(path), blockId: `limit-${index}` };
-    if (!(typeof value === 'number' || (Array.isArray(value) && value.length > 1)))
-      return { ...field, kind: 'fixed', value };
-    if (left === 0 || sizeOf(field.label) > MAX_LABEL) return { ...field, kind: 'card', value };
+    const isLong = sizeOf(field.label) > MAX_LABEL;
     if (typeof value === 'number') {
-      if (!DECIMAL.test(String(value))) return { ...field, kind: 'card', value };
-      left -= 1;
-      return { ...field, kind: 'number', value };
+      const hasField = !isLong && DECIMAL.test(String(value));
+      return { ...field, kind: hasField ? 'number' : 'card', value };
     }
-    const options = value.map((member, place) => ({
-      text: plain(withScriptsMark(inLine(valueText(member)))),
-      value: String(place),
-    }));
-    if (
-      options.length > MAX_OPTIONS ||
-      options.some(({ text }) => sizeOf(text.text) > MAX_OPTION)
-    ) {
-      return { ...field, kind: 'card', value };
-    }
-    left -= 1;
+    if (!Array.isArray(value) || value.length < 2) return { ...field, kind: 'fixed', value };
+    const options = optionsOf(value);
+    if (isLong || options === null) return { ...field, kind: 'card', value };
     return { ...field, kind: 'list', value, options };
   });
 }
 
+/** A check box for each member of a list; null if Slack cannot show them. */
+function optionsOf(members: Json[]): PlainTextOption[] | null {
+  if (members.length > MAX_OPTIONS) return null;
+  const texts = members.map((member) => withScriptsMark(inLine(valueText(member))));
+  if (texts.some((text) => sizeOf(text) > MAX_OPTION)) return null;
+  return texts.map((text, index) => ({ text: plain(text), value: String(index) }));
+}
+
 /**
- * What a limit is called. Slack has no code type in labels, so none of the service's own begins
- * with these words.
+ * The label of a limit. Slack has no code type in labels, so none of the service's own begins with
+ * these words.
  */
 function labelOf(path: string[]): string {
   return withScriptsMark(`Limit \`${pathLabel(path)}\``);

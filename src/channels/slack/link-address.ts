@@ -50,7 +50,8 @@ export async function signLinkAddress(
     expires,
   };
   const [mac] = await keyring.mac('slack-link', textOf(statement, channel));
-  return `${publicUrl}/console/slack/link?${new URLSearchParams({ ...statement, signature: toBase64Url(mac) })}`;
+  const query = new URLSearchParams({ ...statement, signature: toBase64Url(mac) });
+  return `${publicUrl}/console/slack/link?${query}`;
 }
 
 /**

@@ -48,7 +48,9 @@ export async function listSlackLinks(
   return rows.map(({ channel, name, team, user, linkedAt }) => ({
     channel_id: withPrefix('chan', channel),
     channel_name: name ?? '',
-    ...{ team, user, linked_at: formatTime(linkedAt) },
+    team,
+    user,
+    linked_at: formatTime(linkedAt),
   }));
 }
 

@@ -1,18 +1,10 @@
+import type { Button, KnownBlock } from '@slack/types';
 import { withScriptsMark } from '../../lib/scripts';
 import { utcText } from '../../lib/time';
 import { isWithdrawn, type Permission } from '../../permissions/permission';
 import type { DecisionSource } from '../../permissions/reviews/review';
 import type { PermissionMessage } from '../message';
-import {
-  type Block,
-  type Button,
-  context,
-  header,
-  localTime,
-  plain,
-  type SlackMessage,
-  section,
-} from './blocks';
+import { actions, context, header, localTime, plain, type SlackMessage, section } from './blocks';
 import { cut, escapeText, inLine } from './text';
 
 /** The `action_id` of the button that opens the modal. Its value is the permission's id. */
@@ -34,11 +26,15 @@ export const AS_WRITTEN = {
 } as const;
 
 /**
- * Maximum sizes of what an agent or a person wrote; the card shows all of it. A section holds the
- * longest four together.
+ * Maximum sizes of texts that an agent or a person wrote; the card shows all of them. A section
+ * holds the longest four together.
  */
 const MAX_WRITTEN = 500;
 const MAX_RESOURCE = 1_500;
+
+/** Why a message has no button to decide. */
+export const DECIDED_ELSEWHERE =
+  'It needs several approvals or a passkey, so it is decided in Countersign.';
 
 const VIA: Record<DecisionSource, string> = {
   api: 'the API',
@@ -60,27 +56,20 @@ export function permissionMessage(
   { canDecide }: { canDecide: boolean },
 ): SlackMessage {
   const { permission, url } = message;
-  const deadline = `Waits until ${utcText(permission.expires_at)}`;
-  const elsewhere = 'It needs several approvals or a passkey, so it is decided in Countersign.';
+  const utc = utcText(permission.expires_at);
+  const deadline = `Waits until ${utc}`;
+  const times = context(
+    deadline,
+    localTime('In your time zone:', Date.parse(permission.expires_at), utc),
+  );
+  const ways = canDecide
+    ? [actions(reviewButton(permission.id), linkButton(url))]
+    : [context(DECIDED_ELSEWHERE), actions(linkButton(url))];
   return compose({
     headline: headlineOf(message),
     request: requestLines(message),
     outcome: [],
-    closing: [
-      context(
-        deadline,
-        localTime(
-          'In your time zone:',
-          Date.parse(permission.expires_at),
-          utcText(permission.expires_at),
-        ),
-      ),
-      ...(canDecide ? [] : [context(elsewhere)]),
-      {
-        type: 'actions',
-        elements: [...(canDecide ? [reviewButton(permission.id)] : []), linkButton(url)],
-      },
-    ],
+    closing: [times, ...ways],
     spoken: [deadline],
   });
 }
@@ -100,7 +89,7 @@ export function settledMessage(
     headline: settledHeadline(message.permission),
     request: requestLines(message),
     outcome,
-    closing: [{ type: 'actions', elements: [linkButton(message.url)] }],
+    closing: [actions(linkButton(message.url))],
     spoken: [],
   });
 }
@@ -116,7 +105,7 @@ interface Parts {
   headline: string;
   request: Line[];
   outcome: Line[];
-  closing: Block[];
+  closing: KnownBlock[];
   /** Lines that only the text without blocks has, because the closing blocks say them too. */
   spoken: string[];
 }
@@ -130,17 +119,15 @@ function compose({ headline, request, outcome, closing, spoken }: Parts): SlackM
 }
 
 /** Lines as a section, with a note if one of them was cut. */
-function lineBlocks(lines: Line[]): Block[] {
+function lineBlocks(lines: Line[]): KnownBlock[] {
   if (lines.length === 0) return [];
-  const isCut = lines.some((line) => line.isCut);
-  return [
-    section(lines.map(({ text }) => text).join('\n')),
-    ...(isCut ? [context('Open it in Countersign to read what is cut here.')] : []),
-  ];
+  const whole = section(lines.map(({ text }) => text).join('\n'));
+  if (!lines.some((line) => line.isCut)) return [whole];
+  return [whole, context('Open it in Countersign to read what is cut here.')];
 }
 
 /**
- * What an agent asks for. Each line has one text of the agent.
+ * The request of an agent. Each line has one text of the agent.
  * @param shorten shortens a text to a size; the default puts an ellipsis in place of the rest
  */
 export function requestLines(
@@ -150,12 +137,13 @@ export function requestLines(
   const { action, resource, title } = permission;
   const line = (label: string, text: string, max = MAX_WRITTEN) =>
     writtenLine(label, text, (whole) => shorten(whole, max));
-  return [
+  const lines = [
     line('Agent', agentName),
     line('Action', action),
     line('Resource', resource, MAX_RESOURCE),
-    ...(title === null ? [] : [line("In the agent's words", title)]),
   ];
+  if (title !== null) lines.push(line("In the agent's words", title));
+  return lines;
 }
 
 function writtenLine(
@@ -173,9 +161,8 @@ function ownLine(text: string): Line {
 }
 
 function headlineOf({ event }: PermissionMessage): string {
-  return event === 'permission.escalated'
-    ? 'Permission requested, now escalated'
-    : 'Permission requested';
+  if (event === 'permission.escalated') return 'Permission requested, now escalated';
+  return 'Permission requested';
 }
 
 function settledHeadline(permission: Permission): string {
@@ -183,6 +170,8 @@ function settledHeadline(permission: Permission): string {
   if (permission.status === 'denied') return 'Permission denied';
   return isWithdrawn(permission) ? 'Request withdrawn' : 'Request expired';
 }
+
+const DECIDED_BY = { approved: 'Approved by', denied: 'Denied by' };
 
 function outcomeLines(
   { permission, decidedBy }: PermissionMessage,
@@ -196,14 +185,12 @@ function outcomeLines(
       : `Nobody decided by ${utcText(expires_at)}.`;
     return [ownLine(`${how} The agent may not do it.`)];
   }
-  return [
-    ...(decidedBy === null
-      ? []
-      : [writtenLine(status === 'approved' ? 'Approved by' : 'Denied by', decidedBy)]),
-    ...(decided_at === null ? [] : [ownLine(`When: ${utcText(decided_at)}`)]),
-    ...(via === null ? [] : [ownLine(`Through: ${VIA[via]}`)]),
-    ...(decision_reason === null ? [] : [writtenLine('Reason', decision_reason)]),
-  ];
+  const lines: Line[] = [];
+  if (decidedBy !== null) lines.push(writtenLine(DECIDED_BY[status], decidedBy));
+  if (decided_at !== null) lines.push(ownLine(`When: ${utcText(decided_at)}`));
+  if (via !== null) lines.push(ownLine(`Through: ${VIA[via]}`));
+  if (decision_reason !== null) lines.push(writtenLine('Reason', decision_reason));
+  return lines;
 }
 
 function reviewButton(id: string): Button {
@@ -220,7 +207,7 @@ function reviewButton(id: string): Button {
 export function notice(text: string, url: string, label?: string): SlackMessage {
   return {
     text: escapeText(text),
-    blocks: [section(text), { type: 'actions', elements: [linkButton(url, label)] }],
+    blocks: [section(text), actions(linkButton(url, label))],
   };
 }
 

@@ -1,27 +1,14 @@
+import type { InputBlock, InputBlockElement, KnownBlock, NumberInput } from '@slack/types';
 import * as z from 'zod';
 import { duration } from '../../lib/duration';
-import { roundingFault } from '../../lib/exact-json';
-import { equalJson } from '../../lib/json';
 import { lazy } from '../../lib/lazy';
 import { withScriptsMark } from '../../lib/scripts';
 import { SECOND } from '../../lib/time';
 import { valueText } from '../../permissions/limit-texts';
-import type { Narrowing, RequestedLimits } from '../../permissions/limits';
+import type { RequestedLimits } from '../../permissions/limits';
 import type { Permission } from '../../permissions/permission';
-import { permissionFields } from '../../permissions/permission-fields';
 import type { Preview } from '../../permissions/preview';
-import type { VoteDecision } from '../../permissions/reviews/review';
-import { setAt } from '../../permissions/scope-leaves';
-import {
-  type Block,
-  context,
-  header,
-  type InputBlock,
-  type InputElement,
-  type ModalView,
-  plain,
-  section,
-} from './blocks';
+import { actions, context, header, type ModalView, plain, section } from './blocks';
 import { type LimitField, limitFields } from './limit-fields';
 import { linkButton, requestLines } from './message';
 import { canBeSubmitted } from './payload-size';
@@ -30,7 +17,7 @@ import { inLine, inLines, MAX_SECTION, split } from './text';
 /** The `callback_id` of the modal. */
 export const REVIEW_MODAL = 'review_permission';
 
-/** What Slack sends back with a submitted modal, as its `private_metadata`. */
+/** The `private_metadata` of a modal, which Slack sends back with the submission. */
 export const ModalState = lazy(() =>
   z.object({
     permission: z.string(),
@@ -42,13 +29,13 @@ export const ModalState = lazy(() =>
 type ModalState = z.output<ReturnType<typeof ModalState>>;
 
 /** The `action_id` of every field: fields are told apart by their block. */
-const VALUE = 'value';
-const TOKEN_TTL = 'token_ttl';
-const MAX_USES = 'max_uses';
-const REASON = 'reason';
-const DECISION = 'decision';
+export const VALUE = 'value';
+export const TOKEN_TTL = 'token_ttl';
+export const MAX_USES = 'max_uses';
+export const REASON = 'reason';
+export const DECISION = 'decision';
 
-const MIN_TOKEN_TTL = 30;
+export const MIN_TOKEN_TTL = 30;
 const MAX_REASON = 1_000;
 
 /** Slack's maximum number of blocks in a view. */
@@ -56,12 +43,13 @@ const MAX_BLOCKS = 100;
 
 export interface ReviewModal {
   permission: Permission;
-  /** What the agent wrote for the person who decides; null if nothing. */
+  /** The texts of the agent for the person who decides; null if there are none. */
   preview: Preview | null;
   /** The arguments of the act as JSON; null if the service does not have them. */
   input: string | null;
   /**
-   * What an approval may narrow: the requested limits, or those that the votes so far have left.
+   * The limits that an approval may narrow: the requested ones, or those that the votes so far have
+   * left.
    */
   proposal: RequestedLimits;
   agentName: string;
@@ -81,12 +69,10 @@ export function reviewModal(modal: ReviewModal): ModalView | null {
   const { permission, proposal, cardUrl, votes } = modal;
   const state: ModalState = { permission: permission.id, votes };
   const asked = requestLines(modal, (whole) => whole).map(({ text }) => text);
-  const blocks: Block[] = [
+  const blocks: KnownBlock[] = [
     ...sections(asked.join('\n')),
-    ...(permission.reason
-      ? sections(withScriptsMark(`Why it asks: ${inLines(permission.reason)}`))
-      : []),
-    { type: 'actions', elements: [linkButton(cardUrl)] },
+    ...reasonBlocks(permission.reason),
+    actions(linkButton(cardUrl)),
     ...previewBlocks(modal.preview),
     ...inputBlocks(modal.input),
     ...limitBlocks(permission, proposal),
@@ -120,27 +106,34 @@ export function reviewModal(modal: ReviewModal): ModalView | null {
     close: plain('Cancel'),
     blocks,
   };
-  return blocks.length <= MAX_BLOCKS && canBeSubmitted(view, MAX_REASON) ? view : null;
+  if (blocks.length > MAX_BLOCKS || !canBeSubmitted(view, MAX_REASON)) return null;
+  return view;
 }
 
-function previewBlocks(preview: Preview | null): Block[] {
+function reasonBlocks(reason: string | null): KnownBlock[] {
+  if (!reason) return [];
+  return sections(withScriptsMark(`Why it asks: ${inLines(reason)}`));
+}
+
+function previewBlocks(preview: Preview | null): KnownBlock[] {
   // The lines about the request have the title.
   const { summary = '', fields = [], blocks = [] } = preview ?? {};
-  const shown = [
-    withScriptsMark(summary),
-    fields.map(({ label, value }) => withScriptsMark(`${inLine(label)}: ${value}`)).join('\n'),
-    ...blocks.map(({ title, text }) => withScriptsMark(title ? `${title}\n${text}` : text)),
-  ].flatMap((text) => sections(inLines(text)));
-  if (shown.length === 0) return [];
+  const fieldLines = fields.map(({ label, value }) =>
+    withScriptsMark(`${inLine(label)}: ${value}`),
+  );
+  const texts = blocks.map(({ title, text }) => (title ? `${title}\n${text}` : text));
+  const shown = [withScriptsMark(summary), fieldLines.join('\n'), ...texts.map(withScriptsMark)];
+  const shownBlocks = shown.flatMap((text) => sections(inLines(text)));
+  if (shownBlocks.length === 0) return [];
   return [
     header('What the agent says it will do'),
     context('In the words of the agent. Nobody checked it.'),
-    ...shown,
+    ...shownBlocks,
   ];
 }
 
 /** The arguments as JSON, whole. */
-function inputBlocks(input: string | null): Block[] {
+function inputBlocks(input: string | null): KnownBlock[] {
   if (input === null) return [];
   const text = JSON.stringify(JSON.parse(input), null, 2);
   return [
@@ -150,37 +143,40 @@ function inputBlocks(input: string | null): Block[] {
   ];
 }
 
+const ARGUMENTS_STAY =
+  'The arguments stay as they are: if they exceed what you leave, the agent has to ask again.';
+
 function limitBlocks(
   permission: Permission,
   { scope, token_ttl, max_uses }: RequestedLimits,
-): Block[] {
+): KnownBlock[] {
   const fields = limitFields(scope);
-  const listed = (kind: 'fixed' | 'card', heading: string) => {
-    const lines = fields.filter((field) => field.kind === kind).map(limitLine);
-    return lines.length === 0 ? [] : sections([heading, ...lines].join('\n'));
-  };
-  return [
-    header('Limits'),
-    ...(permission.input_digest === null
-      ? []
-      : [
-          context(
-            'The arguments stay as they are: if they exceed what you leave, the agent has to ask again.',
-          ),
-        ]),
+  const blocks: KnownBlock[] = [header('Limits')];
+  if (permission.input_digest !== null) blocks.push(context(ARGUMENTS_STAY));
+  blocks.push(
     input(TOKEN_TTL, 'Time to act, in seconds', {
       hint: `At most ${token_ttl} (${duration(token_ttl * SECOND)})`,
-      element: numberInput(token_ttl, MIN_TOKEN_TTL),
+      element: wholeNumberInput(token_ttl, MIN_TOKEN_TTL),
     }),
     input(MAX_USES, 'Times it may act', {
       hint: `At most ${max_uses}`,
-      element: numberInput(max_uses, 1),
+      element: wholeNumberInput(max_uses, 1),
     }),
-    ...(fields.length === 0 ? [] : [header('Limits that the agent named')]),
+  );
+  if (fields.length > 0) blocks.push(header('Limits that the agent named'));
+  return [
+    ...blocks,
     ...fields.flatMap((field) => limitInput(field) ?? []),
-    ...listed('fixed', 'These cannot be narrowed:'),
-    ...listed('card', 'These can be narrowed in Countersign only:'),
+    ...listed('These cannot be narrowed:', fields, 'fixed'),
+    ...listed('These can be narrowed in Countersign only:', fields, 'card'),
   ];
+}
+
+/** The limits of one kind as lines below a heading. */
+function listed(heading: string, fields: LimitField[], kind: LimitField['kind']): KnownBlock[] {
+  const lines = fields.filter((field) => field.kind === kind).map(limitLine);
+  if (lines.length === 0) return [];
+  return sections([heading, ...lines].join('\n'));
 }
 
 /** The field of a limit; null if it cannot be narrowed in Slack. */
@@ -189,7 +185,7 @@ function limitInput(field: LimitField): InputBlock | null {
   if (field.kind === 'number') {
     return input(blockId, label, {
       hint: `At most ${valueText(field.value)}`,
-      element: numberInput(field.value, null),
+      element: { ...numberInput(field.value), is_decimal_allowed: true },
     });
   }
   if (field.kind !== 'list') return null;
@@ -204,153 +200,37 @@ function limitLine({ label, value }: LimitField): string {
   return `${label}: ${withScriptsMark(inLine(valueText(value)))}`;
 }
 
-/** A field for a number. With a minimum it takes whole numbers only. */
-function numberInput(max: number, min: number | null): InputElement {
-  return {
-    type: 'number_input',
-    action_id: VALUE,
-    is_decimal_allowed: min === null,
-    initial_value: String(max),
-    ...(min !== null && { min_value: String(min) }),
-    max_value: String(max),
-  };
+/** A field for a number, which has the maximum at first. */
+function numberInput(max: number): Omit<NumberInput, 'is_decimal_allowed'> {
+  const max_value = String(max);
+  return { type: 'number_input', action_id: VALUE, initial_value: max_value, max_value };
+}
+
+function wholeNumberInput(max: number, min: number): NumberInput {
+  return { ...numberInput(max), is_decimal_allowed: false, min_value: String(min) };
 }
 
 interface Input {
-  element: InputElement;
+  element: InputBlockElement;
   hint?: string;
   optional?: boolean;
 }
 
-function input(
-  blockId: string,
-  label: string,
-  { element, hint, optional = false }: Input,
-): InputBlock {
-  return {
+function input(blockId: string, label: string, options: Input): InputBlock {
+  const { element, hint, optional = false } = options;
+  const block: InputBlock = {
     type: 'input',
     block_id: blockId,
     label: plain(label),
-    ...(hint !== undefined && { hint: plain(hint) }),
     optional,
     element,
   };
+  if (hint !== undefined) block.hint = plain(hint);
+  return block;
 }
 
 /** A text in as many sections as it needs. */
-function sections(text: string): Block[] {
+function sections(text: string): KnownBlock[] {
   const parts = split(text, MAX_SECTION).filter((part) => part.trim() !== '');
   return parts.map(section);
-}
-
-/** What a field of a submitted modal holds. */
-export interface FieldState {
-  value?: string | null | undefined;
-  selected_option?: { value: string } | null | undefined;
-  selected_options?: { value: string }[] | undefined;
-}
-
-/** The fields of a submitted modal by their block and action, as `view.state.values` has them. */
-export type ViewValues = Record<string, Record<string, FieldState>>;
-
-/** A decision as a person sent it. Limits that were left as proposed are absent. */
-export type SubmittedDecision = { decision: VoteDecision; reason?: string } & Narrowing;
-
-/**
- * What is wrong with the fields of a submission, by block: the `errors` of the `response_action` of
- * the same name.
- */
-export interface Refusal {
-  errors: Record<string, string>;
-}
-
-/**
- * Refuses a whole submission. Slack shows the reason at the decision, because each error belongs to
- * a field.
- */
-export function refuseSubmission(reason: string): Refusal {
-  return { errors: { [DECISION]: reason } };
-}
-
-/**
- * Reads the decision that a submitted modal says. A denial has no limits.
- * @param proposal the limits from which the modal was made
- */
-export function readSubmission(
-  values: ViewValues,
-  proposal: RequestedLimits,
-): SubmittedDecision | Refusal {
-  const errors: Record<string, string> = {};
-  const fieldAt = (blockId: string) =>
-    Object.hasOwn(values, blockId) ? values[blockId]?.[VALUE] : undefined;
-  const decision = fieldAt(DECISION)?.selected_option?.value;
-  const reason = permissionFields().reason.safeParse(fieldAt(REASON)?.value ?? '');
-  if (decision !== 'approve' && decision !== 'deny')
-    errors[DECISION] = 'Choose to approve or to deny.';
-  if (!reason.success) errors[REASON] = `The reason ${reason.error.issues[0]?.message}.`;
-  const limits = decision === 'approve' ? readLimits(fieldAt, proposal, errors) : {};
-  if (Object.keys(errors).length > 0) return { errors };
-  return {
-    decision: decision as VoteDecision,
-    ...(reason.data && { reason: reason.data }),
-    ...limits,
-  };
-}
-
-/** Reads the limits that differ from the proposed ones. Adds to `errors` what is wrong. */
-function readLimits(
-  fieldAt: (blockId: string) => FieldState | undefined,
-  proposal: RequestedLimits,
-  errors: Record<string, string>,
-): Narrowing {
-  const scope = structuredClone(proposal.scope);
-  for (const field of limitFields(proposal.scope)) {
-    const state = fieldAt(field.blockId);
-    if (state === undefined) continue;
-    if (field.kind === 'number') {
-      const number = readNumber(state, field.value);
-      if (typeof number === 'string') errors[field.blockId] = number;
-      else setAt(scope, field.path, number);
-    }
-    if (field.kind === 'list') {
-      const kept = new Set(state.selected_options?.map(({ value }) => value));
-      const members = field.value.filter((_, index) => kept.has(String(index)));
-      if (members.length === 0) errors[field.blockId] = 'Keep at least one, or deny the request.';
-      else setAt(scope, field.path, members);
-    }
-  }
-  const ttl = readWhole(fieldAt(TOKEN_TTL), MIN_TOKEN_TTL, proposal.token_ttl);
-  if (typeof ttl === 'string') errors[TOKEN_TTL] = ttl;
-  const uses = readWhole(fieldAt(MAX_USES), 1, proposal.max_uses);
-  if (typeof uses === 'string') errors[MAX_USES] = uses;
-  return {
-    ...(!equalJson(scope, proposal.scope) && { scope }),
-    ...(typeof ttl === 'number' && ttl !== proposal.token_ttl && { token_ttl: ttl }),
-    ...(typeof uses === 'number' && uses !== proposal.max_uses && { max_uses: uses }),
-  };
-}
-
-/** Reads a number of at most `max`; a text says what is wrong. */
-function readNumber({ value }: FieldState, max: number): number | string {
-  const typed = value?.trim() ?? '';
-  if (typed === String(max)) return max;
-  const number = Number(typed);
-  if (!/^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(typed) || !Number.isFinite(number))
-    return 'Enter a number.';
-  if (number > max) return `Enter at most ${valueText(max)}.`;
-  if (roundingFault(typed) !== null) return 'Enter fewer digits.';
-  return number;
-}
-
-/**
- * Reads a whole number from `min` to `max`, `max` if the modal has no such field; a text says what
- * is wrong.
- */
-function readWhole(state: FieldState | undefined, min: number, max: number): number | string {
-  if (state === undefined) return max;
-  const typed = state.value?.trim() ?? '';
-  const number = Number(typed);
-  return /^\d{1,9}$/.test(typed) && number >= min && number <= max
-    ? number
-    : `Enter a whole number from ${min} to ${max}.`;
 }

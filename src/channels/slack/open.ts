@@ -105,9 +105,8 @@ function decideCalls(
   if (isEnd(event) && (!events.includes(event) || isWithdrawn(readPermission(delivery))))
     return NEVER_POSTED;
   if (isAsking(event) && !permissionState?.isPending) return ENDED;
-  return slackChannel !== null && named.has(slackChannel)
-    ? [{ method: 'chat.postMessage', channel: slackChannel }]
-    : NOT_NAMED;
+  if (slackChannel === null || !named.has(slackChannel)) return NOT_NAMED;
+  return [{ method: 'chat.postMessage', channel: slackChannel }];
 }
 
 function updateOf(receipt: string): Call {
@@ -161,7 +160,8 @@ function requestOf(
     body: JSON.stringify({ ...place, ...message, ...AS_WRITTEN }),
     judge: ({ status, error, text }) => {
       if (status === 429) return { error: describeError('ratelimited'), receipt: null };
-      return error === null ? readDeliveryAnswer(text) : { error, receipt: null };
+      if (error !== null) return { error, receipt: null };
+      return readDeliveryAnswer(text);
     },
   };
 }

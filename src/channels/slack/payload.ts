@@ -2,7 +2,8 @@ import * as z from 'zod';
 import { lazy } from '../../lib/lazy';
 import { type Id, parseId } from '../../lib/typeid';
 import { REVIEW_ACTION } from './message';
-import { ModalState, REVIEW_MODAL, type ViewValues } from './modal';
+import { ModalState, REVIEW_MODAL } from './modal';
+import type { ViewValues } from './submission';
 
 /** The Slack user who acted. */
 export interface SlackUser {
@@ -11,7 +12,7 @@ export interface SlackUser {
   teamId: string;
 }
 
-/** What a person did in Slack that the service handles. */
+/** An action of a person in Slack that the service handles. */
 export type Interaction = { user: SlackUser } & (
   | {
       kind: 'review';
@@ -89,7 +90,8 @@ export function readInteraction(body: string): Interaction | null {
   const click = Click().safeParse(payload).data;
   if (click) return readClick(click);
   const submission = Submission().safeParse(payload).data;
-  return submission ? readView(submission) : null;
+  if (submission) return readView(submission);
+  return null;
 }
 
 function readView({
@@ -132,7 +134,8 @@ function userOf({
 }): SlackUser | null {
   const own = user.team_id ?? team?.id;
   if (own === undefined) return null;
-  return { id: user.id, teamId: isOrganization(own) ? (team?.id ?? own) : own };
+  if (team && isOrganization(own)) return { id: user.id, teamId: team.id };
+  return { id: user.id, teamId: own };
 }
 
 function parseJson(text: string): unknown {

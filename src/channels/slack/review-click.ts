@@ -11,15 +11,13 @@ import { cardUrl } from '../message';
 import type { ActedOn, CalledChannel } from './called-channel';
 import { signLinkAddress } from './link-address';
 import { linkingMessage } from './linking-message';
-import { canDecideInSlack, notice } from './message';
+import { canDecideInSlack, DECIDED_ELSEWHERE, notice } from './message';
 import { type ReviewModal, reviewModal } from './modal';
 import type { Interaction } from './payload';
 import { callAndLog, postEphemeral } from './respond';
 
 export type Click = Extract<Interaction, { kind: 'review' }>;
 
-export const DECIDED_ELSEWHERE =
-  'It needs several approvals or a passkey, so it is decided in Countersign.';
 export const SWITCHED_OFF =
   'This channel is switched off in Countersign. Decide the request there.';
 const WITHOUT_ARGUMENTS = 'The agent does not show its arguments, so it is decided in Countersign.';
@@ -76,7 +74,11 @@ function openingOf(
     return 'You are not one of its reviewers.';
   if (row.inputDigest !== null && input === null) return WITHOUT_ARGUMENTS;
   return {
-    ...{ permission: presentForPeople(row, now), preview, input, agentName, cardUrl: url },
+    permission: presentForPeople(row, now),
+    preview,
+    input,
+    agentName,
+    cardUrl: url,
     proposal: proposalOf(row),
     votes: votesOf(row),
   };
@@ -86,7 +88,8 @@ function openingOf(
 export function refusePermission(row: ReviewedPermission, now: number): string | null {
   const status = statusAt(row, now);
   if (status !== 'pending') return `The request is ${status} already.`;
-  return canDecideInSlack(presentForPeople(row, now)) ? null : DECIDED_ELSEWHERE;
+  if (!canDecideInSlack(presentForPeople(row, now))) return DECIDED_ELSEWHERE;
+  return null;
 }
 
 function presentForPeople(row: ReviewedPermission, now: number): Permission {
@@ -98,7 +101,10 @@ export function votesOf({ review }: ReviewedPermission): number {
   return review?.votes.length ?? 0;
 }
 
-/** What an approval may narrow: what the votes so far have left, or else what was requested. */
+/**
+ * The limits that an approval may narrow: those that the votes so far have left, or else the
+ * requested ones.
+ */
 export function proposalOf(row: ReviewedPermission): ReviewModal['proposal'] {
   const { scope, tokenTtl, maxUses } = row.review?.proposal ?? row;
   return { scope, token_ttl: tokenTtl, max_uses: maxUses };

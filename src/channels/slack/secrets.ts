@@ -55,10 +55,10 @@ export async function openSecrets(
   keyring: Keyring,
   { id, kind, secret }: Pick<WebhookRow, 'id' | 'kind' | 'secret'>,
 ): Promise<SlackSecrets | null> {
-  const text =
-    kind === 'slack' ? await keyring.decrypt('channel-secrets', idBytes(id), secret) : null;
+  if (kind !== 'slack') return null;
+  const text = await keyring.decrypt('channel-secrets', idBytes(id), secret);
   if (text === null) return null;
-  const { botToken, signingSecret, inbound } = JSON.parse(text) as StoredSecrets;
+  const { botToken, signingSecret, inbound }: StoredSecrets = JSON.parse(text);
   return { botToken, signingSecret, inboundSecret: inbound };
 }
 

@@ -19,26 +19,31 @@ export function testMessage({
   return notice(text, url);
 }
 
-/** The message that counts what is not posted by itself, and links to the inbox. */
+/** The message that counts requests without messages of their own, and links to the inbox. */
 export function digestMessage(
   deliveries: readonly { event: DeliveryEvent; aboutPermission: string | null }[],
   url: string,
 ): SlackMessage {
-  const requestsOf = (isCounted: (event: DeliveryEvent) => boolean) =>
-    new Set(
-      deliveries
-        .filter(({ event }) => isCounted(event))
-        .map(({ aboutPermission }) => aboutPermission),
-    ).size;
-  const waiting = requestsOf(isAsking);
-  const ended = requestsOf((event) => !isAsking(event));
-  const parts = [
-    ...(waiting > 0
-      ? [`${waiting} more ${waiting === 1 ? 'request waits' : 'requests wait'} for a decision.`]
-      : []),
-    ...(ended > 0 ? [`${ended} more ${ended === 1 ? 'request has' : 'requests have'} ended.`] : []),
-  ];
-  return notice(parts.join(' '), url, 'Open the inbox');
+  const waiting = new Set<string | null>();
+  const ended = new Set<string | null>();
+  for (const { event, aboutPermission } of deliveries) {
+    const counted = isAsking(event) ? waiting : ended;
+    counted.add(aboutPermission);
+  }
+  const texts = [waitingText(waiting.size), endedText(ended.size)];
+  return notice(texts.join(' ').trim(), url, 'Open the inbox');
+}
+
+function waitingText(count: number): string {
+  if (count === 0) return '';
+  if (count === 1) return '1 more request waits for a decision.';
+  return `${count} more requests wait for a decision.`;
+}
+
+function endedText(count: number): string {
+  if (count === 0) return '';
+  if (count === 1) return '1 more request has ended.';
+  return `${count} more requests have ended.`;
 }
 
 /** The message about a webhook that the service disabled. */

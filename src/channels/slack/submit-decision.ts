@@ -2,23 +2,19 @@ import { Problem } from '../../errors';
 import type { UserContext } from '../../http/context';
 import { CredentialEnded } from '../../ledger/authority';
 import { type Decision, type DecisionState, decidePermission } from '../../permissions/decide';
-import { type Refusal, readSubmission, refuseSubmission } from './modal';
+import { DECIDED_ELSEWHERE } from './message';
 import type { Interaction } from './payload';
-import {
-  DECIDED_ELSEWHERE,
-  MAY_NOT_DECIDE,
-  NO_REQUEST,
-  proposalOf,
-  refusePermission,
-  votesOf,
-} from './review-click';
+import { MAY_NOT_DECIDE, NO_REQUEST, proposalOf, refusePermission, votesOf } from './review-click';
+import { type Refusal, readSubmission, refuseSubmission } from './submission';
 
 export type Submission = Extract<Interaction, { kind: 'submission' }>;
 
 export const LINK_ENDED =
-  'Your Slack account is not linked to a member any more. Close this, and press the button of the message to link it again.';
+  'Your Slack account is not linked to a member any more. Close this, and press the button of the ' +
+  'message to link it again.';
 const VOTED_MEANWHILE =
-  'Somebody voted after you opened this. Close it, and press the button of the message again to see what is left.';
+  'Somebody voted after you opened this. Close it, and press the button of the message again to ' +
+  'see what is left.';
 
 /** A request of Slack in which a linked member acts. */
 export interface LinkedContext extends UserContext {
@@ -53,6 +49,7 @@ export async function submitDecision(
   } catch (error) {
     if (error instanceof CredentialEnded) return refuseSubmission(LINK_ENDED);
     if (!(error instanceof Problem)) throw error;
-    return refuseSubmission(error.code === 'passkey_required' ? DECIDED_ELSEWHERE : error.detail);
+    if (error.code === 'passkey_required') return refuseSubmission(DECIDED_ELSEWHERE);
+    return refuseSubmission(error.detail);
   }
 }

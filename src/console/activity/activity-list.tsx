@@ -4,7 +4,7 @@ import type { Scope } from '../../http/context';
 import { usePage } from '../frame/page-context';
 import { Device, Named, Time, Written } from '../parts/inline';
 
-/** What people did to the account, one sentence for each action. */
+/** The actions of people on the account, one sentence for each. */
 export function ActivityList({ records }: { records: readonly Activity[] }) {
   return (
     <ul class="activity">
@@ -41,8 +41,8 @@ export function ActivityList({ records }: { records: readonly Activity[] }) {
  * Who did it. A download by a signed address has no actor, nor has what the service does by itself.
  */
 function Actor({ record: { actor, action } }: { record: Activity }) {
-  if (actor === null)
-    return action.endsWith('.downloaded') ? 'Somebody with the link' : 'Countersign';
+  if (actor === null && action.endsWith('.downloaded')) return 'Somebody with the link';
+  if (actor === null) return 'Countersign';
   if (actor === 'operator') return 'The operator';
   if (actor.startsWith('utok_')) return <span title={actor}>A token of the account</span>;
   return <Named id={actor} />;
@@ -75,12 +75,13 @@ function Target({ id, kind }: { id: string; kind: string }) {
   return (
     <>
       {isNamed && `the ${kind} `}
-      {hasPage ? <a href={`${path}/${encodeURIComponent(id)}`}>{name}</a> : name}
+      {hasPage && <a href={`${path}/${encodeURIComponent(id)}`}>{name}</a>}
+      {!hasPage && name}
     </>
   );
 }
 
-/** What an action did, and the kind of thing to which, if the sentence names it. */
+/** Each action in words, with the kind of thing that it was done to, if the sentence names it. */
 export const ACTIONS: Record<ActivityAction, readonly [did: string, kind?: string]> = {
   'agent.created': ['registered', 'agent'],
   'agent.updated': ['changed', 'agent'],
@@ -122,7 +123,8 @@ export const ACTIONS: Record<ActivityAction, readonly [did: string, kind?: strin
 /** An action without its target, to choose from: `invited a member`. */
 export function actionLabel(action: ActivityAction): string {
   const [did, kind] = ACTIONS[action];
-  return kind === undefined ? did : `${did} ${withArticle(kind)}`;
+  if (kind === undefined) return did;
+  return `${did} ${withArticle(kind)}`;
 }
 
 export function withArticle(kind: string): string {

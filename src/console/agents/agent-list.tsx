@@ -5,6 +5,7 @@ import { sendPage } from '../frame/page';
 import { usePage } from '../frame/page-context';
 import { Empty, LinkButton, NextPage, PAGE_SIZE, Tabs, withParameters } from '../parts/blocks';
 import { Badge, Named, TimeSince, Written, WrittenLink } from '../parts/inline';
+import { onOrOff } from '../parts/words';
 import type { ConsoleContext } from '../session/access';
 
 const VIEWS: readonly [active: string | null, label: string][] = [
@@ -27,13 +28,12 @@ export async function showAgents(c: ConsoleContext): Promise<Response> {
     loadNames(context, ['people']),
   ]);
   const isFirst = page.data.length === 0 && active === null && cursor === undefined;
+  if (isFirst) return sendPage(c, { title: 'Agents', names, children: <NoAgent /> });
   const address = new URL(c.req.url);
   return sendPage(c, {
     title: 'Agents',
     names,
-    children: isFirst ? (
-      <NoAgent />
-    ) : (
+    children: (
       <>
         <div class="bar">
           <p class="soft">Programs that ask for permission before they act.</p>
@@ -47,25 +47,25 @@ export async function showAgents(c: ConsoleContext): Promise<Response> {
           current={active}
           address={(value) => withParameters(address, { active: value, cursor: null })}
         />
-        {page.data.length === 0 ? (
-          <Empty
-            title={
-              active === null
-                ? 'No more agents.'
-                : `No agent is ${active === 'true' ? 'on' : 'off'}.`
-            }
-          />
-        ) : (
-          <ul class="requests">
-            {page.data.map((agent) => (
-              <AgentRow agent={agent} />
-            ))}
-          </ul>
-        )}
+        <Agents agents={page.data} active={active} />
         <NextPage page={page} address={address} />
       </>
     ),
   });
+}
+
+function Agents({ agents, active }: { agents: Agent[]; active: string | null }) {
+  if (agents.length > 0) {
+    return (
+      <ul class="requests">
+        {agents.map((agent) => (
+          <AgentRow agent={agent} />
+        ))}
+      </ul>
+    );
+  }
+  if (active === null) return <Empty title="No more agents." />;
+  return <Empty title={`No agent is ${onOrOff(active === 'true')}.`} />;
 }
 
 function NoAgent() {
@@ -94,7 +94,7 @@ function AgentRow({ agent }: { agent: Agent }) {
         )}
       </div>
       <div class="side">
-        <Badge state={is_active ? 'on' : 'off'} />
+        <Badge state={onOrOff(is_active)} />
         <p class="soft">
           {last_activity_at
             ? ['Last active ', <TimeSince at={last_activity_at} />]

@@ -21,6 +21,7 @@ import {
   WrittenText,
 } from '../parts/inline';
 import { RequestRow } from '../parts/request';
+import { onOrOff } from '../parts/words';
 import type { PreloadedContext } from '../session/access';
 import { loadOwners } from './fields';
 import { Manage, type RefusedAgentForm } from './manage';
@@ -59,10 +60,9 @@ export async function sendAgent(c: AgentContext, refused?: RefusedAgentForm): Pr
   const [statistics, names, recent, owners] = await Promise.all([
     getAgentStatistics(context, { id, period }),
     loadNames(context, ['people']),
-    scopes.includes('permissions:read')
-      ? listPermissions(context, { agent_id: id, limit: RECENT })
-      : null,
-    mayChange ? loadOwners(context) : null,
+    scopes.includes('permissions:read') &&
+      listPermissions(context, { agent_id: id, limit: RECENT }),
+    mayChange && loadOwners(context),
   ]);
   return sendPage(c, {
     title: toOneLine(name),
@@ -75,7 +75,7 @@ export async function sendAgent(c: AgentContext, refused?: RefusedAgentForm): Pr
         <section class="card" aria-label="About the agent">
           <Facts
             facts={[
-              ['State', <Badge state={is_active ? 'on' : 'off'} />],
+              ['State', <Badge state={onOrOff(is_active)} />],
               ['Owner', owner_id ? <Named id={owner_id} /> : 'Nobody'],
               ['Last active', last_activity_at ? <TimeSince at={last_activity_at} /> : 'Never'],
               ['Key begins with', <Code text={agent.api_key_prefix} />],
@@ -84,10 +84,10 @@ export async function sendAgent(c: AgentContext, refused?: RefusedAgentForm): Pr
         </section>
         <div class={mayChange ? 'agent' : 'part'}>
           <div class="about">
-            <Statistics {...{ id, statistics }} />
+            <Statistics id={id} statistics={statistics} />
             {recent && <RecentRequests agent={id} permissions={recent.data} />}
           </div>
-          {mayChange && <Manage {...{ agent, owners, refused }} />}
+          {mayChange && <Manage agent={agent} owners={owners || null} refused={refused} />}
         </div>
         <ForPrograms
           facts={[
@@ -103,29 +103,32 @@ export async function sendAgent(c: AgentContext, refused?: RefusedAgentForm): Pr
   });
 }
 
+const RECENT_SECTION = { name: 'recent', title: 'Recent requests', class: 'part' };
+
 /** The newest requests of an agent. */
 function RecentRequests({ agent, permissions }: { agent: Id<'agent'>; permissions: Permission[] }) {
-  return (
-    <Section name="recent" title="Recent requests" class="part">
-      {permissions.length === 0 ? (
+  if (permissions.length === 0) {
+    return (
+      <Section {...RECENT_SECTION}>
         <p class="soft">It has asked for nothing yet.</p>
-      ) : (
-        <>
-          <ul class="requests">
-            {permissions.map((request) => (
-              <RequestRow request={request}>
-                asked <TimeSince at={request.created_at} />
-              </RequestRow>
-            ))}
-          </ul>
-          <p class="actions">
-            <a href={`/console?agent_id=${agent}`}>Its requests in the inbox</a>
-            {usePage().may('audit:read') && (
-              <a href={`/console/audit?agent_id=${agent}`}>Its entries in the audit log</a>
-            )}
-          </p>
-        </>
-      )}
+      </Section>
+    );
+  }
+  return (
+    <Section {...RECENT_SECTION}>
+      <ul class="requests">
+        {permissions.map((request) => (
+          <RequestRow request={request}>
+            asked <TimeSince at={request.created_at} />
+          </RequestRow>
+        ))}
+      </ul>
+      <p class="actions">
+        <a href={`/console?agent_id=${agent}`}>Its requests in the inbox</a>
+        {usePage().may('audit:read') && (
+          <a href={`/console/audit?agent_id=${agent}`}>Its entries in the audit log</a>
+        )}
+      </p>
     </Section>
   );
 }

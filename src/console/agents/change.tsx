@@ -105,9 +105,10 @@ export async function rotateKey(c: AgentContext): Promise<Response> {
         <section class="card" aria-label="The new key">
           <p>Copy it now: it is shown only this once.</p>
           <ToCopy id="key" text={api_key} label="Key" />
-          {input.grace_period === 0 ? (
+          {input.grace_period === 0 && (
             <p>All older keys have ended. The agent is refused until it has the new one.</p>
-          ) : (
+          )}
+          {input.grace_period !== 0 && (
             <p>
               The old key works until <Time at={old_key_expires_at} />. Give the agent the new one
               before that.

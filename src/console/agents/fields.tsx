@@ -19,7 +19,7 @@ export async function loadOwners(context: UserContext): Promise<Options | null> 
 }
 
 interface AgentFieldsProps {
-  /** What the fields show at first. */
+  /** The first values of the fields. */
   values: { name?: string; description?: string; owner_id: string };
   /** Without them, the owner is not asked for. */
   owners: Options | null;

@@ -5,6 +5,7 @@ import { usePage } from '../frame/page-context';
 import { Section } from '../parts/blocks';
 import { Action, Form, type Options, SelectField, Submit, TextField } from '../parts/form';
 import { toOneLine, Written } from '../parts/inline';
+import { switchLabel } from '../parts/words';
 import { AgentFields } from './fields';
 
 /** Seconds for which a replaced key may still work. */
@@ -25,7 +26,7 @@ interface ManageProps {
   refused: RefusedAgentForm | undefined;
 }
 
-/** What can be changed about an agent. */
+/** The section in which an agent is switched, edited or deleted, or gets a new key. */
 export function Manage({ agent, owners, refused }: ManageProps) {
   const { id, name, is_active } = agent;
   const path = `/console/agents/${id}`;
@@ -44,7 +45,7 @@ export function Manage({ agent, owners, refused }: ManageProps) {
         </p>
         <Action
           action={`${path}/switch`}
-          label={is_active ? 'Switch off' : 'Switch on'}
+          label={switchLabel(is_active)}
           fields={{ is_active: String(!is_active), updated_at: agent.updated_at }}
         />
       </div>
@@ -108,12 +109,10 @@ function editProps(
   owners: Options | null,
 ) {
   const present = owner_id ?? '';
-  const isOffered = owners?.some(([id]) => id === present);
+  const values = { name, description, owner_id: present };
+  if (!owners) return { values, owners: [[present, 'Keep as it is'] as const] };
+  if (owners.some(([id]) => id === present)) return { values, owners };
   const inactive =
     present === '' ? 'Nobody' : `${toOneLine(names.get(present) ?? present)} (not active)`;
-  const presentName = owners ? inactive : 'Keep as it is';
-  return {
-    values: { name, description, owner_id: present },
-    owners: isOffered ? owners : [[present, presentName] as const, ...(owners ?? [])],
-  };
+  return { values, owners: [[present, inactive] as const, ...owners] };
 }

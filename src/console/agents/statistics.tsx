@@ -1,10 +1,12 @@
 import { scaleLinear } from 'd3-scale';
+import type { Child } from 'hono/jsx';
 import { type AgentStatistics, parsePeriod } from '../../agents/get-statistics';
 import { duration } from '../../lib/duration';
 import { formatTime } from '../../lib/time';
 import type { Id } from '../../lib/typeid';
 import { usePage } from '../frame/page-context';
 import { Section, Table, Tabs } from '../parts/blocks';
+import { pluralOf } from '../parts/words';
 
 const PERIODS = ['24h', '7d', '30d', '90d', '365d'];
 
@@ -17,20 +19,21 @@ export function Statistics({ id, statistics }: { id: Id<'agent'>; statistics: Ag
   const { period, total_requests: total, approved_requests, avg_approval_time_ms } = statistics;
   const share = (count: number) =>
     `${count.toLocaleString('en')} (${Math.round((100 * count) / total)}%)`;
-  const request = (label: string, status: string, value: number) => ({
-    ...{ label, value, text: share(value) },
-    href: may('permissions:read')
-      ? `/console?${new URLSearchParams({ ...(status !== 'pending' && { status }), agent_id: id })}`
-      : undefined,
-  });
+  const request = (label: string, status: string, value: number): Bar => {
+    const bar = { label, value, text: share(value) };
+    if (!may('permissions:read')) return bar;
+    const query = new URLSearchParams({ ...(status !== 'pending' && { status }), agent_id: id });
+    return { ...bar, href: `/console?${query}` };
+  };
+  const isInDays = period.endsWith('d');
   const { unitLength, from } = parsePeriod(period, now);
   const start = formatTime(from * unitLength);
-  const token = (label: string, event: string, value: number) => ({
-    ...{ label, value },
-    href: may('audit:read')
-      ? `/console/audit?${new URLSearchParams({ agent_id: id, event_type: event, start_date: period.endsWith('d') ? start.slice(0, 10) : start })}`
-      : undefined,
-  });
+  const start_date = isInDays ? start.slice(0, 10) : start;
+  const token = (label: string, event_type: string, value: number): Bar => {
+    if (!may('audit:read')) return { label, value };
+    const query = new URLSearchParams({ agent_id: id, event_type, start_date });
+    return { label, value, href: `/console/audit?${query}` };
+  };
   return (
     <Section name="statistics" title={`Statistics: ${periodName(period)}`}>
       <Tabs
@@ -43,8 +46,7 @@ export function Statistics({ id, statistics }: { id: Id<'agent'>; statistics: Ag
       />
       {total > 0 && (
         <p>
-          It made <strong>{total.toLocaleString('en')}</strong>{' '}
-          {total === 1 ? 'request' : 'requests'}.
+          It made <strong>{total.toLocaleString('en')}</strong> {pluralOf(total, 'request')}.
           {approved_requests > 0 && [
             ' Those that were approved waited ',
             <strong>{duration(avg_approval_time_ms)}</strong>,
@@ -89,7 +91,7 @@ function periodName(period: string): string {
   if (period === '365d') return '1 year';
   const count = Number.parseInt(period, 10);
   const unit = period.endsWith('d') ? 'day' : 'hour';
-  return `${count} ${unit}${count === 1 ? '' : 's'}`;
+  return `${count} ${pluralOf(count, unit)}`;
 }
 
 /** One bar of a chart. */
@@ -99,15 +101,15 @@ interface Bar {
   /** How the value reads, if not as a plain number. */
   text?: string;
   /** Where one finds what the bar counts; undefined if the reader may not see that. */
-  href?: string | undefined;
+  href?: string;
 }
 
 interface BarChartProps {
   title: string;
-  /** What the labels and the values are, for the heads of the table. */
+  /** The heads of the table. */
   columns: [label: string, value: string];
   bars: readonly Bar[];
-  /** What stands here if all values are 0. */
+  /** Stands here if all values are 0. */
   nothing: string;
 }
 
@@ -123,30 +125,30 @@ function BarChart({ title, columns, bars, nothing }: BarChartProps) {
       <figcaption>
         <h3>{title}</h3>
       </figcaption>
-      {greatest === 0 ? (
-        <p class="soft">{nothing}</p>
-      ) : (
+      {greatest === 0 && <p class="soft">{nothing}</p>}
+      {greatest > 0 && (
         <>
           <ul>
-            {bars.map(({ label, value, text = value.toLocaleString('en'), href }) => {
-              const row = (
-                <>
+            {bars.map(({ label, value, text = value.toLocaleString('en'), href }) => (
+              <li>
+                <LinkIf href={href}>
                   <span>{label}</span> <span>{text}</span>
                   <svg width="100%" height="0.625em" aria-hidden="true">
                     <rect class="track" width="100%" height="100%" />
                     <rect width={`${percent(value)}%`} height="100%" />
                   </svg>
-                </>
-              );
-              return <li>{href ? <a href={href}>{row}</a> : row}</li>;
-            })}
+                </LinkIf>
+              </li>
+            ))}
           </ul>
           <details>
             <summary>As a table</summary>
             <Table caption={title} columns={columns}>
               {bars.map(({ label, value, href }) => (
                 <tr>
-                  <th scope="row">{href ? <a href={href}>{label}</a> : label}</th>
+                  <th scope="row">
+                    <LinkIf href={href}>{label}</LinkIf>
+                  </th>
                   <td>{value.toLocaleString('en')}</td>
                 </tr>
               ))}
@@ -156,4 +158,10 @@ function BarChart({ title, columns, bars, nothing }: BarChartProps) {
       )}
     </figure>
   );
+}
+
+/** A link, or its content alone if it leads nowhere. */
+function LinkIf({ href, children }: { href: string | undefined; children: Child }) {
+  if (href === undefined) return <>{children}</>;
+  return <a href={href}>{children}</a>;
 }

@@ -113,11 +113,8 @@ async function sendAudit(
       pauses
       reloads={isLive}
     >
-      {page.data.length > 0 ? (
-        <EntryList entries={page.data} filters={filters} />
-      ) : (
-        <Nothing filters={filters} hasMore={page.has_more} />
-      )}
+      {page.data.length > 0 && <EntryList entries={page.data} filters={filters} />}
+      {page.data.length === 0 && <Nothing filters={filters} hasMore={page.has_more} />}
       <NextPage page={page} address={address} label={filters.order === 'asc' ? 'Newer' : 'Older'} />
     </LivePart>
   );
@@ -128,7 +125,9 @@ async function sendAudit(
     status: refused?.refusal.status ?? refusal?.status,
     children: (
       <>
-        {!refusal && !isEmpty && <Timeline {...{ span, histogram, filters, ...limits }} />}
+        {!refusal && !isEmpty && (
+          <Timeline span={span} histogram={histogram} filters={filters} {...limits} />
+        )}
         {!isEmpty && (
           <div class="tools">
             <FilterForm filters={filters} refusal={refusal} />

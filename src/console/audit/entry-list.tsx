@@ -24,12 +24,13 @@ export function EntryList({ entries, filters }: { entries: AuditEntry[]; filters
   // With other filters than the time, entries are also missing because the filters leave them out.
   const isComplete = !isNarrowed(filters);
   const rows = entries.flatMap((entry, index) => {
-    const [low = 0, high = 0] = [
-      entries[index - 1]?.sequence ?? entry.sequence,
-      entry.sequence,
-    ].sort((a, b) => a - b);
-    const hasGap = isComplete && high - low > 1;
-    return [...(hasGap ? [[erasedText(low + 1, high - 1)]] : []), cellsOf(entry, filters)];
+    const { sequence } = entry;
+    const above = entries[index - 1]?.sequence ?? sequence;
+    const low = Math.min(above, sequence);
+    const high = Math.max(above, sequence);
+    const cells = cellsOf(entry, filters);
+    if (!isComplete || high - low <= 1) return [cells];
+    return [[erasedText(low + 1, high - 1)], cells];
   });
   return (
     <>
@@ -55,18 +56,17 @@ function cellsOf(entry: AuditEntry, filters: Filters): Child[] {
       <Code text={action} />
     </a>,
     <Written text={shorten(resource, MAX_IN_LIST)} />,
-    decided_by ? <Decider id={decided_by} isShort /> : null,
+    decided_by && <Decider id={decided_by} isShort />,
   ];
 }
 
 const WHY_ERASED =
-  'Deleting an agent erases its entries, and so does the end of the time for which the plan keeps them. Their hashes ' +
-  'stay in the log, so that the other entries can still be verified.';
+  'Deleting an agent erases its entries, and so does the end of the time for which the plan keeps ' +
+  'them. Their hashes stay in the log, so that the other entries can still be verified.';
 
 function erasedText(first: number, last: number): string {
-  return first === last
-    ? `Entry #${first} was erased.`
-    : `Entries #${first} to #${last} were erased.`;
+  if (first === last) return `Entry #${first} was erased.`;
+  return `Entries #${first} to #${last} were erased.`;
 }
 
 /**

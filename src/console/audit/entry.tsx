@@ -3,7 +3,6 @@ import { type AuditEntry, detailsOf } from '../../audit/entry';
 import { requireEntry } from '../../audit/get';
 import { getNeighbours, type Neighbour, type Neighbours } from '../../audit/get-neighbours';
 import { listAuditEntries } from '../../audit/list';
-import type { JsonObject } from '../../lib/json';
 import { limitTexts } from '../../permissions/limit-texts';
 import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
@@ -160,7 +159,7 @@ function EntryForPrograms({ entry }: { entry: AuditEntry }) {
   );
 }
 
-/** What an entry says, as names and values. Members that do not apply are left out. */
+/** The contents of an entry as names and values, without those that do not apply. */
 function DetailsTable({ entry }: { entry: AuditEntry }) {
   const { agent_id, event_type, ip_address, user_agent } = entry;
   const details = detailsOf(entry);
@@ -185,7 +184,7 @@ function DetailsTable({ entry }: { entry: AuditEntry }) {
     preview_digest && ['Digest of the preview', <Code text={preview_digest} />],
     ['Came from', ip_address === '' ? 'the service itself' : <Code text={ip_address} />],
     ['Program', <Written text={user_agent} />],
-    ...limitTexts((scope ?? {}) as JsonObject).map(([label, value]): [Child, Child] => [
+    ...limitTexts(scope ?? {}).map(([label, value]): [Child, Child] => [
       <>
         Limit <Code text={label} />
       </>,

@@ -1,3 +1,4 @@
+import type { Child } from 'hono/jsx';
 import { EVENT_TYPES } from '../../db/schema';
 import { DAY } from '../../lib/time';
 import type { Refusal } from '../frame/form';
@@ -89,20 +90,12 @@ function TimeField({
   filters: Filters;
 }) {
   const text = filters[name];
-  const time = text === undefined ? Number.NaN : boundOf(text, name);
-  const isWrong = text !== undefined && Number.isNaN(time);
-  return (
-    <TextField
-      {...{ label, name }}
-      type={isWrong ? 'text' : 'datetime-local'}
-      {...(!isWrong && { step: 'any' as const })}
-      value={
-        isWrong || text === undefined
-          ? text
-          : new Date(time).toISOString().replace(/(:00)?\.000Z|Z$/, '')
-      }
-    />
-  );
+  const field = { label, name, type: 'datetime-local', step: 'any' } as const;
+  if (text === undefined) return <TextField {...field} />;
+  const time = boundOf(text, name);
+  if (Number.isNaN(time)) return <TextField label={label} name={name} type="text" value={text} />;
+  const value = new Date(time).toISOString().replace(/(:00)?\.000Z|Z$/, '');
+  return <TextField {...field} value={value} />;
 }
 
 /**
@@ -110,8 +103,10 @@ function TimeField({
  * text is not a time.
  */
 function boundOf(text: string, name: 'start_date' | 'end_date'): number {
+  const time = Date.parse(text);
   const isDate = /^\d{4}-\d\d-\d\d$/.test(text);
-  return Date.parse(text) + (isDate && name === 'end_date' ? DAY : 0);
+  if (isDate && name === 'end_date') return time + DAY;
+  return time;
 }
 
 /** The filters that are active, each with the way to remove it. */
@@ -119,12 +114,7 @@ export function ActiveFilters({ filters }: { filters: Filters }) {
   const { agent_id, event_type, action, permission_id, start_date, end_date } = filters;
   const active = [
     agent_id && (['agent_id', 'Agent', <Named id={agent_id} />] as const),
-    event_type &&
-      ([
-        'event_type',
-        'Event',
-        EVENT_NAMES[event_type as keyof typeof EVENT_NAMES] ?? <Code text={event_type} />,
-      ] as const),
+    event_type && (['event_type', 'Event', eventName(event_type)] as const),
     action && (['action', 'Action', <Code text={action} />] as const),
     permission_id && (['permission_id', 'Request', <Code text={permission_id} />] as const),
     start_date && (['start_date', 'From', timeText(start_date, 'start_date')] as const),
@@ -155,7 +145,13 @@ export function ActiveFilters({ filters }: { filters: Filters }) {
   );
 }
 
-function timeText(text: string, name: 'start_date' | 'end_date') {
+function eventName(type: string): Child {
+  const names: Record<string, string> = EVENT_NAMES;
+  return names[type] ?? <Code text={type} />;
+}
+
+function timeText(text: string, name: 'start_date' | 'end_date'): Child {
   const time = boundOf(text, name);
-  return Number.isNaN(time) ? <Code text={text} /> : `${formatUtc(time)} UTC`;
+  if (Number.isNaN(time)) return <Code text={text} />;
+  return `${formatUtc(time)} UTC`;
 }

@@ -11,8 +11,8 @@ const NAMES = [
 type FilterName = (typeof NAMES)[number];
 
 /**
- * What the explorer is limited to, as texts with the names of `GET /v1/audit`. They are not
- * validated yet.
+ * The filters of the explorer, as texts with the names of `GET /v1/audit`. They are not validated
+ * yet.
  */
 export type Filters = { [name in FilterName]?: string };
 
@@ -43,7 +43,10 @@ export function readFilters(read: (name: string) => string | undefined): Filters
 
 function completeTime(text: string): string {
   const match = LOCAL_TIME.exec(text);
-  return match ? `${text}${match[1] === undefined ? ':00' : ''}Z` : text;
+  if (!match) return text;
+  const [, seconds] = match;
+  if (seconds === undefined) return `${text}:00Z`;
+  return `${text}Z`;
 }
 
 /** The address of the explorer with some filters changed; null removes one. */
@@ -51,12 +54,14 @@ export function auditAddress(
   filters: Filters,
   changes: { [name in FilterName]?: string | null } = {},
 ): string {
+  const changed = { ...filters, ...changes };
   const query = new URLSearchParams();
   for (const name of NAMES) {
-    const value = changes[name] === undefined ? filters[name] : changes[name];
+    const value = changed[name];
     if (value) query.set(name, value);
   }
-  return `/console/audit${query.size > 0 ? `?${query}` : ''}`;
+  if (query.size === 0) return '/console/audit';
+  return `/console/audit?${query}`;
 }
 
 /** The filters of a page that an export cannot have. */

@@ -1,7 +1,7 @@
 import { DAY, formatTime, HOUR, MINUTE, SECOND } from '../../lib/time';
 
 /**
- * What a timeline shows: bars of equal length, from a time until before another one, in
+ * The bars of a timeline, all of the same length, from a time until before another one, in
  * milliseconds since the epoch.
  */
 export interface Span {
@@ -54,14 +54,13 @@ export function selectRange({ from, to }: Pick<Span, 'from' | 'to'>, now: number
   return { start_date: formatShort(from), end_date: to > now ? null : formatShort(to) };
 }
 
-/** The ranges next to a span, and one around it; null where there is nothing more. */
+/** The ranges next to a span, and one around it; false where there is nothing more. */
 export function rangesAround({ from, to }: Span, { now, kept }: { now: number; kept: number }) {
   const length = to - from;
   return {
-    earlier: from > kept ? { from: from - length, to: from } : null,
-    later: to <= now ? { from: to, to: to + length } : null,
-    wider:
-      from > kept || to <= now ? { from: Math.max(from - length, kept), to: to + length } : null,
+    earlier: from > kept && { from: from - length, to: from },
+    later: to <= now && { from: to, to: to + length },
+    wider: (from > kept || to <= now) && { from: Math.max(from - length, kept), to: to + length },
   };
 }
 
@@ -74,5 +73,6 @@ export function stepText(step: number): string {
   const units = Object.entries({ day: DAY, hour: HOUR, minute: MINUTE, second: SECOND });
   const [name, unit] = units.find(([, unit]) => step >= unit) ?? ['second', SECOND];
   const count = step / unit;
-  return count === 1 ? `one ${name}` : `${count} ${name}s`;
+  if (count === 1) return `one ${name}`;
+  return `${count} ${name}s`;
 }

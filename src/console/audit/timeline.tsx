@@ -2,6 +2,7 @@ import { scaleLinear, scaleUtc } from 'd3-scale';
 import type { AuditHistogram } from '../../audit/get-histogram';
 import { formatTime } from '../../lib/time';
 import { LinkButton, Table } from '../parts/blocks';
+import { pluralOf } from '../parts/words';
 import { auditAddress, type Filters, isNarrowed } from './filters';
 import { rangesAround, type Span, selectRange, stepText } from './span';
 
@@ -162,21 +163,23 @@ function Chart({ span: { from, to, step }, bars }: { span: Span; bars: Bar[] }) 
   );
 }
 
-/** What a tick marks: a year, a day or a time of day. */
+/** The label of a tick: a year, a day or a time of day. */
 function tickText(tick: Date): string {
-  const [day, clock = ''] = tick.toISOString().split('T') as [string, string];
+  const [day = '', clock = ''] = tick.toISOString().split('T');
   if (!clock.startsWith('00:00:00')) return clock.slice(0, 8).replace(/:00$/, '');
   if (day.endsWith('-01-01')) return day.slice(0, 4);
   return tick.toLocaleDateString('en', { timeZone: 'UTC', month: 'short', day: 'numeric' });
 }
 
 function countText(entries: number): string {
-  return `${entries.toLocaleString('en')} ${entries === 1 ? 'entry' : 'entries'}`;
+  return `${entries.toLocaleString('en')} ${pluralOf(entries, 'entry', 'entries')}`;
 }
 
 /** A time in UTC as the pages without script show it; a midnight is a date. */
 export function formatUtc(time: number): string {
   const text = formatTime(time);
+  const day = text.slice(0, 10);
   const clock = text.slice(11, 19).replace(/:00$/, '');
-  return clock === '00:00' ? text.slice(0, 10) : `${text.slice(0, 10)} ${clock}`;
+  if (clock === '00:00') return day;
+  return `${day} ${clock}`;
 }

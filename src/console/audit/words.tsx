@@ -17,13 +17,7 @@ export function EntryInWords({ entry }: { entry: AuditEntry }) {
   const { agent_id, event_type } = entry;
   const { action, resource, decided_by, expired } = detailsOf(entry);
   const agent = <Named id={agent_id} />;
-  const by = !decided_by ? (
-    'The service'
-  ) : decided_by.startsWith('user_') ? (
-    'A token of the account'
-  ) : (
-    <Decider id={decided_by} />
-  );
+  const by = authorOf(decided_by);
   const what = [<Code text={action} />, ' on ', <Written text={resource} />];
   const expiry = {
     withdrawn: [agent, ' withdrew its request for ', what],
@@ -39,6 +33,13 @@ export function EntryInWords({ entry }: { entry: AuditEntry }) {
     expire: expiry[expired ?? 'request'],
   };
   return <>{sentences[event_type]}</>;
+}
+
+/** Who decided, at the start of a sentence. */
+function authorOf(decidedBy: string | null | undefined): Child {
+  if (!decidedBy) return 'The service';
+  if (decidedBy.startsWith('user_')) return 'A token of the account';
+  return <Decider id={decidedBy} />;
 }
 
 /**

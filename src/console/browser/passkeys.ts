@@ -34,15 +34,8 @@ async function usePasskey(button: HTMLButtonElement): Promise<void> {
     'input[name="name"]',
   );
   if (input && !input.reportValidity()) return;
-  const optionsJSON = await send('POST', `${action}/options`);
-  const response =
-    button.dataset.passkey === 'make'
-      ? await startRegistration({
-          optionsJSON: optionsJSON as PublicKeyCredentialCreationOptionsJSON,
-        })
-      : await startAuthentication({
-          optionsJSON: optionsJSON as PublicKeyCredentialRequestOptionsJSON,
-        });
+  const ask = button.dataset.passkey === 'make' ? makePasskey : getAssertion;
+  const response = await ask(`${action}/options`);
   const answer = await send<{ location?: string }>('POST', action, {
     response,
     ...(input && { name: input.value }),
@@ -52,14 +45,25 @@ async function usePasskey(button: HTMLButtonElement): Promise<void> {
   else location.assign(answer.location);
 }
 
+async function makePasskey(optionsPath: string) {
+  const optionsJSON = await send<PublicKeyCredentialCreationOptionsJSON>('POST', optionsPath);
+  return startRegistration({ optionsJSON });
+}
+
+async function getAssertion(optionsPath: string) {
+  const optionsJSON = await send<PublicKeyCredentialRequestOptionsJSON>('POST', optionsPath);
+  return startAuthentication({ optionsJSON });
+}
+
 /**
  * Signs a decision with a passkey before its form is sent, if the button that sends it has
  * `data-sign`. The service writes the statement from what the form says; the passkey signs it.
  */
 function signDecision(event: SubmitEvent, form: HTMLFormElement): void {
-  const button = event.submitter as HTMLButtonElement | null;
+  const button = event.submitter;
   const isSigned = form.querySelector<HTMLInputElement>('input[name="assertion"]')?.value !== '';
-  if (!button || button.dataset.sign === undefined || isSigned) return;
+  if (!(button instanceof HTMLButtonElement)) return;
+  if (button.dataset.sign === undefined || isSigned) return;
   event.preventDefault();
   // Before the button is disabled: then its value would be left out.
   const fields = new URLSearchParams(

@@ -8,8 +8,8 @@ import { run } from './send';
 export function startRenewing(): void {
   for (const form of document.querySelectorAll<HTMLFormElement>('form[data-renew]')) {
     form.addEventListener('submit', (event) => {
-      const button = event.submitter as HTMLButtonElement | null;
-      if (!button || form.dataset.renew !== '') return;
+      const button = event.submitter;
+      if (!(button instanceof HTMLButtonElement) || form.dataset.renew !== '') return;
       event.preventDefault();
       run(button, async () => {
         fieldOf(form, 'csrf').value = await loadToken(fieldOf(form, 'sender').value);

@@ -2,7 +2,8 @@ import { showMessage } from './message';
 import { isSessionEnded, SessionEnded } from './session-ended';
 
 const SIGNED_IN_AGAIN =
-  'You have signed in again since you opened the page. Copy what you typed, load the page again, and repeat it there.';
+  'You have signed in again since you opened the page. Copy what you typed, load the page again, ' +
+  'and repeat it there.';
 
 /**
  * Sends a request with a form or a value as JSON.
@@ -46,18 +47,20 @@ export async function run(
   try {
     await action();
   } catch (error) {
-    showMessage(button, ...reasonOf(error as Error));
+    showMessage(button, ...reasonOf(error));
   } finally {
     button.disabled = false;
   }
 }
 
-function reasonOf(error: Error): (string | Node)[] {
+function reasonOf(error: unknown): (string | Node)[] {
   if (isSessionEnded(error)) {
     return ['Your session has ended: ', signInLink(), '. What you typed stays here.'];
   }
-  const isCancelled = error.name === 'NotAllowedError' || error.name === 'AbortError';
-  return [isCancelled ? 'No passkey was used. Try again when you are ready.' : error.message];
+  if (!(error instanceof Error)) return [String(error)];
+  if (error.name === 'NotAllowedError' || error.name === 'AbortError')
+    return ['No passkey was used. Try again when you are ready.'];
+  return [error.message];
 }
 
 function signInLink(): HTMLAnchorElement {

@@ -6,6 +6,6 @@ export class SessionEnded extends Error {
 }
 
 /** Compares names instead of classes: the script that verifies has a copy of the class. */
-export function isSessionEnded(error: Error): boolean {
-  return error.name === NAME;
+export function isSessionEnded(error: unknown): boolean {
+  return error instanceof Error && error.name === NAME;
 }

@@ -1,4 +1,4 @@
-/** What a step of the verification found. */
+/** The result of a step of the verification. */
 export interface Finding {
   /** `open` if it could not be checked. */
   state: 'passed' | 'failed' | 'open';
@@ -6,13 +6,13 @@ export interface Finding {
   text: string;
   /** How a step that could not be checked here can be checked, as a sentence. */
   instead?: string;
-  /** What was compared, by name. */
+  /** The values that were compared, by name. */
   evidence?: [name: string, value: string][];
 }
 
 /** A step of the verification. */
 export interface Step extends Finding {
-  /** What has passed if the step passes, as a sentence without its full stop. */
+  /** The claim that holds if the step passes, as a sentence without its full stop. */
   title: string;
   /**
    * Whether the step is a part of the proof that the entry is in the signed log; the others are

@@ -7,8 +7,10 @@ export interface JsonObject {
 export function canonicalJson(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join()}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  const names = Object.keys(value).sort();
-  return `{${names.map((name) => `${JSON.stringify(name)}:${canonicalJson(value[name] as Json)}`).join()}}`;
+  const members = Object.keys(value)
+    .sort()
+    .map((name) => `${JSON.stringify(name)}:${canonicalJson(value[name] ?? null)}`);
+  return `{${members.join()}}`;
 }
 
 /** Where two JSON values differ, as paths with both values; undefined stands for a missing one. */
@@ -23,7 +25,8 @@ export function differences(
       differences(one[name], other[name], path === '' ? name : `${path}.${name}`),
     );
   }
-  return textOf(one) === textOf(other) ? [] : [{ path, one: textOf(one), other: textOf(other) }];
+  if (textOf(one) === textOf(other)) return [];
+  return [{ path, one: textOf(one), other: textOf(other) }];
 }
 
 interface Difference {

@@ -4,7 +4,7 @@ import type { Step } from './verify-finding';
 const SEALED_WITHIN = 2 * 60_000;
 
 /**
- * What it means that the service gave no proof of an entry. It fails if the entry must have been
+ * Explains why the service gave no proof of an entry. The step fails if the entry must have been
  * sealed by now.
  */
 export function describeMissingProof(

@@ -12,10 +12,10 @@ export async function runStep(question: Question, check: () => Promise<Finding>)
   try {
     return { ...question, ...(await check()) };
   } catch (error) {
-    const { message } = error as Error;
     if (error instanceof CannotCheck)
-      return { ...question, state: 'open', text: message, instead: ELSEWHERE };
-    return { ...question, state: 'failed', text: `The data are malformed: ${message}` };
+      return { ...question, state: 'open', text: error.message, instead: ELSEWHERE };
+    const reason = error instanceof Error ? error.message : String(error);
+    return { ...question, state: 'failed', text: `The data are malformed: ${reason}` };
   }
 }
 
@@ -45,12 +45,8 @@ export function renderStep({ state, title, text, instead, evidence = [] }: Step)
         make('dd', '', make('code', value)),
       ]),
     );
-    const details = make(
-      'details',
-      '',
-      make('summary', 'What was compared'),
-      facts,
-    ) as HTMLDetailsElement;
+    const details = document.createElement('details');
+    details.append(make('summary', 'What was compared'), facts);
     details.open = state === 'failed';
     item.append(details);
   }

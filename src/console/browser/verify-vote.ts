@@ -184,7 +184,7 @@ async function findFault(
   return isVerified ? null : 'The passkey did not verify the person.';
 }
 
-/** What the member signed; null if the entries do not have all of it. */
+/** The statement that the member signed; null if the entries do not have all of it. */
 function statementOf({ entry, request }: Decided, index: number): JsonObject | null {
   const { details } = entry;
   const vote = voteAt(entry, index);

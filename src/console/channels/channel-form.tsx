@@ -11,9 +11,10 @@ import { ChannelUpdate, updateChannel } from '../../channels/update';
 import type { Reader } from '../../db/database';
 import type { FieldError } from '../../errors';
 import type { RequestContext } from '../../http/context';
-import type { Json, JsonObject } from '../../lib/json';
+import type { Json } from '../../lib/json';
 import {
   changedFields,
+  nullIfEmpty,
   type Refusal,
   readForm,
   refusalOf,
@@ -27,7 +28,13 @@ import { sendPage } from '../frame/page';
 import { Form, HiddenFields, Submit, TextArea, TextField } from '../parts/form';
 import { SignInAgain } from '../parts/sign-in-again';
 import { readPatterns, writePatterns } from '../policies/patterns';
-import { AgentFields, EventFields, preloadFormAgents } from '../receivers/fields';
+import {
+  AgentFields,
+  agentsInWords,
+  EventFields,
+  preloadFormAgents,
+  receiverForm,
+} from '../receivers/fields';
 import type { ConsoleContext, PreloadedContext, SignedInRequest } from '../session/access';
 import { EVENTS } from './events';
 import { type ChannelKind, KIND_NAMES, KindNotice, KindSummary, NAME_EXAMPLES } from './kinds';
@@ -113,7 +120,7 @@ export async function editChannel(
   return c.redirect(`/console/channels/${channel.id}`, 303);
 }
 
-/** What the form of a channel says. */
+/** The fields of the form. */
 interface ChannelFields {
   kind: ChannelKind;
   name: string;
@@ -141,14 +148,16 @@ function readChannelFields(form: SentForm, kind: ChannelKind): ChannelFields {
 function fieldsOf(channel: Channel): ChannelFields {
   const { kind, name, events, filter } = channel;
   return {
-    ...{ kind, name, events },
+    kind,
+    name,
+    events,
     actions: writePatterns(filter?.actions ?? []),
     agent_ids: filter?.agent_ids ?? [],
     slack: kind === 'slack' ? slackFieldsOf(slackChannelsOf(channel)) : null,
   };
 }
 
-/** What can be changed by itself, under the path of the API's errors. */
+/** The parts of a channel that can be changed by themselves, under the paths of the API's errors. */
 function partsOf({ name, events, actions, agent_ids, slack }: ChannelFields) {
   const parts = {
     name,
@@ -162,17 +171,13 @@ function partsOf({ name, events, actions, agent_ids, slack }: ChannelFields) {
 /** The parts of a channel as they are now, in words. */
 function inWords(channel: Channel): Record<string, string> {
   const { kind, name, events, filter } = channel;
-  const agents = filter?.agent_ids?.length;
+  const slackChannels = slackChannelsOf(channel).map(({ id }) => id);
   return {
     name,
     events: events.join(', '),
     'filter.actions': filter?.actions?.join(', ') ?? 'all actions',
-    'filter.agent_ids': agents === undefined ? 'all agents' : `limited to ${agents} of the agents`,
-    ...(kind === 'slack' && {
-      'config.channels': slackChannelsOf(channel)
-        .map(({ id }) => id)
-        .join(', '),
-    }),
+    'filter.agent_ids': agentsInWords(filter?.agent_ids),
+    ...(kind === 'slack' && { 'config.channels': slackChannels.join(', ') }),
   };
 }
 
@@ -182,27 +187,28 @@ function inWords(channel: Channel): Record<string, string> {
  */
 function inputOf(fields: ChannelFields, channel: Channel | null): Record<string, Json> {
   const { name, events, actions, agent_ids, slack } = fields;
-  const patterns = readPatterns(actions);
   const filter = {
-    actions: patterns.length > 0 ? patterns : null,
-    agent_ids: agent_ids.length > 0 ? agent_ids : null,
+    actions: nullIfEmpty(readPatterns(actions)),
+    agent_ids: nullIfEmpty(agent_ids),
   };
+  const slackChannels = channel ? slackChannelsOf(channel) : [];
   return {
-    ...{ name, events, filter: filter.actions || filter.agent_ids ? filter : null },
-    ...(slack && { config: slackConfigOf(slack, channel ? slackChannelsOf(channel) : []) }),
+    name,
+    events,
+    filter: filter.actions || filter.agent_ids ? filter : null,
+    ...(slack && { config: slackConfigOf(slack, slackChannels) }),
   };
 }
 
 /**
- * What is wrong with the fields for Slack, beside what the schemas of creation and change find.
+ * The faults of the fields for Slack that the schemas of creation and change do not find.
  * @param config the `config` of a change
  */
 function faultsOf({ slack }: ChannelFields, config?: Json): FieldError[] {
   if (!slack) return [];
-  return [
-    ...repeatedLineFaults(slack),
-    ...(config === undefined ? [] : slackConfigFaults(config as JsonObject)),
-  ];
+  const faults = repeatedLineFaults(slack);
+  if (config === undefined) return faults;
+  return [...faults, ...slackConfigFaults(config)];
 }
 
 /**
@@ -225,30 +231,19 @@ async function sendChannelForm(
   const refusal = refused && slack ? inFormWords(refused, slack) : refused;
   const { context } = c.var.signedIn;
   const names = await loadNames(context, ['agents']);
-  const path = `/console/channels${channel ? `/${channel.id}` : ''}`;
+  const { title, path, action, page, label } = receiverForm('channel', channel, { kind });
   return sendPage(c, {
-    title: channel ? 'Change the channel' : 'Create a channel',
+    title,
     isNarrow: true,
     names,
     status: refusal?.status,
     children: (
       <>
         <KindNotice kind={kind} config={context.config} />
-        <SignInAgain
-          page={channel ? `${path}/edit` : `${path}/new?kind=${kind}`}
-          purpose="To save a channel"
-        />
-        <Form
-          action={channel ? `${path}/edit` : path}
-          refusal={refusal}
-          class="card"
-          creates={!channel}
-        >
-          {channel ? (
-            <ShownState updatedAt={channel.updated_at} />
-          ) : (
-            <HiddenFields fields={{ kind }} />
-          )}
+        <SignInAgain page={page} purpose="To save a channel" />
+        <Form action={action} refusal={refusal} class="card" creates={!channel}>
+          {channel && <ShownState updatedAt={channel.updated_at} />}
+          {!channel && <HiddenFields fields={{ kind }} />}
           <div class="part">
             <h2>{KIND_NAMES[kind]}</h2>
             <KindSummary kind={kind} />
@@ -283,7 +278,7 @@ async function sendChannelForm(
             agentIds={agent_ids}
             hint="Limits the messages to requests of the agents that are checked. If none is checked, all agents count."
           />
-          <Submit label={channel ? 'Save the changes' : 'Create the channel'} cancel={path} />
+          <Submit label={label} cancel={path} />
         </Form>
       </>
     ),

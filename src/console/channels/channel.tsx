@@ -15,7 +15,7 @@ import { pathId } from '../../http/path-id';
 import { type Refusal, refusalOf } from '../frame/form';
 import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
-import { Facts, PAGE_SIZE, PlainList } from '../parts/blocks';
+import { Facts, ListOrAll, PAGE_SIZE } from '../parts/blocks';
 import { Alert } from '../parts/form';
 import { Code, Creator, Named, Time, Written } from '../parts/inline';
 import { DeleteBox, ReceiverActions, ReceiverState, readSwitch } from '../receivers/changes';
@@ -80,7 +80,12 @@ export async function showChannel(c: ChannelContext, refusal?: Refusal): Promise
         )}
         {mayWrite && (
           <>
-            <ReceiverActions {...{ path, is_active, updated_at }} mayTest={canSend} />
+            <ReceiverActions
+              path={path}
+              is_active={is_active}
+              updated_at={updated_at}
+              mayTest={canSend}
+            />
             <div class="part">
               <DeleteBox path={path} noun="channel">
                 It sends nothing more, and its deliveries are deleted too. This cannot be undone.
@@ -89,7 +94,8 @@ export async function showChannel(c: ChannelContext, refusal?: Refusal): Promise
           </>
         )}
         <Deliveries
-          {...{ path, status }}
+          path={path}
+          status={status}
           page={deliveries}
           address={new URL(path + new URL(c.req.url).search, c.req.url)}
           recipient={({ member_id, slack_channel }) => (
@@ -120,16 +126,9 @@ function AboutChannel({ channel }: { channel: Channel }) {
         ['Events', eventsText(EVENTS, events)],
         [
           'Actions',
-          actions ? (
-            <PlainList items={actions.map((pattern) => <Code text={pattern} />)} />
-          ) : (
-            'All actions'
-          ),
+          <ListOrAll values={actions} show={(text) => <Code text={text} />} all="All actions" />,
         ],
-        [
-          'Agents',
-          agents ? <PlainList items={agents.map((id) => <Named id={id} />)} /> : 'All agents',
-        ],
+        ['Agents', <ListOrAll values={agents} show={(id) => <Named id={id} />} all="All agents" />],
         ['Created', <Time at={created_at} />],
         ['Created by', <Creator id={created_by} />],
         ['Changed', <Time at={updated_at} />],

@@ -29,15 +29,17 @@ export async function showChannels(c: ConsoleContext): Promise<Response> {
     children: (
       <>
         {isOfEmail && <KindNotice kind="email" config={context.config} />}
-        {data.length === 0 ? (
+        {data.length === 0 && (
           <Empty title="There are no channels yet.">
             <p>A channel notifies people of requests, so that nobody has to watch the inbox.</p>
             {KINDS.map((kind) => (
               <KindSummary kind={kind} lead={<strong>{KIND_NAMES[kind]}.</strong>} />
             ))}
-            {mayWrite ? <CreateButtons /> : <p>An admin or owner can create one.</p>}
+            {mayWrite && <CreateButtons />}
+            {!mayWrite && <p>An admin or owner can create one.</p>}
           </Empty>
-        ) : (
+        )}
+        {data.length > 0 && (
           <>
             <div class="bar">
               <p class="soft">

@@ -7,8 +7,9 @@ import { getChannelDelivery } from '../../channels/deliveries/get';
 import { repeatMessage } from '../../channels/deliveries/redeliver';
 import type { Reader } from '../../db/database';
 import { isAsking } from '../../db/schema';
-import type { RequestContext } from '../../http/context';
+import type { RequestContext, UserContext } from '../../http/context';
 import { isJsonObject, type JsonObject } from '../../lib/json';
+import type { Id } from '../../lib/typeid';
 import { requireRow } from '../../webhooks/webhook';
 import { type Refusal, refusalOf } from '../frame/form';
 import { loadNames } from '../frame/names';
@@ -46,15 +47,13 @@ export async function showChannelDelivery(
   const channel = presentChannel(requireChannel(c.var.loaded.channel));
   const delivery = getChannelDelivery(context, { delivery: row });
   const { permission_id, member_id, slack_channel, payload } = delivery;
-  const [names, { data: entries }] = await Promise.all([
+  const [names, hasEnded] = await Promise.all([
     loadNames(context, ['people']),
-    permission_id !== null && scopes.includes('audit:read')
-      ? listAuditEntries(context, { permission_id, order: 'desc', limit: 1 })
-      : { data: [] },
+    isKnownToHaveEnded(context, permission_id),
   ]);
   const request = payload && isJsonObject(payload.data) ? payload.data : {};
   const isOver =
-    entries.some(({ event_type }) => event_type !== 'request') ||
+    hasEnded ||
     (typeof request.expires_at === 'string' &&
       Date.parse(request.expires_at) <= context.runtime.now());
   const path = `/console/channels/${channel.id}`;
@@ -72,7 +71,10 @@ export async function showChannelDelivery(
     return <RepeatAction path={path} id={delivery.id} />;
   };
   return sendDeliveryPage(c, {
-    ...{ delivery, path, names, refusal },
+    delivery,
+    path,
+    names,
+    refusal,
     receiver: ['channel “', <Written text={channel.name} />, '”'],
     facts: [
       ['To', <Recipient member={member_id} slackChannel={slack_channel} />],
@@ -88,6 +90,14 @@ export async function showChannelDelivery(
       </p>
     ),
   });
+}
+
+/** Whether the log says that a request has ended; false for callers who may not read it. */
+async function isKnownToHaveEnded(context: UserContext, id: Id<'perm'> | null): Promise<boolean> {
+  if (id === null || !context.principal.scopes.includes('audit:read')) return false;
+  const query = { permission_id: id, order: 'desc', limit: 1 } as const;
+  const { data } = await listAuditEntries(context, query);
+  return data.some(({ event_type }) => event_type !== 'request');
 }
 
 /** A link to the card of a request, called as the message calls it. */

@@ -7,7 +7,7 @@ export type ChannelKind = Channel['kind'];
 
 export const KINDS: readonly ChannelKind[] = ['email', 'slack'];
 
-/** What the pages call each kind of channel. */
+/** The names of the kinds of channels on the pages. */
 export const KIND_NAMES: Record<ChannelKind, string> = { email: 'E-mail', slack: 'Slack' };
 
 /** A name that a channel of each kind might have. */
@@ -22,7 +22,7 @@ interface KindSummaryProps {
   lead?: Child;
 }
 
-/** What a channel of a kind does, in a paragraph. */
+/** A paragraph about a kind of channel. */
 export function KindSummary({ kind, lead }: KindSummaryProps) {
   if (kind === 'slack') {
     return (

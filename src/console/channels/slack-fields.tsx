@@ -1,13 +1,14 @@
 import type { Child } from 'hono/jsx';
 import { type SlackConfig, SlackConfigUpdate } from '../../channels/slack/config';
 import type { FieldError } from '../../errors';
-import type { JsonObject } from '../../lib/json';
+import type { Json, JsonObject } from '../../lib/json';
 import type { Form, Refusal } from '../frame/form';
 import { TextArea, TextField } from '../parts/form';
+import { pluralOf } from '../parts/words';
 
 export type SlackChannel = SlackConfig['channels'][number];
 
-/** What the form of a channel says of its Slack app. */
+/** The fields of the form about the Slack app of a channel. */
 export interface SlackFields {
   /** Empty if the stored token stays. */
   botToken: string;
@@ -34,7 +35,7 @@ export function slackFieldsOf(channels: readonly SlackChannel[]): SlackFields {
   };
 }
 
-/** What can be changed by itself, under the path of the API's errors. */
+/** The parts that can be changed by themselves, under the paths of the API's errors. */
 export function slackPartsOf({ botToken, signingSecret, slackChannels }: SlackFields) {
   return {
     'config.bot_token': botToken,
@@ -55,7 +56,7 @@ export function slackConfigOf(
   const filters = new Map(stored.map(({ id, filter }) => [id, filter]));
   const channels = readLines(slackChannels).map(({ id }) => {
     const filter = filters.get(id);
-    return filter ? { id, filter } : { id };
+    return { id, ...(filter && { filter }) };
   });
   return {
     ...(botToken !== '' && { bot_token: botToken }),
@@ -72,7 +73,7 @@ function readLines(text: string): { id: string; line: number }[] {
     .filter(({ id }) => id !== '');
 }
 
-/** What is wrong with the lines of a form that name the same Slack channel as an earlier line. */
+/** The faults of the lines that name the same Slack channel as an earlier line. */
 export function repeatedLineFaults({ slackChannels }: SlackFields): FieldError[] {
   const lines = readLines(slackChannels);
   return lines.flatMap(({ id }, index) => {
@@ -84,8 +85,8 @@ export function repeatedLineFaults({ slackChannels }: SlackFields): FieldError[]
   });
 }
 
-/** What is wrong with the `config` of a change. The API checks its fields only after the others. */
-export function slackConfigFaults(config: JsonObject): FieldError[] {
+/** The faults of the `config` of a change. The API checks its fields only after the others. */
+export function slackConfigFaults(config: Json): FieldError[] {
   const { error } = SlackConfigUpdate().safeParse(config);
   return (error?.issues ?? []).map(({ path, message }) => ({
     path: ['body', 'config', ...path.map(String)].join('.'),
@@ -117,18 +118,19 @@ export function inFormWords(
   return { ...refusal, faults };
 }
 
-/** What is wrong with the first wrong line, and which other lines are wrong; null if no line is. */
+/** Says why the first wrong line is wrong, and which others are; null if no line is. */
 function firstLineFault(faults: Refusal['faults'], text: string): string | null {
   const wrong = readLines(text).flatMap(({ line }, index) => {
     const message = faults.get(`config.channels.${index}.id`);
-    return message === undefined ? [] : [{ line, message }];
+    if (message === undefined) return [];
+    return [{ line, message }];
   });
   const [first, ...others] = wrong;
   if (!first) return null;
+  const fault = `line ${first.line} ${first.message}`;
+  if (others.length === 0) return fault;
   const numbers = others.map(({ line }) => line).join(', ');
-  const also =
-    others.length === 0 ? '' : `. Look at ${others.length === 1 ? 'line' : 'lines'} ${numbers} too`;
-  return `line ${first.line} ${first.message}${also}`;
+  return `${fault}. Look at ${pluralOf(others.length, 'line')} ${numbers} too`;
 }
 
 /** The fields for the Slack app and its channels. */
@@ -188,7 +190,8 @@ interface SecretFieldProps {
 function SecretField({ label, name, isNew, hint }: SecretFieldProps) {
   return (
     <TextField
-      {...{ label, name }}
+      label={label}
+      name={name}
       path={`config.${name}`}
       type="password"
       autocomplete="off"

@@ -52,9 +52,11 @@ export async function showExports(c: ConsoleContext): Promise<Response> {
 const COMMAND = `npm run verify -- export_….json \\
   --proof export_….proof.json`;
 
-/** Types of entries in words, such as `approval and denial`. */
-function typesText(types: readonly AuditEntry['event_type'][]): string {
-  return new Intl.ListFormat('en').format(types.map((type) => EVENT_NAMES[type]));
+/** The entries of an export in words, such as `only approval and denial entries`. */
+function typesText(types: readonly AuditEntry['event_type'][] | null): string {
+  if (types === null) return 'all events';
+  const names = types.map((type) => EVENT_NAMES[type]);
+  return `only ${new Intl.ListFormat('en').format(names)} entries`;
 }
 
 const NAMES: Record<AuditExport['format'], string> = {
@@ -65,20 +67,18 @@ const NAMES: Record<AuditExport['format'], string> = {
 
 function listed(shown: AuditExport): ListedFile {
   const { format, start_date, end_date, agent_id, event_types, include_details, bom } = shown;
-  const again = new URLSearchParams([
-    ...Object.entries({ format, start_date, end_date }),
-    ...(agent_id === null ? [] : [['agent_id', agent_id]]),
-    ...(event_types ?? []).map((type) => ['event_types', type]),
-    ...(include_details ? [['include_details', 'on']] : []),
-    ...(bom ? [['bom', 'on']] : []),
-  ]);
+  const again = new URLSearchParams({ format, start_date, end_date });
+  if (agent_id !== null) again.set('agent_id', agent_id);
+  for (const type of event_types ?? []) again.append('event_types', type);
+  if (include_details) again.set('include_details', 'on');
+  if (bom) again.set('bom', 'on');
   return {
     ...shown,
     title: `${spanText(start_date, end_date)}, ${NAMES[format]}`,
     detail: (
       <>
-        {agent_id === null ? 'All agents' : <Named id={agent_id} />},{' '}
-        {event_types === null ? 'all events' : `only ${typesText(event_types)} entries`},{' '}
+        {agent_id === null && 'All agents'}
+        {agent_id !== null && <Named id={agent_id} />}, {typesText(event_types)},{' '}
         {include_details ? 'with details' : 'without details'}
       </>
     ),

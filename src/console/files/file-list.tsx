@@ -51,7 +51,7 @@ interface FilesPage {
   files: ListedFile[];
   names?: Names;
   about: string;
-  /** What the page says while there are no files. */
+  /** Shown while there are no files. */
   ifEmpty: { title: string; about: string };
   /** How one starts another file. */
   start: Child;
@@ -84,26 +84,29 @@ export function sendFiles(
     </LivePart>
   );
   if (c.req.query('part') === 'list') return sendPart(c, list, names);
+  if (files.length === 0) {
+    const children = (
+      <Empty title={ifEmpty.title}>
+        <p>{ifEmpty.about}</p>
+        {start}
+      </Empty>
+    );
+    return sendPage(c, { title, names, children });
+  }
   return sendPage(c, {
     title,
     names,
-    children:
-      files.length === 0 ? (
-        <Empty title={ifEmpty.title}>
-          <p>{ifEmpty.about}</p>
+    children: (
+      <>
+        <div class="bar">
+          <p class="soft">{about}</p>
           {start}
-        </Empty>
-      ) : (
-        <>
-          <div class="bar">
-            <p class="soft">{about}</p>
-            {start}
-          </div>
-          {list}
-          <NextPage page={page} address={address} />
-          {howToVerify}
-        </>
-      ),
+        </div>
+        {list}
+        <NextPage page={page} address={address} />
+        {howToVerify}
+      </>
+    ),
   });
 }
 

@@ -7,6 +7,7 @@ import {
   readForm,
   refusalOf,
   type Form as SentForm,
+  textOr,
   validate,
 } from '../frame/form';
 import { agentsOf, loadNames } from '../frame/names';
@@ -64,8 +65,8 @@ function readFields(c: ConsoleContext, form: Pick<SentForm, 'text' | 'list' | 'h
   const now = c.var.signedIn.context.runtime.now();
   return {
     format: form.text('format'),
-    start_date: form.has('start_date') ? form.text('start_date') : dayText(now, DAYS - 1),
-    end_date: form.has('end_date') ? form.text('end_date') : dayText(now),
+    start_date: textOr(form, 'start_date', dayText(now, DAYS - 1)),
+    end_date: textOr(form, 'end_date', dayText(now)),
     agent_id: form.text('agent_id'),
     event_types: form.list('event_types'),
     // A form that chose a format says so of the details as well. An address may leave both out.

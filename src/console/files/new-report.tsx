@@ -7,6 +7,7 @@ import {
   readForm,
   refusalOf,
   type Form as SentForm,
+  textOr,
   validate,
 } from '../frame/form';
 import { sendPage } from '../frame/page';
@@ -47,9 +48,9 @@ function readFields(c: ConsoleContext, form: Pick<SentForm, 'text' | 'has'>) {
   const lastMonth = Date.UTC(date.getUTCFullYear(), date.getUTCMonth() - 1, 1);
   return {
     report_type: form.text('report_type'),
-    start: form.has('start') ? form.text('start') : dayText(lastMonth),
-    end: form.has('end') ? form.text('end') : dayText(firstOfMonth, 1),
-    format: form.has('format') ? form.text('format') : 'pdf',
+    start: textOr(form, 'start', dayText(lastMonth)),
+    end: textOr(form, 'end', dayText(firstOfMonth, 1)),
+    format: textOr(form, 'format', 'pdf'),
   };
 }
 

@@ -18,28 +18,42 @@ import { CsrfField, sendPage } from './page';
 export async function answerConsoleError(error: Error, c: HonoContext<AppEnv>): Promise<Response> {
   const answer = await answerError(error, c);
   if (!c.req.header('Accept')?.includes('text/html')) return answer;
-  const problem = (await answer.json()) as ProblemDocument;
-  const kept = await readKept(c, problem);
-  const page = sendPage(c as unknown as ConsoleContext, {
-    title: kept ? 'Not sent yet' : titleOf(c, problem),
+  const problem = await answer.json<ProblemDocument>();
+  const retryAfter = answer.headers.get('Retry-After');
+  const page = sendPage(asPage(c), {
+    ...(await contentOf(c, problem, retryAfter)),
     isNarrow: true,
     status: answer.status,
-    children: kept ? (
-      <SendAgain
-        {...{ problem, kept }}
-        url={c.req.url}
-        retryAfter={answer.headers.get('Retry-After')}
-      />
-    ) : (
-      <Explanation {...problem} headers={answer.headers} way={wayOut(c, problem)} />
-    ),
   });
-  const retryAfter = answer.headers.get('Retry-After');
   if (retryAfter !== null) page.headers.set('Retry-After', retryAfter);
   return page;
 }
 
-/** What people read where the title of the problem is meant for programs. */
+/** The context of a request as pages take it, which may not be signed in. */
+export function asPage(c: HonoContext<AppEnv>): ConsoleContext {
+  return c as unknown as ConsoleContext;
+}
+
+/** The page about a problem: it keeps a form that was refused, or explains the problem. */
+async function contentOf(
+  c: HonoContext<AppEnv>,
+  problem: ProblemDocument,
+  retryAfter: string | null,
+): Promise<{ title: string; children: Child }> {
+  const kept = await readKept(c, problem);
+  if (kept) {
+    return {
+      title: 'Not sent yet',
+      children: <SendAgain problem={problem} kept={kept} url={c.req.url} retryAfter={retryAfter} />,
+    };
+  }
+  return {
+    title: titleOf(c, problem),
+    children: <Explanation {...problem} retryAfter={retryAfter} way={wayOut(c, problem)} />,
+  };
+}
+
+/** Titles for people, where the title of the problem is meant for programs. */
 const TITLES: Record<string, string> = {
   insufficient_scope: 'You may not do this',
   invalid_request: 'This does not work',
@@ -48,14 +62,15 @@ const TITLES: Record<string, string> = {
 };
 
 function titleOf(c: HonoContext<AppEnv>, { code, title }: ProblemDocument): string {
-  return isStaleSignIn(c, code) ? 'Sign in again' : (TITLES[code] ?? title);
+  if (isStaleSignIn(c, code)) return 'Sign in again';
+  return TITLES[code] ?? title;
 }
 
 /**
  * Whether the request was refused because the caller, who is signed in, did not sign in recently.
  */
 function isStaleSignIn(c: HonoContext<AppEnv>, code: string): boolean {
-  return code === 'unauthorized' && (c as unknown as ConsoleContext).var.signedIn !== undefined;
+  return code === 'unauthorized' && asPage(c).var.signedIn !== undefined;
 }
 
 interface ProblemDocument {
@@ -67,22 +82,14 @@ interface ProblemDocument {
 
 /** A link to where the caller can go on. People who are not signed in go to the sign-in. */
 function wayOut(c: HonoContext<AppEnv>, { code }: ProblemDocument): Child {
-  const { signedIn } = (c as unknown as ConsoleContext).var;
   if (isStaleSignIn(c, code)) {
-    const page = c.req.header('Referer') ?? '';
-    const origin = URL.parse(page)?.origin;
-    return (
-      <LinkButton
-        href={signInAgainPath(origin === c.var.config.publicUrl ? page.slice(origin.length) : '')}
-        label="Sign in again"
-      />
-    );
+    return <LinkButton href={signInAgainPath(pageOfForm(c))} label="Sign in again" />;
   }
+  const { signedIn } = asPage(c).var;
   if (signedIn) {
     const { path, name } = firstSection(signedIn.context.principal.scopes);
-    return (
-      <LinkButton href={path} label={path === '/console' ? 'Back to the inbox' : `Go to ${name}`} />
-    );
+    if (path === '/console') return <LinkButton href={path} label="Back to the inbox" />;
+    return <LinkButton href={path} label={`Go to ${name}`} />;
   }
   // The session was not looked up, but there may be one: the console sends those without one to the
   // sign-in.
@@ -91,21 +98,24 @@ function wayOut(c: HonoContext<AppEnv>, { code }: ProblemDocument): Child {
   return <LinkButton href="/console/sign-in" label="Sign in" />;
 }
 
-function Explanation({
-  code,
-  detail,
-  errors,
-  headers,
-  way,
-}: ProblemDocument & { headers: Headers; way: Child }) {
-  const seconds = headers.get('Retry-After');
+/** The path and query of the page whose form was refused; empty if that is not known. */
+function pageOfForm(c: HonoContext<AppEnv>): string {
+  const page = c.req.header('Referer') ?? '';
+  const { publicUrl } = c.var.config;
+  if (URL.parse(page)?.origin !== publicUrl) return '';
+  return page.slice(publicUrl.length);
+}
+
+interface ExplanationProps extends ProblemDocument {
+  retryAfter: string | null;
+  way: Child;
+}
+
+function Explanation({ code, detail, errors, retryAfter, way }: ExplanationProps) {
   return (
     <>
-      {code !== 'rate_limited' && (
-        <p>
-          {errors ? 'Nothing was changed, because the address or the form has mistakes:' : detail}
-        </p>
-      )}
+      {code !== 'rate_limited' && !errors && <p>{detail}</p>}
+      {errors && <p>Nothing was changed, because the address or the form has mistakes:</p>}
       {errors && (
         <ul class="faults">
           {errors.map(({ path, message }) => (
@@ -115,7 +125,7 @@ function Explanation({
           ))}
         </ul>
       )}
-      {Number(seconds) > 1 && <p>Try again in {seconds} seconds.</p>}
+      {Number(retryAfter) > 1 && <p>Try again in {retryAfter} seconds.</p>}
       <p class="actions">{way}</p>
     </>
   );
@@ -166,13 +176,17 @@ async function readKept(c: HonoContext<AppEnv>, { code }: ProblemDocument): Prom
   );
   if (fields.length > MAX_KEPT_FIELDS) return null;
   if (fields.some(([name, value]) => SECRET_FIELDS.includes(name) && value !== '')) return null;
-  const sender = typeof mark === 'string' ? mark : '';
-  const { signedIn } = (c as unknown as ConsoleContext).var;
+  const sender = textOf(mark);
+  const { signedIn } = asPage(c).var;
   const isForeign =
     signedIn !== undefined &&
     !(await isSenderMark(c.var.config.keyring, signedIn.context.principal, sender));
-  const own = typeof csrf === 'string' ? csrf : '';
-  return { fields, csrf: own, sender, isForeign, isStale: isStaleSignIn(c, code) };
+  return { fields, csrf: textOf(csrf), sender, isForeign, isStale: isStaleSignIn(c, code) };
+}
+
+/** A field that occurs once; empty for any other. */
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
 }
 
 /** Why a form was not sent that is kept, by the code of the problem. */
@@ -207,7 +221,8 @@ function pageOfDecision(url: string): DecisionPage | undefined {
   if (pathname === '/console/deny')
     return { path: '/console', label: 'Open the inbox and deny again', showsTyped: true };
   const [, path] = /^(.+)\/decide$/.exec(pathname) ?? [];
-  return path === undefined ? undefined : { path, label, showsTyped: true };
+  if (path === undefined) return undefined;
+  return { path, label, showsTyped: true };
 }
 
 /** Fields of a decision that are not kept: what one presses, and a signature. */
@@ -220,17 +235,23 @@ const NOT_KEPT = ['decision', 'assertion', 'signed_at'];
  */
 function SendAgain({ problem, url, kept, retryAfter }: SendAgainProps) {
   const { fields, csrf, sender, isForeign, isStale } = kept;
+  const why = isStale ? 'You signed in more than 10 minutes ago' : WHY[problem.code];
   const isSignedOut = problem.code === 'unauthorized';
   const isLimited = problem.code === 'rate_limited';
   const decision = pageOfDecision(url);
-  const typed = fields.filter(([, value]) => value !== '' && !CHOSEN_ID.test(value));
-  const shown = typed.filter(([name]) => (decision ? name === 'reason' : !UNTYPED.includes(name)));
+  const isShown = (name: string) => {
+    if (decision) return name === 'reason';
+    return !UNTYPED.includes(name);
+  };
+  const shown = fields.filter(
+    ([name, value]) => value !== '' && !CHOSEN_ID.test(value) && isShown(name),
+  );
   return (
     <>
       <p>
-        {isForeign
-          ? 'This was typed by somebody else, before you signed in. Nothing was changed, and it cannot be sent in your name.'
-          : `${isStale ? 'You signed in more than 10 minutes ago' : WHY[problem.code]}, so nothing was changed. What you typed is kept here.`}
+        {isForeign &&
+          'This was typed by somebody else, before you signed in. Nothing was changed, and it cannot be sent in your name.'}
+        {!isForeign && `${why}, so nothing was changed. What you typed is kept here.`}
         {isLimited && ` Try again in ${retryAfter} seconds.`}
       </p>
       {isSignedOut && (

@@ -24,10 +24,11 @@ export interface Form {
 export async function readForm(c: Pick<ConsoleContext, 'req'>): Promise<Form> {
   const body = await c.req.parseBody({ all: true });
   // Browsers send each line break as CR LF.
-  const all = (name: string) =>
-    [body[name] ?? []]
-      .flat()
-      .flatMap((value) => (typeof value === 'string' ? value.replaceAll('\r\n', '\n') : []));
+  const all = (name: string) => {
+    const values = [body[name] ?? []].flat();
+    const texts = values.filter((value) => typeof value === 'string');
+    return texts.map((text) => text.replaceAll('\r\n', '\n'));
+  };
   return {
     text: (name) => all(name)[0] ?? '',
     list: all,
@@ -45,6 +46,16 @@ export function readAddress({
     list: (name) => req.queries(name) ?? [],
     has: (name) => req.query(name) !== undefined,
   };
+}
+
+/** The text of a field; `otherwise` if the form has no such field, as before it was sent. */
+export function textOr(form: Pick<Form, 'text' | 'has'>, name: string, otherwise: string): string {
+  return form.has(name) ? form.text(name) : otherwise;
+}
+
+/** A list as the API takes it, for which null means everything: null if nothing is in it. */
+export function nullIfEmpty<T>(list: T[]): T[] | null {
+  return list.length > 0 ? list : null;
 }
 
 /**
@@ -75,12 +86,14 @@ export function validate<S extends z.ZodType>(
  */
 export function readNumber(text: string): number | string {
   const typed = text.trim();
-  return typed === '' || roundingFault(typed) !== null ? text : Number(typed);
+  if (typed === '' || roundingFault(typed) !== null) return text;
+  return Number(typed);
 }
 
 /** Says that a double would round a typed number; null for every other text. */
 export function typedRoundingFault(text: string): string | null {
-  return Number.isNaN(Number(text)) ? null : roundingFault(text.trim());
+  if (Number.isNaN(Number(text))) return null;
+  return roundingFault(text.trim());
 }
 
 /** Why a form was refused. */
@@ -89,7 +102,7 @@ export interface Refusal {
   status: number;
   /** The reason by the name of the field, as the API names it, such as `scope.amount`. */
   faults: Map<string, string>;
-  /** What was typed, which the fields of the form then show again. */
+  /** The typed texts, which the fields of the form then show again. */
   typed: Typed;
 }
 
@@ -128,15 +141,15 @@ export function refusalOf(error: unknown, form?: Form): Refusal {
   const { status } = PROBLEMS[error.code];
   if (status === 401 || status >= 500 || error.code === 'invalid_cursor') throw error;
   const errors: FieldError[] = error.options.errors ?? [];
+  const faults = new Map<string, string>();
+  for (const { path, message } of errors) {
+    faults.set(path.replace(/^(body|query)\.?/, ''), message);
+  }
+  const isInvalid = error.code === 'invalid_request';
   return {
-    detail:
-      error.code === 'invalid_request'
-        ? 'Nothing was changed. Correct what is marked.'
-        : error.detail,
+    detail: isInvalid ? 'Nothing was changed. Correct what is marked.' : error.detail,
     status,
-    faults: new Map(
-      errors.map(({ path, message }) => [path.replace(/^(body|query)\.?/, ''), message]),
-    ),
+    faults,
     typed: form?.typed ?? {},
   };
 }

@@ -36,27 +36,26 @@ const SCOPES: Record<Kind, Scope> = {
  */
 export async function loadNames(context: UserContext, kinds: readonly Kind[]): Promise<Names> {
   const { principal } = context;
-  const isShown = (kind: Kind) => kinds.includes(kind) && principal.scopes.includes(SCOPES[kind]);
   const page = { limit: MAX_NAMED };
+  const listOf = async <T>(kind: Kind, list: () => Promise<{ data: T[] }>): Promise<T[]> => {
+    if (!kinds.includes(kind) || !principal.scopes.includes(SCOPES[kind])) return [];
+    return (await list()).data;
+  };
   const [members, removed, agents, policies, webhooks, channels] = await Promise.all([
-    isShown('people') ? listMembers(context, page) : null,
-    isShown('people') ? listMembers(context, { ...page, status: 'removed' }) : null,
-    isShown('agents') ? listAgents(context, page) : null,
-    isShown('policies') ? listPolicies(context, page) : null,
-    isShown('webhooks') ? listReceivers(context, 'webhook', page) : null,
-    isShown('channels') ? listReceivers(context, 'channel', page) : null,
+    listOf('people', () => listMembers(context, page)),
+    listOf('people', () => listMembers(context, { ...page, status: 'removed' })),
+    listOf('agents', () => listAgents(context, page)),
+    listOf('policies', () => listPolicies(context, page)),
+    listOf('webhooks', () => listReceivers(context, 'webhook', page)),
+    listOf('channels', () => listReceivers(context, 'channel', page)),
   ]);
-  const people = [...(members?.data ?? []), ...(removed?.data ?? [])];
-  const named = [...(agents?.data ?? []), ...(policies?.data ?? [])];
-  return new Map([
+  const names = new Map<string, string>([
     [principal.account.id, 'a token of the account'],
     [OPERATOR, 'the operator'],
-    ...people.map(({ id, name, email }): [string, string] => [id, name ?? email ?? id]),
-    ...named.map(({ id, name }): [string, string] => [id, name]),
-    ...(webhooks?.data ?? []).map(({ id, url }): [string, string] => [id, url]),
-    ...(channels?.data ?? []).map((row): [string, string] => [
-      withPrefix('chan', row.id),
-      row.name ?? '',
-    ]),
   ]);
+  for (const { id, name, email } of [...members, ...removed]) names.set(id, name ?? email ?? id);
+  for (const { id, name } of [...agents, ...policies]) names.set(id, name);
+  for (const { id, url } of webhooks) names.set(id, url);
+  for (const { id, name } of channels) names.set(withPrefix('chan', id), name ?? '');
+  return names;
 }

@@ -71,11 +71,13 @@ export function Navigation({ path, scopes }: { path: string; scopes: readonly Sc
 /** The section to which a page belongs; null if the page is itself a section. */
 export function sectionAbove(path: string): Pick<Section, 'path' | 'name'> | null {
   const above = sectionOf(path);
-  return path === above ? null : (SECTIONS.find((section) => section.path === above) ?? null);
+  if (path === above) return null;
+  return SECTIONS.find((section) => section.path === above) ?? null;
 }
 
 /** The path of the section to which a page belongs. A decision belongs to the inbox. */
 function sectionOf(path: string): string {
   const [, , section] = path.split('/');
-  return section === undefined || section === 'permissions' ? '/console' : `/console/${section}`;
+  if (section === undefined || section === 'permissions') return '/console';
+  return `/console/${section}`;
 }

@@ -2,8 +2,7 @@ import type { Context as HonoContext } from 'hono';
 import { Problem } from '../../errors';
 import type { AppEnv } from '../../http/context';
 import { LinkButton, withParameters } from '../parts/blocks';
-import type { ConsoleContext } from '../session/access';
-import { answerConsoleError } from './error-page';
+import { answerConsoleError, asPage } from './error-page';
 import { sendPage } from './page';
 
 /**
@@ -16,7 +15,7 @@ export async function answerPageError(error: Error, c: HonoContext<AppEnv>): Pro
   if (!isOutdated || !c.req.header('Accept')?.includes('text/html'))
     return answerConsoleError(error, c);
   const first = withParameters(new URL(c.req.url), { cursor: null });
-  return sendPage(c as unknown as ConsoleContext, {
+  return sendPage(asPage(c), {
     title: 'This page of the list is no longer there',
     isNarrow: true,
     status: 400,

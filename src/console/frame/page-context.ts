@@ -2,7 +2,7 @@ import { createContext, useContext } from 'hono/jsx';
 import type { Scope } from '../../http/context';
 import type { Names } from './names';
 
-/** What every component of a page may use. */
+/** The values that every component of a page may use. */
 interface PageValues {
   /** Marks the scripts and the htmx attributes that the Content-Security-Policy allows. */
   nonce: string;
@@ -12,7 +12,7 @@ interface PageValues {
   sender: string;
   /** A random text that tells a form of this page from others with the same content. */
   once: string;
-  /** What `Named` shows instead of ids, as far as the page has loaded it. */
+  /** The names that `Named` shows instead of ids, as far as the page has loaded them. */
   names: Names;
   /** The time of the request, in milliseconds since the epoch. */
   now: number;

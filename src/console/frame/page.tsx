@@ -19,7 +19,7 @@ interface PageContent {
   isNarrow?: boolean;
   /** The status of the response; by default 200. */
   status?: number | undefined;
-  /** What `Named` shows instead of ids. */
+  /** The names that `Named` shows instead of ids. */
   names?: Names | undefined;
   /**
    * A source of the Content-Security-Policy to which forms of the page may lead, beside the
@@ -28,7 +28,7 @@ interface PageContent {
   formTarget?: string | undefined;
 }
 
-/** What a page needs to know of the request. */
+/** The parts of a request that a page needs. */
 export interface PageRequest {
   req: { path: string };
   var: Pick<AppEnv['Variables'], 'runtime'> & { signedIn?: SignedIn };

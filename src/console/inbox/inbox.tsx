@@ -24,13 +24,19 @@ import { DenyBar } from './deny-bar';
 import { Keys } from './keys';
 import { mayDeny, WaitingList } from './waiting-list';
 
-/** What a request has done that has the status. */
+/** The end of the sentence that no request has the status yet. */
 const ENDED: Record<PermissionStatus, string> = {
   pending: 'waited',
   approved: 'been approved',
   denied: 'been denied',
   expired: 'expired',
 };
+
+const ORDERS: readonly WaitingOrder[] = ['urgent', 'newest'];
+
+/** For whom the requests of a tab wait, and how the pages name them. */
+const WAITS_FOR = { pending: 'caller', others: 'others' } as const;
+const WHOM: Record<WaitsFor, string> = { caller: 'you', others: 'others' };
 
 /** How often the inbox looks for new requests, in seconds. */
 const INTERVAL = 10;
@@ -39,7 +45,7 @@ const INTERVAL = 10;
 type View = PermissionStatus | 'others';
 
 const WAITING: [view: View, label: string][] = [['pending', 'Waiting']];
-/** What waits, for readers who may decide. */
+/** The tabs of what waits, for readers who may decide. */
 const WAITING_TO_DECIDE: typeof WAITING = [
   ['pending', 'Waiting for you'],
   ['others', 'Waiting for others'],
@@ -64,7 +70,8 @@ export async function showInbox(c: ConsoleContext): Promise<Response> {
   }
   const status =
     PERMISSION_STATUSES.find((status) => status === c.req.query('status')) ?? 'pending';
-  return status === 'pending' ? showWaiting(c, new URL(c.req.url)) : showDecided(c, status);
+  if (status === 'pending') return showWaiting(c, new URL(c.req.url));
+  return showDecided(c, status);
 }
 
 /**
@@ -95,13 +102,10 @@ export async function showWaiting(
 ): Promise<Response> {
   const { context } = c.var.signedIn;
   const filters = readFilters(address);
-  const order = address.searchParams.get('order') === 'newest' ? 'newest' : 'urgent';
+  const order = ORDERS.find((each) => each === address.searchParams.get('order')) ?? 'urgent';
   const mayDecide = context.principal.scopes.includes('permissions:decide');
-  const waitsFor = mayDecide
-    ? address.searchParams.get('for') === 'others'
-      ? 'others'
-      : 'caller'
-    : undefined;
+  const view = mayDecide && address.searchParams.get('for') === 'others' ? 'others' : 'pending';
+  const waitsFor = mayDecide ? WAITS_FOR[view] : undefined;
   const [page, names] = await Promise.all([
     listWaiting(context, { limit: PAGE_SIZE, ...filters, order, waitsFor }),
     loadNames(context, ['people', 'agents', 'policies']),
@@ -118,9 +122,10 @@ export async function showWaiting(
       seconds={INTERVAL}
       title={title}
     >
-      {isEmpty ? (
+      {isEmpty && (
         <Nothing waitsFor={waitsFor} isFiltered={filters.agent_id !== undefined || !isFirst} />
-      ) : (
+      )}
+      {!isEmpty && (
         <p class="soft">
           {countOf(page, waitsFor, isFirst)} <Order order={order} address={address} />
           {mayDecide && page.data.some(mayDeny) && ' Check requests to deny several at once.'}
@@ -137,7 +142,7 @@ export async function showWaiting(
     </LivePart>
   );
   if (address.searchParams.get('part') === 'list') return sendPart(c, list, names);
-  return sendInbox(c, waitsFor === 'others' ? 'others' : 'pending', address, {
+  return sendInbox(c, view, address, {
     title,
     names,
     list,
@@ -159,7 +164,12 @@ function titleOf(
 ): string {
   if (waitsFor === 'others') return 'Inbox: waiting for others';
   if (waitsFor === undefined || !isFirst || data.length === 0) return 'Inbox';
-  return `(${data.length}${has_more ? '+' : ''}) Inbox`;
+  return `(${shownCount(data, has_more)}) Inbox`;
+}
+
+/** How many requests a page shows, with a plus sign if more follow. */
+function shownCount(data: readonly unknown[], hasMore: boolean): string {
+  return hasMore ? `${data.length}+` : String(data.length);
 }
 
 /** Says how many requests of the page wait for whom; empty on the next pages. */
@@ -169,24 +179,30 @@ function countOf(
   isFirst: boolean,
 ): string {
   if (waitsFor === undefined) return '';
-  const whom = waitsFor === 'caller' ? 'you' : 'others';
   const verb = data.length < 2 ? 'waits' : 'wait';
+  const wait = `${verb} for ${WHOM[waitsFor]}.`;
   if (has_more && data.length < PAGE_SIZE) {
-    const examined = `${isFirst ? 'the first' : 'the next'} ${MAX_EXAMINED.toLocaleString('en')} requests`;
-    return `Of ${examined}, ${data.length === 0 ? 'none' : data.length} ${verb} for ${whom}. More follow.`;
+    const which = isFirst ? 'the first' : 'the next';
+    const count = data.length || 'none';
+    const examined = `${which} ${MAX_EXAMINED.toLocaleString('en')} requests`;
+    return `Of ${examined}, ${count} ${wait} More follow.`;
   }
-  return isFirst ? `${data.length}${has_more ? '+' : ''} ${verb} for ${whom}.` : '';
+  if (!isFirst) return '';
+  return `${shownCount(data, has_more)} ${wait}`;
 }
 
 /** Says in which order the requests are, with a link to the other one. */
 function Order({ order, address }: { order: WaitingOrder; address: URL }) {
   const other = (order: string | null) =>
     withParameters(address, { order, cursor: null, part: null });
-  return order === 'newest' ? (
-    <>
-      The newest is at the top. <a href={other(null)}>Show the most urgent first</a>
-    </>
-  ) : (
+  if (order === 'newest') {
+    return (
+      <>
+        The newest is at the top. <a href={other(null)}>Show the most urgent first</a>
+      </>
+    );
+  }
+  return (
     <>
       The one that expires first is at the top. <a href={other('newest')}>Show the newest first</a>
     </>
@@ -201,42 +217,43 @@ async function showDecided(c: ConsoleContext, status: PermissionStatus): Promise
     listPermissions(context, { limit: PAGE_SIZE, status, ...filters }),
     loadNames(context, ['people', 'agents', 'policies']),
   ]);
-  const list =
-    page.data.length === 0 ? (
-      <Empty
-        title={`No request ${filters.agent_id ? 'of this agent ' : ''}has ${ENDED[status]} yet.`}
-      />
-    ) : (
-      <>
-        <ul class="requests">
-          {page.data.map((permission) => (
-            <DecidedRow permission={permission} />
-          ))}
-        </ul>
-        <NextPage page={page} address={address} />
-      </>
-    );
-  return sendInbox(c, status, address, { title: `Inbox: ${status}`, names, list });
+  const title = `Inbox: ${status}`;
+  if (page.data.length === 0) {
+    const requests = filters.agent_id ? 'No request of this agent' : 'No request';
+    const list = <Empty title={`${requests} has ${ENDED[status]} yet.`} />;
+    return sendInbox(c, status, address, { title, names, list });
+  }
+  const list = (
+    <>
+      <ul class="requests">
+        {page.data.map((permission) => (
+          <DecidedRow permission={permission} />
+        ))}
+      </ul>
+      <NextPage page={page} address={address} />
+    </>
+  );
+  return sendInbox(c, status, address, { title, names, list });
 }
 
 /** A request that has ended: what it was, who decided, and when. */
 function DecidedRow({ permission }: { permission: Permission }) {
   const { agent_id, decided_by, policy_id, decided_at, updated_at, expires_at } = permission;
   const by = policy_id ?? decided_by;
+  const endedAt = isWithdrawn(permission) ? updated_at : expires_at;
   return (
     <RequestRow request={permission} agent={<Named id={agent_id} />}>
       {by && ['by ', policy_id && 'the policy “', <Named id={by} />, policy_id && '”', ', ']}
-      <Time at={decided_at ?? (isWithdrawn(permission) ? updated_at : expires_at)} />
+      <Time at={decided_at ?? endedAt} />
     </RequestRow>
   );
 }
 
 /** The parameters of the address that show a view. */
 function parametersOf(view: View) {
-  return {
-    status: view === 'pending' || view === 'others' ? null : view,
-    for: view === 'others' ? view : null,
-  };
+  if (view === 'pending') return { status: null, for: null };
+  if (view === 'others') return { status: null, for: view };
+  return { status: view, for: null };
 }
 
 /** Answers with the requests of one view, and the ways to the others. */
@@ -251,6 +268,7 @@ function sendInbox(
   }: { title: string; names: Names; list: Child; more?: Child; status?: number | undefined },
 ): Response {
   const mayDecide = c.var.signedIn.context.principal.scopes.includes('permissions:decide');
+  const waiting = mayDecide ? WAITING_TO_DECIDE : WAITING;
   // Also where the inbox answers a form that was sent to another path.
   return sendPage(
     { var: c.var, req: { path: address.pathname } },
@@ -261,7 +279,7 @@ function sendInbox(
         <>
           <Tabs
             label="Requests by state"
-            tabs={[...(mayDecide ? WAITING_TO_DECIDE : WAITING), ...ENDED_VIEWS]}
+            tabs={[...waiting, ...ENDED_VIEWS]}
             current={view}
             address={(view) => withParameters(address, { ...parametersOf(view), cursor: null })}
           />
@@ -312,7 +330,7 @@ function Nothing({ waitsFor, isFiltered }: NothingProps) {
     );
   }
   if (agentsOf(usePage().names).length === 0) return <FirstSteps />;
-  const whom = waitsFor === 'caller' ? 'you' : waitsFor === 'others' ? 'others' : 'a decision';
+  const whom = waitsFor ? WHOM[waitsFor] : 'a decision';
   return (
     <Empty title={`Nothing waits for ${whom}.`}>
       <p>New requests appear here by themselves.</p>
@@ -320,7 +338,7 @@ function Nothing({ waitsFor, isFiltered }: NothingProps) {
   );
 }
 
-/** What an account without agents sees: how to connect the first one. */
+/** Tells an account without agents how to connect the first one. */
 function FirstSteps() {
   if (!usePage().may('agents:write')) {
     return (

@@ -6,6 +6,7 @@ import type { WaitingRequest } from '../../permissions/list-waiting';
 import { usePage } from '../frame/page-context';
 import { Code, Named, TimeLeft, toOneLine, Written } from '../parts/inline';
 import { Limit, MAX_IN_LIST, RequestTitle } from '../parts/request';
+import { pluralOf } from '../parts/words';
 import { DENY_FORM } from './deny-bar';
 
 /** How many limits, and how many amounts of the preview, a line shows. */
@@ -43,6 +44,8 @@ type WaitingRowProps = Omit<WaitingListProps, 'requests'> & { request: WaitingRe
 function WaitingRow({ request, member, checked }: WaitingRowProps) {
   const { permission, agentName, preview, standing, notifiedNobody } = request;
   const { id, action, resource, title, scope, expires_at } = permission;
+  const called = shorten(title ?? action, MAX_IN_LIST);
+  const by = shorten(agentName, MAX_IN_LIST);
   const address = `/console/permissions/${id}`;
   const limits = limitTexts(scope)
     .map(([label, value], index) => ({ label, value, number: index + 1 }))
@@ -60,11 +63,7 @@ function WaitingRow({ request, member, checked }: WaitingRowProps) {
           value={id}
           form={DENY_FORM}
           checked={checked.includes(id)}
-          aria-label={withScriptsMark(
-            toOneLine(
-              `Check to deny: ${shorten(title ?? action, MAX_IN_LIST)}, of ${shorten(agentName, MAX_IN_LIST)}`,
-            ),
-          )}
+          aria-label={withScriptsMark(toOneLine(`Check to deny: ${called}, of ${by}`))}
         />
       )}
       <div class="what">
@@ -74,7 +73,7 @@ function WaitingRow({ request, member, checked }: WaitingRowProps) {
         <p class="soft">
           {title === null && 'From '}
           <strong>
-            <Written text={shorten(agentName, MAX_IN_LIST)} />
+            <Written text={by} />
           </strong>
           {title !== null && (
             <>
@@ -86,12 +85,12 @@ function WaitingRow({ request, member, checked }: WaitingRowProps) {
         <ul class="amounts">
           {limits.slice(0, MAX_AMOUNTS).map(({ label, value, number }) => (
             <li>
-              <Limit {...{ label, value, number }} />
+              <Limit label={label} value={value} number={number} />
             </li>
           ))}
           {hidden > 0 && (
             <li class="soft">
-              and {hidden} more {hidden === 1 ? 'limit' : 'limits'}
+              and {hidden} more {pluralOf(hidden, 'limit')}
             </li>
           )}
           {amounts.map(({ label, value }) => (
@@ -121,7 +120,8 @@ function WaitingRow({ request, member, checked }: WaitingRowProps) {
  */
 function amountRank(value: string): number {
   if (/^-?[\d,]+(\.\d+)?(e[+-]\d+)?$/.test(value)) return 0;
-  return /^"?[-+]?\d/.test(value) ? 1 : 2;
+  if (/^"?[-+]?\d/.test(value)) return 1;
+  return 2;
 }
 
 /** Why the request is in the reader's inbox, and how far its review is. */
@@ -135,9 +135,9 @@ function Why({
   const progress =
     review.approvals_required > 1 && `${approvals} of ${review.approvals_required} approvals`;
   const policy = review.policy_id && ['“', <Named id={review.policy_id} />, '”'];
+  const isNamed = member !== null && review.members?.includes(member);
   const reason = {
-    decide:
-      member && review.members?.includes(member) ? 'You are named by' : 'Your role reviews for',
+    decide: isNamed ? 'You are named by' : 'Your role reviews for',
     approved: 'You approved. Policy',
     owner: 'You own the agent: others decide. Policy',
     others: member ? 'Others review. Policy' : 'Members review. Policy',

@@ -15,7 +15,7 @@ import { sendPage } from '../frame/page';
 import { Facts } from '../parts/blocks';
 import { Action, Form } from '../parts/form';
 import { Written } from '../parts/inline';
-import { type ConsoleContext, consoleAccess, consoleRoute, requirePerson } from '../session/access';
+import { type ConsoleContext, consoleAccess, requirePerson } from '../session/access';
 
 const PATH = '/console/me/email';
 const SEND_PATH = `${PATH}/confirmation`;
@@ -25,15 +25,9 @@ const SEND_PATH = `${PATH}/confirmation`;
  * leads.
  */
 export const emailRoutes = new Hono<AppEnv>()
-  .post(SEND_PATH, consoleRoute, noQuery(), consoleAccess('account:read'), send)
-  .get(
-    PATH,
-    consoleRoute,
-    query(ConfirmationQuery),
-    consoleAccess('account:read'),
-    showConfirmation,
-  )
-  .post(PATH, consoleRoute, query(ConfirmationQuery), consoleAccess('account:read'), confirm);
+  .post(SEND_PATH, noQuery(), consoleAccess('account:read'), send)
+  .get(PATH, query(ConfirmationQuery), consoleAccess('account:read'), showConfirmation)
+  .post(PATH, query(ConfirmationQuery), consoleAccess('account:read'), confirm);
 
 interface UnprovenProps {
   me: OwnAccount;

@@ -100,7 +100,8 @@ export async function saveNotifications(
   c: PreloadedContext<typeof preloadFormNotifications>,
 ): Promise<Response> {
   const refused = await changeNotifications(c);
-  return refused ? showMe(c, refused) : c.redirect('/console/me#notifications', 303);
+  if (refused) return showMe(c, refused);
+  return c.redirect('/console/me#notifications', 303);
 }
 
 function Who({ me }: { me: OwnAccount }) {
@@ -121,9 +122,8 @@ function Who({ me }: { me: OwnAccount }) {
         ]}
       />
       <p class="actions">
-        {scopes.includes('account:write') ? (
-          <a href={`/console/members/${id}`}>Change my name</a>
-        ) : (
+        {scopes.includes('account:write') && <a href={`/console/members/${id}`}>Change my name</a>}
+        {!scopes.includes('account:write') && (
           <span class="soft">An owner or admin can change your name and role.</span>
         )}
         <a href="/console/members#roles">What each role may do</a>
@@ -142,7 +142,7 @@ interface TokenSignInProps {
   tokens: UserToken[];
 }
 
-/** What a caller who signed in with a user token may do. */
+/** Tells a caller who signed in with a user token what they may do. */
 function TokenSignIn({ me, signedIn, tokens }: TokenSignInProps) {
   const { member, token, scopes } = signedIn.context.principal;
   const used = tokens.find(({ id }) => id === token);
@@ -167,9 +167,10 @@ function TokenSignIn({ me, signedIn, tokens }: TokenSignInProps) {
       </p>
       <AllowedScopes scopes={scopes} />
       <p class="hint">
-        {member
-          ? 'To change your passkeys or make user tokens, sign in with a passkey or at your identity provider.'
-          : 'Passkeys belong to members: to have one, and tokens of your own, ask an owner or admin for an invitation.'}
+        {member &&
+          'To change your passkeys or make user tokens, sign in with a passkey or at your identity provider.'}
+        {!member &&
+          'Passkeys belong to members: to have one, and tokens of your own, ask an owner or admin for an invitation.'}
       </p>
     </>
   );

@@ -45,7 +45,7 @@ import {
 import { Written } from '../parts/inline';
 import type { PreloadedContext } from '../session/access';
 
-/** What the section needs: the member's settings, and what there is to choose from. */
+/** The member's settings, and what there is to choose from. */
 export interface NotificationChoices {
   settings: NotificationSettings;
   /** The channels that send to members; null if the caller may not read channels. */
@@ -64,19 +64,25 @@ export async function loadNotifications(context: UserContext): Promise<Notificat
   if (!member) return null;
   const [[rows], channels, members] = await Promise.all([
     reader.load([selectSettings(reader, account.number, sql`${idBytes(member.id)}`)]),
-    principal.scopes.includes('channels:read')
-      ? listChannels(context, { limit: MAX_CHANNELS })
-      : null,
+    principal.scopes.includes('channels:read') ? listMailChannels(context) : null,
     listMembers(context, { limit: MAX_OTHERS, status: 'active' }),
   ]);
   return {
     settings: await getNotificationSettings(context, { rows }),
-    channels: channels?.data.filter(({ kind }) => kind === 'email') ?? null,
+    channels,
     others: members.data.filter(({ id }) => id !== member.id),
   };
 }
 
-/** Preloads the settings of the member, and those channels of the form that the account has. */
+async function listMailChannels(context: UserContext): Promise<Channel[]> {
+  const { data } = await listChannels(context, { limit: MAX_CHANNELS });
+  return data.filter(({ kind }) => kind === 'email');
+}
+
+/**
+ * Preloads what a change needs: the settings of the member, and those channels of the form that the
+ * account has.
+ */
 export async function preloadFormNotifications(
   c: RequestContext,
   reader: Reader,
@@ -121,7 +127,7 @@ export interface RefusedNotifications {
   refusal: Refusal;
 }
 
-/** What the form says. */
+/** The fields of the form. */
 interface NotificationFields {
   /** The channels among those offered whose messages the member gets. */
   channels: string[];
@@ -157,15 +163,15 @@ function fieldsOf(
   { channels, events, quiet_hours, delegate }: NotificationSettings,
   offered: string[],
 ) {
-  const { start = '', end = '', time_zone = '' } = quiet_hours ?? {};
+  const { start = '', end = '', time_zone: timeZone = '' } = quiet_hours ?? {};
+  const isChosen = (id: string) => channels?.some((chosen) => chosen === id) ?? true;
   return {
-    channels:
-      channels === null
-        ? offered
-        : offered.filter((id) => channels.some((chosen) => chosen === id)),
+    channels: offered.filter(isChosen),
     offered,
     events: events ?? EVENTS.map(([event]) => event),
-    ...{ start, end, timeZone: time_zone },
+    start,
+    end,
+    timeZone,
     delegate: delegate?.member_id ?? '',
     firstDay: delegate?.from?.slice(0, 10) ?? '',
     // The time at which the day ends belongs to the next one.
@@ -178,17 +184,20 @@ function fieldsOf(
  */
 function settingsOf(fields: NotificationFields): Record<string, Json> {
   const { channels, offered, events, start, end, timeZone, delegate, firstDay, lastDay } = fields;
-  return {
-    ...(offered.length > 0 && {
-      channels: offered.every((id) => channels.includes(id)) ? null : channels,
-    }),
-    events: EVENTS.every(([event]) => events.includes(event)) ? null : events,
-    quiet_hours: start === '' && end === '' ? null : { start, end, time_zone: timeZone },
-    delegate:
-      delegate === ''
-        ? null
-        : { member_id: delegate, from: timeOfDay(firstDay, 0), until: timeOfDay(lastDay, DAY) },
-  };
+  const settings: Record<string, Json> = { events, quiet_hours: null, delegate: null };
+  if (EVENTS.every(([event]) => events.includes(event))) settings.events = null;
+  if (start !== '' || end !== '') settings.quiet_hours = { start, end, time_zone: timeZone };
+  if (delegate !== '') {
+    settings.delegate = {
+      member_id: delegate,
+      from: timeOfDay(firstDay, 0),
+      until: timeOfDay(lastDay, DAY),
+    };
+  }
+  if (offered.length > 0) {
+    settings.channels = offered.every((id) => channels.includes(id)) ? null : channels;
+  }
+  return settings;
 }
 
 /**
@@ -197,8 +206,9 @@ function settingsOf(fields: NotificationFields): Record<string, Json> {
  */
 function timeOfDay(day: string, after: number): string | null {
   if (day === '') return null;
-  const time = /^\d{4}-\d\d-\d\d$/.test(day) ? Date.parse(day) : Number.NaN;
-  return Number.isNaN(time) ? day : formatTime(time + after);
+  const time = Date.parse(day);
+  if (!/^\d{4}-\d\d-\d\d$/.test(day) || Number.isNaN(time)) return day;
+  return formatTime(time + after);
 }
 
 /** The settings as they are now, in words. */
@@ -228,7 +238,7 @@ interface NotificationsProps extends NotificationChoices {
   refused: RefusedNotifications | undefined;
 }
 
-/** What reaches the member, when, and who gets it instead. */
+/** The section with which a member chooses what reaches them, when, and who gets it instead. */
 export function Notifications({ settings, channels, others, refused }: NotificationsProps) {
   const offered = (channels ?? []).map(({ id }) => id);
   const fields = refused?.fields ?? fieldsOf(settings, offered);
@@ -359,7 +369,7 @@ function Delegate({
   );
 }
 
-/** What is wrong with fields together. */
+/** Says why fields were refused that belong together. */
 function GroupFault({ path }: { path: string }) {
   return <FieldFault text={useRefusal()?.faults.get(path)} />;
 }

@@ -18,7 +18,7 @@ import { passkeyContent } from '../../http/passkey-mac';
 import { rowMac } from '../../http/row-mac';
 import { fromBase64Url, toBase64Url } from '../../lib/bytes';
 import { lazy } from '../../lib/lazy';
-import { consoleAccess, consoleRoute, requirePerson, type SignedIn } from '../session/access';
+import { consoleAccess, requirePerson, type SignedIn } from '../session/access';
 import { useChallenge } from '../session/challenge';
 import {
   creationOptions,
@@ -165,30 +165,15 @@ const RECENT = { needsRecentSignIn: true };
 
 /** The addresses that the page's script uses: only a script can make a passkey. */
 export const passkeyRoutes = new Hono<AppEnv>()
-  .post(
-    `${PATH}/options`,
-    consoleRoute,
-    consoleAccess(null, undefined, RECENT),
-    noQuery(),
-    async (c) => c.json(await getPasskeyOptions(c.var.signedIn)),
+  .post(`${PATH}/options`, consoleAccess(null, undefined, RECENT), noQuery(), async (c) =>
+    c.json(await getPasskeyOptions(c.var.signedIn)),
   )
-  .post(
-    PATH,
-    consoleRoute,
-    consoleAccess(null, undefined, RECENT),
-    noQuery(),
-    body(PasskeyCreation),
-    async (c) => c.json(await addPasskey(c.var.signedIn, c.req.valid('json')), 201),
+  .post(PATH, consoleAccess(null, undefined, RECENT), noQuery(), body(PasskeyCreation), async (c) =>
+    c.json(await addPasskey(c.var.signedIn, c.req.valid('json')), 201),
   )
-  .delete(
-    `${PATH}/:id`,
-    consoleRoute,
-    consoleAccess(null, undefined, RECENT),
-    noQuery(),
-    async (c) => {
-      const id = fromBase64Url(c.req.param('id'));
-      if (!id || toBase64Url(id) !== c.req.param('id')) throw notFound('passkey');
-      await removePasskey(c.var.signedIn, id);
-      return c.body(null, 204);
-    },
-  );
+  .delete(`${PATH}/:id`, consoleAccess(null, undefined, RECENT), noQuery(), async (c) => {
+    const id = fromBase64Url(c.req.param('id'));
+    if (!id || toBase64Url(id) !== c.req.param('id')) throw notFound('passkey');
+    await removePasskey(c.var.signedIn, id);
+    return c.body(null, 204);
+  });

@@ -16,7 +16,26 @@ import { LinkButton, Section, ToCopy } from '../parts/blocks';
 import { Action, CheckBox, FieldGroup, Form, SelectField, Submit, TextField } from '../parts/form';
 import { Badge, Creator, Time, TimeSince, Written } from '../parts/inline';
 import { SignInAgain } from '../parts/sign-in-again';
+import { pluralOf } from '../parts/words';
 import { type ConsoleContext, requirePerson, requireScopes } from '../session/access';
+
+function LastUse({ token: { last_used_at } }: { token: UserToken }) {
+  if (last_used_at === null) return <>never used</>;
+  return (
+    <>
+      used <TimeSince at={last_used_at} />
+    </>
+  );
+}
+
+function Expiry({ token: { expires_at } }: { token: UserToken }) {
+  if (expires_at === null) return <>never expires</>;
+  return (
+    <>
+      until <Time at={expires_at} />
+    </>
+  );
+}
 
 /** The user tokens of the member, or of the account for a session of one of its tokens. */
 export function Tokens({
@@ -32,9 +51,10 @@ export function Tokens({
   return (
     <Section name="tokens" title="User tokens">
       <p class="soft">
-        {principal.member
-          ? 'With a user token a program, or you at a terminal, call the API as you, within your role.'
-          : 'With one of these tokens of the account a program calls the API as none of the members.'}
+        {principal.member &&
+          'With a user token a program, or you at a terminal, call the API as you, within your role.'}
+        {!principal.member &&
+          'With one of these tokens of the account a program calls the API as none of the members.'}
       </p>
       {tokens.length > 0 && (
         <ul class="lines">
@@ -46,15 +66,9 @@ export function Tokens({
                   <Badge state="expired" />
                 )}
                 <small>
-                  <code>{token.token_prefix}…</code>{' '}
-                  {token.scopes.length === 1 ? '1 scope' : `${token.scopes.length} scopes`},{' '}
-                  {token.last_used_at === null
-                    ? 'never used'
-                    : ['used ', <TimeSince at={token.last_used_at} />]}
-                  ,{' '}
-                  {token.expires_at === null
-                    ? 'never expires'
-                    : ['until ', <Time at={token.expires_at} />]}
+                  <code>{token.token_prefix}…</code> {token.scopes.length}{' '}
+                  {pluralOf(token.scopes.length, 'scope')}, <LastUse token={token} />,{' '}
+                  <Expiry token={token} />
                   {token.member_id === null && [', created by ', <Creator id={token.created_by} />]}
                 </small>
               </span>
@@ -198,8 +212,8 @@ function sendToken(c: ConsoleContext, { token, name, expires_at }: CreatedUserTo
       </p>
       <ToCopy id="secret" text={token} label="The user token" />
       <p>
-        {expires_at === null ? 'It never expires.' : ['It expires ', <Time at={expires_at} />, '.']}{' '}
-        Try it at a terminal:
+        It {expires_at === null && 'never expires'}
+        {expires_at !== null && ['expires ', <Time at={expires_at} />]}. Try it at a terminal:
       </p>
       <pre>{`curl ${config.publicUrl}/v1/me \\\n  -H 'Authorization: Bearer ${token}'`}</pre>
       <p class="actions">
@@ -210,7 +224,7 @@ function sendToken(c: ConsoleContext, { token, name, expires_at }: CreatedUserTo
   return sendPage(c, { title: 'Your new user token', isNarrow: true, children });
 }
 
-/** What each scope lets a token do. */
+/** The rights that each scope gives to a token. */
 export const SCOPE_WORDS: Record<Scope, string> = {
   'agents:read': 'Read agents',
   'agents:write': 'Register, change and delete agents',

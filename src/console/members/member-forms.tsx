@@ -114,29 +114,38 @@ interface MemberFormProps {
   refusal: Refusal | undefined;
 }
 
+const SUSPENSION = {
+  title: 'Suspend',
+  about:
+    'Takes away their access until somebody gives it back. Their sessions, their user tokens and the open invitations that they made end at once, for good.',
+  next: 'suspended',
+  button: { label: 'Suspend', kind: 'danger' },
+} as const;
+
+const ACTIVATION = {
+  title: 'Suspended',
+  about:
+    'They have no access. Once active again, they sign in as before. Their old user tokens stay deleted.',
+  next: 'active',
+  button: { label: 'Activate' },
+} as const;
+
 function StatusForm({ member, refusal }: MemberFormProps) {
-  const isSuspended = member.status === 'suspended';
+  const { title, about, next, button } = member.status === 'suspended' ? ACTIVATION : SUSPENSION;
   return (
-    <Section name="status" title={isSuspended ? 'Suspended' : 'Suspend'}>
-      <p>
-        {isSuspended
-          ? 'They have no access. Once active again, they sign in as before. Their old user tokens stay deleted.'
-          : 'Takes away their access until somebody gives it back. Their sessions, their user tokens and the open invitations that they made end at once, for good.'}
-      </p>
+    <Section name="status" title={title}>
+      <p>{about}</p>
       <Form action={`/console/members/${member.id}/status`} refusal={refusal}>
         <ShownState updatedAt={member.updated_at} />
-        <input type="hidden" name="status" value={isSuspended ? 'active' : 'suspended'} />
-        <Submit
-          label={isSuspended ? 'Activate' : 'Suspend'}
-          kind={isSuspended ? undefined : 'danger'}
-        />
+        <input type="hidden" name="status" value={next} />
+        <Submit {...button} />
       </Form>
     </Section>
   );
 }
 
 /**
- * What stays when the member goes, by kind: the words before the list, and the path of each thing's
+ * The things that stay when the member goes, by kind: the words before the list, and the path of each thing's
  * page.
  */
 const LEFT = [
@@ -145,7 +154,7 @@ const LEFT = [
   ['policies', 'Policies', '/console/policies'],
 ] as const;
 
-/** What the member made that stays, with links, so that somebody looks after it. */
+/** Lists the things of the member that stay, with links, so that somebody looks after them. */
 function Left({ leaves }: Pick<MemberDetails, 'leaves'>) {
   const kinds = LEFT.filter(([kind]) => leaves[kind].length > 0);
   if (kinds.length === 0 && leaves.tokens.length === 0) return null;

@@ -11,6 +11,7 @@ import { sendPage } from '../frame/page';
 import { Facts, ForPrograms, Section } from '../parts/blocks';
 import { Alert } from '../parts/form';
 import { Badge, Code, Time, TimeSince, Written, WrittenLink } from '../parts/inline';
+import { onOrOff } from '../parts/words';
 import type { ConsoleContext } from '../session/access';
 import { MemberForms, type RefusedMemberForm, shownForms } from './member-forms';
 import { ROLE_SUMMARIES } from './roles';
@@ -42,15 +43,14 @@ export async function sendMember(
   const { principal } = context;
   const row = requireMember(loaded.member);
   const mayReadAgents = principal.scopes.includes('agents:read');
+  const maySeeActivity = principal.scopes.includes('audit:read');
   const [member, agents, activity, names] = await Promise.all([
     getMember(context, { member: row }),
-    mayReadAgents ? listAgents(context, { limit: MAX_AGENTS }) : null,
-    principal.scopes.includes('audit:read')
-      ? listActivity(context, { actor: row.id, limit: LATEST })
-      : null,
+    mayReadAgents && listAgents(context, { limit: MAX_AGENTS }),
+    maySeeActivity && listActivity(context, { actor: row.id, limit: LATEST }),
     loadNames(context, ['people', 'agents', 'policies', 'webhooks', 'channels']),
   ]);
-  const owned = agents?.data.filter(({ owner_id }) => owner_id === member.id) ?? [];
+  const owned = agents ? agents.data.filter(({ owner_id }) => owner_id === member.id) : [];
   const shown = shownForms(member, principal);
   const isOwner =
     member.role === 'owner' &&
@@ -68,11 +68,8 @@ export async function sendMember(
           )}
           {activity && (
             <Section name="latest" title="What they did last" class="part">
-              {activity.data.length === 0 ? (
-                <p class="soft">Nothing yet.</p>
-              ) : (
-                <ActivityList records={activity.data} />
-              )}
+              {activity.data.length === 0 && <p class="soft">Nothing yet.</p>}
+              {activity.data.length > 0 && <ActivityList records={activity.data} />}
               <p class="actions">
                 {activity.has_more && (
                   <a href={`/console/activity?actor=${member.id}`}>Everything they did</a>
@@ -139,7 +136,7 @@ function OwnedAgents({ agents }: { agents: readonly Agent[] }) {
         {agents.map(({ id, name, is_active }) => (
           <li>
             <WrittenLink href={`/console/agents/${id}`} text={name} />
-            <Badge state={is_active ? 'on' : 'off'} />
+            <Badge state={onOrOff(is_active)} />
           </li>
         ))}
       </ul>
@@ -150,9 +147,8 @@ function OwnedAgents({ agents }: { agents: readonly Agent[] }) {
 function Passkeys({ passkeys }: { passkeys: readonly Passkey[] }) {
   return (
     <Section name="passkeys" title="Passkeys" class="part">
-      {passkeys.length === 0 ? (
-        <p class="soft">None.</p>
-      ) : (
+      {passkeys.length === 0 && <p class="soft">None.</p>}
+      {passkeys.length > 0 && (
         <ul class="lines card">
           {passkeys.map(({ name, added_at, removed_at }) => (
             <li>

@@ -55,7 +55,7 @@ export async function showMembers(c: ConsoleContext): Promise<Response> {
         current={status ?? null}
         address={(view) => withParameters(address, { status: view, cursor: null })}
       />
-      {page.data.length === 0 ? (
+      {page.data.length === 0 && (
         <Empty title="There is no such member.">
           {role && (
             <a href={withParameters(address, { role: null, cursor: null })}>
@@ -63,7 +63,8 @@ export async function showMembers(c: ConsoleContext): Promise<Response> {
             </a>
           )}
         </Empty>
-      ) : (
+      )}
+      {page.data.length > 0 && (
         <ul class="requests">
           {page.data.map((row) => (
             <MemberItem row={row} isCaller={row.id === principal.member?.id} />

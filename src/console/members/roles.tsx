@@ -4,7 +4,7 @@ import { ROLE_SCOPES } from '../../http/roles';
 import { Table } from '../parts/blocks';
 import { FieldGroup, RadioButton, useTyped } from '../parts/form';
 
-/** What a role is for, in one sentence. */
+/** The purpose of each role, in one sentence. */
 export const ROLE_SUMMARIES: Record<MemberRole, string> = {
   owner: 'May do everything, and decides who the owners are.',
   admin: 'May do everything, except change who the owners are.',
@@ -13,7 +13,7 @@ export const ROLE_SUMMARIES: Record<MemberRole, string> = {
   auditor: 'Reads everything and exports the log. Changes nothing.',
 };
 
-/** What people do, with the scope that it needs; null for what only owners may do. */
+/** The things that people do, each with the scope that it needs; null if only owners may do it. */
 const ABILITIES: readonly [ability: string, scope: Scope | null][] = [
   ['Read agents, requests, policies and the log', 'audit:read'],
   ['Approve and deny requests', 'permissions:decide'],
@@ -26,7 +26,7 @@ const ABILITIES: readonly [ability: string, scope: Scope | null][] = [
   ['Invite, change and remove owners', null],
 ];
 
-/** What people can do, each with the roles that may. */
+/** A table of the things that people can do, each with the roles that may. */
 export function RoleTable() {
   return (
     <div class="part roles">

@@ -16,7 +16,6 @@ import { SignInAgain } from '../parts/sign-in-again';
 import {
   type ConsoleContext,
   consoleAccess,
-  consoleRoute,
   requirePerson,
   type SignedIn,
 } from '../session/access';
@@ -30,10 +29,10 @@ const PATH = '/console/pair';
  * in.
  */
 export const pairRoutes = new Hono<AppEnv>()
-  .get(PATH, consoleRoute, query(PairingRequest), consoleAccess(null), (c) =>
+  .get(PATH, query(PairingRequest), consoleAccess(null), (c) =>
     showPairing(c, c.req.valid('query')),
   )
-  .post(PATH, consoleRoute, query(PairingRequest), consoleAccess(null), (c) =>
+  .post(PATH, query(PairingRequest), consoleAccess(null), (c) =>
     decidePairing(c, c.req.valid('query')),
   );
 
@@ -111,7 +110,7 @@ function sendPairing(c: ConsoleContext, request: PairingRequest, status = 200): 
   return sendPage(c, { title, isNarrow: true, status, children, formTarget: formTarget(request) });
 }
 
-/** What the program gets. */
+/** The rights that the program gets. */
 function Terms({
   request: { name, redirect_uri },
   signedIn,

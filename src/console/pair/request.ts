@@ -10,7 +10,7 @@ const REDIRECT_URI = /^http:\/\/(127\.0\.0\.1|localhost|\[::1\]):([1-9]\d{0,4})\
 const MAX_PORT = 65_535;
 
 /**
- * What a program asks for, in the address of the page (RFC 6749 section 4.1.1, RFC 7636 section
+ * The request of a program, in the address of the page (RFC 6749 section 4.1.1, RFC 7636 section
  * 4.3).
  */
 export const PairingRequest = lazy(() =>

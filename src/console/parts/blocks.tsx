@@ -53,11 +53,11 @@ export function withParameters(address: URL, parameters: Record<string, string |
     if (value === null) query.delete(name);
     else query.set(name, value);
   }
-  const text = query.toString();
-  return address.pathname + (text === '' ? '' : `?${text}`);
+  if (query.size === 0) return address.pathname;
+  return `${address.pathname}?${query}`;
 }
 
-/** What a list says when there is nothing in it, and what to do about it. */
+/** Says that a list has nothing in it, and what to do about it. */
 export function Empty({ title, children }: { title: string; children?: Child }) {
   return (
     <div class="empty">
@@ -92,6 +92,20 @@ export function Table({
       </table>
     </section>
   );
+}
+
+/** A list of what something is limited to; `all` if it is not limited. */
+export function ListOrAll({
+  values,
+  show,
+  all,
+}: {
+  values: readonly string[] | null | undefined;
+  show: (value: string) => Child;
+  all: string;
+}) {
+  if (!values) return <>{all}</>;
+  return <PlainList items={values.map(show)} />;
 }
 
 /** Things one below the other. */
@@ -145,7 +159,7 @@ export function LinkButton({ href, label, kind, rel }: LinkButtonProps) {
 
 interface TabsProps<T> {
   label: string;
-  /** What each tab shows, with its name. */
+  /** The value of each tab, with its name. */
   tabs: readonly (readonly [value: T, name: string])[];
   current: T;
   address: (value: T) => string;

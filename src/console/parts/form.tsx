@@ -24,8 +24,8 @@ export function useTyped(name: string, value: string | undefined): string | unde
 }
 
 /**
- * What is wrong with the field at a path of the API, or with a field below that path; undefined if
- * nothing is.
+ * Returns why the field at a path of the API, or a field below that path, was refused; undefined if
+ * none was.
  */
 export function useFault(path: string): string | undefined {
   return [...(useRefusal()?.faults ?? [])].find(
@@ -125,7 +125,7 @@ function Field({ label, name, hint, path = name, children }: FieldProps) {
   );
 }
 
-/** What is wrong with a field. */
+/** Says why a field was refused. */
 export function FieldFault({ text, id }: { text: string | undefined; id?: string }) {
   return (
     text && (

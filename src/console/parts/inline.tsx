@@ -83,10 +83,11 @@ export function Code({ text }: { text: string }) {
 
 /** Joins elements with commas; `last` is the separator before the last element, such as ` or `. */
 export function joinElements(things: readonly Child[], last = ', '): Child[] {
-  return things.flatMap((thing, index) => [
-    index === 0 ? '' : index === things.length - 1 ? last : ', ',
-    thing,
-  ]);
+  return things.flatMap((thing, index) => {
+    if (index === 0) return [thing];
+    const isLast = index === things.length - 1;
+    return [isLast ? last : ', ', thing];
+  });
 }
 
 /** A JSON value as indented text. */
@@ -107,18 +108,19 @@ const MAX_SHORT_NAME = 60;
  */
 export function Named({ id, isShort = false }: { id: string; isShort?: boolean }) {
   const name = usePage().names.get(id);
-  return name === undefined ? (
-    <Code text={id} />
-  ) : (
+  if (name === undefined) return <Code text={id} />;
+  const shown = isShort ? shorten(name, MAX_SHORT_NAME) : name;
+  return (
     <bdi title={id} class={heightOf(name)}>
-      {showText(isShort ? shorten(name, MAX_SHORT_NAME) : name)}
+      {showText(shown)}
     </bdi>
   );
 }
 
 /** Who made something, by its `created_by`. */
 export function Creator({ id }: { id: string | null }) {
-  return id === null ? 'not recorded' : <Named id={id} />;
+  if (id === null) return 'not recorded';
+  return <Named id={id} />;
 }
 
 /** A link with a text that an agent or a person wrote. */

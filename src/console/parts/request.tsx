@@ -13,7 +13,7 @@ import { Badge, Code, joinElements, Written } from './inline';
 export const MAX_IN_LIST = 120;
 
 /**
- * What a request is called in a list: the title that the agent wrote, labelled as the agent's, or
+ * The name of a request in a list: the title that the agent wrote, labelled as the agent's, or
  * without one `otherwise`.
  */
 export function RequestTitle({ title, otherwise }: { title: string | null; otherwise: string }) {
@@ -44,26 +44,33 @@ const MAX_LIMITS = 5;
 /** The limits of a scope in one line. */
 export function LimitsLine({ scope }: { scope: JsonObject }) {
   const limits = limitTexts(scope);
-  const shown = limits.slice(0, MAX_LIMITS).map(([label, value], index) => (
+  const shown: Child[] = limits.slice(0, MAX_LIMITS).map(([label, value], index) => (
     <span>
-      <Limit {...{ label, value }} number={index + 1} />
+      <Limit label={label} value={value} number={index + 1} />
     </span>
   ));
   const more = limits.length - shown.length;
-  return <>{joinElements(more > 0 ? [...shown, `${more} more`] : shown)}</>;
+  if (more > 0) shown.push(`${more} more`);
+  return <>{joinElements(shown)}</>;
+}
+
+/** The state of a request, in which a withdrawn one differs from one that expired. */
+export function StateBadge({ request }: { request: Permission }) {
+  const { status } = request;
+  return <Badge state={status} label={isWithdrawn(request) ? 'withdrawn' : status} />;
 }
 
 interface RequestRowProps {
   request: Permission;
   /** Who asked, where the list has requests of several agents. */
   agent?: Child;
-  /** What stands below the state. */
+  /** Stands below the state. */
   children: Child;
 }
 
 /** A request as a line of a list, with a link to its page. */
 export function RequestRow({ request, agent, children }: RequestRowProps) {
-  const { id, title, action, resource, status } = request;
+  const { id, title, action, resource } = request;
   return (
     <li class="request" data-row>
       <div class="what">
@@ -83,7 +90,7 @@ export function RequestRow({ request, agent, children }: RequestRowProps) {
         )}
       </div>
       <div class="side">
-        <Badge state={status} label={isWithdrawn(request) ? 'withdrawn' : status} />
+        <StateBadge request={request} />
         <p class="soft">{children}</p>
       </div>
     </li>

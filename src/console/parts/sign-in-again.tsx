@@ -4,7 +4,7 @@ import { Action } from './form';
 interface SignInAgainProps {
   /** The page to which the person comes back. */
   page: string;
-  /** What needs the recent sign-in, such as `To confirm`. */
+  /** The purpose of the recent sign-in, such as `To confirm`. */
   purpose: string;
 }
 

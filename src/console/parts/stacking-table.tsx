@@ -1,4 +1,4 @@
-// biome-ignore-all lint/a11y/noRedundantRoles: where rows are blocks, some browsers no longer see a table without them
+// biome-ignore-all lint/a11y/noRedundantRoles: where rows are blocks, some browsers see no table
 import type { Child } from 'hono/jsx';
 
 /** A column of a table whose rows may become blocks. */
@@ -16,8 +16,8 @@ interface StackingTableProps {
   caption: string;
   columns: readonly Column[];
   /**
-   * The cells of each row. The first cell is the heading of the row, and null is a cell without a
-   * value. A row with one cell has it over all columns.
+   * The cells of each row. The first cell is the heading of the row, and null or false is a cell
+   * without a value. A row with one cell has it over all columns.
    */
   rows: readonly (readonly Child[])[];
 }
@@ -41,39 +41,53 @@ export function StackingTable({ caption, columns, rows }: StackingTableProps) {
           </tr>
         </thead>
         <tbody role="rowgroup">
-          {rows.map(([first, ...others]) =>
-            others.length === 0 ? (
-              <tr role="row" class="gap">
-                <td role="cell" colspan={columns.length}>
-                  {first}
-                </td>
-              </tr>
-            ) : (
-              <tr role="row">
-                <th scope="row" role="rowheader">
-                  {first}
-                </th>
-                {others.map((cell, index) => (
-                  <StackingCell column={columns[index + 1]} cell={cell} />
-                ))}
-              </tr>
-            ),
-          )}
+          {rows.map((cells) => (
+            <StackingRow columns={columns} cells={cells} />
+          ))}
         </tbody>
       </table>
     </section>
   );
 }
 
+function StackingRow({
+  columns,
+  cells: [first, ...others],
+}: {
+  columns: readonly Column[];
+  cells: readonly Child[];
+}) {
+  if (others.length === 0) {
+    return (
+      <tr role="row" class="gap">
+        <td role="cell" colspan={columns.length}>
+          {first}
+        </td>
+      </tr>
+    );
+  }
+  return (
+    <tr role="row">
+      <th scope="row" role="rowheader">
+        {first}
+      </th>
+      {others.map((cell, index) => (
+        <StackingCell column={columns[index + 1]} cell={cell} />
+      ))}
+    </tr>
+  );
+}
+
 function StackingCell({ column, cell }: { column: Column | undefined; cell: Child }) {
-  const className = [column?.class, cell === null && 'none'].filter(Boolean).join(' ');
+  const isEmpty = cell === null || cell === undefined || cell === false;
+  const className = [column?.class, isEmpty && 'none'].filter(Boolean).join(' ');
   return (
     <td
       role="cell"
       class={className || undefined}
       data-label={column?.hasLabel ? column.name : undefined}
     >
-      {cell ?? '–'}
+      {isEmpty ? '–' : cell}
     </td>
   );
 }

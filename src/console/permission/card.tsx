@@ -1,18 +1,19 @@
 import { type SQL, sql } from 'drizzle-orm';
+import type { Child } from 'hono/jsx';
 import { listAuditEntries } from '../../audit/list';
 import { listNotifications } from '../../channels/notifications';
 import { loadNonNull, type Reader } from '../../db/database';
 import { actorOf } from '../../http/activity';
-import type { RequestContext } from '../../http/context';
+import type { RequestContext, UserContext } from '../../http/context';
 import { idBytes, parseId } from '../../lib/typeid';
 import { preloadPermissionWithContents, presentContents } from '../../permissions/contents';
 import { listPermissions } from '../../permissions/list';
-import { listWaiting } from '../../permissions/list-waiting';
+import { listWaiting, type WaitingRequest } from '../../permissions/list-waiting';
 import { hasNotifiedNobody } from '../../permissions/notified-nobody';
 import {
-  isWithdrawn,
   type Permission,
   presentPermission,
+  type ReviewedPermission,
   requirePermission,
   statusAt,
 } from '../../permissions/permission';
@@ -26,7 +27,6 @@ import { sendPage } from '../frame/page';
 import { Keys } from '../inbox/keys';
 import { ForPrograms, Section } from '../parts/blocks';
 import {
-  Badge,
   Code,
   JsonText,
   Time,
@@ -36,6 +36,7 @@ import {
   WrittenLink,
   WrittenText,
 } from '../parts/inline';
+import { StateBadge } from '../parts/request';
 import type { PreloadedContext, SignedInRequest } from '../session/access';
 import { isSenderMark } from '../session/session';
 import { DecisionForm } from './decision-form';
@@ -115,16 +116,19 @@ export async function showTypedCard(c: CardContext): Promise<Response> {
   if (!(await isSenderMark(config.keyring, principal, form.text('sender'))))
     return sendCard(c, loaded);
   const row = requirePermission(principal, loaded.permission?.[0]);
-  const isPending = statusAt(row, runtime.now()) === 'pending';
-  const hasNewVotes = Number(form.text('votes')) !== (row.review?.votes.length ?? 0);
-  const next = hasNewVotes
-    ? 'Somebody has voted since: check the limits that are left, and decide again.'
-    : 'What you typed is in the form again: check it, and decide.';
-  const detail = `Your session had ended, so nothing was decided.${isPending ? ` ${next}` : ''}`;
+  const details = ['Your session had ended, so nothing was decided.'];
+  if (statusAt(row, runtime.now()) === 'pending') details.push(nextStep(row, form));
   return sendCard(c, loaded, {
-    refusal: { detail, status: 200, faults: new Map(), typed: {} },
+    refusal: { detail: details.join(' '), status: 200, faults: new Map(), typed: {} },
     form,
   });
+}
+
+/** Says how to go on with a form that is shown again. */
+function nextStep(row: ReviewedPermission, form: Form): string {
+  if (Number(form.text('votes')) !== (row.review?.votes.length ?? 0))
+    return 'Somebody has voted since: check the limits that are left, and decide again.';
+  return 'What you typed is in the form again: check it, and decide.';
 }
 
 /**
@@ -145,19 +149,16 @@ export async function sendCard(
 
   const isPending = permission.status === 'pending';
   const mayDecide = principal.scopes.includes('permissions:decide');
+  const maySeeLog = principal.scopes.includes('audit:read');
   const maySeePolicies = principal.scopes.includes('policies:read');
   const [names, similar, story, notifications, notifiedNobody, next, [policies]] =
     await Promise.all([
       loadNames(context, ['people', 'agents', 'policies']),
       listPermissions(context, { agent_id, action, limit: SIMILAR + 1 }),
-      principal.scopes.includes('audit:read')
-        ? listAuditEntries(context, { permission_id: row.id, order: 'asc', limit: STORY })
-        : { data: [] },
+      maySeeLog && listAuditEntries(context, { permission_id: row.id, order: 'asc', limit: STORY }),
       listNotifications(context, { id: row.id, limit: MESSAGES }),
       isPending && hasNotifiedNobody(context, row.id),
-      isPending || !mayDecide
-        ? { data: [] }
-        : listWaiting(context, { limit: 1, waitsFor: 'caller' }),
+      !isPending && mayDecide && findNext(context),
       maySeePolicies ? reader.load([selectActivePolicies(reader, principal.account.number)]) : [[]],
     ]);
   const agentName = names.get(agent_id) ?? agent_id;
@@ -167,12 +168,10 @@ export async function sendCard(
   return sendPage(c, {
     title,
     names,
-    heading:
-      permission.title === null ? (
-        <Written text={title} />
-      ) : (
-        [<span class="says">Agent says: </span>, <Written text={title} />]
-      ),
+    heading: [
+      permission.title !== null && <span class="says">Agent says: </span>,
+      <Written text={title} />,
+    ],
     status: refused?.refusal.status,
     children: (
       <>
@@ -193,10 +192,7 @@ export async function sendCard(
             )}
           </p>
           <p class="actions">
-            <Badge
-              state={permission.status}
-              label={isWithdrawn(permission) ? 'withdrawn' : permission.status}
-            />
+            <StateBadge request={permission} />
             {isPending && (
               <span>
                 <TimeLeft until={permission.expires_at} /> to decide
@@ -222,33 +218,28 @@ export async function sendCard(
               <LimitsTables row={row} />
             </Section>
             <Section name="input" title="Arguments">
-              {input !== null ? (
-                <>
-                  <p class="hint">
-                    The agent may do it only with exactly these arguments.
-                    {hasNarrowedScope(row) &&
-                      ' The agent wrote them before the limits were lowered: if they exceed what is left, it has to ask again.'}
-                  </p>
-                  <JsonText value={input} label="The arguments as JSON" />
-                </>
-              ) : (
-                <p>
-                  {permission.input_digest
-                    ? 'Not shown: the agent sent only a digest of its arguments. It may do it with exactly those, but nobody has seen them. If the limits do not say enough, deny it and ask for the arguments.'
-                    : `The agent sent no arguments, so only the limits are binding.${preview ? ' What it says it will do is not checked.' : ''}`}
-                </p>
-              )}
+              <Arguments row={row} input={input} hasPreview={preview !== null} />
             </Section>
           </div>
           <div class="deciding">
-            {permission.review && <Votes review={permission.review} {...{ row, standing }} />}
-            {isPending ? (
+            {permission.review && (
+              <Votes review={permission.review} row={row} standing={standing} />
+            )}
+            {isPending && (
               <DecisionForm
-                {...{ row, standing, principal, ...refused }}
+                row={row}
+                standing={standing}
+                principal={principal}
                 hasPasskey={(loaded.passkeys ?? []).length > 0}
+                {...refused}
               />
-            ) : (
-              <Outcome {...{ permission, refusal: refused?.refusal, next: next.data[0] }} />
+            )}
+            {!isPending && (
+              <Outcome
+                permission={permission}
+                refusal={refused?.refusal}
+                next={next || undefined}
+              />
             )}
             {maySeePolicies && <PolicyWeighing permission={permission} policies={policies} />}
             <WhoWasTold notifications={notifications} />
@@ -257,20 +248,14 @@ export async function sendCard(
         <SimilarRequests
           permissions={similar.data.filter(({ id }) => id !== row.id).slice(0, SIMILAR)}
         />
-        <Story entries={story.data} />
+        {story && <Story entries={story.data} />}
         <ForPrograms
           facts={[
             ['Permission', <Code text={row.id} />],
             ['Agent', <Code text={agent_id} />],
-            ['External id', permission.external_id ? <Code text={permission.external_id} /> : '–'],
-            [
-              'Digest of the arguments',
-              permission.input_digest ? <Code text={permission.input_digest} /> : '–',
-            ],
-            [
-              'Digest of the preview',
-              permission.preview_digest ? <Code text={permission.preview_digest} /> : '–',
-            ],
+            ['External id', codeOrDash(permission.external_id)],
+            ['Digest of the arguments', codeOrDash(permission.input_digest)],
+            ['Digest of the preview', codeOrDash(permission.preview_digest)],
             ['Asked', <Time at={permission.created_at} />],
             ['Expires undecided', <Time at={permission.expires_at} />],
           ]}
@@ -281,7 +266,56 @@ export async function sendCard(
   });
 }
 
-/** What the limits of a request mean in its state. */
+function codeOrDash(text: string | null | undefined): Child {
+  if (!text) return '–';
+  return <Code text={text} />;
+}
+
+interface ArgumentsProps {
+  row: ReviewedPermission;
+  /** Null if the service does not have them. */
+  input: unknown;
+  hasPreview: boolean;
+}
+
+/** The arguments of the act; says why they are not shown if the service does not have them. */
+function Arguments({ row, input, hasPreview }: ArgumentsProps) {
+  if (input !== null) {
+    return (
+      <>
+        <p class="hint">
+          The agent may do it only with exactly these arguments.
+          {hasNarrowedScope(row) &&
+            ' The agent wrote them before the limits were lowered: if they exceed what is left, it has to ask again.'}
+        </p>
+        <JsonText value={input} label="The arguments as JSON" />
+      </>
+    );
+  }
+  if (row.inputDigest !== null) {
+    return (
+      <p>
+        Not shown: the agent sent only a digest of its arguments. It may do it with exactly those,
+        but nobody has seen them. If the limits do not say enough, deny it and ask for the
+        arguments.
+      </p>
+    );
+  }
+  return (
+    <p>
+      The agent sent no arguments, so only the limits are binding.
+      {hasPreview && ' What it says it will do is not checked.'}
+    </p>
+  );
+}
+
+/** The request that waits most urgently for the caller. */
+async function findNext(context: UserContext): Promise<WaitingRequest | undefined> {
+  const { data } = await listWaiting(context, { limit: 1, waitsFor: 'caller' });
+  return data[0];
+}
+
+/** Says how the limits of a request bind in its state. */
 function limitsHint({ status, scope }: Permission, maxUses: number): string {
   const each = maxUses > 1 ? ' The limits are for each time it acts, not for all together.' : '';
   if (status === 'approved') return `The agent may do no more than this.${each}`;

@@ -68,7 +68,7 @@ export function DecisionForm({
         <input type="hidden" name="votes" value={votes} />
         <input type="hidden" name="assertion" value="" />
         <input type="hidden" name="signed_at" value="" />
-        {/* The first button is the one that Enter presses: in a field, Enter must neither approve nor deny. */}
+        {/* Enter in a field presses the first button: it must neither approve nor deny. */}
         <button type="submit" disabled hidden>
           Nothing
         </button>
@@ -148,16 +148,14 @@ function obstacleOf(
   { member, token }: UserPrincipal,
 ): string | null {
   if (!mayDecide) {
-    const role = 'Your role cannot decide: an approver, admin or owner can.';
-    const session =
-      'The user token with which you signed in cannot decide. Sign in with a passkey.';
-    return `It waits for a decision. ${token === null ? role : session}`;
+    const waits = 'It waits for a decision.';
+    if (token === null) return `${waits} Your role cannot decide: an approver, admin or owner can.`;
+    return `${waits} The user token with which you signed in cannot decide. Sign in with a passkey.`;
   }
   if (standing !== 'others') return null;
-  const others = 'You are not one of them, so you can neither approve nor deny it.';
-  const members =
-    'They are members: a token of the account can neither approve nor deny it. Sign in with a passkey.';
-  return `It waits for its reviewers. ${member ? others : members}`;
+  const waits = 'It waits for its reviewers.';
+  if (member) return `${waits} You are not one of them, so you can neither approve nor deny it.`;
+  return `${waits} They are members: a token of the account can neither approve nor deny it. Sign in with a passkey.`;
 }
 
 /** Says what was refused, also of limits, whose fields are folded. */
@@ -183,9 +181,7 @@ function Panel({ refusal, children }: { refusal: Refusal | undefined; children: 
   );
 }
 
-/**
- * What an approval does, in words: what the agent may do then, or that more people have to approve.
- */
+/** Says what the agent may do after an approval, or that more people have to approve. */
 function ApprovalEffect({ row }: { row: ReviewedPermission }) {
   const { review } = row;
   const { tokenTtl, maxUses } = review?.proposal ?? row;
@@ -195,10 +191,8 @@ function ApprovalEffect({ row }: { row: ReviewedPermission }) {
   return (
     <div class="part">
       <p>
-        {further > 0
-          ? `If you approve, it waits for ${further === 1 ? 'one more approval' : `${further} more approvals`}. After that the agent may do it `
-          : 'If you approve, the agent may do it '}
-        <strong>{maxUses === 1 ? 'once' : `${maxUses} times`}</strong>, within{' '}
+        If you approve, {further > 0 && `it waits for ${moreApprovals(further)}. After that `}the
+        agent may do it <strong>{maxUses === 1 ? 'once' : `${maxUses} times`}</strong>, within{' '}
         {duration(tokenTtl * SECOND)}.{further <= 0 && ' No other approval is needed.'} You can
         revoke an approval that is not used up; what the agent has done by then stays done.
       </p>
@@ -209,4 +203,8 @@ function ApprovalEffect({ row }: { row: ReviewedPermission }) {
       )}
     </div>
   );
+}
+
+function moreApprovals(count: number): string {
+  return count === 1 ? 'one more approval' : `${count} more approvals`;
 }

@@ -6,7 +6,7 @@ import { valueText } from '../../permissions/limit-texts';
 import { pathLabel } from '../../permissions/path-label';
 import type { ReviewedPermission } from '../../permissions/permission';
 import { scopeLeaves, setAt } from '../../permissions/scope-leaves';
-import { type Form, readNumber, typedRoundingFault } from '../frame/form';
+import { type Form, readNumber, textOr, typedRoundingFault } from '../frame/form';
 import { CheckBox, TextField, useRefusal } from '../parts/form';
 import { Code, Written } from '../parts/inline';
 
@@ -53,8 +53,8 @@ export function readLimits(
       );
     }
   }
-  const ttl = form.has('token_ttl') ? readNumber(form.text('token_ttl')) : proposal.tokenTtl;
-  const uses = form.has('max_uses') ? readNumber(form.text('max_uses')) : proposal.maxUses;
+  const ttl = readNumber(textOr(form, 'token_ttl', String(proposal.tokenTtl)));
+  const uses = readNumber(textOr(form, 'max_uses', String(proposal.maxUses)));
   return {
     ...(!equalJson(scope, proposal.scope) && { scope }),
     ...(ttl !== proposal.tokenTtl && { token_ttl: ttl }),
@@ -62,11 +62,13 @@ export function readLimits(
   };
 }
 
-/** What is wrong with the numbers that a form grants, beyond what the API can see. */
+/** The faults of the numbers that a form grants, which the API cannot see. */
 export function findLimitFaults(form: Form, scope: JsonObject): FieldError[] {
   return limitFields(scope).flatMap(({ kind, name, path }) => {
-    const message = kind === 'number' ? typedRoundingFault(form.text(name)) : null;
-    return message === null ? [] : [{ path: ['body.scope', ...path].join('.'), message }];
+    if (kind !== 'number') return [];
+    const message = typedRoundingFault(form.text(name));
+    if (message === null) return [];
+    return [{ path: ['body.scope', ...path].join('.'), message }];
   });
 }
 
@@ -119,7 +121,8 @@ export function LimitsFields({ row, typed }: { row: ReviewedPermission; typed: F
 }
 
 function typedText(typed: Form | undefined, name: string, value: number): string {
-  return typed?.has(name) ? typed.text(name) : String(value);
+  if (!typed) return String(value);
+  return textOr(typed, name, String(value));
 }
 
 function LimitInput({ field, typed }: { field: LimitField; typed: Form | undefined }) {

@@ -60,14 +60,15 @@ function stagesOf(row: ReviewedPermission): Stage[] {
     uses: row.maxUses,
   };
   if (status === 'approved') {
-    const time =
-      tokenExpiresAt !== null && tokenIssuedAt !== null
-        ? duration(tokenExpiresAt - tokenIssuedAt)
-        : undefined;
-    return [
-      requested,
-      { name: 'Granted', scope: row.grantedScope ?? {}, time, uses: row.tokenMaxUses ?? undefined },
-    ];
+    const granted: Stage = {
+      name: 'Granted',
+      scope: row.grantedScope ?? {},
+      time: undefined,
+      uses: row.tokenMaxUses ?? undefined,
+    };
+    if (tokenExpiresAt !== null && tokenIssuedAt !== null)
+      granted.time = duration(tokenExpiresAt - tokenIssuedAt);
+    return [requested, granted];
   }
   if (status !== 'pending' || !review || review.votes.length === 0) return [requested];
   const { scope, tokenTtl, maxUses } = review.proposal;
@@ -96,15 +97,18 @@ function Row({
       </td>
       {later.map((value) => (
         <td>
-          {equalJson(value ?? null, requested ?? null) ? (
-            <span class="soft">the same</span>
-          ) : (
-            <mark>
-              <Written text={valueText(value)} />
-            </mark>
-          )}
+          <Compared value={value ?? null} requested={requested ?? null} />
         </td>
       ))}
     </tr>
+  );
+}
+
+function Compared({ value, requested }: { value: Json; requested: Json }) {
+  if (equalJson(value, requested)) return <span class="soft">the same</span>;
+  return (
+    <mark>
+      <Written text={valueText(value)} />
+    </mark>
   );
 }

@@ -8,7 +8,7 @@ import { RequestTitle } from '../parts/request';
 
 interface OutcomeProps {
   permission: Permission;
-  /** Whether the agent took the request back before it was decided. */
+  /** Why the decision in this request was refused. */
   refusal: Refusal | undefined;
   /** The request that waits most urgently for the reader. */
   next: WaitingRequest | undefined;
@@ -43,9 +43,16 @@ export function Outcome({ permission, refusal, next }: OutcomeProps) {
       {refusal && <Alert>{refusal.detail} Your decision was not taken.</Alert>}
       {status === 'expired' && (
         <p>
-          {isWithdrawn(permission)
-            ? ['The agent withdrew its request on ', <Time at={updated_at} />, '.']
-            : ['Nobody decided by ', <Time at={expires_at} />, '.']}{' '}
+          {isWithdrawn(permission) && (
+            <>
+              The agent withdrew its request on <Time at={updated_at} />.
+            </>
+          )}
+          {!isWithdrawn(permission) && (
+            <>
+              Nobody decided by <Time at={expires_at} />.
+            </>
+          )}{' '}
           The agent may not do it.
         </p>
       )}

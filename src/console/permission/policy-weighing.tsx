@@ -4,6 +4,8 @@ import type { PolicyRow } from '../../permissions/policies/policy';
 import { Section } from '../parts/blocks';
 import { Badge, Named, WrittenLink } from '../parts/inline';
 
+import { pluralOf } from '../parts/words';
+
 interface PolicyWeighingProps {
   permission: Permission;
   /** The active policies, as they are now. */
@@ -54,14 +56,14 @@ export function PolicyWeighing({ permission, policies }: PolicyWeighingProps) {
       {others > 0 && (
         <p class="hint">
           {others} {applying.length > 0 && 'other '}active{' '}
-          {others === 1 ? 'policy does' : 'policies do'} not apply.
+          {pluralOf(others, 'policy does', 'policies do')} not apply.
         </p>
       )}
     </Section>
   );
 }
 
-/** What the first of the policies that apply would do. */
+/** The effect of the first of the policies that apply, in words. */
 const EFFECTS: Record<PolicyRow['effect'], string> = {
   approve: 'would decide a new request like this',
   deny: 'would decide a new request like this',

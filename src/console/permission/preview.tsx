@@ -8,7 +8,7 @@ export function hasMoreThanTitle({ summary, fields = [], blocks = [] }: Preview)
   return Boolean(summary) || fields.length > 0 || blocks.length > 0;
 }
 
-/** What the agent wrote for the person who decides, labelled as the agent's words. */
+/** The texts that the agent wrote for the person who decides, labelled as the agent's words. */
 export function PreviewCard({ preview }: { preview: Preview }) {
   const { summary, fields = [], blocks = [] } = preview;
   return (
@@ -49,25 +49,22 @@ function PreviewBlock({ block, label }: { block: Block; label: string }) {
       )}
       <section class="scrolls" tabindex={0} aria-label={label}>
         <pre class={block.kind}>
-          {block.kind === 'diff' ? (
-            <Diff text={block.text} />
-          ) : (
-            <Written text={block.text} hasLines />
-          )}
+          {block.kind === 'diff' && <Diff text={block.text} />}
+          {block.kind !== 'diff' && <Written text={block.text} hasLines />}
         </pre>
       </section>
     </div>
   );
 }
 
+const LINE_CLASSES: Record<string, string> = { '+': 'line good', '-': 'line bad' };
+
 /** The lines of a diff. The sign at the start says what changed; the colour only repeats it. */
 function Diff({ text }: { text: string }) {
   return (
     <>
       {text.split('\n').map((line) => (
-        <span
-          class={line.startsWith('+') ? 'line good' : line.startsWith('-') ? 'line bad' : 'line'}
-        >
+        <span class={LINE_CLASSES[line.charAt(0)] ?? 'line'}>
           <Written text={line} hasLines />
         </span>
       ))}

@@ -1,8 +1,8 @@
 import type { Child } from 'hono/jsx';
-import { isWithdrawn, type Permission } from '../../permissions/permission';
+import type { Permission } from '../../permissions/permission';
 import { Section } from '../parts/blocks';
-import { Badge, Named, Time } from '../parts/inline';
-import { LimitsLine, RequestTitle } from '../parts/request';
+import { Named, Time } from '../parts/inline';
+import { LimitsLine, RequestTitle, StateBadge } from '../parts/request';
 import { StackingTable } from '../parts/stacking-table';
 
 const COLUMNS = [
@@ -13,13 +13,14 @@ const COLUMNS = [
   { name: 'Asked', hasLabel: true },
 ];
 
-/** What was decided about other requests of the same agent for the same action. */
+/** A table of other requests of the same agent for the same action, and how each ended. */
 export function SimilarRequests({ permissions }: { permissions: Permission[] }) {
   return (
     <Section name="similar" title="Other requests of this agent for this action" class="part">
-      {permissions.length === 0 ? (
+      {permissions.length === 0 && (
         <p class="soft">There is no other request of this agent for this action.</p>
-      ) : (
+      )}
+      {permissions.length > 0 && (
         <StackingTable
           caption="Other requests of this agent for this action"
           columns={COLUMNS}
@@ -31,7 +32,7 @@ export function SimilarRequests({ permissions }: { permissions: Permission[] }) 
 }
 
 function cellsOf(permission: Permission): Child[] {
-  const { id, title, resource, scope, granted_scope, status, decided_by, policy_id, created_at } =
+  const { id, title, resource, scope, granted_scope, decided_by, policy_id, created_at } =
     permission;
   const by = policy_id ?? decided_by;
   const limits = granted_scope ?? scope;
@@ -39,9 +40,9 @@ function cellsOf(permission: Permission): Child[] {
     <a href={`/console/permissions/${id}`}>
       <RequestTitle title={title} otherwise={resource} />
     </a>,
-    Object.keys(limits).length === 0 ? null : <LimitsLine scope={limits} />,
-    <Badge state={status} label={isWithdrawn(permission) ? 'withdrawn' : status} />,
-    by ? <Named id={by} isShort /> : null,
+    Object.keys(limits).length > 0 && <LimitsLine scope={limits} />,
+    <StateBadge request={permission} />,
+    by && <Named id={by} isShort />,
     <Time at={created_at} />,
   ];
 }

@@ -20,7 +20,7 @@ const EXPIRIES = {
 };
 
 /**
- * What the audit log says about a request, from the first entry to the last.
+ * The entries of the audit log about a request, from the first entry to the last.
  * @param props.current the entry that the page is about
  */
 export function Story({ entries, current }: { entries: AuditEntry[]; current?: Id<'audit'> }) {
@@ -28,49 +28,57 @@ export function Story({ entries, current }: { entries: AuditEntry[]; current?: I
   return (
     <Section name="story" title="What the log says" class="part">
       <ol class="story">
-        {entries.map((entry) => {
-          const { id, sequence, event_type, created_at } = entry;
-          const details = detailsOf(entry);
-          return (
-            <>
-              {details.votes?.map((vote) => (
-                <li>
-                  <Time at={vote.at} toSeconds />
-                  <span>
-                    <Named id={vote.by} /> voted to {vote.decision},{' '}
-                    {vote.signed ? 'signed with a passkey' : 'not signed'}
-                    {reasonText(vote.reason)}
-                  </span>
-                </li>
-              ))}
-              <li aria-current={id === current ? 'true' : undefined}>
-                <Time at={created_at} toSeconds />
-                <span>
-                  {event_type === 'expire' && details.expired
-                    ? EXPIRIES[details.expired]
-                    : EVENTS[event_type]}
-                  {details.decided_by !== null && [' by ', <By id={details.decided_by} />]}
-                  {reasonText(details.votes ? null : details.decision_reason)}{' '}
-                  {id === current ? (
-                    `(this entry, #${sequence})`
-                  ) : (
-                    <>
-                      (<a href={`/console/audit/${id}`}>entry #{sequence}</a>)
-                    </>
-                  )}
-                </span>
-              </li>
-            </>
-          );
-        })}
+        {entries.map((entry) => (
+          <Step entry={entry} isCurrent={entry.id === current} />
+        ))}
       </ol>
     </Section>
   );
 }
 
+/** An entry, after the votes that it has. */
+function Step({ entry, isCurrent }: { entry: AuditEntry; isCurrent: boolean }) {
+  const { id, sequence, created_at } = entry;
+  const { votes, decided_by, decision_reason } = detailsOf(entry);
+  return (
+    <>
+      {votes?.map((vote) => (
+        <li>
+          <Time at={vote.at} toSeconds />
+          <span>
+            <Named id={vote.by} /> voted to {vote.decision},{' '}
+            {vote.signed ? 'signed with a passkey' : 'not signed'}
+            {reasonText(vote.reason)}
+          </span>
+        </li>
+      ))}
+      <li aria-current={isCurrent ? 'true' : undefined}>
+        <Time at={created_at} toSeconds />
+        <span>
+          {eventText(entry)}
+          {decided_by !== null && [' by ', <By id={decided_by} />]}
+          {!votes && reasonText(decision_reason)} {isCurrent && `(this entry, #${sequence})`}
+          {!isCurrent && (
+            <>
+              (<a href={`/console/audit/${id}`}>entry #{sequence}</a>)
+            </>
+          )}
+        </span>
+      </li>
+    </>
+  );
+}
+
+function eventText(entry: AuditEntry): string {
+  const { expired } = detailsOf(entry);
+  if (entry.event_type === 'expire' && expired) return EXPIRIES[expired];
+  return EVENTS[entry.event_type];
+}
+
 function By({ id }: { id: string }) {
   const name = <Named id={id} />;
-  return id.startsWith('policy_') ? <>the policy “{name}”</> : name;
+  if (!id.startsWith('policy_')) return name;
+  return <>the policy “{name}”</>;
 }
 
 function reasonText(text: string | null): Child {

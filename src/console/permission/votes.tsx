@@ -3,6 +3,8 @@ import type { Review } from '../../permissions/reviews/review';
 import type { Standing } from '../../permissions/reviews/voter';
 import { Badge, joinElements, Named, Time, Written } from '../parts/inline';
 
+import { pluralOf } from '../parts/words';
+
 /** The channel of a vote, in words. */
 const WAYS = {
   api: 'by the API',
@@ -27,7 +29,7 @@ export function Votes({
     <section class="card" aria-labelledby="votes-title">
       <h2 id="votes-title">
         Review: {approvals} of {review.approvals_required}{' '}
-        {review.approvals_required === 1 ? 'approval' : 'approvals'}
+        {pluralOf(review.approvals_required, 'approval')}
       </h2>
       <p class="soft">
         {review.policy_id && ['The policy “', <Named id={review.policy_id} />, '” asks for it. ']}
@@ -54,7 +56,10 @@ export function Votes({
           {votes.map(({ by, name, decision, reason, signed, at, via }) => (
             <li>
               <span>
-                <strong>{name === null ? <Named id={by} /> : <Written text={name} />}</strong>{' '}
+                <strong>
+                  {name === null && <Named id={by} />}
+                  {name !== null && <Written text={name} />}
+                </strong>{' '}
                 <Badge state={decision} label={decision === 'approve' ? 'approved' : 'denied'} />
                 {signed && [' ', <span class="badge neutral">signed with a passkey</span>]}
                 <small>
@@ -73,5 +78,6 @@ export function Votes({
 function Reviewers({ review: { members, roles } }: { review: Review }) {
   const named = (members ?? []).map((id) => <Named id={id} />);
   const all = [...named, ...(roles ?? []).map((role) => `every ${role}`)];
-  return <>{all.length === 0 ? 'every approver, admin and owner' : joinElements(all)}</>;
+  if (all.length === 0) return <>every approver, admin and owner</>;
+  return <>{joinElements(all)}</>;
 }

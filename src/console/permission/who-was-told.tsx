@@ -4,7 +4,7 @@ import { KIND_NAMES } from '../channels/kinds';
 import { usePage } from '../frame/page-context';
 import { Badge, Code, Time, Written, WrittenLink } from '../parts/inline';
 
-/** What a message is, by its event. */
+/** The kind of a message, by its event. */
 const EVENT_LABELS: Partial<Record<Notification['event'], string>> = {
   'permission.requested': 'Request',
   'permission.escalated': 'Escalation',
@@ -59,9 +59,8 @@ function NotificationLine({ notification }: { notification: Notification }) {
     <li>
       <span>
         <strong>
-          {slack_channel !== null ? (
-            <Code text={slack_channel} />
-          ) : (
+          {slack_channel !== null && <Code text={slack_channel} />}
+          {slack_channel === null && (
             <Written text={member_name ?? member_id ?? 'the address of the account'} />
           )}
         </strong>{' '}
@@ -71,15 +70,14 @@ function NotificationLine({ notification }: { notification: Notification }) {
         />
         <small>
           {reminder === null ? EVENT_LABELS[event] : `Reminder ${reminder}`} · {KIND_NAMES[kind]},{' '}
-          {may('channels:read') ? (
+          {may('channels:read') && (
             <WrittenLink
               href={`/console/channels/${channel_id}/deliveries/${id}`}
               text={channel_name}
             />
-          ) : (
-            <Written text={channel_name} />
-          )}{' '}
-          · <Time at={completed_at ?? created_at} />
+          )}
+          {!may('channels:read') && <Written text={channel_name} />} ·{' '}
+          <Time at={completed_at ?? created_at} />
         </small>
         {status !== 'succeeded' && last_error !== null && <small class="fault">{last_error}</small>}
       </span>
@@ -94,14 +92,13 @@ export function NobodyNotified() {
     <p class="notice bad">
       Nobody has been notified of this request: every message about it has failed so far. Decide it
       here if you can, or tell its reviewers yourself.{' '}
-      {may('channels:write') ? (
+      {may('channels:write') && (
         <>
           The reasons are below, under “Who was told”. You can mend{' '}
           <a href="/console/channels">the channels</a>.
         </>
-      ) : (
-        'An owner or admin of the account can mend the channels.'
       )}
+      {!may('channels:write') && 'An owner or admin of the account can mend the channels.'}
     </p>
   );
 }

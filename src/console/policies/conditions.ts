@@ -14,7 +14,7 @@ export const OPERATOR_WORDS: Record<keyof PolicyCondition, string> = {
   in: 'is one of',
 };
 
-/** What a row of the form can say about a limit. */
+/** The comparisons of a row of the form with a limit. */
 export const OPERATORS = [
   ...Object.entries(OPERATOR_WORDS),
   ['any', 'is anything'] as const,
@@ -35,9 +35,9 @@ export function conditionRows(conditions: JsonObject): {
   const rows: ConditionRow[] = [];
   const others: JsonObject[] = [];
   for (const [key, condition] of Object.entries(conditions)) {
-    const own = rowsOf(key, condition as Json);
+    const own = rowsOf(key, condition);
     if (own) rows.push(...own);
-    else others.push({ [key]: condition as Json });
+    else others.push({ [key]: condition });
   }
   return { rows, others };
 }
@@ -50,10 +50,11 @@ function rowsOf(key: string, condition: Json): ConditionRow[] | null {
   const rows = entries.map(([operator, value]) => ({
     key,
     operator,
-    value: writeValue(operator, value as Json),
+    value: writeValue(operator, value),
   }));
   if (entries.length === 0) rows.push({ key, operator: 'any', value: '' });
-  return equalJson(readConditions(rows, []).conditions, { [key]: condition }) ? rows : null;
+  if (!equalJson(readConditions(rows, []).conditions, { [key]: condition })) return null;
+  return rows;
 }
 
 /** Whether a value is a scalar, or a list of scalars. */
@@ -70,7 +71,7 @@ export function readConditions(
   others: JsonObject[],
 ): { conditions: JsonObject; faults: FieldError[] } {
   const conditions = new Map<string, JsonObject>();
-  const kept = new Map(others.flatMap(Object.entries)) as Map<string, Json>;
+  const kept = new Map(others.flatMap((other) => Object.entries(other)));
   const faults: FieldError[] = [];
   rows.forEach((row, index) => {
     const key = row.key.trim();
@@ -98,16 +99,18 @@ function faultOf(
   const loss = findLoss(operator, text);
   if (loss !== null) return loss;
   if (isKept) return 'is about a limit that has a condition below';
-  return Object.hasOwn(condition, operator)
-    ? 'says the same about this limit as a row above'
-    : null;
+  if (Object.hasOwn(condition, operator)) return 'says the same about this limit as a row above';
+  return null;
 }
 
 function readValue(operator: string, text: string): Json {
   if (operator === 'max' || operator === 'min') return readNumber(text);
   if (operator !== 'in') return readScalar(text);
-  const list = text.startsWith('[') ? readScalar(text) : null;
-  return Array.isArray(list) ? list : splitList(text).map(readScalar);
+  if (text.startsWith('[')) {
+    const list = readScalar(text);
+    if (Array.isArray(list)) return list;
+  }
+  return splitList(text).map(readScalar);
 }
 
 /** Says what reading a typed value would change; null if nothing. */
@@ -137,7 +140,8 @@ function readScalar(text: string): Json {
  */
 export function parseJson(text: string): Json | undefined {
   try {
-    return findExceededLimit(text, BODY_LIMITS) ? undefined : JSON.parse(text);
+    if (findExceededLimit(text, BODY_LIMITS)) return undefined;
+    return JSON.parse(text);
   } catch {
     return undefined;
   }
@@ -147,11 +151,13 @@ export function parseJson(text: string): Json | undefined {
 function writeValue(operator: string, value: Json): string {
   if (operator !== 'in' || !Array.isArray(value)) return writeScalar(value);
   const list = value.map(writeScalar).join(', ');
-  return equalJson(readValue('in', list), value) ? list : JSON.stringify(value);
+  if (equalJson(readValue('in', list), value)) return list;
+  return JSON.stringify(value);
 }
 
 function writeScalar(value: Json): string {
   const isSafe =
     typeof value === 'string' && value === value.trim() && value !== '' && !/[\r\n]/.test(value);
-  return isSafe && readScalar(value) === value ? value : JSON.stringify(value);
+  if (isSafe && readScalar(value) === value) return value;
+  return JSON.stringify(value);
 }

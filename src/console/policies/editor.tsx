@@ -32,7 +32,7 @@ export interface Edited {
   hasNewRow?: boolean;
 }
 
-/** What the editor shows of the account. */
+/** The things of the account that the editor shows. */
 export type EditorContents = Awaited<ReturnType<typeof loadEditor>>;
 
 /** Loads what the editor shows, and tries the draft on past requests. */
@@ -57,7 +57,7 @@ interface EditorProps {
   /** Where the form is sent. */
   action: string;
   isNew: boolean;
-  /** What else there is to read or to check before saving. */
+  /** Shown between the fields and the buttons, to read or to check before saving. */
   children?: Child;
 }
 

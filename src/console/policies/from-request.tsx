@@ -67,7 +67,7 @@ interface RequestOptionsProps {
   acceptsAnyLimits: boolean;
 }
 
-/** What becomes of the request from which the policy is made, and of others like it. */
+/** Says how the policy decides about the request from which it is made, and others like it. */
 export function RequestOptions({
   request,
   prospect,

@@ -11,7 +11,7 @@ import { type PolicyRow, selectActivePolicies } from '../../permissions/policies
 import { draftPolicy } from '../../permissions/policies/replay';
 import { decidingContext, decisionState, selectDecision } from '../../permissions/preload-decision';
 import { standingOf } from '../../permissions/reviews/voter';
-import { readForm, refusalOf } from '../frame/form';
+import { readAddress, readForm, refusalOf } from '../frame/form';
 import { sendPage } from '../frame/page';
 import type { PreloadedContext } from '../session/access';
 import { type Edited, Editor, loadEditor, readDays } from './editor';
@@ -37,17 +37,13 @@ export async function preloadSourceRequest(
   account: SQL<number>,
   callerId: SQL,
 ) {
-  const text =
-    c.req.method === 'POST'
-      ? (await readForm(c)).text('permission')
-      : (c.req.query('permission') ?? '');
-  const now = c.var.runtime.now();
+  const { text } = c.req.method === 'POST' ? await readForm(c) : readAddress(c);
   return selectDecision(reader, {
     account,
     callerId,
-    id: parseId('perm', text),
+    id: parseId('perm', text('permission')),
     assertion: undefined,
-    now,
+    now: c.var.runtime.now(),
   });
 }
 
@@ -139,7 +135,11 @@ async function approve(c: NewPolicyContext, policy: string): Promise<string> {
     if (decided?.status === 'approved' && member && decided.decidedBy === member.id) {
       return `/console/permissions/${decided.id}`;
     }
-    return `/console/policies/${policy}?${new URLSearchParams({ permission: state.permission?.id ?? '', refused: error.code })}`;
+    const query = new URLSearchParams({
+      permission: state.permission?.id ?? '',
+      refused: error.code,
+    });
+    return `/console/policies/${policy}?${query}`;
   }
 }
 
@@ -151,12 +151,12 @@ async function sendEditor(
   const { context } = c.var.signedIn;
   const { draft, approves = false, acceptsAnyLimits = false, refusal } = edited;
   const { principal, reader } = context;
-  const [contents, [policies]] = await Promise.all([
-    loadEditor(context, edited),
-    request && draft ? reader.load([selectActivePolicies(reader, principal.account.number)]) : [[]],
-  ]);
-  const prospect =
-    request && draft ? prospectOf(draftPolicy(context, draft), policies, request.row) : null;
+  const loadProspect = async () => {
+    if (!request || !draft) return null;
+    const [policies] = await reader.load([selectActivePolicies(reader, principal.account.number)]);
+    return prospectOf(draftPolicy(context, draft), policies, request.row);
+  };
+  const [contents, prospect] = await Promise.all([loadEditor(context, edited), loadProspect()]);
   return sendPage(c, {
     title: 'New policy',
     names: contents.names,

@@ -4,9 +4,12 @@ import { parseJson } from './conditions';
  * Patterns as lines of text. One that a line cannot hold as it is, is written in quotes, as JSON.
  */
 export function writePatterns(patterns: string[]): string {
-  return patterns
-    .map((pattern) => (readLine(pattern) === pattern ? pattern : JSON.stringify(pattern)))
-    .join('\n');
+  return patterns.map(writeLine).join('\n');
+}
+
+function writeLine(pattern: string): string {
+  if (readLine(pattern) === pattern) return pattern;
+  return JSON.stringify(pattern);
 }
 
 /** The patterns of a text with one a line. Empty lines do not count. */
@@ -18,6 +21,7 @@ export function readPatterns(text: string): string[] {
 function readLine(line: string): string | null {
   const text = line.replace(/[\r\n]/g, '').trim();
   if (text === '') return null;
-  const quoted = text.startsWith('"') ? parseJson(text) : undefined;
+  if (!text.startsWith('"')) return text;
+  const quoted = parseJson(text);
   return typeof quoted === 'string' ? quoted : text;
 }

@@ -5,6 +5,7 @@ import { loadNames, type Names } from '../frame/names';
 import { sendPage } from '../frame/page';
 import { Empty, LinkButton } from '../parts/blocks';
 import { Badge, WrittenLink } from '../parts/inline';
+import { onOrOff } from '../parts/words';
 import type { PreloadedContext } from '../session/access';
 import { PolicySentence } from './sentence';
 import { type preloadSimulation, SimulationForm, simulate } from './simulation';
@@ -39,7 +40,7 @@ export async function showPolicies(
         </p>
         {mayWrite && <LinkButton href="/console/policies/new" label="New policy" />}
       </div>
-      {policies.length === 0 ? (
+      {policies.length === 0 && (
         <Empty title="There is no policy yet.">
           <p>Every request waits for a person: one approval by anybody who may decide is enough.</p>
           {mayWrite && (
@@ -49,7 +50,8 @@ export async function showPolicies(
             </p>
           )}
         </Empty>
-      ) : (
+      )}
+      {policies.length > 0 && (
         <>
           <Step number={1} title="Any denial that applies denies the request" policies={denials} />
           <Step
@@ -91,9 +93,8 @@ function Step({
         {number}. {title}
       </h2>
       {hint && <p class="hint">{hint}</p>}
-      {policies.length === 0 ? (
-        <p class="soft">There are none.</p>
-      ) : (
+      {policies.length === 0 && <p class="soft">There are none.</p>}
+      {policies.length > 0 && (
         <ol class="requests">
           {policies.map((policy) => (
             <PolicyLine policy={policy} />
@@ -113,7 +114,7 @@ function PolicyLine({ policy }: { policy: Policy }) {
         <PolicySentence policy={policy} />
       </div>
       <div class="side">
-        <Badge state={effect} /> <Badge state={isActive ? 'on' : 'off'} />
+        <Badge state={effect} /> <Badge state={onOrOff(isActive)} />
         <p class="soft">priority {priority}</p>
       </div>
     </li>

@@ -16,6 +16,7 @@ import { sendPage } from '../frame/page';
 import { Facts, PlainList } from '../parts/blocks';
 import { Action } from '../parts/form';
 import { Badge, Code, Creator, JsonText, Time, Written } from '../parts/inline';
+import { onOrOff, switchLabel } from '../parts/words';
 import type { ConsoleContext, PreloadedContext } from '../session/access';
 import { type Edited, Editor, loadEditor, readDays } from './editor';
 import { PolicySentence } from './sentence';
@@ -61,12 +62,9 @@ export async function changePolicy(c: PolicyContext): Promise<Response> {
 /** The fields that differ from the stored policy. Whether it is on has a button of its own. */
 function changesOf(policy: Policy, draft: PolicyDraft): Partial<PolicyDraft> {
   const { is_active: _, ...fields } = draft;
-  const stored = policy as Record<string, unknown>;
-  return Object.fromEntries(
-    Object.entries(fields).filter(
-      ([name, value]) => !equalJson(value as Json, stored[name] as Json),
-    ),
-  );
+  const stored = new Map<string, Json>(Object.entries(policy));
+  const isChanged = ([name, value]: [string, Json]) => !equalJson(value, stored.get(name) ?? null);
+  return Object.fromEntries(Object.entries<Json>(fields).filter(isChanged));
 }
 
 /**
@@ -75,10 +73,16 @@ function changesOf(policy: Policy, draft: PolicyDraft): Partial<PolicyDraft> {
  */
 function inWords({ name, effect, actions, resources, priority, reason, ...policy }: Policy) {
   return {
-    ...{ name, effect, priority: String(priority), reason: reason ?? '' },
-    ...{ actions: actions.join(', '), resources: resources.join(', ') },
-    ...{ token_ttl: String(policy.token_ttl ?? ''), max_uses: String(policy.max_uses ?? '') },
-    ...{ agent_ids: AT_TOP, conditions: AT_TOP },
+    name,
+    effect,
+    priority: String(priority),
+    reason: reason ?? '',
+    actions: actions.join(', '),
+    resources: resources.join(', '),
+    token_ttl: String(policy.token_ttl ?? ''),
+    max_uses: String(policy.max_uses ?? ''),
+    agent_ids: AT_TOP,
+    conditions: AT_TOP,
   };
 }
 
@@ -133,7 +137,7 @@ async function sendPolicy(
         <div class="bar">
           <p class="actions">
             <Badge state={policy.effect} />
-            <Badge state={policy.is_active ? 'on' : 'off'} />
+            <Badge state={onOrOff(policy.is_active)} />
             <span class="soft">
               created by <Creator id={policy.created_by} />, changed <Time at={policy.updated_at} />
             </span>
@@ -141,23 +145,22 @@ async function sendPolicy(
           {mayWrite && (
             <Action
               action={`${path}/switch`}
-              label={policy.is_active ? 'Switch off' : 'Switch on'}
-              fields={{ state: policy.is_active ? 'off' : 'on', updated_at: policy.updated_at }}
+              label={switchLabel(policy.is_active)}
+              fields={{ state: onOrOff(!policy.is_active), updated_at: policy.updated_at }}
             />
           )}
         </div>
         <RefusedApproval query={(name) => c.req.query(name)} />
         <PolicySentence policy={policy} />
-        {mayWrite ? (
+        {mayWrite && (
           <>
             <Editor edited={edited} contents={contents} action={path} isNew={false}>
               <ShownState updatedAt={shown} />
             </Editor>
             <Deletion path={path} />
           </>
-        ) : (
-          <PolicyFacts policy={policy} />
         )}
+        {!mayWrite && <PolicyFacts policy={policy} />}
       </>
     ),
   });
@@ -166,12 +169,12 @@ async function sendPolicy(
 /** Says why the request from which the policy was made is not approved. */
 function RefusedApproval({ query }: { query: (name: string) => string | undefined }) {
   const id = parseId('perm', query('permission') ?? '');
-  const code = Object.keys(PROBLEMS).find((code) => code === query('refused'));
-  if (!id || !code) return null;
+  const refusal = Object.entries(PROBLEMS).find(([code]) => code === query('refused'));
+  if (!id || !refusal) return null;
+  const [, { meaning }] = refusal;
   return (
     <p class="notice waiting" role="status">
-      The policy is saved. The request was not approved:{' '}
-      {PROBLEMS[code as keyof typeof PROBLEMS].meaning}{' '}
+      The policy is saved. The request was not approved: {meaning}{' '}
       <a href={`/console/permissions/${id}`}>Open the request</a>
     </p>
   );

@@ -4,19 +4,18 @@ import { type DetailedReplay, MAX_LISTED } from '../../permissions/policies/repl
 import { usePage } from '../frame/page-context';
 import { Badge, Code, Named, Time } from '../parts/inline';
 import { LimitsLine, RequestTitle } from '../parts/request';
+import { pluralOf } from '../parts/words';
 
-/**
- * What a draft would have done with past requests, and where that differs from what was decided.
- */
+const OUTCOMES = { approve: 'approved', deny: 'denied' };
+
+/** Counts what a draft would have done with past requests, and lists what was decided differently. */
 export function ReplayResult({ replay, days }: { replay: DetailedReplay; days: number }) {
   const { requests, complete, approve, deny, review, undecided, agrees, disagrees } = replay;
   if (requests === 0)
     return <p class="soft">There was no request in the last {days} days to try it on.</p>;
   // Others see the ids of requests.
   const mayReadRequests = usePage().may('permissions:read');
-  const differing = `${disagrees.length}${disagrees.length === MAX_LISTED ? ' or more' : ''}`;
   const decided = approve + deny;
-  const rest = disagrees.length < MAX_LISTED ? decided - agrees - disagrees.length : 0;
   const counts = [
     [approve, 'approve'],
     [deny, 'deny'],
@@ -26,8 +25,8 @@ export function ReplayResult({ replay, days }: { replay: DetailedReplay; days: n
   return (
     <>
       <p>
-        Of {complete ? 'the' : 'the newest'} {requests} {requests === 1 ? 'request' : 'requests'} of
-        the last {days} days, this policy alone would
+        Of the {!complete && 'newest '}
+        {requests} {pluralOf(requests, 'request')} of the last {days} days, this policy alone would
       </p>
       <dl class="counts">
         {counts.map(([count, label]) => (
@@ -45,9 +44,8 @@ export function ReplayResult({ replay, days }: { replay: DetailedReplay; days: n
       )}
       {decided > 0 && (
         <p>
-          {agrees} of these {agrees === 1 ? 'was' : 'were'} decided the same way,{' '}
-          {disagrees.length === 0 ? 'none differently' : <strong>{differing} differently</strong>}
-          {rest > 0 && `, and ${rest} had no decision`}.
+          {agrees} of these {pluralOf(agrees, 'was', 'were')} decided the same way,{' '}
+          <Differing count={disagrees.length} rest={decided - agrees - disagrees.length} />.
         </p>
       )}
       {disagrees.length > 0 && mayReadRequests && (
@@ -57,15 +55,30 @@ export function ReplayResult({ replay, days }: { replay: DetailedReplay; days: n
         <ul class="lines disagreements">
           {disagrees.map(({ request, was, wouldBe }) => (
             <li>
-              {mayReadRequests ? <PastRequest request={request} /> : <Code text={request.id} />}
+              {mayReadRequests && <PastRequest request={request} />}
+              {!mayReadRequests && <Code text={request.id} />}
               <span>
-                was <Badge state={was} />, would be{' '}
-                <Badge state={wouldBe === 'approve' ? 'approved' : 'denied'} />
+                was <Badge state={was} />, would be <Badge state={OUTCOMES[wouldBe]} />
               </span>
             </li>
           ))}
         </ul>
       )}
+    </>
+  );
+}
+
+/**
+ * How many requests were decided differently.
+ * @param props.rest how many were neither decided the same way nor are listed
+ */
+function Differing({ count, rest }: { count: number; rest: number }) {
+  if (count === MAX_LISTED) return <strong>{count} or more differently</strong>;
+  return (
+    <>
+      {count === 0 && 'none differently'}
+      {count > 0 && <strong>{count} differently</strong>}
+      {rest > 0 && `, and ${rest} had no decision`}
     </>
   );
 }

@@ -4,6 +4,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../lib/json';
 import { SECOND } from '../../lib/time';
 import { valueText } from '../../permissions/limit-texts';
 import { Code, joinElements, Named, Written } from '../parts/inline';
+import { pluralOf } from '../parts/words';
 import { OPERATOR_WORDS } from './conditions';
 import type { ShownPolicy } from './values';
 
@@ -19,20 +20,19 @@ export function PolicySentence({
   policy: Omit<ShownPolicy, 'is_active' | 'name' | 'priority' | 'reason'>;
 }) {
   const { effect, actions, resources, agent_ids: agents, review } = policy;
-  const conditions = Object.entries(policy.conditions as JsonObject);
+  const conditions = Object.entries(policy.conditions);
   return (
     <p class="written">
-      {VERBS[effect]}{' '}
-      {isAny(actions) ? 'every action' : list(actions.map((text) => <Code text={text} />))} on{' '}
-      {isAny(resources) ? 'every resource' : list(resources.map((text) => <Code text={text} />))} by{' '}
-      {agents === null ? 'every agent' : list(agents.map((id) => <Named id={id} />))}
+      {VERBS[effect]} <Patterns patterns={actions} every="every action" /> on{' '}
+      <Patterns patterns={resources} every="every resource" /> by {agents === null && 'every agent'}
+      {agents && list(agents.map((id) => <Named id={id} />))}
       {effect === 'approve' && conditions.length === 0 && ', whatever the limits are'}
       {conditions.length > 0 && ', if '}
       {list(
         conditions.map(([key, condition]) => [
           <Code text={key} />,
           ' ',
-          <Written text={conditionText(condition as Json)} />,
+          <Written text={conditionText(condition)} />,
         ]),
         'and',
         conditions.length,
@@ -43,8 +43,10 @@ export function PolicySentence({
   );
 }
 
-function isAny(patterns: string[]): boolean {
-  return patterns.includes('*');
+/** The actions or resources that match patterns. */
+function Patterns({ patterns, every }: { patterns: string[]; every: string }) {
+  if (patterns.includes('*')) return <>{every}</>;
+  return <>{list(patterns.map((text) => <Code text={text} />))}</>;
 }
 
 /**
@@ -52,35 +54,40 @@ function isAny(patterns: string[]): boolean {
  * such as `4 more`.
  */
 function list(members: Child[], word = 'or', limit = MAX_LISTED): Child[] {
-  const shown = members.length > limit ? members.slice(0, limit - 1) : members;
-  const rest = members.length - shown.length;
-  const all: Child[] = rest > 0 ? [...shown, `${rest} more`] : shown;
-  return joinElements(all, ` ${word} `);
+  const last = ` ${word} `;
+  if (members.length <= limit) return joinElements(members, last);
+  const shown = members.slice(0, limit - 1);
+  return joinElements([...shown, `${members.length - shown.length} more`], last);
 }
 
 /** A condition in words. Two bounds are one range. */
 function conditionText(condition: Json): string {
   if (!isJsonObject(condition)) return JSON.stringify(condition);
   const { min, max, ...others } = condition;
-  const isRange = min !== undefined && max !== undefined;
+  if (min === undefined || max === undefined) {
+    return operatorTexts(condition).join(' and ') || 'is anything';
+  }
+  const range = `is from ${valueText(min)} to ${valueText(max)}`;
+  return [range, ...operatorTexts(others)].join(' and ');
+}
+
+function operatorTexts(operators: JsonObject): string[] {
   const words: Record<string, string> = OPERATOR_WORDS;
-  const operators = Object.entries(isRange ? others : condition);
-  const parts = operators.map(
+  return Object.entries(operators).map(
     ([operator, value]) => `${words[operator] ?? operator} ${valueText(value)}`,
   );
-  if (isRange) parts.unshift(`is from ${valueText(min)} to ${valueText(max)}`);
-  return parts.length > 0 ? parts.join(' and ') : 'is anything';
 }
 
 function ReviewSentence({ review }: { review: NonNullable<ShownPolicy['review']> }) {
   const { approvals, passkey, escalation } = review;
   const reviewers = people(review);
-  const isOne = approvals === 1;
-  const who = reviewers.length > 0 ? 'of these' : `${isOne ? 'person' : 'people'} who may decide`;
+  const anybody = `${pluralOf(approvals, 'person', 'people')} who may decide`;
+  const who = reviewers.length > 0 ? 'of these' : anybody;
   return (
     <>
       {' '}
-      {approvals} {who} {isOne ? 'has' : 'have'} to approve{passkey && ', with a passkey'}
+      {approvals} {who} {pluralOf(approvals, 'has', 'have')} to approve
+      {passkey && ', with a passkey'}
       {reviewers.length > 0 && <>: {reviewers}</>}
       {escalation && [
         '; after ',
@@ -105,9 +112,8 @@ function CapSentence({
   policy: Pick<ShownPolicy, 'token_ttl' | 'max_uses'>;
 }) {
   if (ttl === null && uses === null) return null;
-  const parts = [
-    ttl !== null && `is valid for at most ${duration(ttl * SECOND)}`,
-    uses !== null && `allows at most ${uses} ${uses === 1 ? 'use' : 'uses'}`,
-  ].filter((part) => part !== false);
+  const parts: string[] = [];
+  if (ttl !== null) parts.push(`is valid for at most ${duration(ttl * SECOND)}`);
+  if (uses !== null) parts.push(`allows at most ${uses} ${pluralOf(uses, 'use')}`);
   return <> The token {parts.join(' and ')}.</>;
 }

@@ -1,5 +1,6 @@
 import type { SQL } from 'drizzle-orm';
 import type { Reader } from '../../db/database';
+import type { FieldError } from '../../errors';
 import type { RequestContext, UserContext } from '../../http/context';
 import { findJsonLosses } from '../../lib/exact-json';
 import { type PolicyRow, selectActivePolicies } from '../../permissions/policies/policy';
@@ -14,9 +15,10 @@ import { usePage } from '../frame/page-context';
 import { Section } from '../parts/blocks';
 import { Alert, RefusalProvider, SelectField, Submit, TextArea, TextField } from '../parts/form';
 import { joinElements, WrittenLink } from '../parts/inline';
+import { pluralOf } from '../parts/words';
 import { parseJson } from './conditions';
 
-/** What the address says about a request to simulate. Null if nobody asked. */
+/** The answer to the simulation in the address. Null if nobody asked. */
 export type Simulated =
   | { answer: Simulation; refusal?: never }
   | { answer?: never; refusal: Refusal }
@@ -41,21 +43,17 @@ export async function simulate(
   const { agent_id: agentId, action, resource, scope = '' } = c.req.query();
   const parsed = parseJson(scope);
   const request = {
+    action,
+    resource,
     ...(agentId && { agent_id: agentId }),
-    ...{ action, resource },
     ...(scope.trim() !== '' && { scope: parsed ?? scope }),
   };
+  const faults: FieldError[] = [];
   const [loss] = parsed === undefined ? [] : findJsonLosses(scope);
-  const faults = loss
-    ? [{ path: 'body.scope', message: [...loss.path, loss.message].join(' ') }]
-    : [];
+  if (loss) faults.push({ path: 'body.scope', message: [...loss.path, loss.message].join(' ') });
   try {
-    return {
-      answer: await simulatePolicies(context, {
-        policies,
-        ...validate(PolicySimulation(), request, faults),
-      }),
-    };
+    const input = validate(PolicySimulation(), request, faults);
+    return { answer: await simulatePolicies(context, { policies, ...input }) };
   } catch (error) {
     return { refusal: refusalOf(error) };
   }
@@ -142,8 +140,8 @@ function Answer({
       </p>
       {approvals !== undefined && reviewers !== undefined && (
         <p>
-          {approvals} of {reviewers} {reviewers === 1 ? 'reviewer' : 'reviewers'}{' '}
-          {approvals === 1 ? 'has' : 'have'} to approve.
+          {approvals} of {reviewers} {pluralOf(reviewers, 'reviewer')}{' '}
+          {pluralOf(approvals, 'has', 'have')} to approve.
           {reviewers < approvals && ' These are too few: nobody could approve it.'}
         </p>
       )}

@@ -2,7 +2,7 @@ import type * as z from 'zod';
 import { isJsonObject, type JsonObject } from '../../lib/json';
 import { PolicyCreation } from '../../permissions/policies/create';
 import type { Policy } from '../../permissions/policies/policy';
-import { type Form, readNumber, validate } from '../frame/form';
+import { type Form, nullIfEmpty, readNumber, validate } from '../frame/form';
 import { type ConditionRow, conditionRows, parseJson, readConditions } from './conditions';
 import { readPatterns, writePatterns } from './patterns';
 
@@ -12,7 +12,7 @@ export interface PeopleValues {
   members: string[];
 }
 
-/** What the form of a policy shows: texts as typed, under the names of its fields. */
+/** The texts that the form of a policy shows, as typed, under the names of its fields. */
 export type PolicyValues = ReturnType<typeof readValues>;
 
 /** The fields of a policy that the form shows. */
@@ -20,8 +20,18 @@ export type ShownPolicy = Omit<Policy, 'id' | 'created_by' | 'created_at' | 'upd
 
 /** The policy with which the form for a new one begins. */
 export const EMPTY_POLICY: ShownPolicy = {
-  ...{ name: '', effect: 'review', actions: [], resources: [], agent_ids: null, conditions: {} },
-  ...{ token_ttl: null, max_uses: null, reason: null, priority: 0, is_active: true, review: null },
+  name: '',
+  effect: 'review',
+  actions: [],
+  resources: [],
+  agent_ids: null,
+  conditions: {},
+  token_ttl: null,
+  max_uses: null,
+  reason: null,
+  priority: 0,
+  is_active: true,
+  review: null,
 };
 
 /** Fills in the form from a policy. */
@@ -29,7 +39,9 @@ export function valuesOf(policy: ShownPolicy): PolicyValues {
   const { name, effect, priority, review } = policy;
   const { rows, others } = conditionRows(policy.conditions as JsonObject);
   return {
-    ...{ name, effect, rows },
+    name,
+    effect,
+    rows,
     actions: writePatterns(policy.actions),
     resources: writePatterns(policy.resources),
     agents: policy.agent_ids === null ? 'all' : 'some',
@@ -50,7 +62,7 @@ export function valuesOf(policy: ShownPolicy): PolicyValues {
 }
 
 function textOf(value: number | null | undefined): string {
-  return value === null || value === undefined ? '' : String(value);
+  return String(value ?? '');
 }
 
 function peopleOf(
@@ -81,7 +93,8 @@ export function readValues(form: Form) {
     /** Conditions that no row can express, and whether they stay. */
     others: form.list('other').flatMap((text, index) => {
       const condition = parseJson(text);
-      return isJsonObject(condition) ? { condition, isKept: kept.includes(String(index)) } : [];
+      if (!isJsonObject(condition)) return [];
+      return { condition, isKept: kept.includes(String(index)) };
     }),
     priority: form.text('priority'),
     token_ttl: form.text('token_ttl'),
@@ -110,12 +123,15 @@ export function draftOf(values: PolicyValues): PolicyDraft {
   const { name, effect, reason, isActive } = values;
   const others = values.others.filter(({ isKept }) => isKept).map(({ condition }) => condition);
   const { conditions, faults } = readConditions(values.rows, others);
-  const limits =
-    effect === 'deny'
-      ? {}
-      : { token_ttl: numberOrNull(values.token_ttl), max_uses: numberOrNull(values.max_uses) };
   const policy = {
-    ...{ name, effect, conditions, is_active: isActive, ...limits },
+    name,
+    effect,
+    conditions,
+    is_active: isActive,
+    ...(effect !== 'deny' && {
+      token_ttl: numberOrNull(values.token_ttl),
+      max_uses: numberOrNull(values.max_uses),
+    }),
     actions: readPatterns(values.actions),
     resources: readPatterns(values.resources),
     agent_ids: values.agents === 'some' ? values.agentIds : null,
@@ -146,10 +162,11 @@ function reviewOf({
 }
 
 function peopleInput({ members, roles }: PeopleValues) {
-  return { members: members.length > 0 ? members : null, roles: roles.length > 0 ? roles : null };
+  return { members: nullIfEmpty(members), roles: nullIfEmpty(roles) };
 }
 
 /** A field that may stay empty. */
 function numberOrNull(text: string): number | string | null {
-  return text.trim() === '' ? null : readNumber(text);
+  if (text.trim() === '') return null;
+  return readNumber(text);
 }

@@ -3,9 +3,10 @@ import { readForm, requireUnchangedToActivate } from '../frame/form';
 import { LinkButton } from '../parts/blocks';
 import { Action, Form, Submit } from '../parts/form';
 import { Badge } from '../parts/inline';
+import { switchLabel } from '../parts/words';
 import type { ConsoleContext } from '../session/access';
 
-/** What the pages of a webhook and of a channel know of its state. */
+/** The state of a webhook or channel, as its page shows it. */
 interface Receiver {
   is_active: boolean;
   disabled_reason: string | null;
@@ -18,11 +19,8 @@ interface Receiver {
  */
 export function ReceiverState({ is_active, disabled_reason }: Omit<Receiver, 'updated_at'>) {
   if (is_active) return <Badge state="on" />;
-  return disabled_reason === null ? (
-    <Badge state="off" />
-  ) : (
-    <Badge state="failed" label="disabled" />
-  );
+  if (disabled_reason === null) return <Badge state="off" />;
+  return <Badge state="failed" label="disabled" />;
 }
 
 interface ReceiverActionsProps extends Omit<Receiver, 'disabled_reason'> {
@@ -46,7 +44,7 @@ export function ReceiverActions({
         <LinkButton href={`${path}/edit`} label="Change" kind="quiet small" />
         <Action
           action={`${path}/switch`}
-          label={is_active ? 'Switch off' : 'Switch on'}
+          label={switchLabel(is_active)}
           fields={{ is_active: String(!is_active), updated_at }}
         />
       </div>

@@ -22,7 +22,7 @@ interface DeliveriesProps<D extends ListedDelivery> {
   address: URL;
   /** Names the recipient of a delivery. Without it there is only one. */
   recipient?: (delivery: D) => Child;
-  /** What to do to get a first delivery. */
+  /** How to get a first delivery. */
   advice: Child;
 }
 
@@ -39,6 +39,11 @@ export function Deliveries<D extends ListedDelivery>({
   // A recipient takes the place of the time of the next attempt, which the page of a delivery has
   // too.
   const shown = recipient ? [event, RECIPIENT, ...others.slice(0, -1)] : COLUMNS;
+  const cellsInRow = (delivery: D) => {
+    const [first, ...cells] = cellsOf(delivery, path);
+    if (!recipient) return [first, ...cells];
+    return [first, recipient(delivery), ...cells.slice(0, -1)];
+  };
   return (
     <div class="part">
       <h2>Deliveries</h2>
@@ -51,19 +56,11 @@ export function Deliveries<D extends ListedDelivery>({
         current={status}
         address={(each) => withParameters(address, { status: each ?? null, cursor: null })}
       />
-      {page.data.length === 0 ? (
+      {page.data.length === 0 && (
         <NoDeliveries status={status} advice={advice} hasMore={page.has_more} />
-      ) : (
-        <StackingTable
-          caption="Deliveries"
-          columns={shown}
-          rows={page.data.map((delivery) => {
-            const [first, ...cells] = cellsOf(delivery, path);
-            return recipient
-              ? [first, recipient(delivery), ...cells.slice(0, -1)]
-              : [first, ...cells];
-          })}
-        />
+      )}
+      {page.data.length > 0 && (
+        <StackingTable caption="Deliveries" columns={shown} rows={page.data.map(cellsInRow)} />
       )}
       <NextPage page={page} address={address} />
       <p class="hint">Deliveries are kept for 30 days.</p>
@@ -91,13 +88,14 @@ function cellsOf(delivery: ListedDelivery, path: string): [first: Child, ...othe
     attempts,
     last_error ?? last_status_code,
     <Time at={created_at} />,
-    next_attempt_at ? <Time at={next_attempt_at} /> : null,
+    next_attempt_at && <Time at={next_attempt_at} />,
   ];
 }
 
 /** The event of a delivery, and which reminder it is. */
 export function eventText({ event, reminder }: Pick<ListedDelivery, 'event' | 'reminder'>): string {
-  return reminder ? `${event}, reminder ${reminder}` : event;
+  if (!reminder) return event;
+  return `${event}, reminder ${reminder}`;
 }
 
 interface NoDeliveriesProps {

@@ -21,10 +21,10 @@ interface DeliveryPage {
   delivery: ShownDelivery;
   /** The path of the page of the webhook or channel. */
   path: string;
-  /** What the link back calls the webhook or channel. */
+  /** The name of the webhook or channel in the link back. */
   receiver: Child;
   names?: Names;
-  /** What the page says about the delivery beside its state. */
+  /** Facts about the delivery beside its state. */
   facts?: Parameters<typeof Facts>[0]['facts'];
   /** Says that the service cannot send it. */
   notice?: Child;
@@ -32,7 +32,7 @@ interface DeliveryPage {
   repeat: Child;
   /** The heading of the payload. */
   payloadTitle: string;
-  /** What stands below the payload. */
+  /** Stands below the payload. */
   children?: Child;
   /** Why the redelivery in this request was refused. */
   refusal: Refusal | undefined;
@@ -82,11 +82,10 @@ export function sendDeliveryPage(
         {progress}
         <div class="part">
           <h2>{payloadTitle}</h2>
-          {delivery.payload === null ? (
+          {delivery.payload === null && (
             <p>Not shown: your role may not read this data, or it is no longer kept.</p>
-          ) : (
-            <JsonText value={delivery.payload} label={payloadTitle} />
           )}
+          {delivery.payload !== null && <JsonText value={delivery.payload} label={payloadTitle} />}
           {children}
         </div>
       </>
@@ -138,9 +137,8 @@ function Progress({
       {hasOtherEnd && <p class="fault">{last_error}</p>}
       <div class="part">
         <h2>Attempts</h2>
-        {attempts === 0 ? (
-          <p role="status">There was no attempt yet.</p>
-        ) : (
+        {attempts === 0 && <p role="status">There was no attempt yet.</p>}
+        {attempts > 0 && (
           <StackingTable
             caption="Attempts"
             columns={ATTEMPT_COLUMNS}

@@ -22,7 +22,40 @@ export function eventsText<E extends string>(
   known: EventMeanings<E>,
   events: readonly E[],
 ): string {
-  return known.every(([event]) => events.includes(event)) ? 'All events' : events.join(', ');
+  if (known.every(([event]) => events.includes(event))) return 'All events';
+  return events.join(', ');
+}
+
+/** The agents to which a webhook or channel is limited, in words. */
+export function agentsInWords(agentIds: readonly string[] | null | undefined): string {
+  if (!agentIds) return 'all agents';
+  return `limited to ${agentIds.length} of the agents`;
+}
+
+/**
+ * The texts and addresses of the form that changes a webhook or channel, or creates one if there is
+ * none yet.
+ * @param parameters the parameters of the page that creates one
+ */
+export function receiverForm(
+  noun: 'webhook' | 'channel',
+  receiver: { id: string } | null,
+  parameters: Record<string, string> = {},
+) {
+  const list = `/console/${noun}s`;
+  if (!receiver) {
+    const query = new URLSearchParams(parameters);
+    return {
+      title: `Create a ${noun}`,
+      label: `Create the ${noun}`,
+      path: list,
+      action: list,
+      page: `${list}/new?${query}`,
+    };
+  }
+  const path = `${list}/${receiver.id}`;
+  const page = `${path}/edit`;
+  return { title: `Change the ${noun}`, label: 'Save the changes', path, action: page, page };
 }
 
 /** Check boxes for events. */

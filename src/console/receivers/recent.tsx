@@ -1,22 +1,28 @@
 import type { RecentDeliveries } from '../../webhooks/deliveries/count-recent';
+import { pluralOf } from '../parts/words';
 
 const NONE: RecentDeliveries = { succeeded: 0, failed: 0, retried: 0 };
 
 /** How the newest deliveries of a webhook or channel ended, in a line. */
 export function RecentResults({ recent = NONE }: { recent: RecentDeliveries | undefined }) {
-  return <p class={recent.failed + recent.retried > 0 ? 'fault' : 'soft'}>{recentText(recent)}</p>;
+  const hasFailed = recent.failed + recent.retried > 0;
+  return <p class={hasFailed ? 'fault' : 'soft'}>{recentText(recent)}</p>;
 }
 
 function recentText({ succeeded, failed, retried }: RecentDeliveries): string {
   const ended = succeeded + failed;
-  const noun = ended > 0 ? 'more' : retried === 1 ? 'delivery' : 'deliveries';
-  const waiting = retried > 0 ? `${retried} ${noun} failed and will be tried again` : null;
-  if (ended === 0) return waiting ?? 'Nothing was delivered yet';
-  return [endedText(ended, failed), waiting].filter((text) => text !== null).join('; ');
+  if (ended + retried === 0) return 'Nothing was delivered yet';
+  if (ended === 0) return retriedText(retried, pluralOf(retried, 'delivery', 'deliveries'));
+  if (retried === 0) return endedText(ended, failed);
+  return `${endedText(ended, failed)}; ${retriedText(retried, 'more')}`;
+}
+
+function retriedText(retried: number, noun: string): string {
+  return `${retried} ${noun} failed and will be tried again`;
 }
 
 function endedText(ended: number, failed: number): string {
-  if (failed === 0)
-    return ended === 1 ? 'The last delivery succeeded' : `The last ${ended} deliveries succeeded`;
-  return `${failed} of the last ${ended} deliveries failed`;
+  if (failed > 0) return `${failed} of the last ${ended} deliveries failed`;
+  if (ended === 1) return 'The last delivery succeeded';
+  return `The last ${ended} deliveries succeeded`;
 }

@@ -1,6 +1,7 @@
 import type { Context as HonoContext, MiddlewareHandler } from 'hono';
 import { createMiddleware } from 'hono/factory';
-import { routePath } from 'hono/route';
+import { matchedRoutes } from 'hono/route';
+import { METHOD_NAME_ALL } from 'hono/router';
 import type { MemberRole } from '../../db/schema';
 import { invalidRequest, Problem, unavailable } from '../../errors';
 import { type LoadedRows, type NamedQueries, nameQueries, type Preload } from '../../http/access';
@@ -75,11 +76,13 @@ export type SignedInRequest = RequestContext & { var: { signedIn: SignedIn } };
 const METHODS_THAT_READ = ['GET', 'HEAD'];
 
 /**
- * Names the route in the log, and refuses a change that a page of another origin sends, or whose
- * body is too large.
+ * Middleware of every route of the console. Names the route in the log, and refuses a change that a
+ * page of another origin sends, or whose body is too large.
  */
 export const consoleRoute = createMiddleware<AppEnv>(async (c, next) => {
-  c.set('route', routePath(c));
+  const route = matchedRoutes(c).find(({ method }) => method !== METHOD_NAME_ALL);
+  if (!route) return next();
+  c.set('route', route.path);
   if (!METHODS_THAT_READ.includes(c.req.method)) {
     if (c.req.header('Origin') !== c.var.config.publicUrl) {
       throw new Problem(

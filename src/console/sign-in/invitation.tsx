@@ -22,7 +22,6 @@ import { lazy } from '../../lib/lazy';
 import { formatTime } from '../../lib/time';
 import { sendPage } from '../frame/page';
 import { Time } from '../parts/inline';
-import { consoleRoute } from '../session/access';
 import { useChallenge } from '../session/challenge';
 import { makeSession, type Proof, setSessionCookie } from '../session/session';
 import { OidcButton, providerName } from './oidc/button';
@@ -213,7 +212,7 @@ function JoinWithProvider({
 const PATH = '/console/invitations/:secret';
 
 export const invitationRoutes = new Hono<AppEnv>()
-  .get(PATH, consoleRoute, async (c) => {
+  .get(PATH, async (c) => {
     const elsewhere = redirectToOwnHost(c);
     if (elsewhere) return elsewhere;
     const found = await findInvitation(c);
@@ -267,14 +266,14 @@ export const invitationRoutes = new Hono<AppEnv>()
     );
     return sendPage(c, { title: 'Join the account', isNarrow: true, children });
   })
-  .post(`${PATH}/options`, consoleRoute, noQuery(), async (c) => {
+  .post(`${PATH}/options`, noQuery(), async (c) => {
     const invitation = await requireInvitation(c);
     const { row, shard } = invitation;
     const user = { shard, account: row.accountId, member: row.id, existing: [] };
     const names = { name: row.email ?? row.id, displayName: row.name ?? row.email ?? row.id };
     return c.json(await creationOptions(c.var, purposeOf(invitation), { ...user, ...names }));
   })
-  .post(PATH, consoleRoute, noQuery(), body(Joining), async (c) => {
+  .post(PATH, noQuery(), body(Joining), async (c) => {
     setSessionCookie(c, await joinWithPasskey(c, c.req.valid('json')));
     return c.json({ location: '/console' }, 201);
   });

@@ -24,7 +24,6 @@ import { lazy } from '../../lib/lazy';
 import type { Refusal } from '../frame/form';
 import { sendPage } from '../frame/page';
 import { Form, HiddenFields, TextField } from '../parts/form';
-import { consoleRoute } from '../session/access';
 import { readReturnPath } from '../session/return-path';
 import { beginSession, commitSignIn, SignInRefused, setSessionCookie } from '../session/session';
 import { OidcButton } from './oidc/button';
@@ -239,22 +238,22 @@ function tokenRefusal(error: unknown): Refusal {
 }
 
 export const signInRoutes = new Hono<AppEnv>()
-  .get('/console/sign-in', consoleRoute, (c) => {
+  .get('/console/sign-in', (c) => {
     const returnPath = readReturnPath(c.req.query('return'));
     return (
       redirectToOwnHost(c) ??
       sendSignIn(c, { returnPath, isAgain: c.req.query('recent') === 'true' })
     );
   })
-  .post('/console/sign-in/options', consoleRoute, noQuery(), async (c) =>
+  .post('/console/sign-in/options', noQuery(), async (c) =>
     c.json(await requestOptions(c.var, PURPOSE)),
   )
-  .post('/console/sign-in', consoleRoute, noQuery(), body(SignIn), async (c) => {
+  .post('/console/sign-in', noQuery(), body(SignIn), async (c) => {
     const input = c.req.valid('json');
     setSessionCookie(c, await signIn(c, input));
     return c.json({ location: readReturnPath(input.return) }, 201);
   })
-  .post('/console/sign-in/token', consoleRoute, noQuery(), async (c) => {
+  .post('/console/sign-in/token', noQuery(), async (c) => {
     const form = await readObject(c, readJsonOrForm);
     const token = typeof form?.token === 'string' ? form.token.trim() : '';
     const returnPath = readReturnPath(form?.return);

@@ -18,12 +18,7 @@ import { Facts } from '../parts/blocks';
 import { Form } from '../parts/form';
 import { Written } from '../parts/inline';
 import { SignInAgain } from '../parts/sign-in-again';
-import {
-  consoleAccess,
-  consoleRoute,
-  type PreloadedContext,
-  requirePerson,
-} from '../session/access';
+import { consoleAccess, type PreloadedContext, requirePerson } from '../session/access';
 import { isRecentSignIn } from '../session/recent-sign-in';
 
 const PATH = '/console/slack/link';
@@ -37,16 +32,10 @@ type LinkContext = PreloadedContext<typeof preloadLinkedChannel>;
 
 /** The page on which a member confirms that a Slack user is theirs. */
 export const linkRoutes = new Hono<AppEnv>()
-  .get(PATH, consoleRoute, query(LinkQuery), consoleAccess(null, preloadLinkedChannel), async (c) =>
+  .get(PATH, query(LinkQuery), consoleAccess(null, preloadLinkedChannel), async (c) =>
     sendLinkPage(c, await readProposal(c)),
   )
-  .post(
-    PATH,
-    consoleRoute,
-    query(LinkQuery),
-    consoleAccess(null, preloadLinkedChannel),
-    confirmLink,
-  );
+  .post(PATH, query(LinkQuery), consoleAccess(null, preloadLinkedChannel), confirmLink);
 
 /** A Slack user who asks to be linked to the member who is signed in. */
 interface Proposal {
@@ -164,14 +153,14 @@ function Terms({
   caller: string;
   account: string;
 }) {
-  const { channel, user, member, email, identity } = proposal;
-  const isKnown = typeof identity !== 'string';
+  const { channel, user, member, email } = proposal;
+  const identity = typeof proposal.identity === 'string' ? null : proposal.identity;
   return (
     <Facts
       facts={[
-        ['Workspace', <Written text={isKnown ? identity.workspace : user.teamId} />],
-        ['Slack user', <Written text={isKnown ? identity.name : user.id} />],
-        isKnown && ['E-mail in Slack', <Written text={identity.email} />],
+        ['Workspace', <Written text={identity?.workspace ?? user.teamId} />],
+        ['Slack user', <Written text={identity?.name ?? user.id} />],
+        identity && ['E-mail in Slack', <Written text={identity.email} />],
         ['Acts as', [<bdi>{caller}</bdi>, ', ', member.role, ' of ', <bdi>{account}</bdi>]],
         email !== null && ['E-mail here', <Written text={email} />],
         ['By the channel', <Written text={channel.name ?? ''} />],

@@ -10,7 +10,7 @@ import { readForm } from '../frame/form';
 import { Section } from '../parts/blocks';
 import { Action } from '../parts/form';
 import { Code, Time, Written } from '../parts/inline';
-import { type ConsoleContext, consoleAccess, consoleRoute } from '../session/access';
+import { type ConsoleContext, consoleAccess } from '../session/access';
 
 const PATH = '/console/me/slack/unlink';
 
@@ -87,10 +87,4 @@ async function unlink(c: ConsoleContext): Promise<Response> {
   return c.redirect('/console/me', 303);
 }
 
-export const unlinkRoutes = new Hono<AppEnv>().post(
-  PATH,
-  consoleRoute,
-  consoleAccess(null),
-  noQuery(),
-  unlink,
-);
+export const unlinkRoutes = new Hono<AppEnv>().post(PATH, consoleAccess(null), noQuery(), unlink);

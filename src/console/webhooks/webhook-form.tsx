@@ -6,6 +6,7 @@ import { updateWebhook, WebhookUpdate } from '../../webhooks/update';
 import { preloadWebhook, presentWebhook, requireRow, type Webhook } from '../../webhooks/webhook';
 import {
   changedFields,
+  nullIfEmpty,
   type Refusal,
   readForm,
   refusalOf,
@@ -18,7 +19,13 @@ import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
 import { Form, Submit, TextField } from '../parts/form';
 import { SignInAgain } from '../parts/sign-in-again';
-import { AgentFields, EventFields, preloadFormAgents } from '../receivers/fields';
+import {
+  AgentFields,
+  agentsInWords,
+  EventFields,
+  preloadFormAgents,
+  receiverForm,
+} from '../receivers/fields';
 import type { ConsoleContext, PreloadedContext, SignedInRequest } from '../session/access';
 import { EVENTS } from './events';
 import { sendSecret } from './secret';
@@ -96,11 +103,11 @@ function inWords({ url, description, events, agent_ids: agents }: Webhook) {
     url,
     description: description ?? '',
     events: events.join(', '),
-    agent_ids: agents === null ? 'all agents' : `limited to ${agents.length} of the agents`,
+    agent_ids: agentsInWords(agents),
   };
 }
 
-/** What the form of a webhook says. */
+/** The fields of the form. */
 export interface WebhookFields {
   url: string;
   description: string;
@@ -125,7 +132,7 @@ export function fieldsOf({ url, description, events, agent_ids }: Webhook): Webh
 
 /** The fields as the API takes them. */
 export function inputOf({ agent_ids, ...fields }: WebhookFields) {
-  return { ...fields, agent_ids: agent_ids.length > 0 ? agent_ids : null };
+  return { ...fields, agent_ids: nullIfEmpty(agent_ids) };
 }
 
 /** Answers with the form that changes a webhook, or creates one if there is none yet. */
@@ -136,21 +143,16 @@ export async function sendWebhookFormPage(
   refusal?: Refusal,
 ): Promise<Response> {
   const names = await loadNames(c.var.signedIn.context, ['agents']);
-  const path = `/console/webhooks${webhook ? `/${webhook.id}` : ''}`;
+  const { title, path, action, label } = receiverForm('webhook', webhook);
   return sendPage(c, {
-    title: webhook ? 'Change the webhook' : 'Create a webhook',
+    title,
     isNarrow: true,
     names,
     status: refusal?.status,
     children: (
       <>
         {!webhook && <SignInAgain page="/console/webhooks/new" purpose="To create a webhook" />}
-        <Form
-          action={webhook ? `${path}/edit` : path}
-          refusal={refusal}
-          class="card"
-          creates={!webhook}
-        >
+        <Form action={action} refusal={refusal} class="card" creates={!webhook}>
           {webhook && <ShownState updatedAt={webhook.updated_at} />}
           <TextField
             label="URL"
@@ -179,7 +181,7 @@ export async function sendWebhookFormPage(
               ' and permissions) to those that are checked. If none is checked, all agents count.',
             ]}
           />
-          <Submit label={webhook ? 'Save the changes' : 'Create the webhook'} cancel={path} />
+          <Submit label={label} cancel={path} />
         </Form>
       </>
     ),

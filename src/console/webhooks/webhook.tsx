@@ -14,7 +14,7 @@ import {
 import { type Refusal, refusalOf } from '../frame/form';
 import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
-import { Facts, PAGE_SIZE, PlainList } from '../parts/blocks';
+import { Facts, ListOrAll, PAGE_SIZE } from '../parts/blocks';
 import { Alert, Form, Submit } from '../parts/form';
 import { Creator, Named, Time, Written, WrittenText } from '../parts/inline';
 import { DeleteBox, ReceiverActions, ReceiverState, readSwitch } from '../receivers/changes';
@@ -69,7 +69,9 @@ export async function showWebhook(c: WebhookContext, refusal?: Refusal): Promise
         <AboutWebhook webhook={webhook} />
         {mayWrite && <Changes webhook={webhook} />}
         <Deliveries
-          {...{ path, status, address }}
+          path={path}
+          status={status}
+          address={address}
           page={deliveries}
           advice={webhook.is_active && 'Send a test to see whether your receiver answers.'}
         />
@@ -87,11 +89,7 @@ function AboutWebhook({ webhook }: { webhook: Webhook }) {
         ['Events', eventsText(EVENTS, events)],
         [
           'Agents',
-          agent_ids === null ? (
-            'All agents'
-          ) : (
-            <PlainList items={agent_ids.map((id) => <Named id={id} />)} />
-          ),
+          <ListOrAll values={agent_ids} show={(id) => <Named id={id} />} all="All agents" />,
         ],
         ['Created', <Time at={created_at} />],
         ['Created by', <Creator id={created_by} />],
@@ -101,12 +99,12 @@ function AboutWebhook({ webhook }: { webhook: Webhook }) {
   );
 }
 
-/** What one can do with a webhook. What cannot be undone asks once more. */
+/** The forms that change a webhook. One whose change cannot be undone asks once more. */
 function Changes({ webhook: { id, is_active, updated_at } }: { webhook: Webhook }) {
   const path = `/console/webhooks/${id}`;
   return (
     <>
-      <ReceiverActions {...{ path, is_active, updated_at }} />
+      <ReceiverActions path={path} is_active={is_active} updated_at={updated_at} />
       <div class="part">
         <details>
           <summary>Make a new secret</summary>

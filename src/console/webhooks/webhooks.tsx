@@ -24,34 +24,31 @@ export async function showWebhooks(c: ConsoleContext): Promise<Response> {
   const create = context.principal.scopes.includes('webhooks:write') && (
     <LinkButton href="/console/webhooks/new" label="Create a webhook" />
   );
-  return sendPage(c, {
-    title: 'Webhooks',
-    children:
-      data.length === 0 ? (
-        <Empty title="There are no webhooks yet.">
-          <p>
-            A webhook is an address of yours to which Countersign sends a message when something
-            happens.
-          </p>
-          {create || <p>A developer, admin or owner can create one.</p>}
-        </Empty>
-      ) : (
-        <>
-          <div class="bar">
-            <p class="soft">
-              Addresses to which Countersign sends a message when something happens.
-            </p>
-            {create}
-          </div>
-          <ul class="files">
-            {data.map((webhook) => (
-              <WebhookRow webhook={webhook} recent={recent.get(webhook.id)} />
-            ))}
-          </ul>
-          <HowToVerify />
-        </>
-      ),
-  });
+  const ifEmpty = (
+    <Empty title="There are no webhooks yet.">
+      <p>
+        A webhook is an address of yours to which Countersign sends a message when something
+        happens.
+      </p>
+      {create || <p>A developer, admin or owner can create one.</p>}
+    </Empty>
+  );
+  if (data.length === 0) return sendPage(c, { title: 'Webhooks', children: ifEmpty });
+  const children = (
+    <>
+      <div class="bar">
+        <p class="soft">Addresses to which Countersign sends a message when something happens.</p>
+        {create}
+      </div>
+      <ul class="files">
+        {data.map((webhook) => (
+          <WebhookRow webhook={webhook} recent={recent.get(webhook.id)} />
+        ))}
+      </ul>
+      <HowToVerify />
+    </>
+  );
+  return sendPage(c, { title: 'Webhooks', children });
 }
 
 function WebhookRow({

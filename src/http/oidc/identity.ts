@@ -37,7 +37,7 @@ export interface Identity {
   /** The person's key in `identities`. */
   key: Uint8Array;
   directory: Database;
-  /** What the directory says. It is a hint: the member's row decides. */
+  /** The entry of the directory. It is a hint: the member's row decides. */
   entry: DirectoryEntry | undefined;
   /** The member as whom the person acts; null for somebody who is new, or no longer a member. */
   member: IdentityMember | null;
@@ -162,5 +162,6 @@ async function loadCaller(
       .where(eq(accounts.id, id)),
     ...(await queries(database, callerByAccountId(sql`${sql.param(id, accounts.id)}`, key))),
   ]);
-  return row ? { row, loaded } : null;
+  if (!row) return null;
+  return { row, loaded };
 }

@@ -207,7 +207,7 @@ function recipientSql(account: number) {
     )
     from ${members} where ${members.account} = ${account} and ${members.id} = ${deliveries.member}
   )`
-    .mapWith((text: string) => JSON.parse(text) as DueRecipient)
+    .mapWith((text: string): DueRecipient => JSON.parse(text))
     .as('recipient');
 }
 
@@ -240,7 +240,7 @@ function permissionStateSql(account: number, now: number) {
     from ${permissions}
     where ${permissions.account} = ${account} and ${permissions.id} = ${deliveries.permission}
   )`
-    .mapWith((text: string) => JSON.parse(text) as PermissionState)
+    .mapWith((text: string): PermissionState => JSON.parse(text))
     .as('permission_state');
 }
 
@@ -257,5 +257,5 @@ const receiptsSql = sql<string[]>`(
     and ${sent.webhook} = ${deliveries.webhook} and ${sent.slackChannel} = ${deliveries.slackChannel}
     and ${sent.receipt} is not null
 )`
-  .mapWith((text: string) => JSON.parse(text) as string[])
+  .mapWith((text: string): string[] => JSON.parse(text))
   .as('receipts');

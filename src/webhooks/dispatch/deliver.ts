@@ -21,8 +21,7 @@ import { sendBatch, type WebhookHealth } from './send-batch';
 //    PreparedAttempt → CompletedAttempt → DeliveryUpdate.
 //    - `cancel.ts` records as failed what was pending when the webhook was disabled.
 //    - `prepare.ts` checks the URL, and writes and signs the payload. For a channel,
-//      `channels/open.ts` composes the
-//      message instead.
+//      `channels/open.ts` composes the message instead.
 //    - `send.ts` makes the attempt; `send-batch.ts` makes six at a time.
 //    - `retry-schedule.ts` decides the result: success, a retry, failure, or a disabled webhook.
 //    - `record.ts` records this, and renews or releases the claim.
@@ -32,7 +31,7 @@ import { sendBatch, type WebhookHealth } from './send-batch';
 /** Maximum delay of a queue message. For what is due later, `enqueue-due.ts` sends one in time. */
 const MAX_MESSAGE_DELAY = 10 * MINUTE;
 
-/** What is left when a worker has finished with a webhook. */
+/** The rest of the work when a worker has finished with a webhook. */
 interface Finished {
   isSlow: boolean;
   /** When the next delivery is due; null if there is none. */

@@ -37,11 +37,10 @@ export interface NotifiableEvents {
   disabledWebhooks: readonly WebhookRow[];
 }
 
-/** The recipient of a message by a channel. Exactly one of both is not null. */
-export interface Recipient {
-  member: Id<'member'> | null;
-  slackChannel: string | null;
-}
+/** The recipient of a message by a channel: a member, or a Slack channel. */
+export type Recipient =
+  | { member: Id<'member'>; slackChannel: null }
+  | { member: null; slackChannel: string };
 
 /** Whom channels notify of which events. */
 export interface PlannedNotifications {

@@ -123,12 +123,13 @@ async function draftFromPermissions(
   const drafts: DeliveryDraft[] = [];
   for (const source of events) {
     const { event, reminder, permission } = source;
+    // Reminders are for people.
+    if (reminder > 0) continue;
     const wants = ({ kind, events, agentIds }: TargetWebhook) =>
       kind === 'webhook' &&
       events.includes(event) &&
       (agentIds?.includes(permission.row.agentId) ?? true);
-    const targets = reminder > 0 ? [] : activeWebhooks.filter(wants);
-    for (const { number } of targets)
+    for (const { number } of activeWebhooks.filter(wants))
       drafts.push({ webhook: number, event, about: 'permission', source });
   }
   const channels = activeWebhooks.filter(({ kind }) => kind !== 'webhook');
@@ -156,13 +157,12 @@ async function draftFromPermissions(
       ...recipient,
     });
   }
-  const kept = new Set([
-    ...drafts.flatMap((draft) => (draft.about === 'permission' ? [draft.source] : [])),
-    ...held.map(({ source }) => source),
-    ...events.filter(
-      ({ event, permission }) =>
-        event === 'permission.requested' && reminders.has(permission.row.id),
-    ),
-  ]);
+  const kept = new Set<PermissionEvent>();
+  for (const draft of drafts) if (draft.about === 'permission') kept.add(draft.source);
+  for (const { source } of held) kept.add(source);
+  for (const source of events) {
+    const { event, permission } = source;
+    if (event === 'permission.requested' && reminders.has(permission.row.id)) kept.add(source);
+  }
   return { deliveries: drafts, events: [...kept], held, reminders };
 }

@@ -39,9 +39,9 @@ export async function findNameFault(runtime: Runtime, host: string): Promise<str
       Answer.filter(isAddress).map(({ data }) => data),
     );
     if (addresses.length === 0) return 'The host name has no address.';
-    return addresses.every(isPublicAddress)
-      ? null
-      : 'The host name has an address that is not public.';
+    if (!addresses.every(isPublicAddress))
+      return 'The host name has an address that is not public.';
+    return null;
   } catch (error) {
     logFailure('name_lookup_failed', error);
     return LOOKUP_FAILED;
@@ -66,5 +66,5 @@ async function lookUp(
     },
   );
   if (!response.ok) throw new Error(`the resolver answered ${response.status}`);
-  return (await response.json()) as DnsAnswer;
+  return response.json();
 }

@@ -111,7 +111,6 @@ export async function findPendingEvents(reader: Reader, account: number) {
         .where(and(eq(webhooks.account, account), eq(webhooks.isNoticeDue, true)))
         .limit(MAX_DISABLED_WEBHOOKS),
     ]);
-  return feed
-    ? { ...feed, activeWebhooks, entries, outcomes, waitingEvents, disabledWebhooks }
-    : null;
+  if (!feed) return null;
+  return { ...feed, activeWebhooks, entries, outcomes, waitingEvents, disabledWebhooks };
 }

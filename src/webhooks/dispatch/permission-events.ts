@@ -44,7 +44,8 @@ export async function findPermissionEvents(
 ): Promise<Slice> {
   const { activeWebhooks, accountId } = pending;
   const emailChannels = activeWebhooks.filter(({ kind }) => kind === 'email').length;
-  const limit = emailChannels > 0 ? Math.ceil(MAX_EVENTS_WITH_EMAIL / emailChannels) : MAX_EVENTS;
+  const perChannel = Math.ceil(MAX_EVENTS_WITH_EMAIL / emailChannels);
+  const limit = emailChannels > 0 ? perChannel : MAX_EVENTS;
   const wanted = new Set<string>(activeWebhooks.flatMap(wantedEvents));
   const waiting = pending.waitingEvents.slice(0, limit);
   const entries = takeEntries(pending, wanted, limit);
@@ -57,7 +58,8 @@ export async function findPermissionEvents(
     })),
     ...entries.flatMap(({ event: entryEvent, permission, pos, at, agentId }) => {
       const event = EVENT_OF_ENTRY[entryEvent];
-      return event && agentId ? [{ event, permission, pos, at, reminder: 0 }] : [];
+      if (!event || !agentId) return [];
+      return [{ event, permission, pos, at, reminder: 0 }];
     }),
   ]
     .filter(({ event }) => wanted.has(event))
@@ -92,7 +94,8 @@ function wantedEvents({
   kind,
   events,
 }: PendingEvents['activeWebhooks'][number]): readonly string[] {
-  return kind === 'slack' ? [...events, ...END_EVENTS] : events;
+  if (kind === 'slack') return [...events, ...END_EVENTS];
+  return events;
 }
 
 /** Takes entries until they have the maximum number of deliveries or of events of permissions. */
@@ -112,7 +115,8 @@ function takeEntries(
       deliveries += targets.filter(({ agentIds }) => agentIds?.includes(agentId) ?? true).length;
     return events > limit;
   });
-  return end < 0 ? entries : entries.slice(0, end);
+  if (end < 0) return entries;
+  return entries.slice(0, end);
 }
 
 /**

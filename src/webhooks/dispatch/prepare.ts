@@ -54,7 +54,7 @@ export interface Target {
   prepare: (deliveries: readonly DueDelivery[]) => Promise<PreparedAttempt>;
 }
 
-/** What a worker needs to deliver to a webhook or channel that it has claimed. */
+/** The services with which a worker delivers to a webhook or channel that it has claimed. */
 export interface DeliveryContext extends DispatchContext {
   openChannel: (claimed: ClaimedWebhook) => Promise<Target>;
 }
@@ -62,7 +62,8 @@ export interface DeliveryContext extends DispatchContext {
 /** Opens a webhook or channel for the worker that has claimed it. */
 export function openTarget(context: DeliveryContext, claimed: ClaimedWebhook): Promise<Target> {
   const { kind } = claimed.webhook;
-  return kind === 'webhook' ? openWebhook(context, claimed) : context.openChannel(claimed);
+  if (kind === 'webhook') return openWebhook(context, claimed);
+  return context.openChannel(claimed);
 }
 
 /**
@@ -83,8 +84,9 @@ async function openWebhook(
     divide: (deliveries) => deliveries.map((delivery) => [delivery]),
     prepare: async (deliveries) => {
       const [delivery] = deliveries;
-      const body = delivery ? readPayload(delivery, account, runtime.now()) : null;
-      if (!delivery || body === null) return { kind: 'dropped', reason: NOT_KEPT };
+      if (!delivery) throw new Error('There is nothing to send');
+      const body = readPayload(delivery, account, runtime.now());
+      if (body === null) return { kind: 'dropped', reason: NOT_KEPT };
       if (error !== null) return { kind: 'refused', error };
       // A redelivery has the same `webhook-id` as the first delivery, by which receivers recognize
       // it.
@@ -115,7 +117,7 @@ function readPayload(
 ): string | null {
   const { details, entryId } = delivery;
   try {
-    const parsed = details === null ? null : (JSON.parse(details) as JsonObject);
+    const parsed: JsonObject | null = details === null ? null : JSON.parse(details);
     return payloadOf({ ...delivery, details: parsed }, account, now);
   } catch {
     // Without the error, whose message would quote the entry.
@@ -133,5 +135,6 @@ async function findUrlFault(
   const fault = findTargetFault(url, allowInsecure);
   if (fault) return `The URL ${fault}.`;
   const { hostname } = new URL(url);
-  return looksUpNames && !isLoopback(hostname) ? findNameFault(runtime, hostname) : null;
+  if (!looksUpNames || isLoopback(hostname)) return null;
+  return findNameFault(runtime, hostname);
 }

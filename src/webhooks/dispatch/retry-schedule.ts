@@ -7,8 +7,15 @@ import type { CompletedAttempt, Outcome } from './send';
 
 /** Milliseconds to wait after each failed attempt, before jitter. */
 export const RETRY_DELAYS = [
-  ...[5 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR],
-  ...[14 * HOUR, 20 * HOUR, DAY],
+  5 * SECOND,
+  5 * MINUTE,
+  30 * MINUTE,
+  2 * HOUR,
+  5 * HOUR,
+  10 * HOUR,
+  14 * HOUR,
+  20 * HOUR,
+  DAY,
 ];
 
 /**
@@ -67,16 +74,20 @@ export function updateDelivery(
   const now = runtime.now();
   if (attempt.kind === 'postponed') return postpone(delivery, attempt);
   if (attempt.kind === 'dropped') {
-    const nothing = {
+    return {
+      id,
+      status: 'failed',
+      attempts: delivery.attempts,
+      dueAt: null,
       statusCode: null,
+      error: attempt.reason,
       duration: null,
       failures,
-      dueAt: null,
       completedAt: now,
       receipt: null,
+      postponements,
+      digest,
     };
-    const unchanged = { attempts: delivery.attempts, postponements, digest };
-    return { id, status: 'failed', error: attempt.reason, ...unchanged, ...nothing };
   }
   const { outcome } = attempt;
   const { at, statusCode, error, duration, receipt } = outcome;
@@ -89,9 +100,8 @@ export function updateDelivery(
     failures: [...(failures ?? []), { at, statusCode, error, duration }],
   };
   const delay = retryDelay(attempts - (postponements ?? 0), outcome, jitter);
-  return delay === null
-    ? { ...failed, status: 'failed', dueAt: null, completedAt: now }
-    : { ...failed, status: 'pending', dueAt: now + delay, completedAt: null };
+  if (delay === null) return { ...failed, status: 'failed', dueAt: null, completedAt: now };
+  return { ...failed, status: 'pending', dueAt: now + delay, completedAt: null };
 }
 
 /**
@@ -105,21 +115,17 @@ function postpone(
 ): DeliveryUpdate {
   const isDigested = aboutPermission !== null && attempts === (postponements ?? 0);
   return {
-    ...{
-      id,
-      status: 'pending',
-      attempts: attempts + 1,
-      postponements: (postponements ?? 0) + 1,
-      dueAt: until,
-    },
-    ...{
-      error: reason,
-      failures,
-      statusCode: null,
-      duration: null,
-      completedAt: null,
-      receipt: null,
-    },
+    id,
+    status: 'pending',
+    attempts: attempts + 1,
+    dueAt: until,
+    statusCode: null,
+    error: reason,
+    duration: null,
+    failures,
+    completedAt: null,
+    receipt: null,
+    postponements: (postponements ?? 0) + 1,
     digest: isDigested ? until : digest,
   };
 }

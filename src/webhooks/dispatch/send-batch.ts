@@ -71,5 +71,6 @@ export async function sendBatch(
     }
   };
   await Promise.all(Array.from({ length: CONNECTIONS }, sendNext));
-  return isJudged ? { ...batch, isSlow: hasTrouble } : batch;
+  if (!isJudged) return batch;
+  return { ...batch, isSlow: hasTrouble };
 }

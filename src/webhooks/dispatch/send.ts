@@ -15,7 +15,7 @@ const NOT_SECURE =
  */
 const CLOUDFLARE_NOT_SECURE = [525, 526];
 
-/** What came of an attempt: its outcome, or why nothing was attempted, in plain words. */
+/** The outcome of an attempt, or why nothing was attempted, in plain words. */
 export type CompletedAttempt =
   | { kind: 'made'; outcome: Outcome }
   | Extract<PreparedAttempt, { kind: 'dropped' | 'postponed' }>;
@@ -78,7 +78,7 @@ async function makeCall(runtime: Runtime, call: () => Promise<void>): Promise<Ou
   try {
     await untilAborted(signal, call());
   } catch (failure) {
-    error = signal.aborted ? describeTimeout(null) : (failure as Error).message;
+    error = signal.aborted ? describeTimeout(null) : messageOf(failure);
   }
   return { ...NO_ANSWER, at, duration: runtime.now() - at, error };
 }
@@ -155,22 +155,27 @@ function ignore(): void {}
 function readRetryAfter(text: string | null, now: number): number | null {
   if (text === null) return null;
   if (/^\d{1,9}$/.test(text)) return Number(text) * SECOND;
-  const time = / GMT$/.test(text) ? Date.parse(text) : Number.NaN;
-  return Number.isNaN(time) ? null : Math.max(0, time - now);
+  const time = Date.parse(text);
+  if (!text.endsWith(' GMT') || Number.isNaN(time)) return null;
+  return Math.max(0, time - now);
 }
 
 /** Why an answer with this status is a failure; null if it is a success. */
 function describeStatus(status: number): string | null {
   if (status >= 200 && status < 300) return null;
   if (status >= 300 && status < 400) return `The answer was ${status}; redirects are not followed.`;
-  return CLOUDFLARE_NOT_SECURE.includes(status) ? NOT_SECURE : `The answer was ${status}.`;
+  if (CLOUDFLARE_NOT_SECURE.includes(status)) return NOT_SECURE;
+  return `The answer was ${status}.`;
 }
 
 function describeTimeout(response: Response | null): string {
   const seconds = REQUEST_TIMEOUT / SECOND;
-  return response
-    ? `The answer was not complete within ${seconds} seconds.`
-    : `No answer within ${seconds} seconds.`;
+  if (response) return `The answer was not complete within ${seconds} seconds.`;
+  return `No answer within ${seconds} seconds.`;
+}
+
+function messageOf(failure: unknown): string {
+  return failure instanceof Error ? failure.message : String(failure);
 }
 
 /**
@@ -180,5 +185,6 @@ function describeTimeout(response: Response | null): string {
 function describeFailure(url: string, failure: unknown): string {
   const isHandshake =
     /^https:/i.test(url) && /tls|ssl|certificate|internal error/i.test(String(failure));
-  return isHandshake ? NOT_SECURE : 'The connection failed.';
+  if (isHandshake) return NOT_SECURE;
+  return 'The connection failed.';
 }

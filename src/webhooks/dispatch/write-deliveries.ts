@@ -45,7 +45,7 @@ export type DeliveryDraft = { webhook: number; event: DeliveryEvent } & (
   | ({ about: 'webhook'; disabled: number; payload: string } & Recipient)
 );
 
-/** What one slice of a fan-out writes. */
+/** The deliveries and events that a slice writes. */
 export interface SliceDraft {
   deliveries: readonly DeliveryDraft[];
   /** The events of permissions that have deliveries, held messages or reminders. */

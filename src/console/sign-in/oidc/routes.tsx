@@ -11,7 +11,6 @@ import type { Claims } from '../../../http/oidc/jwt';
 import { limitNetwork } from '../../../http/rate-limit';
 import { hasRow } from '../../../ledger/guard';
 import { sendPage } from '../../frame/page';
-import { consoleRoute } from '../../session/access';
 import { readReturnPath } from '../../session/return-path';
 import { beginSession, type Proof, SignInRefused, setSessionCookie } from '../../session/session';
 import { requireInvitation } from '../invitation';
@@ -57,12 +56,12 @@ const endFlow = createMiddleware<AppEnv>(async (c, next) => {
 });
 
 export const oidcRoutes = new Hono<AppEnv>()
-  .post('/console/oidc/sign-in', consoleRoute, noQuery(), async (c) => {
+  .post('/console/oidc/sign-in', noQuery(), async (c) => {
     const { return: page, recent } = await c.req.parseBody();
     const needsRecent = recent === 'true';
     return sendToProvider(c, { invitation: null, returnPath: readReturnPath(page), needsRecent });
   })
-  .post('/console/invitations/:secret/oidc', consoleRoute, noQuery(), async (c) => {
+  .post('/console/invitations/:secret/oidc', noQuery(), async (c) => {
     await requireInvitation(c);
     return sendToProvider(c, {
       invitation: c.req.param('secret'),
@@ -70,7 +69,7 @@ export const oidcRoutes = new Hono<AppEnv>()
       needsRecent: false,
     });
   })
-  .get(CALLBACK_PATH, consoleRoute, endFlow, async (c) => {
+  .get(CALLBACK_PATH, endFlow, async (c) => {
     requireProvider(c);
     const flow = await readFlow(c);
     if (!flow) return failSignIn(c);
