@@ -8,8 +8,8 @@ import { UserError } from './user-error.ts';
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url).href);
 
 /**
- * What `npm run deploy` deployed last: wrangler.toml with the ids of its databases. Exists only
- * after a deployment.
+ * The configuration that `npm run deploy` deployed last: wrangler.toml with the ids of its
+ * databases. Exists only after a deployment.
  */
 export const REMOTE_CONFIG = 'wrangler.remote.toml';
 

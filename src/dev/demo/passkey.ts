@@ -15,7 +15,7 @@ export interface DemoPasskey {
   privateKey: JsonWebKey;
 }
 
-/** What the service sends to a browser that makes a passkey, as far as it matters here. */
+/** The options that the service sends to a browser that makes a passkey, as far as used here. */
 export interface CreationOptions {
   challenge: string;
   rp: { id: string };

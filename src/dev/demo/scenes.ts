@@ -6,7 +6,7 @@ export type Answer = {
   scope?: Record<string, unknown>;
 } | null;
 
-/** What an agent asks for in each round. Resources and answers are used in turn. */
+/** A request that an agent makes in each round. Resources and answers are used in turn. */
 export interface Ask {
   action: string;
   resources: string[];

@@ -25,7 +25,7 @@ export async function callWrangler(
   );
 }
 
-/** What wrangler complains about, without colours, marks and advertisement. */
+/** Returns wrangler's error message, without colours, marks and advertisement. */
 function cleanComplaint(printed: string): string {
   return stripVTControlCharacters(printed)
     .split('\n')

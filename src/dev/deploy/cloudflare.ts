@@ -8,7 +8,7 @@ const REQUEST_TIMEOUT = 60_000;
  */
 const ABSENT = [10_007, 10_090];
 
-/** What an answer of Cloudflare's API holds around its result. */
+/** The envelope of an answer of Cloudflare's API. */
 interface Envelope<T> {
   success: boolean;
   result: T;

@@ -9,7 +9,7 @@ import type { Options } from './options.ts';
 export interface Deployment extends Login {
   options: Options;
   configuration: Configuration;
-  /** What the Cloudflare account already has. */
+  /** The resources that the Cloudflare account already has. */
   found: Found;
   address: Address;
   /** The step that makes a database sets its id. */
@@ -21,7 +21,7 @@ export interface Deployment extends Login {
   signal: AbortSignal;
 }
 
-/** What there is to say about a step that was run. */
+/** The result of a step that was run. */
 export interface StepResult {
   note?: string;
   /** Whether it found that nothing was to be done. */
@@ -40,6 +40,6 @@ export interface Step {
   run(): Promise<StepResult> | Promise<void>;
   /** Is called when it was run and its line is printed. */
   finish?(): void;
-  /** What the operator can do if it fails. */
+  /** Tells the operator how to proceed if it fails. */
   hint?: string;
 }

@@ -10,7 +10,7 @@ const NO_R2 = 10_042;
 const R2_IS_OFF =
   'The account has not switched R2 on. Do so once in the dashboard, under Storage & databases, R2: https://dash.cloudflare.com';
 
-/** What Cloudflare has of a deployment, as far as it can be read at once. */
+/** The resources of a deployment on Cloudflare that can be read at once. */
 export interface Found {
   /** Null if there is no Worker of this name. */
   worker: FoundWorker | null;
@@ -40,7 +40,7 @@ export interface FoundWorker {
 
 /** A version that gets traffic. */
 export interface DeployedVersion extends RunningVersion {
-  /** What it was deployed with; empty if it was deployed by hand. */
+  /** The tag of its version; empty if it was deployed by hand. */
   tag: string;
 }
 

@@ -11,7 +11,7 @@ export interface Login {
   accountName: string;
 }
 
-/** What `wrangler auth token --json` prints. */
+/** The output of `wrangler auth token --json`. */
 type Credentials =
   | { type: 'oauth' | 'api_token'; token: string }
   | { type: 'api_key'; key: string; email: string };

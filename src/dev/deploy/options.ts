@@ -6,8 +6,8 @@ import { UserError } from '../user-error.ts';
 const MAX_SHARDS = 10;
 
 /**
- * What an operator asks of `npm run deploy`. Null is what was not said: then it stays as it is
- * deployed.
+ * The options that an operator gives to `npm run deploy`. Null is an option that is not given: the
+ * deployed setting stays.
  */
 export interface Options {
   isDryRun: boolean;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { numberOf, readMigrations } from '../migrations/migration.ts';
 import { ROOT } from '../project.ts';
 
-/** What a version is built from, besides its configuration. */
+/** The files that a version is built from, besides its configuration. */
 const SOURCES = ['src', 'package-lock.json', 'tsconfig.json'];
 
 /** The end of the names of the files in which the compiler remembers what it has checked. */

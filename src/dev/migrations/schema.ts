@@ -26,7 +26,7 @@ export interface NamedObject {
   sql: string;
 }
 
-/** What the statements of a program can refer to in a database. */
+/** The objects of a database that the statements of a program can refer to. */
 export interface Schema {
   tables: Map<string, Table>;
   indexes: Map<string, NamedObject>;

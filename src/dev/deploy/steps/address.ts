@@ -5,7 +5,7 @@ import type { Configuration } from '../configuration.ts';
 import type { Deployment, Step } from '../deployment.ts';
 import { writeConfiguration } from './configuration.ts';
 
-/** What would change if a Worker got its custom domains. */
+/** The changes that would follow if a Worker got its custom domains. */
 interface DomainChanges {
   /** Hosts that have a DNS record. */
   conflicting: { hostname: string }[];
