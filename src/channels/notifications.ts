@@ -22,7 +22,7 @@ import {
   presentChannelDelivery,
 } from './deliveries/delivery';
 
-/** Whom a channel notified of a permission, and whether the message arrived. */
+/** A message by which a channel notified somebody of a permission, and whether it arrived. */
 export const Notification = lazy(() =>
   ChannelDelivery()
     .extend({

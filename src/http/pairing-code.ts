@@ -83,7 +83,9 @@ export async function openPairing(c: RequestContext, code: string) {
   } as const;
   const challenge = new Uint8Array(await crypto.subtle.digest('SHA-256', encrypted));
   return {
-    ...{ pairing, accountId, role },
+    pairing,
+    accountId,
+    role,
     ledger: new Ledger(database, { ...session, now: runtime.now }),
     use: (write: Pick<InternalWriter, 'insert'>) =>
       write.insert(usedChallenges).values({ account, challenge, expiresAt }),

@@ -1,28 +1,40 @@
 import type {
+  ActionsBlock,
   Button,
   ContextBlock,
   HeaderBlock,
-  KnownBlock,
   MrkdwnElement,
   PlainTextElement,
   SectionBlock,
+  InputBlock as SlackInputBlock,
   ModalView as SlackModalView,
 } from '@slack/types';
 
 // The parts of Slack's Block Kit that the channel uses: https://docs.slack.dev/reference/block-kit
 
-export type { InputBlock } from '@slack/types';
+/** A paragraph. */
+export interface TextBlock extends SectionBlock {
+  text: PlainTextElement;
+}
+
+/** A field, under whose id Slack sends back its state. */
+export interface InputBlock extends SlackInputBlock {
+  block_id: string;
+}
+
+export type Block = HeaderBlock | TextBlock | ContextBlock | ActionsBlock | InputBlock;
 
 /** A message as `chat.postMessage` and `chat.update` take it. */
 export interface SlackMessage {
   /** The text of notifications and for screen readers. Slack parses it: see `escapeText`. */
   text: string;
-  blocks: KnownBlock[];
+  blocks: Block[];
 }
 
 /** A view as `views.open` takes it. */
 export interface ModalView extends SlackModalView {
-  blocks: KnownBlock[];
+  private_metadata: string;
+  blocks: Block[];
 }
 
 /** A text that Slack shows as it is: it parses no mentions, links, markup or emoji codes in it. */
@@ -35,7 +47,7 @@ export function header(text: string): HeaderBlock {
 }
 
 /** A paragraph that Slack does not fold. */
-export function section(text: string): SectionBlock {
+export function section(text: string): TextBlock {
   return { type: 'section', text: plain(text), expand: true };
 }
 
@@ -51,7 +63,7 @@ export function context(...elements: (string | MrkdwnElement)[]): ContextBlock {
 }
 
 /** Buttons in a row. */
-export function actions(...elements: Button[]): KnownBlock {
+export function actions(...elements: Button[]): ActionsBlock {
   return { type: 'actions', elements };
 }
 

@@ -1,10 +1,19 @@
-import type { Button, KnownBlock } from '@slack/types';
+import type { Button } from '@slack/types';
 import { withScriptsMark } from '../../lib/scripts';
 import { utcText } from '../../lib/time';
 import { isWithdrawn, type Permission } from '../../permissions/permission';
 import type { DecisionSource } from '../../permissions/reviews/review';
 import type { PermissionMessage } from '../message';
-import { actions, context, header, localTime, plain, type SlackMessage, section } from './blocks';
+import {
+  actions,
+  type Block,
+  context,
+  header,
+  localTime,
+  plain,
+  type SlackMessage,
+  section,
+} from './blocks';
 import { cut, escapeText, inLine } from './text';
 
 /** The `action_id` of the button that opens the modal. Its value is the permission's id. */
@@ -105,7 +114,7 @@ interface Parts {
   headline: string;
   request: Line[];
   outcome: Line[];
-  closing: KnownBlock[];
+  closing: Block[];
   /** Lines that only the text without blocks has, because the closing blocks say them too. */
   spoken: string[];
 }
@@ -119,7 +128,7 @@ function compose({ headline, request, outcome, closing, spoken }: Parts): SlackM
 }
 
 /** Lines as a section, with a note if one of them was cut. */
-function lineBlocks(lines: Line[]): KnownBlock[] {
+function lineBlocks(lines: Line[]): Block[] {
   if (lines.length === 0) return [];
   const whole = section(lines.map(({ text }) => text).join('\n'));
   if (!lines.some((line) => line.isCut)) return [whole];

@@ -1,4 +1,4 @@
-import type { InputBlock, InputBlockElement, KnownBlock, NumberInput } from '@slack/types';
+import type { InputBlockElement, NumberInput } from '@slack/types';
 import * as z from 'zod';
 import { duration } from '../../lib/duration';
 import { lazy } from '../../lib/lazy';
@@ -8,7 +8,16 @@ import { valueText } from '../../permissions/limit-texts';
 import type { RequestedLimits } from '../../permissions/limits';
 import type { Permission } from '../../permissions/permission';
 import type { Preview } from '../../permissions/preview';
-import { actions, context, header, type ModalView, plain, section } from './blocks';
+import {
+  actions,
+  type Block,
+  context,
+  header,
+  type InputBlock,
+  type ModalView,
+  plain,
+  section,
+} from './blocks';
 import { type LimitField, limitFields } from './limit-fields';
 import { linkButton, requestLines } from './message';
 import { canBeSubmitted } from './payload-size';
@@ -69,7 +78,7 @@ export function reviewModal(modal: ReviewModal): ModalView | null {
   const { permission, proposal, cardUrl, votes } = modal;
   const state: ModalState = { permission: permission.id, votes };
   const asked = requestLines(modal, (whole) => whole).map(({ text }) => text);
-  const blocks: KnownBlock[] = [
+  const blocks: Block[] = [
     ...sections(asked.join('\n')),
     ...reasonBlocks(permission.reason),
     actions(linkButton(cardUrl)),
@@ -110,12 +119,12 @@ export function reviewModal(modal: ReviewModal): ModalView | null {
   return view;
 }
 
-function reasonBlocks(reason: string | null): KnownBlock[] {
+function reasonBlocks(reason: string | null): Block[] {
   if (!reason) return [];
   return sections(withScriptsMark(`Why it asks: ${inLines(reason)}`));
 }
 
-function previewBlocks(preview: Preview | null): KnownBlock[] {
+function previewBlocks(preview: Preview | null): Block[] {
   // The lines about the request have the title.
   const { summary = '', fields = [], blocks = [] } = preview ?? {};
   const fieldLines = fields.map(({ label, value }) =>
@@ -133,7 +142,7 @@ function previewBlocks(preview: Preview | null): KnownBlock[] {
 }
 
 /** The arguments as JSON, whole. */
-function inputBlocks(input: string | null): KnownBlock[] {
+function inputBlocks(input: string | null): Block[] {
   if (input === null) return [];
   const text = JSON.stringify(JSON.parse(input), null, 2);
   return [
@@ -149,9 +158,9 @@ const ARGUMENTS_STAY =
 function limitBlocks(
   permission: Permission,
   { scope, token_ttl, max_uses }: RequestedLimits,
-): KnownBlock[] {
+): Block[] {
   const fields = limitFields(scope);
-  const blocks: KnownBlock[] = [header('Limits')];
+  const blocks: Block[] = [header('Limits')];
   if (permission.input_digest !== null) blocks.push(context(ARGUMENTS_STAY));
   blocks.push(
     input(TOKEN_TTL, 'Time to act, in seconds', {
@@ -173,7 +182,7 @@ function limitBlocks(
 }
 
 /** The limits of one kind as lines below a heading. */
-function listed(heading: string, fields: LimitField[], kind: LimitField['kind']): KnownBlock[] {
+function listed(heading: string, fields: LimitField[], kind: LimitField['kind']): Block[] {
   const lines = fields.filter((field) => field.kind === kind).map(limitLine);
   if (lines.length === 0) return [];
   return sections([heading, ...lines].join('\n'));
@@ -230,7 +239,7 @@ function input(blockId: string, label: string, options: Input): InputBlock {
 }
 
 /** A text in as many sections as it needs. */
-function sections(text: string): KnownBlock[] {
+function sections(text: string): Block[] {
   const parts = split(text, MAX_SECTION).filter((part) => part.trim() !== '');
   return parts.map(section);
 }

@@ -31,7 +31,7 @@ export function canBeSubmitted(view: ModalView, typed: number): boolean {
 function largestState({ blocks }: ModalView): object[] {
   return blocks
     .filter((block) => block.type === 'input')
-    .map(({ block_id = '', element: { type, action_id = '', ...element } }) => {
+    .map(({ block_id, element: { type, action_id = '', ...element } }) => {
       const chosen = 'options' in element ? element.options : null;
       const value = 'initial_value' in element ? element.initial_value : null;
       return { [block_id]: { [action_id]: { type, chosen, value } } };

@@ -3,8 +3,16 @@ import { type Bytes, isSignedBy, joinBytes, toBase64Url } from './verify-bytes';
 
 // Labels of RFC 9052 section 7 and RFC 9053, and the algorithms that the service offers to
 // passkeys.
-const [ALGORITHM, X, Y, MODULUS, EXPONENT] = [3, -2, -3, -1, -2];
-const [ES256, EDDSA, RS256] = [-7, -8, -257];
+const ALGORITHM = 3;
+/** The coordinates of a point on an elliptic curve. */
+const X = -2;
+const Y = -3;
+/** The numbers of an RSA key. */
+const MODULUS = -1;
+const EXPONENT = -2;
+const ES256 = -7;
+const EDDSA = -8;
+const RS256 = -257;
 
 /**
  * Whether a passkey signed some data.

@@ -23,7 +23,13 @@ interface PageValues {
 }
 
 const PageContext = createContext<PageValues>({
-  ...{ nonce: '', csrf: '', sender: '', once: '', names: new Map(), now: 0, isRecentSignIn: false },
+  nonce: '',
+  csrf: '',
+  sender: '',
+  once: '',
+  names: new Map(),
+  now: 0,
+  isRecentSignIn: false,
   may: () => false,
 });
 

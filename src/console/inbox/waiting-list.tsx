@@ -28,7 +28,7 @@ export function WaitingList({ requests, ...reader }: WaitingListProps) {
   return (
     <ul class="requests">
       {requests.map((request) => (
-        <WaitingRow {...{ request, ...reader }} />
+        <WaitingRow request={request} {...reader} />
       ))}
     </ul>
   );

@@ -145,8 +145,8 @@ function StatusForm({ member, refusal }: MemberFormProps) {
 }
 
 /**
- * The things that stay when the member goes, by kind: the words before the list, and the path of each thing's
- * page.
+ * The things that stay when the member goes, by kind: the words before the list, and the path of
+ * each thing's page.
  */
 const LEFT = [
   ['webhooks', 'Webhooks', '/console/webhooks'],

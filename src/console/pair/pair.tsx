@@ -61,7 +61,10 @@ export async function decidePairing(c: ConsoleContext, request: PairingRequest):
   if (!isRecentSignIn(signedIn)) return sendPairing(c, request, 403);
   const { shard, account } = signedIn.context.principal;
   const code = await makePairingCode(config.keyring, runtime, {
-    ...{ shard, account: account.number, member, session: signedIn.session.id },
+    shard,
+    account: account.number,
+    member,
+    session: signedIn.session.id,
     name: request.name ?? null,
     redirectUri: request.redirect_uri,
     challenge: request.code_challenge,

@@ -196,7 +196,7 @@ export function TextField({
   const shown = useTyped(name, value);
   const mark = isTimeZone ? { 'data-time-zone': '' } : {};
   return (
-    <Field {...{ label, name, hint, path }}>
+    <Field label={label} name={name} hint={hint} path={path}>
       {(attributes) => <input {...attributes} {...input} {...mark} type={type} value={shown} />}
     </Field>
   );
@@ -222,7 +222,7 @@ type TextAreaProps = LabelledProps & {
 export function TextArea({ label, name, hint, path = name, value, ...area }: TextAreaProps) {
   const shown = useTyped(name, value);
   return (
-    <Field {...{ label, name, hint, path }}>
+    <Field label={label} name={name} hint={hint} path={path}>
       {(attributes) => (
         <textarea {...attributes} {...area}>
           {shown}
@@ -253,7 +253,7 @@ export function SelectField({
 }: LabelledProps & { value?: string | undefined; options: Options }) {
   const shown = useTyped(name, value);
   return (
-    <Field {...{ label, name, hint, path }}>
+    <Field label={label} name={name} hint={hint} path={path}>
       {(attributes) => (
         <select {...attributes}>
           {options.map(([option, text]) => (

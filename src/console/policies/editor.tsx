@@ -72,7 +72,13 @@ export function Editor({ edited, contents, action, isNew, children }: EditorProp
         Nothing
       </button>
       <div class="about">
-        <PolicyFields {...{ values, action, isNew, hasNewRow, deciders }} />
+        <PolicyFields
+          values={values}
+          action={action}
+          isNew={isNew}
+          hasNewRow={hasNewRow}
+          deciders={deciders}
+        />
       </div>
       <Section name="trial" title="Before you save" class="card trial" id="trial">
         {draft && <PolicySentence policy={draft} />}

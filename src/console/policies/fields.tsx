@@ -101,7 +101,7 @@ function CapField({ label, name, value }: { label: string; name: string; value: 
   ];
   return (
     <div class="unless-deny">
-      <TextField {...{ label, name, value, hint }} type="number" />
+      <TextField label={label} name={name} value={value} hint={hint} type="number" />
     </div>
   );
 }
@@ -162,7 +162,9 @@ function PatternsField({
     <code>{example}</code>,
     '.',
   ];
-  return <TextArea {...{ label, name, value, hint }} rows={3} spellcheck={false} />;
+  return (
+    <TextArea label={label} name={name} value={value} hint={hint} rows={3} spellcheck={false} />
+  );
 }
 
 /** Who reviews, and how. */

@@ -164,8 +164,15 @@ async function sendEditor(
     children: (
       <>
         {request && <RequestNotice request={request} />}
-        <Editor {...{ edited, contents }} action="/console/policies/new" isNew>
-          {request && <RequestOptions {...{ request, prospect, approves, acceptsAnyLimits }} />}
+        <Editor edited={edited} contents={contents} action="/console/policies/new" isNew>
+          {request && (
+            <RequestOptions
+              request={request}
+              prospect={prospect}
+              approves={approves}
+              acceptsAnyLimits={acceptsAnyLimits}
+            />
+          )}
         </Editor>
       </>
     ),

@@ -20,7 +20,10 @@ export async function showDelivery(c: DeliveryContext, refusal?: Refusal): Promi
   const path = `/console/webhooks/${delivery.webhook_id}`;
   const mayWrite = context.principal.scopes.includes('webhooks:write');
   return sendDeliveryPage(c, {
-    ...{ delivery, path, receiver: 'webhook', refusal },
+    delivery,
+    path,
+    receiver: 'webhook',
+    refusal,
     repeat: mayWrite && <RepeatAction path={path} id={delivery.id} />,
     payloadTitle: 'What is sent',
     // By this id the receiver recognizes the message.

@@ -42,7 +42,7 @@ export type Recipient =
   | { member: Id<'member'>; slackChannel: null }
   | { member: null; slackChannel: string };
 
-/** Whom channels notify of which events. */
+/** The messages by which channels notify people and Slack channels of events. */
 export interface PlannedNotifications {
   messages: readonly (Recipient & { channel: number; source: PermissionEvent })[];
   /** Messages to people that wait until a time, in milliseconds since the epoch. */

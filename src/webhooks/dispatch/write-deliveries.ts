@@ -169,12 +169,10 @@ function draftRows(runtime: Runtime, drafts: readonly DeliveryDraft[]) {
   // Sorted, so that deliveries of one slice are listed in the order of their events.
   const ids = drafts.map(() => toHex(idBytes(makeId('dlv', now, runtime.random(10))))).sort();
   return drafts.map((draft, i) => ({
-    ...{
-      webhook: draft.webhook,
-      id: ids[i],
-      about: draft.about,
-      event: DELIVERY_EVENTS.indexOf(draft.event),
-    },
+    webhook: draft.webhook,
+    id: ids[i],
+    about: draft.about,
+    event: DELIVERY_EVENTS.indexOf(draft.event),
     ...fieldsOf(draft),
   }));
 }
@@ -264,7 +262,9 @@ function recipientFields({ member, slackChannel }: Partial<Recipient>) {
 function selectHeld(account: number, position: number, held: PlannedNotifications['held']): SQL {
   const rows = held.map(({ channel, member, source, dueAt }) => ({
     ...sourceFields(source),
-    ...{ channel, member: toHex(idBytes(member)), dueAt },
+    channel,
+    member: toHex(idBytes(member)),
+    dueAt,
   }));
   return sql`
     select ${account}, value ->> 'channel', unhex(value ->> 'member'), unhex(value ->> 'permission'), value ->> 'event',
