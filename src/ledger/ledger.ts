@@ -195,9 +195,9 @@ export class Ledger {
     try {
       const results = await this.run(
         [
+          ...guards,
           ...this.writerGuards(entries),
           ...roomGuards(entries),
-          ...guards,
           ...statements,
           transitionGuard(entries),
           build.run(appendEntries(drafts)),
