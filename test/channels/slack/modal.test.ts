@@ -574,7 +574,7 @@ it('every scope makes a modal that Slack accepts, and every submission grants no
         const number = numbers.next().value;
         if (element.type === 'number_input' && number > 0) filled[block_id] = String(number);
         if (element.type === 'checkboxes')
-          filled[block_id] = element.options.slice(1).map(({ value }) => value);
+          filled[block_id] = element.options.slice(1).flatMap(({ value }) => value ?? []);
       }
       const result = readSubmission(fillView(view, filled), limitsWith(scope));
       if (!('errors' in result)) expect(findWidenings(scope, result.scope ?? scope)).toEqual([]);
