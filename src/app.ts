@@ -4,7 +4,6 @@ import { TrieRouter } from 'hono/router/trie-router';
 import { accountRoutes } from './accounts/routes';
 import { agentRoutes } from './agents/routes';
 import { auditRoutes } from './audit/routes';
-import { channelRoutes } from './channels/routes';
 import { consoleRoutes } from './console/routes';
 import { docsRoutes } from './docs/routes';
 import type { Runtime } from './env';
@@ -16,7 +15,8 @@ import { answerError, problemResponse } from './http/problem';
 import { prepareRequest } from './http/request';
 import { mcpRoutes } from './mcp/routes';
 import { permissionRoutes } from './permissions/routes';
-import { webhookRoutes } from './webhooks/routes';
+import { channelRoutes } from './receivers/channels/routes';
+import { webhookRoutes } from './receivers/webhooks/routes';
 
 /** Creates the whole HTTP service. */
 export function createApp(runtime: Runtime) {

@@ -111,7 +111,7 @@ function isUsable(disk: string): boolean {
 
 function workerd() {
   // Wrangler does so by itself; the plugin looks for the files without making them.
-  execFileSync(process.execPath, ['src/dev/build-assets.mjs'], { cwd: root });
+  execFileSync(process.execPath, ['src/tools/build-assets.mjs'], { cwd: root });
   const migrations = readD1Migrations(`${root}/migrations`);
   // Called for every file.
   return cloudflareTest(async () => {

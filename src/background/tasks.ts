@@ -1,13 +1,13 @@
 import { treeTasks } from '../audit/tasks';
 import { signErasure } from '../audit/tree/erasure-note';
 import { openSigner } from '../audit/tree/signer';
-import { channelTasks } from '../channels/tasks';
 import { erasureTasks } from '../erasure/tasks';
 import { fileTasks } from '../files/tasks';
 import { lazy } from '../lib/lazy';
 import { permissionTasks } from '../permissions/tasks';
+import { channelTasks } from '../receivers/channels/tasks';
+import { webhookTasks } from '../receivers/webhooks/tasks';
 import type { Task } from '../task';
-import { webhookTasks } from '../webhooks/tasks';
 
 /**
  * What the cron jobs do on each shard besides moving accounts, in the order in which slices take

@@ -1,8 +1,5 @@
 import { presentExport } from '../audit/exports/export';
 import { presentReport } from '../audit/reports/report';
-import { openChannel } from '../channels/open';
-import { planNotifications } from '../channels/plan-notifications';
-import { SendLimits } from '../channels/send-limits';
 import type { Cost } from '../db/database';
 import type { FileKind } from '../db/schema';
 import { openShard } from '../db/shards';
@@ -11,9 +8,12 @@ import type { PresentFile } from '../files/presentation';
 import { SERVICE_AUTHORITY } from '../ledger/authority';
 import { Ledger } from '../ledger/ledger';
 import { loadPermissionSnapshots } from '../permissions/snapshots';
-import { type ClaimedWebhook, claimWebhook } from '../webhooks/dispatch/claim';
-import { deliver } from '../webhooks/dispatch/deliver';
-import { fanOut } from '../webhooks/dispatch/fan-out';
+import { openChannel } from '../receivers/channels/open';
+import { planNotifications } from '../receivers/channels/plan-notifications';
+import { SendLimits } from '../receivers/channels/send-limits';
+import { type ClaimedWebhook, claimWebhook } from '../receivers/webhooks/dispatch/claim';
+import { deliver } from '../receivers/webhooks/dispatch/deliver';
+import { fanOut } from '../receivers/webhooks/dispatch/fan-out';
 import { consume, type RemainingWork, type WaitUntil } from './consume';
 
 /** How files of each kind are shown in the payload of their events. */

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
 import { beforeEach, expect, it } from 'vitest';
-import { WEBHOOK_EVENTS } from '../../src/webhooks/webhook';
+import { WEBHOOK_EVENTS } from '../../src/receivers/webhooks/webhook';
 import { CONTENTS } from '../support/life';
 import { makeMember } from '../support/members';
 import { addReview } from '../support/reviews';

@@ -2,9 +2,9 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { addDatabases } from '../../src/dev/local-shards.ts';
-import { ROOT } from '../../src/dev/project.ts';
 import { idBytes } from '../../src/lib/typeid.ts';
+import { addDatabases } from '../../src/tools/local-shards.ts';
+import { ROOT } from '../../src/tools/project.ts';
 import { Client } from '../support/local/client.ts';
 import {
   databaseFile,

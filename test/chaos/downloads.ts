@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { verifyFile } from '../../src/verify/verify-file.ts';
+import { verifyFile } from '../../src/packages/verify/verify-file.ts';
 import type { Service } from '../support/local/restartable-service.ts';
 import type { Findings } from './findings.ts';
 import type { KnownFile, Memory } from './memory.ts';

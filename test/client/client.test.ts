@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it, vi } from 'vitest';
+import { describeApi } from '../../src/docs/document';
 import {
   ApiError,
   ConnectionError,
@@ -8,8 +9,7 @@ import {
   type CountersignOptions,
   verifyToken,
   verifyWebhook,
-} from '../../src/client/index.ts';
-import { describeApi } from '../../src/docs/document';
+} from '../../src/packages/client/index.ts';
 import { makeWebhook } from '../support/webhooks';
 import { makeAgent, ORIGIN, World } from '../support/world';
 import { answerOf, makeClient } from './process';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Limits } from '../../src/client/index.ts';
+import type { Limits } from '../../src/packages/client/index.ts';
 import { depth } from '../support/depth';
 import {
   type Json,

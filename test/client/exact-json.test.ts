@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { findJsonLoss, parseExactJson } from '../../src/client/exact-json';
 import { findJsonLosses } from '../../src/lib/exact-json';
+import { findJsonLoss, parseExactJson } from '../../src/packages/client/exact-json';
 
 const NUMBERS = [
   '1',

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { GuardError, PermissionPending } from '../../src/client/index.ts';
+import { GuardError, PermissionPending } from '../../src/packages/client/index.ts';
 import { makeAgent } from '../support/world';
 import { describeGuard } from './conformance';
 import { answerOf, makeClient, PAYMENT, type Payment } from './process';

@@ -1,10 +1,10 @@
-import type { Clock } from '../../src/client/clock.ts';
+import type { Clock } from '../../src/packages/client/clock.ts';
 import {
   Countersign,
   type CountersignOptions,
   GuardError,
   type Limits,
-} from '../../src/client/index.ts';
+} from '../../src/packages/client/index.ts';
 import type { World } from '../support/world';
 
 export interface Payment {

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { expect, it } from 'vitest';
-import { guardTool } from '../../src/client/adapters/ai-sdk.ts';
-import { GuardError, type GuardOptions, type Permission } from '../../src/client/index.ts';
+import { guardTool } from '../../src/packages/client/adapters/ai-sdk.ts';
+import { GuardError, type GuardOptions, type Permission } from '../../src/packages/client/index.ts';
 import { makeAgent, type TestAccount } from '../support/world';
 import { answerOf, makeClient, PAYMENT, type Payment } from './process';
 

@@ -10,7 +10,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { ROOT } from '../../src/dev/project';
+import { ROOT } from '../../src/tools/project';
 import { Client } from '../support/local/client';
 import { addPackage, installClient, linkPackages, run } from '../support/local/installed-client';
 import { prepareState, type Service, startService } from '../support/local/service';

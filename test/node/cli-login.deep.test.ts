@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ROOT } from '../../src/dev/project.ts';
+import { ROOT } from '../../src/tools/project.ts';
 import {
   addAuthenticator,
   CHROMIUM,
@@ -36,10 +36,14 @@ describe.skipIf(!CHROMIUM)('countersign login with the console in Chromium', () 
   /** Runs the command; `onAddress` gets the address that it prints. */
   async function run(argv: string[], onAddress?: (address: string) => Promise<unknown>) {
     const env = { PATH: process.env.PATH, HOME: home };
-    const child = spawn(process.execPath, [join(ROOT, 'src/client/cli/main.ts'), ...argv], {
-      env,
-      stdio: 'pipe',
-    });
+    const child = spawn(
+      process.execPath,
+      [join(ROOT, 'src/packages/client/cli/main.ts'), ...argv],
+      {
+        env,
+        stdio: 'pipe',
+      },
+    );
     const output = { stdout: '', stderr: '' };
     let visited: Promise<unknown> | undefined;
     child.stdout.on('data', (chunk: Buffer) => {

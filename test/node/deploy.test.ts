@@ -1,21 +1,21 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { chooseAddress } from '../../src/dev/deploy/choose-address';
-import { chooseDatabases } from '../../src/dev/deploy/choose-databases';
-import { Cloudflare } from '../../src/dev/deploy/cloudflare';
+import { chooseAddress } from '../../src/tools/deploy/choose-address';
+import { chooseDatabases } from '../../src/tools/deploy/choose-databases';
+import { Cloudflare } from '../../src/tools/deploy/cloudflare';
 import {
   makeConfiguration,
   queueNames,
   readConfiguration,
-} from '../../src/dev/deploy/configuration';
-import type { Found, FoundQueue, FoundWorker } from '../../src/dev/deploy/found';
-import { readCredentials } from '../../src/dev/deploy/login';
-import { readOptions } from '../../src/dev/deploy/options';
-import { choose, printStep } from '../../src/dev/deploy/report';
-import { consumesAll, requireOwnQueues } from '../../src/dev/deploy/steps/queues';
-import { ROOT } from '../../src/dev/project';
-import { runProgram, UserError } from '../../src/dev/user-error';
+} from '../../src/tools/deploy/configuration';
+import type { Found, FoundQueue, FoundWorker } from '../../src/tools/deploy/found';
+import { readCredentials } from '../../src/tools/deploy/login';
+import { readOptions } from '../../src/tools/deploy/options';
+import { choose, printStep } from '../../src/tools/deploy/report';
+import { consumesAll, requireOwnQueues } from '../../src/tools/deploy/steps/queues';
+import { ROOT } from '../../src/tools/project';
+import { runProgram, UserError } from '../../src/tools/user-error';
 
 vi.mock('node:readline/promises', () => ({
   createInterface: () => ({ question: async () => '1', close: () => {} }),

@@ -2,10 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
 import { expect, it } from 'vitest';
-import { ROOT } from '../../src/dev/project';
+import { ROOT } from '../../src/tools/project';
 
 const GUIDES = join(ROOT, 'src/docs/guides');
-const CLIENT = join(ROOT, 'src/client');
+const CLIENT = join(ROOT, 'src/packages/client');
 
 /**
  * Packages that a guide uses and that this project has not installed: what the examples need of

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { ROOT } from '../../src/dev/project';
+import { ROOT } from '../../src/tools/project';
 import { copyProject } from '../support/local/project';
 import { freePort } from '../support/local/service';
 
@@ -21,7 +21,7 @@ beforeAll(async () => {
     CI: 'true',
     WRANGLER_SEND_METRICS: 'false',
   };
-  service = spawn(process.execPath, [join(folder, 'src/dev/start.ts')], {
+  service = spawn(process.execPath, [join(folder, 'src/tools/start.ts')], {
     cwd: folder,
     env,
     stdio: 'ignore',

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
-import { ROOT } from '../../src/dev/project';
+import { ROOT } from '../../src/tools/project';
 
 const FOLDERS = ['.github', 'src/docs/guides'];
 

@@ -19,14 +19,16 @@ describe('while another process locks the local database', () => {
   let dev: Dev;
 
   interface Dev {
-    applyMigrations: typeof import('../../src/dev/database')['applyMigrations'];
-    queryDatabase: typeof import('../../src/dev/database')['queryDatabase'];
+    applyMigrations: typeof import('../../src/tools/database')['applyMigrations'];
+    queryDatabase: typeof import('../../src/tools/database')['queryDatabase'];
   }
 
   beforeAll(async () => {
     copyProject(folder);
     // The copy finds its data in the copied project.
-    dev = await import(/* @vite-ignore */ pathToFileURL(join(folder, 'src/dev/database.ts')).href);
+    dev = await import(
+      /* @vite-ignore */ pathToFileURL(join(folder, 'src/tools/database.ts')).href
+    );
     await dev.applyMigrations({ config: 'wrangler.toml' }, 'DB', signal);
   });
   afterAll(() => rmSync(folder, { recursive: true, maxRetries: 5, retryDelay: 200 }));

@@ -16,7 +16,7 @@ import { copyProject } from '../support/local/project';
 import { databaseFile } from '../support/local/service';
 
 const PREPARE = `
-  const { prepareLocalDeployment, readLocalDeployment } = await import('./src/dev/local-shards.ts');
+  const { prepareLocalDeployment, readLocalDeployment } = await import('./src/tools/local-shards.ts');
   const { signal } = new AbortController();
   try {
     await prepareLocalDeployment(signal);

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { ROOT } from '../../src/dev/project';
+import { ROOT } from '../../src/tools/project';
 import { Client as Api } from '../support/local/client';
 import { prepareState, type Service, startService } from '../support/local/service';
 import { createTenant } from '../support/local/tenant';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { Client, type ClientOptions } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { ROOT } from '../../src/dev/project';
+import { ROOT } from '../../src/tools/project';
 import { Client as HttpClient } from '../support/local/client';
 import { prepareState, type Service, startService } from '../support/local/service';
 import { createTenant, type Tenant } from '../support/local/tenant';
@@ -21,7 +21,7 @@ const EVERYTHING = [
   join(ROOT, 'node_modules/@modelcontextprotocol/server-everything/dist/index.js'),
   'stdio',
 ];
-const WRAP = [join(ROOT, 'src/client/cli/main.ts'), 'mcp', 'wrap'];
+const WRAP = [join(ROOT, 'src/packages/client/cli/main.ts'), 'mcp', 'wrap'];
 const MODERN = [join(ROOT, 'test/support/mcp-server.ts')];
 
 let service: Service;

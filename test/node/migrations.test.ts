@@ -1,9 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { checkContractions } from '../../src/dev/migrations/check-contractions';
-import { findBreaks } from '../../src/dev/migrations/find-breaks';
-import { buildDatabase, type Migration, readMigrations } from '../../src/dev/migrations/migration';
-import { planMigrations, type RunningVersion } from '../../src/dev/migrations/plan-migrations';
-import { readSchema } from '../../src/dev/migrations/schema';
+import { checkContractions } from '../../src/tools/migrations/check-contractions';
+import { findBreaks } from '../../src/tools/migrations/find-breaks';
+import {
+  buildDatabase,
+  type Migration,
+  readMigrations,
+} from '../../src/tools/migrations/migration';
+import { planMigrations, type RunningVersion } from '../../src/tools/migrations/plan-migrations';
+import { readSchema } from '../../src/tools/migrations/schema';
 
 const BASE: Migration = {
   name: '0000_base.sql',

@@ -127,7 +127,7 @@ function insertAccount(id: string): void {
 
 async function moveAccount(words: string[], variables: NodeJS.ProcessEnv) {
   const { CLOUDFLARE_API_TOKEN: _, CLOUDFLARE_ACCOUNT_ID: __, ...inherited } = process.env;
-  const child = spawn(process.execPath, ['src/dev/move-account.ts', ...words], {
+  const child = spawn(process.execPath, ['src/tools/move-account.ts', ...words], {
     cwd: folder,
     env: {
       ...inherited,

@@ -8,9 +8,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ACTIVITY_ACTIONS } from '../../src/db/activity-actions';
-import { ROOT } from '../../src/dev/project';
 import { formatId } from '../../src/lib/typeid';
-import { verifyService } from '../../src/verify/verify-service';
+import { verifyService } from '../../src/packages/verify/verify-service';
+import { ROOT } from '../../src/tools/project';
 import { answer, FaultyReceiver } from '../support/faulty-receiver';
 import { copyProject } from '../support/local/project';
 import { Service } from '../support/local/restartable-service';
@@ -20,7 +20,7 @@ const DAY = 24 * 60 * 60 * 1_000;
 const SPAN = 2 ** 32;
 const TILE = 256;
 /** The program of `npm run continue-logs`. */
-const CONTINUE_LOGS = join(import.meta.dirname, '../../src/dev/continue-logs.ts');
+const CONTINUE_LOGS = join(import.meta.dirname, '../../src/tools/continue-logs.ts');
 
 type Json = Record<string, unknown>;
 
@@ -313,7 +313,7 @@ describe('a service whose database is restored to an earlier time while R2 keeps
    * Runs `npm run recover` on the database of a stopped service; returns the lines that it prints.
    */
   async function recover(...words: string[]): Promise<string[]> {
-    const program = join(project, 'src/dev/recover.ts');
+    const program = join(project, 'src/tools/recover.ts');
     const { stdout } = await promisify(execFile)(process.execPath, [program, ...words], {
       cwd: project,
     });

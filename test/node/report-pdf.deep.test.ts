@@ -23,7 +23,7 @@ describe.skipIf(missing.length > 0)('the PDF of a report', () => {
   let pages: string[] = [];
 
   beforeAll(async () => {
-    execFileSync(process.execPath, ['src/dev/build-assets.mjs'], { cwd: root });
+    execFileSync(process.execPath, ['src/tools/build-assets.mjs'], { cwd: root });
     writeFileSync(full, await renderPdf(sampleReport(), load));
     writeFileSync(plain, await renderPdf(plainReport(), load));
     pages = textOf(full, '-layout').split('\f').slice(0, -1);

@@ -44,8 +44,11 @@ function run(args: string[], env: Record<string, string> = {}) {
     env: { ...process.env, INIT_CWD: folder, TMPDIR: folder, ...env },
   };
   return new Promise<{ code: number; stdout: string; stderr: string }>((done) => {
-    execFile(process.execPath, ['src/verify/main.ts', ...args], options, (error, stdout, stderr) =>
-      done({ code: error ? Number(error.code) : 0, stdout, stderr }),
+    execFile(
+      process.execPath,
+      ['src/packages/verify/main.ts', ...args],
+      options,
+      (error, stdout, stderr) => done({ code: error ? Number(error.code) : 0, stdout, stderr }),
     );
   });
 }

@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { ROOT } from '../../src/dev/project';
+import { ROOT } from '../../src/tools/project';
 import { Service } from '../support/local/restartable-service';
 import { ADMIN_TOKEN, freePort, prepareState } from '../support/local/service';
 import { type Algorithm, Passkey } from '../support/signed-votes';
@@ -115,7 +115,7 @@ function verify(...args: string[]): Promise<{ code: number; report: Json }> {
   return new Promise((done) => {
     execFile(
       process.execPath,
-      ['src/verify/main.ts', ...args, '--json'],
+      ['src/packages/verify/main.ts', ...args, '--json'],
       { cwd: ROOT, env },
       (error, stdout) => done({ code: error ? Number(error.code) : 0, report: JSON.parse(stdout) }),
     );
@@ -248,7 +248,7 @@ it('the commands of the guide pin passkeys and verify who decided', async () => 
   const commands = [...people.map(({ id }) => pin.replace('member_…', id)), ...others].join('\n');
   const script = commands
     .replaceAll('https://countersign.example.com', service.origin)
-    .replaceAll('npm run verify --', `node ${join(ROOT, 'src/verify/main.ts')}`);
+    .replaceAll('npm run verify --', `node ${join(ROOT, 'src/packages/verify/main.ts')}`);
   const { stdout } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', script], {
     cwd: project,
     env: { ...process.env, INIT_CWD: project, TOKEN: account.token.token },

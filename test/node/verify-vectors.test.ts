@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { readNote } from '../../src/verify/checkpoint.ts';
-import { canonicalJson, type Json, parseJson } from '../../src/verify/json.ts';
+import { readNote } from '../../src/packages/verify/checkpoint.ts';
+import { canonicalJson, type Json, parseJson } from '../../src/packages/verify/json.ts';
 import {
   sha256,
   TreeFrontier,
   verifyConsistency,
   verifyInclusion,
-} from '../../src/verify/merkle.ts';
-import { findSigner, parseNote, parseVerifierKey } from '../../src/verify/note.ts';
+} from '../../src/packages/verify/merkle.ts';
+import { findSigner, parseNote, parseVerifierKey } from '../../src/packages/verify/note.ts';
 import { TREE_INPUTS, TREE_ROOTS } from '../support/merkle-vectors';
 import { consistencyPath, inclusionPath, rootOf } from '../support/sealed-log';
 

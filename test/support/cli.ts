@@ -1,7 +1,7 @@
 import { Readable, Writable } from 'node:stream';
-import { runCli } from '../../src/client/cli/cli.ts';
-import type { Io, Output } from '../../src/client/cli/io.ts';
-import type { Clock } from '../../src/client/index.ts';
+import { runCli } from '../../src/packages/client/cli/cli.ts';
+import type { Io, Output } from '../../src/packages/client/cli/io.ts';
+import type { Clock } from '../../src/packages/client/index.ts';
 
 /** How a command ended, and what it printed. */
 interface Outcome {

@@ -1,6 +1,6 @@
-import { signConfirmationAddress } from '../../src/channels/email/confirmation-address';
 import { Keyring } from '../../src/lib/secrets';
 import { parseId } from '../../src/lib/typeid';
+import { signConfirmationAddress } from '../../src/receivers/channels/email/confirmation-address';
 import { Browser } from './browser';
 import type { Json, TestAccount, World } from './world';
 

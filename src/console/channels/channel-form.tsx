@@ -1,17 +1,17 @@
 import type { SQL } from 'drizzle-orm';
+import type { Reader } from '../../db/database';
+import type { FieldError } from '../../errors';
+import type { RequestContext } from '../../http/context';
+import type { Json } from '../../lib/json';
 import {
   type Channel,
   preloadChannel,
   presentChannel,
   requireChannel,
-} from '../../channels/channel';
-import { ChannelCreation, createChannel } from '../../channels/create';
-import { slackChannelsOf } from '../../channels/slack/config';
-import { ChannelUpdate, updateChannel } from '../../channels/update';
-import type { Reader } from '../../db/database';
-import type { FieldError } from '../../errors';
-import type { RequestContext } from '../../http/context';
-import type { Json } from '../../lib/json';
+} from '../../receivers/channels/channel';
+import { ChannelCreation, createChannel } from '../../receivers/channels/create';
+import { slackChannelsOf } from '../../receivers/channels/slack/config';
+import { ChannelUpdate, updateChannel } from '../../receivers/channels/update';
 import {
   changedFields,
   nullIfEmpty,

@@ -1,17 +1,17 @@
+import { DELIVERY_STATUSES } from '../../db/schema';
+import { pathId } from '../../http/path-id';
 import {
   type Channel,
   describeChannel,
   type preloadChannel,
   presentChannel,
   requireChannel,
-} from '../../channels/channel';
-import { deleteChannel } from '../../channels/delete';
-import { listChannelDeliveries } from '../../channels/deliveries/list';
-import { testChannel } from '../../channels/send-test';
-import { slackChannelsOf } from '../../channels/slack/config';
-import { updateChannel } from '../../channels/update';
-import { DELIVERY_STATUSES } from '../../db/schema';
-import { pathId } from '../../http/path-id';
+} from '../../receivers/channels/channel';
+import { deleteChannel } from '../../receivers/channels/delete';
+import { listChannelDeliveries } from '../../receivers/channels/deliveries/list';
+import { testChannel } from '../../receivers/channels/send-test';
+import { slackChannelsOf } from '../../receivers/channels/slack/config';
+import { updateChannel } from '../../receivers/channels/update';
 import { type Refusal, refusalOf } from '../frame/form';
 import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';

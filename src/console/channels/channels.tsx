@@ -1,9 +1,9 @@
-import { type Channel, MAX_CHANNELS } from '../../channels/channel';
-import { listChannels } from '../../channels/list';
+import { type Channel, MAX_CHANNELS } from '../../receivers/channels/channel';
+import { listChannels } from '../../receivers/channels/list';
 import {
   countRecentDeliveries,
   type RecentDeliveries,
-} from '../../webhooks/deliveries/count-recent';
+} from '../../receivers/webhooks/deliveries/count-recent';
 import { sendPage } from '../frame/page';
 import { Empty, LinkButton } from '../parts/blocks';
 import { WrittenLink } from '../parts/inline';

@@ -1,4 +1,4 @@
-import type { ChannelEvent } from '../../channels/channel';
+import type { ChannelEvent } from '../../receivers/channels/channel';
 import type { EventMeanings } from '../receivers/fields';
 
 /** The events that a channel can send to people, and what each one means. */

@@ -1,6 +1,6 @@
 import type { Child } from 'hono/jsx';
-import type { Channel } from '../../channels/channel';
 import type { Config } from '../../env';
+import type { Channel } from '../../receivers/channels/channel';
 import { Code, Named } from '../parts/inline';
 
 export type ChannelKind = Channel['kind'];

@@ -1,7 +1,7 @@
 import type { Child } from 'hono/jsx';
-import { type SlackConfig, SlackConfigUpdate } from '../../channels/slack/config';
 import type { FieldError } from '../../errors';
 import type { Json, JsonObject } from '../../lib/json';
+import { type SlackConfig, SlackConfigUpdate } from '../../receivers/channels/slack/config';
 import type { Form, Refusal } from '../frame/form';
 import { TextArea, TextField } from '../parts/form';
 import { pluralOf } from '../parts/words';

@@ -1,16 +1,16 @@
 import { Hono } from 'hono';
 import { getOwnAccount, type OwnAccount } from '../../accounts/get-own';
 import { confirmEmail } from '../../accounts/members/confirm-email';
+import { Problem } from '../../errors';
+import type { AppEnv, MemberRef } from '../../http/context';
+import { noQuery, query } from '../../http/input';
 import {
   type AddressOwner,
   ConfirmationQuery,
   isConfirmationAddress,
-} from '../../channels/email/confirmation-address';
-import { sendConfirmation } from '../../channels/email/send-confirmation';
-import { SendLimits } from '../../channels/send-limits';
-import { Problem } from '../../errors';
-import type { AppEnv, MemberRef } from '../../http/context';
-import { noQuery, query } from '../../http/input';
+} from '../../receivers/channels/email/confirmation-address';
+import { sendConfirmation } from '../../receivers/channels/email/send-confirmation';
+import { SendLimits } from '../../receivers/channels/send-limits';
 import { sendPage } from '../frame/page';
 import { Facts } from '../parts/blocks';
 import { Action, Form } from '../parts/form';

@@ -4,7 +4,7 @@ import { MAX_PASSKEYS } from '../../accounts/passkeys/passkey';
 import { listSessions } from '../../accounts/sessions/list';
 import { listUserTokens } from '../../accounts/tokens/list';
 import type { UserToken } from '../../accounts/tokens/user-token';
-import { listSlackLinks } from '../../channels/slack/links';
+import { listSlackLinks } from '../../receivers/channels/slack/links';
 import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
 import { ROLE_SUMMARIES } from '../members/roles';

@@ -1,24 +1,24 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { listMembers } from '../../accounts/members/list';
 import type { Member } from '../../accounts/members/member';
-import { type Channel, MAX_CHANNELS } from '../../channels/channel';
-import { listChannels } from '../../channels/list';
-import { getNotificationSettings } from '../../channels/settings/get';
-import {
-  type NotificationSettings,
-  selectChannels,
-  selectSettings,
-} from '../../channels/settings/settings';
-import {
-  NotificationSettingsUpdate,
-  updateNotificationSettings,
-} from '../../channels/settings/update';
 import type { Reader } from '../../db/database';
 import type { RequestContext, UserContext } from '../../http/context';
 import type { Json } from '../../lib/json';
 import { lazy } from '../../lib/lazy';
 import { DAY, formatTime } from '../../lib/time';
 import { idBytes, parseId } from '../../lib/typeid';
+import { type Channel, MAX_CHANNELS } from '../../receivers/channels/channel';
+import { listChannels } from '../../receivers/channels/list';
+import { getNotificationSettings } from '../../receivers/channels/settings/get';
+import {
+  type NotificationSettings,
+  selectChannels,
+  selectSettings,
+} from '../../receivers/channels/settings/settings';
+import {
+  NotificationSettingsUpdate,
+  updateNotificationSettings,
+} from '../../receivers/channels/settings/update';
 import { EVENTS } from '../channels/events';
 import {
   changedFields,

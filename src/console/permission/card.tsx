@@ -1,7 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { Child } from 'hono/jsx';
 import { listAuditEntries } from '../../audit/list';
-import { listNotifications } from '../../channels/notifications';
 import { loadNonNull, type Reader } from '../../db/database';
 import { actorOf } from '../../http/activity';
 import type { RequestContext, UserContext } from '../../http/context';
@@ -21,6 +20,7 @@ import { selectActivePolicies } from '../../permissions/policies/policy';
 import { selectDecision } from '../../permissions/preload-decision';
 import { selectPasskeys } from '../../permissions/reviews/statement';
 import { standingOf } from '../../permissions/reviews/voter';
+import { listNotifications } from '../../receivers/channels/notifications';
 import { type Form, type Refusal, readForm } from '../frame/form';
 import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';

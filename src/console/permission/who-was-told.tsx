@@ -1,5 +1,5 @@
-import type { Notification } from '../../channels/notifications';
 import type { Page } from '../../http/page';
+import type { Notification } from '../../receivers/channels/notifications';
 import { KIND_NAMES } from '../channels/kinds';
 import { usePage } from '../frame/page-context';
 import { Badge, Code, Time, Written, WrittenLink } from '../parts/inline';

@@ -1,7 +1,7 @@
 import type { Child } from 'hono/jsx';
 import { DELIVERY_STATUSES, type DeliveryStatus } from '../../db/schema';
 import type { Page } from '../../http/page';
-import type { Delivery } from '../../webhooks/deliveries/delivery';
+import type { Delivery } from '../../receivers/webhooks/deliveries/delivery';
 import { Empty, NextPage, Tabs, withParameters } from '../parts/blocks';
 import { Badge, Time } from '../parts/inline';
 import { StackingTable } from '../parts/stacking-table';

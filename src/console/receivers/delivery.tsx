@@ -1,6 +1,6 @@
 import type { Child } from 'hono/jsx';
 import { MINUTE } from '../../lib/time';
-import type { DeliveryDetail } from '../../webhooks/deliveries/get';
+import type { DeliveryDetail } from '../../receivers/webhooks/deliveries/get';
 import type { Refusal } from '../frame/form';
 import type { Names } from '../frame/names';
 import { sendPage, sendPart } from '../frame/page';

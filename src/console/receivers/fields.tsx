@@ -2,7 +2,7 @@ import type { SQL } from 'drizzle-orm';
 import type { Child } from 'hono/jsx';
 import type { Reader } from '../../db/database';
 import type { RequestContext } from '../../http/context';
-import { selectAgents } from '../../webhooks/webhook';
+import { selectAgents } from '../../receivers/webhooks/webhook';
 import { readForm } from '../frame/form';
 import { agentsOf } from '../frame/names';
 import { usePage } from '../frame/page-context';

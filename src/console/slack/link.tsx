@@ -1,17 +1,20 @@
 import type { SQL } from 'drizzle-orm';
 import { Hono } from 'hono';
 import { getOwnAccount } from '../../accounts/get-own';
-import { describeSlackUser, type SlackIdentity } from '../../channels/slack/describe-user';
-import { LinkQuery, readLinkAddress } from '../../channels/slack/link-address';
-import { linkSlackUser, selectLinkedChannel } from '../../channels/slack/links';
-import type { SlackUser } from '../../channels/slack/payload';
-import { openSecrets } from '../../channels/slack/secrets';
 import type { Reader } from '../../db/database';
 import { invalidRequest, Problem } from '../../errors';
 import type { AppEnv, MemberRef, RequestContext } from '../../http/context';
 import { query } from '../../http/input';
 import { isSameEmailAddress } from '../../lib/email-address';
-import type { WebhookRow } from '../../webhooks/webhook';
+import {
+  describeSlackUser,
+  type SlackIdentity,
+} from '../../receivers/channels/slack/describe-user';
+import { LinkQuery, readLinkAddress } from '../../receivers/channels/slack/link-address';
+import { linkSlackUser, selectLinkedChannel } from '../../receivers/channels/slack/links';
+import type { SlackUser } from '../../receivers/channels/slack/payload';
+import { openSecrets } from '../../receivers/channels/slack/secrets';
+import type { WebhookRow } from '../../receivers/webhooks/webhook';
 import { readForm } from '../frame/form';
 import { sendPage } from '../frame/page';
 import { Facts } from '../parts/blocks';

@@ -1,11 +1,11 @@
 import { Hono } from 'hono';
-import { MAX_CHANNELS } from '../../channels/channel';
-import { type SlackLink, unlinkSlackUser } from '../../channels/slack/links';
 import { notFound, Problem } from '../../errors';
 import type { AppEnv, UserContext } from '../../http/context';
 import { noQuery } from '../../http/input';
 import { parseId } from '../../lib/typeid';
-import { listReceivers } from '../../webhooks/receivers';
+import { MAX_CHANNELS } from '../../receivers/channels/channel';
+import { type SlackLink, unlinkSlackUser } from '../../receivers/channels/slack/links';
+import { listReceivers } from '../../receivers/webhooks/receivers';
 import { readForm } from '../frame/form';
 import { Section } from '../parts/blocks';
 import { Action } from '../parts/form';

@@ -1,4 +1,4 @@
-import type { WebhookEvent } from '../../webhooks/webhook';
+import type { WebhookEvent } from '../../receivers/webhooks/webhook';
 import type { EventMeanings } from '../receivers/fields';
 
 /**

@@ -1,4 +1,4 @@
-import type { WebhookWithSecret } from '../../webhooks/webhook';
+import type { WebhookWithSecret } from '../../receivers/webhooks/webhook';
 import { type PageRequest, sendPage } from '../frame/page';
 import { LinkButton, Section, ToCopy } from '../parts/blocks';
 import { Written } from '../parts/inline';

@@ -1,9 +1,14 @@
 import type { SQL } from 'drizzle-orm';
 import type { Reader } from '../../db/database';
 import type { RequestContext } from '../../http/context';
-import { createWebhook, WebhookCreation } from '../../webhooks/create';
-import { updateWebhook, WebhookUpdate } from '../../webhooks/update';
-import { preloadWebhook, presentWebhook, requireRow, type Webhook } from '../../webhooks/webhook';
+import { createWebhook, WebhookCreation } from '../../receivers/webhooks/create';
+import { updateWebhook, WebhookUpdate } from '../../receivers/webhooks/update';
+import {
+  preloadWebhook,
+  presentWebhook,
+  requireRow,
+  type Webhook,
+} from '../../receivers/webhooks/webhook';
 import {
   changedFields,
   nullIfEmpty,

@@ -1,16 +1,16 @@
 import { DELIVERY_STATUSES } from '../../db/schema';
 import { pathId } from '../../http/path-id';
-import { deleteWebhook } from '../../webhooks/delete';
-import { listDeliveries } from '../../webhooks/deliveries/list';
-import { rotateSecret } from '../../webhooks/rotate-secret';
-import { testWebhook } from '../../webhooks/send-test';
-import { updateWebhook } from '../../webhooks/update';
+import { deleteWebhook } from '../../receivers/webhooks/delete';
+import { listDeliveries } from '../../receivers/webhooks/deliveries/list';
+import { rotateSecret } from '../../receivers/webhooks/rotate-secret';
+import { testWebhook } from '../../receivers/webhooks/send-test';
+import { updateWebhook } from '../../receivers/webhooks/update';
 import {
   type preloadWebhook,
   presentWebhook,
   requireRow,
   type Webhook,
-} from '../../webhooks/webhook';
+} from '../../receivers/webhooks/webhook';
 import { type Refusal, refusalOf } from '../frame/form';
 import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';

@@ -1,9 +1,9 @@
 import {
   countRecentDeliveries,
   type RecentDeliveries,
-} from '../../webhooks/deliveries/count-recent';
-import { listWebhooks } from '../../webhooks/list';
-import { MAX_WEBHOOKS, type Webhook } from '../../webhooks/webhook';
+} from '../../receivers/webhooks/deliveries/count-recent';
+import { listWebhooks } from '../../receivers/webhooks/list';
+import { MAX_WEBHOOKS, type Webhook } from '../../receivers/webhooks/webhook';
 import { sendPage } from '../frame/page';
 import { Empty, LinkButton } from '../parts/blocks';
 import { Written, WrittenLink } from '../parts/inline';

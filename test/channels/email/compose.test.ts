@@ -3,7 +3,7 @@ import {
   composePermissionMail,
   composeTestMail,
   composeWebhookDisabledMail,
-} from '../../../src/channels/email/compose';
+} from '../../../src/receivers/channels/email/compose';
 import { readLinks, readText } from '../../support/html';
 import { CARD, message, messageWith, minutesLater, NOW, parseHtml, REVIEW, TO } from './samples';
 

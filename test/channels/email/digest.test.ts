@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { composeDigest } from '../../../src/channels/email/compose-digest';
-import type { PermissionMessage } from '../../../src/channels/message';
+import { composeDigest } from '../../../src/receivers/channels/email/compose-digest';
+import type { PermissionMessage } from '../../../src/receivers/channels/message';
 import { readLinks } from '../../support/html';
 import { message, minutesLater, NOW, TO } from './samples';
 

@@ -1,7 +1,7 @@
 import { marked } from 'marked';
-import type { PermissionMessage } from '../../../src/channels/message';
 import type { Permission } from '../../../src/permissions/permission';
 import type { Review } from '../../../src/permissions/reviews/review';
+import type { PermissionMessage } from '../../../src/receivers/channels/message';
 
 export const NOW = Date.UTC(2026, 0, 31, 12, 0, 0, 0);
 export const TO = { address: 'ada@example.com', name: 'Ada Lovelace' };

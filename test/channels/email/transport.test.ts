@@ -1,7 +1,7 @@
 import { expect, it, vi } from 'vitest';
-import { composePermissionMail } from '../../../src/channels/email/compose';
-import { prepareMail } from '../../../src/channels/email/transport';
 import { type Env, type MailTransport, readConfig, readMailTransport } from '../../../src/env';
+import { composePermissionMail } from '../../../src/receivers/channels/email/compose';
+import { prepareMail } from '../../../src/receivers/channels/email/transport';
 import { World } from '../../support/world';
 import { message, NOW, TO } from './samples';
 

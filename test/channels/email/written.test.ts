@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
+import { unseenPattern } from '../../../src/lib/unseen';
 import {
   composePermissionMail,
   composeTestMail,
   composeWebhookDisabledMail,
-} from '../../../src/channels/email/compose';
-import { composeDigest } from '../../../src/channels/email/compose-digest';
-import { MAX_PART_BYTES, MAX_SUBJECT, type Mail } from '../../../src/channels/email/mail';
-import { unseenPattern } from '../../../src/lib/unseen';
+} from '../../../src/receivers/channels/email/compose';
+import { composeDigest } from '../../../src/receivers/channels/email/compose-digest';
+import { MAX_PART_BYTES, MAX_SUBJECT, type Mail } from '../../../src/receivers/channels/email/mail';
 import { readLinks, readText } from '../../support/html';
 import { CARD, findLinks, message, messageWith, NOW, parseHtml, TO } from './samples';
 

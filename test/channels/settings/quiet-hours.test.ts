@@ -4,7 +4,7 @@ import {
   endOfQuietHours,
   isTimeZone,
   type QuietHours,
-} from '../../../src/channels/settings/quiet-hours';
+} from '../../../src/receivers/channels/settings/quiet-hours';
 import { depth } from '../../support/depth';
 
 const MINUTE = 60_000;

@@ -1,13 +1,13 @@
 import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
+import { RECEIVER_KINDS } from '../../../src/db/schema';
+import { type Id, idBytes, makeId, withPrefix } from '../../../src/lib/typeid';
 import {
   delegateAt,
   type StoredSettings,
   storedSettings,
   wants,
-} from '../../../src/channels/settings/settings';
-import { RECEIVER_KINDS } from '../../../src/db/schema';
-import { type Id, idBytes, makeId, withPrefix } from '../../../src/lib/typeid';
+} from '../../../src/receivers/channels/settings/settings';
 import { FaultyDatabase } from '../../support/faults';
 import { makeMember, type TestMember } from '../../support/members';
 import { type Answer, type Json, type TestAccount, World } from '../../support/world';

@@ -1,8 +1,21 @@
 import { describe, expect, it } from 'vitest';
-import { callSlack, describeError, readDeliveryAnswer } from '../../../src/channels/slack/api';
-import { header, type ModalView, plain, section } from '../../../src/channels/slack/blocks';
-import { AS_WRITTEN, permissionMessage, settledMessage } from '../../../src/channels/slack/message';
-import { reviewModal } from '../../../src/channels/slack/modal';
+import {
+  callSlack,
+  describeError,
+  readDeliveryAnswer,
+} from '../../../src/receivers/channels/slack/api';
+import {
+  header,
+  type ModalView,
+  plain,
+  section,
+} from '../../../src/receivers/channels/slack/blocks';
+import {
+  AS_WRITTEN,
+  permissionMessage,
+  settledMessage,
+} from '../../../src/receivers/channels/slack/message';
+import { reviewModal } from '../../../src/receivers/channels/slack/modal';
 import { hang, type Receiver } from '../../support/internet';
 import { FakeSlack } from '../../support/slack';
 import { World } from '../../support/world';

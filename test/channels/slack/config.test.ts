@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { SlackConfig } from '../../../src/channels/slack/config';
+import { SlackConfig } from '../../../src/receivers/channels/slack/config';
 import { FakeSlack } from '../../support/slack';
 import { World } from '../../support/world';
 

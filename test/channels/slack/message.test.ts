@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { PermissionMessage } from '../../../src/channels/message';
-import { callSlack } from '../../../src/channels/slack/api';
-import type { SlackMessage } from '../../../src/channels/slack/blocks';
-import { linkingMessage } from '../../../src/channels/slack/linking-message';
+import type { PermissionMessage } from '../../../src/receivers/channels/message';
+import { callSlack } from '../../../src/receivers/channels/slack/api';
+import type { SlackMessage } from '../../../src/receivers/channels/slack/blocks';
+import { linkingMessage } from '../../../src/receivers/channels/slack/linking-message';
 import {
   AS_WRITTEN,
   canDecideInSlack,
@@ -10,7 +10,7 @@ import {
   permissionMessage,
   REVIEW_ACTION,
   settledMessage,
-} from '../../../src/channels/slack/message';
+} from '../../../src/receivers/channels/slack/message';
 import { FakeSlack, markupIn, plainTextsIn } from '../../support/slack';
 import { World } from '../../support/world';
 import { CARD, HOSTILE_TEXTS, messageWith, UNSEEN_TEXTS } from './samples';

@@ -1,7 +1,11 @@
 import { expect, it } from 'vitest';
-import { OPEN_ACTION, permissionMessage, REVIEW_ACTION } from '../../../src/channels/slack/message';
-import { reviewModal } from '../../../src/channels/slack/modal';
-import { readInteraction } from '../../../src/channels/slack/payload';
+import {
+  OPEN_ACTION,
+  permissionMessage,
+  REVIEW_ACTION,
+} from '../../../src/receivers/channels/slack/message';
+import { reviewModal } from '../../../src/receivers/channels/slack/modal';
+import { readInteraction } from '../../../src/receivers/channels/slack/payload';
 import { encodePayload, FakeSlack } from '../../support/slack';
 import { World } from '../../support/world';
 import { CARD, messageWith, permissionWith } from './samples';

@@ -1,5 +1,5 @@
-import type { PermissionMessage } from '../../../src/channels/message';
 import type { Permission } from '../../../src/permissions/permission';
+import type { PermissionMessage } from '../../../src/receivers/channels/message';
 
 /**
  * Texts with which an agent may try to notify people, to write links and markup, or to mislead the

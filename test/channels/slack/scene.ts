@@ -1,6 +1,6 @@
-import { signLinkAddress } from '../../../src/channels/slack/link-address';
 import { Keyring } from '../../../src/lib/secrets';
 import { idBytes, parseId, withPrefix } from '../../../src/lib/typeid';
+import { signLinkAddress } from '../../../src/receivers/channels/slack/link-address';
 import type { TestMember } from '../../support/members';
 import { FakeSlack, type KeptMessage } from '../../support/slack';
 import { type Json, type TestAccount, type TestAgent, World } from '../../support/world';

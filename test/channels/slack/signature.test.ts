@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { isFromSlack } from '../../../src/channels/slack/signature';
+import { isFromSlack } from '../../../src/receivers/channels/slack/signature';
 import { FakeSlack } from '../../support/slack';
 import { World } from '../../support/world';
 

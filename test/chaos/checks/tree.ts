@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { verifyService } from '../../../src/verify/verify-service.ts';
+import { verifyService } from '../../../src/packages/verify/verify-service.ts';
 import type { Service } from '../../support/local/restartable-service.ts';
 import type { Findings } from '../findings.ts';
 import type { Memory } from '../memory.ts';

@@ -61,7 +61,7 @@ async function moveAccount(
   signal: AbortSignal,
 ): Promise<string> {
   if (signal.aborted) return '';
-  const child = spawn(process.execPath, ['src/dev/move-account.ts', id, shard], {
+  const child = spawn(process.execPath, ['src/tools/move-account.ts', id, shard], {
     cwd: project,
     stdio: ['ignore', 'pipe', 'ignore'],
   });

@@ -10,9 +10,9 @@ import {
   responseMessagesOf,
   type ToolRules,
   wrapTools,
-} from '../../../src/client/adapters/ai-sdk.ts';
-import { Countersign } from '../../../src/client/countersign.ts';
-import { PermissionDenied } from '../../../src/client/guard/errors.ts';
+} from '../../../src/packages/client/adapters/ai-sdk.ts';
+import { Countersign } from '../../../src/packages/client/countersign.ts';
+import { PermissionDenied } from '../../../src/packages/client/guard/errors.ts';
 import { PAYMENT } from '../process';
 import {
   HOUR,

@@ -1,10 +1,10 @@
 import { tool as langChainTool } from '@langchain/core/tools';
 import { tool as agentTool, RunContext } from '@openai/agents';
 import * as z from 'zod';
-import * as aiSdk from '../../../src/client/adapters/ai-sdk.ts';
-import * as langChain from '../../../src/client/adapters/langchain.ts';
-import * as openAi from '../../../src/client/adapters/openai-agents.ts';
-import type { Limits } from '../../../src/client/index.ts';
+import * as aiSdk from '../../../src/packages/client/adapters/ai-sdk.ts';
+import * as langChain from '../../../src/packages/client/adapters/langchain.ts';
+import * as openAi from '../../../src/packages/client/adapters/openai-agents.ts';
+import type { Limits } from '../../../src/packages/client/index.ts';
 import { describeGuard } from '../conformance';
 import { PAYMENT, type Payment } from '../process';
 

@@ -7,7 +7,11 @@ import { Command, MemorySaver } from '@langchain/langgraph';
 import { createAgent } from 'langchain';
 import { expect, it } from 'vitest';
 import * as z from 'zod';
-import { guardTool, type ToolRules, wrapTools } from '../../../src/client/adapters/langchain.ts';
+import {
+  guardTool,
+  type ToolRules,
+  wrapTools,
+} from '../../../src/packages/client/adapters/langchain.ts';
 import { PAYMENT, type Payment } from '../process';
 import { HOUR, LONE_SURROGATE, makeStage, PAYMENT_ARGS, refusal, TOO_LARGE } from './stage';
 

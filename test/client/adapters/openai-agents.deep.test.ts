@@ -15,7 +15,7 @@ import {
   guardTool,
   type ToolRules,
   wrapTools,
-} from '../../../src/client/adapters/openai-agents.ts';
+} from '../../../src/packages/client/adapters/openai-agents.ts';
 import { PAYMENT, type Payment } from '../process';
 import {
   HOUR,

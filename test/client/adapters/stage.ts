@@ -1,5 +1,5 @@
 import { expect, vi } from 'vitest';
-import type { Countersign } from '../../../src/client/index.ts';
+import type { Countersign } from '../../../src/packages/client/index.ts';
 import { type Json, makeAgent, type World } from '../../support/world';
 import { answerOf, makeClient, type Payment } from '../process';
 

@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
-import type { Permission } from '../../../src/client/api';
-import { inboxColumns } from '../../../src/client/cli/inbox/columns';
-import { Names } from '../../../src/client/cli/names';
-import { formatPermission } from '../../../src/client/cli/permission-card';
-import { escapeText, printableJson } from '../../../src/client/cli/terminal/escape';
-import { withScriptsMark } from '../../../src/client/cli/terminal/scripts';
-import { styleFor } from '../../../src/client/cli/terminal/style';
-import { formatTable } from '../../../src/client/cli/terminal/table';
+import type { Permission } from '../../../src/packages/client/api';
+import { inboxColumns } from '../../../src/packages/client/cli/inbox/columns';
+import { Names } from '../../../src/packages/client/cli/names';
+import { formatPermission } from '../../../src/packages/client/cli/permission-card';
+import { escapeText, printableJson } from '../../../src/packages/client/cli/terminal/escape';
+import { withScriptsMark } from '../../../src/packages/client/cli/terminal/scripts';
+import { styleFor } from '../../../src/packages/client/cli/terminal/style';
+import { formatTable } from '../../../src/packages/client/cli/terminal/table';
 import { MIXED_TEXTS, PATH_LABELS, UNSEEN_TEXTS } from '../../support/texts';
 
 const NOW = Date.UTC(2026, 0, 31, 12);

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type Rules, treatmentOf } from '../../../src/client/rules/rules';
+import { type Rules, treatmentOf } from '../../../src/packages/client/rules/rules';
 
 it('asks for a tool that no rule names, with an action and a resource made of its name', () => {
   const asked = { action: 'tool.send_mail', resource: 'tool:send_mail' };

@@ -60,7 +60,7 @@ export async function startConsole(
   };
   const output = join(folder, 'service.log');
   const log = openSync(output, 'w');
-  const service = spawn(process.execPath, [join(folder, 'src/dev/start.ts')], {
+  const service = spawn(process.execPath, [join(folder, 'src/tools/start.ts')], {
     cwd: folder,
     env,
     stdio: ['ignore', log, log],

@@ -3,7 +3,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { ROOT } from '../../../src/dev/project.ts';
+import { ROOT } from '../../../src/tools/project.ts';
 import { FakeCloudflare, TOKEN } from './fake-cloudflare.ts';
 import { copyProject } from './project.ts';
 
@@ -46,7 +46,7 @@ export class DeployFolder {
     const { origin } = this.cloudflare;
     const child = spawn(
       process.execPath,
-      ['--import', preload, 'src/dev/deploy.ts', '--wait', '1', ...words],
+      ['--import', preload, 'src/tools/deploy.ts', '--wait', '1', ...words],
       {
         cwd: this.path,
         env: {

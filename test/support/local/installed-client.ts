@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process';
 import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { buildClient } from '../../../src/dev/client/build';
-import { ROOT } from '../../../src/dev/project';
+import { buildClient } from '../../../src/tools/client/build';
+import { ROOT } from '../../../src/tools/project';
 
 export const run = promisify(execFile);
 

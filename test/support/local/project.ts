@@ -1,6 +1,6 @@
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ROOT } from '../../../src/dev/project.ts';
+import { ROOT } from '../../../src/tools/project.ts';
 
 const COPIED = ['src', 'migrations', 'package.json', 'tsconfig.json'];
 

@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { triggerCrons } from '../../../src/dev/crons.ts';
-import { ROOT, readDeployment } from '../../../src/dev/project.ts';
+import { triggerCrons } from '../../../src/tools/crons.ts';
+import { ROOT, readDeployment } from '../../../src/tools/project.ts';
 import { environment, freePort, wranglerScript } from './service.ts';
 
 const START_LIMIT = 240_000;

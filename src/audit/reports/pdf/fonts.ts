@@ -1,4 +1,4 @@
-/** Loads one of the files that src/dev/assets/fonts.mjs makes. */
+/** Loads one of the files that src/tools/assets/fonts.mjs makes. */
 export type LoadFont = (file: string) => Promise<ArrayBuffer>;
 
 /**

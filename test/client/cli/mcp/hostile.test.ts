@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { LineReader } from '../../../../src/client/cli/mcp/lines';
+import { LineReader } from '../../../../src/packages/client/cli/mcp/lines';
 import { World } from '../../../support/world';
 import { Session, stage } from './stage';
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { LineReader, LongLine } from '../../../../src/client/cli/mcp/lines';
-import { parseRules, RulesError } from '../../../../src/client/cli/mcp/rules-file';
-import type { GuardOptions } from '../../../../src/client/index';
+import { LineReader, LongLine } from '../../../../src/packages/client/cli/mcp/lines';
+import { parseRules, RulesError } from '../../../../src/packages/client/cli/mcp/rules-file';
+import type { GuardOptions } from '../../../../src/packages/client/index';
 
 const askOf = (file: object, tool: string) =>
   parseRules(JSON.stringify(file)).treatmentOf(tool) as GuardOptions<object>;

@@ -1,7 +1,7 @@
-import { Gate } from '../../../../src/client/cli/mcp/gate';
-import { parseRules } from '../../../../src/client/cli/mcp/rules-file';
-import type { Clock } from '../../../../src/client/clock';
-import { Countersign } from '../../../../src/client/index';
+import { Gate } from '../../../../src/packages/client/cli/mcp/gate';
+import { parseRules } from '../../../../src/packages/client/cli/mcp/rules-file';
+import type { Clock } from '../../../../src/packages/client/clock';
+import { Countersign } from '../../../../src/packages/client/index';
 import { type Json, makeAgent, ORIGIN, type World } from '../../../support/world';
 
 /** A clock of which every sleep goes on when the test says so. */

@@ -1,9 +1,0 @@
-import type { Config } from '../env';
-import type { SendLimits } from './send-limits';
-
-/** With what a channel is opened. */
-export interface ChannelContext {
-  shard: string;
-  config: Config;
-  limits: SendLimits;
-}

@@ -1,0 +1,62 @@
+import { Hono } from 'hono';
+import { userAccess } from '../../../http/access';
+import type { UserContext } from '../../../http/context';
+import { body, NoFields, noQuery } from '../../../http/input';
+import { accepted, answer, operation } from '../../../http/operation';
+import { withPrefix } from '../../../lib/typeid';
+import type { FoundDelivery } from '../../webhooks/deliveries/delivery';
+import { repeatDelivery } from '../../webhooks/deliveries/redeliver';
+import { requireRow } from '../../webhooks/webhook';
+import {
+  ChannelDelivery,
+  channelDeliveryPath,
+  preloadChannelDelivery,
+  presentChannelDelivery,
+} from './delivery';
+
+/**
+ * Sends a message by a channel again, in a new delivery to the same recipient.
+ * @throws Problem `conflict` if the channel is disabled, the permission is no longer kept, or its
+ *   agent is deleted
+ */
+export function repeatMessage(
+  context: UserContext,
+  { delivery }: { delivery: FoundDelivery },
+): Promise<ChannelDelivery> {
+  const { webhookId, aboutPermission, reminder, member, slackChannel } = delivery;
+  return repeatDelivery(context, delivery, {
+    noun: 'channel',
+    present: (row) =>
+      presentChannelDelivery(withPrefix('chan', webhookId), {
+        ...row,
+        aboutPermission,
+        reminder,
+        member,
+        slackChannel,
+      }),
+  });
+}
+
+export const repeatMessageRoute = new Hono().post(
+  '/v1/channels/:id/deliveries/:delivery_id/redeliver',
+  operation({
+    id: 'redeliverByChannel',
+    tag: 'Channels',
+    summary: 'Send a message by a channel again',
+    description:
+      'As a new delivery to the same recipient. A message about a request that was decided meanwhile is not sent.',
+    success: accepted(ChannelDelivery),
+    path: channelDeliveryPath,
+    problems: ['not_found', 'conflict'],
+  }),
+  userAccess('channels:write', preloadChannelDelivery),
+  noQuery(),
+  body(NoFields),
+  async (c) =>
+    answer(
+      c,
+      await repeatMessage(c.var.context, {
+        delivery: requireRow(c.var.loaded.delivery, 'delivery'),
+      }),
+    ),
+);

@@ -1,0 +1,134 @@
+import { isAsking } from '../../../db/schema';
+import { toHex } from '../../../lib/bytes';
+import { timeOfId, withPrefix } from '../../../lib/typeid';
+import type { ClaimedWebhook, DueDelivery } from '../../webhooks/dispatch/claim';
+import { NOT_KEPT, type Target } from '../../webhooks/dispatch/prepare';
+import type { ChannelContext } from '../channel-context';
+import { readDisabledWebhook, readMessage } from '../message';
+import { composePermissionMail, composeTestMail, composeWebhookDisabledMail } from './compose';
+import { composeDigest } from './compose-digest';
+import type { Mail, Recipient } from './mail';
+import { prepareMail } from './transport';
+import { safeRecipient } from './written';
+
+/**
+ * Maximum number of single mails to one person that are due at the same time. More become one
+ * digest.
+ */
+const MAX_SINGLE_MAILS = 5;
+
+const NO_MEMBER =
+  'Mails go to members only. Send the test with a credential of a member who has confirmed the ' +
+  'e-mail address.';
+const NO_MAIL =
+  'This service has no mail set up. Its operator has to set EMAIL_FROM, and the binding EMAIL or ' +
+  'the secret RESEND_API_KEY.';
+
+const TOO_MANY =
+  'The recipient gets at most five mails within a minute, over all accounts. This one waits for ' +
+  'the next minute.';
+
+/** Opens a channel for e-mail, for the worker that has claimed it. */
+export async function openEmailChannel(
+  { config, limits }: ChannelContext,
+  claimed: ClaimedWebhook,
+): Promise<Target> {
+  const { mail: transport, publicUrl } = config;
+  return {
+    delay: 0,
+    divide: divideByPerson,
+    prepare: async (deliveries) => {
+      const reason = deliveries.map(dropReason).find((found) => found !== null);
+      if (reason) return { kind: 'dropped', reason };
+      if (!transport) return { kind: 'refused', error: NO_MAIL };
+      const { mail, key } = await compose(claimed, deliveries, publicUrl);
+      const attempt = prepareMail(transport, mail, key);
+      if (attempt.kind === 'refused') return attempt;
+      const until = await limits.countMail(mail.to.address);
+      if (until !== null) return { kind: 'postponed', until, reason: TOO_MANY };
+      return attempt;
+    },
+  };
+}
+
+/**
+ * Divides due deliveries into mails: one for those of a digest, and one for each of the others, or
+ * for all to a person who would get more than five. What is not sent any more is in no digest.
+ */
+function divideByPerson(deliveries: readonly DueDelivery[]): DueDelivery[][] {
+  const isForDigest = (delivery: DueDelivery) =>
+    delivery.member !== null && delivery.aboutPermission !== null && dropReason(delivery) === null;
+  const groups = Map.groupBy(
+    deliveries.filter(isForDigest),
+    ({ member, digest }) => `${member} ${digest}`,
+  );
+  const digests = [...groups.values()].filter(
+    ([first, ...others]) => others.length >= (first?.digest === null ? MAX_SINGLE_MAILS : 1),
+  );
+  const inDigest = new Set(digests.flat());
+  return [
+    ...deliveries.filter((delivery) => !inDigest.has(delivery)).map((delivery) => [delivery]),
+    ...digests,
+  ];
+}
+
+/** Why a message is not sent any more; null if it is. */
+function dropReason(delivery: DueDelivery): string | null {
+  const { event, member, recipient, permissionState, eventPayload, payload } = delivery;
+  if (member === null) return NO_MEMBER;
+  if (!recipient?.isActive) return 'The recipient is no longer an active member.';
+  if (!recipient.email) return 'The recipient has no e-mail address.';
+  if (!recipient.isProven) return 'The recipient has not confirmed the e-mail address.';
+  if (eventPayload === null && payload === null) return NOT_KEPT;
+  if (!isAsking(event)) return null;
+  if (!permissionState?.isPending) return 'The request ended before the message was sent.';
+  if (permissionState.hasVoted) return 'The recipient voted before the message was sent.';
+  return null;
+}
+
+/**
+ * Composes the mail for deliveries to one person, and the key by which a mail service recognizes it
+ * when it is sent again. The mail says how much time is left from when it was made, so that it is
+ * the same at each attempt.
+ */
+async function compose(
+  { webhook }: ClaimedWebhook,
+  deliveries: readonly DueDelivery[],
+  publicUrl: string,
+): Promise<{ mail: Mail; key: string }> {
+  const [delivery] = deliveries;
+  if (!delivery) throw new Error('There is nothing to send');
+  const { recipient } = delivery;
+  const to = safeRecipient({ address: recipient?.email ?? '', name: recipient?.name ?? null });
+  if (deliveries.length > 1) {
+    const times = deliveries.map(({ id }) => timeOfId(id));
+    const messages = deliveries.map((each) => readMessage(each, publicUrl));
+    const ids = new TextEncoder().encode(deliveries.map(({ id }) => id).join());
+    const key = `digest-${toHex(new Uint8Array(await crypto.subtle.digest('SHA-256', ids)))}`;
+    return { mail: composeDigest(messages, to, `${publicUrl}/console`, Math.max(...times)), key };
+  }
+  return { mail: composeOne(webhook, delivery, to, publicUrl), key: delivery.id };
+}
+
+function composeOne(
+  channel: ClaimedWebhook['webhook'],
+  delivery: DueDelivery,
+  to: Recipient,
+  publicUrl: string,
+): Mail {
+  switch (delivery.event) {
+    case 'webhook.test': {
+      const url = `${publicUrl}/console/channels/${withPrefix('chan', channel.id)}`;
+      return composeTestMail(to, { channelName: channel.name ?? '', url });
+    }
+    case 'webhook.disabled': {
+      const webhook = readDisabledWebhook(delivery);
+      return composeWebhookDisabledMail(to, {
+        webhook,
+        url: `${publicUrl}/console/webhooks/${webhook.id}`,
+      });
+    }
+    default:
+      return composePermissionMail(readMessage(delivery, publicUrl), to, timeOfId(delivery.id));
+  }
+}

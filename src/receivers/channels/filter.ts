@@ -1,0 +1,42 @@
+import * as z from 'zod';
+import { idText, listOf } from '../../http/fields';
+import { lazy } from '../../lib/lazy';
+import { policyFields } from '../../permissions/policies/policy';
+
+/** Maximum number of agents in a filter. */
+export const MAX_FILTER_AGENTS = 100;
+
+/** Limits a channel, or one of its Slack channels, to the events of some permissions. */
+export const ChannelFilter = lazy(() =>
+  z
+    .strictObject({
+      actions: policyFields().actions.nullish(),
+      agent_ids: listOf(idText('agent', 'must be the id of an agent'), MAX_FILTER_AGENTS).nullish(),
+    })
+    .meta({
+      id: 'ChannelFilter',
+      description:
+        'Limits the notifications to permissions of these agents, for actions that match a pattern. A list that is null or ' +
+        'left out limits nothing.',
+      examples: [{ actions: ['payment.*'] }],
+    }),
+);
+
+/** A filter as answers show it: without the lists that limit nothing. */
+export interface ShownFilter {
+  actions?: string[];
+  agent_ids?: string[];
+}
+
+/** Shows a filter; null if it limits nothing. */
+export function presentFilter(
+  filter:
+    | { actions?: string[] | null | undefined; agent_ids?: string[] | null | undefined }
+    | null
+    | undefined,
+): ShownFilter | null {
+  const { actions, agent_ids } = filter ?? {};
+  return actions || agent_ids
+    ? { ...(actions && { actions }), ...(agent_ids && { agent_ids }) }
+    : null;
+}

@@ -1,0 +1,61 @@
+import type { PermissionEventType } from '../../db/schema';
+import type { Permission } from '../../permissions/permission';
+import type { DueDelivery } from '../webhooks/dispatch/claim';
+
+/** The contents of a message to people about a permission. */
+export interface PermissionMessage {
+  event: PermissionEventType;
+  /** Whether the recipient was notified before, and has not voted since. */
+  isReminder: boolean;
+  /** The permission when the message was made, without input and preview. */
+  permission: Permission;
+  agentName: string;
+  /**
+   * Who decided, in words: the name of a member, or of what decided; null unless the event is a
+   * decision.
+   */
+  decidedBy: string | null;
+  /** The address of the decision card, which asks for sign-in. */
+  url: string;
+}
+
+/** The contents of a message to people about a webhook that the service disabled. */
+export interface DisabledWebhook {
+  id: string;
+  url: string;
+  disabled_reason: string;
+}
+
+/** Reads what a delivery says about a permission. Its event must still be kept. */
+export function readMessage(delivery: DueDelivery, publicUrl: string): PermissionMessage {
+  const { event, reminder, names } = delivery;
+  const permission = readPermission(delivery);
+  return {
+    event: event as PermissionEventType,
+    isReminder: reminder !== null,
+    permission,
+    agentName: names?.agent ?? permission.agent_id,
+    decidedBy: names?.decidedBy ?? null,
+    url: cardUrl(publicUrl, permission.id),
+  };
+}
+
+/**
+ * Reads the permission that a delivery is about, as it was at the event. The event must still be
+ * kept.
+ */
+export function readPermission({ eventPayload }: Pick<DueDelivery, 'eventPayload'>): Permission {
+  const { data }: { data: Permission } = JSON.parse(eventPayload ?? '');
+  return data;
+}
+
+/** The address of the decision card of a permission. */
+export function cardUrl(publicUrl: string, permission: string): string {
+  return `${publicUrl}/console/permissions/${permission}`;
+}
+
+/** Reads what a delivery says about a disabled webhook. */
+export function readDisabledWebhook({ payload }: DueDelivery): DisabledWebhook {
+  const { data }: { data: DisabledWebhook } = JSON.parse(payload ?? '');
+  return data;
+}

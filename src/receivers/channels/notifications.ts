@@ -1,0 +1,115 @@
+import { and, desc, eq, lt, ne } from 'drizzle-orm';
+import { Hono } from 'hono';
+import * as z from 'zod';
+import { aliased } from '../../db/columns';
+import { deliveries, members, webhooks } from '../../db/schema';
+import { notFound } from '../../errors';
+import { userAccess } from '../../http/access';
+import type { UserContext } from '../../http/context';
+import { query } from '../../http/input';
+import { answer, ok, operation } from '../../http/operation';
+import { openPage, type Page, pageParameters } from '../../http/page';
+import { pathId } from '../../http/path-id';
+import { pageOf } from '../../http/response-fields';
+import { lazy } from '../../lib/lazy';
+import { type Id, withPrefix } from '../../lib/typeid';
+import { preloadPermission } from '../../permissions/permission';
+import { deliveryColumns } from '../webhooks/deliveries/delivery';
+import { ChannelKind } from './channel';
+import {
+  ChannelDelivery,
+  exampleChannelDelivery,
+  presentChannelDelivery,
+} from './deliveries/delivery';
+
+/** A message by which a channel notified somebody of a permission, and whether it arrived. */
+export const Notification = lazy(() =>
+  ChannelDelivery()
+    .extend({
+      channel_name: z.string(),
+      kind: ChannelKind(),
+      member_name: z.string().nullable(),
+    })
+    .meta({
+      id: 'Notification',
+      description: 'Whom a channel notified of a permission, and whether the message arrived.',
+      examples: [
+        {
+          ...exampleChannelDelivery,
+          channel_name: 'Mail to reviewers',
+          kind: 'email',
+          member_name: 'Ada',
+        },
+      ],
+    }),
+);
+
+export type Notification = z.output<ReturnType<typeof Notification>>;
+
+const NotificationListQuery = lazy(() => z.strictObject(pageParameters(20, 100)));
+
+/** Lists who was notified of a permission, the newest message first. */
+export async function listNotifications(
+  context: UserContext,
+  { id, ...input }: { id: Id<'perm'> } & z.output<ReturnType<typeof NotificationListQuery>>,
+): Promise<Page<Notification>> {
+  const { reader, principal } = context;
+  const account = principal.account.number;
+  const page = await openPage<Id<'dlv'>>(
+    context,
+    { list: id, caller: principal.account.id },
+    input,
+  );
+  const [rows] = await reader.load([
+    reader
+      .select({
+        ...deliveryColumns,
+        webhookId: aliased(webhooks.id, 'webhook_id'),
+        kind: webhooks.kind,
+        channelName: aliased(webhooks.name, 'channel_name'),
+        memberName: aliased(members.name, 'member_name'),
+        memberEmail: aliased(members.email, 'member_email'),
+      })
+      .from(deliveries)
+      .innerJoin(
+        webhooks,
+        and(eq(webhooks.number, deliveries.webhook), eq(webhooks.account, account)),
+      )
+      .leftJoin(members, and(eq(members.account, account), eq(members.id, deliveries.member)))
+      .where(
+        and(
+          eq(deliveries.permission, id),
+          ne(webhooks.kind, 'webhook'),
+          page.after && lt(deliveries.id, page.after),
+        ),
+      )
+      .orderBy(desc(deliveries.id))
+      .limit(page.rowLimit),
+  ]);
+  return page.make(rows, (row) => ({
+    ...presentChannelDelivery(withPrefix('chan', row.webhookId), row),
+    channel_name: row.channelName ?? '',
+    kind: row.kind as Notification['kind'],
+    member_name: row.memberName ?? row.memberEmail,
+  }));
+}
+
+export const listNotificationsRoute = new Hono().get(
+  '/v1/permissions/:id/notifications',
+  operation({
+    id: 'listNotifications',
+    tag: 'Permissions',
+    summary: 'List who was notified of a permission',
+    description:
+      'By which channel, when, and whether it was delivered; newest first. Messages are listed for 30 days.',
+    success: ok(pageOf(Notification)),
+    pathId: 'perm',
+  }),
+  userAccess('permissions:read', preloadPermission),
+  query(NotificationListQuery),
+  async (c) => {
+    if (!c.var.loaded.permission?.[0]) throw notFound('permission');
+    const input = { id: pathId(c, 'perm'), ...c.req.valid('query') };
+    return answer(c, await listNotifications(c.var.context, input));
+  },
+);

@@ -1,0 +1,335 @@
+import { and, eq, isNotNull, sql } from 'drizzle-orm';
+import { aliased, idList, numberList } from '../../db/columns';
+import {
+  deliveries,
+  isEnd,
+  type MemberRole,
+  members,
+  notificationSettings,
+  type ReceiverKind,
+} from '../../db/schema';
+import { ROLE_SCOPES } from '../../http/roles';
+import { matchesPattern } from '../../lib/pattern';
+import { MINUTE } from '../../lib/time';
+import { type Id, idBytes, smallestIdAt, withPrefix } from '../../lib/typeid';
+import { type Concerned, selectConcerned } from '../../permissions/reviews/reviewers';
+import type {
+  FanOutContext,
+  NotifiableEvents,
+  PermissionEvent,
+  PermissionSnapshot,
+  PlannedNotifications,
+  TargetWebhook,
+} from '../webhooks/dispatch/fan-out-context';
+import type { ChannelEvent } from './channel';
+import { endOfQuietHours } from './settings/quiet-hours';
+import { delegateAt, type StoredSettings, wants } from './settings/settings';
+import { slackChannelsOf } from './slack/config';
+
+/**
+ * How many messages a person gets within a minute. Those that follow wait for the next minute, and
+ * become one digest.
+ */
+const MESSAGES_PER_MINUTE = 5;
+
+/**
+ * The settings of the people of an account, who is active, and how many messages by e-mail each got
+ * in this minute.
+ */
+interface People {
+  settings: ReadonlyMap<Id<'member'>, StoredSettings>;
+  /** The roles of those who are active. */
+  roles: ReadonlyMap<Id<'member'>, MemberRole>;
+  administrators: readonly Id<'member'>[];
+  counts: Map<Id<'member'>, number>;
+}
+
+/** The facts from which a plan is made. */
+interface Situation {
+  people: People;
+  /** How people stand to the permissions of the events. */
+  concerned: readonly Concerned[];
+  /** Which Slack channels have a message about which permission, by the number of the channel. */
+  posts: readonly { channel: number; permission: Id<'perm'>; slackChannel: string }[];
+}
+
+/**
+ * Plans whom the channels of an account notify of events, and when: now, or after their quiet
+ * hours.
+ */
+export async function planNotifications(
+  context: FanOutContext,
+  account: number,
+  notifiable: NotifiableEvents,
+): Promise<PlannedNotifications> {
+  const now = context.runtime.now();
+  const situation = await loadSituation(context, account, notifiable);
+  const plan: Plan = { messages: [], held: [], disabledNotices: [], reminders: new Map() };
+  for (const channel of notifiable.channels) {
+    if (channel.kind === 'slack') planSlack(plan, channel, notifiable, situation);
+    else planEmail(plan, channel, notifiable, situation, now);
+  }
+  return plan;
+}
+
+/** The plan while it is made. */
+interface Plan {
+  messages: PlannedNotifications['messages'][number][];
+  held: PlannedNotifications['held'][number][];
+  disabledNotices: PlannedNotifications['disabledNotices'][number][];
+  reminders: Map<Id<'perm'>, number>;
+}
+
+function planSlack(
+  plan: Plan,
+  channel: TargetWebhook,
+  { events, disabledWebhooks }: NotifiableEvents,
+  { posts }: Situation,
+): void {
+  const { number } = channel;
+  for (const source of events) {
+    for (const slackChannel of slackChannelsOfEvent(channel, source, posts)) {
+      plan.messages.push({ channel: number, source, member: null, slackChannel });
+    }
+  }
+  if (!channel.events.includes('webhook.disabled')) return;
+  for (const webhook of disabledWebhooks) {
+    for (const slackChannel of slackChannelsFor(channel, null)) {
+      plan.disabledNotices.push({ channel: number, webhook, member: null, slackChannel });
+    }
+  }
+}
+
+function planEmail(
+  plan: Plan,
+  channel: TargetWebhook,
+  { events, disabledWebhooks }: NotifiableEvents,
+  { people, concerned }: Situation,
+  now: number,
+): void {
+  const { number } = channel;
+  for (const source of events.filter((each) => isWanted(channel, each))) {
+    const { event, permission, reminder } = source;
+    if (event === 'permission.requested' && reminder === 0) {
+      plan.reminders.set(permission.row.id, reminderTime(permission.row, 1));
+    }
+    const notified = concerned.filter((person) => concerns(person, source));
+    for (const member of recipients(people, channel, event, notified, now)) {
+      // A delegate may have decided.
+      if (event === 'permission.decided' && permission.row.decidedBy === member) continue;
+      const dueAt = dueTime(people, member, now);
+      if (dueAt === null)
+        plan.messages.push({ channel: number, source, member, slackChannel: null });
+      else plan.held.push({ channel: number, source, member, dueAt });
+    }
+  }
+  if (!channel.events.includes('webhook.disabled')) return;
+  const administrators = people.administrators.map((member) => ({ member }));
+  for (const webhook of disabledWebhooks) {
+    for (const member of recipients(people, channel, 'webhook.disabled', administrators, now)) {
+      plan.disabledNotices.push({ channel: number, webhook, member, slackChannel: null });
+    }
+  }
+}
+
+/** The part of a request's life after which each reminder is due. */
+const REMINDER_SHARES = { 1: 0.5, 2: 0.9 };
+
+/** When a reminder of a request is due: at half and at nine tenths of its life. */
+export function reminderTime(
+  { createdAt, expiresAt }: { createdAt: number; expiresAt: number },
+  reminder: 1 | 2,
+): number {
+  return createdAt + Math.floor((expiresAt - createdAt) * REMINDER_SHARES[reminder]);
+}
+
+/** Whether a channel notifies people of an event of a permission. */
+function isWanted(
+  { events, actions, agentIds }: TargetWebhook,
+  { event, permission }: PermissionEvent,
+): boolean {
+  return events.includes(event) && isInFilter(actions, agentIds, permission);
+}
+
+/** Whether a person is notified of an event of a permission. */
+function concerns(
+  { permission, isReviewer, isEscalated, isAgentOwner, hasVoted, member }: Concerned,
+  { event, at, permission: { row } }: PermissionEvent,
+): boolean {
+  if (permission !== row.id) return false;
+  switch (event) {
+    case 'permission.requested':
+      return row.status === 'pending' && isReviewer && !hasVoted;
+    case 'permission.escalated':
+      return row.status === 'pending' && isReviewer && isEscalated && !hasVoted;
+    case 'permission.decided':
+      // A decision by a policy notifies nobody: a policy may decide thousands of requests a day.
+      return row.policyId === null && row.decidedBy !== member && (isReviewer || isAgentOwner);
+    case 'permission.expired':
+      // A request that its agent has withdrawn notifies nobody.
+      return at >= row.expiresAt && (isReviewer || isAgentOwner);
+  }
+}
+
+/**
+ * The members whom a channel notifies of an event, each once. A member who is away is replaced by
+ * the delegate, unless the delegate's role may not read what the event is about.
+ */
+function recipients(
+  { settings, roles }: People,
+  { id }: TargetWebhook,
+  event: ChannelEvent,
+  notified: readonly Pick<Concerned, 'member'>[],
+  now: number,
+): Set<Id<'member'>> {
+  const found = new Set<Id<'member'>>();
+  const scope = event === 'webhook.disabled' ? 'webhooks:read' : 'permissions:read';
+  for (const { member } of notified) {
+    const own = settings.get(member) ?? null;
+    if (!wants(own, { channelId: withPrefix('chan', id), event })) continue;
+    const delegate = delegateAt(own, now);
+    const role = delegate && roles.get(delegate);
+    if (delegate && role && ROLE_SCOPES[role].includes(scope)) found.add(delegate);
+    else found.add(member);
+  }
+  return found;
+}
+
+/** Until when a message to a member waits; null if it does not. Counts the message. */
+function dueTime({ settings, counts }: People, member: Id<'member'>, now: number): number | null {
+  const own = settings.get(member) ?? null;
+  const quietUntil = endOfQuietHours(own, now);
+  if (quietUntil !== null) return quietUntil;
+  const count = counts.get(member) ?? 0;
+  counts.set(member, count + 1);
+  if (count < MESSAGES_PER_MINUTE) return null;
+  const nextMinute = (Math.floor(now / MINUTE) + 1) * MINUTE;
+  return endOfQuietHours(own, nextMinute) ?? nextMinute;
+}
+
+/**
+ * The ids of the Slack channels that get an event of a permission: those that the channel names,
+ * and for an end those that have a message about the permission, even if the channel no longer
+ * names them.
+ */
+function slackChannelsOfEvent(
+  channel: TargetWebhook,
+  source: PermissionEvent,
+  posts: Situation['posts'],
+): ReadonlySet<string> {
+  const { event, permission, reminder } = source;
+  const found = new Set<string>();
+  if (isEnd(event)) {
+    for (const post of posts) {
+      const isAbout = post.channel === channel.number && post.permission === permission.row.id;
+      if (isAbout) found.add(post.slackChannel);
+    }
+  }
+  // Nobody was asked about a request that a policy decided at once.
+  const isNew = isWanted(channel, source) && reminder === 0 && permission.row.policyId === null;
+  if (isNew) {
+    for (const slackChannel of slackChannelsFor(channel, permission)) found.add(slackChannel);
+  }
+  return found;
+}
+
+/**
+ * The ids of the Slack channels to which a channel posts an event.
+ * @param permission the permission of the event; null for another event, which is posted where
+ *   there is no filter
+ */
+function slackChannelsFor(channel: TargetWebhook, permission: PermissionSnapshot | null): string[] {
+  return slackChannelsOf(channel)
+    .filter(
+      ({ filter }) =>
+        !filter || (permission && isInFilter(filter.actions, filter.agent_ids, permission)),
+    )
+    .map(({ id }) => id);
+}
+
+/**
+ * Whether a permission is for an action and of an agent that a filter lets pass. A filter without a
+ * list lets all pass.
+ */
+function isInFilter(
+  actions: readonly string[] | null | undefined,
+  agentIds: readonly string[] | null | undefined,
+  { row }: PermissionSnapshot,
+): boolean {
+  return (
+    (agentIds?.includes(row.agentId) ?? true) &&
+    (actions?.some((pattern) => matchesPattern(pattern, row.action)) ?? true)
+  );
+}
+
+/**
+ * Reads whom the events concern, what these people chose, how many messages each got in this
+ * minute, and where Slack has messages about the permissions.
+ */
+async function loadSituation(
+  { reader, runtime }: FanOutContext,
+  account: number,
+  { channels, events, disabledWebhooks }: NotifiableEvents,
+): Promise<Situation> {
+  const now = runtime.now();
+  const numbersOf = (kind: ReceiverKind) =>
+    channels.filter((each) => each.kind === kind).map(({ number }) => number);
+  const emails = numbersOf('email');
+  const nobody = { settings: new Map(), roles: new Map(), administrators: [], counts: new Map() };
+  if (channels.length === 0 || events.length + disabledWebhooks.length === 0)
+    return { people: nobody, concerned: [], posts: [] };
+  const ids = [...new Set(events.map(({ permission }) => permission.row.id))];
+  const minuteStart = idBytes(smallestIdAt('dlv', now - (now % MINUTE)));
+  const [concerned, active, settings, counts, posts] = await reader.load([
+    selectConcerned(reader, account, ids, now),
+    reader
+      .select({ id: members.id, role: members.role })
+      .from(members)
+      .where(and(eq(members.account, account), eq(members.status, 'active'))),
+    reader
+      .select({ member: notificationSettings.member, settings: notificationSettings.settings })
+      .from(notificationSettings)
+      .where(eq(notificationSettings.account, account)),
+    reader
+      .select({ member: deliveries.member, count: sql<number>`count(*)`.as('count') })
+      .from(deliveries)
+      .where(
+        and(
+          sql`${deliveries.webhook} in ${numberList(emails)}`,
+          sql`${deliveries.id} >= ${minuteStart}`,
+          sql`${deliveries.member} is not null`,
+        ),
+      )
+      .groupBy(deliveries.member),
+    reader
+      .select({
+        channel: aliased(deliveries.webhook, 'channel'),
+        permission: sql<Id<'perm'>>`${deliveries.permission}`
+          .mapWith(deliveries.permission)
+          .as('permission'),
+        slackChannel: sql<string>`${deliveries.slackChannel}`.as('slack_channel'),
+      })
+      .from(deliveries)
+      .where(
+        and(
+          sql`${deliveries.permission} in ${idList(ids)}`,
+          sql`${deliveries.webhook} in ${numberList(numbersOf('slack'))}`,
+          isNotNull(deliveries.slackChannel),
+        ),
+      ),
+  ]);
+  const administrators = active
+    .filter(({ role }) => role === 'owner' || role === 'admin')
+    .map(({ id }) => id);
+  const people = {
+    settings: new Map(
+      settings.map(({ member, settings }) => [member, settings as unknown as StoredSettings]),
+    ),
+    roles: new Map(active.map(({ id, role }) => [id, role])),
+    administrators,
+    counts: new Map(
+      counts.flatMap(({ member, count }) => (member ? [[member, count] as const] : [])),
+    ),
+  };
+  return { people, concerned, posts };
+}

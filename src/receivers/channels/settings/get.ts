@@ -1,0 +1,37 @@
+import { Hono } from 'hono';
+import { userAccess } from '../../../http/access';
+import type { UserContext } from '../../../http/context';
+import { noQuery } from '../../../http/input';
+import { answer, ok, operation } from '../../../http/operation';
+import { NotificationSettings, presentSettings, requirePerson, selectSettings } from './settings';
+
+/**
+ * Returns the notification settings of the calling member.
+ * @param rows the row of the member, or none
+ * @throws Problem `person_required`
+ */
+export async function getNotificationSettings(
+  { principal }: UserContext,
+  { rows: [row] }: { rows: Parameters<typeof presentSettings>[0][] },
+): Promise<NotificationSettings> {
+  requirePerson(principal);
+  return presentSettings(row);
+}
+
+export const getNotificationSettingsRoute = new Hono().get(
+  '/v1/me/notifications',
+  operation({
+    id: 'getNotificationSettings',
+    tag: 'Channels',
+    summary: 'Get your notification settings',
+    description: 'A token of the account has none.',
+    success: ok(NotificationSettings),
+    problems: ['person_required'],
+  }),
+  userAccess('account:read', async (_, reader, account, callerId) => ({
+    settings: selectSettings(reader, account, callerId),
+  })),
+  noQuery(),
+  async (c) =>
+    answer(c, await getNotificationSettings(c.var.context, { rows: c.var.loaded.settings ?? [] })),
+);

@@ -1,0 +1,191 @@
+import { Hono } from 'hono';
+import * as z from 'zod';
+import { Problem } from '../../../errors';
+import {
+  type AppEnv,
+  type MemberRef,
+  type RequestContext,
+  withFixedClock,
+} from '../../../http/context';
+import { recordMemberSeen } from '../../../http/credentials';
+import { noQuery, readText } from '../../../http/input';
+import { answer, ok, operation } from '../../../http/operation';
+import { limitNetwork } from '../../../http/rate-limit';
+import { ROLE_SCOPES } from '../../../http/roles';
+import { CredentialEnded } from '../../../ledger/authority';
+import { Ledger } from '../../../ledger/ledger';
+import { lazy } from '../../../lib/lazy';
+import { enqueueWebhook } from '../../../outbox/enqueue';
+import { type ActedOn, type CalledChannel, findCalledChannel, loadActedOn } from './called-channel';
+import { readInteraction } from './payload';
+import { MAX_PAYLOAD_BYTES } from './payload-size';
+import { handleClick, SWITCHED_OFF } from './review-click';
+import { isFromSlack } from './signature';
+import { refuseSubmission } from './submission';
+import { LINK_ENDED, type LinkedContext, type Submission, submitDecision } from './submit-decision';
+
+/**
+ * Tells Slack what to do next: nothing, after a click; to close the modal, or to show what is wrong
+ * with its fields.
+ */
+const SlackResponse = lazy(() =>
+  z
+    .object({
+      response_action: z.enum(['clear', 'errors']).optional(),
+      errors: z.record(z.string(), z.string()).optional(),
+    })
+    .meta({ id: 'SlackResponse', examples: [{ response_action: 'clear' }] }),
+);
+
+type SlackResponse = z.output<ReturnType<typeof SlackResponse>>;
+
+/** The parts of Hono's context that the handling of a request from Slack needs. */
+type InboundContext = RequestContext & {
+  executionCtx: { waitUntil(work: Promise<unknown>): void };
+  set<N extends 'caller' | 'database'>(name: N, value: NonNullable<AppEnv['Variables'][N]>): void;
+};
+
+/**
+ * Handles what a person did in Slack. Answers a click at once and calls Slack afterwards, because
+ * Slack waits at most 3 seconds. The body is read once the address is known, and parsed once its
+ * signature is verified. So a submission takes three round trips: for the address, for what it acts
+ * on, and to decide.
+ * @throws Problem `not_found` for an unknown address; `invalid_signature` if the signature is
+ *   missing, wrong or older than 5 minutes; `rate_limited` after too many of both from one network;
+ *   `payload_too_large`, `account_inactive`, `unavailable`
+ */
+export async function receiveFromSlack(c: InboundContext, secret: string): Promise<SlackResponse> {
+  const { config, runtime } = c.var;
+  const channel = await findCalledChannel(c, secret);
+  if (!channel) {
+    await limitNetwork(c);
+    throw new Problem('not_found', 'There is no channel with this address.');
+  }
+  const body = await readText(c.req.raw, MAX_PAYLOAD_BYTES);
+  const isSigned = await isFromSlack({
+    signingSecret: channel.secrets?.signingSecret ?? '',
+    timestamp: c.req.header('X-Slack-Request-Timestamp') ?? null,
+    signature: c.req.header('X-Slack-Signature') ?? null,
+    body,
+    now: runtime.now(),
+  });
+  if (!isSigned || !channel.secrets) {
+    await limitNetwork(c);
+    throw new Problem(
+      'invalid_signature',
+      'The signature of Slack is missing, wrong, or older than 5 minutes.',
+    );
+  }
+  const account = channel.account();
+  const caller = {
+    credential: 'slack_signature',
+    shard: channel.shard,
+    account: account.id,
+  } as const;
+  c.set('caller', caller);
+  const interaction = readInteraction(body);
+  if (!interaction) return {};
+  const on = await loadActedOn(channel, interaction, runtime.now());
+  if (on.member) c.set('caller', { ...caller, member: on.member.id });
+  if (interaction.kind === 'review') {
+    const { botToken } = channel.secrets;
+    c.executionCtx.waitUntil(handleClick({ config, runtime }, channel, botToken, interaction, on));
+    return {};
+  }
+  const refusal = await submit(c, secret, channel, interaction, on);
+  if (refusal) return { response_action: 'errors', ...refusal };
+  return { response_action: 'clear' };
+}
+
+/** Takes the decision of a submitted modal; returns why it does not, or null. */
+async function submit(
+  c: InboundContext,
+  secret: string,
+  channel: CalledChannel,
+  submission: Submission,
+  { member, memberLastSeenAt, state }: ActedOn,
+) {
+  if (!channel.isActive) return refuseSubmission(SWITCHED_OFF);
+  if (!member) return refuseSubmission(LINK_ENDED);
+  const context = linkedContext(c, secret, channel, submission, member);
+  const account = context.principal.account.number;
+  c.set('database', channel.database);
+  recordMemberSeen(
+    channel.database,
+    { account, member: member.id, lastSeenAt: memberLastSeenAt },
+    context.runtime.now(),
+  );
+  return submitDecision(context, submission, state);
+}
+
+/** The context in which the linked member acts. Each write checks the link again. */
+function linkedContext(
+  c: InboundContext,
+  secret: string,
+  { shard, database, number, account }: CalledChannel,
+  submission: Submission,
+  member: MemberRef,
+): LinkedContext {
+  const { config, origin } = c.var;
+  const runtime = withFixedClock(c.var.runtime);
+  const own = account();
+  const link = {
+    kind: 'slack_link',
+    account: own.number,
+    webhook: number,
+    team: submission.user.teamId,
+    slackUser: submission.user.id,
+    member,
+  } as const;
+  const notifyWebhooks = (account: number) => {
+    c.executionCtx.waitUntil(enqueueWebhook(config.webhooks, { shard, account }));
+  };
+  return {
+    principal: {
+      kind: 'user',
+      shard,
+      account: own,
+      member,
+      token: null,
+      scopes: ROLE_SCOPES[member.role],
+      expiresAt: null,
+    },
+    config,
+    runtime,
+    origin,
+    reader: database,
+    ledger: new Ledger(database, { ...link, now: runtime.now }, null, notifyWebhooks),
+    reload: async () => {
+      const channel = await findCalledChannel(c, secret);
+      const again = channel && (await loadActedOn(channel, submission, runtime.now()));
+      if (again?.member?.id !== member.id) throw new CredentialEnded();
+      return again.state;
+    },
+  };
+}
+
+export const receiveFromSlackRoute = new Hono<AppEnv>().post(
+  '/v1/inbound/:secret/slack',
+  operation({
+    id: 'receiveFromSlack',
+    tag: 'Channels',
+    summary: 'Receive what a person did in Slack',
+    description:
+      'The request URL for interactivity of a Slack app, which is the `inbound_url` of the ' +
+      'channel. Slack sends a form of at most 64 KiB with the field `payload` and signs it: ' +
+      '`X-Slack-Request-Timestamp` and `X-Slack-Signature`. Clicks on buttons and submitted ' +
+      'modals of other apps are answered 200 and ignored.',
+    success: ok(SlackResponse),
+    path: lazy(() => z.object({ secret: z.string().meta({ description: 'Names the channel.' }) })),
+    problems: [
+      'not_found',
+      'invalid_signature',
+      'account_inactive',
+      'payload_too_large',
+      'invalid_request',
+      'rate_limited',
+    ],
+  }),
+  noQuery(),
+  async (c) => answer(c, await receiveFromSlack(c, c.req.param('secret'))),
+);

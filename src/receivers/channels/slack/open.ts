@@ -1,0 +1,167 @@
+import { isAsking, isEnd } from '../../../db/schema';
+import { withPrefix } from '../../../lib/typeid';
+import { isWithdrawn } from '../../../permissions/permission';
+import type { ClaimedWebhook, DueDelivery } from '../../webhooks/dispatch/claim';
+import { NOT_KEPT, type RequestAttempt, type Target } from '../../webhooks/dispatch/prepare';
+import type { ChannelContext } from '../channel-context';
+import { readDisabledWebhook, readMessage, readPermission } from '../message';
+import { describeError, readDeliveryAnswer, slackHeaders, slackUrl } from './api';
+import type { SlackMessage } from './blocks';
+import { slackChannelsOf } from './config';
+import { AS_WRITTEN, canDecideInSlack, permissionMessage, settledMessage } from './message';
+import { openSecrets } from './secrets';
+import { digestMessage, testMessage, webhookDisabledMessage } from './service-messages';
+
+const UNREADABLE =
+  'The secrets of the Slack app can no longer be read. Set `bot_token` and `signing_secret` again.';
+const ENDED = 'The request ended before the message was sent.';
+const NEVER_POSTED = 'No message about the request was posted, so there is none to update.';
+const TOO_MANY =
+  'The Slack channel gets at most 20 messages within a minute. This one waits for the next minute.';
+const NOT_NAMED = 'The channel no longer names this Slack channel.';
+
+/** Opens a channel for Slack, for the worker that has claimed it. */
+export async function openSlackChannel(
+  { shard, config: { keyring, publicUrl }, limits }: ChannelContext,
+  { webhook }: ClaimedWebhook,
+): Promise<Target> {
+  const secrets = await openSecrets(keyring, webhook);
+  const named = new Set(slackChannelsOf(webhook).map(({ id }) => id));
+  const account = { shard, number: webhook.account };
+  return {
+    delay: 0,
+    divide: (deliveries) =>
+      divideByChannel(deliveries, (delivery) => isPost(decideCalls(webhook, delivery, named))),
+    prepare: async (deliveries) => {
+      const [delivery, ...others] = deliveries;
+      if (!delivery) throw new Error('There is nothing to send');
+      const calls = decideCalls(webhook, delivery, named);
+      if (typeof calls === 'string') return { kind: 'dropped', reason: calls };
+      if (!secrets) return { kind: 'refused', error: UNREADABLE };
+      const [call] = calls;
+      const until = isPost(calls) && call ? await limits.countPost(account, call.channel) : null;
+      if (until !== null) return { kind: 'postponed', until, reason: TOO_MANY };
+      if (call && others.length > 0) {
+        const message = digestMessage(deliveries, `${publicUrl}/console`);
+        // Without the receipt: the end of one request must not replace what is said about the
+        // others.
+        return {
+          kind: 'requests',
+          requests: [withoutReceipt(requestOf(secrets.botToken, call, message))],
+        };
+      }
+      const message = compose(webhook, delivery, publicUrl);
+      const requests = calls.map((each) => requestOf(secrets.botToken, each, message));
+      return { kind: 'requests', requests };
+    },
+  };
+}
+
+/**
+ * Divides due deliveries into messages: one for those of a digest in a Slack channel, and one for
+ * each of the others.
+ * @param isPosted whether a delivery posts a new message
+ */
+function divideByChannel(
+  deliveries: readonly DueDelivery[],
+  isPosted: (delivery: DueDelivery) => boolean,
+): DueDelivery[][] {
+  const isForDigest = (delivery: DueDelivery) => delivery.digest !== null && isPosted(delivery);
+  const digests = Map.groupBy(
+    deliveries.filter(isForDigest),
+    ({ slackChannel, digest }) => `${slackChannel} ${digest}`,
+  );
+  const single = deliveries.filter((delivery) => !isForDigest(delivery));
+  return [...single.map((delivery) => [delivery]), ...digests.values()];
+}
+
+/** Whether calls post a new message. Changes of messages are not limited. */
+function isPost(calls: Call[] | string): boolean {
+  return typeof calls !== 'string' && calls.some(({ method }) => method === 'chat.postMessage');
+}
+
+/** A new message, or a change of one about the same request. */
+type Call =
+  | { method: 'chat.postMessage'; channel: string }
+  | { method: 'chat.update'; channel: string; ts: string };
+
+/**
+ * Decides whether a delivery posts a message or changes those about the same request. Returns in
+ * words why it does neither.
+ *
+ * The end of a request changes the messages that asked, even if the channel does not name that
+ * event. If there is none, the end is posted only if the channel names the event and the agent did
+ * not withdraw the request. A message that is still to be sent counts as none: it would come too
+ * late and is dropped.
+ */
+function decideCalls(
+  { events }: ClaimedWebhook['webhook'],
+  delivery: DueDelivery,
+  named: ReadonlySet<string>,
+): Call[] | string {
+  const { event, slackChannel, payload, eventPayload, permissionState, receipts } = delivery;
+  if (payload === null && eventPayload === null) return NOT_KEPT;
+  if (isEnd(event) && receipts.length > 0) return receipts.map(updateOf);
+  if (isEnd(event) && (!events.includes(event) || isWithdrawn(readPermission(delivery))))
+    return NEVER_POSTED;
+  if (isAsking(event) && !permissionState?.isPending) return ENDED;
+  if (slackChannel === null || !named.has(slackChannel)) return NOT_NAMED;
+  return [{ method: 'chat.postMessage', channel: slackChannel }];
+}
+
+function updateOf(receipt: string): Call {
+  const [channel = '', ts = ''] = receipt.split(':');
+  return { method: 'chat.update', channel, ts };
+}
+
+function compose(
+  channel: ClaimedWebhook['webhook'],
+  delivery: DueDelivery,
+  publicUrl: string,
+): SlackMessage {
+  switch (delivery.event) {
+    case 'webhook.test': {
+      const url = `${publicUrl}/console/channels/${withPrefix('chan', channel.id)}`;
+      return testMessage({ channelName: channel.name ?? '', url });
+    }
+    case 'webhook.disabled': {
+      const webhook = readDisabledWebhook(delivery);
+      return webhookDisabledMessage({
+        webhook,
+        url: `${publicUrl}/console/webhooks/${webhook.id}`,
+      });
+    }
+    default: {
+      const message = readMessage(delivery, publicUrl);
+      const { event, permission } = message;
+      if (isAsking(event)) {
+        return permissionMessage(message, { canDecide: canDecideInSlack(permission) });
+      }
+      return settledMessage(message, { via: permission.review?.votes?.at(-1)?.via ?? null });
+    }
+  }
+}
+
+function withoutReceipt({ judge, ...request }: RequestAttempt): RequestAttempt {
+  return {
+    ...request,
+    judge: (answer) => ({ error: judge?.(answer).error ?? null, receipt: null }),
+  };
+}
+
+function requestOf(
+  botToken: string,
+  { method, ...place }: Call,
+  message: SlackMessage,
+): RequestAttempt {
+  return {
+    url: slackUrl(method),
+    headers: slackHeaders(botToken),
+    body: JSON.stringify({ ...place, ...message, ...AS_WRITTEN }),
+    judge: ({ status, error, text }) => {
+      if (status === 429) return { error: describeError('ratelimited'), receipt: null };
+      if (error !== null) return { error, receipt: null };
+      return readDeliveryAnswer(text);
+    },
+  };
+}

@@ -1,0 +1,63 @@
+import { type DeliveryEvent, isAsking } from '../../../db/schema';
+import type { DisabledWebhook } from '../message';
+import type { SlackMessage } from './blocks';
+import { notice } from './message';
+import { cut, inLine } from './text';
+
+const MAX_NAME = 500;
+const MAX_URL = 1_000;
+
+/** The message that shows that a channel works. */
+export function testMessage({
+  channelName,
+  url,
+}: {
+  channelName: string;
+  url: string;
+}): SlackMessage {
+  const text = `This is a test of the channel ${cut(inLine(channelName), MAX_NAME)}: it works.`;
+  return notice(text, url);
+}
+
+/** The message that counts requests without messages of their own, and links to the inbox. */
+export function digestMessage(
+  deliveries: readonly { event: DeliveryEvent; aboutPermission: string | null }[],
+  url: string,
+): SlackMessage {
+  const waiting = new Set<string | null>();
+  const ended = new Set<string | null>();
+  for (const { event, aboutPermission } of deliveries) {
+    const counted = isAsking(event) ? waiting : ended;
+    counted.add(aboutPermission);
+  }
+  const texts = [waitingText(waiting.size), endedText(ended.size)];
+  return notice(texts.join(' ').trim(), url, 'Open the inbox');
+}
+
+function waitingText(count: number): string {
+  if (count === 0) return '';
+  if (count === 1) return '1 more request waits for a decision.';
+  return `${count} more requests wait for a decision.`;
+}
+
+function endedText(count: number): string {
+  if (count === 0) return '';
+  if (count === 1) return '1 more request has ended.';
+  return `${count} more requests have ended.`;
+}
+
+/** The message about a webhook that the service disabled. */
+export function webhookDisabledMessage({
+  webhook,
+  url,
+}: {
+  webhook: DisabledWebhook;
+  url: string;
+}): SlackMessage {
+  const lines = [
+    'A webhook was disabled: it gets no events until somebody enables it again.',
+    `URL: ${cut(inLine(webhook.url), MAX_URL)}`,
+    `Reason: ${cut(inLine(webhook.disabled_reason), MAX_URL)}`,
+  ];
+  return notice(lines.join('\n'), url);
+}

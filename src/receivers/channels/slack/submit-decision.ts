@@ -1,0 +1,55 @@
+import { Problem } from '../../../errors';
+import type { UserContext } from '../../../http/context';
+import { CredentialEnded } from '../../../ledger/authority';
+import { type Decision, type DecisionState, decidePermission } from '../../../permissions/decide';
+import { DECIDED_ELSEWHERE } from './message';
+import type { Interaction } from './payload';
+import { MAY_NOT_DECIDE, NO_REQUEST, proposalOf, refusePermission, votesOf } from './review-click';
+import { type Refusal, readSubmission, refuseSubmission } from './submission';
+
+export type Submission = Extract<Interaction, { kind: 'submission' }>;
+
+export const LINK_ENDED =
+  'Your Slack account is not linked to a member any more. Close this, and press the button of the ' +
+  'message to link it again.';
+const VOTED_MEANWHILE =
+  'Somebody voted after you opened this. Close it, and press the button of the message again to ' +
+  'see what is left.';
+
+/** A request of Slack in which a linked member acts. */
+export interface LinkedContext extends UserContext {
+  /** Reads the state again; fails if the link has ended. */
+  reload: () => Promise<DecisionState>;
+}
+
+/**
+ * Decides a permission as a submitted modal says, as the linked member and by the same function as
+ * the API.
+ * @returns what is wrong, for the person; null if the decision was taken
+ */
+export async function submitDecision(
+  context: LinkedContext,
+  { votes, values }: Submission,
+  state: DecisionState,
+): Promise<Refusal | null> {
+  const { principal, runtime } = context;
+  const row = state.permission;
+  if (!row) return refuseSubmission(NO_REQUEST);
+  const refusal = refusePermission(row, runtime.now());
+  if (refusal !== null) return refuseSubmission(refusal);
+  if (!principal.scopes.includes('permissions:decide')) return refuseSubmission(MAY_NOT_DECIDE);
+  if (votesOf(row) !== votes) return refuseSubmission(VOTED_MEANWHILE);
+  const submitted = readSubmission(values, proposalOf(row));
+  if ('errors' in submitted) return submitted;
+  const { decision: kind, reason, ...narrowed } = submitted;
+  const decision: Decision = { decision: kind, narrowed, reason: reason ?? null, via: 'slack' };
+  try {
+    await decidePermission({ ...context, verifySignature: null }, state, decision);
+    return null;
+  } catch (error) {
+    if (error instanceof CredentialEnded) return refuseSubmission(LINK_ENDED);
+    if (!(error instanceof Problem)) throw error;
+    if (error.code === 'passkey_required') return refuseSubmission(DECIDED_ELSEWHERE);
+    return refuseSubmission(error.detail);
+  }
+}

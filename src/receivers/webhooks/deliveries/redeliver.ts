@@ -1,0 +1,85 @@
+import { Hono } from 'hono';
+import { Problem } from '../../../errors';
+import { userAccess } from '../../../http/access';
+import type { UserContext } from '../../../http/context';
+import { body, NoFields, noQuery } from '../../../http/input';
+import { accepted, answer, operation } from '../../../http/operation';
+import { payloadOf } from '../payload';
+import { requireRow } from '../webhook';
+import { createDelivery, type Receiver } from './create';
+import { Delivery, type FoundDelivery, preloadDelivery, presentDelivery } from './delivery';
+import { deliveryPath } from './get';
+
+/**
+ * Sends the event of a delivery again, in a new delivery with the same `webhook-id`, by which
+ * receivers recognize it.
+ * @throws Problem `conflict` if the webhook is disabled, the audit entry or the permission is no
+ *   longer kept, or its agent is deleted
+ */
+export async function redeliver(
+  context: UserContext,
+  { delivery }: { delivery: FoundDelivery },
+): Promise<Delivery> {
+  return repeatDelivery(context, delivery, {
+    noun: 'webhook',
+    present: (row) => presentDelivery(delivery.webhookId, row),
+  });
+}
+
+/**
+ * Creates a delivery of the same event to the same recipient.
+ * @throws Problem `conflict` as {@link redeliver}
+ */
+export async function repeatDelivery<T extends object>(
+  context: UserContext,
+  delivery: FoundDelivery,
+  receiver: Receiver<T>,
+): Promise<T> {
+  if (payloadOf(delivery, context.principal.account, context.runtime.now()) === null) {
+    throw new Problem(
+      'conflict',
+      'The audit entry or the permission of the delivery is no longer kept.',
+    );
+  }
+  const { webhook, event, pos, agent, payload, aboutPermission, reminder, member, slackChannel } =
+    delivery;
+  const repeated = {
+    webhook,
+    event,
+    pos,
+    agent,
+    payload,
+    permission: aboutPermission,
+    reminder,
+    member,
+    slackChannel,
+  };
+  return createDelivery(
+    context,
+    { ...repeated, original: delivery.original ?? delivery.id },
+    receiver,
+  );
+}
+
+export const redeliverRoute = new Hono().post(
+  '/v1/webhooks/:id/deliveries/:delivery_id/redeliver',
+  operation({
+    id: 'redeliver',
+    tag: 'Webhooks',
+    summary: 'Send a delivery again',
+    description: 'As a new delivery with the same `webhook-id`.',
+    success: accepted(Delivery),
+    path: deliveryPath,
+    problems: ['not_found', 'conflict'],
+  }),
+  userAccess('webhooks:write', preloadDelivery),
+  noQuery(),
+  body(NoFields),
+  async (c) =>
+    answer(
+      c,
+      await redeliver(c.var.context, {
+        delivery: requireRow(c.var.loaded.delivery, 'delivery'),
+      }),
+    ),
+);

@@ -1,0 +1,82 @@
+import { and, eq, type SQL, sql } from 'drizzle-orm';
+import { aliased } from '../../db/columns';
+import {
+  agents,
+  auditEntries,
+  type DeliveryEvent,
+  deliveries,
+  type EventType,
+  permissionEvents,
+} from '../../db/schema';
+import type { Json, JsonObject } from '../../lib/json';
+import { retentionDays } from '../../lib/plans';
+import { DAY, formatTime } from '../../lib/time';
+import type { Id } from '../../lib/typeid';
+
+/**
+ * The columns of a delivery, its audit entry, its event of a permission and its agent from which
+ * {@link payloadOf} writes the payload, except the entry's `details`: each query selects these in
+ * the form that it needs.
+ */
+export const payloadColumns = {
+  payload: deliveries.payload,
+  // The event of a deleted agent is kept until a cron task has erased it, and shown to nobody.
+  eventPayload: sql<
+    string | null
+  >`iif(${agents.number} is null, null, ${permissionEvents.payload})`.as('event_payload'),
+  entryId: aliased(auditEntries.id, 'entry_id'),
+  entryEvent: aliased(auditEntries.event, 'entry_event'),
+  entryCreatedAt: aliased(auditEntries.createdAt, 'entry_created_at'),
+  permission: auditEntries.permission,
+  agentId: aliased(agents.id, 'agent_id'),
+};
+
+/** The condition that joins a delivery with its event of a permission. */
+export function isEventOfDelivery(account: number | SQL<number>): SQL | undefined {
+  return and(
+    eq(permissionEvents.account, account),
+    eq(permissionEvents.permission, deliveries.permission),
+    eq(permissionEvents.event, deliveries.event),
+  );
+}
+
+interface PayloadRow {
+  payload: string | null;
+  eventPayload: string | null;
+  entryId: Id<'audit'> | null;
+  entryEvent: EventType | null;
+  entryCreatedAt: number | null;
+  permission: Id<'perm'> | null;
+  details: JsonObject | null;
+  agentId: Id<'agent'> | null;
+}
+
+/** Writes the payload of an event, always with the same bytes, which are signed. */
+export function writePayload(event: DeliveryEvent, at: number, data: Json | object): string {
+  return JSON.stringify({ event, timestamp: formatTime(at), data });
+}
+
+/**
+ * The payload of a delivery; null if its audit entry, its permission or its agent is erased, or the
+ * entry is older than the account's retention. The payload of an audit entry is not stored, because
+ * entries never change.
+ */
+export function payloadOf(
+  row: PayloadRow,
+  account: Parameters<typeof retentionDays>[0],
+  now: number,
+): string | null {
+  const stored = row.payload ?? row.eventPayload;
+  if (stored !== null) return stored;
+  const { entryId, entryEvent, entryCreatedAt, permission, details, agentId } = row;
+  if (!entryId || !entryEvent || entryCreatedAt === null || !permission || !details || !agentId)
+    return null;
+  if (entryCreatedAt < now - retentionDays(account) * DAY) return null;
+  return writePayload('audit.created', entryCreatedAt, {
+    id: entryId,
+    event_type: entryEvent,
+    agent_id: agentId,
+    permission_request_id: permission,
+    details,
+  });
+}

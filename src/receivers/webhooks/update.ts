@@ -1,0 +1,108 @@
+import { sql } from 'drizzle-orm';
+import { Hono } from 'hono';
+import * as z from 'zod';
+import { webhooks } from '../../db/schema';
+import { notFound } from '../../errors';
+import { userAccess } from '../../http/access';
+import { targetExists, userActivity } from '../../http/activity';
+import type { UserContext } from '../../http/context';
+import { atLeastOneField, body, noQuery } from '../../http/input';
+import { answer, ok, operation } from '../../http/operation';
+import { pathId } from '../../http/path-id';
+import { lazy } from '../../lib/lazy';
+import type { Id } from '../../lib/typeid';
+import { enqueueWebhook } from '../../outbox/enqueue';
+import { closeFeed, openFeed } from '../../outbox/feed';
+import { activationColumns } from './activation';
+import {
+  isWebhook,
+  preloadAgents,
+  presentWebhook,
+  requireAgents,
+  requireTarget,
+  Webhook,
+  webhookFields,
+} from './webhook';
+
+export const WebhookUpdate = lazy(() =>
+  atLeastOneField(z.strictObject(webhookFields()).partial()).meta({
+    id: 'WebhookUpdate',
+    examples: [{ events: ['audit.created'], is_active: true }],
+  }),
+);
+
+type Fields = z.output<ReturnType<typeof WebhookUpdate>>;
+
+/**
+ * Changes the given fields of a webhook. A disabled webhook gets nothing more, not even pending
+ * deliveries; a webhook that is enabled gets the events from then on.
+ * @param agents those of the agents in `agent_ids` that the account has
+ * @throws Problem `not_found`, `invalid_request`
+ */
+export async function updateWebhook(
+  context: UserContext,
+  { id, agents, ...fields }: { id: Id<'webhook'>; agents: { id: string }[] } & Fields,
+): Promise<Webhook> {
+  requireTarget(context.config, fields.url);
+  requireAgents(fields.agent_ids, agents);
+  const { principal, config, runtime } = context;
+  const account = principal.account.number;
+  const now = runtime.now();
+  const columns = {
+    url: fields.url,
+    description: fields.description === '' ? null : fields.description,
+    events: fields.events,
+    agentIds: fields.agent_ids,
+    updatedAt: now,
+    ...activationColumns(
+      account,
+      fields.is_active,
+      fields.url === undefined ? sql`0` : sql`${webhooks.url} <> ${fields.url}`,
+      now,
+    ),
+  };
+  const [[row]] = await context.ledger.change({
+    record: userActivity(context, 'webhook.updated', id, { changes: Object.keys(fields) }),
+    guards: [targetExists('webhook', webhooks, isWebhook(account, id))],
+    changes: (write) => [
+      write.update(webhooks).set(columns).where(isWebhook(account, id)).returning(),
+      ...openFeed(write, account),
+      closeFeed(write, account),
+    ],
+    answer: null,
+  });
+  if (!row) throw notFound('webhook');
+  if (row.dueAt !== null && row.dueAt <= now) {
+    await enqueueWebhook(
+      config.webhooks,
+      { shard: principal.shard, account, webhook: row.number },
+      row,
+    );
+  }
+  return presentWebhook(row);
+}
+
+export const updateWebhookRoute = new Hono().put(
+  '/v1/webhooks/:id',
+  operation({
+    id: 'updateWebhook',
+    tag: 'Webhooks',
+    summary: 'Change a webhook',
+    description:
+      'Changes the given fields. A disabled webhook gets nothing more, not even pending deliveries; when it is enabled ' +
+      'again, it gets the events from then on.',
+    success: ok(Webhook),
+    pathId: 'webhook',
+  }),
+  userAccess('webhooks:write', preloadAgents),
+  noQuery(),
+  body(WebhookUpdate),
+  async (c) => {
+    const input = {
+      id: pathId(c, 'webhook'),
+      agents: c.var.loaded.agents ?? [],
+      ...c.req.valid('json'),
+    };
+    return answer(c, await updateWebhook(c.var.context, input));
+  },
+);
