@@ -62,7 +62,7 @@ export const Account = lazy(() =>
 
 export type Account = z.output<ReturnType<typeof Account>>;
 
-/** What the OpenAPI document says about an e-mail address. */
+/** The description of an e-mail address in the OpenAPI document. */
 export const ADDRESS_FORM =
   'A dot-atom of RFC 5322 before the `@`, a public host name after it, whose U-labels become A-labels.';
 

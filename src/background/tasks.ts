@@ -10,8 +10,8 @@ import { webhookTasks } from '../receivers/webhooks/tasks';
 import type { Task } from '../task';
 
 /**
- * What the cron jobs do on each shard besides moving accounts, in the order in which slices take
- * turns.
+ * The tasks of the cron jobs on each shard besides moving accounts, in the order in which slices
+ * take turns.
  */
 export const TASKS: readonly Task[] = [
   ...permissionTasks,

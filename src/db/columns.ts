@@ -3,7 +3,7 @@ import { customType } from 'drizzle-orm/sqlite-core';
 import { toHex } from '../lib/bytes';
 import { formatId, type Id, idBytes, type Prefix } from '../lib/typeid';
 
-/** What the driver takes and returns for a blob: D1 returns an array of numbers. */
+/** The driver's form of a blob: D1 returns an array of numbers. */
 type DriverBlob = Uint8Array | number[];
 
 /** Makes a column for identifiers of one kind, stored as their 16 bytes. */

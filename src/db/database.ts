@@ -7,7 +7,7 @@ import { logFailure } from '../lib/log';
 type CostFigures = Pick<Cost, 'trips' | 'statements' | 'rowsRead' | 'rowsWritten'>;
 
 /**
- * What a request or background job has cost so far: round trips, statements, and the rows that D1
+ * The cost of a request or background job so far: round trips, statements, and the rows that D1
  * read and wrote.
  */
 export class Cost {

@@ -205,8 +205,9 @@ export const signInChallenges = sqliteTable(
 );
 
 /**
- * What works once in one account, until it expires: WebAuthn challenges and states of OIDC sign-ins
- * that a member joined or added a passkey with, and hashes of pairing codes that were exchanged.
+ * The secrets that work once in one account, until they expire: WebAuthn challenges and states of
+ * OIDC sign-ins that a member joined or added a passkey with, and hashes of pairing codes that were
+ * exchanged.
  */
 export const usedChallenges = sqliteTable(
   'used_challenges',
@@ -742,7 +743,10 @@ export const storedAnswers = sqliteTable(
     request: bytesColumn().notNull(),
     /** The answer, encrypted. */
     answer: bytesColumn().notNull(),
-    /** What the transaction itself computed, by the field of the answer's body that it replaces. */
+    /**
+     * The values that the transaction itself computed, by the field of the answer's body that they
+     * replace.
+     */
     computed: text({ mode: 'json' }).$type<JsonObject>(),
     /**
      * The identifier of the agent that the answer is about, or else of the account. The answer is
@@ -860,7 +864,7 @@ export function isEnd(event: DeliveryEvent): boolean {
   return END_EVENTS.includes(event);
 }
 
-/** What a delivery can be about. The database stores places in this list: append, never reorder. */
+/** The subjects of deliveries. The database stores places in this list: append, never reorder. */
 export const DELIVERY_EVENTS = [
   'audit.created',
   'audit.export.completed',
@@ -872,7 +876,7 @@ export const DELIVERY_EVENTS = [
   'webhook.disabled',
 ] as const;
 export const DELIVERY_STATUSES = ['pending', 'succeeded', 'failed'] as const;
-/** What events are sent to: a URL of the account, or people, by a channel. */
+/** The receivers of events: a URL of the account, or people, by a channel. */
 export const RECEIVER_KINDS = ['webhook', 'email', 'slack'] as const;
 
 export type PermissionEventType = (typeof PERMISSION_EVENTS)[number];
@@ -1168,7 +1172,7 @@ export const sendCounts = sqliteTable(
   (table) => [index('send_counts_by_age').on(table.since)],
 );
 
-/** What members chose about messages to them. Members without a row have chosen nothing. */
+/** The choices of members about messages to them. Members without a row have chosen nothing. */
 export const notificationSettings = sqliteTable(
   'notification_settings',
   {

@@ -6,7 +6,7 @@ import { type Lease, LeaseLost } from './lease';
 import type { StoredFile } from './producer';
 import { abortUpload, workingKey } from './storage';
 
-/** What a job saves after a slice, and the next job continues from. */
+/** The state that a job saves after a slice, and from which the next job continues. */
 export interface SavedState {
   /**
    * The file once all of it is stored, while its proof is made; null while the file itself is made.

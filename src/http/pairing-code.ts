@@ -25,14 +25,14 @@ export interface Pairing {
   member: Id<'member'>;
   /** The session in which the member confirmed it. */
   session: Id<'session'>;
-  /** What the program calls itself; null if it gave no name. */
+  /** The name that the program gives itself; null without one. */
   name: string | null;
   redirectUri: string;
   /** The PKCE code challenge (RFC 7636 section 4.2). */
   challenge: string;
 }
 
-/** What a pairing code contains. */
+/** The content of a pairing code. */
 interface Content {
   pairing: Pairing;
   /** In milliseconds since the epoch. */

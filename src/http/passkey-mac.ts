@@ -12,9 +12,9 @@ export type OwnedPasskey = Pick<
 };
 
 /**
- * The contents of a passkey that its MAC covers: that this key (with its algorithm, which the COSE key names) is
- * this member's, and the counter with which it was added. Without it, whoever can write to the
- * database could sign in as anybody.
+ * The contents of a passkey that its MAC covers: that this key (with its algorithm, which the COSE
+ * key names) is this member's, and the counter with which it was added. Without it, whoever can
+ * write to the database could sign in as anybody.
  */
 export function passkeyContent({
   accountId,

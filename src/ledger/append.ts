@@ -113,7 +113,9 @@ function logLength(account: number): SQL {
   )`;
 }
 
-/** A permission was not in the state that its change expects, or its agent or account is deleted. */
+/**
+ * A permission was not in the state that its change expects, or its agent or account is deleted.
+ */
 export class TransitionLost extends Error {}
 
 /**

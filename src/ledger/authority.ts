@@ -35,8 +35,8 @@ export type Credential = CredentialReference & {
 };
 
 /**
- * What the check needs: the hash, which the database must still have, or the expiry time of a JWT
- * in milliseconds since the epoch; the user token of a session that was started with one, which
+ * The facts for the check: the hash, which the database must still have, or the expiry time of a
+ * JWT in milliseconds since the epoch; the user token of a session that was started with one, which
  * must not have ended either; the Slack user, who must still be linked to the member by a channel
  * that is active; and the member who acts, who must still be active and have the same role.
  */

@@ -30,7 +30,7 @@ export interface AnswerKey {
  * The answer to a request with an idempotency key, to be stored in the transaction of its change.
  */
 export interface Answer {
-  /** What the operation returns, from which the response is made. */
+  /** The result of the operation, from which the response is made. */
   value: object;
   /**
    * The agent that the answer is about, or else the account. The answer is erased together with it.

@@ -24,10 +24,10 @@ export const resultFields = {
   next_step: z.string().meta({ description: 'What to do next, in the words of Countersign.' }),
 };
 
-/** What a tool answers. */
+/** The answer of a tool. */
 export interface ToolAnswer<D = unknown> {
   /**
-   * What to do next, in the service's own words: it must not contain what an agent or a person
+   * The next step, in the service's own words: it must not contain what an agent or a person
    * wrote.
    */
   nextStep: string;

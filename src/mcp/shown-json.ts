@@ -3,8 +3,8 @@ import { lazy } from '../lib/lazy';
 import { type Lines, nameCharacter, unseenPattern } from '../lib/unseen';
 
 /**
- * What is shown by its code point: unseen characters, selectors of emoji, and what begins like
- * something shown so.
+ * The characters that are shown by their code points: unseen ones, selectors of emoji, and what
+ * begins like something shown so.
  */
 const toShow = (lines: Lines) =>
   lazy(() => new RegExp(`${unseenPattern(lines).source}|[\\ufe0e\\ufe0f]|\\[(?=U\\+)`, 'gu'));

@@ -10,7 +10,7 @@ import { lazy } from '../lib/lazy';
 import { describeSchema } from './describe-schema';
 import { resultFields, type ToolAnswer } from './result';
 
-/** What the queries of a tool are made from. The arguments have not been validated. */
+/** The input for the queries of a tool. The arguments have not been validated. */
 interface PreloadInput {
   reader: Reader;
   /** SQL for the number of the caller's account, and for the caller's id. */

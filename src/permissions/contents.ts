@@ -49,7 +49,7 @@ export const actFields = lazy(() => ({
     }),
 }));
 
-/** What a request says about the act. */
+/** The fields of a request that describe the act. */
 export interface SentAct {
   input?: Json | undefined;
   input_digest?: string | undefined;

@@ -38,7 +38,7 @@ import {
 import { refuseVoter, type Voter } from './reviews/voter';
 import { newTokenColumns } from './tokens/new-token-columns';
 
-/** What a person decides about a permission. */
+/** The decision of a person about a permission. */
 export interface Decision {
   decision: VoteDecision;
   narrowed: Narrowing;
@@ -46,7 +46,7 @@ export interface Decision {
   via: DecisionSource;
 }
 
-/** What the decision depends on, as it was read last. */
+/** The state on which the decision depends, as it was read last. */
 export interface DecisionState {
   permission: ReviewedPermission | undefined;
   /**

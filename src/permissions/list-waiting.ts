@@ -143,8 +143,8 @@ type VoterState = Record<'isEligible' | 'isOwner', 0 | 1>;
 const FEW = 100;
 
 /**
- * What tells the order of waiting requests and who reviews them. The index `permissions_waiting`
- * has all of it.
+ * The columns that tell the order of waiting requests and who reviews them. The index
+ * `permissions_waiting` has all of it.
  */
 const COLUMNS = sql.raw('account, id, agent, created_at, expires_at');
 

@@ -94,7 +94,9 @@ type LoadedDecision = {
   [N in 'permission' | 'voter' | 'passkey']?: NonNullable<DecisionState[N]>[] | undefined;
 } & { voterPasskeys?: DecisionState['voterPasskeys'] | undefined };
 
-/** What a decision depends on, from the rows that {@link preloadDecision} found. */
+/**
+ * Returns the state on which a decision depends, from the rows that {@link preloadDecision} found.
+ */
 export function decisionState({
   permission,
   voter,

@@ -18,7 +18,7 @@ const EXAMPLE_PREVIEW = {
   blocks: [{ kind: 'text' as const, text: 'Dear Ada, your invoice is attached.' }],
 };
 
-/** What a person reads before they decide, in the agent's own words. */
+/** The text that a person reads before they decide, in the agent's own words. */
 export const Preview = lazy(() =>
   z
     .strictObject({

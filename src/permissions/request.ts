@@ -81,7 +81,7 @@ export const MAX_PENDING_REQUESTS = 10_000;
 export const MAX_PENDING_REQUESTS_OF_AGENT = 1_000;
 
 /**
- * What is loaded for a request in the round trip of its authentication: see
+ * The rows that are loaded for a request in the round trip of its authentication: see
  * {@link selectForRequest}.
  */
 interface Loaded {

@@ -175,7 +175,7 @@ export function requireRankOver(principal: UserPrincipal, role: MemberRole): voi
   throw new Problem('insufficient_role', 'Only an owner may invite, change or remove an owner.');
 }
 
-/** What decides which roles a caller may give. */
+/** The part of a caller that decides which roles the caller may give. */
 type Granter = Pick<UserPrincipal, 'member' | 'scopes'>;
 
 /** The roles that a caller may give somebody. */

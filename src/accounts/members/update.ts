@@ -67,17 +67,13 @@ export async function updateMember(
   }
   const isActiveOwner = member.role === 'owner' && member.status === 'active';
   const keepsOwner = role === 'owner' && status === 'active';
+  const staysInRole = status === 'active' && member.status === 'active' && role === member.role;
   const now = runtime.now();
   const columns = {
     name: fields.name,
     role,
     status,
-    activeSince:
-      status !== 'active'
-        ? null
-        : role === member.role && member.status === 'active'
-          ? undefined
-          : now,
+    ...(!staysInRole && { activeSince: status === 'active' ? now : null }),
     updatedAt: now,
   };
   // The member as it was read: the decision depends on its role and status.

@@ -73,7 +73,7 @@ interface FoundMove {
 }
 
 /**
- * What follows a slice: the next one at once, because the account is on hold; the next one after
+ * The step after a slice: the next one at once, because the account is on hold; the next one after
  * other work; or nothing, until a file in progress has ended.
  */
 type Outcome = 'continue now' | 'continue later' | 'wait';

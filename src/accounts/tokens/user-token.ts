@@ -143,7 +143,7 @@ interface TokenIssue {
   account: Id<'user'>;
   /** The member whom the token is for; null for the account itself. */
   member: Id<'member'> | null;
-  /** What `created_by` shows. */
+  /** The value of `created_by`. */
   createdBy: string;
   input: UserTokenInput;
   /** For an input without scopes or expiry; by default every scope, and no expiry. */

@@ -30,16 +30,22 @@ export class TextFileEncoder implements Encoder {
   ) {}
 
   add(entries: ExportedEntry[]): Uint8Array[] {
-    const { head, between, write } = this.format;
+    const { between, write } = this.format;
     const chunks: Uint8Array[] = [];
     for (let at = 0; at < entries.length; at += CHUNK_ENTRIES) {
       const few = entries.slice(at, at + CHUNK_ENTRIES);
-      const before = this.total === null ? head : this.total > 0 ? between : '';
-      chunks.push(this.encoder.encode(before + few.map(write).join(between)));
+      chunks.push(this.encoder.encode(this.separator() + few.map(write).join(between)));
       this.total = (this.total ?? 0) + few.length;
     }
     this.rows += entries.length;
     return chunks;
+  }
+
+  /** The text before the next entry. */
+  private separator(): string {
+    const { head, between } = this.format;
+    if (this.total === null) return head;
+    return this.total > 0 ? between : '';
   }
 
   end(): Uint8Array[] {

@@ -130,7 +130,7 @@ export interface DeciderTally {
 }
 
 /**
- * What a report counts while it reads the entries, saved with the state of the job that makes it.
+ * The counts of a report while it reads the entries, saved with the state of the job that makes it.
  * The size depends on the number of agents, deciders and months, not of entries.
  */
 export interface Figures {

@@ -22,8 +22,8 @@ import { reportRequest } from './report';
 const ENTRIES_PER_ROW = 4;
 
 /**
- * What {@link Producer.save} returns. Jobs in progress have it stored, so its fields keep their
- * names.
+ * The state that {@link Producer.save} returns. Jobs in progress have it stored, so its fields keep
+ * their names.
  */
 interface SavedState {
   /** The account of the report, not a member. */

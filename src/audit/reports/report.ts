@@ -28,7 +28,7 @@ export type ReportType = (typeof REPORT_TYPES)[number];
 
 export const REPORT_FORMATS = ['pdf', 'json'] as const;
 
-/** What a report was requested for, as it is stored with the file. */
+/** The parameters of a report, as they are stored with the file. */
 export interface ReportRequest {
   report_type: ReportType;
   /** The first and the last day (`YYYY-MM-DD`, in UTC); both belong to the period. */

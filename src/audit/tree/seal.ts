@@ -23,7 +23,7 @@ const INCONSISTENT_RETRY_DELAY = HOUR;
 /** Milliseconds from the time of a published head to the publication of the next one. */
 const PUBLICATION_INTERVAL = HOUR;
 
-/** What sealing a tree needs. */
+/** The services that sealing a tree needs. */
 export interface SealingContext extends ReadingContext {
   ledger: Ledger;
 }

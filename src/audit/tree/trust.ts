@@ -23,7 +23,7 @@ interface TrustContext {
   signer: LogSigner;
 }
 
-/** What reading a tree needs. */
+/** The services that reading a tree needs. */
 export interface ReadingContext extends TrustContext {
   reader: Reader;
 }

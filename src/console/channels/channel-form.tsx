@@ -157,7 +157,9 @@ function fieldsOf(channel: Channel): ChannelFields {
   };
 }
 
-/** The parts of a channel that can be changed by themselves, under the paths of the API's errors. */
+/**
+ * The parts of a channel that can be changed by themselves, under the paths of the API's errors.
+ */
 function partsOf({ name, events, actions, agent_ids, slack }: ChannelFields) {
   const parts = {
     name,

@@ -8,7 +8,9 @@ import { pluralOf } from '../parts/words';
 
 const OUTCOMES = { approve: 'approved', deny: 'denied' };
 
-/** Counts what a draft would have done with past requests, and lists what was decided differently. */
+/**
+ * Counts what a draft would have done with past requests, and lists what was decided differently.
+ */
 export function ReplayResult({ replay, days }: { replay: DetailedReplay; days: number }) {
   const { requests, complete, approve, deny, review, undecided, agrees, disagrees } = replay;
   if (requests === 0)

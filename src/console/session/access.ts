@@ -63,10 +63,10 @@ export interface ConsoleEnv<Q extends NamedQueries = NamedQueries> {
   };
 }
 
-/** What the handler of a page gets. */
+/** The context of the handler of a page. */
 export type ConsoleContext<Q extends NamedQueries = NamedQueries> = HonoContext<ConsoleEnv<Q>>;
 
-/** What the handler of a page with a preload gets. */
+/** The context of the handler of a page with a preload. */
 export type PreloadedContext<P extends (...args: never[]) => Promise<NamedQueries>> =
   ConsoleContext<Awaited<ReturnType<P>>>;
 
@@ -95,7 +95,7 @@ export const consoleRoute = createMiddleware<AppEnv>(async (c, next) => {
   await next();
 });
 
-/** What else a route of the console asks for, or not. */
+/** The further conditions of a route of the console. */
 interface ConsoleRule {
   /**
    * Whether the page changes nothing although a form is sent to it, so that it needs no CSRF token.

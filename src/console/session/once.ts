@@ -64,7 +64,7 @@ export class FormAnswers implements AnswerStore {
   }
 
   /**
-   * What the form made when it was sent first.
+   * The result of the form when it was sent first.
    * @throws Problem `conflict` if that was more than 5 minutes ago
    */
   async read<T>({ answer, computed, createdAt }: StoredAnswer): Promise<T> {

@@ -82,7 +82,7 @@ interface SignIn extends SignInPlace {
   /** Whether the member can still sign in in this way, as SQL. */
   isAllowed: SQL;
   proof: Proof;
-  /** What else is recorded about the member in the same transaction. */
+  /** Further activity of the member that the same transaction records. */
   actions?: readonly ActivityAction[];
   /** Makes statements that change something in the same transaction. */
   changes?: (write: RecordWriter) => Statement[];

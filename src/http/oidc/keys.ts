@@ -103,8 +103,8 @@ async function claimRefresh(
 }
 
 /**
- * Fetches the keys under a claim made at `claimedAt`, stores them and ends the claim. Writes nothing
- * if there is a newer claim.
+ * Fetches the keys under a claim made at `claimedAt`, stores them and ends the claim. Writes
+ * nothing if there is a newer claim.
  * @returns null if the provider does not answer: the stored keys stay
  */
 async function refreshKeys(

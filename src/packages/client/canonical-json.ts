@@ -4,7 +4,7 @@ import type { FieldError } from './errors.ts';
 /** A value that JSON can hold. */
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
-/** What is wrong with a value outside JSON, by the error that says so. */
+/** Says what is wrong with a value outside JSON, by the error that says so. */
 const faults = new WeakMap<object, FieldError>();
 
 /**

@@ -25,7 +25,7 @@ export class ApiError extends CountersignError {
    */
   readonly code: string;
   readonly status: number;
-  /** What to do about it. */
+  /** The advice on how to go on. */
   readonly detail: string;
   /** Names the request in the service's logs. */
   readonly requestId: string | null;

@@ -13,8 +13,8 @@ export interface TokenExpectations {
   keys?: KeySet;
   fetch?: typeof fetch;
   /**
-   * What the token has to allow. A field that is there but undefined is refused: an argument may be
-   * missing.
+   * The act that the token has to allow. A field that is there but undefined is refused: an
+   * argument may be missing.
    */
   action?: string;
   resource?: string;
@@ -24,7 +24,7 @@ export interface TokenExpectations {
   now?: number;
 }
 
-/** What a token allows. */
+/** The act that a token allows, and its limits. */
 export interface VerifiedToken {
   token_id: string;
   permission_id: string;

@@ -195,7 +195,8 @@ class ExportChecker {
   /** The fault of a missing entry after the last one, up to a sequence; null if none is missing. */
   private findGap(to: number): EntryFault | null {
     if (this.filter.isPartial) return null;
-    const from = this.last ? this.last.sequence + 1 : this.completeTo === undefined ? to + 1 : 1;
+    if (!this.last && this.completeTo === undefined) return null;
+    const from = this.last ? this.last.sequence + 1 : 1;
     const sequence = this.erased.firstOutside(from, to);
     if (sequence === null) return null;
     const how = this.sealedEmpty.has(sequence)

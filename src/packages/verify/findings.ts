@@ -80,9 +80,9 @@ export interface Report {
   key: string | null;
   /** Sentences that say what was proven. They hold only if there are no faults. */
   proven: string[];
-  /** What this verification cannot prove. */
+  /** The claims that this verification cannot prove. */
   limits: string[];
-  /** What should have been checked but could not be. */
+  /** The checks that should have been made but could not be. */
   unchecked: string[];
   /**
    * The faults that were found. A wrong entry comes first, then a wrong vote; of each, only the

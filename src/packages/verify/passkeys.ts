@@ -17,7 +17,7 @@ export interface PinnedPasskey {
   removedAt: number | null;
 }
 
-/** What an auditor pinned: who has which passkeys, and at which addresses they sign. */
+/** The facts that an auditor pinned: who has which passkeys, and at which addresses they sign. */
 export interface PinnedPasskeys {
   /** The origins of the service, such as `https://countersign.example.com`. */
   origins: string[];

@@ -7,7 +7,7 @@ import type { KeptCheckpoint } from './kept-checkpoints.ts';
 import type { VerifierKey } from './note.ts';
 import { readRows } from './rows.ts';
 
-/** What is known of a log that the service refuses to sign or prove. */
+/** The known state of a log that the service refuses to sign or prove. */
 export interface RefusedLogInput {
   /** The request that was refused, and the reason that the service gave. */
   why: string;

@@ -32,21 +32,23 @@ export function describeReport(report: Report): string {
       ]
     : ['Without proof', ''];
   if (faults.length > 0) return [...head, describeFaults(faults)].join('\n');
-  const verdict = report.refused
-    ? 'Not proven.'
-    : unchecked.length > 0
-      ? `Not proven. ${checkpoint ? 'The file matches its proof, but not' : 'Not'} everything could be checked:`
-      : 'Proven.';
   const condition = report.refused ? 'What holds nevertheless:' : 'If these are in order, then:';
   return [
     ...head,
-    verdict,
+    describeVerdict(report),
     ...unchecked,
     ...(unchecked.length > 0 && proven.length > 0 ? ['', condition] : []),
     ...proven,
     ...(limits.length > 0 ? ['', 'What this does not show:'] : []),
     ...limits,
   ].join('\n');
+}
+
+function describeVerdict({ refused, unchecked, checkpoint }: Report): string {
+  if (refused) return 'Not proven.';
+  if (unchecked.length === 0) return 'Proven.';
+  const subject = checkpoint ? 'The file matches its proof, but not' : 'Not';
+  return `Not proven. ${subject} everything could be checked:`;
 }
 
 /** Formats the faults with their evidence. */

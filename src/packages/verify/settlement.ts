@@ -1,7 +1,7 @@
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from './json.ts';
 import { readVote, type Vote } from './vote.ts';
 
-/** What the entry of a request says about its permission. */
+/** The permission as the entry of its request describes it. */
 export interface RequestedPermission {
   agent: Json;
   details: JsonObject;
@@ -77,7 +77,8 @@ export function resolveScopes(
   // An approval without narrower votes grants what was requested. The other entries repeat the
   // requested scope.
   const repeatsRequest = event !== 'approve' || votes.every(({ scope }) => scope === null);
-  const requested = request ? request.details.scope : repeatsRequest ? details.scope : null;
+  const repeated = repeatsRequest ? details.scope : null;
+  const requested = request ? request.details.scope : repeated;
   let last = isJsonObject(requested) ? requested : null;
   return votes.map(({ scope }) => {
     last = scope ?? last;

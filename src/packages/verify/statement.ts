@@ -43,7 +43,8 @@ export function rebuildStatement(
 }
 
 /**
- * What a passkey signs in place of the statement: the SHA-256 of its canonical form (RFC 8785).
+ * Returns the hash that a passkey signs in place of the statement: the SHA-256 of its canonical
+ * form (RFC 8785).
  * @throws SyntaxError if it has none
  */
 export function challengeOf(statement: JsonObject): Buffer {

@@ -134,5 +134,6 @@ function isOneOf(value: Json, wanted: Json[]): boolean | null {
 
 function typeName(value: Json): string {
   if (value === null) return 'null';
-  return Array.isArray(value) ? 'array' : isJsonObject(value) ? 'object' : typeof value;
+  if (Array.isArray(value)) return 'array';
+  return isJsonObject(value) ? 'object' : typeof value;
 }

@@ -95,7 +95,7 @@ interface PatternField {
   canMatch: (pattern: string) => boolean;
   /** Why a pattern is refused that can match nothing. */
   otherwise: string;
-  /** What the OpenAPI document says about each pattern. */
+  /** The description of each pattern in the OpenAPI document. */
   pattern: string;
   examples: string[];
 }
@@ -267,7 +267,7 @@ export function ruleFor(effect: PolicyRow['effect'], review: ReviewRule | null):
   throw invalidRequest([{ path: 'body.review', message: 'is only for the effect review' }]);
 }
 
-/** What the guards of a policy check. Undefined fields are not checked. */
+/** The fields that the guards of a policy check. Undefined fields are not checked. */
 interface CheckedFields {
   agentIds?: readonly Id<'agent'>[] | null | undefined;
   /** The rule whose members must be of the account. */

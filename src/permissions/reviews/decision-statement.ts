@@ -15,8 +15,8 @@ interface SignedDecision {
 }
 
 /**
- * What a member signs: the decision with everything that it is about. The challenge of the
- * signature is the SHA-256 of its canonical form (RFC 8785).
+ * The statement that a member signs: the decision with everything that it is about. The challenge
+ * of the signature is the SHA-256 of its canonical form (RFC 8785).
  */
 export function decisionStatement(
   { config, principal }: Context,

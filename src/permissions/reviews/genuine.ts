@@ -20,8 +20,8 @@ import type { Limits, Vote } from './review';
 type Unstored = Omit<ReviewedPermission, 'mac'>;
 
 /**
- * What the MAC of a permission covers: what was requested, and how it is reviewed, which may be not
- * at all.
+ * The content that the MAC of a permission covers: the request, and how it is reviewed, which may
+ * be not at all.
  */
 export function requestContent(account: Id<'user'>, row: Unstored): RowContent {
   const { id, agentId, action, resource, scope, reason, title, tokenTtl, maxUses, review } = row;
@@ -53,7 +53,7 @@ export function requestContent(account: Id<'user'>, row: Unstored): RowContent {
   };
 }
 
-/** What the MAC of a vote covers: all of it, and its place. */
+/** The content that the MAC of a vote covers: all of it, and its place. */
 function voteContent(
   account: Id<'user'>,
   permission: Id<'perm'>,

@@ -19,7 +19,7 @@ import { formatTime, formatTimeOrNull } from '../../lib/time';
 import { formatId, type Id } from '../../lib/typeid';
 import { countReviewersSql, mayApprove } from './reviewers';
 
-/** What a token may do. The lifetime is in seconds. */
+/** The limits of a token. The lifetime is in seconds. */
 export interface Limits {
   scope: JsonObject;
   tokenTtl: number;
@@ -53,7 +53,7 @@ export interface ReviewState {
   rule: ReviewRule;
   /** The member who owned the agent when it made the request; null if nobody did. */
   owner: Id<'member'> | null;
-  /** What the next approval may narrow, and the last one grants. */
+  /** The limits that the next approval may narrow, and the last one grants. */
   proposal: Limits;
   escalatesAt: number | null;
   escalatedAt: number | null;

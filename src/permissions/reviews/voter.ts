@@ -12,7 +12,7 @@ export interface Voter {
   isOwner: boolean;
 }
 
-/** What a member whose role may decide can do about a pending permission. */
+/** The ways in which a member whose role may decide can act on a pending permission. */
 export type Standing =
   /**
    * Approve or deny it: no review policy applies, or the member is a reviewer who has not approved
@@ -27,8 +27,8 @@ export type Standing =
   | 'others';
 
 /**
- * What a member can do about a pending permission with this review; the decision itself checks it
- * again.
+ * Returns how a member can act on a pending permission with this review; the decision itself checks
+ * it again.
  */
 export function standingOf(
   review: ReviewState | null,

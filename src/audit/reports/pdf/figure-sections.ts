@@ -14,7 +14,7 @@ import {
 import { monthlyChart } from './chart';
 import { COLORS } from './style';
 
-/** What the report covers and how its figures were computed. */
+/** Writes the coverage of the report and how its figures were computed. */
 export function scopeSection(report: ReportContent, number: number): Content[] {
   return [
     sectionHeading(number, 'Scope and method'),
@@ -170,7 +170,7 @@ export function decidersSection({ deciders }: ReportContent, number: number): Co
   ];
 }
 
-/** What a decider is: a role of members if it is known. */
+/** Returns the kind of a decider: a role of members if it is known. */
 function roleInWords(id: string, role: DeciderFigures['role']): string {
   if (isPolicyId(id)) return 'Policy';
   if (!isMemberId(id)) return 'Account’s own tokens';

@@ -47,7 +47,10 @@ export const TABLE_LAYOUTS: Record<string, TableLayout> = {
    * margins.
    */
   ruled: {
-    hLineWidth: (row, { table }) => (row === 0 ? 0 : row === (table.headerRows ?? 0) ? 0.8 : 0.4),
+    hLineWidth: (row, { table }) => {
+      if (row === 0) return 0;
+      return row === (table.headerRows ?? 0) ? 0.8 : 0.4;
+    },
     hLineColor: (row, { table }) => (row === (table.headerRows ?? 0) ? COLORS.navy : COLORS.rule),
     vLineWidth: () => 0,
     ...padding(COLUMN_GAP / 2, 2.5, 2.5),

@@ -10,7 +10,7 @@ interface OidcButtonProps {
   oidc: OidcConfig | null;
   /** The path that starts the sign-in with the identity provider. */
   action: string;
-  /** What it is for, such as `Join`. */
+  /** The purpose, such as `Join`. */
   verb: string;
   /** Hidden fields. */
   fields?: Record<string, string | null>;

@@ -15,7 +15,7 @@ export function responseMessagesOf<Message>(result: GeneratedText<Message>): rea
   return 'responseMessages' in result ? result.responseMessages : result.response.messages;
 }
 
-/** What the AI SDK gives to a tool with a call. */
+/** The options that the AI SDK gives to a tool with a call. */
 export interface AiCallOptions {
   toolCallId: string;
   messages: readonly AiMessage[];

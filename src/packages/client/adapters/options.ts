@@ -4,7 +4,7 @@ import type { Limits } from '../guard/act.ts';
 import type { GuardOptions } from '../guard/guard.ts';
 import { ASK_RULE_OPTIONS, RULES_OPTIONS, type Rules, type ToolArguments } from '../rules/rules.ts';
 
-/** What an adapter does with the calls of a tool. */
+/** The options of an adapter for the calls of a tool. */
 export interface ToolCallOptions<Context> {
   /**
    * Names the run or the conversation, for a model whose ids of tool calls repeat in another one.
@@ -46,7 +46,7 @@ export const TOOL_RULES: OptionList<ToolRules<unknown>> = {
   countersign: true,
 };
 
-/** What an adapter adds to the last argument of a tool's function. */
+/** The fields that an adapter adds to the last argument of a tool's function. */
 export interface Granted {
   /** The granted limits. */
   granted?: Limits;

@@ -20,7 +20,7 @@ import type { ToolCallOptions } from './options.ts';
 export interface ToolCall<Context> {
   /** The framework's id of the call; undefined when the tool is called without one. */
   id: string | undefined;
-  /** What the framework gives with the call. */
+  /** The context that the framework gives with the call. */
   context: Context;
   signal?: AbortSignal | undefined;
 }
@@ -31,12 +31,12 @@ export interface Refusal {
   /** The code of the error, for example `permission_denied` or `invalid_request`. */
   code: string;
   message: string;
-  /** What the person who decided wrote. */
+  /** The reason of the person who decided. */
   reason: string | null;
   permission_id: string | null;
   /** The granted limits, where the call needs wider ones. */
   granted?: Limits;
-  /** What to do about a refusal that no decision changes, such as arguments that are too large. */
+  /** The advice on a refusal that no decision changes, such as arguments that are too large. */
   detail?: string;
   /** The refused fields, where no decision changes the refusal. */
   errors?: FieldError[];
@@ -60,7 +60,7 @@ export class ToolGuard<Context> {
   readonly #client: GuardClient;
   readonly #treatment: Exclude<Treatment, 'allow'>;
   readonly #options: ToolCallOptions<Context>;
-  /** What the tool itself threw, which may be the error of another guard: the tool has run then. */
+  /** The error of the tool itself, which may be that of another guard: the tool has run then. */
   readonly #thrown = new WeakSet<object>();
   /** The calls for which `needsDecision` could not ask, by their external ids. */
   readonly #unasked = new Map<string, Unreachable>();

@@ -48,12 +48,8 @@ export const api = command({
     }
 
     async function readBody(data: string): Promise<unknown> {
-      const text =
-        data === '-'
-          ? await readInput(io, '-')
-          : data.startsWith('@')
-            ? await readInput(io, data.slice(1))
-            : data;
+      if (data === '-') return readJson(await readInput(io, '-'), 'The body');
+      const text = data.startsWith('@') ? await readInput(io, data.slice(1)) : data;
       return readJson(text, 'The body');
     }
   },

@@ -9,7 +9,7 @@ const COMMON = {
   json: { type: 'boolean', description: 'Print JSON on a terminal too' },
 } as const satisfies Options;
 
-/** What a command gets. */
+/** The arguments of a command. */
 interface Call<T extends Options> {
   args: Values<T & typeof COMMON>;
   session: Session;

@@ -32,8 +32,8 @@ const SCRIPTS: Record<string, (words: Words) => string> = {
 };
 
 /**
- * What can follow the words before it: for `audit`, the commands of the group; for `audit list`,
- * its options.
+ * The words that can follow the words before: for `audit`, the commands of the group; for
+ * `audit list`, its options.
  */
 type Words = Map<string, string[]>;
 

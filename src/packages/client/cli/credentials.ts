@@ -35,15 +35,14 @@ export interface Credentials {
  * Specification).
  */
 export function credentialsFile({ env, platform }: Pick<Io, 'env' | 'platform'>): string {
+  return join(settingsFolder({ env, platform }), 'countersign', 'credentials.json');
+}
+
+function settingsFolder({ env, platform }: Pick<Io, 'env' | 'platform'>): string {
   const { XDG_CONFIG_HOME: xdg, APPDATA: appData } = env;
   const home = env.HOME || homedir();
-  const folder =
-    platform === 'win32'
-      ? appData || join(home, 'AppData/Roaming')
-      : xdg && isAbsolute(xdg)
-        ? xdg
-        : join(home, '.config');
-  return join(folder, 'countersign', 'credentials.json');
+  if (platform === 'win32') return appData || join(home, 'AppData/Roaming');
+  return xdg && isAbsolute(xdg) ? xdg : join(home, '.config');
 }
 
 /**

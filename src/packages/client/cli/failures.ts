@@ -21,7 +21,7 @@ export class Failure extends Error {
  */
 export type OptionNames = Record<string, string>;
 
-/** What is printed for an error on stderr, and the exit code. */
+/** The text that is printed for an error on stderr, and the exit code. */
 export interface Explanation {
   lines: string[];
   exitCode: number;

@@ -6,7 +6,7 @@ import { systemClock } from '../clock.ts';
 /** An output of the command: a terminal, a pipe or a file. */
 export type Output = Writable & { isTTY?: boolean; columns?: number; rows?: number };
 
-/** What a command touches outside itself. Tests bring their own. */
+/** The surroundings of a command: streams, files, environment. Tests bring their own. */
 export interface Io {
   env: Record<string, string | undefined>;
   platform: NodeJS.Platform;

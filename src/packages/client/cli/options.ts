@@ -6,7 +6,7 @@ import { escapeText } from './terminal/escape.ts';
 export interface Option {
   type: 'positional' | 'string' | 'boolean';
   description: string;
-  /** What the help shows for the value; by default the name. */
+  /** The name of the value in the help; by default the name of the option. */
   valueHint?: string;
   /** The letter that also names the option. */
   short?: string;

@@ -7,7 +7,7 @@ import type { Style } from './terminal/style.ts';
 import { formatTime, formatTimeLeft } from './terminal/time.ts';
 import { wrapText } from './terminal/width.ts';
 
-/** What a card is made for. */
+/** The options of a card. */
 interface CardOptions {
   width: number;
   style: Style;
@@ -97,7 +97,7 @@ function inputTitle({ input, input_digest }: Permission): string {
     : 'Arguments of the act: none';
 }
 
-/** What the agent wrote, as escaped lines. */
+/** Returns the agent's own words as escaped lines. */
 function agentWords({ reason, preview, external_id }: Permission): string[] {
   return [
     ...(reason ? ['Reason', ...indent(reason)] : []),

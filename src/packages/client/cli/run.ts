@@ -164,7 +164,7 @@ export const run = command({
   },
 });
 
-/** What `--report` writes. */
+/** The file that `--report` writes. */
 interface Report {
   outcome: 'ran' | 'denied' | 'expired' | 'waiting' | 'interrupted' | 'failed';
   permission_id: string | null;

@@ -9,17 +9,17 @@ export type Limits = { [name: string]: Json };
 /** A value, or a function that makes it from the input. */
 type FromInput<Input, Value> = Value | ((input: Input) => Value);
 
-/** What a call asks for. */
+/** The act that a call asks for. */
 export interface ActOptions<Input> {
-  /** What is done, for example `email.send`. */
+  /** The action, for example `email.send`. */
   action: FromInput<Input, string>;
-  /** What it is done to, for example `mailbox:support`. */
+  /** The resource, for example `mailbox:support`. */
   resource: FromInput<Input, string>;
   /** The limits that are asked for. */
   scope?: FromInput<Input, Limits>;
   /** Why it is asked for, for the person who decides. */
   reason?: FromInput<Input, string | undefined>;
-  /** What the person who decides should read. */
+  /** The text for the person who decides. */
   preview?: FromInput<Input, Preview | undefined>;
   /**
    * The caller's own name for this call, such as a tool call's id; random when absent. A call with

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts';
 import type { Operations } from '../operations.ts';
 
-/** What a guard needs of the client. */
+/** The part of the client that a guard needs. */
 export interface GuardClient
   extends Pick<
     Operations,

@@ -2,7 +2,7 @@ import type { Permission } from '../api.ts';
 import type { Json } from '../canonical-json.ts';
 import { CountersignError } from '../errors.ts';
 
-/** What a guarded call knew when it ended. */
+/** The state of a guarded call when it ended. */
 interface GuardState {
   /** Finds the request again: pass it as `externalId` to go on. */
   externalId: string;
@@ -74,7 +74,7 @@ export class Unreachable extends GuardError {
   readonly code = 'unreachable';
 }
 
-/** What another process needs to go on with a call: `guarded(input, { externalId })`. */
+/** The names by which another process goes on with a call: `guarded(input, { externalId })`. */
 export interface PendingCall {
   externalId: string;
   permissionId: string;
@@ -94,7 +94,9 @@ export class PermissionPending extends GuardError {
     this.call = call;
   }
 
-  /** What another process needs, so that `JSON.stringify(error)` can be stored. */
+  /**
+   * Returns the fields that another process needs, so that `JSON.stringify(error)` can be stored.
+   */
   toJSON(): PendingCall {
     return this.call;
   }

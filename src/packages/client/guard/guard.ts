@@ -23,7 +23,7 @@ export type GuardedFunction<Input, Output> = (
   request?: AskedRequest,
 ) => Output | Promise<Output>;
 
-/** What one call of a guarded function can add. */
+/** The options that one call of a guarded function can add. */
 export interface GuardCall {
   /**
    * Replaces the external id of the options; the id of a `PermissionPending` goes on with that
@@ -55,7 +55,7 @@ export interface GuardOptions<Input> extends ActOptions<Input> {
    */
   wait?: Duration;
   /**
-   * What becomes of a request that still waits when the signal or an error ends the call:
+   * The fate of a request that still waits when the signal or an error ends the call:
    *
    * - `withdraw` (default) withdraws it, so that nobody decides in vain.
    * - `keep` leaves it to a later call with its external id.

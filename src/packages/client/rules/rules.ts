@@ -8,7 +8,7 @@ import { checkValues, GUARD_OPTIONS, type GuardOptions } from '../guard/guard.ts
 // biome-ignore lint/suspicious/noExplicitAny: see above
 export type ToolArguments = any;
 
-/** What a rule that asks can say about the calls of a tool. */
+/** The options of a rule that asks about the calls of a tool. */
 export type AskRule = Partial<Omit<GuardOptions<ToolArguments>, 'externalId'>>;
 
 /** How the calls of a tool are guarded: run them, ask, refuse them, or ask for exactly this. */
@@ -67,7 +67,7 @@ function notARule(tool: string): TypeError {
 }
 
 /**
- * What to do with the calls of one tool: run them, refuse them, or guard them with these options.
+ * The treatment of the calls of one tool: run them, refuse them, or guard them with these options.
  */
 export type Treatment = 'allow' | 'deny' | GuardOptions<ToolArguments>;
 
@@ -104,7 +104,8 @@ function findRule(tool: string, tools: Record<string, Rule>): Rule {
 
 /** Orders rules: a larger number lets less pass without a person. */
 export function strictness(rule: Rule | Treatment): number {
-  return rule === 'allow' ? 0 : rule === 'deny' ? 2 : 1;
+  if (rule === 'allow') return 0;
+  return rule === 'deny' ? 2 : 1;
 }
 
 function toRegExp(pattern: string): RegExp {

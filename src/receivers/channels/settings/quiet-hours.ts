@@ -106,7 +106,7 @@ function findOffsets(formatter: Intl.DateTimeFormat, start: number, end: number)
   return { before, after, change };
 }
 
-/** What has to be added to a time to get the local time, in milliseconds. */
+/** Returns the offset of the local time from UTC, in milliseconds. */
 function offsetAt(formatter: Intl.DateTimeFormat, at: number): number {
   const second = at - modulo(at, SECOND);
   const field = Object.fromEntries(

@@ -25,14 +25,14 @@ interface NewDelivery {
    * which has it.
    */
   payload: string | null;
-  /** What a delivery by a channel has besides: see the table. */
+  /** The further columns of a delivery by a channel: see the table. */
   permission?: Id<'perm'> | null;
   reminder?: number | null;
   member?: Id<'member'> | null;
   slackChannel?: string | null;
 }
 
-/** What the API calls the receiver of a delivery, and how it shows the delivery. */
+/** The API's noun for the receiver of a delivery, and how it shows the delivery. */
 export interface Receiver<T> {
   noun: ReceiverNoun;
   present: (row: ShownDelivery) => T;

@@ -12,7 +12,7 @@ const TIMEOUT = 6 * 3_600_000;
 interface DownloadOptions {
   /** The path of the file; `-` is stdout. */
   output: string;
-  /** What the service says of the file; null or undefined if it says nothing. */
+  /** The digest that the service gives for the file; null or undefined without one. */
   sha256: string | null;
   size: number | undefined;
 }

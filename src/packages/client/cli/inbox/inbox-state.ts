@@ -1,6 +1,6 @@
 import type { Permission } from '../../api.ts';
 
-/** What the inbox shows. */
+/** The state of the inbox on the screen. */
 export interface InboxState {
   requests: Permission[];
   /**
@@ -28,7 +28,7 @@ export interface Key {
   ctrl?: boolean | undefined;
 }
 
-/** What a key asks for, beyond a change of what is shown. */
+/** The act that a key asks for, beyond a change of what is shown. */
 export type Action =
   | { kind: 'quit' | 'reload' }
   | { kind: 'open'; id: string; view: InboxState['view'] }

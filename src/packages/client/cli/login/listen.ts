@@ -68,12 +68,13 @@ function isEqual(one: string, other: string): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
+function textFor(answer: ConsoleAnswer | null): string {
+  if (!answer) return 'This address is for the browser that comes back from the console.';
+  if ('error' in answer) return 'You denied the sign-in. You can close this page.';
+  return 'Confirmed. Go back to the terminal; you can close this page.';
+}
+
 function reply(response: ServerResponse, answer: ConsoleAnswer | null): void {
-  const text = !answer
-    ? 'This address is for the browser that comes back from the console.'
-    : 'error' in answer
-      ? 'You denied the sign-in. You can close this page.'
-      : 'Confirmed. Go back to the terminal; you can close this page.';
   response.writeHead(answer ? 200 : 400, {
     'Content-Type': 'text/html; charset=utf-8',
     'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
@@ -83,6 +84,6 @@ function reply(response: ServerResponse, answer: ConsoleAnswer | null): void {
     Connection: 'close',
   });
   response.end(
-    `<!doctype html>\n<html lang="en"><title>Countersign</title><p>${text}</p></html>\n`,
+    `<!doctype html>\n<html lang="en"><title>Countersign</title><p>${textFor(answer)}</p></html>\n`,
   );
 }

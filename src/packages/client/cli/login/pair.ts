@@ -7,7 +7,7 @@ import { Failure } from '../failures.ts';
 import { listenForCode } from './listen.ts';
 
 interface PairOptions {
-  /** What the person is asked to confirm. */
+  /** The text that the person is asked to confirm. */
   name: string;
   /** Shows or opens the address at which the person confirms. */
   onAddress(address: string): Promise<void>;

@@ -34,7 +34,7 @@ import type { McpToolRules } from './tool-rules.ts';
 interface GateOptions {
   client: Countersign;
   rules: McpToolRules;
-  /** What tells the server from others, for the names of requests. */
+  /** The key that tells the server from others, for the names of requests. */
   server: string[];
   /** Writes a line to the server, to the client, and for the person who runs the command. */
   toServer(line: string): void;

@@ -5,7 +5,7 @@ import { type Line, LongLine } from './lines.ts';
 /** An object of JSON. */
 export type JsonObject = { [name: string]: unknown };
 
-/** What names a request, and its answer. */
+/** The id of a request, which its answer repeats. */
 export type RequestId = string | number;
 
 /** A request of the client, as far as it decides what the server does. */
@@ -61,7 +61,7 @@ export interface RefusedMessage {
 
 export type ClientMessage = ToolCall | OtherMessage | RefusedMessage;
 
-/** What a line from the client says. */
+/** The content of a line from the client. */
 interface ClientLine {
   messages: ClientMessage[];
   isBatch: boolean;

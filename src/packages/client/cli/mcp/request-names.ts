@@ -3,7 +3,7 @@ import { canonicalJson, digestOf } from '../../canonical-json.ts';
 import type { Countersign } from '../../countersign.ts';
 import type { Act } from '../../guard/act.ts';
 
-/** What the names need of the client. */
+/** The part of the client that the names need. */
 type NamesClient = Pick<Countersign, 'listPermissions'>;
 
 /**

@@ -9,10 +9,10 @@ export interface BoundFile {
   digest: string;
 }
 
-/** What of a command's files an approval is bound to. */
+/** The files of a command to which an approval is bound. */
 export interface BoundFiles {
   files: BoundFile[];
-  /** What could not be bound, and why, for the person who decides. */
+  /** The files that could not be bound, and why, for the person who decides. */
   not_bound: string[];
 }
 
