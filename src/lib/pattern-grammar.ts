@@ -1,3 +1,5 @@
+import { isUnseen } from './unseen';
+
 /** A class of characters that no grammar tells apart. */
 type CharacterClass = 'word' | 'dot' | 'colon' | 'space' | 'pictograph' | 'selector' | 'other';
 
@@ -15,9 +17,6 @@ interface Grammar {
   maxLength: number;
 }
 
-/** Matches a character that cannot be seen, and a blank other than U+0020. */
-const HIDDEN = /[\p{C}\p{Z}\p{DI}\u2800]/u;
-
 const START = 'start';
 
 const ACTION: Grammar = {
@@ -31,16 +30,18 @@ const ACTION: Grammar = {
   maxLength: 128,
 };
 
-const IN_IDENTIFIER = {
+const BEGINS_IDENTIFIER = {
   ...{ word: 'character', dot: 'character', colon: 'character', other: 'character' },
-  ...{ space: 'space', pictograph: 'pictograph' },
+  pictograph: 'pictograph',
 } as const;
+
+const IN_IDENTIFIER = { ...BEGINS_IDENTIFIER, space: 'space' } as const;
 
 const RESOURCE: Grammar = {
   transitions: {
     [START]: { word: 'kind' },
     kind: { word: 'kind', colon: 'colon' },
-    colon: IN_IDENTIFIER,
+    colon: BEGINS_IDENTIFIER,
     character: IN_IDENTIFIER,
     space: IN_IDENTIFIER,
     // A selector chooses how the pictograph before it looks.
@@ -117,5 +118,5 @@ function classOf(character: string): CharacterClass | undefined {
   if (character === ' ') return 'space';
   if (character === '\ufe0e' || character === '\ufe0f') return 'selector';
   if (/\p{Extended_Pictographic}/u.test(character)) return 'pictograph';
-  return HIDDEN.test(character) ? undefined : 'other';
+  return isUnseen(character) ? undefined : 'other';
 }

@@ -56,6 +56,11 @@ export function unseenFault(text: string): string | null {
     : `must not contain ${nameCharacter(character)}, which cannot be seen`;
 }
 
+/** Whether a single character cannot be seen, or is a blank other than U+0020. */
+export function isUnseen(character: string): boolean {
+  return patterns().unseen.test(character);
+}
+
 /** Whether a text has a character that is seen. */
 export function hasSeen(text: string): boolean {
   return patterns().seen.test(text);

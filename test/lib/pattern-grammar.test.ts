@@ -16,18 +16,12 @@ function textsOver(alphabet: string[], length: number): string[] {
   return longest.flat();
 }
 
-/** A resource, by the words of its definition. */
-function isResource(text: string): boolean {
-  const [kind = '', ...identifier] = text.split(':');
-  const inner = text
-    .replaceAll(/\p{Extended_Pictographic}[\ufe0e\ufe0f]/gu, 'x')
-    .replaceAll(' ', '');
-  return (
-    /^[a-z0-9_-]+$/.test(kind) &&
-    identifier.join(':') !== '' &&
-    !/^[\p{Z}\u2800]|[\p{Z}\u2800]$/u.test(text) &&
-    !/[\p{Z}\p{C}\p{DI}\u2800]/u.test(inner)
-  );
+const isResource = (text: string) => permissionFields().resource.safeParse(text).success;
+
+/** Every code point of the planes that have letters and symbols, and the invisible ones beyond. */
+function* codePoints(): Generator<string> {
+  for (let code = 0; code < 0x20000; code++) yield String.fromCodePoint(code);
+  for (let code = 0xe0000; code < 0xe0200; code++) yield String.fromCodePoint(code);
 }
 
 /** Compares with a search for a match among all texts that are long enough for the patterns. */
@@ -92,6 +86,14 @@ describe('a pattern for resources', () => {
     searchAgrees(canMatchResource, texts, alphabet);
   });
 
+  it('may have exactly the characters of resources', () => {
+    const disagreeing = [...codePoints()].filter((character) => {
+      const text = `a:x${character}y`;
+      return character !== '*' && canMatchResource(text) !== isResource(text);
+    });
+    expect(disagreeing).toEqual([]);
+  });
+
   it.each([
     ...[
       '*',
@@ -99,13 +101,13 @@ describe('a pattern for resources', () => {
       '*:prod',
       'data*',
       '*a b*',
-      'a: b',
+      '*: b',
       'url:https://x.example/*',
       'a:é',
       'a:☂\ufe0f',
       '*\ufe0e',
     ],
-    ...['*:', 'a:*b ☂', 'a:😀*', `${'a'.repeat(510)}:*`],
+    ...['*:', 'a:\ue000', 'a:\u0378', 'a:*b ☂', 'a:😀*', `${'a'.repeat(510)}:*`],
   ])('may be %j', (pattern) => expect(canMatchResource(pattern)).toBe(true));
 
   it.each([
@@ -122,6 +124,16 @@ describe('a pattern for resources', () => {
       ' *',
       'a:x\u00a0',
     ],
-    ...['a:\u200b*', 'a:x\u2800y', 'a:\ufe0f', 'a:x\ufe0f', 'a:\t', `${'a'.repeat(511)}:*`],
+    ...[
+      'a: b',
+      'a: *',
+      'a:\ufffc',
+      'a:\u200b*',
+      'a:x\u2800y',
+      'a:\ufe0f',
+      'a:x\ufe0f',
+      'a:\t',
+      `${'a'.repeat(511)}:*`,
+    ],
   ])('may not be %j', (pattern) => expect(canMatchResource(pattern)).toBe(false));
 });
