@@ -142,7 +142,8 @@ function preloadAccountAndExpiredOwners(c: RequestContext, reader: Reader) {
           ownerCreatedAt: aliased(members.createdAt, 'owner_created_at'),
         })
         .from(accounts)
-        .leftJoin(members, isExpired)
+        // By itself SQLite takes the primary key, and reads everybody who ever was a member.
+        .leftJoin(sql`${members} indexed by members_by_status`, isExpired)
         .where(eq(accounts.id, id)),
     }
   );

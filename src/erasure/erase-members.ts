@@ -1,7 +1,9 @@
 import { and, asc, eq, sql } from 'drizzle-orm';
 import { aliased } from '../db/columns';
 import type { Batch, Database } from '../db/database';
+import { isPasskeyOf } from '../db/passkeys-by-member';
 import { accounts, identities, members, notificationSettings, passkeys } from '../db/schema';
+import { idBytes } from '../lib/typeid';
 
 /** Members that one slice erases. */
 const SLICE = 50;
@@ -49,9 +51,7 @@ export async function eraseMembers(
     database.build
       .delete(notificationSettings)
       .where(and(eq(notificationSettings.account, number), eq(notificationSettings.member, id))),
-    database.build
-      .delete(passkeys)
-      .where(and(eq(passkeys.account, number), eq(passkeys.member, id))),
+    database.build.delete(passkeys).where(isPasskeyOf(number, sql`${idBytes(id)}`)),
     database.build.delete(members).where(and(eq(members.account, number), eq(members.id, id))),
   ]);
   await database.run(deletions as unknown as Batch);

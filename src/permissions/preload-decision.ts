@@ -1,5 +1,6 @@
 import { and, eq, getTableColumns, isNotNull, isNull, type SQL, sql } from 'drizzle-orm';
 import type { Reader } from '../db/database';
+import { isPasskeyOf } from '../db/passkeys-by-member';
 import { agents, members, passkeys, permissions, reviews, votes } from '../db/schema';
 import type { RequestContext, UserContext } from '../http/context';
 import { readJson, readObject } from '../http/input';
@@ -82,11 +83,15 @@ function selectVoterPasskeys(reader: Reader, account: SQL<number>, id: Id<'perm'
   return reader
     .select(getTableColumns(passkeys))
     .from(votes)
-    .innerJoin(
-      passkeys,
-      and(eq(passkeys.account, votes.account), eq(passkeys.member, votes.member)),
-    )
-    .where(and(eq(votes.account, account), eq(votes.permission, id), isNotNull(votes.signature)));
+    .crossJoin(passkeys)
+    .where(
+      and(
+        isPasskeyOf(account, sql`${votes.member}`),
+        eq(votes.account, account),
+        eq(votes.permission, id),
+        isNotNull(votes.signature),
+      ),
+    );
 }
 
 /** The rows that {@link preloadDecision} found. */

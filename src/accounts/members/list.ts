@@ -1,8 +1,9 @@
-import { and, desc, eq, lt, sql } from 'drizzle-orm';
+import { and, eq, type SQL, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
 import { codeOf } from '../../db/columns';
-import { MEMBER_STATUSES, members } from '../../db/schema';
+import { mergeSorted } from '../../db/merge-sorted';
+import { MEMBER_ROLES, MEMBER_STATUSES, members } from '../../db/schema';
 import { userAccess } from '../../http/access';
 import type { UserContext } from '../../http/context';
 import { query } from '../../http/input';
@@ -11,7 +12,7 @@ import { openPage, type Page, pageParameters } from '../../http/page';
 import { pageOf } from '../../http/response-fields';
 import { MemberRoleField } from '../../http/roles';
 import { lazy } from '../../lib/lazy';
-import type { Id } from '../../lib/typeid';
+import { type Id, idBytes } from '../../lib/typeid';
 import { Member, type MemberRow, MemberStatusField, memberRow, presentMember } from './member';
 
 const MemberListQuery = lazy(() =>
@@ -23,6 +24,8 @@ const MemberListQuery = lazy(() =>
     }),
   }),
 );
+
+const NOT_REMOVED = MEMBER_STATUSES.filter((status) => status !== 'removed');
 
 type MemberListInput = z.output<ReturnType<typeof MemberListQuery>>;
 
@@ -39,30 +42,62 @@ export async function listMemberRows<T>(
 ): Promise<Page<T>> {
   const { reader, principal } = context;
   const { account } = principal;
-  const { role, status } = input;
   const page = await openPage<Id<'member'>>(
     context,
     { list: 'members', caller: account.id },
     input,
   );
+  const ids = selectIds(account.number, input, page.after);
   const [rows] = await reader.load([
     reader
       .select(memberRow)
-      .from(members)
-      .where(
-        and(
-          eq(members.account, account.number),
-          status
-            ? eq(members.status, status)
-            : sql`${members.status} <> ${codeOf(MEMBER_STATUSES, 'removed')}`,
-          role && eq(members.role, role),
-          page.after && lt(members.id, page.after),
-        ),
-      )
-      .orderBy(desc(members.id))
-      .limit(page.rowLimit),
+      .from(sql`(select id from (${ids}) limit ${page.rowLimit}) as page`)
+      .crossJoin(members)
+      .where(and(eq(members.account, account.number), sql`${members.id} = page.id`)),
   ]);
+  // Sorted here, because SQLite would read each row again to sort the join.
+  rows.sort((a, b) => (a.id < b.id ? 1 : -1));
   return page.make(rows, present);
+}
+
+/** What people call a member. */
+type MemberName = Pick<Member, 'id' | 'name' | 'email'>;
+
+/** Loads the names of the newest members, of the removed ones or of all others. */
+export async function loadMemberNames(
+  { reader, principal }: UserContext,
+  { limit, status }: { limit: number; status?: 'removed' | undefined },
+): Promise<MemberName[]> {
+  const { number } = principal.account;
+  const ids = selectIds(number, { status }, undefined);
+  const [rows] = await reader.load([
+    reader
+      .select({ id: members.id, name: members.name, email: members.email })
+      .from(sql`(select id from (${ids}) limit ${limit}) as page`)
+      .crossJoin(members)
+      .where(and(eq(members.account, number), sql`${members.id} = page.id`)),
+  ]);
+  return rows;
+}
+
+/**
+ * Makes the select of the ids of the matching members, newest first. It merges one range of an
+ * index for each status, so it reads no removed members unless they are wanted.
+ */
+function selectIds(
+  account: number,
+  { role, status }: Pick<MemberListInput, 'role' | 'status'>,
+  after: Id<'member'> | undefined,
+): SQL {
+  const hasRole = role ? sql`and role = ${codeOf(MEMBER_ROLES, role)}` : sql``;
+  const older = after ? sql`and id < ${idBytes(after)}` : sql``;
+  const wanted = status ? [status] : NOT_REMOVED;
+  const arms = wanted.map(
+    (each) => sql`
+      select id from members indexed by members_by_status
+      where account = ${account} and status = ${codeOf(MEMBER_STATUSES, each)} ${hasRole} ${older}`,
+  );
+  return mergeSorted(arms, 'id', 'desc');
 }
 
 export const listMembersRoute = new Hono().get(

@@ -11,6 +11,7 @@ import {
 import * as z from 'zod';
 import { codeOf } from '../../db/columns';
 import { ConstraintError, type Reader } from '../../db/database';
+import { PASSKEYS_BY_MEMBER } from '../../db/passkeys-by-member';
 import {
   accounts,
   MEMBER_ROLES,
@@ -45,7 +46,7 @@ export const memberRow = {
   ...getTableColumns(members),
   // Drizzle leaves out the table's name in a select from one table: here it is needed.
   hasPasskey: sql<boolean>`exists (
-    select 1 from passkeys
+    select 1 from ${PASSKEYS_BY_MEMBER}
     where passkeys.account = members.account and passkeys.member = members.id and passkeys.removed_at is null
   )`
     .mapWith(Boolean)
@@ -284,13 +285,23 @@ export function endInvitations(
     .set({ invitationHash: null, invitationExpiresAt: now, updatedAt: now })
     .where(
       and(
-        eq(members.account, account),
-        eq(members.status, 'invited'),
+        isInvited(account),
         eq(members.invitedBy, by),
         gt(members.invitationExpiresAt, now),
         notInArray(members.role, role === null ? [] : invitableRoles({ id: by, role })),
       ),
     );
+}
+
+/**
+ * The condition that finds the invited members of an account. By itself SQLite takes the primary
+ * key, and reads everybody who ever was a member.
+ */
+function isInvited(account: number): SQL {
+  return sql`(${members.account}, ${members.id}) in (
+    select invited.account, invited.id from ${members} as invited indexed by members_by_status
+    where invited.account = ${account} and invited.status = ${codeOf(MEMBER_STATUSES, 'invited')}
+  )`;
 }
 
 /** The roles to which a member can invite people. */

@@ -1,5 +1,6 @@
-import { and, eq, isNull, type SQL } from 'drizzle-orm';
+import { and, eq, isNull, type SQL, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
+import { isPasskeyOf } from '../../db/passkeys-by-member';
 import { members, notificationSettings, passkeys } from '../../db/schema';
 import { userAccess } from '../../http/access';
 import { userActivity } from '../../http/activity';
@@ -7,7 +8,7 @@ import type { AccountRef, UserContext } from '../../http/context';
 import { noQuery } from '../../http/input';
 import { answer, noContent, operation } from '../../http/operation';
 import type { RecordWriter } from '../../ledger/ledger';
-import type { Id } from '../../lib/typeid';
+import { type Id, idBytes } from '../../lib/typeid';
 import {
   endCredentials,
   endInvitations,
@@ -85,13 +86,7 @@ export function removeMemberStatements(
     write
       .update(passkeys)
       .set({ removedAt: now })
-      .where(
-        and(
-          eq(passkeys.account, account.number),
-          eq(passkeys.member, id),
-          isNull(passkeys.removedAt),
-        ),
-      ),
+      .where(and(isPasskeyOf(account.number, sql`${idBytes(id)}`), isNull(passkeys.removedAt))),
     write
       .delete(notificationSettings)
       .where(

@@ -1,13 +1,14 @@
-import { and, asc, eq, type InferSelectModel, type SQL } from 'drizzle-orm';
+import { asc, type InferSelectModel, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
 import type { Reader } from '../../db/database';
+import { isPasskeyOf } from '../../db/passkeys-by-member';
 import { passkeys } from '../../db/schema';
 import { EXAMPLE } from '../../http/examples';
 import { timeField } from '../../http/response-fields';
 import { toBase64Url } from '../../lib/bytes';
 import { lazy } from '../../lib/lazy';
 import { formatTime, formatTimeOrNull } from '../../lib/time';
-import type { Id } from '../../lib/typeid';
+import { type Id, idBytes } from '../../lib/typeid';
 
 /** Maximum number of passkeys of a member that are not removed. */
 export const MAX_PASSKEYS = 20;
@@ -58,6 +59,6 @@ export function selectPasskeys(
   return reader
     .select()
     .from(passkeys)
-    .where(and(eq(passkeys.account, account), eq(passkeys.member, member)))
+    .where(isPasskeyOf(account, sql`${idBytes(member)}`))
     .orderBy(asc(passkeys.addedAt), asc(passkeys.id));
 }

@@ -1,4 +1,4 @@
-import { listMembers } from '../../accounts/members/list';
+import { loadMemberNames } from '../../accounts/members/list';
 import { listAgents } from '../../agents/list';
 import { OPERATOR } from '../../http/activity';
 import type { Scope, UserContext } from '../../http/context';
@@ -42,8 +42,10 @@ export async function loadNames(context: UserContext, kinds: readonly Kind[]): P
     return (await list()).data;
   };
   const [members, removed, agents, policies, webhooks, channels] = await Promise.all([
-    listOf('people', () => listMembers(context, page)),
-    listOf('people', () => listMembers(context, { ...page, status: 'removed' })),
+    listOf('people', async () => ({ data: await loadMemberNames(context, page) })),
+    listOf('people', async () => ({
+      data: await loadMemberNames(context, { ...page, status: 'removed' }),
+    })),
     listOf('agents', () => listAgents(context, page)),
     listOf('policies', () => listPolicies(context, page)),
     listOf('webhooks', () => listReceivers(context, 'webhook', page)),

@@ -9,6 +9,7 @@ import {
   selectPasskeys,
 } from '../../accounts/passkeys/passkey';
 import { ConstraintError } from '../../db/database';
+import { PASSKEYS_BY_MEMBER } from '../../db/passkeys-by-member';
 import { members, passkeys } from '../../db/schema';
 import { notFound, Problem } from '../../errors';
 import { targetExists, userActivity } from '../../http/activity';
@@ -95,7 +96,7 @@ async function addPasskey(
         {
           name: 'passkeys_below_limit',
           holds: sql`(
-            select count(*) from ${passkeys}
+            select count(*) from ${PASSKEYS_BY_MEMBER}
             where ${passkeys.account} = ${account} and ${eq(passkeys.member, member)} and ${isNull(passkeys.removedAt)}
           ) < ${MAX_PASSKEYS}`,
           otherwise: isTaken,
@@ -130,7 +131,7 @@ async function removePasskey(signedIn: SignedIn, id: Uint8Array): Promise<void> 
     isNull(passkeys.removedAt),
   );
   const hasOtherPasskey = sql`exists (
-    select 1 from ${passkeys} as other
+    select 1 from ${passkeys} as other indexed by passkeys_by_member
     where other.account = ${account} and other.member = ${sql.param(member, passkeys.member)} and other.removed_at is null
       and other.id <> ${id}
   )`;

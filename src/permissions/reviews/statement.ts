@@ -1,7 +1,8 @@
-import { and, eq, isNull, type SQL, sql } from 'drizzle-orm';
+import { and, isNull, type SQL } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
 import type { Reader } from '../../db/database';
+import { isPasskeyOf } from '../../db/passkeys-by-member';
 import { passkeys, VOTE_DECISIONS } from '../../db/schema';
 import { invalidRequest } from '../../errors';
 import { userAccess } from '../../http/access';
@@ -172,11 +173,7 @@ async function preloadStatement(
 
 /** Selects the ids of a member's passkeys. */
 export function selectPasskeys(reader: Reader, account: SQL<number>, member: SQL) {
-  const isOwn = and(
-    eq(passkeys.account, account),
-    sql`${passkeys.member} = ${member}`,
-    isNull(passkeys.removedAt),
-  );
+  const isOwn = and(isPasskeyOf(account, member), isNull(passkeys.removedAt));
   return reader.select({ id: passkeys.id }).from(passkeys).where(isOwn);
 }
 

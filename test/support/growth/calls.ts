@@ -20,6 +20,8 @@ export interface Line {
    * permissions.
    */
   most?: number;
+  /** Whether it changes a part of the history, so that it may cost more with more of it. */
+  changesHistory?: boolean;
 }
 
 /** A replay evaluates 2,000 requests, and reads the agent of each. */
@@ -119,8 +121,17 @@ const OPERATOR: Line[] = [
   line('GET /v1/admin/users', (a) => operator(a, { path: '/v1/admin/users' })),
   line('GET /v1/admin/users/:id', (a) => operator(a, { path: `/v1/admin/users/${a.id}` })),
   line('PATCH /v1/admin/users/:id', (a) =>
-    operator(a, { path: `/v1/admin/users/${a.id}`, body: { plan: 'enterprise', name: newName() } }),
+    operator(a, { path: `/v1/admin/users/${a.id}`, body: { name: newName() } }),
   ),
+  {
+    ...line(
+      'PATCH /v1/admin/users/:id',
+      (a) => operator(a, { path: `/v1/admin/users/${a.id}`, body: { plan: 'enterprise' } }),
+      'plan',
+    ),
+    // Each removed member is erased at another time.
+    changesHistory: true,
+  },
   line('POST /v1/admin/users/:id/tokens', (a) =>
     operator(a, { path: `/v1/admin/users/${a.id}/tokens`, body: {} }),
   ),

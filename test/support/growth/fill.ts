@@ -21,6 +21,9 @@ export interface Size {
  */
 const MAX_WAITING_COPIES = 30;
 
+/** How many members who left are named on the pages of the console. */
+const NAMED_ON_PAGES = 500;
+
 /** Copies of each export and report. */
 const FILES = 30;
 
@@ -45,6 +48,10 @@ export async function fillAccount(
   await service.run([
     ...copies.ofHistory(Math.ceil(size.permissions / kinds), pos),
     ...copies.ofLimits(size),
+    // Each member has a passkey, of those who left a removed one.
+    `insert into passkeys (account, id, member, name, public_key, counter, added_at, removed_at)
+     select account, randomblob(16), id, 'Laptop', randomblob(77), 0, created_at, iif(status = 3, updated_at, null)
+     from members where account = ${account}`,
     // Nobody is sent the copies.
     `update webhook_feeds set due_at = null,
        position = (select max(pos) from audit_entries where pos < ${(account + 1) * LOG_SPAN})
@@ -127,6 +134,17 @@ class Copies {
         count,
         { id: this.id('t.id'), status: '1', attempts: '1', due_at: 'null', created_at: created },
         `t.webhook in (select number from webhooks where account = ${account})`,
+      ),
+      // Members who left. Their e-mail addresses are free again, so all may have the same one.
+      this.copy(
+        'members',
+        NAMED_ON_PAGES + count,
+        {
+          ...{ id: this.id('t.id', 'ff'), status: '3', identity: 'null', active_since: 'null' },
+          ...{ invitation_hash: 'null', invitation_expires_at: 'null' },
+        },
+        `${ofAccount} and t.id = (
+          select min(id) from members where account = ${account} and role = 2)`,
       ),
       // Files live for a day, so their number does not grow.
       this.copy('files', FILES, { id: this.id('t.id'), created_at: created }, ofAccount),

@@ -38,10 +38,12 @@ interface LineCost {
   large: Cost;
   largest: Cost;
   most: number | undefined;
+  changesHistory: boolean;
 }
 
-/** Whether a line costs more where there is more history. */
-export function grows({ small, large, most = 0 }: LineCost): boolean {
+/** Whether a line costs more where there is more history, and does not change it. */
+export function grows({ small, large, most = 0, changesHistory }: LineCost): boolean {
+  if (changesHistory) return false;
   return large.read > Math.max(small.read + PAGE, most) || large.written > small.written + PAGE;
 }
 
@@ -124,6 +126,7 @@ export async function measureLines(
       large: await measureLine(service, accounts.large, line),
       largest: await measureLine(service, accounts.largest, line),
       most: line.most,
+      changesHistory: line.changesHistory ?? false,
     });
   }
   return costs;
