@@ -9,6 +9,7 @@ import { type AgentContext, newId, type RequestContext } from '../http/context';
 import { EXAMPLE } from '../http/examples';
 import { body, noQuery, readJson, readObject } from '../http/input';
 import { answer, answerExisting, created, operation } from '../http/operation';
+import { CredentialEnded } from '../ledger/authority';
 import type { Entry } from '../ledger/entry';
 import type { Guard } from '../ledger/guard';
 import { equalJson } from '../lib/json';
@@ -190,8 +191,12 @@ export async function requestPermission(
     if (first) return showExisting(first);
     throw isTaken ? unavailable() : error;
   }
-  // The agent or the account was deleted after the credential was checked.
-  if (!committed) throw unavailable();
+  if (!committed) {
+    // The agent or the account was deleted, or the account moved, after the credential was checked.
+    const first = externalId === undefined ? undefined : await findExisting();
+    if (first) return showExisting(first);
+    throw new CredentialEnded();
+  }
   if (!shownReview) return { permission, isNew: true };
   const [stored] = committed.at(-1) as [{ review: Review }];
   return { permission: { ...permission, ...stored }, isNew: true };
