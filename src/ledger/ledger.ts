@@ -196,10 +196,10 @@ export class Ledger {
       const results = await this.run(
         [
           ...guards,
-          ...statements,
-          transitionGuard(entries),
           ...this.writerGuards(entries),
           ...roomGuards(entries),
+          ...statements,
+          transitionGuard(entries),
           build.run(appendEntries(drafts)),
           build.run(countEvents(drafts)),
           markTrees(build, entries),

@@ -184,19 +184,16 @@ export async function requestPermission(
     });
   } catch (error) {
     const isTaken = error instanceof ConstraintError && error.subject === 'permissions.external_id';
-    const mayBeTaken = error === quota.otherwise && externalId !== undefined;
-    if (!isTaken && !mayBeTaken) throw error;
-    // A concurrent request with this external id came first, and perhaps took the last place.
+    const mayBeTaken = error === quota.otherwise || error instanceof CredentialEnded;
+    if (externalId === undefined || !(isTaken || mayBeTaken)) throw error;
+    // A concurrent request with this external id came first. It may have taken the last place, or
+    // its account may have moved to another shard.
     const first = await findExisting();
     if (first) return showExisting(first);
     throw isTaken ? unavailable() : error;
   }
-  if (!committed) {
-    // The agent or the account was deleted, or the account moved, after the credential was checked.
-    const first = externalId === undefined ? undefined : await findExisting();
-    if (first) return showExisting(first);
-    throw new CredentialEnded();
-  }
+  // The agent or the account was deleted after the credential was checked.
+  if (!committed) throw new CredentialEnded();
   if (!shownReview) return { permission, isNew: true };
   const [stored] = committed.at(-1) as [{ review: Review }];
   return { permission: { ...permission, ...stored }, isNew: true };
