@@ -60,7 +60,7 @@ export async function listMemberRows<T>(
   return page.make(rows, present);
 }
 
-/** What people call a member. */
+/** The names of a member for other people. */
 type MemberName = Pick<Member, 'id' | 'name' | 'email'>;
 
 /** Loads the names of the newest members, of the removed ones or of all others. */
