@@ -40,7 +40,7 @@ async function makeScene(entries = 102) {
   await fillWithDenials(env.DB, entries - 3, await agentNumbers(env.DB));
   world.advance(DAY - MINUTE);
   await agent.request();
-  await sealLogs(env.DB, bucket.binding);
+  await sealLogs(env.DB, { bucket: bucket.binding });
   return { world, account, bucket };
 }
 

@@ -120,7 +120,7 @@ class Walk {
         return this.readLog();
       }
       case 'seal': {
-        await sealLogs(env.DB);
+        await sealLogs(env.DB, { time: this.world.now });
         this.sealed = this.entries.length;
         return;
       }

@@ -15,9 +15,11 @@ export async function checkIntegrity(database: D1Database): Promise<string[]> {
     ],
     [
       'an entry without its permission',
+      // The permissions of a deleted agent are erased at once, its entries when they are sealed.
       `select hex(e.id) as subject from audit_entries e
        where not exists (select 1 from permissions p where p.id = e.permission and p.agent = e.agent
-         and p.account = e.pos / 4294967296)`,
+         and p.account = e.pos / 4294967296)
+       and not exists (select 1 from erasures where kind = 0 and number = e.agent)`,
     ],
     [
       'a permission whose events do not lead to its state',

@@ -304,7 +304,7 @@ export class Walk {
     const { world, account, model } = this;
     const due = model.due(world.now);
     const last = (await account.log()).at(-1)?.sequence ?? 0;
-    await sealLogs(env.DB);
+    await sealLogs(env.DB, { time: world.now });
     await world.sweep();
     const entries = (await account.log()).filter(({ sequence }) => sequence > last);
     const order = entries.map((entry) => entry.permission_request_id);
