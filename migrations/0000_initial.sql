@@ -142,6 +142,7 @@ CREATE INDEX `erased_entries_by_account` ON `erased_entries` (`account`);--> sta
 CREATE TABLE `erasures` (
 	`id` integer PRIMARY KEY NOT NULL,
 	`kind` integer NOT NULL,
+	`account` integer NOT NULL,
 	`number` integer NOT NULL,
 	`subject` blob DEFAULT x'' NOT NULL,
 	`due_at` integer DEFAULT 0 NOT NULL
@@ -236,14 +237,6 @@ CREATE UNIQUE INDEX `members_by_invitation` ON `members` (`invitation_hash`) WHE
 CREATE INDEX `members_by_status` ON `members` (`account`,`status`,`id`);--> statement-breakpoint
 CREATE INDEX `members_by_role` ON `members` (`account`,`role`,`active_since`) WHERE status = 1;--> statement-breakpoint
 CREATE INDEX `members_to_erase` ON `members` (`erase_at`) WHERE erase_at is not null;--> statement-breakpoint
-CREATE TABLE `move_changes` (
-	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
-	`account` integer NOT NULL,
-	`name` text NOT NULL,
-	`key` text NOT NULL
-);
---> statement-breakpoint
-CREATE INDEX `move_changes_by_account` ON `move_changes` (`account`,`id`);--> statement-breakpoint
 CREATE TABLE `move_numbers` (
 	`account` integer NOT NULL,
 	`kind` integer NOT NULL,
@@ -251,11 +244,6 @@ CREATE TABLE `move_numbers` (
 	`becomes` integer NOT NULL,
 	PRIMARY KEY(`account`, `kind`, `number`)
 ) WITHOUT ROWID;
---> statement-breakpoint
-CREATE TABLE `move_turns` (
-	`account` integer PRIMARY KEY NOT NULL,
-	`turn` integer NOT NULL
-);
 --> statement-breakpoint
 CREATE TABLE `moved_accounts` (
 	`id` blob PRIMARY KEY NOT NULL,
@@ -276,6 +264,7 @@ CREATE TABLE `moves` (
 	`turns` integer DEFAULT 0 NOT NULL,
 	`step` integer DEFAULT 0 NOT NULL,
 	`after` text,
+	`log_position` integer DEFAULT 0 NOT NULL,
 	`held_at` integer,
 	`has_left` integer DEFAULT false NOT NULL,
 	`created_at` integer NOT NULL
@@ -371,7 +360,7 @@ CREATE TABLE `permissions` (
 	CONSTRAINT "token_uses_left" CHECK(token_uses <= token_max_uses)
 ) WITHOUT ROWID;
 --> statement-breakpoint
-CREATE INDEX `permissions_by_external_id` ON `permissions` (`account`,`external_id`,`agent`) WHERE external_id is not null;--> statement-breakpoint
+CREATE UNIQUE INDEX `permissions_by_external_id` ON `permissions` (`external_id`,`account`,`agent`) WHERE external_id is not null;--> statement-breakpoint
 CREATE INDEX `permissions_by_status` ON `permissions` (`account`,`status`,`id`);--> statement-breakpoint
 CREATE INDEX `permissions_by_agent` ON `permissions` (`agent`,`status`,`id`);--> statement-breakpoint
 CREATE INDEX `permissions_by_action` ON `permissions` (`account`,`action`,`status`,`id`);--> statement-breakpoint
@@ -579,9 +568,10 @@ CREATE INDEX `webhooks_by_inbound` ON `webhooks` (`inbound_hash`) WHERE inbound_
 CREATE INDEX `webhooks_due` ON `webhooks` (`due_at`) WHERE due_at is not null;--> statement-breakpoint
 CREATE INDEX `webhooks_to_erase` ON `webhooks` (`erase_at`) WHERE erase_at is not null;
 --> statement-breakpoint
--- Count pending permissions per agent and, under agent 0, per account.
+-- A guard that does not hold aborts its batch, with its name as the error.
 CREATE TRIGGER `guards_abort` BEFORE INSERT ON `guards` BEGIN SELECT RAISE(ABORT, 'guard: ' || NEW.`name`); END;
 --> statement-breakpoint
+-- Count pending permissions per agent and, under agent 0, per account.
 CREATE TRIGGER `permissions_pending_insert` AFTER INSERT ON `permissions`
 WHEN NEW.`status` = 0
 BEGIN
@@ -610,27 +600,15 @@ BEGIN
 		WHERE `account` = OLD.`account` AND `agent` IN (0, OLD.`agent`) AND `count` = 0;
 END;
 --> statement-breakpoint
--- Delete the contents, the review, the votes and the events of a permission together with it. During a move the mover
--- deletes the rows of each table itself.
-CREATE TRIGGER `permissions_contents_delete` AFTER DELETE ON `permissions`
-WHEN OLD.`account` NOT IN (SELECT `account` FROM `move_turns`)
+-- Delete the contents, the review, the votes and the events of a permission together with it.
+CREATE TRIGGER `permissions_rows_delete` AFTER DELETE ON `permissions`
 BEGIN
 	DELETE FROM `permission_contents`
 		WHERE `account` = OLD.`account` AND `id` = OLD.`id`;
-END;
---> statement-breakpoint
-CREATE TRIGGER `permissions_reviews_delete` AFTER DELETE ON `permissions`
-WHEN OLD.`account` NOT IN (SELECT `account` FROM `move_turns`)
-BEGIN
 	DELETE FROM `reviews`
 		WHERE `account` = OLD.`account` AND `id` = OLD.`id`;
 	DELETE FROM `votes`
 		WHERE `account` = OLD.`account` AND `permission` = OLD.`id`;
-END;
---> statement-breakpoint
-CREATE TRIGGER `permissions_events_delete` AFTER DELETE ON `permissions`
-WHEN OLD.`account` NOT IN (SELECT `account` FROM `move_turns`)
-BEGIN
 	DELETE FROM `permission_events`
 		WHERE `account` = OLD.`account` AND `permission` = OLD.`id`;
 END;
@@ -639,204 +617,8 @@ END;
 CREATE TRIGGER `permissions_reviews_update` AFTER UPDATE OF `status` ON `permissions`
 WHEN OLD.`status` = 0
 	AND NEW.`status` <> 0
-	AND OLD.`account` NOT IN (SELECT `account` FROM `move_turns`)
 BEGIN
 	UPDATE `reviews`
 		SET `escalation_due_at` = NULL
 		WHERE `account` = OLD.`account` AND `id` = OLD.`id` AND `escalation_due_at` IS NOT NULL;
 END;
---> statement-breakpoint
--- Refuse a second permission of an agent with the same external id.
-CREATE TRIGGER `permissions_external_id` BEFORE INSERT ON `permissions`
-WHEN NEW.`external_id` IS NOT NULL
-	AND NEW.`account` NOT IN (SELECT `account` FROM `move_turns`)
-	AND EXISTS (SELECT 1 FROM `permissions` AS `other` WHERE `other`.`account` = NEW.`account` AND `other`.`external_id` = NEW.`external_id` AND `other`.`agent` = NEW.`agent`)
-BEGIN
-	SELECT RAISE(ABORT, 'the external id is taken');
-END;
---> statement-breakpoint
--- Refuse to create an account again that was moved to another shard.
-CREATE TRIGGER `accounts_moved` BEFORE INSERT ON `accounts`
-WHEN EXISTS (SELECT 1 FROM `moved_accounts` WHERE `id` = NEW.`id`)
-	AND NEW.`number` NOT IN (SELECT `account` FROM `move_turns`)
-BEGIN
-	SELECT RAISE(ABORT, 'the account is moving');
-END;
---> statement-breakpoint
--- Delete the records of a move when it ends.
-CREATE TRIGGER `moves_over` AFTER DELETE ON `moves`
-BEGIN
-	DELETE FROM `move_changes`
-		WHERE `account` = OLD.`account`;
-	DELETE FROM `move_numbers`
-		WHERE `account` = OLD.`account`;
-END;
---> statement-breakpoint
--- Record the changes of an account that moves to another shard; refuse them once it is on hold.
-CREATE TRIGGER `accounts_moving_insert` BEFORE INSERT ON `accounts` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = NEW.`number` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NOT NULL) BEGIN SELECT RAISE(ABORT, 'the account is moving'); END;
---> statement-breakpoint
-CREATE TRIGGER `accounts_moving_update` BEFORE UPDATE ON `accounts` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`number` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NOT NULL) BEGIN SELECT RAISE(ABORT, 'the account is moving'); END;
---> statement-breakpoint
-CREATE TRIGGER `accounts_moving_delete` BEFORE DELETE ON `accounts` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`number` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NOT NULL) BEGIN SELECT RAISE(ABORT, 'the account is moving'); END;
---> statement-breakpoint
-CREATE TRIGGER `user_tokens_moving_insert` BEFORE INSERT ON `user_tokens` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = NEW.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = NEW.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'user_tokens', json_array(hex(NEW.`id`)) FROM `moves` WHERE `moves`.`account` = NEW.`account`; END;
---> statement-breakpoint
-CREATE TRIGGER `user_tokens_moving_update` BEFORE UPDATE ON `user_tokens` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'user_tokens', json_array(hex(OLD.`id`)) FROM `moves` WHERE `moves`.`account` = OLD.`account`; END;
---> statement-breakpoint
-CREATE TRIGGER `user_tokens_moving_delete` BEFORE DELETE ON `user_tokens` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'user_tokens', json_array(hex(OLD.`id`)) FROM `moves` WHERE `moves`.`account` = OLD.`account`; END;
---> statement-breakpoint
-CREATE TRIGGER `agents_moving_insert` BEFORE INSERT ON `agents` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = NEW.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = NEW.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'agents', json_array(hex(NEW.`id`)) FROM `moves` WHERE `moves`.`account` = NEW.`account`; END;
---> statement-breakpoint
-CREATE TRIGGER `agents_moving_update` BEFORE UPDATE ON `agents` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'agents', json_array(hex(OLD.`id`)) FROM `moves` WHERE `moves`.`account` = OLD.`account`; END;
---> statement-breakpoint
-CREATE TRIGGER `agents_moving_delete` BEFORE DELETE ON `agents` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'agents', json_array(hex(OLD.`id`)) FROM `moves` WHERE `moves`.`account` = OLD.`account`; INSERT INTO `move_changes` (`account`, `name`, `key`) VALUES (OLD.`account`, 'gone_agents', json_array(OLD.`number`, hex(OLD.`id`))); END;
---> statement-breakpoint
-CREATE TRIGGER `permissions_moving_insert` BEFORE INSERT ON `permissions` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = NEW.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = NEW.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'permissions', json_array(hex(NEW.`id`)) FROM `moves` WHERE `moves`.`account` = NEW.`account`; END;
---> statement-breakpoint
-CREATE TRIGGER `permissions_moving_update` BEFORE UPDATE ON `permissions` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'permissions', json_array(hex(OLD.`id`)) FROM `moves` WHERE `moves`.`account` = OLD.`account`; END;
---> statement-breakpoint
-CREATE TRIGGER `permissions_moving_delete` BEFORE DELETE ON `permissions` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'permissions', json_array(hex(OLD.`id`)) FROM `moves` WHERE `moves`.`account` = OLD.`account`; END;
---> statement-breakpoint
-CREATE TRIGGER `policies_moving_insert` BEFORE INSERT ON `policies` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = NEW.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = NEW.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'policies', json_array(hex(NEW.`id`)) FROM `moves` WHERE `moves`.`account` = NEW.`account`; END;
---> statement-breakpoint
-CREATE TRIGGER `policies_moving_update` BEFORE UPDATE ON `policies` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'policies', json_array(hex(OLD.`id`)) FROM `moves` WHERE `moves`.`account` = OLD.`account`; END;
---> statement-breakpoint
-CREATE TRIGGER `policies_moving_delete` BEFORE DELETE ON `policies` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'policies', json_array(hex(OLD.`id`)) FROM `moves` WHERE `moves`.`account` = OLD.`account`; END;
---> statement-breakpoint
-CREATE TRIGGER `audit_entries_moving_insert` BEFORE INSERT ON `audit_entries` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = NEW.`pos` / 4294967296 AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = NEW.`pos` / 4294967296 AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'audit_entries', json_array(NEW.`pos`) FROM `moves` WHERE `moves`.`account` = NEW.`pos` / 4294967296; END;
---> statement-breakpoint
-CREATE TRIGGER `audit_entries_moving_update` BEFORE UPDATE ON `audit_entries` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`pos` / 4294967296 AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`pos` / 4294967296 AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'audit_entries', json_array(OLD.`pos`) FROM `moves` WHERE `moves`.`account` = OLD.`pos` / 4294967296; END;
---> statement-breakpoint
-CREATE TRIGGER `audit_entries_moving_delete` BEFORE DELETE ON `audit_entries` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`pos` / 4294967296 AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`pos` / 4294967296 AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'audit_entries', json_array(OLD.`pos`) FROM `moves` WHERE `moves`.`account` = OLD.`pos` / 4294967296; END;
---> statement-breakpoint
-CREATE TRIGGER `trees_moving_insert` BEFORE INSERT ON `trees` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = NEW.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NOT NULL) BEGIN SELECT RAISE(ABORT, 'the account is moving'); END;
---> statement-breakpoint
-CREATE TRIGGER `trees_moving_update` BEFORE UPDATE ON `trees` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NOT NULL) BEGIN SELECT RAISE(ABORT, 'the account is moving'); END;
---> statement-breakpoint
-CREATE TRIGGER `trees_moving_delete` BEFORE DELETE ON `trees` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NOT NULL) BEGIN SELECT RAISE(ABORT, 'the account is moving'); END;
---> statement-breakpoint
-CREATE TRIGGER `erased_entries_moving_insert` BEFORE INSERT ON `erased_entries` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = NEW.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = NEW.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'erased_entries', json_array(NEW.`id`) FROM `moves` WHERE `moves`.`account` = NEW.`account`; END;
---> statement-breakpoint
-CREATE TRIGGER `erased_entries_moving_update` BEFORE UPDATE ON `erased_entries` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'erased_entries', json_array(OLD.`id`) FROM `moves` WHERE `moves`.`account` = OLD.`account`; END;
---> statement-breakpoint
-CREATE TRIGGER `erased_entries_moving_delete` BEFORE DELETE ON `erased_entries` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'erased_entries', json_array(OLD.`id`) FROM `moves` WHERE `moves`.`account` = OLD.`account`; END;
---> statement-breakpoint
-CREATE TRIGGER `activity_moving_insert` BEFORE INSERT ON `activity` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = NEW.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = NEW.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'activity', json_array(hex(NEW.`id`)) FROM `moves` WHERE `moves`.`account` = NEW.`account`; END;
---> statement-breakpoint
-CREATE TRIGGER `activity_moving_update` BEFORE UPDATE ON `activity` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'activity', json_array(hex(OLD.`id`)) FROM `moves` WHERE `moves`.`account` = OLD.`account`; END;
---> statement-breakpoint
-CREATE TRIGGER `activity_moving_delete` BEFORE DELETE ON `activity` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'activity', json_array(hex(OLD.`id`)) FROM `moves` WHERE `moves`.`account` = OLD.`account`; END;
---> statement-breakpoint
-CREATE TRIGGER `files_moving_insert` BEFORE INSERT ON `files` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = NEW.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NOT NULL) BEGIN SELECT RAISE(ABORT, 'the account is moving'); END;
---> statement-breakpoint
-CREATE TRIGGER `files_moving_update` BEFORE UPDATE ON `files` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NOT NULL) BEGIN SELECT RAISE(ABORT, 'the account is moving'); END;
---> statement-breakpoint
-CREATE TRIGGER `files_moving_delete` BEFORE DELETE ON `files` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NOT NULL) BEGIN SELECT RAISE(ABORT, 'the account is moving'); END;
---> statement-breakpoint
-CREATE TRIGGER `file_outcomes_moving_insert` BEFORE INSERT ON `file_outcomes` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = NEW.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NOT NULL) BEGIN SELECT RAISE(ABORT, 'the account is moving'); END;
---> statement-breakpoint
-CREATE TRIGGER `file_outcomes_moving_update` BEFORE UPDATE ON `file_outcomes` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NOT NULL) BEGIN SELECT RAISE(ABORT, 'the account is moving'); END;
---> statement-breakpoint
-CREATE TRIGGER `file_outcomes_moving_delete` BEFORE DELETE ON `file_outcomes` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NOT NULL) BEGIN SELECT RAISE(ABORT, 'the account is moving'); END;
---> statement-breakpoint
-CREATE TRIGGER `webhooks_moving_insert` BEFORE INSERT ON `webhooks` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = NEW.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NOT NULL) BEGIN SELECT RAISE(ABORT, 'the account is moving'); END;
---> statement-breakpoint
-CREATE TRIGGER `webhooks_moving_update` BEFORE UPDATE ON `webhooks` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NOT NULL) BEGIN SELECT RAISE(ABORT, 'the account is moving'); END;
---> statement-breakpoint
-CREATE TRIGGER `webhooks_moving_delete` BEFORE DELETE ON `webhooks` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) VALUES (OLD.`account`, 'gone_webhooks', json_array(OLD.`number`, hex(OLD.`id`))); END;
---> statement-breakpoint
-CREATE TRIGGER `webhook_feeds_moving_insert` BEFORE INSERT ON `webhook_feeds` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = NEW.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NOT NULL) BEGIN SELECT RAISE(ABORT, 'the account is moving'); END;
---> statement-breakpoint
-CREATE TRIGGER `webhook_feeds_moving_update` BEFORE UPDATE ON `webhook_feeds` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NOT NULL) BEGIN SELECT RAISE(ABORT, 'the account is moving'); END;
---> statement-breakpoint
-CREATE TRIGGER `webhook_feeds_moving_delete` BEFORE DELETE ON `webhook_feeds` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NOT NULL) BEGIN SELECT RAISE(ABORT, 'the account is moving'); END;
---> statement-breakpoint
-CREATE TRIGGER `deliveries_moving_insert` BEFORE INSERT ON `deliveries` WHEN EXISTS (SELECT 1 FROM `moves` CROSS JOIN `webhooks` ON `webhooks`.`number` = NEW.`webhook` WHERE `webhooks`.`account` = `moves`.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` CROSS JOIN `webhooks` ON `webhooks`.`number` = NEW.`webhook` WHERE `webhooks`.`account` = `moves`.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'deliveries', json_array(NEW.`webhook`, hex(NEW.`id`)) FROM `moves` CROSS JOIN `webhooks` ON `webhooks`.`number` = NEW.`webhook` WHERE `webhooks`.`account` = `moves`.`account`; END;
---> statement-breakpoint
-CREATE TRIGGER `deliveries_moving_update` BEFORE UPDATE ON `deliveries` WHEN EXISTS (SELECT 1 FROM `moves` CROSS JOIN `webhooks` ON `webhooks`.`number` = OLD.`webhook` WHERE `webhooks`.`account` = `moves`.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` CROSS JOIN `webhooks` ON `webhooks`.`number` = OLD.`webhook` WHERE `webhooks`.`account` = `moves`.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'deliveries', json_array(OLD.`webhook`, hex(OLD.`id`)) FROM `moves` CROSS JOIN `webhooks` ON `webhooks`.`number` = OLD.`webhook` WHERE `webhooks`.`account` = `moves`.`account`; END;
---> statement-breakpoint
-CREATE TRIGGER `deliveries_moving_delete` BEFORE DELETE ON `deliveries` WHEN EXISTS (SELECT 1 FROM `moves` CROSS JOIN `webhooks` ON `webhooks`.`number` = OLD.`webhook` WHERE `webhooks`.`account` = `moves`.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` CROSS JOIN `webhooks` ON `webhooks`.`number` = OLD.`webhook` WHERE `webhooks`.`account` = `moves`.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'deliveries', json_array(OLD.`webhook`, hex(OLD.`id`)) FROM `moves` CROSS JOIN `webhooks` ON `webhooks`.`number` = OLD.`webhook` WHERE `webhooks`.`account` = `moves`.`account`; END;
---> statement-breakpoint
-CREATE TRIGGER `agent_keys_moving_insert` BEFORE INSERT ON `agent_keys` WHEN EXISTS (SELECT 1 FROM `moves` CROSS JOIN `agents` ON `agents`.`number` = NEW.`agent` WHERE `agents`.`account` = `moves`.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NULL) BEGIN INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'agent_keys', json_array(NEW.`agent`, hex(NEW.`hash`)) FROM `moves` CROSS JOIN `agents` ON `agents`.`number` = NEW.`agent` WHERE `agents`.`account` = `moves`.`account`; END;
---> statement-breakpoint
-CREATE TRIGGER `agent_keys_moving_update` BEFORE UPDATE ON `agent_keys` WHEN EXISTS (SELECT 1 FROM `moves` CROSS JOIN `agents` ON `agents`.`number` = OLD.`agent` WHERE `agents`.`account` = `moves`.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NULL) BEGIN INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'agent_keys', json_array(OLD.`agent`, hex(OLD.`hash`)) FROM `moves` CROSS JOIN `agents` ON `agents`.`number` = OLD.`agent` WHERE `agents`.`account` = `moves`.`account`; END;
---> statement-breakpoint
-CREATE TRIGGER `agent_keys_moving_delete` BEFORE DELETE ON `agent_keys` WHEN EXISTS (SELECT 1 FROM `moves` CROSS JOIN `agents` ON `agents`.`number` = OLD.`agent` WHERE `agents`.`account` = `moves`.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NULL) BEGIN INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'agent_keys', json_array(OLD.`agent`, hex(OLD.`hash`)) FROM `moves` CROSS JOIN `agents` ON `agents`.`number` = OLD.`agent` WHERE `agents`.`account` = `moves`.`account`; END;
---> statement-breakpoint
-CREATE TRIGGER `agent_statistics_moving_insert` BEFORE INSERT ON `agent_statistics` WHEN EXISTS (SELECT 1 FROM `moves` CROSS JOIN `agents` ON `agents`.`number` = NEW.`agent` WHERE `agents`.`account` = `moves`.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NULL) BEGIN INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'agent_statistics', json_array(NEW.`agent`, NEW.`unit`, NEW.`bucket`) FROM `moves` CROSS JOIN `agents` ON `agents`.`number` = NEW.`agent` WHERE `agents`.`account` = `moves`.`account`; END;
---> statement-breakpoint
-CREATE TRIGGER `agent_statistics_moving_update` BEFORE UPDATE ON `agent_statistics` WHEN EXISTS (SELECT 1 FROM `moves` CROSS JOIN `agents` ON `agents`.`number` = OLD.`agent` WHERE `agents`.`account` = `moves`.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NULL) BEGIN INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'agent_statistics', json_array(OLD.`agent`, OLD.`unit`, OLD.`bucket`) FROM `moves` CROSS JOIN `agents` ON `agents`.`number` = OLD.`agent` WHERE `agents`.`account` = `moves`.`account`; END;
---> statement-breakpoint
-CREATE TRIGGER `agent_statistics_moving_delete` BEFORE DELETE ON `agent_statistics` WHEN EXISTS (SELECT 1 FROM `moves` CROSS JOIN `agents` ON `agents`.`number` = OLD.`agent` WHERE `agents`.`account` = `moves`.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NULL) BEGIN INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'agent_statistics', json_array(OLD.`agent`, OLD.`unit`, OLD.`bucket`) FROM `moves` CROSS JOIN `agents` ON `agents`.`number` = OLD.`agent` WHERE `agents`.`account` = `moves`.`account`; END;
---> statement-breakpoint
-CREATE TRIGGER `stored_answers_moving_insert` BEFORE INSERT ON `stored_answers` WHEN EXISTS (SELECT 1 FROM `moves` WHERE (`moves`.`id` = NEW.`subject` OR EXISTS (SELECT 1 FROM `agents` WHERE `agents`.`account` = `moves`.`account` AND `agents`.`id` = NEW.`subject`)) AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NULL) BEGIN INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'stored_answers', json_array(hex(NEW.`subject`), hex(NEW.`principal`), hex(NEW.`key`)) FROM `moves` WHERE (`moves`.`id` = NEW.`subject` OR EXISTS (SELECT 1 FROM `agents` WHERE `agents`.`account` = `moves`.`account` AND `agents`.`id` = NEW.`subject`)); END;
---> statement-breakpoint
-CREATE TRIGGER `stored_answers_moving_update` BEFORE UPDATE ON `stored_answers` WHEN EXISTS (SELECT 1 FROM `moves` WHERE (`moves`.`id` = OLD.`subject` OR EXISTS (SELECT 1 FROM `agents` WHERE `agents`.`account` = `moves`.`account` AND `agents`.`id` = OLD.`subject`)) AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NULL) BEGIN INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'stored_answers', json_array(hex(OLD.`subject`), hex(OLD.`principal`), hex(OLD.`key`)) FROM `moves` WHERE (`moves`.`id` = OLD.`subject` OR EXISTS (SELECT 1 FROM `agents` WHERE `agents`.`account` = `moves`.`account` AND `agents`.`id` = OLD.`subject`)); END;
---> statement-breakpoint
-CREATE TRIGGER `stored_answers_moving_delete` BEFORE DELETE ON `stored_answers` WHEN EXISTS (SELECT 1 FROM `moves` WHERE (`moves`.`id` = OLD.`subject` OR EXISTS (SELECT 1 FROM `agents` WHERE `agents`.`account` = `moves`.`account` AND `agents`.`id` = OLD.`subject`)) AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NULL) BEGIN INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'stored_answers', json_array(hex(OLD.`subject`), hex(OLD.`principal`), hex(OLD.`key`)) FROM `moves` WHERE (`moves`.`id` = OLD.`subject` OR EXISTS (SELECT 1 FROM `agents` WHERE `agents`.`account` = `moves`.`account` AND `agents`.`id` = OLD.`subject`)); END;
---> statement-breakpoint
-CREATE TRIGGER `permission_contents_moving_insert` BEFORE INSERT ON `permission_contents` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = NEW.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = NEW.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'permission_contents', json_array(hex(NEW.`id`)) FROM `moves` WHERE `moves`.`account` = NEW.`account`; END;
---> statement-breakpoint
-CREATE TRIGGER `permission_contents_moving_update` BEFORE UPDATE ON `permission_contents` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'permission_contents', json_array(hex(OLD.`id`)) FROM `moves` WHERE `moves`.`account` = OLD.`account`; END;
---> statement-breakpoint
-CREATE TRIGGER `permission_contents_moving_delete` BEFORE DELETE ON `permission_contents` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'permission_contents', json_array(hex(OLD.`id`)) FROM `moves` WHERE `moves`.`account` = OLD.`account`; END;
---> statement-breakpoint
-CREATE TRIGGER `members_moving_insert` BEFORE INSERT ON `members` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = NEW.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = NEW.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'members', json_array(hex(NEW.`id`)) FROM `moves` WHERE `moves`.`account` = NEW.`account`; END;
---> statement-breakpoint
-CREATE TRIGGER `members_moving_update` BEFORE UPDATE ON `members` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'members', json_array(hex(OLD.`id`)) FROM `moves` WHERE `moves`.`account` = OLD.`account`; END;
---> statement-breakpoint
-CREATE TRIGGER `members_moving_delete` BEFORE DELETE ON `members` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'members', json_array(hex(OLD.`id`)) FROM `moves` WHERE `moves`.`account` = OLD.`account`; END;
---> statement-breakpoint
-CREATE TRIGGER `passkeys_moving_insert` BEFORE INSERT ON `passkeys` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = NEW.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = NEW.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'passkeys', json_array(hex(NEW.`id`)) FROM `moves` WHERE `moves`.`account` = NEW.`account`; END;
---> statement-breakpoint
-CREATE TRIGGER `passkeys_moving_update` BEFORE UPDATE ON `passkeys` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'passkeys', json_array(hex(OLD.`id`)) FROM `moves` WHERE `moves`.`account` = OLD.`account`; END;
---> statement-breakpoint
-CREATE TRIGGER `passkeys_moving_delete` BEFORE DELETE ON `passkeys` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'passkeys', json_array(hex(OLD.`id`)) FROM `moves` WHERE `moves`.`account` = OLD.`account`; END;
---> statement-breakpoint
-CREATE TRIGGER `used_challenges_moving_insert` BEFORE INSERT ON `used_challenges` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = NEW.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = NEW.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'used_challenges', json_array(hex(NEW.`challenge`)) FROM `moves` WHERE `moves`.`account` = NEW.`account`; END;
---> statement-breakpoint
-CREATE TRIGGER `used_challenges_moving_update` BEFORE UPDATE ON `used_challenges` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'used_challenges', json_array(hex(OLD.`challenge`)) FROM `moves` WHERE `moves`.`account` = OLD.`account`; END;
---> statement-breakpoint
-CREATE TRIGGER `used_challenges_moving_delete` BEFORE DELETE ON `used_challenges` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'used_challenges', json_array(hex(OLD.`challenge`)) FROM `moves` WHERE `moves`.`account` = OLD.`account`; END;
---> statement-breakpoint
-CREATE TRIGGER `reviews_moving_insert` BEFORE INSERT ON `reviews` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = NEW.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = NEW.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'reviews', json_array(hex(NEW.`id`)) FROM `moves` WHERE `moves`.`account` = NEW.`account`; END;
---> statement-breakpoint
-CREATE TRIGGER `reviews_moving_update` BEFORE UPDATE ON `reviews` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'reviews', json_array(hex(OLD.`id`)) FROM `moves` WHERE `moves`.`account` = OLD.`account`; END;
---> statement-breakpoint
-CREATE TRIGGER `reviews_moving_delete` BEFORE DELETE ON `reviews` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'reviews', json_array(hex(OLD.`id`)) FROM `moves` WHERE `moves`.`account` = OLD.`account`; END;
---> statement-breakpoint
-CREATE TRIGGER `votes_moving_insert` BEFORE INSERT ON `votes` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = NEW.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = NEW.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'votes', json_array(hex(NEW.`permission`), NEW.`ordinal`) FROM `moves` WHERE `moves`.`account` = NEW.`account`; END;
---> statement-breakpoint
-CREATE TRIGGER `votes_moving_update` BEFORE UPDATE ON `votes` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'votes', json_array(hex(OLD.`permission`), OLD.`ordinal`) FROM `moves` WHERE `moves`.`account` = OLD.`account`; END;
---> statement-breakpoint
-CREATE TRIGGER `votes_moving_delete` BEFORE DELETE ON `votes` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'votes', json_array(hex(OLD.`permission`), OLD.`ordinal`) FROM `moves` WHERE `moves`.`account` = OLD.`account`; END;
---> statement-breakpoint
-CREATE TRIGGER `sessions_moving_insert` BEFORE INSERT ON `sessions` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = NEW.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = NEW.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'sessions', json_array(hex(NEW.`id`)) FROM `moves` WHERE `moves`.`account` = NEW.`account`; END;
---> statement-breakpoint
-CREATE TRIGGER `sessions_moving_update` BEFORE UPDATE ON `sessions` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'sessions', json_array(hex(OLD.`id`)) FROM `moves` WHERE `moves`.`account` = OLD.`account`; END;
---> statement-breakpoint
-CREATE TRIGGER `sessions_moving_delete` BEFORE DELETE ON `sessions` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'sessions', json_array(hex(OLD.`id`)) FROM `moves` WHERE `moves`.`account` = OLD.`account`; END;
---> statement-breakpoint
-CREATE TRIGGER `permission_events_moving_insert` BEFORE INSERT ON `permission_events` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = NEW.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = NEW.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'permission_events', json_array(hex(NEW.`permission`), NEW.`event`) FROM `moves` WHERE `moves`.`account` = NEW.`account`; END;
---> statement-breakpoint
-CREATE TRIGGER `permission_events_moving_update` BEFORE UPDATE ON `permission_events` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'permission_events', json_array(hex(OLD.`permission`), OLD.`event`) FROM `moves` WHERE `moves`.`account` = OLD.`account`; END;
---> statement-breakpoint
-CREATE TRIGGER `permission_events_moving_delete` BEFORE DELETE ON `permission_events` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'permission_events', json_array(hex(OLD.`permission`), OLD.`event`) FROM `moves` WHERE `moves`.`account` = OLD.`account`; END;
---> statement-breakpoint
-CREATE TRIGGER `notification_settings_moving_insert` BEFORE INSERT ON `notification_settings` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = NEW.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = NEW.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'notification_settings', json_array(hex(NEW.`member`)) FROM `moves` WHERE `moves`.`account` = NEW.`account`; END;
---> statement-breakpoint
-CREATE TRIGGER `notification_settings_moving_update` BEFORE UPDATE ON `notification_settings` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'notification_settings', json_array(hex(OLD.`member`)) FROM `moves` WHERE `moves`.`account` = OLD.`account`; END;
---> statement-breakpoint
-CREATE TRIGGER `notification_settings_moving_delete` BEFORE DELETE ON `notification_settings` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`)) BEGIN SELECT RAISE(ABORT, 'the account is moving') FROM `moves` WHERE `moves`.`account` = OLD.`account` AND `moves`.`held_at` IS NOT NULL; INSERT INTO `move_changes` (`account`, `name`, `key`) SELECT `moves`.`account`, 'notification_settings', json_array(hex(OLD.`member`)) FROM `moves` WHERE `moves`.`account` = OLD.`account`; END;
---> statement-breakpoint
-CREATE TRIGGER `held_messages_moving_insert` BEFORE INSERT ON `held_messages` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = NEW.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NOT NULL) BEGIN SELECT RAISE(ABORT, 'the account is moving'); END;
---> statement-breakpoint
-CREATE TRIGGER `held_messages_moving_update` BEFORE UPDATE ON `held_messages` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NOT NULL) BEGIN SELECT RAISE(ABORT, 'the account is moving'); END;
---> statement-breakpoint
-CREATE TRIGGER `held_messages_moving_delete` BEFORE DELETE ON `held_messages` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NOT NULL) BEGIN SELECT RAISE(ABORT, 'the account is moving'); END;
---> statement-breakpoint
-CREATE TRIGGER `slack_links_moving_insert` BEFORE INSERT ON `slack_links` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = NEW.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NOT NULL) BEGIN SELECT RAISE(ABORT, 'the account is moving'); END;
---> statement-breakpoint
-CREATE TRIGGER `slack_links_moving_update` BEFORE UPDATE ON `slack_links` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NOT NULL) BEGIN SELECT RAISE(ABORT, 'the account is moving'); END;
---> statement-breakpoint
-CREATE TRIGGER `slack_links_moving_delete` BEFORE DELETE ON `slack_links` WHEN EXISTS (SELECT 1 FROM `moves` WHERE `moves`.`account` = OLD.`account` AND NOT `moves`.`has_left` AND `moves`.`account` NOT IN (SELECT `account` FROM `move_turns`) AND `moves`.`held_at` IS NOT NULL) BEGIN SELECT RAISE(ABORT, 'the account is moving'); END;

@@ -15,6 +15,7 @@ import { noQuery } from '../http/input';
 import { accepted, answer, operation } from '../http/operation';
 import { operatorAccess } from '../http/operator-access';
 import { hasRow } from '../ledger/guard';
+import { holdGuard } from '../ledger/hold';
 import type { RecordWriter } from '../ledger/ledger';
 import { lazy } from '../lib/lazy';
 import { MINUTE } from '../lib/time';
@@ -69,6 +70,7 @@ export async function deleteAccount(
   const { number } = row;
   await shard.ledger.write({
     guards: [
+      holdGuard([number]),
       {
         name: 'account_is_on_this_shard',
         holds: hasRow(accounts, eq(accounts.number, number)),
@@ -77,8 +79,14 @@ export async function deleteAccount(
     ],
     changes: (write) => [
       write.insert(erasures).values([
-        { kind: 'account', number, subject: idBytes(row.id), dueAt: 0 },
-        { kind: 'tree', number, subject: idBytes(row.id), dueAt: now + LONGEST_SEALING },
+        { kind: 'account', account: number, number, subject: idBytes(row.id), dueAt: 0 },
+        {
+          kind: 'tree',
+          account: number,
+          number,
+          subject: idBytes(row.id),
+          dueAt: now + LONGEST_SEALING,
+        },
       ]),
       ...(shard.name === directory.name ? [deleteIdentities(write)] : []),
       // Without this row no worker starts to seal the log.

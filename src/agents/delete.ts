@@ -27,9 +27,10 @@ export async function deleteAgent(
     record: userActivity(context, 'agent.deleted', id),
     guards: [targetExists('agent', agents, isAgentWithId(account, id))],
     changes: (write) => [
-      write
-        .insert(erasures)
-        .values({ kind: 'agent', number: agentNumberSql(account, id), subject: idBytes(id) }),
+      write.insert(erasures).values({
+        ...{ kind: 'agent', account, subject: idBytes(id) },
+        number: agentNumberSql(account, id),
+      }),
       ...revokeAgentFiles(write, account, agentNumberSql(account, id), context.runtime.now()),
       write.delete(agentKeys).where(eq(agentKeys.agent, agentNumberSql(account, id))),
       write.delete(agents).where(isAgentWithId(account, id)),

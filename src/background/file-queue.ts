@@ -6,7 +6,7 @@ import { openShard } from '../db/shards';
 import type { Env, JobMessage, Runtime } from '../env';
 import { parseFileId } from '../files/file';
 import { JOB_SIZES, type JobSizes, processFile } from '../files/job';
-import { SERVICE_AUTHORITY } from '../ledger/authority';
+import { serviceAuthority } from '../ledger/authority';
 import { Ledger } from '../ledger/ledger';
 import { enqueueWebhook } from '../outbox/enqueue';
 import { requireBinding } from '../task';
@@ -51,7 +51,7 @@ async function runJob(
   let hasEvent = false;
   const shared = {
     reader: database,
-    ledger: new Ledger(database, SERVICE_AUTHORITY),
+    ledger: new Ledger(database, serviceAuthority([account])),
     bucket: requireBinding(env, 'FILES'),
   };
   const sealing = { ...shared, signer: await openSigner(env) };

@@ -2,7 +2,7 @@ import { moveTasks } from '../accounts/move/tasks';
 import { Cost } from '../db/database';
 import { listShards, openShard } from '../db/shards';
 import type { Env, Runtime } from '../env';
-import { SERVICE_AUTHORITY } from '../ledger/authority';
+import { serviceAuthority } from '../ledger/authority';
 import { Ledger } from '../ledger/ledger';
 import { SECOND } from '../lib/time';
 import type { Task } from '../task';
@@ -64,7 +64,7 @@ async function startRuns(cron: string, env: Env, runtime: Runtime, cost: Cost): 
       shard: name,
       database,
       directory: first.database,
-      ledger: new Ledger(database, SERVICE_AUTHORITY),
+      ledger: new Ledger(database, serviceAuthority('all')),
       env,
       runtime,
     };

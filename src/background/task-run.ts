@@ -1,5 +1,6 @@
 import { Cost } from '../db/database';
 import type { Runtime } from '../env';
+import { AccountHeld } from '../ledger/hold';
 import { log, logFailure, withLogFields } from '../lib/log';
 import type { Slice } from '../task';
 
@@ -30,7 +31,8 @@ export class TaskRun {
       try {
         this.hasMore = await this.slice();
       } catch (error) {
-        failure = { error };
+        // A run of the next minute goes on where an account is held for its move.
+        if (!(error instanceof AccountHeld)) failure = { error };
         this.hasMore = false;
       }
       this.slices += 1;

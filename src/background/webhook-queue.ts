@@ -5,7 +5,7 @@ import type { FileKind } from '../db/schema';
 import { openShard } from '../db/shards';
 import { type Env, type Runtime, readConfig, type WebhookMessage } from '../env';
 import type { PresentFile } from '../files/presentation';
-import { SERVICE_AUTHORITY } from '../ledger/authority';
+import { serviceAuthority } from '../ledger/authority';
 import { Ledger } from '../ledger/ledger';
 import { loadPermissionSnapshots } from '../permissions/snapshots';
 import { openChannel } from '../receivers/channels/open';
@@ -71,7 +71,7 @@ async function handleMessage(
   const context = {
     shard,
     reader: database,
-    ledger: new Ledger(database, SERVICE_AUTHORITY),
+    ledger: new Ledger(database, serviceAuthority([account])),
     runtime: { ...runtime, fetch },
     config: settings.config,
     presenters: PRESENTERS,

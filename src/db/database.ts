@@ -148,8 +148,8 @@ export class Database implements Reader {
    * parameters of raw statements, and does not report the rows that were read.)
    * @throws ConstraintError if a statement violates a constraint
    * @throws GuardFailed if a guard does not hold
-   * @throws Problem `unavailable` if the account is held for its move, or if the database fails:
-   *   then the batch may have been committed nevertheless
+   * @throws Problem `unavailable` if the database fails: then the batch may have been committed
+   *   nevertheless
    */
   async run<const Q extends Batch>(statements: Q): Promise<BatchResponse<Q>> {
     const prepared = [...statements, ...this.piggybacked.splice(0)].map(prepare);
@@ -206,18 +206,6 @@ export class Database implements Reader {
   }
 }
 
-/**
- * The error message of the triggers that refuse writes to an account that is held for its move to
- * another shard.
- */
-const MOVING = 'the account is moving';
-
-/**
- * The error message of the trigger that refuses a second permission of an agent with the same
- * external id.
- */
-const EXTERNAL_ID_TAKEN = 'the external id is taken';
-
 function translateFailure(error: unknown): unknown {
   const message = String(error instanceof Error ? error.message : error);
   const guard = /guard: (\w+)/.exec(message);
@@ -229,9 +217,6 @@ function translateFailure(error: unknown): unknown {
       constraint[2],
     );
   }
-  if (message.includes(EXTERNAL_ID_TAKEN))
-    return new ConstraintError('unique', 'permissions.external_id');
-  if (message.includes(MOVING)) return unavailable();
   // A statement that SQLite cannot compile or evaluate is a bug, not an outage.
   if (/SQLITE_(ERROR|RANGE|MISMATCH|TOOBIG)/.test(message)) return error;
   logFailure('database_failed', message);

@@ -366,7 +366,7 @@ export const permissions = sqliteTable(
     inputDigest: text('input_digest'),
     previewDigest: text('preview_digest'),
     /**
-     * The agent's own name for the request. A trigger refuses a second permission of the agent with
+     * The agent's own name for the request. An index refuses a second permission of the agent with
      * the same name.
      */
     externalId: text('external_id'),
@@ -384,8 +384,9 @@ export const permissions = sqliteTable(
   (table) => [
     primaryKey({ columns: [table.account, table.id] }),
     check('token_uses_left', sql`token_uses <= token_max_uses`),
-    index('permissions_by_external_id')
-      .on(table.account, table.externalId, table.agent)
+    // The external id first, so that a refusal names it.
+    uniqueIndex('permissions_by_external_id')
+      .on(table.externalId, table.account, table.agent)
       .where(sql`external_id is not null`),
     index('permissions_by_status').on(table.account, table.status, table.id),
     index('permissions_by_agent').on(table.agent, table.status, table.id),
@@ -714,7 +715,9 @@ export const ERASURE_KINDS = ['agent', 'account', 'webhook', 'tree'] as const;
 export const erasures = sqliteTable('erasures', {
   id: integer().primaryKey(),
   kind: codeColumn(ERASURE_KINDS)().notNull(),
-  /** The number of the agent, account or webhook; for a tree, of its account. */
+  /** The number of the account: nothing of an account is erased while it moves. */
+  account: integer().notNull(),
+  /** The number of the agent or webhook; for the other kinds, of the account. */
   number: integer().notNull(),
   /** The identifier of the agent or account; empty where it is not needed. */
   subject: bytesColumn().notNull().default(sql`x''`),
@@ -1215,9 +1218,8 @@ export const MOVE_DIRECTIONS = ['out', 'in'] as const;
 
 /**
  * Accounts that move to another shard: the departure on the old shard (`out`) and the arrival on
- * the new one (`in`), as `accounts/move/mover.ts` describes. Until an account is on hold, triggers
- * record its changes in `move_changes`; from then on, they refuse every change except the mover's
- * own.
+ * the new one (`in`), as `accounts/move/mover.ts` describes. Nothing of them is erased meanwhile,
+ * and once an account is on hold a guard refuses every change (`ledger/hold.ts`).
  */
 export const moves = sqliteTable('moves', {
   /** The account's number on this shard. */
@@ -1236,40 +1238,17 @@ export const moves = sqliteTable('moves', {
   /** The key of the last copied row of that table; null before its first. */
   after: text(),
   /**
-   * Since when the account is on hold; null before. The incoming copy is on hold from the start.
+   * In the arrival, the position on the old shard up to which the log is copied first: the last
+   * entry that the account had when the copy began. Then the position of the last copied entry.
    */
+  logPosition: integer('log_position').notNull().default(0),
+  /** Since when the account, or its last part in the arrival, is on hold; null before. */
   heldAt: integer('held_at'),
   /** Whether the account has left this shard. */
   hasLeft: integer('has_left', { mode: 'boolean' }).notNull().default(false),
   /** When the move was ordered. Identifies the move: both shards have the same time. */
   createdAt: integer('created_at').notNull(),
 });
-
-/** The account that the mover changes in the current transaction. Empty outside of transactions. */
-export const moveTurns = sqliteTable('move_turns', {
-  account: integer().primaryKey(),
-  turn: integer().notNull(),
-});
-
-/**
- * Rows of moving accounts that were changed since the move was ordered and must be copied again, or
- * were deleted.
- */
-export const moveChanges = sqliteTable(
-  'move_changes',
-  {
-    /**
-     * Never reused. A row that changes while it is copied is recorded again, under a new number.
-     */
-    id: integer().primaryKey({ autoIncrement: true }),
-    account: integer().notNull(),
-    /** The table; `gone_agents` and `gone_webhooks` for the rows of a deleted agent or webhook. */
-    name: text().notNull(),
-    /** The row's key, as a JSON array. */
-    key: text().notNull(),
-  },
-  (table) => [index('move_changes_by_account').on(table.account, table.id)],
-);
 
 export const MOVED_NUMBERS = ['agent', 'webhook'] as const;
 

@@ -1,6 +1,6 @@
 import { and, eq, isNotNull, lt, lte, type SQL, sql } from 'drizzle-orm';
 import { numberList } from '../db/columns';
-import type { Batch, Database } from '../db/database';
+import type { Database } from '../db/database';
 import {
   agentKeys,
   agentStatistics,
@@ -14,12 +14,14 @@ import {
   webhooks,
 } from '../db/schema';
 import { SESSION_LIFETIME } from '../ledger/authority';
+import { isNotMoving, movingGuard } from '../ledger/hold';
 import { STORED_ANSWER_LIFETIME } from '../ledger/stored-answer';
 import { DAY, HOUR } from '../lib/time';
 import { smallestIdAt } from '../lib/typeid';
 import { DELIVERY_LIFETIME } from '../outbox/feed';
 import { deleteRows } from './delete-rows';
 import { STORED_ANSWER_LIMIT } from './erase-agents';
+import { runErasure } from './run-erasure';
 
 /** Maximum rows that one statement deletes; stored answers have a limit of their own. */
 const SLICE = 500;
@@ -100,9 +102,7 @@ export function deleteOldSendCounts(database: Database, now: number): Promise<bo
  */
 async function runDeletions(database: Database, deletions: SQL[], limit: number): Promise<boolean> {
   const statements = deletions.map((deletion) => database.build.run(deletion));
-  const results = (await database.run(
-    statements as unknown as Batch,
-  )) as readonly unknown[] as readonly D1Result[];
+  const results = await runErasure(database, statements);
   return results.some(({ meta }) => meta.changes >= limit);
 }
 
@@ -114,9 +114,12 @@ export async function deleteOldDeliveries(database: Database, now: number): Prom
   const { build } = database;
   const [due] = await database.load([
     database
-      .select({ number: webhooks.number })
+      .select({ number: webhooks.number, account: webhooks.account })
       .from(webhooks)
-      .where(sql`${webhooks.eraseAt} is not null and ${webhooks.eraseAt} <= ${now}`)
+      .where(
+        sql`${webhooks.eraseAt} is not null and ${webhooks.eraseAt} <= ${now}
+          and ${isNotMoving(webhooks.account)}`,
+      )
       .orderBy(webhooks.eraseAt)
       .limit(WEBHOOKS),
   ]);
@@ -130,12 +133,14 @@ export async function deleteOldDeliveries(database: Database, now: number): Prom
     select ${deliveries.createdAt} from ${deliveries}
     where ${deliveries.webhook} = ${webhooks.number} order by ${deliveries.id} limit 1
   )`;
-  await database.run([
+  const statements = [
     build.run(deleteRows(deliveries, { where: isOld, limit: SLICE })),
     build
       .update(webhooks)
       .set({ eraseAt: sql`${oldest} + ${DELIVERY_LIFETIME}` })
       .where(sql`${webhooks.number} in ${numbers}`),
-  ]);
+  ];
+  const owners = numberList(new Set(due.map(({ account }) => account)));
+  await runErasure(database, statements, movingGuard(owners));
   return true;
 }

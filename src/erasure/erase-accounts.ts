@@ -31,6 +31,7 @@ import {
 import { HOUR } from '../lib/time';
 import { deleteRows, hasNoRow } from './delete-rows';
 import { DELETE_LIMIT, STORED_ANSWER_LIMIT } from './erase-agents';
+import { runErasure } from './run-erasure';
 
 /** Tables with few rows of an account, which one statement deletes. */
 const DELETED_AT_ONCE = [
@@ -86,17 +87,17 @@ export async function eraseAccounts(database: Database, now: number): Promise<bo
     select ${agents.number} from ${agents} where ${agents.account} = ${account}
     order by ${agents.number} limit ${limit}
   )`;
-  await database.run([
-    build.run(sql`insert into ${erasures} (kind, number, subject)
-      select ${codeOf(ERASURE_KINDS, 'agent')}, ${agents.number}, ${agents.id}
+  await runErasure(database, [
+    build.run(sql`insert into ${erasures} (kind, account, number, subject)
+      select ${codeOf(ERASURE_KINDS, 'agent')}, ${account}, ${agents.number}, ${agents.id}
       from ${agents} where ${agents.number} in ${slice}`),
     build.delete(agentKeys).where(sql`${agentKeys.agent} in ${slice}`),
     build.delete(agents).where(sql`${agents.number} in ${slice}`),
     build
       .delete(pendingPermissions)
       .where(and(eq(pendingPermissions.agent, 0), eq(pendingPermissions.account, account))),
-    build.run(sql`insert into ${erasures} (kind, number)
-      select ${codeOf(ERASURE_KINDS, 'webhook')}, ${webhooks.number}
+    build.run(sql`insert into ${erasures} (kind, account, number)
+      select ${codeOf(ERASURE_KINDS, 'webhook')}, ${account}, ${webhooks.number}
       from ${webhooks} where ${webhooks.account} = ${account}`),
     ...DELETED_AT_ONCE.map((table) => build.delete(table).where(eq(table.account, account))),
     expireFiles(database, account, now),

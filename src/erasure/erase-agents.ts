@@ -1,6 +1,6 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm';
 import { codeOf, numberList } from '../db/columns';
-import type { Batch, Database } from '../db/database';
+import type { Database } from '../db/database';
 import { mergeSorted } from '../db/merge-sorted';
 import {
   agentStatistics,
@@ -16,9 +16,11 @@ import {
 } from '../db/schema';
 import { SliceSize } from '../db/slice-size';
 import { LOG_SPAN, LOG_SPAN_SQL } from '../ledger/append';
+import { isNotMoving, movingGuard } from '../ledger/hold';
 import { formatHexId } from '../lib/typeid';
 import { deleteRows, hasNoRow } from './delete-rows';
 import { rangesOf, type SignErasure } from './erasure-record';
+import { runErasure } from './run-erasure';
 
 /**
  * Maximum permissions, statistics or deliveries that one statement deletes: D1 answers nothing else
@@ -115,7 +117,8 @@ export class AgentErasure {
             select id, number, (
               select pos / ${LOG_SPAN_SQL} from audit_entries indexed by audit_by_agent where agent = number limit 1
             ) as account
-            from erasures where kind = ${codeOf(ERASURE_KINDS, 'agent')} ${beyond} order by id ${order} limit ${AGENTS}
+            from erasures where kind = ${codeOf(ERASURE_KINDS, 'agent')} and ${isNotMoving(sql`erasures.account`)} ${beyond}
+            order by id ${order} limit ${AGENTS}
           ),
           bounded as (
             select id, number, account * ${LOG_SPAN_SQL} + iif(
@@ -174,10 +177,13 @@ export class AgentErasure {
       positions.length < this.size.rows / 2
         ? next
         : next.filter(({ entries }) => entries.length === 0);
-    return this.database.run([
+    const statements = [
       ...(positions.length > 0 ? this.eraseEntries(positions, records, now) : []),
       ...(rest.length > 0 ? this.eraseOtherRows(rest) : []),
-    ] as unknown as Batch) as Promise<readonly unknown[]> as Promise<readonly D1Result[]>;
+    ];
+    const ids = numberList(next.map(({ id }) => id));
+    const accounts = sql`(select ${erasures.account} from ${erasures} where ${erasures.id} in ${ids})`;
+    return runErasure(this.database, statements, movingGuard(accounts));
   }
 
   private eraseEntries(positions: number[], records: RecordValues[], now: number) {

@@ -4,6 +4,7 @@ import type { Batch, Database } from '../db/database';
 import { isPasskeyOf } from '../db/passkeys-by-member';
 import { accounts, identities, members, notificationSettings, passkeys } from '../db/schema';
 import { idBytes } from '../lib/typeid';
+import { runErasure } from './run-erasure';
 
 /** Members that one slice erases. */
 const SLICE = 50;
@@ -54,6 +55,6 @@ export async function eraseMembers(
     database.build.delete(passkeys).where(isPasskeyOf(number, sql`${idBytes(id)}`)),
     database.build.delete(members).where(and(eq(members.account, number), eq(members.id, id))),
   ]);
-  await database.run(deletions as unknown as Batch);
+  await runErasure(database, deletions);
   return due.length === SLICE;
 }

@@ -1,11 +1,13 @@
 import { and, eq, sql } from 'drizzle-orm';
-import { isAtHome } from '../db/at-home';
+import { numberList } from '../db/columns';
 import type { Database } from '../db/database';
 import { auditEntries, permissions } from '../db/schema';
+import { isNotMoving, movingGuard } from '../ledger/hold';
 import { toHex } from '../lib/bytes';
 import { idBytes } from '../lib/typeid';
 import { hasNoRow } from './delete-rows';
 import { DELETE_LIMIT } from './erase-agents';
+import { runErasure } from './run-erasure';
 
 /**
  * Erases a slice of the permissions whose last audit entry was erased while their token lived, and
@@ -19,7 +21,7 @@ export async function erasePermissions(database: Database, now: number): Promise
       .select({ account: permissions.account, id: permissions.id })
       .from(permissions)
       .where(
-        sql`${permissions.eraseAt} is not null and ${permissions.eraseAt} <= ${now} and ${isAtHome}`,
+        sql`${permissions.eraseAt} is not null and ${permissions.eraseAt} <= ${now} and ${isNotMoving(permissions.account)}`,
       )
       .orderBy(permissions.eraseAt)
       .limit(DELETE_LIMIT),
@@ -30,9 +32,11 @@ export async function erasePermissions(database: Database, now: number): Promise
     select value ->> 0, unhex(value ->> 1) from json_each(${keys})
   )`;
   const hasNoEntry = hasNoRow(auditEntries, eq(auditEntries.id, permissions.lastEntry));
-  await database.run([
+  const statements = [
     database.build.delete(permissions).where(and(isDue, hasNoEntry)),
     database.build.update(permissions).set({ eraseAt: null }).where(isDue),
-  ]);
+  ];
+  const accounts = numberList(new Set(due.map(({ account }) => account)));
+  await runErasure(database, statements, movingGuard(accounts));
   return due.length === DELETE_LIMIT;
 }

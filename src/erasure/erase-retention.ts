@@ -1,13 +1,15 @@
 import { type SQL, sql } from 'drizzle-orm';
-import { codeOf } from '../db/columns';
-import type { Batch, Database } from '../db/database';
+import { codeOf, numberList } from '../db/columns';
+import type { Database } from '../db/database';
 import { ERASURE_REASONS, FILE_STATUSES, PERMISSION_STATUSES, TOKEN_STATUSES } from '../db/schema';
 import { SliceSize } from '../db/slice-size';
 import { LOG_SPAN, LOG_SPAN_SQL } from '../ledger/append';
+import { isNotMoving, movingGuard } from '../ledger/hold';
 import { retentionPeriod } from '../ledger/marks';
 import { HOUR, MINUTE } from '../lib/time';
 import { formatHexId } from '../lib/typeid';
 import type { SignErasure } from './erasure-record';
+import { runErasure } from './run-erasure';
 
 /** Maximum accounts in a slice. */
 const ACCOUNTS = 50;
@@ -118,14 +120,16 @@ export class RetentionErasure {
     ];
     const activityDeletion = run(sql`delete from activity where (account, id) in (
       select account, id from (${slice}) as slice cross join activity where account = number and id <= last_activity)`);
-    await database.run([
+    const statements = [
       ...(parts.some(({ pos }) => pos !== null) ? entries : []),
       ...(parts.some(({ activity }) => activity !== null) ? [activityDeletion] : []),
       ...(parts.some(({ hasAgentRecords }) => hasAgentRecords === 1)
         ? [run(deleteCoveredRecords(slice))]
         : []),
       run(reschedule(slice, now)),
-    ] as unknown as Batch);
+    ];
+    const accounts = numberList(parts.map(({ number }) => number));
+    await runErasure(database, statements, movingGuard(accounts));
   }
 }
 
@@ -160,7 +164,7 @@ function selectAccountSlices(now: number, overdue: number, rows: number): SQL {
       select number, id, number * ${LOG_SPAN_SQL} as start, ${oldestKept(now)} as kept_from,
         number * ${LOG_SPAN_SQL} + coalesce((select size from trees where trees.account = accounts.number), 0) as sealed
       from accounts indexed by accounts_retention_due
-      where retention_due_at is not null and retention_due_at <= ${now - overdue}
+      where retention_due_at is not null and retention_due_at <= ${now - overdue} and ${isNotMoving(sql`number`)}
       order by retention_due_at limit ${literal(ACCOUNTS)}
     )
     select (

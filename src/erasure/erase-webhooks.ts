@@ -2,8 +2,10 @@ import { and, eq, sql } from 'drizzle-orm';
 import { numberList } from '../db/columns';
 import type { Database } from '../db/database';
 import { deliveries, erasures } from '../db/schema';
+import { isNotMoving, movingGuard } from '../ledger/hold';
 import { deleteRows, hasNoRow } from './delete-rows';
 import { DELETE_LIMIT } from './erase-agents';
+import { runErasure } from './run-erasure';
 
 /** Webhooks that one slice looks at. */
 const WEBHOOKS = 50;
@@ -15,16 +17,16 @@ const WEBHOOKS = 50;
 export async function eraseWebhookDeliveries(database: Database): Promise<boolean> {
   const [next] = await database.load([
     database
-      .select({ id: erasures.id })
+      .select({ id: erasures.id, account: erasures.account })
       .from(erasures)
-      .where(eq(erasures.kind, 'webhook'))
+      .where(and(eq(erasures.kind, 'webhook'), isNotMoving(erasures.account)))
       .limit(WEBHOOKS),
   ]);
   if (next.length === 0) return false;
   const ids = numberList(next.map(({ id }) => id));
   const gone = sql`(select ${erasures.number} from ${erasures} where ${erasures.id} in ${ids})`;
   const { build } = database;
-  await database.run([
+  const statements = [
     build.run(
       deleteRows(deliveries, { where: sql`${deliveries.webhook} in ${gone}`, limit: DELETE_LIMIT }),
     ),
@@ -37,6 +39,8 @@ export async function eraseWebhookDeliveries(database: Database): Promise<boolea
           hasNoRow(deliveries, eq(deliveries.webhook, erasures.number)),
         ),
       ),
-  ]);
+  ];
+  const accounts = numberList(new Set(next.map(({ account }) => account)));
+  await runErasure(database, statements, movingGuard(accounts));
   return true;
 }

@@ -5,7 +5,7 @@ import { accounts, type FileFormat, files, movedAccounts } from '../db/schema';
 import { notFound, Problem, unavailable } from '../errors';
 import { makeActivityRecord } from '../http/activity';
 import type { AppEnv, RequestContext } from '../http/context';
-import { isMoving } from '../http/credentials';
+import { isArriving } from '../http/credentials';
 import { query } from '../http/input';
 import { operation } from '../http/operation';
 import { limitNetwork } from '../http/rate-limit';
@@ -73,7 +73,7 @@ async function findFile(
   const number = sql<number>`(select number from ${accounts} where ${isAccount})`;
   const [[found], [file], [moved]] = await reader.load([
     reader
-      .select({ isActive: accounts.isActive, isMoving: isMoving.as('is_moving') })
+      .select({ isActive: accounts.isActive, isArriving: isArriving.as('is_arriving') })
       .from(accounts)
       .where(isAccount),
     reader
@@ -86,7 +86,7 @@ async function findFile(
       .where(eq(movedAccounts.id, account)),
   ]);
   if (!found) return { movedTo: moved?.shard };
-  if (found.isMoving) throw unavailable();
+  if (found.isArriving) throw unavailable();
   if (!file) throw notFound('file');
   if (!found.isActive) {
     throw new Problem(

@@ -4,6 +4,7 @@ import { agents, sessions } from '../db/schema';
 import { listShards, openShard } from '../db/shards';
 import { Problem } from '../errors';
 import { type CredentialReference, SESSION_IDLE_TIME, SESSION_LIFETIME } from '../ledger/authority';
+import { isNotHeld } from '../ledger/hold';
 import { equalBytes, sha256 } from '../lib/bytes';
 import { parseCredential } from '../lib/credential';
 import type { Id } from '../lib/typeid';
@@ -139,7 +140,7 @@ export async function authenticate(
   }
   if (isStale(row.lastActivityAt, now)) {
     const isOlder = or(isNull(agents.lastActivityAt), lt(agents.lastActivityAt, now));
-    const isAgent = and(eq(agents.number, row.agentNumber), isOlder);
+    const isAgent = and(eq(agents.number, row.agentNumber), isOlder, isNotHeld(account.number));
     database.piggyback(database.build.update(agents).set({ lastActivityAt: now }).where(isAgent));
   }
   const agent = { number: row.agentNumber, id: row.agentId, owner: row.agentOwner };
@@ -255,6 +256,7 @@ function recordSessionUsed(
     eq(sessions.account, account),
     eq(sessions.id, session),
     lt(sessions.lastSeenAt, now),
+    isNotHeld(account),
   );
   database.piggyback(database.build.update(sessions).set({ lastSeenAt: now }).where(isOlder));
 }

@@ -10,7 +10,7 @@ import {
   type SQL,
   sql,
 } from 'drizzle-orm';
-import { aliased } from '../db/columns';
+import { aliased, codeOf } from '../db/columns';
 import { type Database, prepareQuery, type Query, type Reader } from '../db/database';
 import {
   accounts,
@@ -18,6 +18,7 @@ import {
   agents,
   type MemberRole,
   type MemberStatus,
+  MOVE_DIRECTIONS,
   members,
   movedAccounts,
   movedCredentials,
@@ -26,6 +27,7 @@ import {
   userTokens,
 } from '../db/schema';
 import { Problem, unavailable } from '../errors';
+import { isNotHeld } from '../ledger/hold';
 import type { Keyring } from '../lib/secrets';
 import { MINUTE } from '../lib/time';
 import type { Id } from '../lib/typeid';
@@ -53,11 +55,12 @@ export function hashCredential(
 }
 
 /**
- * Whether an account can be neither read nor changed because the last step of its move to another
- * shard is under way; as SQL on a row of `accounts`.
+ * Whether an account still arrives from another shard, so that nobody may use its copy yet; as SQL
+ * on a row of `accounts`.
  */
-export const isMoving = sql<boolean>`exists (
-  select 1 from ${moves} where ${moves.account} = ${accounts.number} and ${moves.heldAt} is not null)`;
+export const isArriving = sql<boolean>`exists (
+  select 1 from ${moves}
+  where ${moves.account} = ${accounts.number} and ${moves.direction} = ${codeOf(MOVE_DIRECTIONS, 'in')})`;
 
 /** The columns of an account that authentication needs. */
 export const accountColumns = {
@@ -66,7 +69,7 @@ export const accountColumns = {
   plan: accounts.plan,
   auditRetentionDays: accounts.auditRetentionDays,
   accountIsActive: aliased(accounts.isActive, 'account_is_active'),
-  accountIsMoving: isMoving.mapWith(Boolean).as('account_is_moving'),
+  accountIsArriving: isArriving.mapWith(Boolean).as('account_is_arriving'),
 };
 
 /** The columns of a member that authentication needs; each is null if there is no member. */
@@ -240,10 +243,10 @@ export type AccountRow = Pick<
 
 /**
  * The account of an authenticated caller.
- * @throws Problem `account_inactive`; `unavailable` while the account moves to another shard
+ * @throws Problem `account_inactive`; `unavailable` while the account arrives from another shard
  */
 export function activeAccount(row: AccountRow): AccountRef {
-  if (row.accountIsMoving) throw unavailable();
+  if (row.accountIsArriving) throw unavailable();
   if (!row.accountIsActive) {
     throw new Problem(
       'account_inactive',
@@ -290,7 +293,12 @@ export function recordMemberSeen(
 ): void {
   if (!isStale(lastSeenAt, now)) return;
   const isOlder = or(isNull(members.lastSeenAt), lt(members.lastSeenAt, now));
-  const isMember = and(eq(members.account, account), eq(members.id, member), isOlder);
+  const isMember = and(
+    eq(members.account, account),
+    eq(members.id, member),
+    isOlder,
+    isNotHeld(account),
+  );
   database.piggyback(database.build.update(members).set({ lastSeenAt: now }).where(isMember));
 }
 
@@ -302,7 +310,12 @@ export function recordTokenUsed(
 ): void {
   if (!isStale(lastUsedAt, now)) return;
   const isOlder = or(isNull(userTokens.lastUsedAt), lt(userTokens.lastUsedAt, now));
-  const isToken = and(eq(userTokens.account, account), eq(userTokens.id, token), isOlder);
+  const isToken = and(
+    eq(userTokens.account, account),
+    eq(userTokens.id, token),
+    isOlder,
+    isNotHeld(account),
+  );
   database.piggyback(database.build.update(userTokens).set({ lastUsedAt: now }).where(isToken));
 }
 

@@ -16,17 +16,23 @@ import {
 import { DAY, HOUR } from '../lib/time';
 import type { Id } from '../lib/typeid';
 import type { Guard } from './guard';
+import type { Accounts } from './hold';
 
 /**
  * By whose authority the ledger writes. A credential is checked once more in the transaction that
  * writes.
  */
-export type Authority =
-  /**
-   * The service itself, the operator, or a signed download address: nothing in the database revokes
-   * these.
-   */
-  { kind: 'service' } | Credential;
+export type Authority = ServiceAuthority | Credential;
+
+/**
+ * The authority of the service itself, the operator, or a signed download address: nothing in the
+ * database revokes these. It names the accounts that its writes change, in addition to those of
+ * their entries and records.
+ */
+interface ServiceAuthority {
+  kind: 'service';
+  accounts: Accounts;
+}
 
 /** An authenticated credential. It can end before its request is committed. */
 export type Credential = CredentialReference & {
@@ -63,7 +69,12 @@ interface MemberReference {
 export const SESSION_IDLE_TIME = 12 * HOUR;
 export const SESSION_LIFETIME = 7 * DAY;
 
-export const SERVICE_AUTHORITY: Authority = { kind: 'service' };
+export const SERVICE_AUTHORITY: Authority = { kind: 'service', accounts: [] };
+
+/** The authority of the service itself for writes to accounts: see {@link SERVICE_AUTHORITY}. */
+export function serviceAuthority(accounts: Accounts): Authority {
+  return { kind: 'service', accounts };
+}
 
 /**
  * The credential ended between authentication and commit: it was deleted or has expired, its agent

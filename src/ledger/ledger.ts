@@ -25,6 +25,7 @@ import { type Authority, credentialGuard } from './authority';
 import { countEvents } from './count-events';
 import type { Entry } from './entry';
 import { type Guard, guardStatement } from './guard';
+import { type Accounts, holdGuard } from './hold';
 import { accountsOf, markFeeds, markRetention, markTrees } from './marks';
 import { type Answer, AnsweredBefore, type AnswerStore } from './stored-answer';
 
@@ -179,8 +180,8 @@ export class Ledger {
    * `webhooks/dispatch/deliver.ts` describes the steps from here to a delivered webhook.
    * @returns the results of the changes and of the reads; null if nothing was written, because a
    *   change did not match its permission, or the agent was deleted
-   * @throws AnsweredBefore, CredentialEnded, LogFull, the error of a guard, or ConstraintError;
-   *   nothing was written
+   * @throws AccountHeld, AnsweredBefore, CredentialEnded, LogFull, the error of a guard, or
+   *   ConstraintError; nothing was written
    */
   async commit<const C extends Batch, const Q extends readonly Query[] = []>({
     guards = [],
@@ -195,6 +196,7 @@ export class Ledger {
     try {
       const results = await this.run(
         [
+          ...this.holdGuards(entries.map(({ account }) => account)),
           ...guards,
           ...this.writerGuards(entries),
           ...roomGuards(entries),
@@ -221,8 +223,8 @@ export class Ledger {
    * Changes an account's agents, credentials, policies, webhooks, files or settings, with the
    * activity record.
    * @returns the results of the changes
-   * @throws AnsweredBefore, CredentialEnded, the error of a guard, or ConstraintError; nothing was
-   *   written
+   * @throws AccountHeld, AnsweredBefore, CredentialEnded, the error of a guard, or ConstraintError;
+   *   nothing was written
    */
   async change<const C extends Batch>({
     record,
@@ -239,7 +241,13 @@ export class Ledger {
     ];
     // The account of the record may be created by the statements.
     const results = await this.run(
-      [...this.credentialGuards(), ...guards, ...statements, ...recording],
+      [
+        ...this.holdGuards([record.account]),
+        ...this.credentialGuards(),
+        ...guards,
+        ...statements,
+        ...recording,
+      ],
       answer,
     );
     return results.slice(0, statements.length) as unknown as BatchResponse<C>;
@@ -248,8 +256,8 @@ export class Ledger {
   /**
    * Writes to internal tables, without an audit entry or activity record.
    * @returns the results of the changes, followed by those of the reads
-   * @throws AnsweredBefore, CredentialEnded, the error of a guard, or ConstraintError; nothing was
-   *   written
+   * @throws AccountHeld, AnsweredBefore, CredentialEnded, the error of a guard, or ConstraintError;
+   *   nothing was written
    */
   async write<const C extends Batch, const Q extends readonly Query[] = []>({
     guards = [],
@@ -261,7 +269,13 @@ export class Ledger {
       this.database.build as unknown as InternalWriter,
     );
     const results = await this.run(
-      [...this.credentialGuards(), ...guards, ...statements, ...(reads ?? [])],
+      [
+        ...this.holdGuards([]),
+        ...this.credentialGuards(),
+        ...guards,
+        ...statements,
+        ...(reads ?? []),
+      ],
       answer ?? null,
     );
     return results as unknown as BatchResponse<readonly [...C, ...Q]>;
@@ -270,17 +284,32 @@ export class Ledger {
   /**
    * Deletes those of the given permissions whose agent or account has been deleted. Nobody can read
    * them any more, and no entry can be written about them.
+   * @throws AccountHeld
    */
   async discardOrphans(rows: { account: number; id: Id<'perm'> }[]): Promise<void> {
     const keys = JSON.stringify(rows.map(({ account, id }) => [account, toHex(idBytes(id))]));
-    await this.database.run([
-      this.database.build.run(sql`
+    const { build } = this.database;
+    await this.run(
+      [
+        ...this.holdGuards([]),
+        build.run(sql`
         delete from permissions
         where (account, id) in (select value ->> 0, unhex(value ->> 1) from json_each(${keys})) and not (
           exists (select 1 from agents where agents.number = permissions.agent)
           and exists (select 1 from accounts where accounts.number = permissions.account)
         )`),
-    ]);
+      ],
+      null,
+    );
+  }
+
+  /** The guard that none of the accounts that a write changes is held for its move. */
+  private holdGuards(named: readonly (number | SQL<number>)[]): Guard[] {
+    const { authority } = this;
+    const own: Accounts = authority.kind === 'service' ? authority.accounts : [authority.account];
+    if (own === 'all') return [holdGuard('all')];
+    const accounts = [...new Set([...own, ...named])];
+    return accounts.length === 0 ? [] : [holdGuard(accounts)];
   }
 
   /** The guard of the credential at the time of its request; none for the service itself. */

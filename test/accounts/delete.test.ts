@@ -58,14 +58,7 @@ async function makeLife(world: World) {
 }
 
 // Tables that only moving accounts use; move.test.ts tests them.
-const OF_MOVES = [
-  'move_changes',
-  'move_numbers',
-  'move_turns',
-  'moved_accounts',
-  'moved_credentials',
-  'moves',
-];
+const OF_MOVES = ['move_numbers', 'moved_accounts', 'moved_credentials', 'moves'];
 
 it('every credential of a deleted account is refused immediately', async () => {
   const world = new World();

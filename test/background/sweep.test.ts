@@ -125,7 +125,7 @@ it('the sweep ignores erasures of an unknown kind', async () => {
   ).all<{
     number: number;
   }>();
-  await env.DB.prepare('insert into erasures (kind, number) values (2, ?)')
+  await env.DB.prepare('insert into erasures (kind, account, number) values (2, 0, ?)')
     .bind(results[0]?.number)
     .run();
   await world.sweep();

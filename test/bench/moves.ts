@@ -41,7 +41,7 @@ const MAX_RUNS = 20;
 const MAX_SLICE_MS = 100;
 const MAX_SLOWDOWN = 2;
 const MAX_HOLD_MS = 2_000;
-const MIN_PACE = 20_000;
+const MIN_PACE = 50_000;
 
 /**
  * Measures the move of an account that is in use: how long a slice occupies a database, how much it
@@ -223,11 +223,15 @@ async function measureMove(
   return { sweeps: runs.length, accepted: answers.flatMap(({ id }) => id ?? []) };
 }
 
+/** Whether a batch with this first statement is a turn of the mover. */
+function isTurn(sql: string): boolean {
+  return sql.startsWith('insert into "guards"') && sql.includes('"turns"');
+}
+
 function reportSlices(report: Report, batches: SweepBatch[]): void {
-  const own = batches.filter(({ sql }) => /copied_row|move_/.test(sql));
-  const hold = own.findIndex(
-    ({ database, sql }) => database === 'DB' && sql.includes('move_turns'),
-  );
+  const own = batches.filter(({ sql }) => /copied_row|"turns"|place = 1/.test(sql));
+  const hold = own.findIndex(({ database, sql }) => database === 'DB' && isTurn(sql));
+  report.verdict(hold > 0, `batches of the move before the hold: ${hold}`);
   const [copying, held] = [own.slice(0, hold), own.slice(hold)];
   for (const [database, what] of [
     ['DB', 'the old shard'],
@@ -245,7 +249,7 @@ function reportSlices(report: Report, batches: SweepBatch[]): void {
     }
   }
   // The last turn of the move releases the account.
-  const [first, last] = [held[0], held.findLast(({ sql }) => sql.includes('move_turns'))];
+  const [first, last] = [held[0], held.findLast(({ sql }) => isTurn(sql))];
   const duration = (last?.at ?? 0) + (last?.took ?? 0) - (first?.at ?? 0);
   report.atMost(MAX_HOLD_MS, duration, 'time for which the account is held, ms');
 }

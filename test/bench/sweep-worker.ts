@@ -66,7 +66,7 @@ function meter(database: string, client: D1Database): D1Database {
       const took = Date.now() - started;
       const batch = {
         database,
-        sql: textOf(0).slice(0, 60),
+        sql: textOf(0).slice(0, 200),
         statements: statements.length,
         at: started,
         held: 0,

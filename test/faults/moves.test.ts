@@ -14,10 +14,10 @@ import { World } from '../support/world';
 import { silenceLog } from './jobs';
 
 /** Small slices, so that a small account takes many of them. */
-const SIZES = { rows: 6, characters: 20_000, changes: 8 };
+const SIZES = { rows: 6, characters: 20_000, entries: 8 };
 /** Number of failing calls per mode in a deep run. */
 const SAMPLE = 5;
-const CHANGE_EVERY = 2;
+const CHANGE_EVERY = 1;
 const SLICES_BEFORE_ABANDON = 8;
 
 const world = new World({ DB_01: env.DB_01 });

@@ -308,7 +308,7 @@ describe('a token of the provider', () => {
       first.refuse(/update "identities"/);
       scene.world.advance(60_000);
       await scene.world.sweep();
-      await scene.must(503, await scene.token({ sub: 'grace' }));
+      await scene.must(503, await scene.token({ sub: 'grace' }), 'POST', '/v1/me/tokens', {});
       first.refuse(null);
       await settleMoves(scene.world);
       const token = await scene.token({ sub: 'grace' });

@@ -45,8 +45,6 @@ export async function checkLeftovers(database: D1Database): Promise<string[]> {
     ['deliveries', `webhook not in (${webhooks}) or agent not in (${agents})`],
     ['stored_answers', `subject not in (${subjects})`],
     ['trees', 'account not in (select number from accounts)'],
-    ['move_turns', 'true'],
-    ['move_changes', 'account not in (select account from moves)'],
     ['move_numbers', 'account not in (select account from moves)'],
     ['moved_accounts', 'id in (select id from accounts)'],
   ];

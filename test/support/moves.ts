@@ -12,8 +12,6 @@ const LOG_SPAN = 2 ** 32;
 /** Tables about moves, and tables that belong to no account. */
 const APART = [
   'moves',
-  'move_turns',
-  'move_changes',
   'move_numbers',
   'moved_accounts',
   'moved_credentials',

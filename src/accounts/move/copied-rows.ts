@@ -1,6 +1,6 @@
 import { getTableColumns, type SQL, sql, type Table } from 'drizzle-orm';
 import { codeOf } from '../../db/columns';
-import { MOVED_NUMBERS, storedAnswers } from '../../db/schema';
+import { MOVED_NUMBERS } from '../../db/schema';
 import { LOG_SPAN } from '../../ledger/append';
 import {
   type Kind,
@@ -23,20 +23,21 @@ export interface CopiedRow {
  * Nested tables take two selects, for the rest of one parent and for the parents after it: with a
  * bound on the whole key, SQLite would start from the first row of the table each time.
  * @param after the key after which to start; null for the first row
- * @param limit the maximum number of rows; without it, all
+ * @param limit the maximum number of rows
  */
 export function selectRows(
   moved: MovedTable,
   moving: MovedAccount,
   after: string | null,
-  limit?: number,
+  limit: number,
 ): SQL {
-  const { ownRows, isNested, key, firstKey } = moved;
+  const { ownRows, only, isNested, key, firstKey } = moved;
   const [first = '', ...rest] = key;
   const from = after ?? firstKey?.(moving) ?? null;
+  const isCopied = only ? sql`and ${only(moving)}` : sql``;
   const select = (condition: SQL) => sql`
-    select ${encodedRow(moved)}, ${encodedKey(moved)} from ${moved.table} where ${condition}
-    order by ${list(key)} ${limit === undefined ? sql`` : sql`limit ${raw(limit)}`}`;
+    select ${encodedRow(moved)}, ${encodedKey(moved)} from ${moved.table} where ${condition} ${isCopied}
+    order by ${list(key)} limit ${raw(limit)}`;
   if (!isNested)
     return select(
       from === null ? ownRows(moving) : sql`${ownRows(moving)} and ${isAfterKey(moved, key, from)}`,
@@ -48,16 +49,28 @@ export function selectRows(
     select * from (${select(sql`${identifier(first)} = ${parent} and ${isAfterKey(moved, rest, from)}`)})
     union all
     select * from (${select(sql`${identifier(first)} in (${parents} where parent > ${parent})`)})
-    ${limit === undefined ? sql`` : sql`limit ${raw(limit)}`}`;
+    limit ${raw(limit)}`;
 }
 
 /**
- * SQL that selects the rows of an account with the given keys (a JSON array), in the columns of
- * {@link selectRows}.
+ * SQL that selects the rows of some permissions, in the columns of {@link selectRows}.
+ * @param ids the ids of the permissions in hexadecimal, a JSON array
  */
-export function selectRowsByKey(moved: MovedTable, moving: MovedAccount, keys: string): SQL {
+export function selectRowsOfPermissions(moved: MovedTable, moving: MovedAccount, ids: string): SQL {
   return sql`select ${encodedRow(moved)}, ${encodedKey(moved)} from ${moved.table}
-    where ${hasKey(moved, moving, sql`select ${keyColumns(moved)} from json_each(${keys})`)}`;
+    where ${moved.ownRows(moving)} and ${identifier(moved.permission ?? 'id')} in ${permissionIds(ids)}`;
+}
+
+/**
+ * SQL that deletes some permissions on the new shard, with the rows that a trigger deletes with
+ * them.
+ */
+export function deletePermissions(ids: string, { to }: Renumbering): SQL {
+  return sql`delete from permissions where account = ${raw(to)} and id in ${permissionIds(ids)}`;
+}
+
+function permissionIds(ids: string): SQL {
+  return sql`(select unhex(value) from json_each(${ids}))`;
 }
 
 /** The account's numbers on the old shard and on the new one. */
@@ -73,16 +86,8 @@ export function insertRows(moved: MovedTable, rows: string, renumbering: Renumbe
   const values = names.map((name, i) =>
     translate(decode(table, name, sql`value ->> ${raw(i)}`), copyAs[name], renumbering),
   );
-  // The new shard may still have answers from before the account left it.
-  const verb = table === storedAnswers ? sql`insert or replace` : sql`insert`;
+  const verb = moved.replaces ? sql`insert or replace` : sql`insert`;
   return sql`${verb} into ${table} (${list(names)}) select ${sql.join(values, sql`, `)} from json_each(${rows})`;
-}
-
-/** SQL that deletes rows on the new shard by their keys on the old one (a JSON array). */
-export function deleteRows(moved: MovedTable, keys: string, renumbering: Renumbering): SQL {
-  const moving = { number: renumbering.to };
-  return sql`delete from ${moved.table}
-    where ${hasKey(moved, moving, sql`select ${keyColumns(moved, renumbering)} from json_each(${keys})`)}`;
 }
 
 /**
@@ -104,17 +109,6 @@ export function numbersInRows(
   return [...new Set(found)].filter((number) => number > 0);
 }
 
-function hasKey(
-  { table, key }: MovedTable,
-  { number }: Pick<MovedAccount, 'number'>,
-  keys: SQL,
-): SQL {
-  const isNamed = sql`${tuple(key)} in (${keys})`;
-  return columnNames(table).includes('account')
-    ? sql`account = ${raw(number)} and ${isNamed}`
-    : isNamed;
-}
-
 function encodedRow(moved: MovedTable): SQL {
   const { table, copyAs = {} } = moved;
   const values = copiedColumns(moved).map((name) => {
@@ -127,15 +121,6 @@ function encodedRow(moved: MovedTable): SQL {
 function encodedKey({ table, key }: MovedTable): SQL {
   const values = key.map((name) => encode(table, name, identifier(name)));
   return sql`json_array(${sql.join(values, sql`, `)}) as copied_key`;
-}
-
-/** Selects the key columns from a JSON array of keys. */
-function keyColumns({ table, key, copyAs = {} }: MovedTable, renumbering?: Renumbering): SQL {
-  const values = key.map((name, i) => {
-    const value = decode(table, name, sql`value ->> ${raw(i)}`);
-    return renumbering ? translate(value, copyAs[name], renumbering) : value;
-  });
-  return sql.join(values, sql`, `);
 }
 
 /** The condition that some key columns of a row sort after the same columns of a JSON key. */

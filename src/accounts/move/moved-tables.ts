@@ -18,12 +18,14 @@ import {
   MOVED_NUMBERS,
   members,
   notificationSettings,
+  PERMISSION_STATUSES,
   passkeys,
   permissionContents,
   permissionEvents,
   permissions,
   policies,
   reviews,
+  STATISTICS_UNITS,
   sessions,
   slackLinks,
   storedAnswers,
@@ -36,12 +38,17 @@ import {
 } from '../../db/schema';
 import { LOG_SPAN, LOG_SPAN_SQL } from '../../ledger/append';
 import { toHex } from '../../lib/bytes';
-import { type Id, idBytes } from '../../lib/typeid';
+import { DAY, HOUR } from '../../lib/time';
+import { type Id, idBytes, type Prefix, smallestIdAt } from '../../lib/typeid';
 
-/** An account that moves, with its number on one shard. */
+/** An account that moves, as it is on the shard that it leaves. */
 export interface MovedAccount {
   number: number;
   id: Id<'user'>;
+  /** The position in the log up to which entries are copied while the account is in use. */
+  logPosition: number;
+  /** When the move was ordered. */
+  orderedAt: number;
 }
 
 /** A kind of record that gets another number on each shard. */
@@ -63,6 +70,8 @@ export interface MovedTable {
    * to other accounts.
    */
   ownRows: (account: MovedAccount) => SQL;
+  /** The condition for the rows among these that are copied; without it, all are. */
+  only?: (account: MovedAccount) => SQL;
   /**
    * Whether the rows belong to parents (agents, webhooks or subjects of answers), named by the
    * first key column.
@@ -80,10 +89,19 @@ export interface MovedTable {
    * unchanged.
    */
   copyAs?: Record<string, Kind>;
+  /**
+   * The column with the id of a permission. Rows of the permissions that new entries are about are
+   * copied again.
+   */
+  permission?: 'id' | 'permission';
+  /** Whether the new shard may have older copies of the rows, which are replaced. */
+  replaces?: boolean;
 }
 
 const processing = codeOf(FILE_STATUSES, 'processing');
-const ownAccount = ({ number }: MovedAccount) => sql`account = ${raw(number)}`;
+const pending = codeOf(PERMISSION_STATUSES, 'pending');
+const day = codeOf(STATISTICS_UNITS, 'day');
+const ownAccount = ({ number }: Pick<MovedAccount, 'number'>) => sql`account = ${raw(number)}`;
 const ownAgents = ({ number }: MovedAccount) =>
   sql`select number as parent from agents where account = ${raw(number)}`;
 const ownWebhooks = ({ number }: MovedAccount) =>
@@ -94,11 +112,147 @@ const account = { account: 'account' } as const;
 const agent = { agent: 'agent' } as const;
 
 /**
- * Tables that are copied while the account is in use, because they may be large. Triggers record
- * the changes of their rows in `move_changes`. Nothing on the new shard looks at the copies until
- * {@link LAST_TABLES} are there too.
+ * Milliseconds before the order of a move from which on a row may still be written: a request that
+ * began earlier has ended long ago.
  */
-export const TRACKED_TABLES: readonly MovedTable[] = [
+const WRITE_DELAY = HOUR;
+/** Milliseconds after which nothing of a request changes: it waits for a week at most. */
+const REQUEST_LIFETIME = 9 * DAY;
+
+/** A table of which a part cannot change any more when a move is ordered. */
+interface DividedTable extends MovedTable {
+  /** The condition for that part. */
+  isFinal: (account: MovedAccount) => SQL;
+}
+
+const statistics: DividedTable = {
+  table: agentStatistics,
+  ownRows: ownAgents,
+  isNested: true,
+  key: ['agent', 'unit', 'bucket'],
+  copyAs: agent,
+  isFinal: ({ orderedAt }) => {
+    const end = orderedAt - REQUEST_LIFETIME;
+    return sql`bucket < iif(unit = ${day}, ${raw(Math.floor(end / DAY))}, ${raw(Math.floor(end / HOUR))})`;
+  },
+};
+
+const events: DividedTable = {
+  table: permissionEvents,
+  ownRows: ownAccount,
+  key: ['permission', 'event'],
+  copyAs: account,
+  isFinal: ({ orderedAt }) =>
+    sql`permission < ${blob(smallestIdAt('perm', orderedAt - REQUEST_LIFETIME))}`,
+};
+
+const activityRecords: DividedTable = {
+  table: activity,
+  ownRows: ownAccount,
+  key: ['id'],
+  copyAs: account,
+  isFinal: ({ orderedAt }) => sql`id < ${blob(smallestIdAt('act', orderedAt - WRITE_DELAY))}`,
+};
+
+const answers: DividedTable = {
+  table: storedAnswers,
+  ownRows: ownSubjects,
+  isNested: true,
+  key: ['subject', 'principal', 'key'],
+  // The new shard may still have answers from before the account left it.
+  replaces: true,
+  isFinal: ({ orderedAt }) => sql`created_at < ${raw(orderedAt - WRITE_DELAY)}`,
+};
+
+const sentDeliveries: DividedTable = {
+  table: deliveries,
+  ownRows: ownWebhooks,
+  isNested: true,
+  key: ['webhook', 'id'],
+  copyAs: { ...agent, webhook: 'webhook', pos: 'position' },
+  isFinal: ({ orderedAt }) => sql`coalesce(completed_at < ${raw(orderedAt - WRITE_DELAY)}, 0)`,
+};
+
+const divided = [statistics, events, activityRecords, answers, sentDeliveries];
+
+const reviewsOfAll: MovedTable = {
+  table: reviews,
+  ownRows: ownAccount,
+  key: ['id'],
+  copyAs: account,
+  permission: 'id',
+  replaces: true,
+};
+
+const votesOfAll: MovedTable = {
+  table: votes,
+  ownRows: ownAccount,
+  key: ['permission', 'ordinal'],
+  copyAs: account,
+  permission: 'permission',
+  replaces: true,
+};
+
+/** The log. After {@link FIRST_TABLES} the rest of it is copied, again and again until it ends. */
+export const LOG: MovedTable = {
+  table: auditEntries,
+  ownRows: ({ number }) => sql`pos < ${raw(number + 1)} * ${LOG_SPAN_SQL}`,
+  key: ['pos'],
+  firstKey: ({ number }) => `[${number * LOG_SPAN}]`,
+  copyAs: { ...agent, pos: 'position' },
+};
+
+/**
+ * Tables that are copied while the account is in use, because they may be large: what cannot change
+ * any more, and the permissions, which change only with a new entry of the log, except for the
+ * reviews and votes of those that are pending.
+ */
+export const FIRST_TABLES: readonly MovedTable[] = [
+  { ...LOG, only: ({ logPosition }) => sql`pos <= ${raw(logPosition)}` },
+  {
+    table: erasedEntries,
+    ownRows: ownAccount,
+    key: ['id'],
+    copyAs: { ...account, id: 'position' },
+  },
+  {
+    table: permissions,
+    ownRows: ownAccount,
+    key: ['id'],
+    copyAs: { ...account, ...agent },
+    permission: 'id',
+  },
+  {
+    table: permissionContents,
+    ownRows: ownAccount,
+    key: ['id'],
+    copyAs: account,
+    permission: 'id',
+    replaces: true,
+  },
+  reviewsOfAll,
+  votesOfAll,
+  ...divided.map((table): MovedTable => ({ ...table, only: table.isFinal })),
+];
+
+/** Tables of {@link FIRST_TABLES} whose rows change with a new entry. */
+export const TABLES_OF_PERMISSIONS = FIRST_TABLES.filter(({ permission }) => permission);
+
+const isOfPendingPermission = (column: string) => (moving: MovedAccount) =>
+  sql`${sql.identifier(column)} in (
+    select waiting.id from permissions as waiting
+    where waiting.account = ${raw(moving.number)} and waiting.status = ${pending})`;
+
+/**
+ * Tables that are copied while the account is held: what may have changed since the order, in an
+ * order in which a row comes before those that name it. The account's own row is the last.
+ */
+export const LAST_TABLES: readonly MovedTable[] = [
+  { ...reviewsOfAll, only: isOfPendingPermission('id') },
+  { ...votesOfAll, only: isOfPendingPermission('permission') },
+  ...divided.map(
+    (table): MovedTable => ({ ...table, only: (moving) => sql`not ${table.isFinal(moving)}` }),
+  ),
   { table: members, ownRows: ownAccount, key: ['id'], copyAs: account },
   { table: notificationSettings, ownRows: ownAccount, key: ['member'], copyAs: account },
   { table: passkeys, ownRows: ownAccount, key: ['id'], copyAs: account },
@@ -107,61 +261,14 @@ export const TRACKED_TABLES: readonly MovedTable[] = [
   { table: userTokens, ownRows: ownAccount, key: ['id'], copyAs: account },
   { table: agents, ownRows: ownAccount, key: ['id'], copyAs: { ...account, number: 'agent' } },
   { table: agentKeys, ownRows: ownAgents, isNested: true, key: ['agent', 'hash'], copyAs: agent },
-  { table: permissions, ownRows: ownAccount, key: ['id'], copyAs: { ...account, ...agent } },
-  { table: permissionContents, ownRows: ownAccount, key: ['id'], copyAs: account },
-  { table: reviews, ownRows: ownAccount, key: ['id'], copyAs: account },
-  { table: permissionEvents, ownRows: ownAccount, key: ['permission', 'event'], copyAs: account },
-  { table: votes, ownRows: ownAccount, key: ['permission', 'ordinal'], copyAs: account },
   { table: policies, ownRows: ownAccount, key: ['id'], copyAs: account },
-  {
-    table: auditEntries,
-    ownRows: ({ number }) => sql`pos < ${raw(number + 1)} * ${LOG_SPAN_SQL}`,
-    key: ['pos'],
-    firstKey: ({ number }) => `[${number * LOG_SPAN}]`,
-    copyAs: { ...agent, pos: 'position' },
-  },
-  {
-    table: erasedEntries,
-    ownRows: ownAccount,
-    key: ['id'],
-    copyAs: { ...account, id: 'position' },
-  },
-  { table: activity, ownRows: ownAccount, key: ['id'], copyAs: account },
-  {
-    table: agentStatistics,
-    ownRows: ownAgents,
-    isNested: true,
-    key: ['agent', 'unit', 'bucket'],
-    copyAs: agent,
-  },
-  {
-    table: storedAnswers,
-    ownRows: ownSubjects,
-    isNested: true,
-    key: ['subject', 'principal', 'key'],
-  },
-  {
-    table: deliveries,
-    ownRows: ownWebhooks,
-    isNested: true,
-    key: ['webhook', 'id'],
-    copyAs: { ...agent, webhook: 'webhook', pos: 'position' },
-  },
-];
-
-/**
- * Tables that are copied while the account is on hold, because background tasks look for work in
- * them. They are small, and the account's own row comes last.
- */
-export const LAST_TABLES: readonly MovedTable[] = [
   { table: trees, ownRows: ownAccount, key: ['account'], copyAs: account },
-  // These rows no longer name their account, so the rows of all accounts are copied. Those of other
-  // accounts get numbers that nothing on the new shard has, and so erase nothing there.
   ...MOVED_NUMBERS.map((kind) => ({
     table: erasures,
-    ownRows: () => sql`kind = ${codeOf(ERASURE_KINDS, kind)}`,
+    ownRows: (moving: MovedAccount) =>
+      sql`${ownAccount(moving)} and kind = ${codeOf(ERASURE_KINDS, kind)}`,
     key: ['id'],
-    copyAs: { id: 'left out', number: kind } as const,
+    copyAs: { ...account, id: 'left out', number: kind } as const,
   })),
   {
     // Files in progress start again, because their saved state contains positions. Their content
@@ -214,6 +321,6 @@ export function raw(number: number): SQL {
   return sql.raw(String(number));
 }
 
-function blob(id: Id<'user'>): SQL {
+function blob(id: Id<Prefix>): SQL {
   return sql.raw(`x'${toHex(idBytes(id))}'`);
 }

@@ -1,10 +1,11 @@
-import { and, asc, eq, getTableColumns, getTableName, type SQL, sql } from 'drizzle-orm';
+import { and, asc, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
 import { codeOf } from '../../db/columns';
 import { type Database, loadNonNull, type Statement } from '../../db/database';
 import {
   accounts,
   agentKeys,
   agents,
+  auditEntries,
   ERASURE_KINDS,
   erasures,
   FILE_STATUSES,
@@ -13,7 +14,6 @@ import {
   MOVE_DIRECTIONS,
   MOVED_NUMBERS,
   members,
-  moveChanges,
   movedAccounts,
   movedCredentials,
   moveNumbers,
@@ -24,22 +24,25 @@ import {
   webhooks,
 } from '../../db/schema';
 import { SliceSize } from '../../db/slice-size';
+import { LOG_SPAN } from '../../ledger/append';
 import { logFailure } from '../../lib/log';
-import { MINUTE } from '../../lib/time';
+import { DAY, MINUTE } from '../../lib/time';
 import {
   type CopiedRow,
-  deleteRows,
+  deletePermissions,
   type Renumbering,
   selectRows,
-  selectRowsByKey,
+  selectRowsOfPermissions,
 } from './copied-rows';
 import { insertCopies } from './insert-copies';
 import {
+  FIRST_TABLES,
   LAST_TABLES,
+  LOG,
   type MovedAccount,
   type MovedTable,
-  type NumberedKind,
-  TRACKED_TABLES,
+  raw,
+  TABLES_OF_PERMISSIONS,
 } from './moved-tables';
 import { type Move, stopAtLostTurn, takeTurn, updateMove } from './turns';
 
@@ -57,10 +60,11 @@ export interface MoverShard {
  */
 export function shardsBlockedByMove(
   name: string,
-  { direction, shard, heldAt, hasLeft, step }: Move,
+  { direction, shard, heldAt, hasLeft }: Move,
 ): string[] {
-  if (direction === 'in') return step > TRACKED_TABLES.length ? [name] : [];
-  return heldAt !== null && !hasLeft ? [name, shard] : [];
+  if (heldAt === null) return [];
+  if (direction === 'in') return [name];
+  return hasLeft ? [] : [name, shard];
 }
 
 /** A move away from this shard, and what it has to wait for or give up for. */
@@ -83,12 +87,17 @@ const MOVE_SIZES = {
   /** Rows, and characters in them, that one slice copies. */
   rows: 1_000,
   characters: 1_000_000,
-  /** Changes of rows that one slice copies. */
-  changes: 200,
+  /** New entries of the log that one slice copies, each with its permission. */
+  entries: 200,
 };
 
-/** Milliseconds on hold after which a move is abandoned. */
+/** Milliseconds on hold, and since the order, after which a move is abandoned. */
 const MAX_HOLD = 5 * MINUTE;
+const MAX_AGE = DAY;
+/** The account is put on hold when a slice finds at most this many new entries. */
+const FEW_ENTRIES = 20;
+/** Slices of one call while the account is on hold: D1 takes 1,000 statements an invocation. */
+const SLICES_ON_HOLD = 10;
 
 const into = codeOf(MOVE_DIRECTIONS, 'in');
 const agentErasure = codeOf(ERASURE_KINDS, 'agent');
@@ -99,11 +108,12 @@ const webhookErasure = codeOf(ERASURE_KINDS, 'webhook');
  * orders a move (`dev/move-account.ts` inserts it); the mover inserts a row on the new shard, the
  * arrival.
  *
- * 1. The account stays in use while its rows are copied, slice by slice. Triggers record in
- *    `move_changes` which of them change meanwhile, and these are copied again.
- * 2. When few changes are left the account is put on hold: requests are answered 503, and triggers
- *    refuse every write. The last changes and the small tables are copied. (The arrival is on hold
- *    from the start.)
+ * 1. The account stays in use while {@link FIRST_TABLES} are copied, slice by slice, and then what
+ *    was added to its log meanwhile, with the permissions that these entries are about. Nothing of
+ *    the account is erased until the move ends.
+ * 2. When few entries are left the account is put on hold: a guard refuses every write
+ *    (`ledger/hold.ts`), and it can only be read. The last entries and {@link LAST_TABLES} are
+ *    copied.
  * 3. One transaction deletes the account from this shard and redirects its credentials to the other
  *    shard, where the account is then released. Its remaining rows here are erased like those of a
  *    deleted account.
@@ -112,11 +122,10 @@ const webhookErasure = codeOf(ERASURE_KINDS, 'webhook');
  * takes the next numbered turn, and writes nothing if another worker took it (`turns.ts`). Deleting
  * the departure before step 3 abandons the move; the other shard then erases its copy.
  *
- * The column `step` of the arrival says how far the copy is: the index of the table in
- * {@link TRACKED_TABLES} that is being copied; after the last one, `TRACKED_TABLES.length` while
- * changes are copied again; one more once {@link LAST_TABLES} are copied. Numbers of accounts,
- * agents and webhooks differ between shards: `moved-tables.ts` describes which columns are
- * renumbered, and `insert-copies.ts` assigns the new numbers.
+ * The column `step` of the arrival says how far the copy is: it counts {@link FIRST_TABLES}, then the
+ * log, then {@link LAST_TABLES}. Numbers of accounts, agents and webhooks differ between shards:
+ * `moved-tables.ts` describes which columns are renumbered, and `insert-copies.ts` assigns the new
+ * numbers.
  */
 export class Mover {
   private readonly size: SliceSize;
@@ -134,19 +143,20 @@ export class Mover {
   }
 
   /**
-   * Does one slice, a limited part, of the oldest move away from this shard. Once its account is on
-   * hold, does everything that is left.
+   * Does one slice, a limited part, of the oldest move away from this shard; several once its
+   * account is on hold.
    * @returns whether there may be more to do now; false also if another worker does it, or the move
    *   has to wait
    */
   moveSlice(now: number): Promise<boolean> {
     return stopAtLostTurn(async () => {
-      for (;;) {
+      for (let slices = 1; slices < SLICES_ON_HOLD; slices++) {
         const found = await this.findMove(now);
         if (!found) return false;
         const outcome = await this.advance(found, now);
         if (outcome !== 'continue now') return outcome === 'continue later';
       }
+      return true;
     });
   }
 
@@ -191,37 +201,43 @@ export class Mover {
       return 'continue later';
     }
     if (isDeleted) return this.abandonMove(departure, 'the account was deleted');
-    if (departure.heldAt !== null && now - departure.heldAt > MAX_HOLD)
+    const { heldAt } = departure;
+    if (heldAt !== null && now - heldAt > MAX_HOLD)
       return this.abandonMove(departure, 'it was held for too long');
+    if (now - departure.createdAt > MAX_AGE)
+      return this.abandonMove(departure, 'it was ordered too long ago');
     const arrival = await this.findArrival(target, departure);
     if (!arrival || arrival.createdAt !== departure.createdAt) {
       if (arrival) await eraseCopy(target.database, arrival);
-      await this.reserve(departure, target, now);
+      await this.reserve(departure, target);
       return 'continue later';
     }
-    const [table] = TRACKED_TABLES.slice(arrival.step);
-    if (table) {
-      await this.measure(target, () => this.copy(table, departure, target, arrival));
+    const { step } = arrival;
+    const [first] = FIRST_TABLES.slice(step);
+    if (first) {
+      await this.measure(target, () => this.copy(first, departure, target, arrival));
       return 'continue later';
     }
-    if (arrival.step === TRACKED_TABLES.length) {
-      // The service refuses the requests of an account on hold until the move ends, so slices are
-      // then as large as possible.
-      const limit =
-        departure.heldAt === null
-          ? Math.min(this.size.rows, this.sizes.changes)
-          : this.sizes.changes;
-      const changes = await this.measure(target, () =>
-        this.copyChanges(departure, target, arrival, limit),
+    if (step === FIRST_TABLES.length) {
+      const limit = Math.min(this.size.rows, this.sizes.entries);
+      const entries = await this.measure(target, () =>
+        this.copyLog(departure, target, arrival, limit),
       );
-      if (departure.heldAt !== null) {
+      if (heldAt === null) {
+        if (entries > FEW_ENTRIES) return 'continue later';
+        // From here on no row of the account can change.
+        await takeTurn(source, departure, [updateMove(source, departure, { heldAt: now })]);
+      } else if (entries === 0) {
         if (isFileInProgress) return 'wait';
-        if (changes === 0) await this.copyLast(departure, target, arrival);
-        return 'continue now';
+        await takeTurn(target.database, arrival, [
+          updateMove(target.database, arrival, { step: step + 1, heldAt: now }),
+        ]);
       }
-      if (changes === limit) return 'continue later';
-      // From here on no row of the account can change.
-      await takeTurn(source, departure, [updateMove(source, departure, { heldAt: now })]);
+      return 'continue now';
+    }
+    const [last] = LAST_TABLES.slice(step - FIRST_TABLES.length - 1);
+    if (last) {
+      await this.measure(target, () => this.copy(last, departure, target, arrival));
       return 'continue now';
     }
     await this.switchOver(departure, target);
@@ -262,14 +278,23 @@ export class Mover {
    * Reserves a number for the account on the other shard: the number of a row that is inserted and
    * deleted at once.
    */
-  private async reserve(departure: Move, { database }: MoverShard, now: number): Promise<void> {
+  private async reserve(departure: Move, { database }: MoverShard): Promise<void> {
+    const { database: source } = this.source;
+    const { account } = departure;
+    const [[log]] = await source.load([
+      source
+        .select({ end: sql<number>`coalesce(max(pos), ${raw(account * LOG_SPAN)})` })
+        .from(auditEntries)
+        .where(sql`pos > ${raw(account * LOG_SPAN)} and pos < ${raw((account + 1) * LOG_SPAN)}`),
+    ]);
     const { build } = database;
     await database.run([
       build.run(sql`insert into accounts (id, email, plan, is_active, created_at, updated_at)
         values (zeroblob(16), '', 0, 0, 0, 0)`),
       build.run(sql`delete from accounts where id = zeroblob(16)`),
-      build.run(sql`insert into moves (account, id, direction, shard, held_at, created_at)
-        select seq, ${sql.param(departure.id, moves.id)}, ${into}, ${this.source.name}, ${now}, ${departure.createdAt}
+      build.run(sql`insert into moves (account, id, direction, shard, log_position, created_at)
+        select seq, ${sql.param(departure.id, moves.id)}, ${into}, ${this.source.name}, ${log?.end ?? 0},
+          ${departure.createdAt}
         from sqlite_sequence where name = 'accounts'`),
     ]);
   }
@@ -286,7 +311,7 @@ export class Mover {
   ): Promise<void> {
     const { database: source } = this.source;
     const limit = this.size.rows;
-    const query = selectRows(table, movedAccountOf(departure), arrival.after, limit);
+    const query = selectRows(table, movedAccountOf(departure, arrival), arrival.after, limit);
     const [found] = await source.load([
       source
         .select({
@@ -314,69 +339,42 @@ export class Mover {
   }
 
   /**
-   * Copies rows that changed since the move was ordered, the oldest change first. Rows that were
-   * deleted are deleted from the copy.
-   * @returns the number of changes
+   * Copies the next entries of the log, and once more the permissions that they are about.
+   * @returns the number of entries
    */
-  private async copyChanges(
+  private async copyLog(
     departure: Move,
     { database }: MoverShard,
     arrival: Move,
     limit: number,
   ): Promise<number> {
     const { database: source } = this.source;
-    const isOwn = eq(moveChanges.account, departure.account);
-    const [changes] = await source.load([
-      source.select().from(moveChanges).where(isOwn).orderBy(asc(moveChanges.id)).limit(limit),
+    const moving = movedAccountOf(departure, arrival);
+    const [next] = await source.load([
+      source
+        .select({ pos: sql<number>`pos`, permission: sql<string>`permission` })
+        .from(sql`(${selectNextEntries(moving, limit)})`)
+        .where(sql`place = 1 or characters <= ${this.sizes.characters / 2}`),
     ]);
-    const last = changes.at(-1);
+    const last = next.at(-1);
     if (!last) return 0;
-    const keysOf = (name: string) => {
-      const keys = new Set(changes.filter((change) => change.name === name).map(({ key }) => key));
-      return `[${[...keys].join()}]`;
-    };
-    const changed = TRACKED_TABLES.map((table) => ({
-      table,
-      keys: keysOf(getTableName(table.table)),
-    }));
-    const touched = changed.filter(({ keys }) => keys !== '[]');
-    const found = await loadCopies(
-      source,
-      touched.map(({ table, keys }) => selectRowsByKey(table, movedAccountOf(departure), keys)),
-    );
-    const copied = touched.map(({ table }, i): [MovedTable, CopiedRow[]] => [
+    const ids = JSON.stringify([...new Set(next.map(({ permission }) => permission))]);
+    const after = JSON.stringify([moving.logPosition]);
+    const found = await loadCopies(source, [
+      selectRows(LOG, moving, after, next.length),
+      ...TABLES_OF_PERMISSIONS.map((table) => selectRowsOfPermissions(table, moving, ids)),
+    ]);
+    const copied = [LOG, ...TABLES_OF_PERMISSIONS].map((table, i): [MovedTable, CopiedRow[]] => [
       table,
       found[i] ?? [],
     ]);
     const renumbering = renumberingOf(departure, arrival);
     await takeTurn(database, arrival, [
-      ...touched.map(({ table, keys }) => database.build.run(deleteRows(table, keys, renumbering))),
+      database.build.run(deletePermissions(ids, renumbering)),
       ...insertCopies(database, copied, renumbering),
-      ...eraseDeleted(database, keysOf('gone_agents'), keysOf('gone_webhooks'), arrival.account),
+      updateMove(database, arrival, { logPosition: last.pos }),
     ]);
-    await source.run([
-      source.build.delete(moveChanges).where(and(isOwn, sql`${moveChanges.id} <= ${last.id}`)),
-    ]);
-    return changes.length;
-  }
-
-  /** Copies {@link LAST_TABLES}, in one transaction. */
-  private async copyLast(departure: Move, { database }: MoverShard, arrival: Move): Promise<void> {
-    const { database: source } = this.source;
-    const found = await loadCopies(
-      source,
-      LAST_TABLES.map((table) => selectRows(table, movedAccountOf(departure), null)),
-    );
-    if (found.at(-1)?.length !== 1)
-      throw new Error(`the account ${departure.id} is not on its shard`);
-    const copied = LAST_TABLES.map((table, i): [MovedTable, CopiedRow[]] => [
-      table,
-      found[i] ?? [],
-    ]);
-    await takeTurn(database, arrival, [
-      ...insertCopies(database, copied, renumberingOf(departure, arrival)),
-      updateMove(database, arrival, { step: arrival.step + 1 }),
-    ]);
+    return next.length;
   }
 
   /**
@@ -424,7 +422,7 @@ export class Mover {
         // The account may have left that shard earlier: its redirections there end.
         build.delete(movedCredentials).where(eq(movedCredentials.account, departure.id)),
         build.delete(movedAccounts).where(eq(movedAccounts.id, departure.id)),
-        build.delete(moves).where(eq(moves.account, arrival.account)),
+        ...deleteMove(target.database, arrival.account),
       ]);
     }
     for (const { database } of others) {
@@ -476,7 +474,7 @@ export class Mover {
  */
 function deleteAccountRows({ build }: Database, account: number): Statement[] {
   return [
-    build.insert(erasures).values({ kind: 'account', number: account }),
+    build.insert(erasures).values({ kind: 'account', account, number: account }),
     build.delete(files).where(eq(files.account, account)),
     build.delete(trees).where(eq(trees.account, account)),
     build.delete(accounts).where(eq(accounts.number, account)),
@@ -492,39 +490,28 @@ async function eraseCopy(database: Database, arrival: Move): Promise<void> {
   const { account } = arrival;
   await takeTurn(database, arrival, [
     ...deleteAccountRows(database, account),
-    build.run(sql`insert into ${erasures} (kind, number)
-      select iif(kind = ${codeOf(MOVED_NUMBERS, 'agent')}, ${agentErasure}, ${webhookErasure}), becomes
+    build.run(sql`insert into ${erasures} (kind, account, number)
+      select iif(kind = ${codeOf(MOVED_NUMBERS, 'agent')}, ${agentErasure}, ${webhookErasure}), account, becomes
       from ${moveNumbers} where account = ${account}`),
-    build.delete(moves).where(eq(moves.account, account)),
+    ...deleteMove(database, account),
   ]);
 }
 
 /**
- * Makes the statements that erase the copied rows of agents and webhooks that were deleted since.
- * Of webhooks they only order the erasure.
- * @param agentsGone the keys of deleted agents, a JSON array from `move_changes`; so for webhooks
+ * Selects the next entries of the log, each with the number of characters that it and the contents
+ * of its permission have together with those before it.
  */
-function eraseDeleted(
-  { build }: Database,
-  agentsGone: string,
-  webhooksGone: string,
-  account: number,
-): Statement[] {
-  const numbers = (kind: NumberedKind, keys: string) => sql`
-    select becomes from ${moveNumbers} where account = ${account} and kind = ${codeOf(MOVED_NUMBERS, kind)}
-      and number in (select value ->> 0 from json_each(${keys}))`;
-  const ofAgents = [
-    sql`delete from agent_keys where agent in (${numbers('agent', agentsGone)})`,
-    sql`delete from agent_statistics where agent in (${numbers('agent', agentsGone)})`,
-    sql`delete from stored_answers where subject in (select unhex(value ->> 1) from json_each(${agentsGone}))`,
-  ];
-  const ofWebhooks = [
-    sql`insert into erasures (kind, number) select ${webhookErasure}, becomes from (${numbers('webhook', webhooksGone)})`,
-  ];
-  const isNone = (keys: string) => keys === '[]';
-  return [...(isNone(agentsGone) ? [] : ofAgents), ...(isNone(webhooksGone) ? [] : ofWebhooks)].map(
-    (statement) => build.run(statement),
-  );
+function selectNextEntries({ number, logPosition }: MovedAccount, limit: number): SQL {
+  return sql`
+    select pos, hex(permission) as permission, row_number() over log as place,
+      sum(length(details) + coalesce(length(input), 0) + coalesce(length(preview), 0)) over log as characters
+    from (
+      select * from audit_entries
+      where pos > ${raw(logPosition)} and pos < ${raw((number + 1) * LOG_SPAN)} order by pos limit ${raw(limit)}
+    ) as entry
+    left join permission_contents as contents
+      on contents.account = ${raw(number)} and contents.id = entry.permission
+    window log as (order by pos rows unbounded preceding)`;
 }
 
 /**
@@ -539,8 +526,16 @@ function loadCopies(source: Database, queries: SQL[]): Promise<CopiedRow[][]> {
   );
 }
 
-function movedAccountOf({ account, id }: Move): MovedAccount {
-  return { number: account, id };
+/** Makes the statements that delete an arrival. */
+function deleteMove({ build }: Database, account: number): Statement[] {
+  return [
+    build.delete(moveNumbers).where(eq(moveNumbers.account, account)),
+    build.delete(moves).where(eq(moves.account, account)),
+  ];
+}
+
+function movedAccountOf({ account, id, createdAt }: Move, { logPosition }: Move): MovedAccount {
+  return { number: account, id, orderedAt: createdAt, logPosition };
 }
 
 function renumberingOf(departure: Move, arrival: Move): Renumbering {

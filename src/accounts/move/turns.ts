@@ -1,6 +1,7 @@
-import { eq, sql } from 'drizzle-orm';
-import { type Batch, ConstraintError, type Database, type Statement } from '../../db/database';
-import { moves, moveTurns } from '../../db/schema';
+import { and, eq } from 'drizzle-orm';
+import { ConstraintError, type Database, GuardFailed, type Statement } from '../../db/database';
+import { moves } from '../../db/schema';
+import { guardStatement, hasRow } from '../../ledger/guard';
 
 /**
  * An account's move to another shard, as a row on one of the two shards: the departure on the old
@@ -8,27 +9,26 @@ import { moves, moveTurns } from '../../db/schema';
  */
 export type Move = typeof moves.$inferSelect;
 
+const TURN_GUARD = 'turn_is_next';
+
 /**
  * Writes the next changes of a move on one shard, in one transaction. Each transaction takes the
  * next numbered turn of the move. A turn can be taken only once, so two workers never do the same
- * work. Within the transaction the triggers let through the writes to the account that they
- * otherwise refuse during a move.
- * @throws ConstraintError if another worker took this turn; nothing was written
+ * work.
+ * @throws GuardFailed if another worker took this turn, or the move ended; nothing was written
  */
 export async function takeTurn(
   database: Database,
   move: Move,
-  changes: Statement[],
+  changes: readonly Statement[],
 ): Promise<void> {
-  const { build } = database;
   const { account, turns } = move;
+  const isNext = hasRow(moves, and(eq(moves.account, account), eq(moves.turns, turns)));
   await database.run([
-    build.run(sql`insert into ${moveTurns} (account, turn) values (${account}, (
-      select turns from ${moves} where account = ${account} and turns = ${turns}))`),
-    ...changes,
+    database.build.run(guardStatement({ name: TURN_GUARD, holds: isNext })),
     updateMove(database, move, { turns: turns + 1 }),
-    build.delete(moveTurns).where(eq(moveTurns.account, account)),
-  ] as unknown as Batch);
+    ...changes,
+  ]);
 }
 
 /** Makes the statement that changes the row of a move. */
@@ -49,9 +49,9 @@ export async function stopAtLostTurn(work: () => Promise<boolean>): Promise<bool
   try {
     return await work();
   } catch (error) {
-    const isLost =
-      error instanceof ConstraintError && ['move_turns.turn', 'moves.id'].includes(error.subject);
-    if (isLost) return false;
+    const isTaken = error instanceof GuardFailed && error.guard === TURN_GUARD;
+    const isReserved = error instanceof ConstraintError && error.subject === 'moves.id';
+    if (isTaken || isReserved) return false;
     throw error;
   }
 }

@@ -1,9 +1,10 @@
 import { type Column, eq, sql } from 'drizzle-orm';
 import { leastFullShard } from '../../db/least-full-shard';
-import { accounts, identities, members } from '../../db/schema';
+import { accounts, identities, members, movedAccounts } from '../../db/schema';
 import { listShards, openShard } from '../../db/shards';
 import { unavailable } from '../../errors';
 import { SERVICE_AUTHORITY } from '../../ledger/authority';
+import { hasRow } from '../../ledger/guard';
 import { Ledger } from '../../ledger/ledger';
 import {
   isSameEmailAddress,
@@ -123,6 +124,13 @@ async function createAccount(
   const email = sql`iif(${isTaken}, null, ${owner.email})`;
   const emailProvenAt = sql`iif(${isTaken}, null, ${provesEmail(claims, owner.email) ? now : null})`;
   await new Ledger(database, SERVICE_AUTHORITY).write({
+    guards: [
+      {
+        name: 'account_was_not_moved',
+        holds: sql`not ${hasRow(movedAccounts, eq(movedAccounts.id, home.account))}`,
+        otherwise: unavailable(),
+      },
+    ],
     changes: (write) => [
       write.insert(accounts).values(row).onConflictDoNothing(),
       // A concurrent request may have inserted the owner.

@@ -27,7 +27,7 @@ export async function deleteChannel(
     record: userActivity(context, 'channel.deleted', id),
     guards: [targetExists('channel', webhooks, isChannel(account, id))],
     changes: (write) => [
-      write.insert(erasures).values({ kind: 'webhook', number }),
+      write.insert(erasures).values({ kind: 'webhook', account, number }),
       endLinksOfChannel(write, account, number),
       write.delete(webhooks).where(isChannel(account, id)),
       closeFeed(write, account),

@@ -26,7 +26,7 @@ export async function deleteWebhook(
     record: userActivity(context, 'webhook.deleted', id),
     guards: [targetExists('webhook', webhooks, isWebhook(account, id))],
     changes: (write) => [
-      write.insert(erasures).values({ kind: 'webhook', number }),
+      write.insert(erasures).values({ kind: 'webhook', account, number }),
       write.delete(webhooks).where(isWebhook(account, id)),
       closeFeed(write, account),
     ],

@@ -45,7 +45,9 @@ it('takes no decisions while the account is on hold', async () => {
   const { message } = await requestInSlack(scene);
   const body = slack.submit(await openModal(scene, message), { decision: 'approve' });
   await orderHeldMove(world, account.id, '01');
-  expect((await sendFromSlack(scene, body)).status).toBe(503);
+  const refused = await sendFromSlack(scene, body);
+  expect(refused.body.response_action).toBe('errors');
+  expect(JSON.stringify(refused.body.errors)).toContain('moving to another database');
   await settleMoves(world);
   expect((await sendFromSlack(scene, body)).body).toEqual({ response_action: 'clear' });
 });

@@ -13,7 +13,7 @@ const OF_ACCOUNTS = [
     'activity',
     'webhooks',
   ],
-  ...['webhook_feeds', 'file_outcomes', 'move_turns'],
+  ...['webhook_feeds', 'file_outcomes'],
 ];
 
 /**

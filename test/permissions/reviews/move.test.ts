@@ -49,7 +49,7 @@ function openMover(): Mover {
   const shards = ['00', '01'].map((name) => {
     return { name, database: new Database(DATABASES[name] as D1Database, new Cost()) };
   }) as [MoverShard, MoverShard];
-  return new Mover(shards[0], shards, { rows: 8, characters: 20_000, changes: 8 });
+  return new Mover(shards[0], shards, { rows: 8, characters: 20_000, entries: 8 });
 }
 
 it.each(depth.cases([6, 1, 3, 9, 12, 16], 6))(

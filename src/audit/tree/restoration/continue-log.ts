@@ -12,6 +12,7 @@ import { answer, ok, operation } from '../../../http/operation';
 import { operatorAccess } from '../../../http/operator-access';
 import { countField } from '../../../http/response-fields';
 import { hasRow } from '../../../ledger/guard';
+import { holdGuard } from '../../../ledger/hold';
 import { lazy } from '../../../lib/lazy';
 import { log } from '../../../lib/log';
 import { formatTime, MINUTE } from '../../../lib/time';
@@ -208,6 +209,7 @@ async function hold(
   const until = endOfHold(heldUntil, now);
   const [rows] = await ledger.write({
     guards: [
+      holdGuard([number]),
       {
         name: 'account_exists',
         holds: hasRow(accounts, eq(accounts.number, number)),
