@@ -27,7 +27,7 @@ import type { MemberRef, RequestContext, Scope, UserPrincipal } from '../../http
 import { EXAMPLE, exampleId } from '../../http/examples';
 import { choice, text } from '../../http/fields';
 import { idField, timeField } from '../../http/response-fields';
-import { MemberRoleField, ROLE_SCOPES } from '../../http/roles';
+import { MemberRoleField, ROLE_SCOPES } from '../../identity/roles';
 import { type Guard, hasRow } from '../../ledger/guard';
 import type { RecordWriter } from '../../ledger/ledger';
 import { lazy } from '../../lib/lazy';

@@ -6,14 +6,18 @@ import { makeActivityRecord } from '../../http/activity';
 import { type AppEnv, type RequestContext, withFixedClock } from '../../http/context';
 import { body, noQuery } from '../../http/input';
 import { answer, created, operation } from '../../http/operation';
-import { openPairing, type Pairing } from '../../http/pairing-code';
 import { limitNetwork } from '../../http/rate-limit';
+import { PAIRED_TOKEN_LIFETIME, pairedScopes } from '../../identity/pairing/paired-token';
+import { openPairing, type Pairing } from '../../identity/pairing/pairing-code';
+import {
+  CreatedUserToken,
+  makeUserToken,
+  userTokenLocation,
+} from '../../identity/tokens/user-token';
 import { CredentialEnded } from '../../ledger/authority';
 import { sha256, toBase64Url } from '../../lib/bytes';
 import { lazy } from '../../lib/lazy';
 import type { LogFields } from '../../lib/log';
-import { CreatedUserToken, makeUserToken, userTokenLocation } from '../tokens/user-token';
-import { PAIRED_TOKEN_LIFETIME, pairedScopes } from './paired-token';
 
 const examplePairing = {
   code: 'c2hhcmQgMDAgYWNjb3VudCAxIG1lbWJlciBzZXNzaW9u',

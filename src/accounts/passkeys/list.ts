@@ -6,8 +6,8 @@ import { query } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
 import { openPage, type Page, pageParameters } from '../../http/page';
 import { pageOf } from '../../http/response-fields';
+import { Passkey, presentPasskey, selectPasskeys } from '../../identity/passkeys/passkey';
 import { lazy } from '../../lib/lazy';
-import { Passkey, presentPasskey, selectPasskeys } from './passkey';
 
 const PasskeyListQuery = lazy(() => z.strictObject(pageParameters(20, 100)));
 

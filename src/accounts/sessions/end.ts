@@ -7,8 +7,8 @@ import type { UserContext } from '../../http/context';
 import { noQuery } from '../../http/input';
 import { answer, noContent, operation } from '../../http/operation';
 import { pathId } from '../../http/path-id';
+import { ownSessions } from '../../identity/sessions/session';
 import type { Id } from '../../lib/typeid';
-import { ownSessions } from './session';
 
 /**
  * Ends at once one of the console sessions that `GET /v1/me/sessions` lists for the caller.

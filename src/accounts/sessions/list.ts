@@ -8,10 +8,10 @@ import { query } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
 import { openPage, type Page, pageParameters } from '../../http/page';
 import { pageOf } from '../../http/response-fields';
+import { ownSessions, presentSession, Session } from '../../identity/sessions/session';
 import { SESSION_IDLE_TIME, SESSION_LIFETIME } from '../../ledger/authority';
 import { lazy } from '../../lib/lazy';
 import type { Id } from '../../lib/typeid';
-import { ownSessions, presentSession, Session } from './session';
 
 const SessionListQuery = lazy(() => z.strictObject(pageParameters(20, 100)));
 

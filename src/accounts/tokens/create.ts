@@ -5,14 +5,14 @@ import { creatorOf, userActivity } from '../../http/activity';
 import type { UserContext } from '../../http/context';
 import { body, noQuery } from '../../http/input';
 import { answer, created, operation } from '../../http/operation';
-import { formatTime } from '../../lib/time';
 import {
   CreatedUserToken,
   makeUserToken,
   UserTokenCreation,
   type UserTokenInput,
   userTokenLocation,
-} from './user-token';
+} from '../../identity/tokens/user-token';
+import { formatTime } from '../../lib/time';
 
 /**
  * Creates a user token with the given scopes and expiry, by default those of the calling

@@ -8,8 +8,8 @@ import type { UserContext } from '../../http/context';
 import { noQuery } from '../../http/input';
 import { answer, noContent, operation } from '../../http/operation';
 import { pathId } from '../../http/path-id';
+import { ownTokens } from '../../identity/tokens/user-token';
 import type { Id } from '../../lib/typeid';
-import { ownTokens } from './user-token';
 
 /**
  * Deletes one of the user tokens that `GET /v1/me/tokens` lists for the caller, and the console

@@ -8,9 +8,9 @@ import { query } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
 import { openPage, type Page, pageParameters } from '../../http/page';
 import { pageOf } from '../../http/response-fields';
+import { ownTokens, presentUserToken, UserToken } from '../../identity/tokens/user-token';
 import { lazy } from '../../lib/lazy';
 import type { Id } from '../../lib/typeid';
-import { ownTokens, presentUserToken, UserToken } from './user-token';
 
 const UserTokenListQuery = lazy(() => z.strictObject(pageParameters(20, 100)));
 

@@ -2,12 +2,6 @@ import { and, eq, isNotNull, isNull, or, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
 import { getOwnAccount } from '../../accounts/get-own';
-import {
-  MAX_PASSKEYS,
-  type Passkey,
-  presentPasskey,
-  selectPasskeys,
-} from '../../accounts/passkeys/passkey';
 import { ConstraintError } from '../../db/database';
 import { PASSKEYS_BY_MEMBER } from '../../db/passkeys-by-member';
 import { members, passkeys } from '../../db/schema';
@@ -15,18 +9,24 @@ import { notFound, Problem } from '../../errors';
 import { targetExists, userActivity } from '../../http/activity';
 import type { AppEnv, MemberRef } from '../../http/context';
 import { body, noQuery } from '../../http/input';
-import { passkeyContent } from '../../http/passkey-mac';
 import { rowMac } from '../../http/row-mac';
-import { fromBase64Url, toBase64Url } from '../../lib/bytes';
-import { lazy } from '../../lib/lazy';
-import { consoleAccess, requirePerson, type SignedIn } from '../session/access';
-import { useChallenge } from '../session/challenge';
+import { useChallenge } from '../../identity/challenge';
+import {
+  MAX_PASSKEYS,
+  type Passkey,
+  presentPasskey,
+  selectPasskeys,
+} from '../../identity/passkeys/passkey';
+import { passkeyContent } from '../../identity/passkeys/passkey-mac';
 import {
   creationOptions,
   passkeyName,
   RegistrationResponse,
   verifyRegistration,
-} from '../sign-in/passkey';
+} from '../../identity/passkeys/registration';
+import { fromBase64Url, toBase64Url } from '../../lib/bytes';
+import { lazy } from '../../lib/lazy';
+import { consoleAccess, requirePerson, type SignedIn } from '../session/access';
 
 const PasskeyCreation = lazy(() =>
   z.strictObject({ name: passkeyName(), response: RegistrationResponse() }),

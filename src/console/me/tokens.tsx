@@ -1,13 +1,13 @@
 import { createUserToken } from '../../accounts/tokens/create';
 import { deleteUserToken } from '../../accounts/tokens/delete';
+import { invalidRequest } from '../../errors';
+import { SCOPES, type Scope, type UserPrincipal } from '../../http/context';
+import { pathId } from '../../http/path-id';
 import {
   type CreatedUserToken,
   type UserToken,
   UserTokenCreation,
-} from '../../accounts/tokens/user-token';
-import { invalidRequest } from '../../errors';
-import { SCOPES, type Scope, type UserPrincipal } from '../../http/context';
-import { pathId } from '../../http/path-id';
+} from '../../identity/tokens/user-token';
 import { DAY, formatTime } from '../../lib/time';
 import { type Refusal, readForm, refusalOf, type Form as SentForm, validate } from '../frame/form';
 import { sendPage } from '../frame/page';

@@ -1,6 +1,6 @@
 import { MEMBER_ROLES, type MemberRole } from '../../db/schema';
 import type { Scope } from '../../http/context';
-import { ROLE_SCOPES } from '../../http/roles';
+import { ROLE_SCOPES } from '../../identity/roles';
 import { Table } from '../parts/blocks';
 import { FieldGroup, RadioButton, useTyped } from '../parts/form';
 

@@ -1,9 +1,10 @@
 import { Hono } from 'hono';
-import { PAIRED_TOKEN_LIFETIME, pairedScopes } from '../../accounts/pairing/paired-token';
 import { invalidRequest } from '../../errors';
 import type { AppEnv } from '../../http/context';
 import { query } from '../../http/input';
-import { makePairingCode } from '../../http/pairing-code';
+import { PAIRED_TOKEN_LIFETIME, pairedScopes } from '../../identity/pairing/paired-token';
+import { makePairingCode } from '../../identity/pairing/pairing-code';
+import { isRecentSignIn } from '../../identity/sessions/recent-sign-in';
 import { formatTime } from '../../lib/time';
 import { readForm } from '../frame/form';
 import { sendPage } from '../frame/page';
@@ -19,7 +20,6 @@ import {
   requirePerson,
   type SignedIn,
 } from '../session/access';
-import { isRecentSignIn } from '../session/recent-sign-in';
 import { formTarget, PairingRequest } from './request';
 
 const PATH = '/console/pair';

@@ -1,5 +1,5 @@
 import { MEMBER_ROLES, type MemberRole } from '../../db/schema';
-import { ROLE_SCOPES } from '../../http/roles';
+import { ROLE_SCOPES } from '../../identity/roles';
 import { agentsOf } from '../frame/names';
 import { usePage } from '../frame/page-context';
 import { Section } from '../parts/blocks';

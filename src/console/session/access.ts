@@ -5,7 +5,6 @@ import { METHOD_NAME_ALL } from 'hono/router';
 import type { MemberRole } from '../../db/schema';
 import { invalidRequest, Problem, unavailable } from '../../errors';
 import { type LoadedRows, type NamedQueries, nameQueries, type Preload } from '../../http/access';
-import { authenticateSession } from '../../http/authentication';
 import {
   type AppEnv,
   type MemberRef,
@@ -15,17 +14,18 @@ import {
   type UserPrincipal,
   withFixedClock,
 } from '../../http/context';
-import type { PreloadQueries } from '../../http/credentials';
 import { readText } from '../../http/input';
 import { limitAccount, limitCredential, limitMember, limitNetwork } from '../../http/rate-limit';
-import { ROLE_SCOPES } from '../../http/roles';
+import { authenticateSession } from '../../identity/authentication';
+import type { PreloadQueries } from '../../identity/credentials';
+import { ROLE_SCOPES } from '../../identity/roles';
+import { requireRecentSignIn } from '../../identity/sessions/recent-sign-in';
 import { Ledger } from '../../ledger/ledger';
 import { AnsweredBefore, findStoredAnswer, type StoredAnswer } from '../../ledger/stored-answer';
 import type { Id } from '../../lib/typeid';
 import { enqueueWebhook } from '../../outbox/enqueue';
 import { batchReads } from './batched-reader';
 import { FormAnswers, isForm, onceKey } from './once';
-import { requireRecentSignIn } from './recent-sign-in';
 import { signInPath } from './return-path';
 import { csrfToken, isCsrfToken, senderMark, sessionCookie } from './session';
 

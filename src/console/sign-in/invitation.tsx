@@ -7,13 +7,22 @@ import { accounts, members, passkeys } from '../../db/schema';
 import type { OidcConfig } from '../../env';
 import { notFound } from '../../errors';
 import { makeActivityRecord, targetExists } from '../../http/activity';
-import { findCaller } from '../../http/authentication';
 import type { AppEnv, RequestContext } from '../../http/context';
-import { accountColumns, activeAccount, hashCredential } from '../../http/credentials';
 import { body, noQuery } from '../../http/input';
-import { passkeyContent } from '../../http/passkey-mac';
 import { limitNetwork } from '../../http/rate-limit';
 import { rowMac } from '../../http/row-mac';
+import { findCaller } from '../../identity/authentication';
+import { useChallenge } from '../../identity/challenge';
+import { accountColumns, activeAccount, hashCredential } from '../../identity/credentials';
+import { providerName } from '../../identity/oidc/provider';
+import { passkeyContent } from '../../identity/passkeys/passkey-mac';
+import {
+  creationOptions,
+  passkeyName,
+  RegistrationResponse,
+  verifyRegistration,
+} from '../../identity/passkeys/registration';
+import { makeSession, type Proof } from '../../identity/sessions/begin';
 import { SERVICE_AUTHORITY } from '../../ledger/authority';
 import { Ledger } from '../../ledger/ledger';
 import { toHex } from '../../lib/bytes';
@@ -22,10 +31,8 @@ import { lazy } from '../../lib/lazy';
 import { formatTime } from '../../lib/time';
 import { sendPage } from '../frame/page';
 import { Time } from '../parts/inline';
-import { useChallenge } from '../session/challenge';
-import { makeSession, type Proof, setSessionCookie } from '../session/session';
-import { OidcButton, providerName } from './oidc/button';
-import { creationOptions, passkeyName, RegistrationResponse, verifyRegistration } from './passkey';
+import { setSessionCookie } from '../session/session';
+import { OidcButton } from './oidc/button';
 import { redirectToOwnHost } from './sign-in';
 
 const Joining = lazy(() =>

@@ -8,27 +8,33 @@ import { listShards, openShard } from '../../db/shards';
 import { PROBLEMS, Problem } from '../../errors';
 import { makeActivityRecord } from '../../http/activity';
 import type { AppEnv, RequestContext } from '../../http/context';
+import { body, noQuery, readJsonOrForm, readObject } from '../../http/input';
+import { rowMac } from '../../http/row-mac';
 import {
   accountColumns,
   activeAccount,
   activeMember,
   failAuthentication,
   memberColumns,
-} from '../../http/credentials';
-import { body, noQuery, readJsonOrForm, readObject } from '../../http/input';
-import { passkeyContent } from '../../http/passkey-mac';
-import { rowMac } from '../../http/row-mac';
-import { AuthenticationResponse, verifyAuthentication } from '../../http/webauthn';
+} from '../../identity/credentials';
+import { passkeyContent } from '../../identity/passkeys/passkey-mac';
+import {
+  decodeUserHandle,
+  findChallenge,
+  requestOptions,
+  type UserHandle,
+} from '../../identity/passkeys/registration';
+import { AuthenticationResponse, verifyAuthentication } from '../../identity/passkeys/webauthn';
+import { beginSession, commitSignIn, SignInRefused } from '../../identity/sessions/begin';
+import { signInWithToken } from '../../identity/tokens/sign-in';
 import { fromBase64Url } from '../../lib/bytes';
 import { lazy } from '../../lib/lazy';
 import type { Refusal } from '../frame/form';
 import { sendPage } from '../frame/page';
 import { Form, HiddenFields, TextField } from '../parts/form';
 import { readReturnPath } from '../session/return-path';
-import { beginSession, commitSignIn, SignInRefused, setSessionCookie } from '../session/session';
+import { setSessionCookie } from '../session/session';
 import { OidcButton } from './oidc/button';
-import { decodeUserHandle, findChallenge, requestOptions, type UserHandle } from './passkey';
-import { signInWithToken } from './user-token';
 
 const PURPOSE = 'sign in';
 

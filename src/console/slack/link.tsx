@@ -5,6 +5,7 @@ import type { Reader } from '../../db/database';
 import { invalidRequest, Problem } from '../../errors';
 import type { AppEnv, MemberRef, RequestContext } from '../../http/context';
 import { query } from '../../http/input';
+import { isRecentSignIn } from '../../identity/sessions/recent-sign-in';
 import { isSameEmailAddress } from '../../lib/email-address';
 import {
   describeSlackUser,
@@ -22,7 +23,6 @@ import { Form } from '../parts/form';
 import { Written } from '../parts/inline';
 import { SignInAgain } from '../parts/sign-in-again';
 import { consoleAccess, type PreloadedContext, requirePerson } from '../session/access';
-import { isRecentSignIn } from '../session/recent-sign-in';
 
 const PATH = '/console/slack/link';
 

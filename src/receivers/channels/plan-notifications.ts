@@ -8,7 +8,7 @@ import {
   notificationSettings,
   type ReceiverKind,
 } from '../../db/schema';
-import { ROLE_SCOPES } from '../../http/roles';
+import { ROLE_SCOPES } from '../../identity/roles';
 import { matchesPattern } from '../../lib/pattern';
 import { MINUTE } from '../../lib/time';
 import { type Id, idBytes, smallestIdAt, withPrefix } from '../../lib/typeid';

@@ -5,19 +5,19 @@ import { accounts, agents, identities, MEMBER_STATUSES, members } from '../../..
 import { Problem, unavailable } from '../../../errors';
 import { makeActivityRecord } from '../../../http/activity';
 import type { RequestContext } from '../../../http/context';
-import { provesEmail, readEmail } from '../../../http/oidc/create-owner';
+import { provesEmail, readEmail } from '../../../identity/oidc/create-owner';
 import {
   type DirectoryEntry,
   isEntry,
   JOINING_TIME,
   makeJoinedEntry,
-} from '../../../http/oidc/directory';
-import { type Identity, type IdentityMember, readIdentity } from '../../../http/oidc/identity';
-import type { Claims } from '../../../http/oidc/jwt';
+} from '../../../identity/oidc/directory';
+import { type Identity, type IdentityMember, readIdentity } from '../../../identity/oidc/identity';
+import type { Claims } from '../../../identity/oidc/jwt';
+import type { Proof } from '../../../identity/sessions/begin';
 import { SERVICE_AUTHORITY } from '../../../ledger/authority';
 import { Ledger } from '../../../ledger/ledger';
 import { isSameEmailAddress } from '../../../lib/email-address';
-import type { Proof } from '../../session/session';
 import { acceptInvitation, type FoundInvitation } from '../invitation';
 
 /**

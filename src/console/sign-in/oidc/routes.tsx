@@ -5,18 +5,7 @@ import { proveEmail } from '../../../accounts/members/confirm-email';
 import { members } from '../../../db/schema';
 import type { AppEnv, RequestContext } from '../../../http/context';
 import { noQuery } from '../../../http/input';
-import { createOwner, readEmail } from '../../../http/oidc/create-owner';
-import { readIdentity } from '../../../http/oidc/identity';
-import type { Claims } from '../../../http/oidc/jwt';
 import { limitNetwork } from '../../../http/rate-limit';
-import { hasRow } from '../../../ledger/guard';
-import { sendPage } from '../../frame/page';
-import { readReturnPath } from '../../session/return-path';
-import { beginSession, type Proof, SignInRefused, setSessionCookie } from '../../session/session';
-import { requireInvitation } from '../invitation';
-import { providerName } from './button';
-import { beginFlow, clearFlow, flowChallenge, readFlow } from './flow';
-import { joinWithIdentity } from './join';
 import {
   CALLBACK_PATH,
   exchangeCode,
@@ -24,7 +13,19 @@ import {
   makeAuthorizationUrl,
   readAuthenticationTime,
   requireProvider,
-} from './provider';
+} from '../../../identity/oidc/authorization-code';
+import { createOwner, readEmail } from '../../../identity/oidc/create-owner';
+import { readIdentity } from '../../../identity/oidc/identity';
+import type { Claims } from '../../../identity/oidc/jwt';
+import { providerName } from '../../../identity/oidc/provider';
+import { beginSession, type Proof, SignInRefused } from '../../../identity/sessions/begin';
+import { hasRow } from '../../../ledger/guard';
+import { sendPage } from '../../frame/page';
+import { readReturnPath } from '../../session/return-path';
+import { setSessionCookie } from '../../session/session';
+import { requireInvitation } from '../invitation';
+import { beginFlow, clearFlow, flowChallenge, readFlow } from './flow';
+import { joinWithIdentity } from './join';
 
 /**
  * Sends the browser to the identity provider by a page that refreshes at once. A redirect would be

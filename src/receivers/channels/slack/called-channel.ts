@@ -10,15 +10,15 @@ import {
   slackLinks,
   webhooks,
 } from '../../../db/schema';
-import { findCaller } from '../../../http/authentication';
 import type { AccountRef, MemberRef, RequestContext } from '../../../http/context';
+import { findCaller } from '../../../identity/authentication';
 import {
   accountColumns,
   activeAccount,
   hashCredential,
   type MemberRow,
   memberColumns,
-} from '../../../http/credentials';
+} from '../../../identity/credentials';
 import { parseCredential } from '../../../lib/credential';
 import type { Id } from '../../../lib/typeid';
 import type { DecisionState } from '../../../permissions/decide';

@@ -3,11 +3,11 @@ import { type Database, loadNonNull, type Query, type Reader } from '../db/datab
 import { agents, sessions } from '../db/schema';
 import { listShards, openShard } from '../db/shards';
 import { Problem } from '../errors';
+import type { MemberRef, Principal, RequestContext, Scope, UserPrincipal } from '../http/context';
 import { type CredentialReference, SESSION_IDLE_TIME, SESSION_LIFETIME } from '../ledger/authority';
 import { equalBytes, sha256 } from '../lib/bytes';
 import { parseCredential } from '../lib/credential';
 import type { Id } from '../lib/typeid';
-import type { MemberRef, Principal, RequestContext, Scope, UserPrincipal } from './context';
 import {
   activeAccount,
   activeMember,

@@ -104,3 +104,8 @@ async function readText(body: ReadableStream<Uint8Array>): Promise<string> {
   }
   return text + decoder.decode();
 }
+
+/** The name of the identity provider for people: its host. */
+export function providerName({ issuer }: Pick<OidcConfig, 'issuer'>): string {
+  return new URL(issuer).host;
+}

@@ -1,9 +1,9 @@
-import { signInChallenges, usedChallenges } from '../../db/schema';
-import type { Runtime } from '../../env';
-import type { InternalWriter } from '../../ledger/ledger';
-import { concatBytes, equalBytes, fromBase64Url, toBase64Url } from '../../lib/bytes';
-import type { Keyring } from '../../lib/secrets';
-import { MINUTE } from '../../lib/time';
+import { signInChallenges, usedChallenges } from '../db/schema';
+import type { Runtime } from '../env';
+import type { InternalWriter } from '../ledger/ledger';
+import { concatBytes, equalBytes, fromBase64Url, toBase64Url } from '../lib/bytes';
+import type { Keyring } from '../lib/secrets';
+import { MINUTE } from '../lib/time';
 
 /** Lifetime of a challenge, in milliseconds. */
 const CHALLENGE_LIFETIME = 5 * MINUTE;

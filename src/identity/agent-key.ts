@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import type { UserContext } from '../http/context';
-import { hashCredential } from '../http/credentials';
 import { credentialPattern, displayPrefix, makeCredential } from '../lib/credential';
 import { lazy } from '../lib/lazy';
+import { hashCredential } from './credentials';
 
 /** The response field of a new agent API key. */
 export const agentKeyField = lazy(() =>

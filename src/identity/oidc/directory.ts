@@ -2,9 +2,9 @@ import { and, eq, gte, type SQL } from 'drizzle-orm';
 import type { Database } from '../../db/database';
 import { accounts, identities, members } from '../../db/schema';
 import { openShard } from '../../db/shards';
+import type { RequestContext } from '../../http/context';
 import { MINUTE } from '../../lib/time';
 import { type Id, timeOfId } from '../../lib/typeid';
-import type { RequestContext } from '../context';
 
 /**
  * The shard with the directory of people (table `identities`), which says on which shard each one's

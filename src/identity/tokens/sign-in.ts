@@ -1,13 +1,13 @@
 import { Problem } from '../../errors';
 import { actorOf, makeActivityRecord } from '../../http/activity';
-import { authenticate, isOperatorToken } from '../../http/authentication';
 import type { RequestContext } from '../../http/context';
-import { failAuthentication } from '../../http/credentials';
 import { limitCredential } from '../../http/rate-limit';
 import { CredentialEnded } from '../../ledger/authority';
 import { Ledger } from '../../ledger/ledger';
 import { parseCredential } from '../../lib/credential';
-import { makeSession } from '../session/session';
+import { authenticate, isOperatorToken } from '../authentication';
+import { failAuthentication } from '../credentials';
+import { makeSession } from '../sessions/begin';
 
 const REFUSED = 'This is no valid user token: it may be mistyped, deleted or expired.';
 

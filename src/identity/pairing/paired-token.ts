@@ -1,7 +1,7 @@
 import type { MemberRole } from '../../db/schema';
 import type { Scope } from '../../http/context';
-import { ROLE_SCOPES } from '../../http/roles';
 import { DAY } from '../../lib/time';
+import { ROLE_SCOPES } from '../roles';
 
 /** Lifetime of a paired program's token, in milliseconds. */
 export const PAIRED_TOKEN_LIFETIME = 30 * DAY;

@@ -7,12 +7,12 @@ import * as z from 'zod';
 import type { Config, Runtime } from '../../env';
 import { Problem } from '../../errors';
 import { text } from '../../http/fields';
-import { bytesField, claimedChallenge, credentialFields, relyingParty } from '../../http/webauthn';
 import { concatBytes, fromBase64Url, toBase64Url } from '../../lib/bytes';
 import { lazy } from '../../lib/lazy';
 import { formatId, type Id, idBytes } from '../../lib/typeid';
-import { canSignDecisions } from '../../permissions/reviews/signature';
-import { type Challenge, makeChallenge, readChallenge } from '../session/challenge';
+import { type Challenge, makeChallenge, readChallenge } from '../challenge';
+import { canSignDecisions } from './signature-size';
+import { bytesField, claimedChallenge, credentialFields, relyingParty } from './webauthn';
 
 /**
  * The signature algorithms of passkeys, the preferred first (RFC 9053): ES256, which every browser
@@ -90,7 +90,7 @@ export async function verifyRegistration(
   const challenge = await findChallenge(config, runtime, purpose, response.response.clientDataJSON);
   if (!challenge) throw invalidPasskey();
   const { cose, decodeCredentialPublicKey, verifyRegistrationResponse } = await import(
-    '../../http/verify-passkey'
+    './verify-passkey'
   );
   const { registrationInfo } = await verifyRegistrationResponse({
     response: response as unknown as RegistrationResponseJSON,

@@ -26,11 +26,11 @@ import {
   userTokens,
 } from '../db/schema';
 import { Problem, unavailable } from '../errors';
+import type { AccountRef, MemberRef, RequestContext } from '../http/context';
+import { limitNetwork } from '../http/rate-limit';
 import type { Keyring } from '../lib/secrets';
 import { MINUTE } from '../lib/time';
 import type { Id } from '../lib/typeid';
-import type { AccountRef, MemberRef, RequestContext } from './context';
-import { limitNetwork } from './rate-limit';
 
 /**
  * Refuses a request that fails authentication.

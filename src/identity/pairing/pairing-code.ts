@@ -1,15 +1,15 @@
 import { and, eq } from 'drizzle-orm';
-import { aliased } from '../db/columns';
-import type { Reader } from '../db/database';
-import { accounts, members, sessions, usedChallenges } from '../db/schema';
-import { openShard } from '../db/shards';
-import type { Runtime } from '../env';
-import { type InternalWriter, Ledger } from '../ledger/ledger';
-import { fromBase64Url, toBase64Url } from '../lib/bytes';
-import type { Keyring } from '../lib/secrets';
-import { MINUTE } from '../lib/time';
-import type { Id } from '../lib/typeid';
-import type { RequestContext } from './context';
+import { aliased } from '../../db/columns';
+import type { Reader } from '../../db/database';
+import { accounts, members, sessions, usedChallenges } from '../../db/schema';
+import { openShard } from '../../db/shards';
+import type { Runtime } from '../../env';
+import type { RequestContext } from '../../http/context';
+import { type InternalWriter, Ledger } from '../../ledger/ledger';
+import { fromBase64Url, toBase64Url } from '../../lib/bytes';
+import type { Keyring } from '../../lib/secrets';
+import { MINUTE } from '../../lib/time';
+import type { Id } from '../../lib/typeid';
 
 /** Lifetime of a pairing code, in milliseconds. */
 const CODE_LIFETIME = MINUTE;

@@ -4,7 +4,6 @@ import { accounts, userTokens } from '../../db/schema';
 import type { Config, Runtime } from '../../env';
 import { invalidRequest, Problem } from '../../errors';
 import { newId, SCOPES, Scope, type UserPrincipal } from '../../http/context';
-import { hashCredential } from '../../http/credentials';
 import { EXAMPLE, exampleId } from '../../http/examples';
 import { dateTime, listOf, text } from '../../http/fields';
 import { creatorField, idField, timeField } from '../../http/response-fields';
@@ -14,6 +13,7 @@ import { credentialPattern, displayPrefix, makeCredential } from '../../lib/cred
 import { lazy } from '../../lib/lazy';
 import { formatTime, formatTimeOrNull } from '../../lib/time';
 import type { Id } from '../../lib/typeid';
+import { hashCredential } from '../credentials';
 
 /**
  * Maximum number of unexpired user tokens of the account itself. Each member can have the same

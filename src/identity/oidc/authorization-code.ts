@@ -1,19 +1,17 @@
 import type { AuthorizationServer, TokenEndpointResponse } from 'oauth4webapi';
-import { openShard } from '../../../db/shards';
-import type { OidcClient, OidcConfig } from '../../../env';
-import { notFound, Problem } from '../../../errors';
-import type { RequestContext } from '../../../http/context';
-import { failAuthentication } from '../../../http/credentials';
-import { DIRECTORY } from '../../../http/oidc/directory';
-import type { Claims } from '../../../http/oidc/jwt';
-import { findProviderKeys, verifyIdentityToken } from '../../../http/oidc/keys';
-import { fetchConfiguration, fetchFromProvider, readEndpoint } from '../../../http/oidc/provider';
-import { sha256, toBase64Url } from '../../../lib/bytes';
-import { logFailure } from '../../../lib/log';
-import { SECOND } from '../../../lib/time';
-import { RECENT } from '../../session/recent-sign-in';
-import { providerName } from './button';
-import type { Flow } from './flow';
+import { openShard } from '../../db/shards';
+import type { OidcClient, OidcConfig } from '../../env';
+import { notFound, Problem } from '../../errors';
+import type { RequestContext } from '../../http/context';
+import { sha256, toBase64Url } from '../../lib/bytes';
+import { logFailure } from '../../lib/log';
+import { SECOND } from '../../lib/time';
+import { failAuthentication } from '../credentials';
+import { RECENT } from '../sessions/recent-sign-in';
+import { DIRECTORY } from './directory';
+import type { Claims } from './jwt';
+import { findProviderKeys, verifyIdentityToken } from './keys';
+import { fetchConfiguration, fetchFromProvider, providerName, readEndpoint } from './provider';
 
 /** Time limit for all requests to the provider together, in milliseconds. */
 const TIMEOUT = 10 * SECOND;
@@ -46,6 +44,24 @@ const OAUTH_ERRORS = [
     'unsupported_response_type',
   ],
 ];
+
+/** A sign-in with the identity provider that has begun (OpenID Connect Core 1.0 section 3.1). */
+export interface Flow {
+  state: string;
+  nonce: string;
+  /** The PKCE code verifier (RFC 7636). */
+  verifier: string;
+  /** The secret of the invitation that the person accepts; null for a sign-in. */
+  invitation: string | null;
+  /** The page to which the person comes after a sign-in. */
+  returnPath: string;
+  /**
+   * Whether the provider has to authenticate the person now, although they may be signed in there.
+   */
+  needsRecent: boolean;
+  /** In milliseconds since the epoch. */
+  expiresAt: number;
+}
 
 type OidcSettings = OidcConfig & { client: OidcClient };
 

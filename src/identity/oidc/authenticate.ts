@@ -1,9 +1,9 @@
 import { loadNonNull } from '../../db/database';
 import { openShard } from '../../db/shards';
+import { type RequestContext, SCOPES, type Scope, type UserPrincipal } from '../../http/context';
+import { limitIdentity } from '../../http/rate-limit';
 import { SECOND } from '../../lib/time';
-import { type RequestContext, SCOPES, type Scope, type UserPrincipal } from '../context';
 import { failAuthentication, type PreloadQueries } from '../credentials';
-import { limitIdentity } from '../rate-limit';
 import { limitToRole } from '../roles';
 import { createOwner } from './create-owner';
 import { DIRECTORY } from './directory';

@@ -4,9 +4,10 @@ import { type Database, loadNonNull, type Reader } from '../../db/database';
 import { accounts, identities, MEMBER_STATUSES, members } from '../../db/schema';
 import { openShard } from '../../db/shards';
 import { unavailable } from '../../errors';
+import type { AccountRef, MemberRef, RequestContext } from '../../http/context';
+import { limitIdentity } from '../../http/rate-limit';
 import { sha256 } from '../../lib/bytes';
 import type { Id } from '../../lib/typeid';
-import type { AccountRef, MemberRef, RequestContext } from '../context';
 import {
   type AccountRow,
   accountColumns,
@@ -18,7 +19,6 @@ import {
   type PreloadQueries,
   recordMemberSeen,
 } from '../credentials';
-import { limitIdentity } from '../rate-limit';
 import { DIRECTORY, type DirectoryEntry, openShardOf } from './directory';
 import type { Claims } from './jwt';
 

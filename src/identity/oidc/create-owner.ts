@@ -3,6 +3,8 @@ import { leastFullShard } from '../../db/least-full-shard';
 import { accounts, identities, members } from '../../db/schema';
 import { listShards, openShard } from '../../db/shards';
 import { unavailable } from '../../errors';
+import { newId, type RequestContext } from '../../http/context';
+import { text } from '../../http/fields';
 import { SERVICE_AUTHORITY } from '../../ledger/authority';
 import { Ledger } from '../../ledger/ledger';
 import {
@@ -10,8 +12,6 @@ import {
   MAX_EMAIL_LENGTH,
   normalizeEmailAddress,
 } from '../../lib/email-address';
-import { newId, type RequestContext } from '../context';
-import { text } from '../fields';
 import {
   type DirectoryEntry,
   isEntry,

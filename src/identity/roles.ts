@@ -1,7 +1,7 @@
 import { MEMBER_ROLES, type MemberRole } from '../db/schema';
+import { SCOPES, type Scope } from '../http/context';
+import { choice } from '../http/fields';
 import { lazy } from '../lib/lazy';
-import { SCOPES, type Scope } from './context';
-import { choice } from './fields';
 
 export const MemberRoleField = lazy(() =>
   choice(MEMBER_ROLES).meta({

@@ -1,7 +1,7 @@
-import type { passkeys } from '../db/schema';
-import { toBase64Url } from '../lib/bytes';
-import type { Id } from '../lib/typeid';
-import type { RowContent } from './row-mac';
+import type { passkeys } from '../../db/schema';
+import type { RowContent } from '../../http/row-mac';
+import { toBase64Url } from '../../lib/bytes';
+import type { Id } from '../../lib/typeid';
 
 /** A passkey with whom it belongs to. */
 export type OwnedPasskey = Pick<
