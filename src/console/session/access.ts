@@ -7,7 +7,6 @@ import { invalidRequest, Problem, unavailable } from '../../errors';
 import { type LoadedRows, type NamedQueries, nameQueries, type Preload } from '../../http/access';
 import {
   type AppEnv,
-  type MemberRef,
   type RequestContext,
   type Scope,
   type UserContext,
@@ -211,18 +210,6 @@ export function consoleAccess<Q extends NamedQueries>(
     if (needsRecentSignIn) requireRecentSignIn(c.var.signedIn);
     return next();
   });
-}
-
-/**
- * The member who signed in as a person, with a passkey or the identity provider.
- * @throws Problem `person_required` for a session that was started with a user token
- */
-export function requirePerson({ context: { principal } }: SignedIn): MemberRef {
-  if (principal.member && principal.token === null) return principal.member;
-  throw new Problem(
-    'person_required',
-    'You signed in with a user token. Only a member who signed in with a passkey or at the identity provider can do this.',
-  );
 }
 
 /** @throws Problem `insufficient_scope`, which says who could give the caller the scopes */

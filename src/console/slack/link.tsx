@@ -6,6 +6,7 @@ import { invalidRequest, Problem } from '../../errors';
 import type { AppEnv, MemberRef, RequestContext } from '../../http/context';
 import { query } from '../../http/input';
 import { isRecentSignIn } from '../../identity/sessions/recent-sign-in';
+import { requirePerson } from '../../identity/sessions/require-person';
 import { isSameEmailAddress } from '../../lib/email-address';
 import {
   describeSlackUser,
@@ -22,7 +23,7 @@ import { Facts } from '../parts/blocks';
 import { Form } from '../parts/form';
 import { Written } from '../parts/inline';
 import { SignInAgain } from '../parts/sign-in-again';
-import { consoleAccess, type PreloadedContext, requirePerson } from '../session/access';
+import { consoleAccess, type PreloadedContext } from '../session/access';
 
 const PATH = '/console/slack/link';
 
@@ -58,7 +59,7 @@ interface Proposal {
  */
 async function readProposal(c: LinkContext): Promise<Proposal> {
   const { signedIn, config, runtime, loaded } = c.var;
-  const member = requirePerson(signedIn);
+  const member = requirePerson(signedIn.context.principal);
   const fields = LinkQuery().parse(c.req.query());
   const [channel] = loaded.channel ?? [];
   const user = channel && (await readLinkAddress(config, runtime, fields, channel));

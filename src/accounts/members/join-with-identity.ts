@@ -1,24 +1,20 @@
 import { and, eq, sql } from 'drizzle-orm';
-import { removeMemberStatements } from '../../../accounts/members/remove';
-import { codeOf } from '../../../db/columns';
-import { accounts, agents, identities, MEMBER_STATUSES, members } from '../../../db/schema';
-import { Problem, unavailable } from '../../../errors';
-import { makeActivityRecord } from '../../../http/activity';
-import type { RequestContext } from '../../../http/context';
-import { provesEmail, readEmail } from '../../../identity/oidc/create-owner';
-import {
-  type DirectoryEntry,
-  isEntry,
-  JOINING_TIME,
-  makeJoinedEntry,
-} from '../../../identity/oidc/directory';
-import { type Identity, type IdentityMember, readIdentity } from '../../../identity/oidc/identity';
-import type { Claims } from '../../../identity/oidc/jwt';
-import type { Proof } from '../../../identity/sessions/begin';
-import { SERVICE_AUTHORITY } from '../../../ledger/authority';
-import { Ledger } from '../../../ledger/ledger';
-import { isSameEmailAddress } from '../../../lib/email-address';
-import { acceptInvitation, type FoundInvitation } from '../invitation';
+import { codeOf } from '../../db/columns';
+import { accounts, agents, MEMBER_STATUSES, members } from '../../db/schema';
+import { Problem, unavailable } from '../../errors';
+import { makeActivityRecord } from '../../http/activity';
+import type { RequestContext } from '../../http/context';
+import { forgetEntry, redirectIdentity } from '../../identity/oidc/change-entry';
+import { provesEmail, readEmail } from '../../identity/oidc/create-owner';
+import { JOINING_TIME, makeJoinedEntry } from '../../identity/oidc/directory';
+import { type IdentityMember, readIdentity } from '../../identity/oidc/identity';
+import type { Claims } from '../../identity/oidc/jwt';
+import type { Proof } from '../../identity/sessions/begin';
+import { SERVICE_AUTHORITY } from '../../ledger/authority';
+import { Ledger } from '../../ledger/ledger';
+import { isSameEmailAddress } from '../../lib/email-address';
+import { acceptInvitation, type FoundInvitation } from './accept-invitation';
+import { removeMemberStatements } from './remove';
 
 /**
  * Accepts an invitation as the person whom the identity provider names, and links that identity to
@@ -150,45 +146,5 @@ async function leaveOwnAccount(
     ],
     changes: (write) => removeMemberStatements(write, account, { id: member.id, found, now }),
     answer: null,
-  });
-}
-
-/**
- * Changes the account that the directory names for a person.
- * @throws Problem `conflict` if the entry was changed since it was read
- */
-async function redirectIdentity(
-  { key, directory, entry }: Identity,
-  next: DirectoryEntry,
-): Promise<void> {
-  const [changed] = await new Ledger(directory, SERVICE_AUTHORITY).write({
-    changes: (write) => [
-      entry
-        ? write
-            .update(identities)
-            .set(next)
-            .where(isEntry(key, entry))
-            .returning({ key: identities.key })
-        : write
-            .insert(identities)
-            .values({ key, ...next })
-            .onConflictDoNothing()
-            .returning({ key: identities.key }),
-    ],
-  });
-  if (changed.length > 0) return;
-  throw new Problem(
-    'conflict',
-    'You signed in elsewhere at the same time. Open the invitation again.',
-  );
-}
-
-/**
- * Removes the entry after the invitation was withdrawn, so that the person can sign in again at
- * once.
- */
-async function forgetEntry({ key, directory }: Identity, entry: DirectoryEntry): Promise<void> {
-  await new Ledger(directory, SERVICE_AUTHORITY).write({
-    changes: (write) => [write.delete(identities).where(isEntry(key, entry))],
   });
 }
