@@ -1,4 +1,5 @@
-import { MEMBER_ROLES, type MemberRole } from '../db/schema';
+import type * as z from 'zod';
+import { MEMBER_ROLES } from '../db/schema';
 import { SCOPES, type Scope } from '../http/context';
 import { choice } from '../http/fields';
 import { lazy } from '../lib/lazy';
@@ -11,6 +12,8 @@ export const MemberRoleField = lazy(() =>
       '`approver`: read, and decide requests. `developer`: register agents and webhooks, use tokens. `auditor`: read and export.',
   }),
 );
+
+export type MemberRole = z.output<ReturnType<typeof MemberRoleField>>;
 
 /**
  * The scopes of each role. A member's credential never allows more, whatever its own scopes. Owners
@@ -54,4 +57,9 @@ export const ROLE_SCOPES: Record<MemberRole, readonly Scope[]> = {
 /** The scopes among these that a role has. */
 export function limitToRole(scopes: readonly Scope[], role: MemberRole): Scope[] {
   return scopes.filter((scope) => ROLE_SCOPES[role].includes(scope));
+}
+
+/** The roles that have all of some scopes. */
+export function rolesWith(...scopes: readonly Scope[]): MemberRole[] {
+  return MEMBER_ROLES.filter((role) => scopes.every((scope) => ROLE_SCOPES[role].includes(scope)));
 }

@@ -2,9 +2,9 @@ import type { Context as HonoContext, MiddlewareHandler } from 'hono';
 import { createMiddleware } from 'hono/factory';
 import { matchedRoutes } from 'hono/route';
 import { METHOD_NAME_ALL } from 'hono/router';
-import type { MemberRole } from '../../db/schema';
 import { invalidRequest, Problem, unavailable } from '../../errors';
 import { type LoadedRows, type NamedQueries, nameQueries, type Preload } from '../../http/access';
+import { batchReads } from '../../http/batched-reader';
 import {
   type AppEnv,
   type RequestContext,
@@ -17,13 +17,12 @@ import { readText } from '../../http/input';
 import { limitAccount, limitCredential, limitMember, limitNetwork } from '../../http/rate-limit';
 import { authenticateSession } from '../../identity/authentication';
 import type { PreloadQueries } from '../../identity/credentials';
-import { ROLE_SCOPES } from '../../identity/roles';
+import { rolesWith } from '../../identity/roles';
 import { requireRecentSignIn } from '../../identity/sessions/recent-sign-in';
 import { Ledger } from '../../ledger/ledger';
 import { AnsweredBefore, findStoredAnswer, type StoredAnswer } from '../../ledger/stored-answer';
 import type { Id } from '../../lib/typeid';
 import { enqueueWebhook } from '../../outbox/enqueue';
-import { batchReads } from './batched-reader';
 import { FormAnswers, isForm, onceKey } from './once';
 import { signInPath } from './return-path';
 import { csrfToken, isCsrfToken, senderMark, sessionCookie } from './session';
@@ -227,8 +226,7 @@ export function requireScopes(
       `The user token with which you signed in lacks the ${what} ${missing.join(' and ')}. Sign in with one that has ${missing.length === 1 ? 'it' : 'them'}, or with a passkey.`,
     );
   }
-  const hasAll = (role: MemberRole) => all.every((scope) => ROLE_SCOPES[role].includes(scope));
-  const roles = (Object.keys(ROLE_SCOPES) as MemberRole[]).filter(hasAll);
+  const roles = rolesWith(...all);
   throw new Problem(
     'insufficient_scope',
     `Your role is ${member.role}. This needs one of the roles ${roles.join(', ')}: an owner or admin of the account can give it to you.`,

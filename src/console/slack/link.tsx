@@ -1,9 +1,8 @@
 import type { SQL } from 'drizzle-orm';
 import { Hono } from 'hono';
 import { getOwnAccount } from '../../accounts/get-own';
-import type { Reader } from '../../db/database';
 import { invalidRequest, Problem } from '../../errors';
-import type { AppEnv, MemberRef, RequestContext } from '../../http/context';
+import type { AppEnv, MemberRef, Reader, RequestContext } from '../../http/context';
 import { query } from '../../http/input';
 import { isRecentSignIn } from '../../identity/sessions/recent-sign-in';
 import { requirePerson } from '../../identity/sessions/require-person';

@@ -2,7 +2,6 @@ import { and, eq, isNotNull, sql } from 'drizzle-orm';
 import { aliased, idList, numberList } from '../../db/columns';
 import {
   deliveries,
-  isEnd,
   type MemberRole,
   members,
   notificationSettings,
@@ -22,6 +21,7 @@ import type {
   TargetWebhook,
 } from '../webhooks/dispatch/fan-out-context';
 import type { ChannelEvent } from './channel';
+import { isEnd } from './channel';
 import { endOfQuietHours } from './settings/quiet-hours';
 import { delegateAt, type StoredSettings, wants } from './settings/settings';
 import { slackChannelsOf } from './slack/config';

@@ -1,4 +1,4 @@
-import type { Batch, Reader } from '../../db/database';
+import type { Batch, Reader } from '../db/database';
 
 /**
  * Makes a reader that runs everything which is loaded at once in one round trip, on one consistent
