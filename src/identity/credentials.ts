@@ -22,7 +22,6 @@ import {
   movedAccounts,
   movedCredentials,
   moves,
-  sessions,
   userTokens,
 } from '../db/schema';
 import { Problem, unavailable } from '../errors';
@@ -83,7 +82,7 @@ export const memberColumns = {
  * Prepares a query by the hashes of a credential: once for each number of hashes, which is that of
  * root secrets.
  */
-function prepareByHashes<Q extends Query>(
+export function prepareByHashes<Q extends Query>(
   build: (select: Reader['select'], hashes: Placeholder[]) => Q,
 ) {
   const prepared = new Map<number, (values: Record<string, unknown>) => Q>();
@@ -136,53 +135,6 @@ export const findAgentKey = prepareByHashes((select, hashes) =>
     .where(inArray(agentKeys.hash, hashes)),
 );
 
-/**
- * The member whom a session belongs to, as SQL on the row and its user token; NULL if it belongs to
- * the account.
- */
-const sessionMember = sql`coalesce(${sessions.member}, ${userTokens.member})`;
-
-/**
- * Finds the session with one of the hashes, its account, its user token if it has one, and its
- * member.
- */
-export const findSession = prepareByHashes((select, hashes) =>
-  select({
-    ...accountColumns,
-    ...memberColumns,
-    hash: sessions.hash,
-    session: aliased(sessions.id, 'session_id'),
-    createdAt: sessions.createdAt,
-    authenticatedAt: sessions.authenticatedAt,
-    lastSeenAt: sessions.lastSeenAt,
-    sessionMember: sql<Id<'member'> | null>`${sessionMember}`
-      .mapWith(members.id)
-      .as('session_member'),
-    token: sessions.token,
-    tokenId: sql<Id<'utok'> | null>`${userTokens.id}`.mapWith(userTokens.id).as('token_id'),
-    tokenName: sql<string | null>`coalesce(${userTokens.name}, ${userTokens.prefix} || '…')`.as(
-      'token_name',
-    ),
-    scopes: sql<string[] | null>`${userTokens.scopes}`
-      .mapWith(userTokens.scopes)
-      .as('token_scopes'),
-    expiresAt: sql<number | null>`${userTokens.expiresAt}`.as('token_expires_at'),
-    lastUsedAt: sql<number | null>`${userTokens.lastUsedAt}`.as('token_last_used_at'),
-    memberName: sql<string | null>`coalesce(${members.name}, ${members.email})`.as('member_name'),
-    accountName: sql<string | null>`coalesce(${accounts.name}, ${accounts.email})`.as(
-      'account_name',
-    ),
-  })
-    .from(sessions)
-    .innerJoin(accounts, eq(accounts.number, sessions.account))
-    .leftJoin(
-      userTokens,
-      and(eq(userTokens.account, sessions.account), eq(userTokens.id, sessions.token)),
-    )
-    .leftJoin(members, and(eq(members.account, sessions.account), eq(members.id, sessionMember)))
-    .where(inArray(sessions.hash, hashes)),
-);
-
 /** Finds the shard to which the account of a credential was moved from this one. */
 export const findMovedCredential = prepareByHashes((select, hashes) =>
   select({ shard: movedAccounts.shard })
@@ -211,18 +163,6 @@ export function callerByHashes(kind: 'user' | 'agent', hashes: Uint8Array[]): Ca
   return {
     account: find(userTokens.account) as SQL<number>,
     id: sql`coalesce(${find(userTokens.member)}, ${find(userTokens.id)})`,
-  };
-}
-
-/** The caller whose session has one of these hashes. */
-export function callerBySession(hashes: Uint8Array[]): CallerSql {
-  const find = (value: Column | SQL) => sql`(
-    select ${value} from ${sessions}
-    left join ${userTokens} on ${userTokens.account} = ${sessions.account} and ${userTokens.id} = ${sessions.token}
-    where ${inArray(sessions.hash, hashes)})`;
-  return {
-    account: find(sessions.account) as SQL<number>,
-    id: find(sql`coalesce(${sessionMember}, ${sessions.token})`),
   };
 }
 

@@ -7,10 +7,9 @@ import { notFound } from '../../errors';
 import { makeActivityRecord, targetExists } from '../../http/activity';
 import type { RequestContext } from '../../http/context';
 import { limitNetwork } from '../../http/rate-limit';
-import { rowMac } from '../../http/row-mac';
-import { findCaller } from '../../identity/authentication';
 import { useChallenge } from '../../identity/challenge';
 import { accountColumns, activeAccount, hashCredential } from '../../identity/credentials';
+import { findCaller } from '../../identity/find-caller';
 import { passkeyContent } from '../../identity/passkeys/passkey-mac';
 import {
   passkeyName,
@@ -23,6 +22,7 @@ import { Ledger } from '../../ledger/ledger';
 import { toHex } from '../../lib/bytes';
 import { parseCredential } from '../../lib/credential';
 import { lazy } from '../../lib/lazy';
+import { rowMac } from '../../lib/row-mac';
 
 export const Joining = lazy(() =>
   z.strictObject({ name: passkeyName().default('Passkey'), response: RegistrationResponse() }),

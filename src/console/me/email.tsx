@@ -1,5 +1,5 @@
 import { Hono } from 'hono';
-import { getOwnAccount, type OwnAccount } from '../../accounts/get-own';
+import { getOwnAccount, type OwnAccount } from '../../accounts/me/get';
 import { confirmEmail } from '../../accounts/members/confirm-email';
 import { Problem } from '../../errors';
 import type { AppEnv, MemberRef } from '../../http/context';

@@ -1,7 +1,7 @@
-import { getOwnAccount, type OwnAccount } from '../../accounts/get-own';
-import { listPasskeys } from '../../accounts/passkeys/list';
-import { listSessions } from '../../accounts/sessions/list';
-import { listUserTokens } from '../../accounts/tokens/list';
+import { getOwnAccount, type OwnAccount } from '../../accounts/me/get';
+import { listPasskeys } from '../../accounts/me/list-passkeys';
+import { listSessions } from '../../accounts/me/list-sessions';
+import { listUserTokens } from '../../accounts/me/list-tokens';
 import { providerName } from '../../identity/oidc/provider';
 import { MAX_PASSKEYS } from '../../identity/passkeys/passkey';
 import { isRecentSignIn } from '../../identity/sessions/recent-sign-in';

@@ -1,5 +1,5 @@
 import { Hono } from 'hono';
-import { getOwnAccount } from '../../accounts/get-own';
+import { getOwnAccount } from '../../accounts/me/get';
 import { notFound } from '../../errors';
 import type { AppEnv } from '../../http/context';
 import { body, noQuery } from '../../http/input';

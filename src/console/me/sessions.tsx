@@ -1,4 +1,4 @@
-import { endSession } from '../../accounts/sessions/end';
+import { endSession } from '../../accounts/me/end-session';
 import { pathId } from '../../http/path-id';
 import type { Session } from '../../identity/sessions/session';
 import { readForm } from '../frame/form';

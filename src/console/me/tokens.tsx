@@ -1,5 +1,5 @@
-import { createUserToken } from '../../accounts/tokens/create';
-import { deleteUserToken } from '../../accounts/tokens/delete';
+import { createUserToken } from '../../accounts/me/create-token';
+import { deleteUserToken } from '../../accounts/me/delete-token';
 import { invalidRequest } from '../../errors';
 import { SCOPES, type Scope, type UserPrincipal } from '../../http/context';
 import { pathId } from '../../http/path-id';

@@ -15,9 +15,9 @@ import {
 } from '../../http/context';
 import { readText } from '../../http/input';
 import { limitAccount, limitCredential, limitMember, limitNetwork } from '../../http/rate-limit';
-import { authenticateSession } from '../../identity/authentication';
 import type { PreloadQueries } from '../../identity/credentials';
 import { rolesWith } from '../../identity/roles';
+import { authenticateSession } from '../../identity/sessions/authenticate';
 import { requireRecentSignIn } from '../../identity/sessions/recent-sign-in';
 import { Ledger } from '../../ledger/ledger';
 import { AnsweredBefore, findStoredAnswer, type StoredAnswer } from '../../ledger/stored-answer';

@@ -1,6 +1,6 @@
 import type { SQL } from 'drizzle-orm';
 import { Hono } from 'hono';
-import { getOwnAccount } from '../../accounts/get-own';
+import { getOwnAccount } from '../../accounts/me/get';
 import { invalidRequest, Problem } from '../../errors';
 import type { AppEnv, MemberRef, Reader, RequestContext } from '../../http/context';
 import { query } from '../../http/input';

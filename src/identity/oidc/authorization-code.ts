@@ -7,7 +7,7 @@ import { sha256, toBase64Url } from '../../lib/bytes';
 import { logFailure } from '../../lib/log';
 import { SECOND } from '../../lib/time';
 import { failAuthentication } from '../credentials';
-import { RECENT } from '../sessions/recent-sign-in';
+import { isRecent } from '../sessions/recent-sign-in';
 import { DIRECTORY } from './directory';
 import type { Claims } from './jwt';
 import { findProviderKeys, verifyIdentityToken } from './keys';
@@ -209,7 +209,7 @@ export async function readAuthenticationTime(
 ): Promise<number | null> {
   const now = c.var.runtime.now();
   const at = typeof claim === 'number' ? Math.min(claim * SECOND, now) : null;
-  if (!needsRecent || (at !== null && at + RECENT > now)) return at;
+  if (!needsRecent || (at !== null && isRecent(at, now))) return at;
   const provider = providerName(requireProvider(c));
   const reason =
     at === null

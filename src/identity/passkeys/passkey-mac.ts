@@ -1,6 +1,6 @@
 import type { passkeys } from '../../db/schema';
-import type { RowContent } from '../../http/row-mac';
 import { toBase64Url } from '../../lib/bytes';
+import type { RowContent } from '../../lib/row-mac';
 import type { Id } from '../../lib/typeid';
 
 /** A passkey with whom it belongs to. */

@@ -5,8 +5,8 @@ import { accounts, members, movedAccounts, passkeys } from '../../db/schema';
 import { listShards, openShard } from '../../db/shards';
 import { makeActivityRecord } from '../../http/activity';
 import type { RequestContext } from '../../http/context';
-import { rowMac } from '../../http/row-mac';
 import { fromBase64Url } from '../../lib/bytes';
+import { rowMac } from '../../lib/row-mac';
 import {
   accountColumns,
   activeAccount,

@@ -2,9 +2,9 @@ import type { AuthenticationResponseJSON } from '@simplewebauthn/server';
 import * as z from 'zod';
 import type { passkeys } from '../../db/schema';
 import type { Config } from '../../env';
-import { hasRowMac } from '../../http/row-mac';
 import { fromBase64Url, toBase64Url } from '../../lib/bytes';
 import { lazy } from '../../lib/lazy';
+import { hasRowMac } from '../../lib/row-mac';
 import { type OwnedPasskey, passkeyContent } from './passkey-mac';
 
 const MAX_FIELD = 64 * 1024;

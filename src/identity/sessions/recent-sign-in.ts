@@ -2,10 +2,16 @@ import type { Runtime } from '../../env';
 import { Problem } from '../../errors';
 import { MINUTE } from '../../lib/time';
 
+/** How long a sign-in counts as recent, in milliseconds. */
+const RECENT = 10 * MINUTE;
+
 /**
- * How long a sign-in counts as recent, in milliseconds. What outlives a session needs a recent one.
+ * Whether a sign-in at a time is recent: at most 10 minutes ago. What outlives a session needs a
+ * recent sign-in.
  */
-export const RECENT = 10 * MINUTE;
+export function isRecent(authenticatedAt: number, now: number): boolean {
+  return authenticatedAt + RECENT > now;
+}
 
 /**
  * When somebody who is signed in proved who they are, in milliseconds since the epoch, and the
@@ -17,11 +23,11 @@ interface SignInTime {
 }
 
 /**
- * Whether the caller signed in at most 10 minutes ago: with a passkey, at the identity provider, or
+ * Whether the caller's sign-in is recent: with a passkey, at the identity provider, or
  * with the user token to which the session belongs.
  */
 export function isRecentSignIn({ session, context }: SignInTime): boolean {
-  return session.authenticatedAt + RECENT > context.runtime.now();
+  return isRecent(session.authenticatedAt, context.runtime.now());
 }
 
 /** @throws Problem `unauthorized` unless {@link isRecentSignIn} */

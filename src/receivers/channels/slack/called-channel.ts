@@ -11,7 +11,6 @@ import {
   webhooks,
 } from '../../../db/schema';
 import type { AccountRef, MemberRef, RequestContext } from '../../../http/context';
-import { findCaller } from '../../../identity/authentication';
 import {
   accountColumns,
   activeAccount,
@@ -19,6 +18,7 @@ import {
   type MemberRow,
   memberColumns,
 } from '../../../identity/credentials';
+import { findCaller } from '../../../identity/find-caller';
 import { parseCredential } from '../../../lib/credential';
 import type { Id } from '../../../lib/typeid';
 import type { DecisionState } from '../../../permissions/decide';

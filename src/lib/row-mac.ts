@@ -1,8 +1,8 @@
 import canonicalize from 'canonicalize';
-import { equalBytes } from '../lib/bytes';
-import type { Json } from '../lib/json';
-import { logFailure } from '../lib/log';
-import type { KeyLabel, Keyring } from '../lib/secrets';
+import { equalBytes } from './bytes';
+import type { Json } from './json';
+import { logFailure } from './log';
+import type { KeyLabel, Keyring } from './secrets';
 
 /**
  * The contents of a row in a form that does not change when the row moves to another shard: with

@@ -1,15 +1,15 @@
 import { eq, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
-import { accounts, members } from '../db/schema';
-import { notFound } from '../errors';
-import { userAccess } from '../http/access';
-import { Scope, type UserContext } from '../http/context';
-import { noQuery } from '../http/input';
-import { answer, ok, operation } from '../http/operation';
-import { lazy } from '../lib/lazy';
-import { Account, exampleAccount, presentAccount } from './account';
-import { exampleMember, isMemberWithId, Member, memberRow, presentMember } from './members/member';
+import { accounts, members } from '../../db/schema';
+import { notFound } from '../../errors';
+import { userAccess } from '../../http/access';
+import { Scope, type UserContext } from '../../http/context';
+import { noQuery } from '../../http/input';
+import { answer, ok, operation } from '../../http/operation';
+import { lazy } from '../../lib/lazy';
+import { Account, exampleAccount, presentAccount } from '../account';
+import { exampleMember, isMemberWithId, Member, memberRow, presentMember } from '../members/member';
 
 export const OwnAccount = lazy(() =>
   Account()

@@ -1,23 +1,19 @@
 import { Hono } from 'hono';
 import * as z from 'zod';
-import { ConstraintError } from '../../db/database';
-import { Problem } from '../../errors';
-import { makeActivityRecord } from '../../http/activity';
-import { type AppEnv, type RequestContext, withFixedClock } from '../../http/context';
-import { body, noQuery } from '../../http/input';
-import { answer, created, operation } from '../../http/operation';
-import { limitNetwork } from '../../http/rate-limit';
-import { PAIRED_TOKEN_LIFETIME, pairedScopes } from '../../identity/pairing/paired-token';
-import { openPairing, type Pairing } from '../../identity/pairing/pairing-code';
-import {
-  CreatedUserToken,
-  makeUserToken,
-  userTokenLocation,
-} from '../../identity/tokens/user-token';
-import { CredentialEnded } from '../../ledger/authority';
-import { sha256, toBase64Url } from '../../lib/bytes';
-import { lazy } from '../../lib/lazy';
-import type { LogFields } from '../../lib/log';
+import { ConstraintError } from '../db/database';
+import { Problem } from '../errors';
+import { makeActivityRecord } from '../http/activity';
+import { type AppEnv, type RequestContext, withFixedClock } from '../http/context';
+import { body, noQuery } from '../http/input';
+import { answer, created, operation } from '../http/operation';
+import { limitNetwork } from '../http/rate-limit';
+import { PAIRED_TOKEN_LIFETIME, pairedScopes } from '../identity/pairing/paired-token';
+import { openPairing, type Pairing } from '../identity/pairing/pairing-code';
+import { CreatedUserToken, makeUserToken, userTokenLocation } from '../identity/tokens/user-token';
+import { CredentialEnded } from '../ledger/authority';
+import { sha256, toBase64Url } from '../lib/bytes';
+import { lazy } from '../lib/lazy';
+import type { LogFields } from '../lib/log';
 
 const examplePairing = {
   code: 'c2hhcmQgMDAgYWNjb3VudCAxIG1lbWJlciBzZXNzaW9u',
