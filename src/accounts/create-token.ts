@@ -6,14 +6,14 @@ import type { OperatorContext } from '../http/context';
 import { body, noQuery } from '../http/input';
 import { answer, created, operation } from '../http/operation';
 import { operatorAccess } from '../http/operator-access';
-import { type LocatedAccount, preloadAccount, requireLocatedAccount } from './account';
 import {
   CreatedUserToken,
   makeUserToken,
   UserTokenCreation,
   type UserTokenInput,
   userTokenLocation,
-} from './tokens/user-token';
+} from '../identity/tokens/user-token';
+import { type LocatedAccount, preloadAccount, requireLocatedAccount } from './account';
 
 /**
  * Creates a user token for an account, by default with every scope and without an expiry.

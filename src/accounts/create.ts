@@ -9,12 +9,16 @@ import { newId, type OperatorContext, SCOPES, type Shard } from '../http/context
 import { body, noQuery } from '../http/input';
 import { answer, created, operation } from '../http/operation';
 import { operatorAccess } from '../http/operator-access';
+import {
+  CreatedUserToken,
+  exampleCreatedUserToken,
+  makeUserToken,
+} from '../identity/tokens/user-token';
 import { lazy } from '../lib/lazy';
 import { Account, accountFields, exampleAccount, presentAccount } from './account';
 import { exampleInvitation, InvitedMember } from './members/invitation';
 import { makeInvitedMember } from './members/invite';
 import { exampleMember } from './members/member';
-import { CreatedUserToken, exampleCreatedUserToken, makeUserToken } from './tokens/user-token';
 
 const AccountCreation = lazy(() =>
   z

@@ -9,6 +9,7 @@ import { newId, type UserContext } from '../http/context';
 import { EXAMPLE } from '../http/examples';
 import { body, noQuery } from '../http/input';
 import { answer, created, operation } from '../http/operation';
+import { agentKeyField, makeAgentKey } from '../identity/agent-key';
 import type { Guard } from '../ledger/guard';
 import { lazy } from '../lib/lazy';
 import {
@@ -19,7 +20,6 @@ import {
   exampleAgent,
   presentAgent,
 } from './agent';
-import { agentKeyField, makeAgentKey } from './agent-key';
 
 /** Maximum number of agents of an account. */
 export const MAX_AGENTS = 10_000;

@@ -11,12 +11,12 @@ import { body, noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { pathId } from '../http/path-id';
 import { idField, timeField } from '../http/response-fields';
+import { agentKeyField, makeAgentKey } from '../identity/agent-key';
 import { displayPrefix } from '../lib/credential';
 import { lazy } from '../lib/lazy';
 import { formatTime, SECOND } from '../lib/time';
 import type { Id } from '../lib/typeid';
 import { agentNumberSql, isAgentWithId } from './agent';
-import { agentKeyField, makeAgentKey } from './agent-key';
 
 export const KeyRotation = lazy(() =>
   z

@@ -7,6 +7,7 @@ import { sendAsset } from '../http/asset';
 import type { AppEnv, Scope } from '../http/context';
 import { preloadPermission } from '../permissions/permission';
 import { preloadPolicy } from '../permissions/policies/update';
+import { preloadDecidable } from '../permissions/preload-decidable';
 import { preloadChannel } from '../receivers/channels/channel';
 import { preloadDelivery } from '../receivers/webhooks/deliveries/delivery';
 import { preloadWebhook } from '../receivers/webhooks/webhook';
@@ -51,7 +52,7 @@ import { invite, inviteAgain, showInvite } from './members/invitation';
 import { showMember } from './members/member';
 import { showMembers } from './members/members';
 import { pairRoutes } from './pair/pair';
-import { preloadCard, showCard, showTypedCard } from './permission/card';
+import { showCard, showTypedCard } from './permission/card';
 import {
   decide,
   preloadFormDecision,
@@ -122,8 +123,12 @@ export const pages = new Hono<AppEnv>()
   .get('/console', consoleAccess(null), showInbox)
   .post('/console', consoleAccess(DECIDE, undefined, SHOWS_ONLY), showTypedDenial)
   .post('/console/deny', consoleAccess(DECIDE), denySeveral)
-  .get('/console/permissions/:id', consoleAccess('permissions:read', preloadCard), showCard)
-  .post('/console/permissions/:id', consoleAccess(DECIDE, preloadCard, SHOWS_ONLY), showTypedCard)
+  .get('/console/permissions/:id', consoleAccess('permissions:read', preloadDecidable), showCard)
+  .post(
+    '/console/permissions/:id',
+    consoleAccess(DECIDE, preloadDecidable, SHOWS_ONLY),
+    showTypedCard,
+  )
   .post('/console/permissions/:id/decide', consoleAccess(DECIDE, preloadFormDecision), decide)
   .post(
     '/console/permissions/:id/statement',

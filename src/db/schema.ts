@@ -853,19 +853,12 @@ export const PERMISSION_EVENTS = [
   'permission.expired',
 ] as const;
 /** The events that ask people to decide. */
-const ASKING_EVENTS: readonly DeliveryEvent[] = ['permission.requested', 'permission.escalated'];
+export const ASKING_EVENTS: readonly DeliveryEvent[] = [
+  'permission.requested',
+  'permission.escalated',
+];
 /** The events that end a request. */
 export const END_EVENTS: readonly DeliveryEvent[] = ['permission.decided', 'permission.expired'];
-
-/** Whether an event asks people to decide. */
-export function isAsking(event: DeliveryEvent): boolean {
-  return ASKING_EVENTS.includes(event);
-}
-
-/** Whether an event ends a request. */
-export function isEnd(event: DeliveryEvent): boolean {
-  return END_EVENTS.includes(event);
-}
 
 /** The subjects of deliveries. The database stores places in this list: append, never reorder. */
 export const DELIVERY_EVENTS = [

@@ -3,6 +3,8 @@ import { DAY } from '../lib/time';
 import { type Id, parseId, withPrefix } from '../lib/typeid';
 import type { FileKey, FileRow } from './file-records';
 
+export type { FileStatus };
+
 /** How long a completed file can be downloaded, in milliseconds. */
 export const FILE_LIFETIME = DAY;
 

@@ -2,12 +2,18 @@ import type { SQL } from 'drizzle-orm';
 import { createMiddleware } from 'hono/factory';
 import type { Query, Reader } from '../db/database';
 import { Problem } from '../errors';
+import {
+  authenticate,
+  bearerCredential,
+  isOperatorToken,
+  isWellFormed,
+} from '../identity/authentication';
+import type { PreloadQueries } from '../identity/credentials';
 import { Ledger } from '../ledger/ledger';
 import { findStoredAnswer, type StoredAnswer } from '../ledger/stored-answer';
 import type { LogFields } from '../lib/log';
 import { idBytes } from '../lib/typeid';
 import { enqueueWebhook } from '../outbox/enqueue';
-import { authenticate, bearerCredential, isOperatorToken, isWellFormed } from './authentication';
 import {
   type AgentPrincipal,
   type AppEnv,
@@ -18,7 +24,6 @@ import {
   type UserPrincipal,
   withFixedClock,
 } from './context';
-import type { PreloadQueries } from './credentials';
 import { beginIdempotentRequest, idempotencyKey, type ResolvedKey } from './idempotency';
 import { withDescription } from './operation';
 import { limitAccount, limitCredential, limitMember } from './rate-limit';

@@ -122,6 +122,9 @@ export interface Shard {
   size(): Promise<number>;
 }
 
+/** Read access to the database of the account. */
+export type { Reader };
+
 export type UserContext = Context<UserPrincipal>;
 export type AgentContext = Context<AgentPrincipal>;
 

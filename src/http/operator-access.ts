@@ -2,11 +2,16 @@ import { createMiddleware } from 'hono/factory';
 import { loadNonNull, type Query, type Reader } from '../db/database';
 import { listShards, openShard } from '../db/shards';
 import { Problem } from '../errors';
+import {
+  authenticate,
+  bearerCredential,
+  isOperatorToken,
+  isWellFormed,
+} from '../identity/authentication';
 import { SERVICE_AUTHORITY } from '../ledger/authority';
 import { Ledger } from '../ledger/ledger';
 import { findStoredAnswer } from '../ledger/stored-answer';
 import { ACCESS_PROBLEMS } from './access';
-import { authenticate, bearerCredential, isOperatorToken, isWellFormed } from './authentication';
 import type { AppEnv, OperatorContext, RequestContext, Shard } from './context';
 import { beginIdempotentRequest, idempotencyKey } from './idempotency';
 import { withDescription } from './operation';

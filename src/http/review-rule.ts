@@ -1,7 +1,7 @@
 import * as z from 'zod';
+import { MemberRoleField } from '../identity/roles';
 import { lazy } from '../lib/lazy';
 import { countField, idField } from './response-fields';
-import { MemberRoleField } from './roles';
 
 /** The rule of a review as the API shows it. */
 export const ReviewRuleField = lazy(() => {

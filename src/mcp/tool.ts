@@ -1,10 +1,9 @@
 import type { ToolAnnotations } from '@modelcontextprotocol/server';
 import type { SQL } from 'drizzle-orm';
 import * as z from 'zod';
-import type { Reader } from '../db/database';
 import type { Runtime } from '../env';
 import type { LoadedRows, NamedQueries } from '../http/access';
-import type { Context, Principal } from '../http/context';
+import type { Context, Principal, Reader } from '../http/context';
 import type { JsonObject } from '../lib/json';
 import { lazy } from '../lib/lazy';
 import { describeSchema } from './describe-schema';

@@ -3,7 +3,7 @@ import { eq, getTableColumns } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { expect, it } from 'vitest';
 import { agents, permissions } from '../../src/db/schema';
-import { rowMac } from '../../src/http/row-mac';
+import { rowMac } from '../../src/lib/row-mac';
 import { Keyring } from '../../src/lib/secrets';
 import type { Id } from '../../src/lib/typeid';
 import { requestContent } from '../../src/permissions/reviews/genuine';

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
-import { passkeyContent } from '../../src/http/passkey-mac';
-import { rowMac } from '../../src/http/row-mac';
+import { passkeyContent } from '../../src/identity/passkeys/passkey-mac';
+import { rowMac } from '../../src/lib/row-mac';
 import { Keyring } from '../../src/lib/secrets';
 import { formatId, type Id, idBytes } from '../../src/lib/typeid';
 import '../support/shards';

@@ -1,7 +1,5 @@
 import { expect, it } from 'vitest';
 import { MAX_MEMBERS } from '../../src/accounts/members/member';
-import { MAX_PASSKEYS } from '../../src/accounts/passkeys/passkey';
-import { MAX_USER_TOKENS } from '../../src/accounts/tokens/user-token';
 import { MAX_AGENTS } from '../../src/agents/create';
 import { MAX_PERIOD_DAYS } from '../../src/audit/reports/create';
 import { TASKS } from '../../src/background/tasks';
@@ -23,7 +21,9 @@ import {
 } from '../../src/http/input';
 import { MAX_PROBLEM_BYTES } from '../../src/http/problem';
 import { RATE_LIMITS } from '../../src/http/rate-limit';
-import { ROLE_SCOPES } from '../../src/http/roles';
+import { MAX_PASSKEYS } from '../../src/identity/passkeys/passkey';
+import { ROLE_SCOPES } from '../../src/identity/roles';
+import { MAX_USER_TOKENS } from '../../src/identity/tokens/user-token';
 import { MAX_LOG_LENGTH } from '../../src/ledger/append';
 import { RETENTION_DAYS } from '../../src/lib/plans';
 import { DAY, HOUR, MINUTE, SECOND } from '../../src/lib/time';

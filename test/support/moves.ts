@@ -10,12 +10,7 @@ import type { World } from './world';
 
 const LOG_SPAN = 2 ** 32;
 /** Tables about moves, and tables that belong to no account. */
-const APART = [
-  'moves',
-  'move_numbers',
-  'moved_accounts',
-  'moved_credentials',
-];
+const APART = ['moves', 'move_numbers', 'moved_accounts', 'moved_credentials'];
 /** Tables with rows that stay on the old shard: redirects, identities, and what expires. */
 const STAYING = [
   ...['moved_accounts', 'moved_credentials', 'identities', 'provider_keys', 'stored_answers'],

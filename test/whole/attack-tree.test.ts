@@ -7,7 +7,7 @@
  *    - invites an existing member again, to get at the identity: accounts/members/members
  * 2. User tokens: to have one of somebody else, or one that may do more
  *    - grants itself scopes, reads or deletes the tokens of others: accounts/tokens, accounts/members/members
- *    - decides with a token that ends while the request is in flight: http/credentials-in-flight
+ *    - decides with a token that ends while the request is in flight: identity/credentials-in-flight
  *    - decides with the account's own token: permissions/reviews/votes
  * 3. Agents' keys: the agent decides its own request
  *    - approves or denies: permissions/decide
@@ -28,7 +28,7 @@
  * 10. Idempotency keys: to have an answer or a vote of somebody else
  *    - reuses one for another path or body: http/idempotency
  * 11. JWTs
- *    - forges one, or uses one of another issuer or audience: http/oidc
+ *    - forges one, or uses one of another issuer or audience: identity/oidc
  * 12. Other accounts
  *    - calls any operation on what belongs to another account: http/access
  */

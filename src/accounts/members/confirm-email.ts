@@ -1,8 +1,8 @@
-import { and, eq, isNull, type SQL, sql } from 'drizzle-orm';
+import { and, eq } from 'drizzle-orm';
 import { members } from '../../db/schema';
 import { userActivity } from '../../http/activity';
 import type { MemberRef, UserContext } from '../../http/context';
-import type { RecordWriter } from '../../ledger/ledger';
+import { proveEmail } from '../../identity/prove-email';
 import { isMemberWithId, memberWasAsRead } from './member';
 
 /**
@@ -21,23 +21,4 @@ export async function confirmEmail(
     changes: (write) => [proveEmail(write, found, email, context.runtime.now())],
     answer: null,
   });
-}
-
-/**
- * Makes the statement that records that an e-mail address is a member's own, if the member has this
- * address and it is not proven yet.
- * @param found the condition that finds the member
- */
-export function proveEmail(
-  write: RecordWriter,
-  found: SQL | undefined,
-  email: string,
-  now: number,
-) {
-  return write
-    .update(members)
-    .set({ emailProvenAt: now, updatedAt: now })
-    .where(
-      and(found, sql`${members.email} = ${email} collate nocase`, isNull(members.emailProvenAt)),
-    );
 }

@@ -9,9 +9,14 @@ import { exampleId } from '../../http/examples';
 import { noQuery } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
 import { idField } from '../../http/response-fields';
+import {
+  examplePasskey,
+  Passkey,
+  presentPasskey,
+  selectPasskeys,
+} from '../../identity/passkeys/passkey';
 import { lazy } from '../../lib/lazy';
 import { type Id, withPrefix } from '../../lib/typeid';
-import { examplePasskey, Passkey, presentPasskey, selectPasskeys } from '../passkeys/passkey';
 import {
   exampleMember,
   Member,

@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import type { Config, Runtime } from '../../env';
-import { hashCredential } from '../../http/credentials';
 import { EXAMPLE } from '../../http/examples';
 import { timeField } from '../../http/response-fields';
+import { hashCredential } from '../../identity/credentials';
 import { makeCredential } from '../../lib/credential';
 import { lazy } from '../../lib/lazy';
 import { DAY, formatTime } from '../../lib/time';

@@ -10,7 +10,7 @@ import { query } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
 import { openPage, type Page, pageParameters } from '../../http/page';
 import { pageOf } from '../../http/response-fields';
-import { MemberRoleField } from '../../http/roles';
+import { MemberRoleField } from '../../identity/roles';
 import { lazy } from '../../lib/lazy';
 import { type Id, idBytes } from '../../lib/typeid';
 import { Member, type MemberRow, MemberStatusField, memberRow, presentMember } from './member';

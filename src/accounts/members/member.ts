@@ -12,22 +12,13 @@ import * as z from 'zod';
 import { codeOf } from '../../db/columns';
 import { ConstraintError, type Reader } from '../../db/database';
 import { PASSKEYS_BY_MEMBER } from '../../db/passkeys-by-member';
-import {
-  accounts,
-  MEMBER_ROLES,
-  MEMBER_STATUSES,
-  type MemberRole,
-  members,
-  sessions,
-  slackLinks,
-  userTokens,
-} from '../../db/schema';
+import { accounts, MEMBER_ROLES, MEMBER_STATUSES, type MemberRole, members } from '../../db/schema';
 import { notFound, Problem } from '../../errors';
 import type { MemberRef, RequestContext, Scope, UserPrincipal } from '../../http/context';
 import { EXAMPLE, exampleId } from '../../http/examples';
 import { choice, text } from '../../http/fields';
 import { idField, timeField } from '../../http/response-fields';
-import { MemberRoleField, ROLE_SCOPES } from '../../http/roles';
+import { MemberRoleField, ROLE_SCOPES } from '../../identity/roles';
 import { type Guard, hasRow } from '../../ledger/guard';
 import type { RecordWriter } from '../../ledger/ledger';
 import { lazy } from '../../lib/lazy';
@@ -308,21 +299,4 @@ function isInvited(account: number): SQL {
 function invitableRoles(member: MemberRef): MemberRole[] {
   const scopes = ROLE_SCOPES[member.role];
   return scopes.includes('account:write') ? grantableRoles({ member, scopes }) : [];
-}
-
-/**
- * Makes the statements that end every session and token of a member, and the links of Slack users
- * to the member.
- */
-export function endCredentials(write: RecordWriter, account: number, member: Id<'member'>) {
-  const isToken = and(eq(userTokens.account, account), eq(userTokens.member, member));
-  const ofToken = sql`${sessions.token} in (select ${userTokens.id} from ${userTokens} where ${isToken})`;
-  return [
-    write.delete(sessions).where(and(eq(sessions.account, account), eq(sessions.member, member))),
-    write.delete(sessions).where(and(eq(sessions.account, account), ofToken)),
-    write.delete(userTokens).where(isToken),
-    write
-      .delete(slackLinks)
-      .where(and(eq(slackLinks.account, account), eq(slackLinks.member, member))),
-  ];
 }

@@ -7,10 +7,10 @@ import { userActivity } from '../../http/activity';
 import type { AccountRef, UserContext } from '../../http/context';
 import { noQuery } from '../../http/input';
 import { answer, noContent, operation } from '../../http/operation';
+import { endCredentials } from '../../identity/end-credentials';
 import type { RecordWriter } from '../../ledger/ledger';
 import { type Id, idBytes } from '../../lib/typeid';
 import {
-  endCredentials,
   endInvitations,
   isMemberWithId,
   keptAfterRemoval,

@@ -9,9 +9,9 @@ import type { UserContext } from '../../http/context';
 import { choice } from '../../http/fields';
 import { atLeastOneField, body, noQuery } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
+import { endCredentials } from '../../identity/end-credentials';
 import { lazy } from '../../lib/lazy';
 import {
-  endCredentials,
   endInvitations,
   isMemberWithId,
   Member,

@@ -1,5 +1,4 @@
 import type { Activity } from '../../audit/list-activity';
-import type { ActivityAction } from '../../db/activity-actions';
 import type { Scope } from '../../http/context';
 import { usePage } from '../frame/page-context';
 import { Device, Named, Time, Written } from '../parts/inline';
@@ -82,7 +81,7 @@ function Target({ id, kind }: { id: string; kind: string }) {
 }
 
 /** Each action in words, with the kind of thing that it was done to, if the sentence names it. */
-export const ACTIONS: Record<ActivityAction, readonly [did: string, kind?: string]> = {
+export const ACTIONS: Record<Activity['action'], readonly [did: string, kind?: string]> = {
   'agent.created': ['registered', 'agent'],
   'agent.updated': ['changed', 'agent'],
   'agent.deleted': ['deleted', 'agent'],
@@ -121,7 +120,7 @@ export const ACTIONS: Record<ActivityAction, readonly [did: string, kind?: strin
 };
 
 /** An action without its target, to choose from: `invited a member`. */
-export function actionLabel(action: ActivityAction): string {
+export function actionLabel(action: Activity['action']): string {
   const [did, kind] = ACTIONS[action];
   if (kind === undefined) return did;
   return `${did} ${withArticle(kind)}`;

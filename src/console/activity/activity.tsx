@@ -1,5 +1,4 @@
-import { ActivityList as ActivityQuery, listActivity } from '../../audit/list-activity';
-import { ACTIVITY_ACTIONS } from '../../db/activity-actions';
+import { Activity, ActivityList as ActivityQuery, listActivity } from '../../audit/list-activity';
 import { listOrRefusal, type Refusal, type Typed, validate } from '../frame/form';
 import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
@@ -67,7 +66,7 @@ function Filters({
   const people = [...names].filter(([id]) => id.startsWith('member_'));
   const actors: [string, string][] = [['', 'Everybody'], ...people, ['operator', 'The operator']];
   if (!actors.some(([id]) => id === actor)) actors.push([actor, names.get(actor) ?? actor]);
-  const actions: [string, string][] = ACTIVITY_ACTIONS.map((action) => [
+  const actions: [string, string][] = Activity().shape.action.options.map((action) => [
     action,
     actionLabel(action),
   ]);

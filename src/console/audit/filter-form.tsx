@@ -1,5 +1,5 @@
 import type { Child } from 'hono/jsx';
-import { EVENT_TYPES } from '../../db/schema';
+import { EventType } from '../../audit/entry';
 import { DAY } from '../../lib/time';
 import type { Refusal } from '../frame/form';
 import { agentsOf } from '../frame/names';
@@ -48,7 +48,7 @@ export function FilterForm({
               value={event_type}
               options={[
                 ['', 'All events'],
-                ...EVENT_TYPES.map((type) => [type, EVENT_NAMES[type]] as const),
+                ...EventType().options.map((type) => [type, EVENT_NAMES[type]] as const),
               ]}
             />
             <TextField

@@ -1,7 +1,6 @@
 import type { SQL } from 'drizzle-orm';
-import type { Reader } from '../../db/database';
 import type { FieldError } from '../../errors';
-import type { RequestContext } from '../../http/context';
+import type { Reader, RequestContext } from '../../http/context';
 import type { Json } from '../../lib/json';
 import {
   type Channel,

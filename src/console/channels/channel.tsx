@@ -1,4 +1,3 @@
-import { DELIVERY_STATUSES } from '../../db/schema';
 import { pathId } from '../../http/path-id';
 import {
   type Channel,
@@ -12,6 +11,7 @@ import { listChannelDeliveries } from '../../receivers/channels/deliveries/list'
 import { testChannel } from '../../receivers/channels/send-test';
 import { slackChannelsOf } from '../../receivers/channels/slack/config';
 import { updateChannel } from '../../receivers/channels/update';
+import { DeliveryStatus } from '../../receivers/webhooks/deliveries/delivery';
 import { type Refusal, refusalOf } from '../frame/form';
 import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
@@ -35,7 +35,7 @@ export type ChannelContext = PreloadedContext<typeof preloadChannel>;
 export async function showChannel(c: ChannelContext, refusal?: Refusal): Promise<Response> {
   const { context } = c.var.signedIn;
   const row = requireChannel(c.var.loaded.channel);
-  const status = DELIVERY_STATUSES.find((status) => status === c.req.query('status'));
+  const status = DeliveryStatus().options.find((status) => status === c.req.query('status'));
   const [deliveries, names] = await Promise.all([
     listChannelDeliveries(context, {
       channel: row,

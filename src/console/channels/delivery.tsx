@@ -1,12 +1,15 @@
 import type { SQL } from 'drizzle-orm';
 import type { Child } from 'hono/jsx';
 import { listAuditEntries } from '../../audit/list';
-import type { Reader } from '../../db/database';
-import { isAsking } from '../../db/schema';
-import type { RequestContext, UserContext } from '../../http/context';
+import type { Reader, RequestContext, UserContext } from '../../http/context';
 import { isJsonObject, type JsonObject } from '../../lib/json';
 import type { Id } from '../../lib/typeid';
-import { preloadChannel, presentChannel, requireChannel } from '../../receivers/channels/channel';
+import {
+  isAsking,
+  preloadChannel,
+  presentChannel,
+  requireChannel,
+} from '../../receivers/channels/channel';
 import { preloadChannelDelivery } from '../../receivers/channels/deliveries/delivery';
 import { getChannelDelivery } from '../../receivers/channels/deliveries/get';
 import { repeatMessage } from '../../receivers/channels/deliveries/redeliver';

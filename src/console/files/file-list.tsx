@@ -1,5 +1,5 @@
 import type { Child } from 'hono/jsx';
-import type { FileStatus } from '../../db/schema';
+import type { FileStatus } from '../../files/file';
 import type { Page } from '../../http/page';
 import type { Names } from '../frame/names';
 import { sendPage, sendPart } from '../frame/page';

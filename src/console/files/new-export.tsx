@@ -1,6 +1,6 @@
+import { type AuditEntry, EventType } from '../../audit/entry';
 import { createExport, ExportCreation } from '../../audit/exports/create';
 import type { ExportFormat } from '../../audit/exports/export';
-import { EVENT_TYPES } from '../../db/schema';
 import {
   type Refusal,
   readAddress,
@@ -23,7 +23,7 @@ const FORMATS: readonly (readonly [format: ExportFormat, label: string])[] = [
   ['parquet', 'Parquet, for data tools'],
 ];
 
-const EVENTS: Record<(typeof EVENT_TYPES)[number], string> = {
+const EVENTS: Record<AuditEntry['event_type'], string> = {
   request: 'An agent asked',
   approve: 'A request was approved',
   deny: 'A request was denied',
@@ -109,7 +109,7 @@ async function sendForm(
         <fieldset>
           <legend>Events</legend>
           <p class="hint">If none is checked, the export has all events.</p>
-          {EVENT_TYPES.map((type) => (
+          {EventType().options.map((type) => (
             <CheckBox
               name="event_types"
               value={type}

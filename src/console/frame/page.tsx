@@ -1,11 +1,11 @@
 import type { Child } from 'hono/jsx';
 import type { AppEnv, Scope, UserPrincipal } from '../../http/context';
+import { isRecentSignIn } from '../../identity/sessions/recent-sign-in';
 import { toBase64Url } from '../../lib/bytes';
 import { withScriptsMark } from '../../lib/scripts';
 import { toOneLine } from '../parts/inline';
 import type { SignedIn } from '../session/access';
 import { ONCE_FIELD } from '../session/once';
-import { isRecentSignIn } from '../session/recent-sign-in';
 import type { Names } from './names';
 import { Navigation, sectionAbove } from './navigation';
 import { PageProvider, usePage } from './page-context';

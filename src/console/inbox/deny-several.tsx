@@ -1,10 +1,8 @@
-import { sql } from 'drizzle-orm';
-import { loadNonNull } from '../../db/database';
-import { actorOf } from '../../http/activity';
-import { type Id, idBytes, parseId } from '../../lib/typeid';
+import { type Id, parseId } from '../../lib/typeid';
 import { type Decision, decidePermission } from '../../permissions/decide';
 import { Denial } from '../../permissions/deny';
-import { decidingContext, decisionState, selectDecision } from '../../permissions/preload-decision';
+import { loadDecision } from '../../permissions/preload-decidable';
+import { decidingContext, decisionState } from '../../permissions/preload-decision';
 import { type Form, type Refusal, readForm, refusalOf, validate } from '../frame/form';
 import { sendPage } from '../frame/page';
 import { LinkButton, PAGE_SIZE } from '../parts/blocks';
@@ -38,7 +36,7 @@ export async function denySeveral(c: ConsoleContext): Promise<Response> {
   }
   const decision = readDenial(form);
   if ('refusal' in decision) return refuse(decision.refusal);
-  const states = await Promise.all(ids.map((id) => loadState(c, id)));
+  const states = await Promise.all(ids.map((id) => loadDecision(c.var.signedIn.context, { id })));
   const refused: { id: Id<'perm'>; detail: string }[] = [];
   for (const [index, id] of ids.entries()) {
     const detail = await deny(c, id, states[index] as LoadedState, decision);
@@ -104,21 +102,7 @@ function readDenial(form: Form): Decision | { refusal: Refusal } {
   }
 }
 
-type LoadedState = Awaited<ReturnType<typeof loadState>>;
-
-/**
- * Loads what the denial of a request depends on. All that are loaded at once need one round trip.
- */
-async function loadState(c: ConsoleContext, id: Id<'perm'>) {
-  const { principal, reader, runtime } = c.var.signedIn.context;
-  const key = {
-    account: sql<number>`${principal.account.number}`,
-    callerId: sql`${idBytes(actorOf(principal))}`,
-  };
-  const queries = selectDecision(reader, { ...key, id, assertion: undefined, now: runtime.now() });
-  const [permission, voter] = await loadNonNull(reader, [queries.permission, queries.voter]);
-  return { permission, voter };
-}
+type LoadedState = Awaited<ReturnType<typeof loadDecision>>;
 
 /** Denies one request; returns why that was refused, or null. */
 async function deny(
@@ -130,7 +114,7 @@ async function deny(
   const { context } = c.var.signedIn;
   const reload = async () => {
     await c.var.authenticateAgain?.();
-    return loadState(c, id);
+    return loadDecision(c.var.signedIn.context, { id });
   };
   try {
     await decidePermission(

@@ -1,5 +1,4 @@
 import type { Child } from 'hono/jsx';
-import { PERMISSION_STATUSES, type PermissionStatus } from '../../db/schema';
 import type { Page } from '../../http/page';
 import { listPermissions } from '../../permissions/list';
 import {
@@ -8,7 +7,7 @@ import {
   type WaitingOrder,
   type WaitsFor,
 } from '../../permissions/list-waiting';
-import { isWithdrawn, type Permission } from '../../permissions/permission';
+import { isWithdrawn, type Permission, PermissionStatus } from '../../permissions/permission';
 import type { Refusal } from '../frame/form';
 import { agentsOf, loadNames, type Names } from '../frame/names';
 import { firstSection } from '../frame/navigation';
@@ -69,7 +68,7 @@ export async function showInbox(c: ConsoleContext): Promise<Response> {
     requireScopes(c.var.signedIn.context.principal, 'permissions:read');
   }
   const status =
-    PERMISSION_STATUSES.find((status) => status === c.req.query('status')) ?? 'pending';
+    PermissionStatus().options.find((status) => status === c.req.query('status')) ?? 'pending';
   if (status === 'pending') return showWaiting(c, new URL(c.req.url));
   return showDecided(c, status);
 }

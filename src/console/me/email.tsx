@@ -1,9 +1,10 @@
 import { Hono } from 'hono';
-import { getOwnAccount, type OwnAccount } from '../../accounts/get-own';
+import { getOwnAccount, type OwnAccount } from '../../accounts/me/get';
 import { confirmEmail } from '../../accounts/members/confirm-email';
 import { Problem } from '../../errors';
 import type { AppEnv, MemberRef } from '../../http/context';
 import { noQuery, query } from '../../http/input';
+import { requirePerson } from '../../identity/sessions/require-person';
 import {
   type AddressOwner,
   ConfirmationQuery,
@@ -15,7 +16,7 @@ import { sendPage } from '../frame/page';
 import { Facts } from '../parts/blocks';
 import { Action, Form } from '../parts/form';
 import { Written } from '../parts/inline';
-import { type ConsoleContext, consoleAccess, requirePerson } from '../session/access';
+import { type ConsoleContext, consoleAccess } from '../session/access';
 
 const PATH = '/console/me/email';
 const SEND_PATH = `${PATH}/confirmation`;
@@ -63,7 +64,7 @@ async function readOwner(
   c: ConsoleContext,
 ): Promise<{ member: MemberRef; owner: AddressOwner; isProven: boolean }> {
   const { signedIn } = c.var;
-  const member = requirePerson(signedIn);
+  const member = requirePerson(signedIn.context.principal);
   const { principal } = signedIn.context;
   const me = await getOwnAccount(signedIn.context);
   const email = me.member?.email ?? null;

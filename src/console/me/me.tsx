@@ -1,9 +1,11 @@
-import { getOwnAccount, type OwnAccount } from '../../accounts/get-own';
-import { listPasskeys } from '../../accounts/passkeys/list';
-import { MAX_PASSKEYS } from '../../accounts/passkeys/passkey';
-import { listSessions } from '../../accounts/sessions/list';
-import { listUserTokens } from '../../accounts/tokens/list';
-import type { UserToken } from '../../accounts/tokens/user-token';
+import { getOwnAccount, type OwnAccount } from '../../accounts/me/get';
+import { listPasskeys } from '../../accounts/me/list-passkeys';
+import { listSessions } from '../../accounts/me/list-sessions';
+import { listUserTokens } from '../../accounts/me/list-tokens';
+import { providerName } from '../../identity/oidc/provider';
+import { MAX_PASSKEYS } from '../../identity/passkeys/passkey';
+import { isRecentSignIn } from '../../identity/sessions/recent-sign-in';
+import type { UserToken } from '../../identity/tokens/user-token';
 import { listSlackLinks } from '../../receivers/channels/slack/links';
 import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
@@ -11,8 +13,6 @@ import { ROLE_SUMMARIES } from '../members/roles';
 import { Facts, PlainList, Section } from '../parts/blocks';
 import { Code, Time, Written } from '../parts/inline';
 import type { PreloadedContext, SignedIn, SignedInRequest } from '../session/access';
-import { isRecentSignIn } from '../session/recent-sign-in';
-import { providerName } from '../sign-in/oidc/button';
 import { mayLinkSlackUser, SlackUsers } from '../slack/links';
 import { UnprovenEmail } from './email';
 import {

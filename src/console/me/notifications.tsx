@@ -1,12 +1,11 @@
-import { type SQL, sql } from 'drizzle-orm';
+import type { SQL } from 'drizzle-orm';
 import { listMembers } from '../../accounts/members/list';
 import type { Member } from '../../accounts/members/member';
-import type { Reader } from '../../db/database';
-import type { RequestContext, UserContext } from '../../http/context';
+import type { Reader, RequestContext, UserContext } from '../../http/context';
 import type { Json } from '../../lib/json';
 import { lazy } from '../../lib/lazy';
 import { DAY, formatTime } from '../../lib/time';
-import { idBytes, parseId } from '../../lib/typeid';
+import { parseId } from '../../lib/typeid';
 import { type Channel, MAX_CHANNELS } from '../../receivers/channels/channel';
 import { listChannels } from '../../receivers/channels/list';
 import { getNotificationSettings } from '../../receivers/channels/settings/get';
@@ -63,7 +62,7 @@ export async function loadNotifications(context: UserContext): Promise<Notificat
   const { member, account } = principal;
   if (!member) return null;
   const [[rows], channels, members] = await Promise.all([
-    reader.load([selectSettings(reader, account.number, sql`${idBytes(member.id)}`)]),
+    reader.load([selectSettings(reader, account.number, member.id)]),
     principal.scopes.includes('channels:read') ? listMailChannels(context) : null,
     listMembers(context, { limit: MAX_OTHERS, status: 'active' }),
   ]);

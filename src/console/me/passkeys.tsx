@@ -1,4 +1,4 @@
-import { MAX_PASSKEYS, type Passkey } from '../../accounts/passkeys/passkey';
+import { MAX_PASSKEYS, type Passkey } from '../../identity/passkeys/passkey';
 import { Section } from '../parts/blocks';
 import { TextField } from '../parts/form';
 import { Time, Written } from '../parts/inline';

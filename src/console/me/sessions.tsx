@@ -1,6 +1,6 @@
-import { endSession } from '../../accounts/sessions/end';
-import type { Session } from '../../accounts/sessions/session';
+import { endSession } from '../../accounts/me/end-session';
 import { pathId } from '../../http/path-id';
+import type { Session } from '../../identity/sessions/session';
 import { readForm } from '../frame/form';
 import { Section } from '../parts/blocks';
 import { Action } from '../parts/form';

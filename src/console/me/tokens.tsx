@@ -1,13 +1,14 @@
-import { createUserToken } from '../../accounts/tokens/create';
-import { deleteUserToken } from '../../accounts/tokens/delete';
+import { createUserToken } from '../../accounts/me/create-token';
+import { deleteUserToken } from '../../accounts/me/delete-token';
+import { invalidRequest } from '../../errors';
+import { SCOPES, type Scope, type UserPrincipal } from '../../http/context';
+import { pathId } from '../../http/path-id';
+import { requirePerson } from '../../identity/sessions/require-person';
 import {
   type CreatedUserToken,
   type UserToken,
   UserTokenCreation,
-} from '../../accounts/tokens/user-token';
-import { invalidRequest } from '../../errors';
-import { SCOPES, type Scope, type UserPrincipal } from '../../http/context';
-import { pathId } from '../../http/path-id';
+} from '../../identity/tokens/user-token';
 import { DAY, formatTime } from '../../lib/time';
 import { type Refusal, readForm, refusalOf, type Form as SentForm, validate } from '../frame/form';
 import { sendPage } from '../frame/page';
@@ -17,7 +18,7 @@ import { Action, CheckBox, FieldGroup, Form, SelectField, Submit, TextField } fr
 import { Badge, Creator, Time, TimeSince, Written } from '../parts/inline';
 import { SignInAgain } from '../parts/sign-in-again';
 import { pluralOf } from '../parts/words';
-import { type ConsoleContext, requirePerson, requireScopes } from '../session/access';
+import { type ConsoleContext, requireScopes } from '../session/access';
 
 function LastUse({ token: { last_used_at } }: { token: UserToken }) {
   if (last_used_at === null) return <>never used</>;
@@ -110,7 +111,7 @@ const LIFETIMES: readonly (readonly [days: string, label: string])[] = [
  * Shows the form that makes a user token. At first it has every scope of the role that only reads.
  */
 export async function showNewToken(c: ConsoleContext): Promise<Response> {
-  requirePerson(c.var.signedIn);
+  requirePerson(c.var.signedIn.context.principal);
   const scopes = c.var.signedIn.context.principal.scopes.filter(onlyReads);
   return sendNewToken(c, scopes);
 }
@@ -122,7 +123,7 @@ function onlyReads(scope: Scope): boolean {
 /** Makes a user token and shows it, this once. */
 export async function makeToken(c: ConsoleContext): Promise<Response> {
   const { context } = c.var.signedIn;
-  requirePerson(c.var.signedIn);
+  requirePerson(c.var.signedIn.context.principal);
   const form = await readForm(c);
   try {
     const input = validate(UserTokenCreation(), readToken(form, context.runtime.now()));

@@ -1,10 +1,10 @@
 import { getMember, type MemberDetails } from '../../accounts/members/get';
 import { type preloadMember, requireMember } from '../../accounts/members/member';
-import type { Passkey } from '../../accounts/passkeys/passkey';
 import type { Agent } from '../../agents/agent';
 import { listAgents } from '../../agents/list';
 import { listActivity } from '../../audit/list-activity';
 import type { LoadedRows } from '../../http/access';
+import type { Passkey } from '../../identity/passkeys/passkey';
 import { ActivityList } from '../activity/activity-list';
 import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';

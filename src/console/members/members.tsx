@@ -1,6 +1,11 @@
 import { listMemberRows } from '../../accounts/members/list';
-import { type MemberRow, presentMember } from '../../accounts/members/member';
-import { MEMBER_ROLES, MEMBER_STATUSES, type MemberStatus } from '../../db/schema';
+import {
+  type Member,
+  type MemberRow,
+  MemberStatusField,
+  presentMember,
+} from '../../accounts/members/member';
+import { MemberRoleField } from '../../identity/roles';
 import { sendPage } from '../frame/page';
 import { usePage } from '../frame/page-context';
 import { Empty, LinkButton, NextPage, PAGE_SIZE, Tabs, withParameters } from '../parts/blocks';
@@ -10,7 +15,7 @@ import type { ConsoleContext } from '../session/access';
 import { RoleTable } from './roles';
 import { memberName, signInWords, UNPROVEN } from './words';
 
-const VIEWS: readonly [status: MemberStatus | null, label: string][] = [
+const VIEWS: readonly [status: Member['status'] | null, label: string][] = [
   [null, 'All'],
   ['active', 'Active'],
   ['invited', 'Invited'],
@@ -24,8 +29,9 @@ const VIEWS: readonly [status: MemberStatus | null, label: string][] = [
 export async function showMembers(c: ConsoleContext): Promise<Response> {
   const { context } = c.var.signedIn;
   const { principal } = context;
-  const role = MEMBER_ROLES.find((role) => role === c.req.query('role'));
-  const status = MEMBER_STATUSES.find((status) => status === c.req.query('status'));
+  const roles = MemberRoleField().options;
+  const role = roles.find((role) => role === c.req.query('role'));
+  const status = MemberStatusField().options.find((status) => status === c.req.query('status'));
   const cursor = c.req.query('cursor') || undefined;
   const page = await listMemberRows(
     context,
@@ -42,7 +48,7 @@ export async function showMembers(c: ConsoleContext): Promise<Response> {
           name="role"
           current={role}
           allLabel="Any role"
-          options={MEMBER_ROLES.map((role) => [role, role] as const)}
+          options={roles.map((role) => [role, role] as const)}
           otherParameters={{ status }}
         />
         {principal.scopes.includes('account:write') && (

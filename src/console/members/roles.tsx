@@ -1,6 +1,5 @@
-import { MEMBER_ROLES, type MemberRole } from '../../db/schema';
 import type { Scope } from '../../http/context';
-import { ROLE_SCOPES } from '../../http/roles';
+import { type MemberRole, rolesWith } from '../../identity/roles';
 import { Table } from '../parts/blocks';
 import { FieldGroup, RadioButton, useTyped } from '../parts/form';
 
@@ -35,7 +34,7 @@ export function RoleTable() {
         {ABILITIES.map(([ability, scope]) => (
           <tr>
             <th scope="row">{ability}</th>
-            <td>{MEMBER_ROLES.filter((role) => may(role, scope)).join(', ')}</td>
+            <td>{rolesThatMay(scope).join(', ')}</td>
           </tr>
         ))}
       </Table>
@@ -43,8 +42,9 @@ export function RoleTable() {
   );
 }
 
-function may(role: MemberRole, scope: Scope | null): boolean {
-  return scope === null ? role === 'owner' : ROLE_SCOPES[role].includes(scope);
+function rolesThatMay(scope: Scope | null): MemberRole[] {
+  if (scope === null) return ['owner'];
+  return rolesWith(scope);
 }
 
 /** A field with which a role is chosen, each with what it is for. */

@@ -1,9 +1,11 @@
 import { Hono } from 'hono';
-import { PAIRED_TOKEN_LIFETIME, pairedScopes } from '../../accounts/pairing/paired-token';
 import { invalidRequest } from '../../errors';
 import type { AppEnv } from '../../http/context';
 import { query } from '../../http/input';
-import { makePairingCode } from '../../http/pairing-code';
+import { PAIRED_TOKEN_LIFETIME, pairedScopes } from '../../identity/pairing/paired-token';
+import { makePairingCode } from '../../identity/pairing/pairing-code';
+import { isRecentSignIn } from '../../identity/sessions/recent-sign-in';
+import { requirePerson } from '../../identity/sessions/require-person';
 import { formatTime } from '../../lib/time';
 import { readForm } from '../frame/form';
 import { sendPage } from '../frame/page';
@@ -13,13 +15,7 @@ import { Facts } from '../parts/blocks';
 import { Form } from '../parts/form';
 import { Code, Time, Written } from '../parts/inline';
 import { SignInAgain } from '../parts/sign-in-again';
-import {
-  type ConsoleContext,
-  consoleAccess,
-  requirePerson,
-  type SignedIn,
-} from '../session/access';
-import { isRecentSignIn } from '../session/recent-sign-in';
+import { type ConsoleContext, consoleAccess, type SignedIn } from '../session/access';
 import { formTarget, PairingRequest } from './request';
 
 const PATH = '/console/pair';
@@ -42,7 +38,7 @@ export const pairRoutes = new Hono<AppEnv>()
  *   than it has itself
  */
 export function showPairing(c: ConsoleContext, request: PairingRequest): Response {
-  requirePerson(c.var.signedIn);
+  requirePerson(c.var.signedIn.context.principal);
   return sendPairing(c, request);
 }
 
@@ -53,7 +49,7 @@ export function showPairing(c: ConsoleContext, request: PairingRequest): Respons
  */
 export async function decidePairing(c: ConsoleContext, request: PairingRequest): Promise<Response> {
   const { signedIn, config, runtime } = c.var;
-  const { id: member } = requirePerson(signedIn);
+  const { id: member } = requirePerson(signedIn.context.principal);
   const decision = (await readForm(c)).text('decision');
   if (decision === 'deny') return sendBack(c, request, { error: 'access_denied' });
   if (decision !== 'confirm')

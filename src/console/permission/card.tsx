@@ -1,11 +1,7 @@
-import { type SQL, sql } from 'drizzle-orm';
 import type { Child } from 'hono/jsx';
 import { listAuditEntries } from '../../audit/list';
-import { loadNonNull, type Reader } from '../../db/database';
-import { actorOf } from '../../http/activity';
-import type { RequestContext, UserContext } from '../../http/context';
-import { idBytes, parseId } from '../../lib/typeid';
-import { preloadPermissionWithContents, presentContents } from '../../permissions/contents';
+import type { UserContext } from '../../http/context';
+import { presentContents } from '../../permissions/contents';
 import { listPermissions } from '../../permissions/list';
 import { listWaiting, type WaitingRequest } from '../../permissions/list-waiting';
 import { hasNotifiedNobody } from '../../permissions/notified-nobody';
@@ -17,8 +13,7 @@ import {
   statusAt,
 } from '../../permissions/permission';
 import { selectActivePolicies } from '../../permissions/policies/policy';
-import { selectDecision } from '../../permissions/preload-decision';
-import { selectPasskeys } from '../../permissions/reviews/statement';
+import type { preloadDecidable } from '../../permissions/preload-decidable';
 import { standingOf } from '../../permissions/reviews/voter';
 import { listNotifications } from '../../receivers/channels/notifications';
 import { type Form, type Refusal, readForm } from '../frame/form';
@@ -50,46 +45,7 @@ import { Story } from './story';
 import { Votes } from './votes';
 import { NobodyNotified, WhoWasTold } from './who-was-told';
 
-/**
- * Preloads a decision card: the permission in the path, how the member stands to its review, and
- * their passkeys.
- */
-export async function preloadCard(
-  c: RequestContext,
-  reader: Reader,
-  account: SQL<number>,
-  callerId: SQL,
-) {
-  const id = parseId('perm', c.req.param('id') ?? '');
-  const { voter } = selectDecision(reader, {
-    account,
-    callerId,
-    id,
-    assertion: undefined,
-    now: c.var.runtime.now(),
-  });
-  return {
-    ...(await preloadPermissionWithContents(c, reader, account)),
-    voter,
-    passkeys: selectPasskeys(reader, account, callerId),
-  };
-}
-
-export type CardContext = PreloadedContext<typeof preloadCard>;
-
-/** Loads what the preload of a card loads, to show the card again after a decision was refused. */
-export async function loadCard(c: SignedInRequest): Promise<CardContext['var']['loaded']> {
-  const { principal, reader } = c.var.signedIn.context;
-  const caller = sql`${idBytes(actorOf(principal))}`;
-  const { permission, voter, passkeys } = await preloadCard(
-    c,
-    reader,
-    sql`${principal.account.number}`,
-    caller,
-  );
-  const [found, standing, keys] = await loadNonNull(reader, [permission, voter, passkeys]);
-  return { permission: found, voter: standing, passkeys: keys };
-}
+export type CardContext = PreloadedContext<typeof preloadDecidable>;
 
 /** How many similar requests a card shows. */
 const SIMILAR = 5;

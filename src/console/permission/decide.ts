@@ -1,7 +1,6 @@
 import type { SQL } from 'drizzle-orm';
-import type { Reader } from '../../db/database';
 import { invalidRequest, Problem } from '../../errors';
-import type { RequestContext } from '../../http/context';
+import type { Reader, RequestContext } from '../../http/context';
 import { parseId } from '../../lib/typeid';
 import { Approval } from '../../permissions/approve';
 import { type Decision, decidePermission } from '../../permissions/decide';
@@ -11,12 +10,13 @@ import {
   type ReviewedPermission,
   requirePermission,
 } from '../../permissions/permission';
+import { loadDecidable } from '../../permissions/preload-decidable';
 import { decidingContext, decisionState, selectDecision } from '../../permissions/preload-decision';
 import { getStatement, selectPasskeys } from '../../permissions/reviews/statement';
 import { revokeToken } from '../../permissions/tokens/revoke';
 import { type Form, readForm, refusalOf, validate } from '../frame/form';
 import type { PreloadedContext } from '../session/access';
-import { loadCard, sendCard } from './card';
+import { sendCard } from './card';
 import { findLimitFaults, readLimits } from './limits-fields';
 
 /**
@@ -70,7 +70,7 @@ export async function decide(c: DecisionContext): Promise<Response> {
       decision,
     );
   } catch (error) {
-    return sendCard(c, await loadCard(c), { refusal: refusalOf(error), form });
+    return sendCard(c, await loadDecidable(c, context), { refusal: refusalOf(error), form });
   }
   return c.redirect(`/console/permissions/${row.id}`, 303);
 }

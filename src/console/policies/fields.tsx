@@ -1,5 +1,4 @@
-import { MEMBER_ROLES, type MemberRole } from '../../db/schema';
-import { ROLE_SCOPES } from '../../http/roles';
+import { type MemberRole, rolesWith } from '../../identity/roles';
 import { agentsOf } from '../frame/names';
 import { usePage } from '../frame/page-context';
 import { Section } from '../parts/blocks';
@@ -226,11 +225,11 @@ function ReviewFields({ values, deciders }: PolicyFieldsProps) {
   );
 }
 
-const DECIDING_ROLES = MEMBER_ROLES.filter(mayDecide);
+const DECIDING_ROLES = rolesWith('permissions:decide');
 
 /** Whether the members with a role may decide. */
 export function mayDecide(role: MemberRole): boolean {
-  return ROLE_SCOPES[role].includes('permissions:decide');
+  return DECIDING_ROLES.includes(role);
 }
 
 interface PeopleFieldsProps {

@@ -1,7 +1,6 @@
 import type { SQL } from 'drizzle-orm';
-import type { Reader } from '../../db/database';
 import { invalidRequest, notFound, Problem } from '../../errors';
-import type { RequestContext } from '../../http/context';
+import type { Reader, RequestContext } from '../../http/context';
 import { parseId } from '../../lib/typeid';
 import { type Decision, decidePermission } from '../../permissions/decide';
 import { type ReviewedPermission, requirePermission, statusAt } from '../../permissions/permission';

@@ -1,7 +1,6 @@
 import type { SQL } from 'drizzle-orm';
-import type { Reader } from '../../db/database';
 import type { FieldError } from '../../errors';
-import type { RequestContext, UserContext } from '../../http/context';
+import type { Reader, RequestContext, UserContext } from '../../http/context';
 import { findJsonLosses } from '../../lib/exact-json';
 import { type PolicyRow, selectActivePolicies } from '../../permissions/policies/policy';
 import {

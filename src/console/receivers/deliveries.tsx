@@ -1,7 +1,6 @@
 import type { Child } from 'hono/jsx';
-import { DELIVERY_STATUSES, type DeliveryStatus } from '../../db/schema';
 import type { Page } from '../../http/page';
-import type { Delivery } from '../../receivers/webhooks/deliveries/delivery';
+import { type Delivery, DeliveryStatus } from '../../receivers/webhooks/deliveries/delivery';
 import { Empty, NextPage, Tabs, withParameters } from '../parts/blocks';
 import { Badge, Time } from '../parts/inline';
 import { StackingTable } from '../parts/stacking-table';
@@ -51,7 +50,7 @@ export function Deliveries<D extends ListedDelivery>({
         label="Deliveries by state"
         tabs={[
           [undefined, 'All'],
-          ...DELIVERY_STATUSES.map((each) => [each, capitalized(each)] as const),
+          ...DeliveryStatus().options.map((each) => [each, capitalized(each)] as const),
         ]}
         current={status}
         address={(each) => withParameters(address, { status: each ?? null, cursor: null })}

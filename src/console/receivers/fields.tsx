@@ -1,7 +1,6 @@
 import type { SQL } from 'drizzle-orm';
 import type { Child } from 'hono/jsx';
-import type { Reader } from '../../db/database';
-import type { RequestContext } from '../../http/context';
+import type { Reader, RequestContext } from '../../http/context';
 import { selectAgents } from '../../receivers/webhooks/webhook';
 import { readForm } from '../frame/form';
 import { agentsOf } from '../frame/names';

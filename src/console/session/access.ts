@@ -2,30 +2,28 @@ import type { Context as HonoContext, MiddlewareHandler } from 'hono';
 import { createMiddleware } from 'hono/factory';
 import { matchedRoutes } from 'hono/route';
 import { METHOD_NAME_ALL } from 'hono/router';
-import type { MemberRole } from '../../db/schema';
 import { invalidRequest, Problem, unavailable } from '../../errors';
 import { type LoadedRows, type NamedQueries, nameQueries, type Preload } from '../../http/access';
-import { authenticateSession } from '../../http/authentication';
+import { batchReads } from '../../http/batched-reader';
 import {
   type AppEnv,
-  type MemberRef,
   type RequestContext,
   type Scope,
   type UserContext,
   type UserPrincipal,
   withFixedClock,
 } from '../../http/context';
-import type { PreloadQueries } from '../../http/credentials';
 import { readText } from '../../http/input';
 import { limitAccount, limitCredential, limitMember, limitNetwork } from '../../http/rate-limit';
-import { ROLE_SCOPES } from '../../http/roles';
+import type { PreloadQueries } from '../../identity/credentials';
+import { rolesWith } from '../../identity/roles';
+import { authenticateSession } from '../../identity/sessions/authenticate';
+import { requireRecentSignIn } from '../../identity/sessions/recent-sign-in';
 import { Ledger } from '../../ledger/ledger';
 import { AnsweredBefore, findStoredAnswer, type StoredAnswer } from '../../ledger/stored-answer';
 import type { Id } from '../../lib/typeid';
 import { enqueueWebhook } from '../../outbox/enqueue';
-import { batchReads } from './batched-reader';
 import { FormAnswers, isForm, onceKey } from './once';
-import { requireRecentSignIn } from './recent-sign-in';
 import { signInPath } from './return-path';
 import { csrfToken, isCsrfToken, senderMark, sessionCookie } from './session';
 
@@ -213,18 +211,6 @@ export function consoleAccess<Q extends NamedQueries>(
   });
 }
 
-/**
- * The member who signed in as a person, with a passkey or the identity provider.
- * @throws Problem `person_required` for a session that was started with a user token
- */
-export function requirePerson({ context: { principal } }: SignedIn): MemberRef {
-  if (principal.member && principal.token === null) return principal.member;
-  throw new Problem(
-    'person_required',
-    'You signed in with a user token. Only a member who signed in with a passkey or at the identity provider can do this.',
-  );
-}
-
 /** @throws Problem `insufficient_scope`, which says who could give the caller the scopes */
 export function requireScopes(
   { member, token, scopes }: UserPrincipal,
@@ -240,8 +226,7 @@ export function requireScopes(
       `The user token with which you signed in lacks the ${what} ${missing.join(' and ')}. Sign in with one that has ${missing.length === 1 ? 'it' : 'them'}, or with a passkey.`,
     );
   }
-  const hasAll = (role: MemberRole) => all.every((scope) => ROLE_SCOPES[role].includes(scope));
-  const roles = (Object.keys(ROLE_SCOPES) as MemberRole[]).filter(hasAll);
+  const roles = rolesWith(...all);
   throw new Problem(
     'insufficient_scope',
     `Your role is ${member.role}. This needs one of the roles ${roles.join(', ')}: an owner or admin of the account can give it to you.`,

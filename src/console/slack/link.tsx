@@ -1,10 +1,11 @@
 import type { SQL } from 'drizzle-orm';
 import { Hono } from 'hono';
-import { getOwnAccount } from '../../accounts/get-own';
-import type { Reader } from '../../db/database';
+import { getOwnAccount } from '../../accounts/me/get';
 import { invalidRequest, Problem } from '../../errors';
-import type { AppEnv, MemberRef, RequestContext } from '../../http/context';
+import type { AppEnv, MemberRef, Reader, RequestContext } from '../../http/context';
 import { query } from '../../http/input';
+import { isRecentSignIn } from '../../identity/sessions/recent-sign-in';
+import { requirePerson } from '../../identity/sessions/require-person';
 import { isSameEmailAddress } from '../../lib/email-address';
 import {
   describeSlackUser,
@@ -21,8 +22,7 @@ import { Facts } from '../parts/blocks';
 import { Form } from '../parts/form';
 import { Written } from '../parts/inline';
 import { SignInAgain } from '../parts/sign-in-again';
-import { consoleAccess, type PreloadedContext, requirePerson } from '../session/access';
-import { isRecentSignIn } from '../session/recent-sign-in';
+import { consoleAccess, type PreloadedContext } from '../session/access';
 
 const PATH = '/console/slack/link';
 
@@ -58,7 +58,7 @@ interface Proposal {
  */
 async function readProposal(c: LinkContext): Promise<Proposal> {
   const { signedIn, config, runtime, loaded } = c.var;
-  const member = requirePerson(signedIn);
+  const member = requirePerson(signedIn.context.principal);
   const fields = LinkQuery().parse(c.req.query());
   const [channel] = loaded.channel ?? [];
   const user = channel && (await readLinkAddress(config, runtime, fields, channel));

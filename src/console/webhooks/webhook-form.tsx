@@ -1,6 +1,5 @@
 import type { SQL } from 'drizzle-orm';
-import type { Reader } from '../../db/database';
-import type { RequestContext } from '../../http/context';
+import type { Reader, RequestContext } from '../../http/context';
 import { createWebhook, WebhookCreation } from '../../receivers/webhooks/create';
 import { updateWebhook, WebhookUpdate } from '../../receivers/webhooks/update';
 import {

@@ -1,6 +1,6 @@
-import { DELIVERY_STATUSES } from '../../db/schema';
 import { pathId } from '../../http/path-id';
 import { deleteWebhook } from '../../receivers/webhooks/delete';
+import { DeliveryStatus } from '../../receivers/webhooks/deliveries/delivery';
 import { listDeliveries } from '../../receivers/webhooks/deliveries/list';
 import { rotateSecret } from '../../receivers/webhooks/rotate-secret';
 import { testWebhook } from '../../receivers/webhooks/send-test';
@@ -33,7 +33,7 @@ export type WebhookContext = PreloadedContext<typeof preloadWebhook>;
 export async function showWebhook(c: WebhookContext, refusal?: Refusal): Promise<Response> {
   const { context } = c.var.signedIn;
   const row = requireRow(c.var.loaded.webhook, 'webhook');
-  const status = DELIVERY_STATUSES.find((status) => status === c.req.query('status'));
+  const status = DeliveryStatus().options.find((status) => status === c.req.query('status'));
   const [deliveries, names] = await Promise.all([
     listDeliveries(context, {
       webhook: row,

@@ -1,11 +1,11 @@
 import type { passkeys } from '../../db/schema';
 import { Problem } from '../../errors';
 import type { Context } from '../../http/context';
-import { hasRowMac, type RowContent, rowMac } from '../../http/row-mac';
-import { verifyAuthentication } from '../../http/webauthn';
+import { verifyAuthentication } from '../../identity/passkeys/webauthn';
 import { toBase64Url } from '../../lib/bytes';
 import type { Json, JsonObject } from '../../lib/json';
 import { logFailure } from '../../lib/log';
+import { hasRowMac, type RowContent, rowMac } from '../../lib/row-mac';
 import type { Id } from '../../lib/typeid';
 import { findWidenings } from '../find-widenings';
 import type { ReviewedPermission } from '../permission';

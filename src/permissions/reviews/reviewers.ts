@@ -13,7 +13,7 @@ import {
   VOTE_DECISIONS,
   type VoteSignature,
 } from '../../db/schema';
-import { ROLE_SCOPES } from '../../http/roles';
+import { ROLE_SCOPES } from '../../identity/roles';
 import { fromBase64Url, toHex } from '../../lib/bytes';
 import { type Id, idBytes } from '../../lib/typeid';
 import { MAX_APPROVALS } from './rule';

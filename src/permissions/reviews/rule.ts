@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { ReviewRule } from '../../db/schema';
 import { idText, listOf, wholeNumber } from '../../http/fields';
-import { MemberRoleField } from '../../http/roles';
+import { MemberRoleField } from '../../identity/roles';
 import { lazy } from '../../lib/lazy';
 
 /** Maximum number of approvals that a review can demand. */

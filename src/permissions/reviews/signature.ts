@@ -1,10 +1,10 @@
 import * as z from 'zod';
 import type { VoteSignature } from '../../db/schema';
-import type { Config } from '../../env';
 import { invalidRequest, Problem } from '../../errors';
 import type { UserContext } from '../../http/context';
 import { EXAMPLE } from '../../http/examples';
-import { AuthenticationResponse, verifyAuthentication } from '../../http/webauthn';
+import { isWithinLimit, MAX_SIGNATURE_BYTES } from '../../identity/passkeys/signature-size';
+import { AuthenticationResponse, verifyAuthentication } from '../../identity/passkeys/webauthn';
 import { fromBase64Url, toBase64Url } from '../../lib/bytes';
 import { lazy } from '../../lib/lazy';
 import { MINUTE, parseDateTime } from '../../lib/time';
@@ -15,8 +15,6 @@ import { personRequired } from './voter';
 
 /** How far the time of a signature may be from the clock of the service, in milliseconds. */
 export const SIGNING_TOLERANCE = 5 * MINUTE;
-
-const MAX_SIGNATURE_BYTES = 2 * 1024;
 
 /** The fields by which a decision is signed. They come together. */
 export const signatureFields = lazy(() => ({
@@ -93,38 +91,6 @@ export function makeSignatureVerifier(
     }
     return stored satisfies VoteSignature;
   };
-}
-
-function isWithinLimit(signature: VoteSignature): boolean {
-  return JSON.stringify(signature).length <= MAX_SIGNATURE_BYTES;
-}
-
-/** Bytes of authenticator data without extensions (WebAuthn Level 3 section 6.1). */
-const AUTHENTICATOR_DATA_LENGTH = 37;
-
-/**
- * Whether decisions can be signed with a passkey: whether its signatures are short enough to be
- * stored with a vote.
- * @param passkey the bytes of its credential id and of its signatures
- */
-export function canSignDecisions(
-  { publicUrl }: Pick<Config, 'publicUrl'>,
-  { idLength, signatureLength }: { idLength: number; signatureLength: number },
-): boolean {
-  const zeros = (length: number) => toBase64Url(new Uint8Array(length));
-  const clientData = {
-    type: 'webauthn.get',
-    challenge: zeros(32),
-    origin: publicUrl,
-    crossOrigin: false,
-  };
-  return isWithinLimit({
-    credential_id: zeros(idLength),
-    signed_at: EXAMPLE.time,
-    authenticator_data: zeros(AUTHENTICATOR_DATA_LENGTH),
-    client_data_json: toBase64Url(new TextEncoder().encode(JSON.stringify(clientData))),
-    signature: zeros(signatureLength),
-  });
 }
 
 /** Re-encodes base64url so that unused bits are zero, the only form that verifiers accept. */

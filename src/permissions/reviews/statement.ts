@@ -12,7 +12,7 @@ import { choice } from '../../http/fields';
 import { body, noQuery } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
 import { countField, idField, objectField, timeField } from '../../http/response-fields';
-import { relyingParty } from '../../http/webauthn';
+import { relyingParty } from '../../identity/passkeys/webauthn';
 import { toBase64Url } from '../../lib/bytes';
 import { lazy } from '../../lib/lazy';
 import { formatTime } from '../../lib/time';

@@ -1,7 +1,14 @@
 import { and, eq, ne, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
 import type { Reader } from '../../db/database';
-import { PERMISSION_EVENTS, RECEIVER_KINDS, webhooks } from '../../db/schema';
+import {
+  ASKING_EVENTS,
+  type DeliveryEvent,
+  END_EVENTS,
+  PERMISSION_EVENTS,
+  RECEIVER_KINDS,
+  webhooks,
+} from '../../db/schema';
 import type { Config } from '../../env';
 import { notFound } from '../../errors';
 import type { RequestContext, UserPrincipal } from '../../http/context';
@@ -39,6 +46,16 @@ export const ChannelEvent = lazy(() =>
 );
 
 export type ChannelEvent = z.output<ReturnType<typeof ChannelEvent>>;
+
+/** Whether an event asks people to decide. */
+export function isAsking(event: DeliveryEvent): boolean {
+  return ASKING_EVENTS.includes(event);
+}
+
+/** Whether an event ends a request. */
+export function isEnd(event: DeliveryEvent): boolean {
+  return END_EVENTS.includes(event);
+}
 
 /** The fields of a channel that a client can set, whatever its kind. */
 export const channelFields = lazy(() => ({

@@ -2,13 +2,12 @@ import { and, eq, isNotNull, sql } from 'drizzle-orm';
 import { aliased, idList, numberList } from '../../db/columns';
 import {
   deliveries,
-  isEnd,
   type MemberRole,
   members,
   notificationSettings,
   type ReceiverKind,
 } from '../../db/schema';
-import { ROLE_SCOPES } from '../../http/roles';
+import { ROLE_SCOPES } from '../../identity/roles';
 import { matchesPattern } from '../../lib/pattern';
 import { MINUTE } from '../../lib/time';
 import { type Id, idBytes, smallestIdAt, withPrefix } from '../../lib/typeid';
@@ -22,6 +21,7 @@ import type {
   TargetWebhook,
 } from '../webhooks/dispatch/fan-out-context';
 import type { ChannelEvent } from './channel';
+import { isEnd } from './channel';
 import { endOfQuietHours } from './settings/quiet-hours';
 import { delegateAt, type StoredSettings, wants } from './settings/settings';
 import { slackChannelsOf } from './slack/config';

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { encodeUserHandle } from '../../../src/console/sign-in/passkey';
+import { encodeUserHandle } from '../../../src/identity/passkeys/registration';
 import { type Id, idBytes, type Prefix } from '../../../src/lib/typeid';
 import { makeMember, type TestMember } from '../../support/members';
 import { approve, deny, makeReview, type ReviewScene, refusal, sign } from '../../support/reviews';

@@ -1,10 +1,6 @@
 import type { OidcConfig } from '../../../env';
+import { providerName } from '../../../identity/oidc/provider';
 import { HiddenFields } from '../../parts/form';
-
-/** The name of the identity provider for people: its host. */
-export function providerName({ issuer }: Pick<OidcConfig, 'issuer'>): string {
-  return new URL(issuer).host;
-}
 
 interface OidcButtonProps {
   oidc: OidcConfig | null;

@@ -1,8 +1,9 @@
 import type { Context as HonoContext } from 'hono';
 import type { AppEnv } from '../../../http/context';
+import type { Challenge } from '../../../identity/challenge';
+import type { Flow } from '../../../identity/oidc/authorization-code';
 import { fromBase64Url, toBase64Url } from '../../../lib/bytes';
 import { MINUTE } from '../../../lib/time';
-import type { Challenge } from '../../session/challenge';
 import { clearCookie, readCookie, writeCookie } from '../../session/cookies';
 
 /** Milliseconds that a person may take to sign in at the identity provider. */
@@ -10,24 +11,6 @@ const LIFETIME = 10 * MINUTE;
 
 const COOKIE = 'countersign-oidc';
 const RANDOM_LENGTH = 32;
-
-/** A sign-in with the identity provider that has begun (OpenID Connect Core 1.0 section 3.1). */
-export interface Flow {
-  state: string;
-  nonce: string;
-  /** The PKCE code verifier (RFC 7636). */
-  verifier: string;
-  /** The secret of the invitation that the person accepts; null for a sign-in. */
-  invitation: string | null;
-  /** The page to which the person comes after a sign-in. */
-  returnPath: string;
-  /**
-   * Whether the provider has to authenticate the person now, although they may be signed in there.
-   */
-  needsRecent: boolean;
-  /** In milliseconds since the epoch. */
-  expiresAt: number;
-}
 
 /**
  * Begins a flow, and keeps it in an encrypted cookie, so that nothing is stored before the person

@@ -1,22 +1,10 @@
-import { and, eq } from 'drizzle-orm';
 import { Hono, type Context as HonoContext } from 'hono';
 import { createMiddleware } from 'hono/factory';
-import { proveEmail } from '../../../accounts/members/confirm-email';
-import { members } from '../../../db/schema';
-import type { AppEnv, RequestContext } from '../../../http/context';
+import { requireInvitation } from '../../../accounts/members/accept-invitation';
+import { joinWithIdentity } from '../../../accounts/members/join-with-identity';
+import type { AppEnv } from '../../../http/context';
 import { noQuery } from '../../../http/input';
-import { createOwner, readEmail } from '../../../http/oidc/create-owner';
-import { readIdentity } from '../../../http/oidc/identity';
-import type { Claims } from '../../../http/oidc/jwt';
 import { limitNetwork } from '../../../http/rate-limit';
-import { hasRow } from '../../../ledger/guard';
-import { sendPage } from '../../frame/page';
-import { readReturnPath } from '../../session/return-path';
-import { beginSession, type Proof, SignInRefused, setSessionCookie } from '../../session/session';
-import { requireInvitation } from '../invitation';
-import { providerName } from './button';
-import { beginFlow, clearFlow, flowChallenge, readFlow } from './flow';
-import { joinWithIdentity } from './join';
 import {
   CALLBACK_PATH,
   exchangeCode,
@@ -24,7 +12,13 @@ import {
   makeAuthorizationUrl,
   readAuthenticationTime,
   requireProvider,
-} from './provider';
+} from '../../../identity/oidc/authorization-code';
+import { providerName } from '../../../identity/oidc/provider';
+import { signInWithIdentity } from '../../../identity/oidc/sign-in';
+import { sendPage } from '../../frame/page';
+import { readReturnPath } from '../../session/return-path';
+import { setSessionCookie } from '../../session/session';
+import { beginFlow, clearFlow, flowChallenge, readFlow } from './flow';
 
 /**
  * Sends the browser to the identity provider by a page that refreshes at once. A redirect would be
@@ -83,42 +77,3 @@ export const oidcRoutes = new Hono<AppEnv>()
     setSessionCookie(c, secret);
     return c.redirect(flow.returnPath, 303);
   });
-
-/**
- * Signs in the person whom the identity provider names. Somebody who is a member of no account gets
- * one.
- * @returns the secret of the session's cookie
- * @throws Problem `account_inactive`, also for a suspended member; `unauthorized` if the challenge
- *   was used before, or the member was suspended or removed meanwhile; `unavailable`
- */
-export async function signInWithIdentity(
-  c: RequestContext,
-  claims: Claims,
-  proof: Proof,
-): Promise<string> {
-  const identity = await readIdentity(c, claims);
-  const { database, shard, account, member } =
-    identity.member ?? (await createOwner(c, identity, claims));
-  const isMember = and(
-    eq(members.account, account.number),
-    eq(members.id, member.id),
-    eq(members.identity, identity.key),
-    eq(members.status, 'active'),
-  );
-  const now = c.var.runtime.now();
-  return beginSession(c, {
-    ...{
-      database,
-      shard,
-      account: account.number,
-      member: member.id,
-      isAllowed: hasRow(members, isMember),
-      proof,
-    },
-    changes: (write) =>
-      claims.email_verified === true ? [proveEmail(write, isMember, readEmail(claims), now)] : [],
-  }).catch((error: unknown) => {
-    if (error instanceof SignInRefused) return failSignIn(c);
-    throw error;
-  });
-}

@@ -1,8 +1,8 @@
-import { isAsking } from '../../../db/schema';
 import { toHex } from '../../../lib/bytes';
 import { timeOfId, withPrefix } from '../../../lib/typeid';
 import type { ClaimedWebhook, DueDelivery } from '../../webhooks/dispatch/claim';
 import { NOT_KEPT, type Target } from '../../webhooks/dispatch/prepare';
+import { isAsking } from '../channel';
 import type { ChannelContext } from '../channel-context';
 import { readDisabledWebhook, readMessage } from '../message';
 import { composePermissionMail, composeTestMail, composeWebhookDisabledMail } from './compose';

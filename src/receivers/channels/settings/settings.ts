@@ -180,7 +180,11 @@ export function delegateAt(settings: StoredSettings | null, now: number): Id<'me
 }
 
 /** Selects the settings of a member: one row or none. */
-export function selectSettings(reader: Reader, account: number | SQL<number>, member: SQL) {
+export function selectSettings(
+  reader: Reader,
+  account: number | SQL<number>,
+  member: Id<'member'> | SQL,
+) {
   return reader
     .select({ settings: notificationSettings.settings, updatedAt: notificationSettings.updatedAt })
     .from(notificationSettings)

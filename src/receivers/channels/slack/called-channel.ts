@@ -10,7 +10,6 @@ import {
   slackLinks,
   webhooks,
 } from '../../../db/schema';
-import { findCaller } from '../../../http/authentication';
 import type { AccountRef, MemberRef, RequestContext } from '../../../http/context';
 import {
   accountColumns,
@@ -18,7 +17,8 @@ import {
   hashCredential,
   type MemberRow,
   memberColumns,
-} from '../../../http/credentials';
+} from '../../../identity/credentials';
+import { findCaller } from '../../../identity/find-caller';
 import { parseCredential } from '../../../lib/credential';
 import type { Id } from '../../../lib/typeid';
 import type { DecisionState } from '../../../permissions/decide';

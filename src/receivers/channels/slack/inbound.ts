@@ -7,11 +7,11 @@ import {
   type RequestContext,
   withFixedClock,
 } from '../../../http/context';
-import { recordMemberSeen } from '../../../http/credentials';
 import { noQuery, readText } from '../../../http/input';
 import { answer, ok, operation } from '../../../http/operation';
 import { limitNetwork } from '../../../http/rate-limit';
-import { ROLE_SCOPES } from '../../../http/roles';
+import { recordMemberSeen } from '../../../identity/credentials';
+import { ROLE_SCOPES } from '../../../identity/roles';
 import { CredentialEnded } from '../../../ledger/authority';
 import { Ledger } from '../../../ledger/ledger';
 import { lazy } from '../../../lib/lazy';

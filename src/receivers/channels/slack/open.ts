@@ -1,8 +1,8 @@
-import { isAsking, isEnd } from '../../../db/schema';
 import { withPrefix } from '../../../lib/typeid';
 import { isWithdrawn } from '../../../permissions/permission';
 import type { ClaimedWebhook, DueDelivery } from '../../webhooks/dispatch/claim';
 import { NOT_KEPT, type RequestAttempt, type Target } from '../../webhooks/dispatch/prepare';
+import { isAsking, isEnd } from '../channel';
 import type { ChannelContext } from '../channel-context';
 import { readDisabledWebhook, readMessage, readPermission } from '../message';
 import { describeError, readDeliveryAnswer, slackHeaders, slackUrl } from './api';

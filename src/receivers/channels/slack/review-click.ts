@@ -1,5 +1,5 @@
 import type { Config, Runtime } from '../../../env';
-import { ROLE_SCOPES } from '../../../http/roles';
+import { ROLE_SCOPES } from '../../../identity/roles';
 import {
   type Permission,
   presentPermission,

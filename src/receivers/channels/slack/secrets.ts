@@ -1,5 +1,5 @@
 import type { Config, Runtime } from '../../../env';
-import { hashCredential } from '../../../http/credentials';
+import { hashCredential } from '../../../identity/credentials';
 import { makeCredential } from '../../../lib/credential';
 import type { Keyring } from '../../../lib/secrets';
 import { type Id, idBytes } from '../../../lib/typeid';

@@ -1,4 +1,5 @@
-import { type DeliveryEvent, isAsking } from '../../../db/schema';
+import type { DeliveryEvent } from '../../../db/schema';
+import { isAsking } from '../channel';
 import type { DisabledWebhook } from '../message';
 import type { SlackMessage } from './blocks';
 import { notice } from './message';

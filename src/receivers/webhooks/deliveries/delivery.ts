@@ -27,6 +27,8 @@ export const DeliveryEvent = lazy(() =>
 
 export const DeliveryStatus = lazy(() => choice(DELIVERY_STATUSES).meta({ id: 'DeliveryStatus' }));
 
+export type DeliveryStatus = z.output<ReturnType<typeof DeliveryStatus>>;
+
 export const exampleDelivery = {
   id: exampleId('dlv'),
   webhook_id: exampleId('webhook'),

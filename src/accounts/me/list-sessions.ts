@@ -1,0 +1,65 @@
+import { and, desc, gt, lt } from 'drizzle-orm';
+import { Hono } from 'hono';
+import * as z from 'zod';
+import { sessions } from '../../db/schema';
+import { userAccess } from '../../http/access';
+import type { UserContext } from '../../http/context';
+import { query } from '../../http/input';
+import { answer, ok, operation } from '../../http/operation';
+import { openPage, type Page, pageParameters } from '../../http/page';
+import { pageOf } from '../../http/response-fields';
+import { ownSessions, presentSession, Session } from '../../identity/sessions/session';
+import { SESSION_IDLE_TIME, SESSION_LIFETIME } from '../../ledger/authority';
+import { lazy } from '../../lib/lazy';
+import type { Id } from '../../lib/typeid';
+
+const SessionListQuery = lazy(() => z.strictObject(pageParameters(20, 100)));
+
+/**
+ * Lists the console sessions of the caller, newest first: see {@link ownSessions}.
+ */
+export async function listSessions(
+  context: UserContext,
+  input: z.output<ReturnType<typeof SessionListQuery>>,
+): Promise<Page<Session>> {
+  const { reader, principal, runtime } = context;
+  const { account, member } = principal;
+  const now = runtime.now();
+  const page = await openPage<Id<'session'>>(
+    context,
+    { list: 'sessions', caller: member?.id ?? account.id },
+    input,
+  );
+  const [rows] = await reader.load([
+    reader
+      .select()
+      .from(sessions)
+      .where(
+        and(
+          ownSessions(principal, now),
+          gt(sessions.lastSeenAt, now - SESSION_IDLE_TIME),
+          gt(sessions.createdAt, now - SESSION_LIFETIME),
+          page.after && lt(sessions.id, page.after),
+        ),
+      )
+      .orderBy(desc(sessions.id))
+      .limit(page.rowLimit),
+  ]);
+  return page.make(rows, presentSession);
+}
+
+export const listSessionsRoute = new Hono().get(
+  '/v1/me/sessions',
+  operation({
+    id: 'listSessions',
+    tag: 'Account',
+    summary: 'List your sessions',
+    description:
+      'The sessions of the console in which you are signed in; for a token of the account, those that were started with ' +
+      "the account's own tokens. Newest first.",
+    success: ok(pageOf(Session)),
+  }),
+  userAccess('account:read'),
+  query(SessionListQuery),
+  async (c) => answer(c, await listSessions(c.var.context, c.req.valid('query'))),
+);
