@@ -200,7 +200,7 @@ export type AuditEntry = z.output<ReturnType<typeof AuditEntry>>;
 
 /** The details of an entry as {@link AuditDetails} describes them. */
 export function detailsOf({ details }: Pick<AuditEntry, 'details'>): AuditDetails {
-  return details as unknown as AuditDetails;
+  return details as AuditDetails;
 }
 
 /** Makes the API's form of an entry. */

@@ -1,4 +1,4 @@
-import { and, eq, getTableColumns, gte, lt, type SQL, sql } from 'drizzle-orm';
+import { and, type Column, eq, getTableColumns, gte, lt, type SQL, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
 import { ACTIVITY_ACTIONS } from '../db/activity-actions';
@@ -92,8 +92,8 @@ export async function listActivity(
   const matches = and(
     eq(activity.account, account.number),
     action && eq(activity.action, action),
-    target === undefined ? undefined : eq(activity.target, target),
-    actor === undefined ? undefined : eq(activity.actor, actor),
+    eqIfGiven(activity.target, target),
+    eqIfGiven(activity.actor, actor),
     gte(activity.id, smallestIdAt('act', from)),
     end_date && lt(activity.id, smallestIdAt('act', end_date.bound)),
     page.after && lt(activity.id, page.after),
@@ -121,6 +121,12 @@ export async function listActivity(
   }));
 }
 
+/** The condition that a column has the given value; none without one. */
+function eqIfGiven(column: Column, value: string | undefined): SQL | undefined {
+  if (value === undefined) return undefined;
+  return eq(column, value);
+}
+
 /**
  * The table with the index of the most selective filter. By itself SQLite takes the primary key,
  * and reads all records of the account to find the few that match.
@@ -128,7 +134,8 @@ export async function listActivity(
 function chooseIndex({ action, target, actor }: ActivityFilters): SQL {
   if (target !== undefined) return sql`${activity} indexed by activity_by_target`;
   if (actor !== undefined) return sql`${activity} indexed by activity_by_actor`;
-  return action === undefined ? sql`${activity}` : sql`${activity} indexed by activity_by_action`;
+  if (action !== undefined) return sql`${activity} indexed by activity_by_action`;
+  return sql`${activity}`;
 }
 
 type ActivityFilters = Pick<

@@ -19,7 +19,6 @@ import { parseId } from '../lib/typeid';
 import { dateRange, requireDateOrder } from './date-range';
 import {
   AuditEntry,
-  type EntryRow,
   EventType,
   entryColumns,
   isAgentOfEntry,
@@ -70,19 +69,13 @@ export async function listAuditEntries(
   const { reader, principal, runtime } = context;
   const { account } = principal;
   const page = await openPage<`${number}`>(context, { list: 'audit', caller: account.id }, input);
-  const sequence = page.after === undefined ? input.after_sequence : Number(page.after);
-  const boundary = sequence === undefined ? undefined : logStart(account) + sequence;
-  const kept = oldestKept(account, runtime.now());
-  const filter: EntryFilter = {
-    ...(input.agent_id !== undefined && { agent: parseId('agent', input.agent_id) }),
-    ...(input.permission_id !== undefined && { permission: parseId('perm', input.permission_id) }),
-    ...(input.event_type && { event: input.event_type }),
-    ...(input.action !== undefined && { action: input.action }),
-    ...(input.end_date && { to: input.end_date.bound }),
-    ...(boundary !== undefined &&
-      (input.order === 'asc' ? { after: boundary } : { before: boundary })),
-    from: Math.max(kept, input.start_date?.bound ?? kept),
-  };
+  const filter = readFilter(input, oldestKept(account, runtime.now()));
+  const sequence = page.after ?? input.after_sequence;
+  if (sequence !== undefined) {
+    const boundary = logStart(account) + Number(sequence);
+    if (input.order === 'asc') filter.after = boundary;
+    else filter.before = boundary;
+  }
   const positions = selectPositions(account, filter, input.order, page.rowLimit);
   const [found] = await reader.load([
     reader
@@ -93,16 +86,26 @@ export async function listAuditEntries(
       .where(eq(auditEntries.pos, sql`page.pos`)),
   ]);
   // Sorted here, because SQLite would read each row again to sort the join.
-  found.sort((a, b) => (input.order === 'asc' ? a.pos - b.pos : b.pos - a.pos));
+  found.sort((a, b) => a.pos - b.pos);
+  if (input.order === 'desc') found.reverse();
   const rows = await loadLargeDetails(reader, takeFitting(found));
-  return page.make(
-    rows,
-    (row) => (row.agentId === null ? null : presentEntry(account, row as EntryRow)),
-    {
-      position: (row) => String(row.pos - logStart(account)),
-      isCut: rows.length < found.length,
-    },
-  );
+  const present = ({ agentId, ...row }: (typeof rows)[number]) =>
+    agentId && presentEntry(account, { ...row, agentId });
+  return page.make(rows, present, {
+    position: (row) => String(row.pos - logStart(account)),
+    isCut: rows.length < found.length,
+  });
+}
+
+/** @param kept the earliest time of the entries that are kept */
+function readFilter(input: Input, kept: number): EntryFilter {
+  const filter: EntryFilter = { from: Math.max(kept, input.start_date?.bound ?? kept) };
+  if (input.agent_id !== undefined) filter.agent = parseId('agent', input.agent_id);
+  if (input.permission_id !== undefined) filter.permission = parseId('perm', input.permission_id);
+  if (input.event_type) filter.event = input.event_type;
+  if (input.action !== undefined) filter.action = input.action;
+  if (input.end_date) filter.to = input.end_date.bound;
+  return filter;
 }
 
 /** Maximum size of the details on a page together, in bytes. A page has at least one entry. */
@@ -127,7 +130,8 @@ function takeFitting<R extends { size: number }>(rows: R[]): R[] {
     total += size;
     return total > MAX_PAGE_BYTES && i > 0;
   });
-  return end < 0 ? rows : rows.slice(0, end);
+  if (end < 0) return rows;
+  return rows.slice(0, end);
 }
 
 /**
@@ -150,7 +154,8 @@ async function loadLargeDetails<R extends { pos: number; details: JsonObject | n
   // Leaves out an entry that was erased after the first read, as if it had been erased before.
   return rows.flatMap((row) => {
     const details = row.details ?? large.get(row.pos);
-    return details ? [{ ...row, details }] : [];
+    if (!details) return [];
+    return [{ ...row, details }];
   });
 }
 

@@ -1,4 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm';
+import { codeOf } from '../db/columns';
 import { mergeSorted } from '../db/merge-sorted';
 import { agents, auditEntries, EVENT_TYPES, type EventType, erasedEntries } from '../db/schema';
 import type { AccountRef } from '../http/context';
@@ -36,21 +37,24 @@ export function selectPositions(
   order: 'asc' | 'desc',
   limit: number,
 ): SQL {
-  const index = chooseIndex(filter);
-  const within = sql`${auditEntries.pos} >= (select low from bounds)
-    and ${auditEntries.pos} < (select high from bounds)`;
-  const events = filter.event ? [EVENT_TYPES.indexOf(filter.event)] : EVENT_TYPES.keys().toArray();
-  const arms = index
-    ? events.map(
-        (event) =>
-          sql`select ${auditEntries.pos} from ${index}
-            and ${auditEntries.event} = ${sql.raw(String(event))} and ${within}`,
-      )
-    : [sql`select ${auditEntries.pos} from ${auditEntries} not indexed where ${within}`];
   return sql`
     with log as materialized (${selectLog(account)}),
       bounds as materialized (${selectBounds(account, filter)})
-    select pos from (${mergeSorted(arms, 'pos', order)}) limit ${limit}`;
+    select pos from (${mergeSorted(selectArms(filter), 'pos', order)}) limit ${limit}`;
+}
+
+/** Selects the matching positions within the bounds: one arm for each range of an index. */
+function selectArms(filter: EntryFilter): SQL[] {
+  const index = chooseIndex(filter);
+  const within = sql`${auditEntries.pos} >= (select low from bounds)
+    and ${auditEntries.pos} < (select high from bounds)`;
+  if (!index)
+    return [sql`select ${auditEntries.pos} from ${auditEntries} not indexed where ${within}`];
+  const events = EVENT_TYPES.filter((event) => event === (filter.event ?? event));
+  return events.map(
+    (event) => sql`select ${auditEntries.pos} from ${index}
+      and ${auditEntries.event} = ${codeOf(EVENT_TYPES, event)} and ${within}`,
+  );
 }
 
 /**
@@ -115,7 +119,8 @@ function chooseIndex({ agent, permission, event, action }: EntryFilter): SQL | n
   if (agent !== undefined) return sql`${auditEntries} indexed by audit_by_agent where ${ofAgent}`;
   if (action !== undefined)
     return sql`${auditEntries} indexed by audit_by_action where ${auditEntries.action} = ${action}`;
-  return event ? sql`${auditEntries} indexed by audit_by_event where true` : null;
+  if (event) return sql`${auditEntries} indexed by audit_by_event where true`;
+  return null;
 }
 
 /**
@@ -143,36 +148,31 @@ function selectBounds(
   { agent, permission, action, from, to, after, before }: EntryFilter,
 ): SQL {
   const start = logStart(account);
-  const number = agent
-    ? sql`(
-        select ${agents.number} from ${agents}
-        where ${agents.account} = ${account.number} and ${agents.id} = ${idBytes(agent)}
-      )`
-    : sql`null`;
+  let number = sql`null`;
+  if (agent) {
+    number = sql`(
+      select ${agents.number} from ${agents}
+      where ${agents.account} = ${account.number} and ${agents.id} = ${idBytes(agent)}
+    )`;
+  }
   const low = sql`max(cast(${(after ?? start) + 1} as integer), ${positionAt(from)})`;
-  const end = sql`cast(${before ?? start + LOG_SPAN} as integer)`;
-  const high = to === undefined ? end : sql`min(${end}, ${positionAt(to)})`;
-  const fits =
-    permission && (agent !== undefined || action !== undefined)
-      ? isPermissionOf(permission, number, agent, action)
-      : sql`1`;
+  let high = sql`cast(${before ?? start + LOG_SPAN} as integer)`;
+  if (to !== undefined) high = sql`min(${high}, ${positionAt(to)})`;
+  const isWanted: SQL[] = [];
+  if (agent !== undefined) isWanted.push(sql`${auditEntries.agent} = ${number}`);
+  if (action !== undefined) isWanted.push(sql`${auditEntries.action} = ${action}`);
+  let fits = sql`1`;
+  if (permission && isWanted.length > 0) fits = isPermissionOf(permission, isWanted);
   return sql`select ${low} as low, iif(${fits}, ${high}, 0) as high, ${number} as agent from log`;
 }
 
 /**
- * Whether a permission has this agent and action. Looks at one of its entries: all of them have the
- * same.
+ * Whether a permission fulfils conditions on its agent and action. Looks at one of its entries: all
+ * of them have the same.
  */
-function isPermissionOf(
-  permission: Id<'perm'>,
-  number: SQL,
-  agent: EntryFilter['agent'],
-  action: string | undefined,
-): SQL {
-  const ofAgent = agent === undefined ? sql`1` : sql`${auditEntries.agent} = ${number}`;
-  const ofAction = action === undefined ? sql`1` : sql`${auditEntries.action} = ${action}`;
+function isPermissionOf(permission: Id<'perm'>, conditions: SQL[]): SQL {
   return sql`coalesce((
-    select ${ofAgent} and ${ofAction} from ${auditEntries} indexed by audit_by_permission
+    select ${sql.join(conditions, sql` and `)} from ${auditEntries} indexed by audit_by_permission
     where ${auditEntries.permission} = ${idBytes(permission)} limit 1
   ), 0)`;
 }

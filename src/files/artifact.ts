@@ -1,5 +1,4 @@
 import type { FileKind } from '../db/schema';
-import type { Json } from '../lib/json';
 import type { FileRow } from './file-records';
 import type { FileProducerFactory, LoadAsset, Producer, ProducerInput } from './producer';
 import type { SavedState } from './saved-state';
@@ -13,7 +12,7 @@ export interface Artifact {
    * Opens its producer, which continues from `saved`.
    * @returns null if there is nothing to make; `later` if other work has to be finished first
    */
-  open(saved: Json): Promise<Producer | 'later' | null>;
+  open(saved: unknown): Promise<Producer | 'later' | null>;
 }
 
 export interface ArtifactContext {

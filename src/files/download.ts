@@ -28,11 +28,21 @@ const CONTENT_TYPES: Record<FileFormat, string> = {
 };
 
 /** A file or proof that can be downloaded. */
-interface Download extends Pick<SignedAddress, 'document'> {
+interface Download extends Content, Pick<SignedAddress, 'document'> {
   ledger: Ledger;
   file: FileRow;
   size: number;
+}
+
+/** The content of a download. */
+interface Content {
+  /** The key in R2. */
+  key: string;
+  size: number | null;
   etag: string;
+  contentType: string;
+  /** The ending of the name under which a client saves it. */
+  extension: string;
 }
 
 /**
@@ -50,7 +60,8 @@ async function findDownload(
     if (!shard) break;
     const { found, movedTo } = await findFile(shard, address, now);
     if (found) return found;
-    shard = movedTo === undefined ? null : openNamedShard(c, movedTo);
+    if (movedTo === undefined) break;
+    shard = openNamedShard(c, movedTo);
   }
   throw notFound('file');
 }
@@ -94,11 +105,29 @@ async function findFile(
       'The account is inactive. The operator can activate it again.',
     );
   }
-  const size = document === 'file' ? file.size : file.proofSize;
-  if (file.status !== 'completed' || size === null || file.sha256 === null) throw downloadExpired();
-  const digest = toHex(file.sha256);
-  const etag = document === 'file' ? `"${digest}"` : `"proof-of-${digest}"`;
-  return { found: { ledger, file, document, size, etag } };
+  if (file.status !== 'completed' || file.sha256 === null) throw downloadExpired();
+  const { size, ...content } = contentOf(file, document, toHex(file.sha256));
+  if (size === null) throw downloadExpired();
+  return { found: { ledger, file, document, size, ...content } };
+}
+
+function contentOf(file: FileRow, document: SignedAddress['document'], digest: string): Content {
+  if (document === 'proof') {
+    return {
+      key: proofKey(file),
+      size: file.proofSize,
+      etag: `"proof-of-${digest}"`,
+      contentType: CONTENT_TYPES.json,
+      extension: 'proof.json',
+    };
+  }
+  return {
+    key: fileKey(file),
+    size: file.size,
+    etag: `"${digest}"`,
+    contentType: CONTENT_TYPES[file.format],
+    extension: file.format,
+  };
 }
 
 /** Another download was the first, or the account was deactivated meanwhile. */
@@ -136,11 +165,10 @@ async function recordDownload(
   }
 }
 
-function headersOf({ file, document, etag }: Download): Record<string, string> {
-  const isFile = document === 'file';
+function headersOf({ file, etag, contentType, extension }: Download): Record<string, string> {
   return {
-    'Content-Type': CONTENT_TYPES[isFile ? file.format : 'json'],
-    'Content-Disposition': `attachment; filename="${publicFileId(file)}.${isFile ? file.format : 'proof.json'}"`,
+    'Content-Type': contentType,
+    'Content-Disposition': `attachment; filename="${publicFileId(file)}.${extension}"`,
     'Accept-Ranges': 'bytes',
     ETag: etag,
     // Compression on the way would change the length and prevent ranges.
@@ -148,9 +176,8 @@ function headersOf({ file, document, etag }: Download): Record<string, string> {
   };
 }
 
-async function readFile(bucket: R2Bucket, { file, document }: Download, range: ByteRange | null) {
-  const key = document === 'file' ? fileKey(file) : proofKey(file);
-  const object = await bucket.get(key, range ? { range } : {}).catch((error: unknown) => {
+async function readFile(bucket: R2Bucket, { key }: Download, range: ByteRange | null) {
+  const object = await bucket.get(key, { ...(range && { range }) }).catch((error: unknown) => {
     logFailure('file_not_read', error);
     throw unavailable();
   });
@@ -228,13 +255,9 @@ export const downloadFileRoute = new Hono<AppEnv>().get(
     const isSameFile = (c.req.header('If-Range') ?? etag) === etag;
     const range = isSameFile ? parseRange(c.req.header('Range'), size) : null;
     if (range === 'unsatisfiable') {
-      throw new Problem(
-        'range_not_satisfiable',
-        `The file has ${size} bytes; ask for some of these.`,
-        {
-          headers: { 'Content-Range': `bytes */${size}` },
-        },
-      );
+      const message = `The file has ${size} bytes; ask for some of these.`;
+      const headers = { 'Content-Range': `bytes */${size}` };
+      throw new Problem('range_not_satisfiable', message, { headers });
     }
     const [body] = await Promise.all([
       readFile(config.files, download, range),

@@ -46,5 +46,6 @@ export function statusAt(
   { status, expiresAt }: Pick<FileRow, 'status' | 'expiresAt'>,
   now: number,
 ): FileStatus {
-  return status === 'completed' && (expiresAt ?? 0) <= now ? 'expired' : status;
+  if (status === 'completed' && (expiresAt ?? 0) <= now) return 'expired';
+  return status;
 }

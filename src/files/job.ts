@@ -136,9 +136,8 @@ async function continueFile(job: Job): Promise<boolean> {
     }
     if (digest === 'nothing') return await recordProof(job, state, null);
     await completeUpload(job, artifact, state);
-    return state.file
-      ? await recordProof(job, state, state.uploaded)
-      : await recordFile(job, state, digest);
+    if (state.file) return await recordProof(job, state, state.uploaded);
+    return await recordFile(job, state, digest);
   } catch (error) {
     if (error instanceof UploadBroken) return restart(job, state, error.cause);
     throw error;
@@ -176,7 +175,8 @@ async function uploadArtifact(
       if (slice === sizes.slices) return 'more';
     }
   } catch (error) {
-    throw isNoSuchUpload(error) ? new UploadBroken('the upload is gone', { cause: error }) : error;
+    if (isNoSuchUpload(error)) throw new UploadBroken('the upload is gone', { cause: error });
+    throw error;
   }
 }
 
@@ -187,7 +187,8 @@ async function produceSlice(
   upload: Upload,
 ): Promise<boolean> {
   const { part, sliceRows, sliceBytes } = sizes;
-  const [rows, reached, size] = [producer.rows, producer.reached, upload.size];
+  const { rows, reached } = producer;
+  const { size } = upload;
   for (let batches = 1; ; batches++) {
     await lease.renew();
     const { chunks, ended } = await producer.next();
@@ -240,8 +241,8 @@ async function completeUpload(
   } catch (error) {
     // An attempt whose answer was lost may have completed it.
     if (isNoSuchUpload(error) && (await bucket.head(key))?.size === uploaded) return;
-    const isBroken = isNoSuchUpload(error) || arePartsRefused(error);
-    throw isBroken ? new UploadBroken('the upload cannot be completed', { cause: error }) : error;
+    if (!isNoSuchUpload(error) && !arePartsRefused(error)) throw error;
+    throw new UploadBroken('the upload cannot be completed', { cause: error });
   }
 }
 
@@ -321,8 +322,8 @@ async function restart(job: Job, state: SavedState, cause: unknown): Promise<boo
   // After a crash between these two writes, the next job finds the upload gone and restarts.
   if (store.uploadId !== null)
     await abortUpload(bucket, artifactOf(job, state).key, store.uploadId);
-  const proofRecords = state.file ? state.proofRecords : [];
-  const fresh = initialState({ file: state.file, proofRecords, restarts: state.restarts + 1 });
+  const stored = state.file && { file: state.file, proofRecords: state.proofRecords };
+  const fresh = initialState({ ...stored, restarts: state.restarts + 1 });
   await store.save(fresh, new Uint8Array(), null);
   await lease.release();
   return true;

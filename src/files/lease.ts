@@ -65,7 +65,8 @@ export class Lease {
           .returning(),
       ],
     });
-    return file ? { lease: new Lease(context, file, token, now), file } : null;
+    if (!file) return null;
+    return { lease: new Lease(context, file, token, now), file };
   }
 
   /** Completes or fails the file. */

@@ -13,7 +13,7 @@ import { type Id, withPrefix } from '../lib/typeid';
 import { publicFileId, statusAt } from './file';
 import { type FileRow, isFile } from './file-records';
 import type { NewFile } from './request';
-import { signAddress } from './signed-address';
+import { type SignedAddress, signAddress } from './signed-address';
 
 const UNFINISHED = {
   status: 'processing',
@@ -81,24 +81,22 @@ export async function presentFile(
   now: number,
 ) {
   const status = statusAt(row, now);
-  const address = {
-    id: publicFileId(row),
-    account: account.id,
-    shard,
-    expires: row.expiresAt ?? 0,
+  const sign = async (document: SignedAddress['document'], size: number | null) => {
+    if (status !== 'completed' || size === null) return null;
+    const id = publicFileId(row);
+    const expires = row.expiresAt ?? 0;
+    return signAddress(config, { id, account: account.id, shard, expires, document });
   };
   const fields = {
     status,
-    download_url:
-      status === 'completed' ? await signAddress(config, { ...address, document: 'file' }) : null,
+    download_url: await sign('file', row.size),
     expires_at: formatTimeOrNull(row.expiresAt),
     ...(row.size !== null && { file_size_bytes: row.size }),
     error: row.error,
     created_at: formatTime(row.createdAt),
     ...(row.completedAt !== null && { completed_at: formatTime(row.completedAt) }),
   };
-  const hasProof = status === 'completed' && row.proofSize !== null;
-  const proofUrl = hasProof ? await signAddress(config, { ...address, document: 'proof' }) : null;
+  const proofUrl = await sign('proof', row.proofSize);
   return { fields, proofUrl, sha256: row.sha256 && toHex(row.sha256) };
 }
 

@@ -1,31 +1,34 @@
 import type { Reader } from '../db/database';
-import type { Json } from '../lib/json';
 import type { FileRow } from './file-records';
 
 /**
- * Opens the producers of one kind of file. Several producers can make one file, one after the
+ * Opens the producers of one kind of file, which save a `State`. Several producers can make one file, one after the
  * other: each continues where the one before stopped, and the bytes do not depend on where that
  * was.
  */
-export interface FileProducerFactory {
+export interface FileProducerFactory<State = unknown> {
   /**
    * Opens the producer of a file.
    * @param saved the last result of {@link Producer.save}; null before the first byte
    * @returns `later` if other work, such as sealing the log, has to be finished first
    */
-  open(input: ProducerInput, saved: Json): Promise<Producer | 'later'>;
+  open(input: ProducerInput, saved: State | null): Promise<Producer | 'later'>;
   proof?: ProofProducerFactory;
 }
 
 /** Opens the producers of proofs: documents which prove that a file's entries are in the log. */
-interface ProofProducerFactory {
+export interface ProofProducerFactory<State = unknown> {
   /** Whether the file gets a proof. */
   isWanted(file: FileRow): boolean;
   /**
    * Opens the producer of a stored file's proof.
    * @returns null if nothing can be proven; `later` as for files
    */
-  open(input: ProducerInput, file: ProvableFile, saved: Json): Promise<Producer | 'later' | null>;
+  open(
+    input: ProducerInput,
+    file: ProvableFile,
+    saved: State | null,
+  ): Promise<Producer | 'later' | null>;
 }
 
 /** The size, number of rows and hash of a stored file. */
@@ -73,8 +76,11 @@ export interface Producer {
    * the last one.
    */
   readonly reached: number;
-  /** Returns the state from which another producer continues after the bytes so far. */
-  save(): Json;
+  /**
+   * Returns the state from which another producer of the same kind continues after the bytes so
+   * far, as a value of JSON.
+   */
+  save(): unknown;
   /** Returns what the proof has to know of the rows since the last call; may be empty. */
   takeProofRecords?(): Uint8Array;
 }

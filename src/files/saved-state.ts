@@ -1,6 +1,5 @@
 import type { Runtime } from '../env';
 import { concatBytes } from '../lib/bytes';
-import type { Json } from '../lib/json';
 import type { FileRow } from './file-records';
 import { type Lease, LeaseLost } from './lease';
 import type { StoredFile } from './producer';
@@ -15,7 +14,7 @@ export interface SavedState {
   /** The keys of the file's proof records, in order. */
   proofRecords: string[];
   /** The result of {@link Producer.save}; null before the first byte and after the last. */
-  producer: Json;
+  producer: unknown;
   /** Whether all bytes are uploaded. */
   isUploaded: boolean;
   /** The number of rows in the bytes so far. */
@@ -32,8 +31,17 @@ export interface SavedState {
 export function initialState(
   known: Partial<Pick<SavedState, 'file' | 'proofRecords' | 'restarts'>> = {},
 ): SavedState {
-  const nothing = { producer: null, isUploaded: false, rows: 0, parts: [], uploaded: 0 };
-  return { ...nothing, file: null, proofRecords: [], restarts: 0, ...known };
+  return {
+    file: null,
+    proofRecords: [],
+    producer: null,
+    isUploaded: false,
+    rows: 0,
+    parts: [],
+    uploaded: 0,
+    restarts: 0,
+    ...known,
+  };
 }
 
 /** Random bytes in the keys of objects that only one attempt may write. */
@@ -136,8 +144,9 @@ function encodeState(state: SavedState, rest: Uint8Array): Uint8Array {
 function decodeState(bytes: Uint8Array): { state: SavedState; rest: Uint8Array } | null {
   const length = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0);
   const json = bytes.subarray(LENGTH_BYTES, LENGTH_BYTES + length);
-  const { version, ...state } = JSON.parse(new TextDecoder().decode(json)) as SavedState & {
-    version?: number;
-  };
-  return version === VERSION ? { state, rest: bytes.slice(LENGTH_BYTES + length) } : null;
+  const { version, ...state }: SavedState & { version?: number } = JSON.parse(
+    new TextDecoder().decode(json),
+  );
+  if (version !== VERSION) return null;
+  return { state, rest: bytes.slice(LENGTH_BYTES + length) };
 }

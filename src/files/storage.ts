@@ -75,14 +75,12 @@ async function deleteAll(
   file: Named,
   isWanted: (key: string) => boolean,
 ): Promise<void> {
-  let cursor: string | undefined;
-  do {
-    const page = await bucket.list({
-      prefix: folder(file),
-      ...(cursor !== undefined && { cursor }),
-    });
+  const options: R2ListOptions = { prefix: folder(file) };
+  for (;;) {
+    const page = await bucket.list(options);
     const keys = page.objects.map(({ key }) => key).filter(isWanted);
     if (keys.length > 0) await bucket.delete(keys);
-    cursor = page.truncated ? page.cursor : undefined;
-  } while (cursor !== undefined);
+    if (!page.truncated) return;
+    options.cursor = page.cursor;
+  }
 }

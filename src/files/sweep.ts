@@ -5,7 +5,7 @@ import type { JobMessage } from '../env';
 import type { Ledger } from '../ledger/ledger';
 import { logFailure } from '../lib/log';
 import { MINUTE, SECOND } from '../lib/time';
-import { FILE_RECORD_LIFETIME, publicFileId } from './file';
+import { FILE_RECORD_LIFETIME, publicFileId, statusAt } from './file';
 import { type FileRow, isFile, NO_WORK } from './file-records';
 import { LEASE_DURATION } from './lease';
 import { deleteObjects, deleteWorkingObjects } from './storage';
@@ -82,10 +82,8 @@ export async function cleanFiles(context: CleaningContext, now: number): Promise
   ]);
   for (const { file, isOrphan } of due) {
     try {
-      const isAvailable = file.status === 'completed' && (file.expiresAt ?? 0) > now;
-      await (isAvailable
-        ? cleanCompletedFile(context, file)
-        : cleanEndedFile(context, file, isOrphan === 1, now));
+      if (statusAt(file, now) === 'completed') await cleanCompletedFile(context, file);
+      else await cleanEndedFile(context, file, isOrphan === 1, now);
     } catch (error) {
       // One failure must not delay the other files.
       logFailure('file_not_cleaned', error, { file: publicFileId(file) });

@@ -12,7 +12,8 @@ export class Upload {
    * Hashes the stream; null for a proof, whose hash nobody needs, and if an earlier job began the
    * stream.
    */
-  private readonly hash: { stream: DigestStream; writer: WritableStreamDefaultWriter } | null;
+  private readonly hash: { stream: DigestStream; writer: WritableStreamDefaultWriter } | null =
+    null;
 
   /**
    * @param store creates the multipart upload and knows its identifier
@@ -30,9 +31,10 @@ export class Upload {
     this.part = new Uint8Array(partSize);
     this.part.set(rest);
     this.filled = rest.length;
-    const stream =
-      this.size === 0 && state.file === null ? new crypto.DigestStream('SHA-256') : null;
-    this.hash = stream && { stream, writer: stream.getWriter() };
+    if (this.size === 0 && state.file === null) {
+      const stream = new crypto.DigestStream('SHA-256');
+      this.hash = { stream, writer: stream.getWriter() };
+    }
   }
 
   /** Size of all bytes so far. */
@@ -61,7 +63,8 @@ export class Upload {
     if (this.store.uploadId === null) {
       const whole = this.rest();
       await this.bucket.put(this.key, whole);
-      return this.state.file ? null : new Uint8Array(await crypto.subtle.digest('SHA-256', whole));
+      if (this.state.file) return null;
+      return new Uint8Array(await crypto.subtle.digest('SHA-256', whole));
     }
     if (this.filled > 0) await this.uploadPart();
     if (!this.hash) return null;

@@ -63,7 +63,7 @@ export function recordFileOutcomes(
 ): readonly [Statement, Statement] {
   const hasFeed = sql`exists (select 1 from ${webhookFeeds} where ${webhookFeeds.account} = ${files.account})`;
   const outcomes = sql`
-    select ${files.account}, ${files.kind}, ${files.id}, ${isFailure ? 1 : 0}, ${now}, ${nextOutcomeNumber(sql`${files.account}`)}
+    select ${files.account}, ${files.kind}, ${files.id}, ${Number(isFailure)}, ${now}, ${nextOutcomeNumber(sql`${files.account}`)}
     from ${files} where ${which} and ${hasFeed}`;
   return [
     write.insert(fileOutcomes).select(outcomes).onConflictDoNothing(),

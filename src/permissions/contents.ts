@@ -62,14 +62,14 @@ export interface SentAct {
  * @throws Problem `invalid_request` if the digest is not that of the input
  */
 export async function describeAct({ input, input_digest, preview, external_id }: SentAct) {
-  const inputDigest = input === undefined ? null : await digestOf(input);
+  const inputDigest = await digestIfGiven(input);
   if (inputDigest !== null && input_digest !== undefined && input_digest !== inputDigest) {
     throw invalidRequest([{ path: 'body.input_digest', message: 'is not the digest of `input`' }]);
   }
   return {
     title: preview?.title ?? null,
     inputDigest: inputDigest ?? input_digest ?? null,
-    previewDigest: preview ? await digestOf(preview) : null,
+    previewDigest: await digestIfGiven(preview),
     externalId: external_id ?? null,
   };
 }
@@ -94,9 +94,25 @@ export function contentsRow(
   return {
     account,
     id,
-    input: input === undefined ? null : JSON.stringify(input),
-    preview: preview ? JSON.stringify(preview) : null,
+    input: storedForm(input),
+    preview: storedForm(preview),
   };
+}
+
+async function digestIfGiven(content: Json | Preview | undefined): Promise<string | null> {
+  if (content === undefined) return null;
+  return await digestOf(content);
+}
+
+function storedForm(content: Json | Preview | undefined): string | null {
+  if (content === undefined) return null;
+  return JSON.stringify(content);
+}
+
+/** Reads the stored form of an input or a preview; null where there is none. */
+export function readStored<T extends Json | Preview>(text: string | null): T | null {
+  if (text === null) return null;
+  return JSON.parse(text);
 }
 
 /** A permission's row with its contents as JSON texts. */
@@ -108,8 +124,8 @@ export type PermissionWithContents = ReviewedPermission & {
 /** Shows the stored input and preview of a permission. */
 export function presentContents({ input, preview }: PermissionWithContents): ShownContents {
   return {
-    input: input === null ? null : (JSON.parse(input) as Json),
-    preview: preview === null ? null : (JSON.parse(preview) as Preview),
+    input: readStored<Json>(input),
+    preview: readStored<Preview>(preview),
   };
 }
 
@@ -146,8 +162,9 @@ export function findPermissionWithContents(
   id: unknown,
   now: number,
 ) {
-  const known = typeof id === 'string' ? parseId('perm', id) : null;
-  return known && selectWithContents(reader, now).where(isPermissionWithId(account, known));
+  const known = typeof id === 'string' && parseId('perm', id);
+  if (!known) return null;
+  return selectWithContents(reader, now).where(isPermissionWithId(account, known));
 }
 
 /** Selects the permission that an agent requested under an external id, with its contents. */

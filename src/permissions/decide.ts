@@ -115,9 +115,9 @@ export async function decidePermission(
       limits,
       signature,
     });
-    return row.review && vote && !isLastVote(row.review, vote)
-      ? storeVote(atReading, row, row.review, vote)
-      : settleByDecision(atReading, row, decision, limits, vote);
+    if (row.review && vote && !isLastVote(row.review, vote))
+      return storeVote(atReading, row, row.review, vote);
+    return settleByDecision(atReading, row, decision, limits, vote);
   });
 }
 
@@ -128,9 +128,8 @@ export async function decidePermission(
  */
 function withTimeOf<C extends Context>(context: C, permission: ReviewedPermission | undefined): C {
   const readAt = permission?.review?.readAt;
-  return readAt === undefined
-    ? context
-    : { ...context, runtime: { ...context.runtime, now: () => readAt } };
+  if (readAt === undefined) return context;
+  return { ...context, runtime: { ...context.runtime, now: () => readAt } };
 }
 
 /**
@@ -200,10 +199,10 @@ async function settleByDecision(
 ): Promise<Permission | null> {
   const decidedBy = deciderOf(context.principal);
   const isApproval = decision === 'approve';
-  const votes =
-    vote && (row.review || vote.signature) ? [...(row.review?.votes ?? []), vote] : null;
+  let votes: Vote[] | null = null;
+  if (vote && (row.review || vote.signature)) votes = [...(row.review?.votes ?? []), vote];
   const entry = draftPermissionEntry(context, row, decision, {
-    scope: isApproval ? scope : row.scope,
+    scope,
     ...(isApproval && { token_id: withPrefix('token', row.id) }),
     ...digestDetails(row),
     decided_by: decidedBy,
@@ -212,18 +211,16 @@ async function settleByDecision(
     ...(votes && { votes: entryVotes(row.scope, votes) }),
     ...(row.review && { review_policy_id: row.review.policyId }),
   });
-  const outcome = isApproval
-    ? {
-        status: 'approved' as const,
-        ...(await newTokenColumns(context, { scope, tokenTtl, maxUses })),
-      }
-    : { status: 'denied' as const };
-  const columns = {
-    ...outcome,
+  let columns: Settlement['columns'] = {
+    status: 'denied',
     decidedBy,
     decidedAt: context.runtime.now(),
     decisionReason: reason,
   };
+  if (isApproval) {
+    const token = await newTokenColumns(context, { scope, tokenTtl, maxUses });
+    columns = { ...columns, ...token, status: 'approved' };
+  }
   return settlePermission(context, row, { entry, columns, vote });
 }
 
@@ -251,38 +248,35 @@ export async function settlePermission(
   const { runtime, ledger, principal } = context;
   const now = runtime.now();
   const settled = { ...columns, lastEntry: entry.id, updatedAt: now };
-  const permission = presentPermission(
-    { ...(vote ? withVote(row, vote) : row), ...settled },
-    now,
-    principal,
-  );
+  const voted = vote ? withVote(row, vote) : row;
+  const permission = presentPermission({ ...voted, ...settled }, now, principal);
   const reviewVote = row.review && vote;
   const isApproval = reviewVote?.decision === 'approve';
-  const approvers = [...(row.review?.votes ?? []), ...(reviewVote ? [reviewVote] : [])]
-    .filter(({ decision }) => decision === 'approve')
-    .map(({ by }) => by);
-  const isPending = and(
+  const conditions = [
     isPermissionWithId(row.account, row.id),
     eq(permissions.status, 'pending'),
     gt(permissions.expiresAt, now),
-    row.review && !vote ? hasVotes(row.review.votes.length) : undefined,
-    isApproval ? isApprovedSql(row, approvers, now) : undefined,
-    vote?.signature ? hasPasskeySql(row.account, vote.by, vote.signature) : undefined,
-  );
+  ];
+  if (row.review && !vote) conditions.push(hasVotes(row.review.votes.length));
+  if (isApproval) conditions.push(isApprovedSql(row, approversOf(voted), now));
+  if (vote?.signature) conditions.push(hasPasskeySql(row.account, vote.by, vote.signature));
   const guard = reviewVote && voteGuard(context, row, reviewVote);
   const committed = await ledger
     .commit({
       guards: guard ? [guard] : [],
       changes: (write) => {
-        const settling = write.update(permissions).set(settled).where(isPending);
+        const settling = write
+          .update(permissions)
+          .set(settled)
+          .where(and(...conditions));
         if (!reviewVote) return [settling];
         const voting = write.insert(votes).values(voteRow(row, reviewVote));
         if (!isApproval) return [voting, settling];
-        return [
-          voting,
-          write.update(reviews).set(proposalColumns(reviewVote)).where(isReviewOf(row)),
-          settling,
-        ];
+        const proposing = write
+          .update(reviews)
+          .set(proposalColumns(reviewVote))
+          .where(isReviewOf(row));
+        return [voting, proposing, settling];
       },
       entries: [entry],
       answer: { value: permission, subject: row.agentId },
@@ -294,6 +288,11 @@ export async function settlePermission(
   if (committed) return permission;
   if (row.review || vote?.signature) return null;
   throw notPending('was decided at the same time; read it to see how');
+}
+
+function approversOf({ review }: ReviewedPermission) {
+  const approvals = review?.votes.filter(({ decision }) => decision === 'approve') ?? [];
+  return approvals.map(({ by }) => by);
 }
 
 function notPending(why: string): Problem {

@@ -140,15 +140,15 @@ type DueRow = Awaited<ReturnType<typeof findDue>>[number];
 function draftExpiry(runtime: Runtime, row: DueRow): Entry | null {
   try {
     const { reviewPolicyId: policyId } = row;
-    const review = policyId === null ? null : { policyId, votes: readVotes(JSON.parse(row.votes)) };
+    const review = policyId && { policyId, votes: readVotes(JSON.parse(row.votes)) };
+    const scope: JsonObject = JSON.parse(row.scope);
     return draftPermissionEntry({ runtime, origin: SERVICE_ORIGIN }, row, 'expire', {
-      scope: JSON.parse(row.scope) as JsonObject,
+      scope,
       policy_id: row.policyId,
       ...(row.expired === 'token' && { token_id: withPrefix('token', row.id) }),
       expired: row.expired,
       // The entry of an expired token repeats no votes: they are in the entry of the approval.
-      ...(row.expired === 'request' &&
-        reviewDetails({ ...row, scope: JSON.parse(row.scope) as JsonObject, review })),
+      ...(row.expired === 'request' && reviewDetails({ ...row, scope, review })),
     });
   } catch (error) {
     logFailure('permission_unreadable', error, { permission: row.id });

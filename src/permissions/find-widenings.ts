@@ -26,16 +26,12 @@ export function findWidenings(
 
 function compareValues(requested: Json, granted: Json, path: string): FieldError[] {
   if (typeof requested === 'number') {
-    const fits = typeof granted === 'number' && granted <= requested;
-    return fits
-      ? []
-      : [{ path, message: `must be a number of at most the requested ${requested}` }];
+    if (typeof granted === 'number' && granted <= requested) return [];
+    return [{ path, message: `must be a number of at most the requested ${requested}` }];
   }
   if (Array.isArray(requested)) {
-    const fits = Array.isArray(granted) && isSubset(granted, requested);
-    return fits
-      ? []
-      : [{ path, message: 'must be a list of some of the requested members, at least one' }];
+    if (Array.isArray(granted) && isSubset(granted, requested)) return [];
+    return [{ path, message: 'must be a list of some of the requested members, at least one' }];
   }
   if (isJsonObject(requested)) {
     if (!isJsonObject(granted)) return [{ path, message: 'must be an object, as requested' }];
@@ -43,7 +39,8 @@ function compareValues(requested: Json, granted: Json, path: string): FieldError
     const unknown = added.map((key) => ({ path: `${path}.${key}`, message: 'was not requested' }));
     return [...unknown, ...findWidenings(requested, granted, path)];
   }
-  return requested === granted ? [] : [{ path, message: 'must equal what was requested' }];
+  if (requested === granted) return [];
+  return [{ path, message: 'must equal what was requested' }];
 }
 
 /** Whether an array is another array with members removed; duplicates count. */

@@ -13,7 +13,8 @@ export function valueText(value: Json | undefined): string {
   if (typeof value === 'string') return quoteIfAmbiguous(value);
   if (typeof value === 'number') return groupThousands(value);
   if (Array.isArray(value) && value.every((member) => typeof member !== 'object')) {
-    return value.length === 0 ? '[]' : value.map((member) => valueText(member)).join(', ');
+    if (value.length === 0) return '[]';
+    return value.map((member) => valueText(member)).join(', ');
   }
   return JSON.stringify(value);
 }
@@ -28,7 +29,7 @@ function groupThousands(value: number): string {
  * texts.
  */
 function quoteIfAmbiguous(text: string): string {
-  return /^$|^\s|\s$|\s\s|, |^(true|false|null)$|^[-+]?[\d.,]+$/.test(text)
-    ? JSON.stringify(text)
-    : text;
+  const isAmbiguous = /^$|^\s|\s$|\s\s|, |^(true|false|null)$|^[-+]?[\d.,]+$/.test(text);
+  if (!isAmbiguous) return text;
+  return JSON.stringify(text);
 }

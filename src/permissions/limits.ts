@@ -27,31 +27,23 @@ export function limitsOf(
     return { scope: row.scope, tokenTtl: row.tokenTtl, maxUses: row.maxUses };
   const base = row.review?.proposal ?? row;
   const source = row.review ? 'proposed' : 'requested';
-  const errors: FieldError[] = narrowed.scope ? findWidenings(base.scope, narrowed.scope) : [];
-  if ((narrowed.token_ttl ?? 0) > base.tokenTtl) {
-    errors.push({
-      path: 'body.token_ttl',
-      message: `must be at most the ${source} ${base.tokenTtl}`,
-    });
-  }
-  if ((narrowed.max_uses ?? 0) > base.maxUses) {
-    errors.push({
-      path: 'body.max_uses',
-      message: `must be at most the ${source} ${base.maxUses}`,
-    });
-  }
-  if (errors.length > 0) {
-    throw new Problem(
-      'scope_widened',
-      `An approval may narrow what is ${source}, but never widen it.`,
-      { errors },
-    );
-  }
-  return {
-    scope: narrowed.scope ?? base.scope,
-    tokenTtl: narrowed.token_ttl ?? base.tokenTtl,
-    maxUses: narrowed.max_uses ?? base.maxUses,
-  };
+  const {
+    scope = base.scope,
+    token_ttl: tokenTtl = base.tokenTtl,
+    max_uses: maxUses = base.maxUses,
+  } = narrowed;
+  const errors: FieldError[] = [];
+  if (narrowed.scope) errors.push(...findWidenings(base.scope, scope));
+  const atMost = (path: string, most: number) =>
+    errors.push({ path, message: `must be at most the ${source} ${most}` });
+  if (tokenTtl > base.tokenTtl) atMost('body.token_ttl', base.tokenTtl);
+  if (maxUses > base.maxUses) atMost('body.max_uses', base.maxUses);
+  if (errors.length === 0) return { scope, tokenTtl, maxUses };
+  throw new Problem(
+    'scope_widened',
+    `An approval may narrow what is ${source}, but never widen it.`,
+    { errors },
+  );
 }
 
 /** The limits that an agent asks for, by their names in the API. */

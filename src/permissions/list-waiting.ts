@@ -4,6 +4,7 @@ import { agents, pendingPermissions, permissionContents, permissions, reviews } 
 import type { UserContext } from '../http/context';
 import { openPage, type Page } from '../http/page';
 import { type Id, idBytes, parseId } from '../lib/typeid';
+import { readStored } from './contents';
 import { notifiedNobodySql } from './notified-nobody';
 import {
   type Permission,
@@ -97,26 +98,25 @@ export async function listWaiting(
       .where(and(eq(permissions.account, account.number), sql`${permissions.id} = page.id`)),
   ]);
   const found = rows as WaitingRow[];
-  const byId = (a: WaitingRow, b: WaitingRow) => (a.id < b.id ? -1 : 1);
-  const inOrder = (a: WaitingRow, b: WaitingRow) =>
-    order === 'newest' ? byId(b, a) : a.expiresAt - b.expiresAt || byId(a, b);
+  const inOrder = ORDERS[order];
   found.sort((a, b) => Number(a.isEnd) - Number(b.isEnd) || inOrder(a, b));
+  const showsNames = principal.scopes.includes('agents:read');
   const present = ({
     agentName,
     preview,
     notifiedNobody,
     isEnd,
     ...row
-  }: WaitingRow): WaitingRequest | null =>
-    isEnd
-      ? null
-      : {
-          permission: presentPermission(row, now, principal),
-          agentName: principal.scopes.includes('agents:read') ? agentName : row.agentId,
-          preview: preview === null ? null : (JSON.parse(preview) as Preview),
-          standing: standingOf(row.review, row.voter, member?.id),
-          notifiedNobody,
-        };
+  }: WaitingRow): WaitingRequest | null => {
+    if (isEnd) return null;
+    return {
+      permission: presentPermission(row, now, principal),
+      agentName: showsNames ? agentName : row.agentId,
+      preview: readStored<Preview>(preview),
+      standing: standingOf(row.review, row.voter, member?.id),
+      notifiedNobody,
+    };
+  };
   const position = ({ expiresAt, id }: WaitingRow): Position => `${expiresAt}.${id}`;
   return page.make(found, present, { position, isCut: found.some(({ isEnd }) => isEnd) });
 }
@@ -132,6 +132,15 @@ type WaitingRow = ReviewedPermission & {
    * Whether it only marks where the examined requests end: it is the last of them, listed or not.
    */
   isEnd: boolean;
+};
+
+type Comparison = (a: WaitingRow, b: WaitingRow) => number;
+
+const byId: Comparison = (a, b) => (a.id < b.id ? -1 : 1);
+
+const ORDERS: Record<WaitingOrder, Comparison> = {
+  newest: (a, b) => byId(b, a),
+  urgent: (a, b) => a.expiresAt - b.expiresAt || byId(a, b),
 };
 
 type VoterState = Record<'isEligible' | 'isOwner', 0 | 1>;
@@ -172,10 +181,11 @@ function selectListed(
   ))`;
   // SQLite examines the waiting requests one after the other, and stops as soon as the page is
   // full.
+  const isWanted = waitsFor === 'caller' ? awaitsCaller : sql`not ${awaitsCaller}`;
   const matching = ({ query, limit }: Ordered) => sql`select * from (
     select permissions.id from (${query} limit ${limit(MAX_EXAMINED)}) as permissions
     left join reviews on reviews.account = permissions.account and reviews.id = permissions.id
-    where ${waitsFor === 'caller' ? awaitsCaller : sql`not ${awaitsCaller}`}
+    where ${isWanted}
     limit ${rowLimit}
   )`;
   const end = ({ query, limit }: Ordered) => sql`
@@ -206,24 +216,21 @@ function selectWaiting(
 ): Ordered[] {
   const [time, id] = after?.split('.') ?? [];
   const last = parseId('perm', id ?? '');
-  const agent = agent_id === undefined ? null : parseId('agent', agent_id);
+  const agent = parseId('agent', agent_id ?? '');
   const isOfAgent = sql`agent = (select number from agents where account = ${account} and id = ${agent && idBytes(agent)})`;
-  const isWaiting = sql`account = ${account} and status = 0 and expires_at > ${now}`;
-  const isListed = agent_id === undefined ? isWaiting : sql`${isWaiting} and ${isOfAgent}`;
+  let isListed = sql`account = ${account} and status = 0 and expires_at > ${now}`;
+  if (agent_id !== undefined) isListed = sql`${isListed} and ${isOfAgent}`;
   if (order === 'newest') {
-    const index = sql.raw(
-      agent_id === undefined ? 'permissions_by_status' : 'permissions_by_agent',
-    );
-    const isAfter = last ? sql`and id < ${idBytes(last)}` : sql``;
-    const requests = sql`permissions indexed by ${index} where ${isListed}`;
-    return [
-      { query: sql`select ${COLUMNS} from ${requests} ${isAfter} order by id desc`, limit: always },
-    ];
+    let requests = sql`permissions indexed by permissions_by_agent where ${isListed}`;
+    if (agent_id === undefined)
+      requests = sql`permissions indexed by permissions_by_status where ${isListed}`;
+    if (last) requests = sql`${requests} and id < ${idBytes(last)}`;
+    return [{ query: sql`select ${COLUMNS} from ${requests} order by id desc`, limit: always }];
   }
-  const isAfter = last ? sql`and (expires_at, id) > (${Number(time)}, ${idBytes(last)})` : sql``;
+  if (last) isListed = sql`${isListed} and (expires_at, id) > (${Number(time)}, ${idBytes(last)})`;
   const ofAccount = sql`permissions indexed by permissions_waiting where ${isListed}`;
   const inOrder = (requests: SQL) =>
-    sql`select ${COLUMNS} from ${requests} ${isAfter} order by expires_at, id`;
+    sql`select ${COLUMNS} from ${requests} order by expires_at, id`;
   if (agent_id === undefined) return [{ query: inOrder(ofAccount), limit: always }];
   const ofAgent = sql`permissions indexed by permissions_by_agent where ${isListed}`;
   const count = sql`coalesce((select count from ${pendingPermissions} where account = ${account} and ${isOfAgent}), 0)`;
@@ -241,7 +248,7 @@ function voterSql(member: Id<'member'> | null, now: number) {
     where reviews.id is not null and members.account = permissions.account and members.id = ${member && idBytes(member)}
   )`
     .mapWith((text: string) => {
-      const { isEligible, isOwner } = JSON.parse(text) as VoterState;
+      const { isEligible, isOwner }: VoterState = JSON.parse(text);
       return { isEligible: isEligible === 1, isOwner: isOwner === 1 };
     })
     .as('voter');

@@ -68,9 +68,10 @@ export async function listPermissions(
   rows.sort((a, b) => (a.id < b.id ? 1 : -1));
   // Permissions of a deleted agent are hidden until they are erased.
   const tokens = await signActiveTokens(context, rows.filter(hasAgent), now);
-  return page.make(rows, (row) =>
-    hasAgent(row) ? presentPermission(row, now, principal, tokens.get(row.id)) : null,
-  );
+  return page.make(rows, (row) => {
+    if (!hasAgent(row)) return null;
+    return presentPermission(row, now, principal, tokens.get(row.id));
+  });
 }
 
 function hasAgent(
@@ -95,7 +96,8 @@ function selectIds(
 ): SQL {
   const account = principal.account.number;
   const agent = selectWantedAgent(principal, agent_id, account);
-  const older = after ? sql`and id < ${idBytes(after)}` : sql``;
+  let older = sql``;
+  if (after) older = sql`and id < ${idBytes(after)}`;
   if (external_id !== undefined) {
     // Few permissions have an external id: one select reads them all, and sorts.
     const hasStatus = statusCondition(wanted, now);
@@ -103,11 +105,12 @@ function selectIds(
       order by id desc`;
   }
   const range = chooseRange(account, agent, action);
-  const stored = wanted === undefined ? PERMISSION_STATUSES : [wanted];
-  const arms = stored.map((status) => {
-    const isLive = wanted === 'pending' ? sql`and expires_at > ${now}` : sql``;
-    return sql`select id from ${range} and ${isStored(status)} ${isLive} ${older}`;
-  });
+  let isLive = sql``;
+  if (wanted === 'pending') isLive = sql`and expires_at > ${now}`;
+  const stored = PERMISSION_STATUSES.filter((status) => status === (wanted ?? status));
+  const arms = stored.map(
+    (status) => sql`select id from ${range} and ${isStored(status)} ${isLive} ${older}`,
+  );
   if (wanted === 'expired')
     arms.push(sql`select id from ${overdueRange(account, agent, action, now)} ${older}`);
   return mergeSorted(arms, 'id', 'desc');
@@ -136,7 +139,10 @@ function overdueRange(
 }
 
 function andMatches(agent: SQL | null, action: string | undefined): SQL {
-  return sql`${agent ? sql`and agent = ${agent}` : sql``} ${action === undefined ? sql`` : sql`and action = ${action}`}`;
+  const matches: SQL[] = [];
+  if (agent) matches.push(sql`and agent = ${agent}`);
+  if (action !== undefined) matches.push(sql`and action = ${action}`);
+  return sql.join(matches, sql` `);
 }
 
 function chooseRange(account: number, agent: SQL | null, action: string | undefined): SQL {
@@ -144,9 +150,9 @@ function chooseRange(account: number, agent: SQL | null, action: string | undefi
     return sql`permissions indexed by permissions_by_agent_action where agent = ${agent} and action = ${action}`;
   }
   if (agent) return sql`permissions indexed by permissions_by_agent where agent = ${agent}`;
-  return action === undefined
-    ? sql`permissions indexed by permissions_by_status where account = ${account}`
-    : sql`permissions indexed by permissions_by_action where account = ${account} and action = ${action}`;
+  if (action !== undefined)
+    return sql`permissions indexed by permissions_by_action where account = ${account} and action = ${action}`;
+  return sql`permissions indexed by permissions_by_status where account = ${account}`;
 }
 
 /**
@@ -162,15 +168,15 @@ function selectWantedAgent(
   wanted: string | undefined,
   account: number,
 ): SQL | null {
-  const id = wanted === undefined ? null : parseId('agent', wanted);
+  const id = parseId('agent', wanted ?? '');
   if (principal.kind === 'agent') {
-    const own = wanted === undefined || id === principal.agent.id;
-    return own ? sql`${principal.agent.number}` : sql`null`;
+    const { agent } = principal;
+    if (wanted === undefined || id === agent.id) return sql`${agent.number}`;
+    return sql`null`;
   }
   if (wanted === undefined) return null;
-  return id
-    ? sql`(select number from agents where account = ${account} and id = ${idBytes(id)})`
-    : sql`null`;
+  if (!id) return sql`null`;
+  return sql`(select number from agents where account = ${account} and id = ${idBytes(id)})`;
 }
 
 function isStored(status: PermissionStatus): SQL {

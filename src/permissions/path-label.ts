@@ -11,7 +11,7 @@ const PLAIN_KEY = /^[A-Za-z0-9_-]+$/;
  * different labels, also after Unicode normalization, and no label looks like words of the service.
  */
 export function pathLabel(path: readonly string[]): string {
-  return path.map((key) => (PLAIN_KEY.test(key) ? key : quoteKey(key))).join('.');
+  return path.map(quoteKey).join('.');
 }
 
 /**
@@ -20,23 +20,21 @@ export function pathLabel(path: readonly string[]): string {
  */
 export function shortPathLabel(label: string, number: number, max: number): string {
   const shown = shorten(label, max);
-  return shown === label ? label : `${shown} (limit ${number})`;
+  if (shown === label) return label;
+  return `${shown} (limit ${number})`;
 }
 
 function quoteKey(key: string): string {
+  if (PLAIN_KEY.test(key)) return key;
   const text = JSON.stringify(key).slice(1, -1);
   // Another spelling of the same characters would look the same.
-  const escaped =
-    text === text.normalize()
-      ? text.replace(unseenPattern(), toEscapes)
-      : text.replace(/[^ -~]/g, toEscapes);
+  const hidden = text === text.normalize() ? unseenPattern() : /[^ -~]/g;
+  const escaped = text.replace(hidden, toEscapes);
   // Where there is no code type, the label stands between grave accents.
   return `"${escaped.replaceAll('`', toEscapes)}"`;
 }
 
 function toEscapes(characters: string): string {
-  const units = Array.from({ length: characters.length }, (_, index) =>
-    characters.charCodeAt(index),
-  );
-  return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('');
+  const units = characters.split('').map((unit) => unit.charCodeAt(0).toString(16));
+  return units.map((hex) => `\\u${hex.padStart(4, '0')}`).join('');
 }

@@ -162,7 +162,8 @@ export interface GrantedToken {
  * task stores this.
  */
 export function statusAt(row: PermissionRow, now: number): PermissionStatus {
-  return row.status === 'pending' && row.expiresAt <= now ? 'expired' : row.status;
+  if (row.status === 'pending' && row.expiresAt <= now) return 'expired';
+  return row.status;
 }
 
 /**

@@ -62,8 +62,8 @@ export function selectDecision(
 }
 
 function selectPasskey(reader: Reader, account: SQL<number>, member: SQL, assertion: unknown) {
-  const named = isJsonObject(assertion) && typeof assertion.id === 'string' ? assertion.id : '';
-  const id = fromBase64Url(named);
+  if (!isJsonObject(assertion) || typeof assertion.id !== 'string') return null;
+  const id = fromBase64Url(assertion.id);
   if (!id?.length) return null;
   return reader
     .select()

@@ -124,8 +124,8 @@ export async function requestPermission(
   if (existing) return showExisting(existing);
   const subject = { account: account.number, id: newId(runtime, 'perm'), action, resource };
   const { policy } = evaluatePolicies(policies, { agentId: agent.id, action, resource, scope });
-  const review =
-    policy?.effect === 'review' ? startReview(policy, input, { owner: agent.owner, now }) : null;
+  let review: ReviewState | null = null;
+  if (policy?.effect === 'review') review = startReview(policy, input, { owner: agent.owner, now });
   const request = draftPermissionEntry(context, subject, 'request', {
     scope,
     ...digestDetails(columns),
@@ -190,7 +190,8 @@ export async function requestPermission(
     // its account may have moved to another shard.
     const first = await findExisting();
     if (first) return showExisting(first);
-    throw isTaken ? unavailable() : error;
+    if (isTaken) throw unavailable();
+    throw error;
   }
   // The agent or the account was deleted after the credential was checked.
   if (!committed) throw new CredentialEnded();
@@ -204,9 +205,9 @@ export async function requestPermission(
  * SQL of JSON.
  */
 function completeReviewSql(row: PermissionRow, review: ReviewState, shown: Permission['review']) {
-  return sql<Review>`json_set(${JSON.stringify(shown)}, '$.short_of_reviewers', ${shortOfReviewersSql(row, review)})`.mapWith(
-    (text: string) => JSON.parse(text) as Review,
-  );
+  const isShort = shortOfReviewersSql(row, review);
+  const completed = sql<Review>`json_set(${JSON.stringify(shown)}, '$.short_of_reviewers', ${isShort})`;
+  return completed.mapWith((text: string): Review => JSON.parse(text));
 }
 
 /**
@@ -371,6 +372,7 @@ export const requestPermissionRoute = new Hono().post(
       ...c.req.valid('json'),
     };
     const { permission, isNew } = await requestPermission(context, input);
-    return isNew ? answer(c, permission) : answerExisting(c, permission);
+    if (!isNew) return answerExisting(c, permission);
+    return answer(c, permission);
   },
 );

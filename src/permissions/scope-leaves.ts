@@ -10,18 +10,19 @@ export function scopeLeaves(
 ): [path: string[], value: Json][] {
   return Object.entries(scope).flatMap(([key, value]): [string[], Json][] => {
     const inner = [...path, key];
-    return isJsonObject(value) && Object.keys(value).length > 0
-      ? scopeLeaves(value, inner)
-      : [[inner, value as Json]];
+    if (!isJsonObject(value) || Object.keys(value).length === 0) return [[inner, value]];
+    return scopeLeaves(value, inner);
   });
 }
 
 /** Replaces the value at a path that the scope has. */
 export function setAt(scope: JsonObject, path: string[], value: Json): void {
   const key = path.at(-1) ?? '';
-  const parent = path
-    .slice(0, -1)
-    .reduce<JsonObject>((object, step) => object[step] as JsonObject, scope);
+  let parent = scope;
+  for (const step of path.slice(0, -1)) {
+    const inner = parent[step];
+    if (isJsonObject(inner)) parent = inner;
+  }
   // The key is the object's own, even if it is __proto__: the assignment does not reach the
   // prototype.
   parent[key] = value;

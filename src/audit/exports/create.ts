@@ -9,7 +9,6 @@ import { newId, type UserContext } from '../../http/context';
 import { choice, endDate, listOf, queryText, startDate } from '../../http/fields';
 import { body, noQuery } from '../../http/input';
 import { accepted, answer, operation } from '../../http/operation';
-import type { JsonObject } from '../../lib/json';
 import { lazy } from '../../lib/lazy';
 import { idBytes, parseId } from '../../lib/typeid';
 import { requireDateOrder } from '../date-range';
@@ -80,8 +79,8 @@ export async function createExport(
     kind: 'export' as const,
     id: newId(runtime, 'export'),
     format,
-    request: request as unknown as JsonObject,
-    agent: agent_id === undefined ? null : agentFilterSql(principal.account.number, agent_id),
+    request,
+    agent: agentFilterSql(principal.account.number, agent_id),
     keptFrom: oldestKept(principal.account, now),
     createdAt: now,
   };
@@ -92,8 +91,10 @@ export async function createExport(
 
 /**
  * The number of an agent of the account; 0 if there is no such agent, as no agent has that number.
+ * Null without a filter.
  */
-function agentFilterSql(account: number, id: string) {
+function agentFilterSql(account: number, id: string | undefined) {
+  if (id === undefined) return null;
   const agent = parseId('agent', id);
   if (!agent) return 0;
   return sql<number>`coalesce((

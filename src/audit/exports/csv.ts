@@ -15,21 +15,28 @@ export function csvFormat(
   { withDetails, bom }: { withDetails: boolean; bom: boolean },
 ): TextFormat {
   const write = (entry: ExportedEntry) => {
-    const { id, sequence, agentId, permission, event, createdAt } = entry;
-    const texts = `${cell(entry.action)},${cell(entry.resource)},${cell(entry.ipAddress)},${cell(entry.userAgent)}`;
+    const { id, sequence, agentId, permission, event } = entry;
+    const ids = `${id},${sequence},${account},${agentId},${permission},${event}`;
+    const act = `${cell(entry.action)},${cell(entry.resource)}`;
+    const client = `${cell(entry.ipAddress)},${cell(entry.userAgent)}`;
+    const line = `${ids},${act},${client},${formatTime(entry.createdAt)}`;
+    if (!withDetails) return `${line}\r\n`;
     // A JSON object always has quotes, and never looks like a formula.
-    const details = withDetails ? `,${quote(entry.details)}` : '';
-    return `${id},${sequence},${account},${agentId},${permission},${event},${texts},${formatTime(createdAt)}${details}\r\n`;
+    return `${line},${quote(entry.details)}\r\n`;
   };
-  const header = `${COLUMNS}${withDetails ? ',details' : ''}\r\n`;
-  return { head: bom ? `\ufeff${header}` : header, between: '', tail: () => '', write };
+  let head = `${COLUMNS}\r\n`;
+  if (withDetails) head = `${COLUMNS},details\r\n`;
+  if (bom) head = `\ufeff${head}`;
+  return { head, between: '', tail: () => '', write };
 }
 
 function cell(text: string): string {
   const isPlain = !/[",\r\n]|^[=+\-@\t]/.test(text);
   if (isPlain) return text;
-  const safe = /^[=+\-@\t\r\n]/.test(text) ? `'${text}` : text;
-  return /[",\r\n]/.test(safe) ? quote(safe) : safe;
+  let safe = text;
+  if (/^[=+\-@\t\r\n]/.test(text)) safe = `'${text}`;
+  if (/[",\r\n]/.test(safe)) return quote(safe);
+  return safe;
 }
 
 function quote(text: string): string {

@@ -23,7 +23,7 @@ export type ExportFormat = (typeof EXPORT_FORMATS)[number];
  * The request of an export: its parameters as the client sent them, and the range that its dates
  * mean.
  */
-export interface ExportRequest {
+export type ExportRequest = {
   start_date: string;
   end_date: string;
   agent_id: string | null;
@@ -38,7 +38,7 @@ export interface ExportRequest {
   from: number;
   /** The end of the range, exclusive. */
   to: number;
-}
+};
 
 /** An export as the API shows it. */
 export const AuditExport = lazy(() =>
@@ -103,7 +103,7 @@ export type AuditExport = z.output<ReturnType<typeof AuditExport>>;
 
 /** The request of an export. */
 export function exportRequest({ request }: Pick<FileRow, 'request'>): ExportRequest {
-  return request as unknown as ExportRequest;
+  return request as ExportRequest;
 }
 
 /**
@@ -126,23 +126,12 @@ export async function presentExport(
   row: PresentedFile,
   now: number,
 ): Promise<AuditExport> {
-  const {
-    start_date,
-    end_date,
-    agent_id,
-    event_types,
-    include_details,
-    bom = false,
-  } = exportRequest(row);
+  const { from, to, bom = false, ...request } = exportRequest(row);
   const { fields, proofUrl, sha256 } = await presentFile(config, home, row, now);
   return {
     export_id: publicFileId(row) as Id<'export'>,
     format: row.format as ExportFormat,
-    start_date,
-    end_date,
-    agent_id,
-    event_types,
-    include_details,
+    ...request,
     bom,
     ...(row.rowCount !== null && { row_count: row.rowCount }),
     sha256,

@@ -9,15 +9,19 @@ import type { TextFormat } from './text';
  */
 export function jsonFormat(account: Id<'user'>, withDetails: boolean): TextFormat {
   const write = (entry: ExportedEntry) => {
-    const { id, sequence, agentId, permission, event, createdAt } = entry;
+    const { id, sequence, agentId, permission, event } = entry;
+    const action = JSON.stringify(entry.action);
+    const resource = JSON.stringify(entry.resource);
+    const address = JSON.stringify(entry.ipAddress);
+    const userAgent = JSON.stringify(entry.userAgent);
+    const members =
+      `"id":"${id}","sequence":${sequence},"user_id":"${account}","agent_id":"${agentId}",` +
+      `"permission_request_id":"${permission}","event_type":"${event}","action":${action},` +
+      `"resource":${resource},"ip_address":${address},"user_agent":${userAgent},` +
+      `"created_at":"${formatTime(entry.createdAt)}"`;
+    if (!withDetails) return `{${members}}`;
     // The details are stored as JSON.
-    const details = withDetails ? `,"details":${entry.details}` : '';
-    return (
-      `{"id":"${id}","sequence":${sequence},"user_id":"${account}","agent_id":"${agentId}",` +
-      `"permission_request_id":"${permission}","event_type":"${event}","action":${JSON.stringify(entry.action)},` +
-      `"resource":${JSON.stringify(entry.resource)},"ip_address":${JSON.stringify(entry.ipAddress)},` +
-      `"user_agent":${JSON.stringify(entry.userAgent)},"created_at":"${formatTime(createdAt)}"${details}}`
-    );
+    return `{${members},"details":${entry.details}}`;
   };
   return { head: '[\n', between: ',\n', tail: (rows) => (rows > 0 ? '\n]\n' : ']\n'), write };
 }

@@ -43,7 +43,8 @@ export function listColumns(account: Id<'user'>, withDetails: boolean): Column[]
     repeatedText('user_agent', ({ userAgent }) => userAgent),
     integer(createdAtElement, ({ createdAt }) => createdAt),
   ];
-  return withDetails ? [...columns, uniqueText('details', ({ details }) => details)] : columns;
+  if (withDetails) columns.push(uniqueText('details', ({ details }) => details));
+  return columns;
 }
 
 const createdAtElement: SchemaElement = {

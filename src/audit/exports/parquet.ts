@@ -74,11 +74,13 @@ export class ParquetEncoding implements Encoder {
   }
 
   end(): Uint8Array[] {
-    const last = this.buffered.length > 0 ? [this.writeGroup()] : [];
+    const chunks: Uint8Array[] = [];
+    if (this.buffered.length > 0) chunks.push(this.writeGroup());
     this.writer.finish();
     const footer = this.takeBytes();
     if (this.writer.row_groups.length === 0) typeEmptyRowGroups(footer);
-    return [...last, footer];
+    chunks.push(footer);
+    return chunks;
   }
 
   save(): Json {

@@ -6,9 +6,9 @@ import { findFileRange, type PositionRange } from '../find-file-range';
 import type { SealingContext } from '../tree/seal';
 import { csvFormat } from './csv';
 import type { Encoder } from './encoder';
-import { type ExportFormat, exportRequest, getsProof } from './export';
+import { exportRequest, getsProof } from './export';
 import { jsonFormat } from './json';
-import { openProof } from './proof';
+import { proofProducerFactory } from './proof';
 import { ProofRecordBuffer } from './proof-records';
 import { EntrySource } from './source';
 import { TextFileEncoder } from './text';
@@ -24,25 +24,21 @@ interface Saved {
 export function exportProducerFactory(
   sealing: SealingContext,
   now: () => number,
-): FileProducerFactory {
+): FileProducerFactory<Saved> {
   return {
     async open(input, saved) {
-      const { account, span, encoder } =
-        saved === null ? await initialState(input) : (saved as unknown as Saved);
+      const { account, span, encoder } = saved ?? (await initialState(input));
       return new ExportProducer(input, account, span, await openEncoder(input, account, encoder));
     },
-    proof: {
-      isWanted: getsProof,
-      open: (input, file, saved) => openProof(sealing, now, input, file, saved),
-    },
+    proof: proofProducerFactory(sealing, now),
   };
 }
 
 async function initialState({ reader, file }: ProducerInput): Promise<Saved> {
   const { span, account } = await findFileRange(reader, file, exportRequest(file));
   // 0 stands for a requested agent that does not exist.
-  const isEmpty = file.agent === 0;
-  return { account: account.id, span: isEmpty ? { low: 0, high: 0 } : span, encoder: null };
+  if (file.agent === 0) return { account: account.id, span: { low: 0, high: 0 }, encoder: null };
+  return { account: account.id, span, encoder: null };
 }
 
 async function openEncoder(
@@ -51,15 +47,15 @@ async function openEncoder(
   saved: Json,
 ): Promise<Encoder> {
   const { include_details: withDetails, bom = false } = exportRequest(file);
-  const format = file.format as ExportFormat;
+  const { format } = file;
   if (format === 'parquet') {
     // Loaded here, so that no request waits for it.
     const { ParquetEncoding } = await import('./parquet');
     return new ParquetEncoding(account, withDetails, saved);
   }
-  const text =
-    format === 'csv' ? csvFormat(account, { withDetails, bom }) : jsonFormat(account, withDetails);
-  return new TextFileEncoder(text, saved as number | null);
+  const total = saved as number | null;
+  if (format === 'json') return new TextFileEncoder(jsonFormat(account, withDetails), total);
+  return new TextFileEncoder(csvFormat(account, { withDetails, bom }), total);
 }
 
 class ExportProducer implements Producer {
@@ -92,19 +88,17 @@ class ExportProducer implements Producer {
     this.records?.add(entries);
     const chunks = this.encoder.add(entries);
     const ended = next >= this.span.high;
-    return { chunks: ended ? [...chunks, ...this.encoder.end()] : chunks, ended };
+    if (ended) chunks.push(...this.encoder.end());
+    return { chunks, ended };
   }
 
   takeProofRecords(): Uint8Array {
-    return (
-      this.records?.take(this.reached - logStart({ number: this.input.file.account })) ??
-      new Uint8Array()
-    );
+    const start = logStart({ number: this.input.file.account });
+    return this.records?.take(this.reached - start) ?? new Uint8Array();
   }
 
-  save(): Json {
+  save(): Saved {
     const { account, encoder, reached } = this;
-    const span = { low: reached, high: this.span.high };
-    return { account, span, encoder: encoder.save() } satisfies Saved as unknown as Json;
+    return { account, span: { low: reached, high: this.span.high }, encoder: encoder.save() };
   }
 }

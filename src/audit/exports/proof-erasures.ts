@@ -56,7 +56,8 @@ export class ProofErasures {
   async next(): Promise<string> {
     const { hidden, erasure } = this.progress;
     if (hidden !== null) return this.nextHidden(hidden);
-    return erasure === null ? '' : this.nextErasures(erasure);
+    if (erasure !== null) return this.nextErasures(erasure);
+    return '';
   }
 
   private async nextHidden(after: number): Promise<string> {
@@ -70,10 +71,11 @@ export class ProofErasures {
     const first = (oldest[0]?.pos ?? start) - start;
     const last = (kept[0]?.pos ?? start + file.snapshot + 1) - start - 1;
     // Sequences before the oldest entry are already erased.
-    const expired: SequenceRanges =
-      after === 0 && first > 0 && first <= last ? [[first, last]] : [];
+    const expired: SequenceRanges = [];
+    if (after === 0 && first > 0 && first <= last) expired.push([first, last]);
     const deleted = rangesOf(rows.map(({ pos }) => pos - start));
-    this.progress.hidden = rows.length === batchRows ? (rows.at(-1)?.pos ?? null) : null;
+    // Only a full batch has this row, and more may follow it.
+    this.progress.hidden = rows[batchRows - 1]?.pos ?? null;
     return this.list([
       await this.hide('retention', expired),
       await this.hide('agent_deleted', deleted),
@@ -90,7 +92,7 @@ export class ProofErasures {
         .orderBy(asc(erasedEntries.id))
         .limit(RECORD_LIMIT),
     ]);
-    this.progress.erasure = records.length < RECORD_LIMIT ? null : (records.at(-1)?.id ?? null);
+    this.progress.erasure = records[RECORD_LIMIT - 1]?.id ?? null;
     return this.list(
       records.map(({ reason, erasedAt, ranges, note }) => record(reason, erasedAt, ranges, note)),
     );
@@ -100,12 +102,8 @@ export class ProofErasures {
   private async hide(reason: Reason, ranges: SequenceRanges): Promise<string | null> {
     if (ranges.length === 0) return null;
     const { account, sealedAt } = this.head;
-    return record(
-      reason,
-      null,
-      ranges,
-      await signHidden(this.signer, { account, reason, ranges }, sealedAt),
-    );
+    const note = await signHidden(this.signer, { account, reason, ranges }, sealedAt);
+    return record(reason, null, ranges, note);
   }
 
   /** Formats elements of the JSON array, with a separator if there are some before. */
@@ -136,11 +134,9 @@ function selectHidden(reader: Reader, after: number, last: number, limit: number
   const deleted = sql`(select ${erasures.number} from ${erasures} where ${eq(erasures.kind, 'agent')})`;
   const entries = sql`${auditEntries} indexed by audit_by_agent
     where ${auditEntries.agent} in ${deleted} and ${isWithin(after, last)}`;
-  return reader
-    .select({ pos: sql<number>`pos` })
-    .from(
-      sql`(select ${auditEntries.pos} from ${entries} order by ${auditEntries.pos} limit ${limit})`,
-    );
+  const positions = sql`select ${auditEntries.pos} from ${entries}
+    order by ${auditEntries.pos} limit ${limit}`;
+  return reader.select({ pos: sql<number>`pos` }).from(sql`(${positions})`);
 }
 
 /** Selects the oldest entry that is not erased. */
@@ -157,9 +153,7 @@ function isWithin(after: number, last: number): SQL {
 
 /** Selects the first entry that was within the account's retention when the file was requested. */
 function selectFirstKept(reader: Reader, start: number, { keptFrom, snapshot }: FileRow) {
-  return reader
-    .select({ pos: sql<number>`low` })
-    .from(
-      sql`(${selectPositionRange({ number: start / LOG_SPAN }, { from: keptFrom, before: start + snapshot + 1 })})`,
-    );
+  const log = { number: start / LOG_SPAN };
+  const kept = selectPositionRange(log, { from: keptFrom, before: start + snapshot + 1 });
+  return reader.select({ pos: sql<number>`low` }).from(sql`(${kept})`);
 }

@@ -7,8 +7,6 @@ import { type ProofRecord, readProofRecords } from './proof-records';
 /** Maximum tiles of leaves (256 hashes each) that a batch reads. */
 const TILE_LIMIT = 64;
 
-const NO_LEAVES: LeafRange[] = [];
-
 export interface LeavesProgress {
   /** The first leaf that is not written yet. */
   leaf: number;
@@ -50,8 +48,8 @@ export class ProofLeaves {
       gaps.push({ start: leaf, end: sequence - 1 });
       leaf = sequence;
     }
-    gaps.push({ start: leaf, end: ended ? size : leaf });
-    const spans = gaps.map((gap) => (gap.start < gap.end ? coverLeaves(gap) : NO_LEAVES));
+    if (ended) gaps.push({ start: leaf, end: size });
+    const spans = gaps.map(coverLeaves);
     const [nodes, leafOf] = await Promise.all([
       hashRanges(spans.flat(), this.read),
       this.readLeaves(records),
@@ -60,7 +58,8 @@ export class ProofLeaves {
     const separator = progress.leaf === 0 ? '\n' : ',\n';
     progress.leaf = ended ? size : leaf;
     this.lines += lines.length;
-    return { text: lines.length > 0 ? separator + lines.join(',\n') : '', ended };
+    const text = lines.join(',\n');
+    return { text: text && separator + text, ended };
   }
 
   /**
@@ -74,12 +73,16 @@ export class ProofLeaves {
     this.records ??= readProofRecords(await file.readProofRecords(object));
     const rest = this.records.slice(index, index + this.batchRows);
     const tiles = new Set<number>();
-    const count = rest.findIndex((record) => tiles.add(tileOf(record)).size > TILE_LIMIT);
-    const records = count < 0 ? rest : rest.slice(0, count);
-    const end = index + records.length;
-    const isOver = end === this.records.length;
-    if (isOver) this.records = null;
-    progress.record = isOver ? [object + 1, 0] : [object, end];
+    const records: ProofRecord[] = [];
+    for (const record of rest) {
+      if (tiles.add(tileOf(record)).size > TILE_LIMIT) break;
+      records.push(record);
+    }
+    progress.record = [object, index + records.length];
+    if (index + records.length === this.records.length) {
+      progress.record = [object + 1, 0];
+      this.records = null;
+    }
     return records;
   }
 
@@ -89,8 +92,11 @@ export class ProofLeaves {
    */
   private async readLeaves(records: readonly ProofRecord[]): Promise<(sequence: number) => string> {
     const indexes = [...new Set(records.map(tileOf))];
-    const tiles = await Promise.all(indexes.map((index) => this.read({ level: 0, index })));
-    const texts = new Map(indexes.map((index, i) => [index, (tiles[i] as Uint8Array).toHex()]));
+    const tiles = indexes.map(async (index): Promise<[number, string]> => {
+      const tile = await this.read({ level: 0, index });
+      return [index, tile.toHex()];
+    });
+    const texts = new Map(await Promise.all(tiles));
     return (sequence) => {
       const start = ((sequence - 1) % TILE_WIDTH) * HASH_LENGTH * 2;
       return (texts.get(tileOf({ sequence })) ?? '').slice(start, start + HASH_LENGTH * 2);
@@ -113,10 +119,9 @@ function writeLines(
   nodes: readonly Hash[],
 ): string[] {
   const lines: string[] = [];
-  let used = 0;
+  const hashes = nodes.map(toHex).values();
   for (const [i, gap] of spans.entries()) {
-    for (const { start, end } of gap)
-      lines.push(`[${start + 1},${end},"${toHex(nodes[used++] as Hash)}"]`);
+    for (const { start, end } of gap) lines.push(`[${start + 1},${end},"${hashes.next().value}"]`);
     const record = records[i];
     if (record) lines.push(`[${record.sequence},"${record.salt}","${leafOf(record.sequence)}"]`);
   }

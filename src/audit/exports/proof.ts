@@ -1,16 +1,20 @@
 import { eq } from 'drizzle-orm';
 import { accounts } from '../../db/schema';
 import { publicFileId } from '../../files/file';
-import type { Producer, ProducerInput, ProvableFile } from '../../files/producer';
+import type {
+  Producer,
+  ProducerInput,
+  ProofProducerFactory,
+  ProvableFile,
+} from '../../files/producer';
 import { toHex } from '../../lib/bytes';
-import type { Json } from '../../lib/json';
 import { TreeFrontier } from '../../lib/tiles';
 import type { Id } from '../../lib/typeid';
 import { parseHead, presentHead, type SignedHead } from '../tree/checkpoint';
 import { openSealedTree } from '../tree/open-tree';
 import type { SealingContext } from '../tree/seal';
 import { tileReader } from '../tree/storage';
-import { exportRequest } from './export';
+import { exportRequest, getsProof } from './export';
 import { type ErasuresProgress, ProofErasures } from './proof-erasures';
 import { type LeavesProgress, ProofLeaves } from './proof-leaves';
 
@@ -25,23 +29,22 @@ interface Saved {
 }
 
 /**
- * Opens the producer of an export's proof. The first call seals the log up to the last entry that
- * the export could read.
- * @returns null if the log is inconsistent with its signed heads; `later` if there is more to seal
- *   than one job can do
+ * Makes the factory of the producers that write the proofs of exports. The first producer of a
+ * proof seals the log up to the last entry that the export could read. None is opened if the log is
+ * inconsistent with its signed heads.
  */
-export async function openProof(
+export function proofProducerFactory(
   sealing: SealingContext,
   now: () => number,
-  input: ProducerInput,
-  file: ProvableFile,
-  saved: Json,
-): Promise<Producer | 'later' | null> {
-  const state =
-    saved === null ? await initialState(sealing, now, input) : (saved as unknown as Saved);
-  return state === null || state === 'later'
-    ? state
-    : new ProofProducer(sealing, input, file, state);
+): ProofProducerFactory<Saved> {
+  return {
+    isWanted: getsProof,
+    async open(input, file, saved) {
+      const state = saved ?? (await initialState(sealing, now, input));
+      if (state === null || state === 'later') return state;
+      return new ProofProducer(sealing, input, file, state);
+    },
+  };
 }
 
 async function initialState(
@@ -107,19 +110,22 @@ class ProofProducer implements Producer {
     return { chunks: [new TextEncoder().encode(text)], ended };
   }
 
-  save(): Json {
-    return { ...this.state } satisfies Saved as unknown as Json;
+  save(): Saved {
+    return { ...this.state };
   }
 
   private async nextText(): Promise<{ text: string; ended: boolean }> {
     const { erasures, leaves } = this;
-    if (!erasures.isDone) {
-      const start = erasures.isFirst ? this.describe() : '';
-      const records = await erasures.next();
-      return { text: `${start}${records}${erasures.isDone ? '],\n"tree":[' : ''}`, ended: false };
+    if (erasures.isDone) {
+      const { text, ended } = await leaves.next();
+      if (!ended) return { text, ended };
+      return { text: `${text}\n]}\n`, ended };
     }
-    const { text, ended } = await leaves.next();
-    return { text: ended ? `${text}\n]}\n` : text, ended };
+    let text = '';
+    if (erasures.isFirst) text += this.describe();
+    text += await erasures.next();
+    if (erasures.isDone) text += '],\n"tree":[';
+    return { text, ended: false };
   }
 
   /** The JSON before the first erasure. */

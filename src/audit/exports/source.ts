@@ -77,6 +77,8 @@ export class EntrySource {
     for (const [pos, agent, event, createdAt, ids, action, ipAddress, userAgent, details] of rows) {
       const agentId = this.agentIds.get(agent);
       if (!agentId) continue;
+      let resource = details;
+      if (withDetails) resource = resourceOf(details);
       entries.push({
         pos,
         id: formatHexId('audit', ids),
@@ -85,7 +87,7 @@ export class EntrySource {
         permission: formatHexId('perm', ids.slice(ID_LENGTH, 2 * ID_LENGTH)),
         event: EVENT_TYPES[event] as EventType,
         action,
-        resource: withDetails ? resourceOf(details) : details,
+        resource,
         ipAddress,
         userAgent,
         createdAt,
@@ -93,8 +95,10 @@ export class EntrySource {
         salt: ids.slice(2 * ID_LENGTH),
       });
     }
-    const last = rows.at(-1);
-    return { entries, next: last && rows.length === limit ? last[0] + 1 : high };
+    // Only a full batch has this row, and more may follow it.
+    const [lastPosition] = rows[limit - 1] ?? [];
+    if (lastPosition === undefined) return { entries, next: high };
+    return { entries, next: lastPosition + 1 };
   }
 
   private async readRows(low: number, high: number, limit: number): Promise<Row[]> {
@@ -103,7 +107,7 @@ export class EntrySource {
         .select({ row: sql<string>`row` })
         .from(sql`(${selectEntries(this.file, low, high)} limit ${limit})`),
     ]);
-    return JSON.parse(`[${rows.map(({ row }) => row).join()}]`) as Row[];
+    return JSON.parse(`[${rows.map(({ row }) => row).join()}]`);
   }
 
   /** Loads the identifiers of agents that are not known yet; null for a deleted agent. */
@@ -133,9 +137,8 @@ export class EntrySource {
 function selectEntries(file: FileRow, low: number, high: number): SQL {
   const { event_types, include_details } = exportRequest(file);
   const entry = auditEntries;
-  const ids = getsProof(file)
-    ? sql`hex(${entry.id}) || hex(${entry.permission}) || hex(${entry.salt})`
-    : sql`hex(${entry.id}) || hex(${entry.permission})`;
+  let ids = sql`hex(${entry.id}) || hex(${entry.permission})`;
+  if (getsProof(file)) ids = sql`${ids} || hex(${entry.salt})`;
   // One text per row, since every column of a row costs time.
   const columns = sql`
     ${entry.pos}, json_array(
@@ -147,10 +150,9 @@ function selectEntries(file: FileRow, low: number, high: number): SQL {
   if (file.agent === null && !event_types) {
     return sql`select ${columns} from ${entry} not indexed where ${within} order by ${entry.pos}`;
   }
-  const range =
-    file.agent === null
-      ? sql`${entry} indexed by audit_by_event where true`
-      : sql`${entry} indexed by audit_by_agent where ${entry.agent} = ${file.agent}`;
+  let range = sql`${entry} indexed by audit_by_event where true`;
+  if (file.agent !== null)
+    range = sql`${entry} indexed by audit_by_agent where ${entry.agent} = ${file.agent}`;
   const arms = (event_types ?? EVENT_TYPES).map((type) => {
     const event = sql.raw(String(EVENT_TYPES.indexOf(type)));
     return sql`select ${columns} from ${range} and ${entry.event} = ${event} and ${within}`;
@@ -158,6 +160,7 @@ function selectEntries(file: FileRow, low: number, high: number): SQL {
   return mergeSorted(arms, 'pos', 'asc');
 }
 
+const ACTION = '{"action":"';
 const RESOURCE = '"resource":"';
 
 /**
@@ -167,16 +170,12 @@ function resourceOf(details: string): string {
   // Searching is faster than parsing. It is safe because the action before the resource has no
   // quotes or escapes; a resource with an escape is parsed.
   const start = details.indexOf(RESOURCE);
-  if (
-    start > 0 &&
-    details.startsWith('{"action":"') &&
-    details.indexOf('"', ACTION_START) === start - 2
-  ) {
+  const actionEnd = details.indexOf('"', ACTION.length);
+  if (details.startsWith(ACTION) && actionEnd === start - 2) {
     const end = details.indexOf('"', start + RESOURCE.length);
     const text = details.slice(start + RESOURCE.length, end);
     if (!text.includes('\\')) return text;
   }
-  return (JSON.parse(details) as { resource: string }).resource;
+  const { resource }: { resource: string } = JSON.parse(details);
+  return resource;
 }
-
-const ACTION_START = '{"action":"'.length;

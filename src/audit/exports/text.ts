@@ -45,12 +45,15 @@ export class TextFileEncoder implements Encoder {
   private separator(): string {
     const { head, between } = this.format;
     if (this.total === null) return head;
-    return this.total > 0 ? between : '';
+    if (this.total === 0) return '';
+    return between;
   }
 
   end(): Uint8Array[] {
     const { head, tail } = this.format;
-    return [this.encoder.encode((this.total === null ? head : '') + tail(this.total ?? 0))];
+    let text = tail(this.total ?? 0);
+    if (this.total === null) text = head + text;
+    return [this.encoder.encode(text)];
   }
 
   save(): Json {

@@ -100,22 +100,22 @@ function describePurpose(file: FileRow): string {
 
 function describeScope(file: FileRow, { summary, sequences }: PeriodFacts): string[] {
   const { period, from, to } = reportRequest(file);
-  const [requestedAt, keptFrom] = [formatTime(file.createdAt), formatTime(file.keptFrom)];
-  const held = sequences
-    ? `It covers ${formatCount(summary.entries, 'entry', 'entries')} of the account’s audit log, with sequences from ${formatNumber(sequences.first)} to ` +
-      `${formatNumber(sequences.last)}, as they stood at ${requestedAt}.`
-    : `The account’s audit log held no entry of the period at ${requestedAt}.`;
+  const requestedAt = formatTime(file.createdAt);
+  const scope = [`The period is ${period.start} to ${period.end}, both days included, in UTC.`];
+  if (file.keptFrom > from)
+    scope.push(
+      `Entries before ${formatTime(file.keptFrom)} are no longer kept by the account’s plan: that part of the period is not covered, nor is the ` +
+        'activity of that time.',
+    );
+  if (to > file.createdAt)
+    scope.push(`The last day was not over when the report was requested, at ${requestedAt}.`);
+  let held = `The account’s audit log held no entry of the period at ${requestedAt}.`;
+  if (sequences)
+    held =
+      `It covers ${formatCount(summary.entries, 'entry', 'entries')} of the account’s audit log, with sequences from ${formatNumber(sequences.first)} to ` +
+      `${formatNumber(sequences.last)}, as they stood at ${requestedAt}.`;
   return [
-    `The period is ${period.start} to ${period.end}, both days included, in UTC.`,
-    ...(file.keptFrom > from
-      ? [
-          `Entries before ${keptFrom} are no longer kept by the account’s plan: that part of the period is not covered, nor is the ` +
-            'activity of that time.',
-        ]
-      : []),
-    ...(to > file.createdAt
-      ? [`The last day was not over when the report was requested, at ${requestedAt}.`]
-      : []),
+    ...scope,
     `${held} Entries of deleted agents are erased, and not counted.`,
     'It covers what agents asked for through the service, what was decided, and what tokens were used for. It does not cover the ' +
       'systems that agents act on, or access that does not go through the service.',
@@ -124,11 +124,7 @@ function describeScope(file: FileRow, { summary, sequences }: PeriodFacts): stri
   ];
 }
 
-function describeMethod(
-  file: FileRow,
-  { samplePopulation }: PeriodFacts,
-  sample: AuditEntry[],
-): string[] {
+function describeMethod(file: FileRow, facts: PeriodFacts, sample: AuditEntry[]): string[] {
   return [
     'Every entry that the scope covers was counted; nothing was extrapolated. Sentences say how many entries are behind them, and ' +
       'name the first ones, or the first and the last. Each can be read at GET /v1/audit/{id} as long as the plan keeps it and its ' +
@@ -143,11 +139,20 @@ function describeMethod(
       `within ${QUICK_DECISION_MS / 1_000} seconds of the request. A denial was retried if the same agent asked for the same action on the ` +
       `same resource among its next ${RETRY_WINDOW} requests for that action.`,
     `Key rotations and configuration changes are from the account activity: the newest ${MAX_LISTED_ACTIVITY} of each.`,
-    sample.length === 0
-      ? 'There was nothing to draw a sample from.'
-      : `The sample has ${formatCount(sample.length, 'entry', 'entries')}, in the order in which they were drawn. Draw n, from 0, is the sequence ` +
-        `${samplePopulation.first} + (the first 48 bits of SHA-256("${publicFileId(file)}:n") modulo ${samplePopulation.size}). Sequences ` +
-        'drawn before, erased entries and those of deleted agents were skipped. The drawing ended with ' +
-        `${SAMPLE_SIZE} entries, when every sequence had been drawn, or after ${formatNumber(MAX_DRAWS)} draws.`,
+    describeSample(file, facts, sample),
   ];
+}
+
+function describeSample(
+  file: FileRow,
+  { samplePopulation: { first, size } }: PeriodFacts,
+  sample: AuditEntry[],
+): string {
+  if (sample.length === 0) return 'There was nothing to draw a sample from.';
+  return (
+    `The sample has ${formatCount(sample.length, 'entry', 'entries')}, in the order in which they were drawn. Draw n, from 0, is the sequence ` +
+    `${first} + (the first 48 bits of SHA-256("${publicFileId(file)}:n") modulo ${size}). Sequences ` +
+    'drawn before, erased entries and those of deleted agents were skipped. The drawing ended with ' +
+    `${SAMPLE_SIZE} entries, when every sequence had been drawn, or after ${formatNumber(MAX_DRAWS)} draws.`
+  );
 }

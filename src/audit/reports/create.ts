@@ -8,7 +8,6 @@ import { newId, type UserContext } from '../../http/context';
 import { choice, day } from '../../http/fields';
 import { body, noQuery } from '../../http/input';
 import { accepted, answer, operation } from '../../http/operation';
-import type { JsonObject } from '../../lib/json';
 import { lazy } from '../../lib/lazy';
 import { DAY } from '../../lib/time';
 import { oldestKept } from '../entry';
@@ -73,7 +72,7 @@ export async function createReport(
     kind: 'report' as const,
     id: newId(runtime, 'export'),
     format,
-    request: request as unknown as JsonObject,
+    request,
     agent: null,
     keptFrom: oldestKept(principal.account, now),
     createdAt: now,

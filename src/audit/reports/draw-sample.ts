@@ -40,13 +40,13 @@ export async function drawSample(
   const drawn = new Set<number>();
   const sample: AuditEntry[] = [];
   for (let n = 0; n < MAX_DRAWS && sample.length < SAMPLE_SIZE && drawn.size < size; n += BATCH) {
-    const draws = await Promise.all(
-      Array.from({ length: BATCH }, (_, i) => drawNumber(`${reportId}:${n + i}`)),
-    );
-    const positions = [...new Set(draws.map((draw) => low + (draw % size)))].filter(
-      (position) => !drawn.has(position),
-    );
-    for (const position of positions) drawn.add(position);
+    const draws = Array.from({ length: BATCH }, (_, i) => drawNumber(`${reportId}:${n + i}`));
+    const positions: number[] = [];
+    for (const draw of await Promise.all(draws)) {
+      const position = low + (draw % size);
+      if (!drawn.has(position)) positions.push(position);
+      drawn.add(position);
+    }
     const rows = await readEntries(reader, positions);
     const found = new Map(rows.map((row) => [row.pos, presentEntry(account, row)]));
     sample.push(...positions.flatMap((position) => found.get(position) ?? []));

@@ -187,10 +187,8 @@ export function addGroup(figures: Figures, group: EntryGroup, owner: string | nu
   const code = EVENT_TYPES.indexOf(event);
   figures.events[code] = (figures.events[code] ?? 0) + entries;
   for (const topic of TOPIC_NAMES.filter((name) => TOPICS[name](group, owner))) {
-    figures.topics[topic] = sumCounts([
-      figures.topics[topic],
-      { count: entries, positions: examples },
-    ]);
+    const added = { count: entries, positions: examples };
+    figures.topics[topic] = sumCounts([figures.topics[topic], added]);
   }
   figures.agents[agent] = addToCounts(figures.agents[agent] ?? emptyCounts(), group);
   figures.months[month] = addToCounts(figures.months[month] ?? emptyCounts(), group);
@@ -211,7 +209,8 @@ function addToDeciders(deciders: Figures['deciders'], group: EntryGroup): void {
   const isDecision = decider !== '';
   if (isDecision) {
     const tally = tallyOf(decider);
-    tally[event === 'approve' ? 'approved' : 'denied'] += entries;
+    if (event === 'approve') tally.approved += entries;
+    else tally.denied += entries;
     if (votes.every(({ by }) => by === decider)) {
       tally.alone = {
         count: (tally.alone?.count ?? 0) + entries,
@@ -230,15 +229,16 @@ function extendRange(range: { first: number; last: number }, { first, last }: En
 }
 
 function addToCounts(counts: Counts, { event, flags, entries }: EntryGroup): Counts {
-  const columns: Record<EventType, (keyof Counts)[]> = {
-    request: ['requests'],
-    approve: ['approved', 'tokens_issued'],
-    deny: ['denied'],
-    use: flags & FLAGS.firstUse ? ['tokens_used'] : [],
-    expire: flags & FLAGS.unusedToken ? [] : ['expired'],
-    revoke: ['tokens_revoked'],
-  };
-  for (const column of ['entries', ...columns[event]] as const) counts[column] += entries;
+  counts.entries += entries;
+  if (event === 'request') counts.requests += entries;
+  if (event === 'approve') {
+    counts.approved += entries;
+    counts.tokens_issued += entries;
+  }
+  if (event === 'deny') counts.denied += entries;
+  if (event === 'use' && flags & FLAGS.firstUse) counts.tokens_used += entries;
+  if (event === 'expire' && !(flags & FLAGS.unusedToken)) counts.expired += entries;
+  if (event === 'revoke') counts.tokens_revoked += entries;
   return counts;
 }
 

@@ -41,10 +41,11 @@ function findUnrestrictedPolicies({ configuration, decisionsBy }: PeriodFacts): 
     const decisions = decisionsBy(id);
     if (effect !== 'approve' || !isUnrestricted || (!isActive && decisions.entries === 0))
       return [];
+    const inactive = isActive ? '' : ' It is inactive now.';
     const text =
       `The policy ${quoteName(name)} (${id}) approves every action on every resource for every agent, without conditions, unless ` +
       `another one denies. It took ${formatCount(decisions.entries, 'decision')} in the period. It is shown as it stood when the report ` +
-      `was made.${isActive ? '' : ' It is inactive now.'}`;
+      `was made.${inactive}`;
     return [{ kind: 'policy_approves_everything', severity: 'high', text, ...decisions }];
   });
 }
@@ -64,9 +65,10 @@ function findChangedPolicies({
     ({ kind, decided_by }) => kind === 'policy' && (changedAt.get(decided_by) ?? Infinity) >= from,
   );
   if (changed.length === 0) return [];
-  const names = changed.map(({ decided_by: id, name }) =>
-    name === null ? `${id} (deleted)` : nameWithId({ name, id }),
-  );
+  const names = changed.map(({ decided_by: id, name }) => {
+    if (name === null) return `${id} (deleted)`;
+    return nameWithId({ name, id });
+  });
   const decisions = decisionsBy(...changed.map(({ decided_by }) => decided_by));
   const text =
     `${formatCount(changed.length, 'policy', 'policies')} that took ${formatCount(decisions.entries, 'decision')} in the period ${wasOrWere(changed.length)} ` +
@@ -79,8 +81,8 @@ function findQuickDecisions({ entriesOf, summary }: PeriodFacts): ReportExceptio
   const quick = entriesOf('quickDecision');
   if (quick.entries === 0) return [];
   const decisions = summary.approved_by_person + summary.denied_by_person;
-  const severity =
-    quick.entries * 2 >= decisions && quick.entries >= MANY_DECISIONS ? 'high' : 'medium';
+  const areMany = quick.entries * 2 >= decisions && quick.entries >= MANY_DECISIONS;
+  const severity = areMany ? 'high' : 'medium';
   const text =
     `${formatCount(quick.entries, 'decision')} of people ${wasOrWere(quick.entries)} taken within ${QUICK_DECISION_MS / 1_000} seconds of the ` +
     `request (${formatPercentage(quick.entries, decisions)} of ${formatNumber(decisions)}): too soon to weigh it, or taken by a program with a ` +
@@ -104,11 +106,12 @@ function describeDominance(
   { decided_by: id, kind, name, role }: DeciderFigures,
   part: string,
 ): string {
-  const named = name === null ? id : nameWithId({ name, id });
+  let who = id;
+  if (name !== null) who = nameWithId({ name, id });
   if (kind === 'policy')
-    return `One policy, ${named}, took ${part}: what it allows is in effect what is allowed.`;
+    return `One policy, ${who}, took ${part}: what it allows is in effect what is allowed.`;
   if (isMemberId(id)) {
-    const who = role === null ? named : `${named}, ${roleWithArticle(role)}`;
+    if (role !== null) who += `, ${roleWithArticle(role)}`;
     return `One member, ${who}, took ${part} alone: nobody else voted on these requests.`;
   }
   return (

@@ -53,12 +53,10 @@ export async function gatherFacts(
   const registered = agents.filter(
     ({ number, createdAt }) => createdAt <= file.createdAt || figures.agents[number],
   );
-  const ends = figures.reach ? [...new Set([figures.reach.first, figures.reach.last])] : [];
+  const ends = endsOf(figures.reach);
   const ids = await readIds(reader, [
     ...Object.values(figures.topics).flatMap(({ positions }) => positions),
-    ...Object.values(figures.deciders).flatMap(({ alone }) =>
-      alone ? [alone.first, alone.last] : [],
-    ),
+    ...Object.values(figures.deciders).flatMap(({ alone }) => endsOf(alone)),
     ...ends,
   ]);
   const refer = ({ count, positions }: CountWithExamples): EntryReferences => ({
@@ -66,23 +64,21 @@ export async function gatherFacts(
     entry_ids: positions.flatMap((position) => ids.get(position) ?? []),
   });
   const decisionsOf = (decider: string): CountWithExamples => {
-    const alone = figures.deciders[decider]?.alone;
-    if (!alone) return { count: 0, positions: [] };
-    return { count: alone.count, positions: [...new Set([alone.first, alone.last])] };
+    const { alone = null } = figures.deciders[decider] ?? {};
+    return { count: alone?.count ?? 0, positions: endsOf(alone) };
   };
   const until = Math.min(to, file.createdAt);
   const active = registered.filter(
     ({ isActive, createdAt }) => isActive && createdAt < coverageEnd(file),
   );
   const summary = summarize(figures);
+  let asOf = `at the end of ${period.end}`;
+  if (to > file.createdAt) asOf = `when the report was asked for, on ${period.end}`;
   return {
     /** The start of the period in milliseconds. */
     from,
     /** Words for the time at which the age of keys is judged: `at the end of …`. */
-    asOf:
-      to <= file.createdAt
-        ? `at the end of ${period.end}`
-        : `when the report was asked for, on ${period.end}`,
+    asOf,
     summary,
     months: listMonths(period, figures),
     agents: listAgents(figures, registered),
@@ -125,6 +121,12 @@ export async function gatherFacts(
     /** The first of the sequences that the sample is drawn from, and how many there are. */
     samplePopulation: { first: span.low - start, size: span.high - span.low },
   };
+}
+
+/** The first and the last position of a range, once if they are the same. */
+function endsOf(range: { first: number; last: number } | null): number[] {
+  if (!range) return [];
+  return [...new Set([range.first, range.last])];
 }
 
 async function readIds(reader: Reader, positions: number[]): Promise<Map<number, string>> {
@@ -172,7 +174,8 @@ function listAgents(figures: Figures, agents: AccountConfiguration['agents']): A
   return agents
     .flatMap(({ number, id, name }) => {
       const counts = figures.agents[number];
-      return counts ? [{ agent_id: id, name, counts }] : [];
+      if (!counts) return [];
+      return [{ agent_id: id, name, counts }];
     })
     .sort((a, b) => b.counts.requests - a.counts.requests || (a.agent_id < b.agent_id ? -1 : 1));
 }

@@ -43,20 +43,23 @@ export async function groupEntries(
       .groupBy(sql`agent, month, event, decider, flags, votes`),
   ]);
   const groups = rows.map(({ event, votes, positions: json, ...row }) => {
-    const positions = (JSON.parse(json) as number[]).sort((a, b) => a - b);
+    const positions: number[] = JSON.parse(json);
+    positions.sort((a, b) => a - b);
+    const [first = low] = positions;
     return {
       ...row,
       event: EVENT_TYPES[event] as EventType,
       votes: readVotes(votes),
       entries: positions.length,
-      first: positions[0] as number,
-      last: positions.at(-1) as number,
+      first,
+      last: positions.at(-1) ?? first,
       examples: positions.slice(0, MAX_EXAMPLES),
     };
   });
   const read = groups.reduce((sum, { entries }) => sum + entries, 0);
   const last = groups.reduce((max, group) => Math.max(max, group.last), low);
-  return { groups, next: read < limit ? range.high : last + 1 };
+  if (read < limit) return { groups, next: range.high };
+  return { groups, next: last + 1 };
 }
 
 function readVotes(json: string): CountedVote[] {
@@ -95,6 +98,12 @@ function selectEntries(range: PositionRange, low: number): SQL {
     from json_each(${entry.details}, '$.votes')
   ), '[]')`;
   const flag = (condition: SQL, bit: number) => sql`iif(${condition}, ${inlineNumber(bit)}, 0)`;
+  const isQuick = flag(quick, FLAGS.quick);
+  const isReviewed = flag(reviewed, FLAGS.reviewed);
+  const expired = sql`case ${selectDetail('expired', 'entry')}
+    when 'token' then ${inlineNumber(FLAGS.unusedToken)}
+    when 'withdrawn' then ${inlineNumber(FLAGS.withdrawn)}
+    else 0 end`;
   return sql`
     select ${entry.pos}, ${entry.agent}, ${entry.event},
       strftime('%Y-%m', ${entry.createdAt} / 1000, 'unixepoch') as month,
@@ -103,12 +112,11 @@ function selectEntries(range: PositionRange, low: number): SQL {
       ) as decider,
       ${votes} as votes,
       case ${entry.event}
-        when ${codeOf(EVENT_TYPES, 'approve')} then ${flag(quick, FLAGS.quick)} + ${flag(reviewed, FLAGS.reviewed)}
+        when ${codeOf(EVENT_TYPES, 'approve')} then ${isQuick} + ${isReviewed}
         when ${codeOf(EVENT_TYPES, 'deny')} then
-          ${flag(quick, FLAGS.quick)} + ${flag(retried, FLAGS.retried)} + ${flag(reviewed, FLAGS.reviewed)}
+          ${isQuick} + ${flag(retried, FLAGS.retried)} + ${isReviewed}
         when ${codeOf(EVENT_TYPES, 'use')} then ${flag(sql`not ${usedBefore}`, FLAGS.firstUse)}
-        when ${codeOf(EVENT_TYPES, 'expire')} then case ${selectDetail('expired', 'entry')}
-          when 'token' then ${inlineNumber(FLAGS.unusedToken)} when 'withdrawn' then ${inlineNumber(FLAGS.withdrawn)} else 0 end
+        when ${codeOf(EVENT_TYPES, 'expire')} then ${expired}
         else 0
       end as flags
     from ${auditEntries} as ${entry} not indexed

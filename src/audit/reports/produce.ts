@@ -1,7 +1,6 @@
 import { publicFileId } from '../../files/file';
 import type { FileProducerFactory, Producer, ProducerInput } from '../../files/producer';
 import { toHex } from '../../lib/bytes';
-import type { Json } from '../../lib/json';
 import { hashRanges } from '../../lib/tiles';
 import { type FileAccount, findFileRange, type PositionRange } from '../find-file-range';
 import { openSealedTree } from '../tree/open-tree';
@@ -44,11 +43,10 @@ interface SavedState {
 export function reportProducerFactory(
   sealing: SealingContext,
   now: () => number,
-): FileProducerFactory {
+): FileProducerFactory<SavedState> {
   return {
     async open(input, saved) {
-      const state =
-        saved === null ? await startReport(sealing, now, input) : (saved as unknown as SavedState);
+      const state = saved ?? (await startReport(sealing, now, input));
       if (state === 'later') return state;
       return new ReportProducer(input, state, await readConfiguration(input.reader, input.file));
     },
@@ -99,12 +97,8 @@ class ReportProducer implements Producer {
     const { state, input } = this;
     const { span, figures, reached } = state;
     if (reached >= span.high) return { chunks: [await this.makeFile()], ended: true };
-    const { groups, next } = await groupEntries(
-      input.reader,
-      span,
-      reached,
-      input.batchRows * ENTRIES_PER_ROW,
-    );
+    const limit = input.batchRows * ENTRIES_PER_ROW;
+    const { groups, next } = await groupEntries(input.reader, span, reached, limit);
     // Entries of deleted agents are not counted.
     for (const group of groups) {
       const owner = this.owners.get(group.agent);
@@ -116,8 +110,8 @@ class ReportProducer implements Producer {
     return { chunks: [], ended: false };
   }
 
-  save(): Json {
-    return this.state as unknown as Json;
+  save(): SavedState {
+    return this.state;
   }
 
   private async makeFile(): Promise<Uint8Array> {

@@ -73,16 +73,25 @@ export async function readConfiguration(
   ]);
   return {
     agents: (await withKeysAtCoverageEnd(reader, file, agentRows)).toSorted(byId),
-    policies: policyRows.toSorted(byId).map(({ id, name, effect, isActive, review, ...rules }) => ({
-      ...{ id, name, effect, isActive, review },
-      changedAt: rules.updatedAt > rules.createdAt ? rules.updatedAt : 0,
-      isUnrestricted:
-        rules.agentIds === null &&
-        Object.keys(rules.conditions).length === 0 &&
-        rules.actions.some((pattern) => ANY_ACTION.test(pattern)) &&
-        rules.resources.some((pattern) => ANY_RESOURCE.test(pattern)),
+    policies: policyRows.toSorted(byId).map((policy) => ({
+      id: policy.id,
+      name: policy.name,
+      effect: policy.effect,
+      isActive: policy.isActive,
+      review: policy.review,
+      changedAt: policy.updatedAt > policy.createdAt ? policy.updatedAt : 0,
+      isUnrestricted: isUnrestricted(policy),
     })),
   };
+}
+
+function isUnrestricted(policy: typeof policies.$inferSelect): boolean {
+  return (
+    policy.agentIds === null &&
+    Object.keys(policy.conditions).length === 0 &&
+    policy.actions.some((pattern) => ANY_ACTION.test(pattern)) &&
+    policy.resources.some((pattern) => ANY_RESOURCE.test(pattern))
+  );
 }
 
 /** A member as it is now. */

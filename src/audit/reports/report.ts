@@ -29,14 +29,14 @@ export type ReportType = (typeof REPORT_TYPES)[number];
 export const REPORT_FORMATS = ['pdf', 'json'] as const;
 
 /** The parameters of a report, as they are stored with the file. */
-export interface ReportRequest {
+export type ReportRequest = {
   report_type: ReportType;
   /** The first and the last day (`YYYY-MM-DD`, in UTC); both belong to the period. */
   period: { start: string; end: string };
   /** The period in milliseconds since the epoch: `from` inclusive, `to` exclusive. */
   from: number;
   to: number;
-}
+};
 
 const dayField = lazy(() => z.string().meta({ format: 'date' }));
 
@@ -77,7 +77,7 @@ export type ComplianceReport = z.output<ReturnType<typeof ComplianceReport>>;
 
 /** Returns what a report was requested for. */
 export function reportRequest({ request }: Pick<FileRow, 'request'>): ReportRequest {
-  return request as unknown as ReportRequest;
+  return request as ReportRequest;
 }
 
 /**

@@ -5,15 +5,19 @@ export function formatNumber(value: number): string {
 
 /** Formats a number with its noun: `1 request`, `2 requests`. */
 export function formatCount(count: number, one: string, many = `${one}s`): string {
-  return `${formatNumber(count)} ${count === 1 ? one : many}`;
+  return `${formatNumber(count)} ${oneOrMany(count, one, many)}`;
+}
+
+function oneOrMany(count: number, one: string, many: string): string {
+  return count === 1 ? one : many;
 }
 
 export function isOrAre(count: number): string {
-  return count === 1 ? 'is' : 'are';
+  return oneOrMany(count, 'is', 'are');
 }
 
 export function wasOrWere(count: number): string {
-  return count === 1 ? 'was' : 'were';
+  return oneOrMany(count, 'was', 'were');
 }
 
 /**
@@ -21,7 +25,8 @@ export function wasOrWere(count: number): string {
  * nothing is 0 %.
  */
 export function formatPercentage(part: number, whole: number): string {
-  return `${whole === 0 ? 0 : Math.floor((100 * part) / whole)} %`;
+  if (whole === 0) return '0 %';
+  return `${Math.floor((100 * part) / whole)} %`;
 }
 
 /** Formats 2026-11-20T17:56:12.294Z as 2026-11-20 17:56:12. */
@@ -61,17 +66,20 @@ export function quoteName(name: string): string {
     .replace(/[“”]/g, '"')
     .replace(/[^\P{C}\u200c\u200d]/gu, formatCodePoint);
   const characters = [...plain];
-  return `“${characters.slice(0, QUOTED_CHARACTERS).join('')}${characters.length > QUOTED_CHARACTERS ? '…' : ''}”`;
+  if (characters.length <= QUOTED_CHARACTERS) return `“${plain}”`;
+  return `“${characters.slice(0, QUOTED_CHARACTERS).join('')}…”`;
 }
 
 /** Formats the code of a character that cannot be shown: [U+202E]. */
 export function formatCodePoint(character: string): string {
-  return `[U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}]`;
+  const code = (character.codePointAt(0) ?? 0).toString(16).toUpperCase();
+  return `[U+${code.padStart(4, '0')}]`;
 }
 
 /** Names a role of members as part of a sentence: `an approver`. */
 export function roleWithArticle(role: string): string {
-  return `${/^[aeiou]/.test(role) ? 'an' : 'a'} ${role}`;
+  if (/^[aeiou]/.test(role)) return `an ${role}`;
+  return `a ${role}`;
 }
 
 const LISTED_NAMES = 5;
@@ -79,7 +87,6 @@ const LISTED_NAMES = 5;
 /** Lists the first five names, and says how many more there are. */
 export function listNames(names: string[]): string {
   const listed = names.slice(0, LISTED_NAMES).join(', ');
-  return names.length > LISTED_NAMES
-    ? `${listed} and ${formatNumber(names.length - LISTED_NAMES)} more`
-    : listed;
+  if (names.length <= LISTED_NAMES) return listed;
+  return `${listed} and ${formatNumber(names.length - LISTED_NAMES)} more`;
 }

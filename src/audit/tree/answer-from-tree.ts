@@ -60,11 +60,12 @@ async function withProblems<T>(
     return await answer({ reader, bucket: config.files, signer });
   } catch (error) {
     if (error instanceof Problem) throw error;
-    const isInconsistent = error instanceof LogInconsistent;
-    logFailure(isInconsistent ? 'tree_refused' : 'tree_not_read', error, {
-      account: principal.account.id,
-    });
-    if (!isInconsistent) throw unavailable();
+    const { id: account } = principal.account;
+    if (!(error instanceof LogInconsistent)) {
+      logFailure('tree_not_read', error, { account });
+      throw unavailable();
+    }
+    logFailure('tree_refused', error, { account });
     throw new Problem(
       'log_refused',
       'The log in the database is inconsistent with its signed heads. Compare your saved checkpoints with the last signed ' +

@@ -3,7 +3,7 @@ import type { Reader } from '../../db/database';
 import { trees } from '../../db/schema';
 import { hashBytes } from '../../lib/merkle';
 import type { ReadTile, Tile, TreeFrontier } from '../../lib/tiles';
-import { type EntryRow, logStart, presentEntry } from '../entry';
+import { logStart, presentEntry } from '../entry';
 import type { SignedHead } from './checkpoint';
 import { entryLeafInput, MISSING_LEAF_INPUT } from './leaf';
 import { LogInconsistent, tileReader } from './storage';
@@ -99,8 +99,9 @@ function hashEntries(
   const leaves = Array.from({ length: last - size }, (_, i) => {
     const row = entries.get(logStart(log) + size + 1 + i);
     if (!row) return hashBytes(MISSING_LEAF_INPUT);
-    if (!row.agentId) throw new Error(`the agent of entry ${row.id} is unknown`);
-    return hashBytes(entryLeafInput(presentEntry(log, row as EntryRow), row.salt));
+    const { agentId, salt } = row;
+    if (!agentId) throw new Error(`the agent of entry ${row.id} is unknown`);
+    return hashBytes(entryLeafInput(presentEntry(log, { ...row, agentId }), salt));
   });
   return Promise.all(leaves);
 }

@@ -111,16 +111,12 @@ async function publishHead(
   const { size } = frontier;
   if (published?.size === size)
     return { head: await resignIfKeyRetired(signer, published), publishAt: null };
-  const sealedAt = Math.max(now, before.sealedAt, published?.sealedAt ?? now);
-  const head =
-    size === before.size
-      ? before
-      : await signHead(signer, {
-          account: tree.accountId,
-          size,
-          root: await frontier.root(),
-          sealedAt,
-        });
+  let head = before;
+  if (size !== before.size) {
+    const sealedAt = Math.max(now, before.sealedAt, published?.sealedAt ?? now);
+    const root = await frontier.root();
+    head = await signHead(signer, { account: tree.accountId, size, root, sealedAt });
+  }
   if (size === 0) return { head, publishAt: null };
   const publishAt = (published?.sealedAt ?? 0) + PUBLICATION_INTERVAL;
   if (now < publishAt) return { head, publishAt };
@@ -129,9 +125,11 @@ async function publishHead(
 
 /** Logs why a tree could not be sealed, and returns when to try again. */
 function postpone(from: UnsealedTree, error: unknown, now: number): TreePostponement {
-  const isInconsistent = error instanceof LogInconsistent;
-  logFailure(isInconsistent ? 'tree_refused' : 'tree_not_sealed', error, {
-    account: from.accountId,
-  });
-  return { from, until: now + (isInconsistent ? INCONSISTENT_RETRY_DELAY : RETRY_DELAY) };
+  const { accountId: account } = from;
+  if (error instanceof LogInconsistent) {
+    logFailure('tree_refused', error, { account });
+    return { from, until: now + INCONSISTENT_RETRY_DELAY };
+  }
+  logFailure('tree_not_sealed', error, { account });
+  return { from, until: now + RETRY_DELAY };
 }

@@ -58,26 +58,23 @@ export class LogSigner {
     const signed = Uint8Array.fromBase64(encoded);
     for (const key of this.keys) {
       if (!equalBytes(signed.slice(0, KEY_ID_LENGTH), await keyId(name, key))) continue;
-      const publicKey = await crypto.subtle.importKey('raw', publicBytes(key), 'Ed25519', false, [
-        'verify',
-      ]);
-      const signature = signed.slice(KEY_ID_LENGTH);
-      if (
-        await crypto.subtle.verify('Ed25519', publicKey, signature, new TextEncoder().encode(text))
-      )
-        return true;
+      if (await isSignature(key, signed.slice(KEY_ID_LENGTH), text)) return true;
     }
     return false;
   }
 }
 
+async function isSignature(key: SigningKey, signature: Uint8Array, text: string): Promise<boolean> {
+  const bytes = publicBytes(key);
+  const publicKey = await crypto.subtle.importKey('raw', bytes, 'Ed25519', false, ['verify']);
+  return crypto.subtle.verify('Ed25519', publicKey, signature, new TextEncoder().encode(text));
+}
+
 /** The id of a key for a name (signed-note, "Signatures"). */
 async function keyId(name: string, key: SigningKey): Promise<Uint8Array> {
   const bytes = new Uint8Array([ED25519, ...publicBytes(key)]);
-  return (await hashBytes(concatBytes(new TextEncoder().encode(`${name}\n`), bytes))).slice(
-    0,
-    KEY_ID_LENGTH,
-  );
+  const hash = await hashBytes(concatBytes(new TextEncoder().encode(`${name}\n`), bytes));
+  return hash.slice(0, KEY_ID_LENGTH);
 }
 
 function publicBytes({ publicJwk }: SigningKey): Uint8Array<ArrayBuffer> {

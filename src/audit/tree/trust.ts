@@ -57,9 +57,10 @@ export async function readTrustedHead(
   const { size, end } = tree;
   const frontier = parseFrontier(tree);
   const root = await frontier.root();
-  if (tree.root ? !equalBytes(tree.root, root) : size > 0) {
+  const hasRoot = tree.root && equalBytes(tree.root, root);
+  const isEmpty = !tree.root && size === 0;
+  if (!hasRoot && !isEmpty)
     throw new LogInconsistent(`the frontier of ${size} leaves does not lead to the root`);
-  }
   const head = await findSignedHead(context, { account, size, root }, tree.note);
   requirePast(head, now);
   if (end < size) throw new LogInconsistent(`the log ends at ${end}, but was sealed up to ${size}`);
@@ -103,7 +104,8 @@ export async function resignIfKeyRetired(
   signer: LogSigner,
   published: SignedHead,
 ): Promise<SignedHead> {
-  return (await signer.hasSigned(published.note)) ? published : signHead(signer, published);
+  if (await signer.hasSigned(published.note)) return published;
+  return signHead(signer, published);
 }
 
 function requirePast({ size, sealedAt }: SignedHead, now: number): void {
@@ -153,7 +155,7 @@ export async function findLastSigned(
   note: string | null,
 ): Promise<SignedHead | null> {
   const published = await findNewestHead(bucket, account, 0);
-  const stored = note === null ? null : parseHead(account, note);
+  const stored = parseHead(account, note ?? '');
   if (stored && (published?.size ?? -1) < stored.size && (await signer.hasSigned(stored.note)))
     return stored;
   return published && resignIfKeyRetired(signer, published);

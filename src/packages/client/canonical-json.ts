@@ -1,9 +1,6 @@
 import canonicalize from 'canonicalize';
 import type { FieldError } from './errors.ts';
 
-/** A value that JSON can hold. */
-export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
-
 /** Says what is wrong with a value outside JSON, by the error that says so. */
 const faults = new WeakMap<object, FieldError>();
 
@@ -11,7 +8,8 @@ const faults = new WeakMap<object, FieldError>();
  * Returns the place and the fault of a value outside JSON, for an error of {@link canonicalJson}.
  */
 export function outsideJsonFault(error: unknown): FieldError | undefined {
-  return typeof error === 'object' && error !== null ? faults.get(error) : undefined;
+  if (!(error instanceof TypeError)) return undefined;
+  return faults.get(error);
 }
 
 /**

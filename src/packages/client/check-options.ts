@@ -20,14 +20,17 @@ export function checkOptions(options: object, known: Record<string, true>, what:
 
 /** How many letters have to be put in, taken away or replaced to turn one word into the other. */
 function distanceOf(one: string, other: string): number {
-  let row = Array.from({ length: other.length + 1 }, (_, index) => index);
-  for (let i = 0; i < one.length; i++) {
-    const next = [i + 1];
-    for (let j = 0; j < other.length; j++) {
-      const replaced = (row[j] as number) + (one[i] === other[j] ? 0 : 1);
-      next.push(Math.min(replaced, (row[j + 1] as number) + 1, (next[j] as number) + 1));
+  let row = ['', ...other].map((_, index) => index);
+  for (const letter of one) {
+    let [diagonal = 0, ...above] = row;
+    let left = diagonal + 1;
+    row = [left];
+    for (const [index, up] of above.entries()) {
+      const replaced = diagonal + Number(letter !== other[index]);
+      left = Math.min(replaced, up + 1, left + 1);
+      row.push(left);
+      diagonal = up;
     }
-    row = next;
   }
-  return row[other.length] as number;
+  return row.at(-1) ?? 0;
 }

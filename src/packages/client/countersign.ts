@@ -9,6 +9,7 @@ import { ApiError } from './errors.ts';
 import { type Guarded, type GuardedFunction, type GuardOptions, guard } from './guard/guard.ts';
 import { Operations } from './operations.ts';
 import { type Page, PagePromise } from './page.ts';
+import { present } from './present.ts';
 import { Transport } from './transport.ts';
 
 export interface CountersignOptions {
@@ -109,7 +110,7 @@ export class Countersign extends Operations {
   }
 
   protected json<T>(call: Call): Promise<T> {
-    return this.#transport.send(call, (response) => expectSuccess(response).json() as Promise<T>);
+    return this.#transport.send(call, (response): Promise<T> => expectSuccess(response).json());
   }
 
   protected empty(call: Call): Promise<void> {
@@ -121,9 +122,10 @@ export class Countersign extends Operations {
   }
 
   protected pages<T>(call: Call): PagePromise<T> {
-    return new PagePromise((cursor) =>
-      this.json<Page<T>>(cursor ? { ...call, query: { ...call.query, cursor } } : call),
-    );
+    return new PagePromise((cursor) => {
+      const query = { ...call.query, ...present({ cursor }) };
+      return this.json<Page<T>>({ ...call, query });
+    });
   }
 }
 
@@ -144,6 +146,5 @@ function checkKey(key: string | undefined): string | undefined {
 }
 
 function readEnvironment(name: string): string | undefined {
-  const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } };
-  return process?.env?.[name] || undefined;
+  return globalThis.process?.env?.[name] || undefined;
 }

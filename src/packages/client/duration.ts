@@ -11,7 +11,8 @@ export function parseDuration(text: string): number | null {
   const [, count, unit] = /^(\d+)([smhd])$/.exec(text) ?? [];
   if (unit === undefined) return null;
   const seconds = Number(count) * UNITS[unit as keyof typeof UNITS];
-  return Number.isSafeInteger(seconds) ? seconds : null;
+  if (!Number.isSafeInteger(seconds)) return null;
+  return seconds;
 }
 
 /**
@@ -40,9 +41,12 @@ function convert(
 ): number | undefined {
   if (duration === undefined) return undefined;
   if (typeof duration === 'number' && duration >= 0) return duration;
-  const seconds = typeof duration === 'string' ? parseDuration(duration) : null;
-  if (seconds !== null) return seconds * perSecond;
-  const given = typeof duration === 'string' ? JSON.stringify(duration) : String(duration);
+  let given = String(duration);
+  if (typeof duration === 'string') {
+    const seconds = parseDuration(duration);
+    if (seconds !== null) return seconds * perSecond;
+    given = JSON.stringify(duration);
+  }
   throw new TypeError(
     `${option} is ${given}, not a length of time: give a number of ${unit}, or a text such as "30m".`,
   );

@@ -1,3 +1,5 @@
+import { isObject } from './json.ts';
+
 /**
  * An error of this package. `code` tells the kinds apart, also where two copies of the package are
  * installed.
@@ -38,21 +40,17 @@ export class ApiError extends CountersignError {
 
   constructor(response: Response, body: unknown, retryAfter: number | null) {
     const problem = isObject(body) ? body : {};
-    const code = typeof problem.code === 'string' ? problem.code : 'unexpected_answer';
-    const detail =
-      typeof problem.detail === 'string'
-        ? problem.detail
-        : `The service answered ${response.status}.`;
-    const errors: FieldError[] = Array.isArray(problem.errors) ? problem.errors : [];
-    super(
-      `${code}: ${[detail, ...errors.map(({ path, message }) => `${path} ${message}`)].join('; ')}`,
-    );
+    const code = asText(problem.code) ?? 'unexpected_answer';
+    const detail = asText(problem.detail) ?? `The service answered ${response.status}.`;
+    const errors = readErrors(problem.errors);
+    const faults = errors.map(({ path, message }) => `${path} ${message}`);
+    super(`${code}: ${[detail, ...faults].join('; ')}`);
     this.code = code;
     this.status = response.status;
     this.detail = detail;
     this.requestId = response.headers.get('X-Request-Id');
     this.errors = errors;
-    this.reason = typeof problem.reason === 'string' ? problem.reason : null;
+    this.reason = asText(problem.reason);
     this.retryAfter = retryAfter;
   }
 }
@@ -74,6 +72,18 @@ export function isOutage(error: unknown): boolean {
   );
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
+/** Returns the message of anything that was thrown. */
+export function messageOf(error: unknown): string {
+  if (error instanceof Error) return error.message;
+  return String(error);
+}
+
+function readErrors(errors: unknown): FieldError[] {
+  if (Array.isArray(errors)) return errors;
+  return [];
+}
+
+function asText(value: unknown): string | null {
+  if (typeof value === 'string') return value;
+  return null;
 }

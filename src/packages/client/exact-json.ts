@@ -24,13 +24,13 @@ export function findJsonLoss(text: string): string | null {
   let string = '';
   for (let i = 0; i < text.length; i++) {
     const container = open.at(-1);
-    const character = text[i] as string;
+    const character = text[i];
     if (character === '"') {
       const end = endOfString(text, i);
       string = text.slice(i, end);
       i = end - 1;
     } else if (character === ':' && container) {
-      const name = JSON.parse(string) as string;
+      const name: string = JSON.parse(string);
       container.member = name;
       if (container.names.has(name)) return at('is given twice.');
       container.names.add(name);
@@ -57,7 +57,10 @@ export function findJsonLoss(text: string): string | null {
  */
 function endOfString(text: string, start: number): number {
   let i = start + 1;
-  while (i < text.length && text[i] !== '"') i += text[i] === '\\' ? 2 : 1;
+  while (i < text.length && text[i] !== '"') {
+    if (text[i] === '\\') i += 1;
+    i += 1;
+  }
   return i + 1;
 }
 
@@ -69,5 +72,6 @@ function normalForm(number: string): string | null {
   let end = digits.length;
   while (digits[end - 1] === '0') end -= 1;
   if (end === 0) return '0';
-  return `${sign}${digits.slice(0, end)}e${Number(exponent) - fraction.length + digits.length - end}`;
+  const power = Number(exponent) - fraction.length + digits.length - end;
+  return `${sign}${digits.slice(0, end)}e${power}`;
 }

@@ -1,6 +1,5 @@
 export type * from './api.ts';
 export type { CallOptions } from './call.ts';
-export type { Json } from './canonical-json.ts';
 export type { Clock } from './clock.ts';
 export { Countersign, type CountersignOptions } from './countersign.ts';
 export type { Duration } from './duration.ts';
@@ -25,6 +24,7 @@ export type {
   GuardedFunction,
   GuardOptions,
 } from './guard/guard.ts';
+export type { Json } from './json.ts';
 export type { Page, PagePromise } from './page.ts';
 export type { AskRule, Rule, RuleDefaults, Rules, ToolArguments } from './rules/rules.ts';
 export { type TokenExpectations, type VerifiedToken, verifyToken } from './verify-token.ts';

@@ -2,7 +2,7 @@ import { raceSignals } from './abort.ts';
 import type { Call } from './call.ts';
 import type { Clock } from './clock.ts';
 import { toMilliseconds } from './duration.ts';
-import { ApiError, ConnectionError } from './errors.ts';
+import { ApiError, ConnectionError, messageOf } from './errors.ts';
 
 export interface TransportSettings {
   baseUrl: string;
@@ -71,11 +71,8 @@ export class Transport {
     const answer = async () => {
       const response = await fetch(url, { ...request, signal, redirect: 'manual' });
       if (response.status < 400) return await read(response, signal);
-      throw new ApiError(
-        response,
-        parse(await response.text()),
-        readRetryAfter(response, clock.now()),
-      );
+      const body = parse(await response.text());
+      throw new ApiError(response, body, readRetryAfter(response, clock.now()));
     };
     try {
       signal.throwIfAborted();
@@ -86,8 +83,8 @@ export class Transport {
       // The message of a SyntaxError quotes the answer, which may hold a token.
       if (error instanceof SyntaxError)
         throw new ConnectionError(`The answer of ${url.origin} is not JSON.`);
-      const reason = error instanceof Error ? error.message : String(error);
-      throw new ConnectionError(`No answer from ${url.origin}: ${reason}`, { cause: error });
+      const message = `No answer from ${url.origin}: ${messageOf(error)}`;
+      throw new ConnectionError(message, { cause: error });
     }
   }
 
@@ -111,15 +108,13 @@ export class Transport {
  * use.
  */
 function pauseBefore(attempt: number, failure: unknown): number | null {
-  if (failure instanceof ApiError) {
-    if (!RETRIED_STATUSES.has(failure.status)) return null;
-    if (failure.retryAfter !== null)
-      return failure.retryAfter <= MAX_RETRY_AFTER ? failure.retryAfter : null;
-  } else if (!(failure instanceof ConnectionError)) {
-    return null;
-  }
   const backOff = Math.min(FIRST_BACK_OFF * 2 ** attempt, MAX_BACK_OFF);
-  return backOff * (0.75 + Math.random() / 4);
+  const pause = backOff * (0.75 + Math.random() / 4);
+  if (failure instanceof ConnectionError) return pause;
+  if (!(failure instanceof ApiError && RETRIED_STATUSES.has(failure.status))) return null;
+  const { retryAfter } = failure;
+  if (retryAfter !== null && retryAfter > MAX_RETRY_AFTER) return null;
+  return retryAfter ?? pause;
 }
 
 /**
@@ -129,8 +124,10 @@ function pauseBefore(attempt: number, failure: unknown): number | null {
 function readRetryAfter(response: Response, now: number): number | null {
   const value = response.headers.get('Retry-After');
   if (!value) return null;
-  const milliseconds = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - now;
-  return Number.isNaN(milliseconds) ? null : Math.max(0, milliseconds);
+  if (/^\d+$/.test(value)) return Number(value) * 1000;
+  const milliseconds = Date.parse(value) - now;
+  if (Number.isNaN(milliseconds)) return null;
+  return Math.max(0, milliseconds);
 }
 
 function parse(text: string): unknown {

@@ -37,6 +37,22 @@ export interface VerifiedToken {
   expires_at: string;
 }
 
+/** The act in the claims of a token. */
+interface TokenDetail
+  extends Pick<VerifiedToken, 'permission_id' | 'action' | 'resource' | 'scope'> {
+  type: string;
+  input_digest?: string;
+}
+
+/** The claims of a token: whoever signs with a key of the service gives them this form. */
+interface Claims {
+  jti: string;
+  sub: string;
+  iat: number;
+  exp: number;
+  authorization_details?: TokenDetail[];
+}
+
 const remoteKeys = new Map<string, JWTVerifyGetKey>();
 
 /**
@@ -52,36 +68,34 @@ export async function verifyToken(
   expected: TokenExpectations,
 ): Promise<VerifiedToken> {
   const jose = await import('./jose.ts');
-  const { payload } = await jose.jwtVerify(token, keysOf(jose, expected), {
+  const { payload } = await jose.jwtVerify<Claims>(token, keysOf(jose, expected), {
     issuer: expected.issuer,
     audience: expected.issuer,
     algorithms: ['EdDSA'],
     typ: 'at+jwt',
     requiredClaims: ['exp', 'iat', 'jti', 'sub'],
-    ...(expected.now === undefined ? {} : { currentDate: new Date(expected.now) }),
+    currentDate: new Date(expected.now ?? Date.now()),
   });
-  const [detail] = (payload.authorization_details ?? []) as Record<string, unknown>[];
+  const [detail] = payload.authorization_details ?? [];
   if (detail?.type !== 'countersign') throw new Error('The token is not one of Countersign.');
   const verified = {
-    token_id: payload.jti as string,
-    permission_id: detail.permission_id as string,
-    agent_id: payload.sub as string,
-    action: detail.action as string,
-    resource: detail.resource as string,
-    scope: detail.scope as Limits,
-    input_digest: (detail.input_digest as string | undefined) ?? null,
-    issued_at: new Date((payload.iat as number) * 1000).toISOString(),
-    expires_at: new Date((payload.exp as number) * 1000).toISOString(),
+    token_id: payload.jti,
+    permission_id: detail.permission_id,
+    agent_id: payload.sub,
+    action: detail.action,
+    resource: detail.resource,
+    scope: detail.scope,
+    input_digest: detail.input_digest ?? null,
+    issued_at: new Date(payload.iat * 1000).toISOString(),
+    expires_at: new Date(payload.exp * 1000).toISOString(),
   };
   for (const name of ['action', 'resource'] as const) {
     if (Object.hasOwn(expected, name) && expected[name] !== verified[name])
       throw new Error(`The token is for another ${name}.`);
   }
-  if (
-    Object.hasOwn(expected, 'input') &&
-    (await digestOf(canonicalJson(expected.input))) !== verified.input_digest
-  ) {
-    throw new Error('The token is for another input.');
+  if (Object.hasOwn(expected, 'input')) {
+    const digest = await digestOf(canonicalJson(expected.input));
+    if (digest !== verified.input_digest) throw new Error('The token is for another input.');
   }
   return verified;
 }
@@ -91,10 +105,9 @@ function keysOf(
   { issuer, keys, fetch }: TokenExpectations,
 ): JWTVerifyGetKey {
   if (keys) return jose.createLocalJWKSet(keys);
-  const known = remoteKeys.get(issuer);
-  if (known && !fetch) return known;
-  const options = fetch ? { [jose.customFetch]: fetch } : {};
-  const remote = jose.createRemoteJWKSet(new URL('/.well-known/jwks.json', issuer), options);
-  if (!fetch) remoteKeys.set(issuer, remote);
+  const address = new URL('/.well-known/jwks.json', issuer);
+  if (fetch) return jose.createRemoteJWKSet(address, { [jose.customFetch]: fetch });
+  const remote = remoteKeys.get(issuer) ?? jose.createRemoteJWKSet(address);
+  remoteKeys.set(issuer, remote);
   return remote;
 }

@@ -25,13 +25,9 @@ export async function verifyWebhook(
   secret: string,
   now: number = Date.now(),
 ): Promise<WebhookEvent> {
-  const [id, timestamp, signatures] = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map(
-    (name) => {
-      const value = readHeader(headers, name);
-      if (!value) throw new Error(`The header ${name} is missing.`);
-      return value;
-    },
-  ) as [string, string, string];
+  const id = requireHeader(headers, 'webhook-id');
+  const timestamp = requireHeader(headers, 'webhook-timestamp');
+  const signatures = requireHeader(headers, 'webhook-signature');
   if (!/^\d+$/.test(timestamp) || Math.abs(Number(timestamp) * 1000 - now) > TOLERANCE) {
     throw new Error('The timestamp of the webhook is more than 5 minutes off.');
   }
@@ -40,23 +36,26 @@ export async function verifyWebhook(
   const signed = await new Blob([`${id}.${timestamp}.`, received]).arrayBuffer();
   // While a secret is replaced there is a signature for each.
   for (const signature of signatures.split(' ')) {
-    const [version, value] = signature.split(',');
-    const decoded = version === 'v1' && value ? decodeBase64(value) : undefined;
-    if (decoded && (await crypto.subtle.verify('HMAC', key, decoded, signed))) {
-      return JSON.parse(await received.text()) as WebhookEvent;
-    }
+    const [, value = ''] = /^v1,([^,]+)/.exec(signature) ?? [];
+    const decoded = decodeBase64(value);
+    if (decoded && (await crypto.subtle.verify('HMAC', key, decoded, signed)))
+      return JSON.parse(await received.text());
   }
   throw new Error('The signature of the webhook is wrong.');
 }
 
 function importSecret(secret: string): Promise<CryptoKey> {
-  const bytes = secret.startsWith('whsec_')
-    ? decodeBase64(secret.slice('whsec_'.length))
-    : undefined;
+  const [, base64 = ''] = /^whsec_(.+)$/s.exec(secret) ?? [];
+  const bytes = decodeBase64(base64);
   if (!bytes?.length) throw new TypeError('The secret of a webhook is whsec_ and base64.');
-  return crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, [
-    'verify',
-  ]);
+  const algorithm = { name: 'HMAC', hash: 'SHA-256' };
+  return crypto.subtle.importKey('raw', bytes, algorithm, false, ['verify']);
+}
+
+function requireHeader(headers: RequestHeaders, name: string): string {
+  const value = readHeader(headers, name);
+  if (!value) throw new Error(`The header ${name} is missing.`);
+  return value;
 }
 
 function readHeader(headers: RequestHeaders, name: string): string | undefined {

@@ -83,12 +83,8 @@ function applies(
 function conditionsHold({ effect, conditions }: PolicyRow, scope: JsonObject): boolean {
   const keys = Object.keys(conditions);
   const answerInDoubt = effect !== 'approve';
-  if (
-    effect === 'approve' &&
-    keys.length > 0 &&
-    !Object.keys(scope).every((key) => Object.hasOwn(conditions, key))
-  )
-    return false;
+  const isComplete = Object.keys(scope).every((key) => Object.hasOwn(conditions, key));
+  if (effect === 'approve' && keys.length > 0 && !isComplete) return false;
   return keys.every((key) => {
     const condition = conditions[key];
     if (!isCondition(condition) || !Object.hasOwn(scope, key)) return answerInDoubt;
@@ -116,14 +112,14 @@ function isCondition(value: unknown): value is PolicyCondition {
  */
 function holds(condition: PolicyCondition, value: Json): boolean | null {
   const answers: (boolean | null)[] = [];
-  if (condition.min !== undefined)
-    answers.push(typeof value === 'number' ? value >= condition.min : null);
-  if (condition.max !== undefined)
-    answers.push(typeof value === 'number' ? value <= condition.max : null);
+  const { min, max } = condition;
+  if (typeof value === 'number') answers.push(value >= (min ?? value), value <= (max ?? value));
+  else if (min !== undefined || max !== undefined) answers.push(null);
   if (condition.equals !== undefined) answers.push(isOneOf(value, [condition.equals as Json]));
   if (condition.in !== undefined) answers.push(isOneOf(value, condition.in as Json[]));
   if (answers.includes(false)) return false;
-  return answers.includes(null) ? null : true;
+  if (answers.includes(null)) return null;
+  return true;
 }
 
 /** Whether a value equals one of those wanted; null if none of them has its type. */
@@ -135,5 +131,5 @@ function isOneOf(value: Json, wanted: Json[]): boolean | null {
 function typeName(value: Json): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';
-  return isJsonObject(value) ? 'object' : typeof value;
+  return typeof value;
 }

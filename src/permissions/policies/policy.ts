@@ -79,8 +79,9 @@ const conditions = lazy(() =>
       for (const [key, condition] of Object.entries(value)) {
         const { error } = PolicyCondition().safeParse(condition);
         for (const issue of error?.issues ?? []) {
-          const [name] = issue.code === 'unrecognized_keys' ? issue.keys : [];
-          const message = name === undefined ? issue.message : `takes ${operators}, not ${name}`;
+          let { message } = issue;
+          if (issue.code === 'unrecognized_keys')
+            message = `takes ${operators}, not ${issue.keys[0]}`;
           refinement.addIssue({ code: 'custom', path: [key, ...issue.path], message });
         }
         // Reports only the first invalid condition, because validating an invalid one is slow.

@@ -30,19 +30,19 @@ export function requestContent(account: Id<'user'>, row: Unstored): RowContent {
     label: 'request-mac',
     fields: {
       account,
-      ...{
-        id,
-        agent: agentId,
-        action,
-        resource,
-        scope,
-        reason,
-        title,
-        token_ttl: tokenTtl,
-        max_uses: maxUses,
-      },
-      ...{ input_digest: row.inputDigest, preview_digest: row.previewDigest },
-      ...{ created_at: row.createdAt, expires_at: row.expiresAt },
+      id,
+      agent: agentId,
+      action,
+      resource,
+      scope,
+      reason,
+      title,
+      token_ttl: tokenTtl,
+      max_uses: maxUses,
+      input_digest: row.inputDigest,
+      preview_digest: row.previewDigest,
+      created_at: row.createdAt,
+      expires_at: row.expiresAt,
       review: review && {
         policy: review.policyId,
         rule: review.rule as unknown as JsonObject,
@@ -65,17 +65,15 @@ function voteContent(
     label: 'vote-mac',
     fields: {
       account,
-      ...{
-        id: permission,
-        ordinal,
-        member: by,
-        decision,
-        scope,
-        token_ttl: tokenTtl,
-        max_uses: maxUses,
-        reason,
-        via,
-      },
+      id: permission,
+      ordinal,
+      member: by,
+      decision,
+      scope,
+      token_ttl: tokenTtl,
+      max_uses: maxUses,
+      reason,
+      via,
       signature: signature as Json,
       at,
     },
@@ -156,11 +154,10 @@ export async function withGenuineVotes(
   const { review } = row;
   if (!review || review.votes.length === 0) return row;
   const checked = await Promise.all(
-    review.votes.map((vote) =>
-      vote.signature
-        ? isSignatureGenuine(context, row, vote, voterPasskeys)
-        : isUnsignedGenuine(context, row, vote),
-    ),
+    review.votes.map((vote) => {
+      if (!vote.signature) return isUnsignedGenuine(context, row, vote);
+      return isSignatureGenuine(context, row, vote, voterPasskeys);
+    }),
   );
   return {
     ...row,

@@ -117,11 +117,11 @@ export function mayVoteSql(
   { by, decision, signature }: Voting,
   now: number,
 ): SQL {
-  const mayVote =
-    decision === 'approve' ? mayApprove(now) : sql`(${isEligible(now)} or ${isOwner})`;
+  let mayVote = sql`(${isEligible(now)} or ${isOwner})`;
+  if (decision === 'approve') mayVote = mayApprove(now);
+  if (signature) mayVote = sql`${mayVote} and ${hasPasskeySql(account, by, signature)}`;
   return sql`exists (
     select 1 from ${ofPermission(account, id)} and members.id = ${idBytes(by)} and ${mayVote}
-      and ${signature ? hasPasskeySql(account, by, signature) : sql`1`}
       and permissions.status = ${codeOf(PERMISSION_STATUSES, 'pending')} and permissions.expires_at > ${now}
   )`;
 }

@@ -43,6 +43,12 @@ export function requireSigner({ principal: { member } }: UserContext): Id<'membe
   return member.id;
 }
 
+function incompleteSignature(missing: keyof Signed, given: keyof Signed): Problem {
+  return invalidRequest([
+    { path: `body.${missing}`, message: `is needed together with \`${given}\`` },
+  ]);
+}
+
 /**
  * Makes the function that verifies the signature of a decision; null for an unsigned one.
  * @throws Problem `invalid_request` if only one of `assertion` and `signed_at` is given
@@ -53,12 +59,8 @@ export function makeSignatureVerifier(
   { assertion, signed_at: signedAt }: Signed,
 ): DecidingContext['verifySignature'] {
   if (!assertion && signedAt === undefined) return null;
-  if (!assertion || signedAt === undefined) {
-    const [path, other] = assertion
-      ? ['body.signed_at', 'assertion']
-      : ['body.assertion', 'signed_at'];
-    throw invalidRequest([{ path, message: `is needed together with \`${other}\`` }]);
-  }
+  if (!assertion) throw incompleteSignature('assertion', 'signed_at');
+  if (signedAt === undefined) throw incompleteSignature('signed_at', 'assertion');
   return async (row, limits, passkey) => {
     const member = requireSigner(context);
     const statement = decisionStatement(context, { row, member, decision, limits, signedAt });

@@ -33,11 +33,18 @@ export async function makeVote(
     ordinal: row.review?.nextOrdinal ?? 1,
     by: principal.member.id,
     name: voter?.name ?? null,
-    ...{ decision, scope, tokenTtl, maxUses, reason, via, signature },
+    decision,
+    scope,
+    tokenTtl,
+    maxUses,
+    reason,
+    via,
+    signature,
     at: runtime.now(),
     counts: true,
   };
-  return row.review ? withVoteMac(context, row.id, vote) : { ...vote, mac: null };
+  if (!row.review) return { ...vote, mac: null };
+  return withVoteMac(context, row.id, vote);
 }
 
 interface CastVote {
@@ -96,11 +103,11 @@ export async function storeVote(
 
 /** The limits, by their names in the API, that a vote has narrowed. */
 function narrowedLimits(proposal: Limits, vote: Limits): string[] {
-  return [
-    ...(equalJson(vote.scope, proposal.scope) ? [] : ['scope']),
-    ...(vote.tokenTtl === proposal.tokenTtl ? [] : ['token_ttl']),
-    ...(vote.maxUses === proposal.maxUses ? [] : ['max_uses']),
-  ];
+  const narrowed: string[] = [];
+  if (!equalJson(vote.scope, proposal.scope)) narrowed.push('scope');
+  if (vote.tokenTtl !== proposal.tokenTtl) narrowed.push('token_ttl');
+  if (vote.maxUses !== proposal.maxUses) narrowed.push('max_uses');
+  return narrowed;
 }
 
 /**
@@ -109,9 +116,10 @@ function narrowedLimits(proposal: Limits, vote: Limits): string[] {
  */
 export function withVote(row: ReviewedPermission, vote: Vote): ReviewedPermission {
   if (!row.review) return row;
+  const review = { ...row.review, votes: [...row.review.votes, vote] };
   const { scope, tokenTtl, maxUses } = vote;
-  const proposal = vote.decision === 'approve' ? { scope, tokenTtl, maxUses } : row.review.proposal;
-  return { ...row, review: { ...row.review, proposal, votes: [...row.review.votes, vote] } };
+  if (vote.decision === 'approve') review.proposal = { scope, tokenTtl, maxUses };
+  return { ...row, review };
 }
 
 /** The review of a permission changed after it was read. */

@@ -38,10 +38,12 @@ export function standingOf(
   if (!review) return 'decide';
   if (voter?.isOwner && !review.rule.allow_self) return 'owner';
   if (!voter?.isEligible) return 'others';
-  const hasApproved = review.votes.some(
-    ({ by, decision }) => by === member && decision === 'approve',
-  );
-  return hasApproved ? 'approved' : 'decide';
+  if (hasApproved(review, member)) return 'approved';
+  return 'decide';
+}
+
+function hasApproved({ votes }: ReviewState, member: Id<'member'> | undefined): boolean {
+  return votes.some(({ by, decision }) => by === member && decision === 'approve');
 }
 
 /**
@@ -75,7 +77,7 @@ export function refuseVoter(
       'You own the agent, or did when it asked. Its owner can deny, but not approve.',
     );
   }
-  if (review.votes.some(({ by, decision }) => by === member.id && decision === 'approve')) {
+  if (hasApproved(review, member.id)) {
     throw new Problem('already_voted', 'You have approved this request already.');
   }
   if (review.rule.passkey && !isSigned) {

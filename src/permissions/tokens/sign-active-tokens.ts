@@ -12,8 +12,9 @@ export async function signActiveTokens(
   now: number,
 ): Promise<Map<Id<'perm'>, string>> {
   const tokens = new Map<Id<'perm'>, string>();
+  if (principal.kind !== 'agent') return tokens;
   let signer: TokenSigner | undefined;
-  for (const row of principal.kind === 'agent' ? rows : []) {
+  for (const row of rows) {
     const token = tokenAt(row, now);
     if (token?.status !== 'active') continue;
     signer ??= await TokenSigner.open(config);

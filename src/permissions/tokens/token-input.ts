@@ -61,5 +61,6 @@ async function readTokenId(config: Config, { token, token_id }: JsonObject) {
     const signer = await TokenSigner.open(config);
     return parseId('token', (await signer.readTokenId(token)) ?? '');
   }
-  return typeof token_id === 'string' ? parseId('token', token_id) : null;
+  if (typeof token_id !== 'string') return null;
+  return parseId('token', token_id);
 }

@@ -52,7 +52,9 @@ export class TokenSigner {
       iat: token.issuedAt / SECOND,
       exp: token.expiresAt / SECOND,
       jti: token.id,
-      authorization_details: [inputDigest === null ? act : { ...act, input_digest: inputDigest }],
+      authorization_details: [
+        { ...act, ...(inputDigest !== null && { input_digest: inputDigest }) },
+      ],
     };
   }
 
@@ -63,9 +65,8 @@ export class TokenSigner {
    */
   sign(permission: PermissionRow, token: GrantedToken): Promise<string> {
     const key = this.keys.find(({ id }) => id === token.keyId) ?? this.keys[0];
-    return new CompactSign(
-      new TextEncoder().encode(JSON.stringify(this.payload(permission, token))),
-    )
+    const payload = JSON.stringify(this.payload(permission, token));
+    return new CompactSign(new TextEncoder().encode(payload))
       .setProtectedHeader({ alg: 'EdDSA', typ: 'at+jwt', kid: key.id })
       .sign(key.sign);
   }
@@ -86,8 +87,9 @@ export class TokenSigner {
         },
         { algorithms: ['EdDSA'] },
       );
-      const { jti } = JSON.parse(new TextDecoder().decode(payload)) as { jti?: unknown };
-      return typeof jti === 'string' ? jti : null;
+      const { jti }: { jti?: unknown } = JSON.parse(new TextDecoder().decode(payload));
+      if (typeof jti !== 'string') return null;
+      return jti;
     } catch {
       return null;
     }

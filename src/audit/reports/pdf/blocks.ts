@@ -63,8 +63,9 @@ export function numberColumn(head: string, share: number): Column {
  */
 export function ruledTable(columns: Column[], rows: Content[][], caption?: string): Content {
   if (rows.length === 0) {
-    const title: Content[] = caption ? [{ text: caption, style: 'caption' }] : [];
-    return { stack: [...title, { text: 'None in the period.', style: 'note' }], unbreakable: true };
+    const stack: Content[] = [{ text: 'None in the period.', style: 'note' }];
+    if (caption) stack.unshift({ text: caption, style: 'caption' });
+    return { stack, unbreakable: true };
   }
   const keepRowsWhole = rows.every(fitsOnPage);
   const head = columns.map(
@@ -111,9 +112,8 @@ export function omittedNote(count: number, listed: number, noun: string): Conten
 }
 
 function bodyCell(cell: Content, alignment: Column['alignment'] = 'left'): Content {
-  return typeof cell === 'string'
-    ? { text: cell, style: 'cell', alignment }
-    : { stack: [cell], style: 'cell' };
+  if (typeof cell !== 'string') return { stack: [cell], style: 'cell' };
+  return { text: cell, style: 'cell', alignment };
 }
 
 /**
@@ -121,9 +121,10 @@ function bodyCell(cell: Content, alignment: Column['alignment'] = 'left'): Conte
  * names.
  */
 export function entryReferences({ entries, entry_ids: ids }: EntryReferences): Content {
-  const total = formatCount(entries, 'entry', 'entries');
-  const shown = ids.length < entries ? `; ${formatNumber(ids.length)} of them` : '';
-  return { text: ids.length === 0 ? total : `${total}${shown}: ${ids.join(', ')}`, style: 'small' };
+  let text = formatCount(entries, 'entry', 'entries');
+  if (ids.length > 0 && ids.length < entries) text += `; ${formatNumber(ids.length)} of them`;
+  if (ids.length > 0) text += `: ${ids.join(', ')}`;
+  return { text, style: 'small' };
 }
 
 /** A text of this length fits on a page even in the narrowest column. */
@@ -135,8 +136,6 @@ const PAGE_CHARACTERS = 1_800;
  * Plane count as the code that may replace them.
  */
 export function fitsOnPage(content: Content[]): boolean {
-  return (
-    JSON.stringify(content).replace(/[\u{10000}-\u{10ffff}]/gu, '[U+1F600]').length <=
-    PAGE_CHARACTERS
-  );
+  const text = JSON.stringify(content).replace(/[\u{10000}-\u{10ffff}]/gu, '[U+1F600]');
+  return text.length <= PAGE_CHARACTERS;
 }

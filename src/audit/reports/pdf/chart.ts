@@ -13,7 +13,10 @@ interface Series {
  * The space for the scale, the legend and the months' names around the bars, and the height of all;
  * in points.
  */
-const [LEFT, TOP, BOTTOM, HEIGHT] = [44, 22, 18, 172];
+const LEFT = 44;
+const TOP = 22;
+const BOTTOM = 18;
+const HEIGHT = 172;
 const PLOT_WIDTH = TEXT_WIDTH - LEFT;
 const PLOT_HEIGHT = HEIGHT - TOP - BOTTOM;
 /** How many steps the scale has above 0. */
@@ -32,51 +35,37 @@ export function monthlyChart(months: string[], series: Series[]): Content {
   const bars = months.flatMap((_, month) =>
     series.map(({ color, values }, at) => {
       const value = values[month] ?? 0;
-      return rectangle(
-        LEFT + month * group + inset + at * bar,
-        y(value),
-        bar * 0.9,
-        y(0) - y(value),
-        color,
-      );
+      const x = LEFT + month * group + inset + at * bar;
+      return rectangle(x, y(value), bar * 0.9, y(0) - y(value), color);
     }),
   );
   const names = months.map((month, at) => {
     const [name, year] = formatMonth(month).split(' ');
-    return label(
-      LEFT + at * group,
-      HEIGHT - BOTTOM + 4,
-      group,
-      'center',
-      `${name} ${year?.slice(2)}`,
-    );
+    const text = `${name} ${year?.slice(2)}`;
+    return label(LEFT + at * group, HEIGHT - BOTTOM + 4, group, 'center', text);
+  });
+  const legend = series.map(({ name }, at) =>
+    label(LEFT + at * LEGEND_WIDTH + 12, 0, LEGEND_WIDTH - 12, 'left', name),
+  );
+  const boxes = series.map(({ color }, at) => rectangle(LEFT + at * LEGEND_WIDTH, 1, 8, 8, color));
+  const numbers = scale.map((value) =>
+    label(0, y(value) - 5, LEFT - 6, 'right', formatNumber(value)),
+  );
+  const lines = scale.map((value): Shape => {
+    const lineColor = value === 0 ? COLORS.muted : COLORS.rule;
+    const height = y(value);
+    return {
+      type: 'line',
+      x1: LEFT,
+      y1: height,
+      x2: TEXT_WIDTH,
+      y2: height,
+      lineWidth: 0.5,
+      lineColor,
+    };
   });
   return {
-    stack: [
-      ...series.map(({ name }, at) =>
-        label(LEFT + at * LEGEND_WIDTH + 12, 0, LEGEND_WIDTH - 12, 'left', name),
-      ),
-      ...scale.map((value) => label(0, y(value) - 5, LEFT - 6, 'right', formatNumber(value))),
-      ...names,
-      {
-        canvas: [
-          ...series.map(({ color }, at) => rectangle(LEFT + at * LEGEND_WIDTH, 1, 8, 8, color)),
-          ...scale.map((value): Shape => {
-            const lineColor = value === 0 ? COLORS.muted : COLORS.rule;
-            return {
-              type: 'line',
-              x1: LEFT,
-              y1: y(value),
-              x2: TEXT_WIDTH,
-              y2: y(value),
-              lineWidth: 0.5,
-              lineColor,
-            };
-          }),
-          ...bars,
-        ],
-      },
-    ],
+    stack: [...legend, ...numbers, ...names, { canvas: [...boxes, ...lines, ...bars] }],
     unbreakable: true,
     margin: [0, 2, 0, BOTTOM + 8],
   };

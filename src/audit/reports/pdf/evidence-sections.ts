@@ -48,14 +48,9 @@ function controlSubsection(control: Control, section: number, number: number): C
     { text: truncate(finding.text, TEXT_CHARACTERS) },
     { stack: [entryReferences(finding)], margin: [0, 0, 0, 6] },
   ]);
-  return findings.map((finding, at) => {
-    const stack = [
-      ...(at === 0 ? heading : []),
-      ...finding,
-      ...(at === findings.length - 1 ? limits : []),
-    ];
-    return { stack, unbreakable: fitsOnPage(stack) };
-  });
+  findings[0]?.unshift(...heading);
+  findings.at(-1)?.push(...limits);
+  return findings.map((stack) => ({ stack, unbreakable: fitsOnPage(stack) }));
 }
 
 /** How many exceptions the PDF lists. The JSON form has all of them. */

@@ -155,26 +155,29 @@ export function decidersSection({ deciders }: ReportContent, number: number): Co
         numberColumn('Voted', 2.5),
         numberColumn('Signed', 2.5),
       ],
-      deciders.slice(0, LISTED_ROWS).map(({ decided_by: id, name, role, ...counts }) => [
-        {
-          stack: [
-            ...(name === null ? [] : [{ text: truncate(name, NAME_CHARACTERS) }]),
-            { text: id, style: name === null ? '' : 'small' },
-          ],
-        },
-        roleInWords(id, role),
-        ...[counts.approved, counts.denied, counts.voted, counts.signed].map(formatNumber),
-      ]),
+      deciders
+        .slice(0, LISTED_ROWS)
+        .map(({ decided_by: id, name, role, ...counts }) => [
+          { stack: describeDecider(id, name) },
+          roleInWords(id, role),
+          ...[counts.approved, counts.denied, counts.voted, counts.signed].map(formatNumber),
+        ]),
     ),
     ...omittedNote(deciders.length, LISTED_ROWS, 'decider'),
   ];
+}
+
+function describeDecider(id: string, name: string | null): Content[] {
+  if (name === null) return [{ text: id, style: '' }];
+  return [{ text: truncate(name, NAME_CHARACTERS) }, { text: id, style: 'small' }];
 }
 
 /** Returns the kind of a decider: a role of members if it is known. */
 function roleInWords(id: string, role: DeciderFigures['role']): string {
   if (isPolicyId(id)) return 'Policy';
   if (!isMemberId(id)) return 'Account’s own tokens';
-  return role === null ? 'Member' : codeInWords(role);
+  if (role === null) return 'Member';
+  return codeInWords(role);
 }
 
 /** The columns of a table of counts, without the entries. */

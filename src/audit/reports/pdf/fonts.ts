@@ -35,14 +35,13 @@ export class FontCoverage {
 
   static async load(loadFont: LoadFont): Promise<FontCoverage> {
     const text = new TextDecoder().decode(await loadFont('coverage.json'));
-    return new FontCoverage(JSON.parse(text) as Record<string, number[]>);
+    return new FontCoverage(JSON.parse(text));
   }
 
   /** Whether all fonts of a family have the character with this code point. */
   has(family: FontFamily, codePoint: number): boolean {
-    return Object.values(FILES[family]).every((file) =>
-      includes(this.ranges[file] ?? [], codePoint),
-    );
+    const ranges = Object.values(FILES[family]).map((file) => this.ranges[file] ?? []);
+    return ranges.every((bounds) => includes(bounds, codePoint));
   }
 
   /** The first family that has the character with this code point; null if none has it. */
@@ -57,7 +56,8 @@ export class FontCoverage {
 }
 
 function includes(bounds: number[], codePoint: number): boolean {
-  let [low, high] = [0, bounds.length / 2 - 1];
+  let low = 0;
+  let high = bounds.length / 2 - 1;
   while (low <= high) {
     const middle = (low + high) >> 1;
     if (codePoint < (bounds[middle * 2] ?? 0)) high = middle - 1;

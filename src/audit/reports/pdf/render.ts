@@ -19,11 +19,8 @@ const Printer = 'default' in exported ? exported.default : exported;
  */
 export async function renderPdf(report: ReportContent, loadFont: LoadFont): Promise<Uint8Array> {
   const families = new Set<FontFamily>(['latin']);
-  const content = assignFonts(
-    { stack: composePages(report) },
-    await FontCoverage.load(loadFont),
-    families,
-  );
+  const coverage = await FontCoverage.load(loadFont);
+  const content = assignFonts({ stack: composePages(report) }, coverage, families);
   const { dictionary, files } = await loadFonts(families, loadFont);
   const fileSystem = {
     existsSync: (path: string) => files.has(path),
@@ -31,9 +28,9 @@ export async function renderPdf(report: ReportContent, loadFont: LoadFont): Prom
   };
   const noUrls = { resolve: () => {}, resolved: async () => {} };
   const printer = new Printer(dictionary, fileSystem, noUrls, () => false);
-  const stream = await printer.createPdfKitDocument(defineDocument(report, content), {
-    tableLayouts: TABLE_LAYOUTS,
-  });
+  const document = defineDocument(report, content);
+  const options = { tableLayouts: TABLE_LAYOUTS };
+  const stream = await printer.createPdfKitDocument(document, options);
   stream.end();
-  return new Uint8Array(await new Blob(await Array.fromAsync(stream)).arrayBuffer());
+  return new Blob(await Array.fromAsync(stream)).bytes();
 }

@@ -47,11 +47,12 @@ export const TABLE_LAYOUTS: Record<string, TableLayout> = {
    * margins.
    */
   ruled: {
-    hLineWidth: (row, { table }) => {
+    hLineWidth: (row, { table: { headerRows = 0 } }) => {
       if (row === 0) return 0;
-      return row === (table.headerRows ?? 0) ? 0.8 : 0.4;
+      return row === headerRows ? 0.8 : 0.4;
     },
-    hLineColor: (row, { table }) => (row === (table.headerRows ?? 0) ? COLORS.navy : COLORS.rule),
+    hLineColor: (row, { table: { headerRows = 0 } }) =>
+      row === headerRows ? COLORS.navy : COLORS.rule,
     vLineWidth: () => 0,
     ...padding(COLUMN_GAP / 2, 2.5, 2.5),
     paddingLeft: (column) => (column === 0 ? 0 : COLUMN_GAP / 2),

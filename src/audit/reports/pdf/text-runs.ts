@@ -48,7 +48,8 @@ export function assignFonts(
     const runs = splitIntoRuns(text, coverage);
     for (const { font } of runs) used.add(font);
     const [first] = runs;
-    return runs.length === 1 && first?.font === 'latin' ? first.text : runs;
+    if (runs.length === 1 && first?.font === 'latin') return first.text;
+    return runs;
   };
   const set = (part: unknown): unknown => {
     if (Array.isArray(part)) return part.map(set);
@@ -56,8 +57,8 @@ export function assignFonts(
     const node = { ...(part as Record<string, unknown>) };
     for (const key of ['text', 'stack', 'columns', 'table', 'body']) {
       const inner = node[key];
-      if (inner !== undefined)
-        node[key] = key === 'text' && typeof inner === 'string' ? setText(inner) : set(inner);
+      if (key === 'text' && typeof inner === 'string') node[key] = setText(inner);
+      else if (inner !== undefined) node[key] = set(inner);
     }
     return node;
   };
@@ -74,7 +75,8 @@ export function splitIntoRuns(text: string, coverage: FontCoverage): TextRun[] {
   if (ASCII.test(text)) return [{ text, font: 'latin' }];
   const visible = replaceHidden(text, coverage);
   const fonts = chooseFonts(visible, coverage);
-  return RIGHT_TO_LEFT.test(visible) ? orderRuns(visible, fonts) : joinRuns(visible, fonts);
+  if (RIGHT_TO_LEFT.test(visible)) return orderRuns(visible, fonts);
+  return joinRuns(visible, fonts);
 }
 
 function replaceHidden(text: string, coverage: FontCoverage): string {
@@ -84,16 +86,22 @@ function replaceHidden(text: string, coverage: FontCoverage): string {
     .replace(/\p{Variation_Selector}/gu, '')
     .normalize('NFC')
     .replace(THAI_AM, '\u0e4d$1\u0e32');
-  let [before, marks] = ['', 0];
+  let before = '';
+  let marks = 0;
   for (const character of normal) {
-    const isAllowed = JOINER.test(character) ? JOINED.test(before) : !INVISIBLE.test(character);
-    marks = /\p{M}/u.test(character) ? marks + 1 : 0;
-    const isShown =
-      isAllowed && marks <= MAX_MARKS && coverage.familyOf(character.codePointAt(0) ?? 0) !== null;
-    visible += isShown ? character : formatCodePoint(character);
+    marks += 1;
+    if (!/\p{M}/u.test(character)) marks = 0;
+    const hasFont = coverage.familyOf(character.codePointAt(0) ?? 0) !== null;
+    if (isVisible(character, before) && marks <= MAX_MARKS && hasFont) visible += character;
+    else visible += formatCodePoint(character);
     before = character;
   }
   return visible;
+}
+
+function isVisible(character: string, before: string): boolean {
+  if (JOINER.test(character)) return JOINED.test(before);
+  return !INVISIBLE.test(character);
 }
 
 /**
@@ -106,8 +114,8 @@ function chooseFonts(text: string, coverage: FontCoverage): FontFamily[] {
     const code = character.codePointAt(0) ?? 0;
     const last = fonts.at(-1);
     const joins = /[\p{M}\u200c\u200d]/u.test(character);
-    const font =
-      joins && last && coverage.has(last, code) ? last : (coverage.familyOf(code) ?? 'latin');
+    let font = coverage.familyOf(code) ?? 'latin';
+    if (joins && last && coverage.has(last, code)) font = last;
     for (let unit = 0; unit < character.length; unit++) fonts.push(font);
   }
   return fonts;
@@ -136,7 +144,8 @@ function orderRuns(text: string, fonts: FontFamily[]): TextRun[] {
   const mirrored = bidi.getMirroredCharactersMap(text, levels.levels);
   const runs: (TextRun & { level: number })[] = [];
   for (const at of bidi.getReorderedIndices(text, levels)) {
-    const [font, level] = [fonts[at] ?? 'latin', levels.levels[at] ?? 0];
+    const font = fonts[at] ?? 'latin';
+    const level = levels.levels[at] ?? 0;
     const character = mirrored.get(at) ?? text[at] ?? '';
     const last = runs.at(-1);
     if (last?.font !== font || last.level !== level) runs.push({ text: character, font, level });
@@ -144,10 +153,10 @@ function orderRuns(text: string, fonts: FontFamily[]): TextRun[] {
       last.text = character + last.text;
     else last.text += character;
   }
-  return runs.map(({ text, font, level }) => ({
-    text: level > 0 ? text.replaceAll(' ', '\u00a0') : text,
-    font,
-  }));
+  return runs.map(({ text, font, level }) => {
+    if (level === 0) return { text, font };
+    return { text: text.replaceAll(' ', '\u00a0'), font };
+  });
 }
 
 /**

@@ -153,8 +153,8 @@ async function setAsideStaleObjects(
   const move = (some: readonly StaleObject[]) =>
     setAsideObjects(bucket, row.id, some, restoredTo, mayDelete);
   const movedTiles = await move(tiles.slice(0, MOVE_LIMIT));
-  const movedHeads =
-    movedTiles < tiles.length ? 0 : await move(heads.slice(0, MOVE_LIMIT - movedTiles));
+  let movedHeads = 0;
+  if (movedTiles === tiles.length) movedHeads = await move(heads.slice(0, MOVE_LIMIT - movedTiles));
   const has_more = movedTiles < tiles.length || movedHeads < heads.length;
   log('tree_set_aside', {
     account: row.id,

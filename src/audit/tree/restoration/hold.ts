@@ -16,9 +16,9 @@ export const HOLD_DURATION = 2 * MINUTE;
  *   the two differ
  */
 export function endOfHold(heldUntil: number, now: number): number {
-  return isHeld(heldUntil, now)
-    ? Math.max(now + HOLD_DURATION, heldUntil + 1)
-    : now + HOLD_DURATION;
+  const end = now + HOLD_DURATION;
+  if (!isHeld(heldUntil, now)) return end;
+  return Math.max(end, heldUntil + 1);
 }
 
 /** @throws Error while the tree is held */

@@ -36,8 +36,11 @@ export async function findStaleObjects(
 ): Promise<StaleObjects> {
   const folder = tileFolder(account);
   const isBeyond = (key: string) => {
-    const [level, index] = key.slice(folder.length).split('/').map(Number);
-    return extendsBeyond({ level: level as number, index: index as number }, size);
+    const [level = Number.NaN, index = Number.NaN] = key
+      .slice(folder.length)
+      .split('/')
+      .map(Number);
+    return extendsBeyond({ level, index }, size);
   };
   const list = async (prefix: string, after: string, isWanted: (key: string) => boolean) => {
     const found: StaleObject[] = [];

@@ -33,16 +33,23 @@ interface ApprovalRequest {
   isAnswered: boolean;
 }
 
+/** A part of a message that asks for an approval, or answers it. */
+interface ApprovalPart {
+  type: string;
+  approvalId: string;
+  toolCallId: string;
+}
+
 /** Lists the requests for approval of a conversation. */
 export function approvalRequestsOf(messages: readonly AiMessage[]): ApprovalRequest[] {
-  const parts = messages.flatMap(({ content }) =>
-    Array.isArray(content) ? (content as Record<string, unknown>[]) : [],
-  );
-  const answered = new Set(
-    parts.flatMap((part) => (part.type === 'tool-approval-response' ? [part.approvalId] : [])),
-  );
-  return parts.flatMap(({ type, approvalId, toolCallId }) => {
-    if (type !== 'tool-approval-request') return [];
-    return [{ approvalId, toolCallId, isAnswered: answered.has(approvalId) } as ApprovalRequest];
-  });
+  const contents = messages.map(({ content }) => content).filter(Array.isArray);
+  const parts: ApprovalPart[] = contents.flat();
+  const answers = parts.filter(({ type }) => type === 'tool-approval-response');
+  const answered = new Set(answers.map(({ approvalId }) => approvalId));
+  const requests = parts.filter(({ type }) => type === 'tool-approval-request');
+  return requests.map(({ approvalId, toolCallId }) => ({
+    approvalId,
+    toolCallId,
+    isAnswered: answered.has(approvalId),
+  }));
 }

@@ -63,7 +63,8 @@ export function wrapTools<Tools extends Record<string, AiTool>>(
   const guardOf = guardsOf(rules);
   const wrapped = Object.entries(tools).map(([name, tool]) => {
     const guard = guardOf(name);
-    return [name, guard ? wrapTool(name, tool, guard) : tool];
+    if (!guard) return [name, tool];
+    return [name, wrapTool(name, tool, guard)];
   });
   return Object.fromEntries(wrapped);
 }
@@ -89,7 +90,8 @@ function wrapTool<T extends AiTool>(name: string, tool: T, guard: ToolGuard<AiCa
     // the run went on.
     const waits = await guard.needsDecision(input, callOf(options));
     const own = tool.needsApproval;
-    return waits || Boolean(typeof own === 'function' ? await own(input, options) : own);
+    if (typeof own !== 'function') return waits || Boolean(own);
+    return waits || Boolean(await own(input, options));
   };
 
   return override(tool, { execute: run, ...(guard.isSuspending && { needsApproval }) });

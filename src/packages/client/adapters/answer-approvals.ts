@@ -1,4 +1,3 @@
-import type { Permission } from '../api.ts';
 import { checkOptions } from '../check-options.ts';
 import { Countersign } from '../countersign.ts';
 import { type AiCallOptions, type AiMessage, approvalRequestsOf } from './ai-sdk-messages.ts';
@@ -38,17 +37,14 @@ export async function answerApprovals(
     // approval.
     if (!permission || !isForPeople(permission)) continue;
     if (permission.status === 'pending') return undefined;
-    const approved = permission.status === 'approved';
+    const { status, decision_reason } = permission;
     content.push({
       type: 'tool-approval-response',
       approvalId,
-      approved,
-      reason: reasonOf(permission),
+      approved: status === 'approved',
+      reason: decision_reason ?? `The request is ${status}.`,
     });
   }
-  return content.length ? { role: 'tool', content } : undefined;
-}
-
-function reasonOf({ status, decision_reason: reason }: Permission): string {
-  return reason ?? `The request is ${status}.`;
+  if (content.length === 0) return undefined;
+  return { role: 'tool', content };
 }

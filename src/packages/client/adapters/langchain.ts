@@ -15,6 +15,7 @@ export type { Refusal } from './tool-guard.ts';
 /** A tool of LangChain. One that has no function `invoke` runs with the model's provider. */
 export interface LangChainTool {
   name?: unknown;
+  schema?: unknown;
   invoke?: unknown;
 }
 
@@ -64,13 +65,15 @@ export function wrapTools<T extends LangChainTool>(
   const guardOf = guardsOf({ run: threadOf, ...rules });
   return tools.map((tool) => {
     const guard = guardOf(String(tool.name));
-    return guard ? wrapTool(tool, guard) : tool;
+    if (!guard) return tool;
+    return wrapTool(tool, guard);
   });
 }
 
 function threadOf({ configurable }: LangChainConfig): string | undefined {
   const thread = configurable?.thread_id;
-  return thread === undefined ? undefined : String(thread);
+  if (thread === undefined) return undefined;
+  return String(thread);
 }
 
 function wrapTool<T extends LangChainTool>(tool: T, guard: ToolGuard<LangChainConfig>): T {
@@ -120,8 +123,9 @@ async function runOrInterrupt<Output>(
       try {
         interrupt(value);
       } catch (failure) {
+        if (isGraphInterrupt(failure)) throw failure;
         // Outside a graph, or in one without a checkpointer, nothing can be interrupted.
-        throw isGraphInterrupt(failure) ? failure : error;
+        throw error;
       }
     }
   }
@@ -130,8 +134,7 @@ async function runOrInterrupt<Output>(
 /**
  * Refuses arguments that do not match the tool's schema, before a person is asked to approve them.
  */
-async function checkArguments(tool: object, args: unknown): Promise<void> {
-  const { schema } = tool as { schema?: unknown };
+async function checkArguments({ schema }: LangChainTool, args: unknown): Promise<void> {
   if (!isInteropZodSchema(schema)) return;
   const { success, error } = await interopSafeParseAsync(schema, args);
   if (success) return;
@@ -140,9 +143,6 @@ async function checkArguments(tool: object, args: unknown): Promise<void> {
 }
 
 function isToolCall(input: unknown): input is { id?: string; args: unknown } {
-  return (
-    typeof input === 'object' &&
-    input !== null &&
-    (input as { type?: unknown }).type === 'tool_call'
-  );
+  if (typeof input !== 'object' || input === null || !('type' in input)) return false;
+  return input.type === 'tool_call';
 }

@@ -100,14 +100,14 @@ export async function approveDecided(state: RunState<any, any>): Promise<boolean
 }
 
 function guardedToolOf({ agent, name }: RunToolApprovalItem): GuardedTool | undefined {
-  const tool = (agent.tools as Tool[]).find(
-    (tool) => tool.type === 'function' && tool.name === name,
-  );
+  const tools: Tool[] = agent.tools;
+  const tool = tools.find((tool) => tool.type === 'function' && tool.name === name);
   return tool && guardedTools.get(tool);
 }
 
 function callIdOf({ rawItem }: RunToolApprovalItem): string | undefined {
-  return rawItem.type === 'function_call' ? rawItem.callId : undefined;
+  if (rawItem.type !== 'function_call') return undefined;
+  return rawItem.callId;
 }
 
 function wrapTool<T extends AnyFunctionTool>(tool: T, guard: ToolGuard<AnyRunContext>): T {

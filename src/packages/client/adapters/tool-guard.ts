@@ -157,11 +157,12 @@ export class ToolGuard<Context> {
 
   /** Whether the call did not run, because of what Countersign or the guard says. */
   isRefusal(error: unknown): boolean {
-    const isOfGuard =
+    if (!(error instanceof Error) || this.#thrown.has(error)) return false;
+    return (
       error instanceof GuardError ||
       error instanceof ApiError ||
-      outsideJsonFault(error) !== undefined;
-    return isOfGuard && !this.#thrown.has(error as object);
+      outsideJsonFault(error) !== undefined
+    );
   }
 
   /**
@@ -173,20 +174,17 @@ export class ToolGuard<Context> {
     if (!this.isRefusal(error) || this.#options.refusals === 'throw') throw error;
     if (error instanceof ApiError) return refuseFinally(error);
     const fault = outsideJsonFault(error);
-    if (fault)
-      return refuseFinally({
-        code: 'invalid_request',
-        detail: 'Correct the arguments.',
-        errors: [fault],
-      });
+    if (fault) {
+      const detail = 'Correct the arguments.';
+      return refuseFinally({ code: 'invalid_request', detail, errors: [fault] });
+    }
     if (!(error instanceof GuardError)) throw error;
+    let { message } = error;
+    if (error instanceof PermissionPending) message += ' Do not call the tool again for it.';
     return {
       status: 'not_run',
       code: error.code,
-      message:
-        error instanceof PermissionPending
-          ? `${error.message} Do not call the tool again for it.`
-          : error.message,
+      message,
       reason: error.permission?.decision_reason ?? null,
       permission_id: error.permissionId,
       ...(error instanceof GrantNarrowed && { granted: error.permission?.granted_scope as Limits }),
@@ -216,6 +214,8 @@ export async function externalIdOf<Context>(
   { run }: ToolCallOptions<Context>,
 ): Promise<string> {
   const runId = typeof run === 'function' ? run(context) : run;
-  const name = runId === undefined ? id : `${encodeURIComponent(runId)}/${id}`;
-  return /^[\x21-\x7e]{1,255}$/.test(name) ? name : digestOf(name);
+  let name = id;
+  if (runId !== undefined) name = `${encodeURIComponent(runId)}/${id}`;
+  if (!/^[\x21-\x7e]{1,255}$/.test(name)) name = await digestOf(name);
+  return name;
 }

@@ -1,7 +1,7 @@
 import { command } from './command.ts';
 import { UsageError } from './failures.ts';
 import { readInput } from './input.ts';
-import { write } from './io.ts';
+import { type Io, write } from './io.ts';
 import { escapeLines, printableJson } from './terminal/escape.ts';
 import { readJson } from './values.ts';
 
@@ -33,24 +33,26 @@ export const api = command({
     // Without the slash, the path could go on with the name of the host.
     if (!args.path.startsWith('/'))
       throw new UsageError('The path begins with a slash, such as /v1/me.');
-    const body = args.data === undefined ? {} : { body: await readBody(args.data) };
-    const response = await client.send({ method, path: args.path, ...body });
+    const body = await readBody(args.data, io);
+    const response = await client.send({ method, path: args.path, body });
     const bytes = new Uint8Array(await response.arrayBuffer());
-    const isJson = response.headers.get('Content-Type')?.startsWith('application/json');
-    if (isJson) {
-      const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
-      await write(io.stdout, `${printableJson(value, session.isHuman ? 2 : undefined)}\n`);
-    } else if (bytes.length > 0) {
-      await write(
-        io.stdout,
-        io.stdout.isTTY ? `${escapeLines(new TextDecoder().decode(bytes)).join('\n')}\n` : bytes,
-      );
-    }
-
-    async function readBody(data: string): Promise<unknown> {
-      if (data === '-') return readJson(await readInput(io, '-'), 'The body');
-      const text = data.startsWith('@') ? await readInput(io, data.slice(1)) : data;
-      return readJson(text, 'The body');
+    if (bytes.length === 0) return;
+    const text = new TextDecoder().decode(bytes);
+    if (response.headers.get('Content-Type')?.startsWith('application/json')) {
+      const indent = session.isHuman ? 2 : undefined;
+      await write(io.stdout, `${printableJson(JSON.parse(text), indent)}\n`);
+    } else if (io.stdout.isTTY) {
+      await write(io.stdout, `${escapeLines(text).join('\n')}\n`);
+    } else {
+      await write(io.stdout, bytes);
     }
   },
 });
+
+async function readBody(data: string | undefined, io: Io): Promise<unknown> {
+  if (data === undefined) return undefined;
+  let text = data;
+  if (data === '-') text = await readInput(io, data);
+  else if (data.startsWith('@')) text = await readInput(io, data.slice(1));
+  return readJson(text, 'The body');
+}

@@ -1,11 +1,12 @@
 import type { Approval } from '../api.ts';
 import type { Countersign } from '../countersign.ts';
+import type { Json } from '../json.ts';
 import { present } from '../present.ts';
 import { command } from './command.ts';
 import { UsageError } from './failures.ts';
 import type { Options, Values } from './options.ts';
 import { printPermission } from './print.ts';
-import { isJson, readDuration, readJson, readJsonObject, readNumber } from './values.ts';
+import { isJson, readDuration, readGiven, readJson, readJsonObject, readNumber } from './values.ts';
 
 const OPTIONS = {
   id: { type: 'positional', description: 'The id of the request, perm_…' },
@@ -55,24 +56,25 @@ async function makeApproval(
 ): Promise<Approval> {
   if (scope !== undefined && limit.length > 0)
     throw new UsageError('Give --scope or --limit, not both.');
-  const approval = {
+  const approval: Approval = present({
     reason,
-    scope: scope === undefined ? undefined : readJsonObject(scope, '--scope'),
-    token_ttl: ttl === undefined ? undefined : readDuration(ttl, 'token-ttl'),
-    max_uses: uses === undefined ? undefined : readNumber(uses, 'max-uses'),
-  };
+    scope: readGiven(readJsonObject, scope, '--scope'),
+    token_ttl: readGiven(readDuration, ttl, 'token-ttl'),
+    max_uses: readGiven(readNumber, uses, 'max-uses'),
+  });
   const narrower = limit.map(readLimit);
   if (narrower.length > 0) {
     const { scope: asked, review } = await client.getPermission(id);
     // The votes so far may have left less than what was asked.
-    const current = Object.entries(review?.proposal?.scope ?? asked);
-    approval.scope = Object.fromEntries([...current, ...narrower]);
+    const current = review?.proposal?.scope ?? asked;
+    approval.scope = { ...current, ...Object.fromEntries(narrower) };
   }
-  return present(approval);
+  return approval;
 }
 
-function readLimit(limit: string): [key: string, value: unknown] {
+function readLimit(limit: string): [key: string, value: Json] {
   const [, key, text = ''] = /^([^=]+)=(.*)$/s.exec(limit) ?? [];
   if (key === undefined) throw new UsageError(`--limit ${limit} is not of the form key=value.`);
-  return [key, isJson(text) ? readJson(text, `--limit ${key}`) : text];
+  if (!isJson(text)) return [key, text];
+  return [key, readJson(text, `--limit ${key}`)];
 }

@@ -1,10 +1,12 @@
+import { ownValue } from '../json.ts';
 import manifest from '../package.json' with { type: 'json' };
-import type { CommandEntry } from './command.ts';
+import type { Command } from './command.ts';
 import { COMMANDS, GROUPS } from './commands.ts';
 import { EXIT } from './exit-codes.ts';
 import { explain, type OptionNames, UsageError } from './failures.ts';
 import { commandHelp, groupHelp, programHelp, type Screen } from './help.ts';
 import { type Io, write } from './io.ts';
+import { divideArguments } from './options.ts';
 import { styleFor } from './terminal/style.ts';
 
 /** The columns of the help at most. */
@@ -12,35 +14,40 @@ const MAX_HELP_WIDTH = 120;
 
 /** Runs the command that the arguments name, prints its errors, and returns the exit code. */
 export async function runCli(argv: string[], io: Io): Promise<number> {
-  const end = argv.indexOf('--');
-  const own = end < 0 ? argv : argv.slice(0, end);
+  const [first = '', second = ''] = argv;
+  const { own } = divideArguments(argv);
   const asksHelp = own.includes('--help') || own.includes('-h');
-  const [first, second] = argv;
+  let command: Command | undefined;
   try {
     if (first === '--version' || first === '-v') return await print(io, `${manifest.version}\n`);
-    if (first === undefined || first.startsWith('-')) {
-      if (asksHelp) return await print(io, programHelp(manifest.version, screenOf(io)));
-      throw new UsageError(first === undefined ? 'Name a command.' : `${first} is not a command.`);
-    }
-    const name = Object.hasOwn(COMMANDS, first) ? first : `${first} ${second}`;
-    if (Object.hasOwn(COMMANDS, name)) return await runNamed(name, argv, asksHelp, io);
-    const group = Object.hasOwn(GROUPS, first) ? GROUPS[first] : undefined;
-    if (group && asksHelp) return await print(io, groupHelp(first, group, screenOf(io)));
-    throw new UsageError(group ? `Name a command of ${first}.` : `${first} is not a command.`);
+    command = await loadCommand(first, second);
+    if (asksHelp) return await print(io, helpFor(first, command, screenOf(io)));
+    if (!command) throw new UsageError(findFault(first));
+    const exitCode = await command.run(argv.slice(command.name.split(' ').length), io);
+    return exitCode ?? EXIT.done;
   } catch (error) {
-    return await report(error, helpCommand(argv), io);
+    return await report(error, helpCommand(first, second), io, command?.optionNames);
   }
 }
 
-async function runNamed(name: string, argv: string[], asksHelp: boolean, io: Io): Promise<number> {
-  const [, load] = COMMANDS[name] as CommandEntry;
-  const command = await load();
-  if (asksHelp) return await print(io, commandHelp(command, screenOf(io)));
-  try {
-    return (await command.run(argv.slice(name.split(' ').length), io)) ?? EXIT.done;
-  } catch (error) {
-    return await report(error, helpCommand(argv), io, command.optionNames);
-  }
+async function loadCommand(first: string, second: string): Promise<Command | undefined> {
+  const entry = ownValue(COMMANDS, first) ?? ownValue(COMMANDS, `${first} ${second}`);
+  return await entry?.[1]();
+}
+
+function helpFor(first: string, command: Command | undefined, screen: Screen): string {
+  if (command) return commandHelp(command, screen);
+  if (first.startsWith('-')) return programHelp(manifest.version, screen);
+  const group = ownValue(GROUPS, first);
+  if (group === undefined) throw new UsageError(findFault(first));
+  return groupHelp(first, group, screen);
+}
+
+/** Says why the arguments name no command. */
+function findFault(first: string): string {
+  if (first === '') return 'Name a command.';
+  if (Object.hasOwn(GROUPS, first)) return `Name a command of ${first}.`;
+  return `${first} is not a command.`;
 }
 
 /** Help is no wider than is easy to read. */
@@ -63,19 +70,15 @@ async function report(
   options?: OptionNames,
 ): Promise<number> {
   const { lines, exitCode } = explain(error, options);
-  const [first = '', ...more] = lines;
-  const style = styleFor(io.stderr, io);
-  const hint = error instanceof UsageError ? [`See: ${help}`] : [];
-  await write(
-    io.stderr,
-    `${[`${style.red('countersign:')} ${first}`, ...more, ...hint].join('\n')}\n`,
-  );
+  const text = [`${styleFor(io.stderr, io).red('countersign:')} ${lines.join('\n')}`];
+  if (error instanceof UsageError) text.push(`See: ${help}`);
+  await write(io.stderr, `${text.join('\n')}\n`);
   return exitCode;
 }
 
 /** The command that shows the help for what was called. */
-function helpCommand([first = '', second = '']: string[]): string {
-  if (Object.hasOwn(COMMANDS, first)) return `countersign ${first} --help`;
-  if (Object.hasOwn(COMMANDS, `${first} ${second}`)) return `countersign ${first} ${second} --help`;
-  return Object.hasOwn(GROUPS, first) ? `countersign ${first} --help` : 'countersign --help';
+function helpCommand(first: string, second: string): string {
+  const known = { ...COMMANDS, ...GROUPS };
+  const names = [`${first} ${second}`, first].filter((name) => Object.hasOwn(known, name));
+  return ['countersign', ...names.slice(0, 1), '--help'].join(' ');
 }

@@ -1,6 +1,6 @@
 import type { OptionNames } from './failures.ts';
 import type { Io } from './io.ts';
-import { type Options, readOptions, type Values } from './options.ts';
+import { divideArguments, type Options, readOptions, type Values } from './options.ts';
 import { Session } from './session.ts';
 
 /** The options of every command. */
@@ -57,17 +57,20 @@ export function command<const T extends Options>({
     args: options,
     optionNames,
     run(argv, io) {
-      const { args, rest } = readOptions(argv, options, definition.hasRest ?? false);
+      const { own, rest } = definition.hasRest ? divideArguments(argv) : { own: argv, rest: [] };
+      const args = readOptions(own, options);
       return run({ args, rest, optionNames, session: new Session(io, args) });
     },
   };
 }
 
 function namesOfOptions(args: Options): OptionNames {
-  const options = Object.keys(args).filter((name) => args[name]?.type !== 'positional');
-  return Object.fromEntries(
-    options.flatMap((name) =>
-      ['body', 'query'].map((part) => [`${part}.${name.replaceAll('-', '_')}`, `--${name}`]),
-    ),
-  );
+  const names: OptionNames = {};
+  for (const [name, { type }] of Object.entries(args)) {
+    if (type === 'positional') continue;
+    const field = name.replaceAll('-', '_');
+    names[`body.${field}`] = `--${name}`;
+    names[`query.${field}`] = `--${name}`;
+  }
+  return names;
 }

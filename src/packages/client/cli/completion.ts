@@ -1,3 +1,4 @@
+import { ownValue } from '../json.ts';
 import { type Command, type CommandEntry, command } from './command.ts';
 import { UsageError } from './failures.ts';
 import { write } from './io.ts';
@@ -15,7 +16,7 @@ export function makeCompletion(commands: Record<string, CommandEntry>): Command 
       'countersign completion fish | source     # ~/.config/fish/config.fish',
     ],
     async run({ args, session }) {
-      const script = Object.hasOwn(SCRIPTS, args.shell) ? SCRIPTS[args.shell] : undefined;
+      const script = ownValue(SCRIPTS, args.shell);
       if (!script)
         throw new UsageError(
           `There is no completion for ${args.shell}, only for bash, zsh and fish.`,
@@ -92,15 +93,16 @@ compdef _countersign countersign
 function fishScript(words: Words): string {
   const groups = ['', ...groupsOf(words)];
   const lines = [...words].map(([name, following]) => {
-    const condition = name === '' ? '__fish_use_subcommand' : conditionFor(name, words);
     // Only a command may be followed by files.
     const noFiles = groups.includes(name) ? '-f ' : '';
+    const condition = conditionFor(name, words);
     return `complete -c countersign ${noFiles}-n '${condition}' -a '${following.join(' ')}'`;
   });
   return `${lines.join('\n')}\n`;
 }
 
 function conditionFor(name: string, words: Words): string {
+  if (name === '') return '__fish_use_subcommand';
   const [first = '', second] = name.split(' ');
   if (second)
     return `__fish_seen_subcommand_from ${first}; and __fish_seen_subcommand_from ${second}`;
@@ -111,11 +113,7 @@ function conditionFor(name: string, words: Words): string {
 }
 
 function groupsOf(words: Words): string[] {
-  return [
-    ...new Set(
-      [...words.keys()]
-        .filter((name) => name.includes(' '))
-        .map((name) => name.split(' ')[0] ?? ''),
-    ),
-  ];
+  const commands = [...words.keys()].map((name) => name.split(' '));
+  const groups = commands.filter(({ length }) => length > 1).map(([first = '']) => first);
+  return [...new Set(groups)];
 }

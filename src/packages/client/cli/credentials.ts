@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
-import { Failure } from './failures.ts';
+import { Failure, systemCode } from './failures.ts';
 import type { Io } from './io.ts';
 
 /** A user token that `login` stored. */
@@ -42,7 +42,8 @@ function settingsFolder({ env, platform }: Pick<Io, 'env' | 'platform'>): string
   const { XDG_CONFIG_HOME: xdg, APPDATA: appData } = env;
   const home = env.HOME || homedir();
   if (platform === 'win32') return appData || join(home, 'AppData/Roaming');
-  return xdg && isAbsolute(xdg) ? xdg : join(home, '.config');
+  if (xdg && isAbsolute(xdg)) return xdg;
+  return join(home, '.config');
 }
 
 /**
@@ -54,7 +55,7 @@ export function readCredentials(io: Pick<Io, 'env' | 'platform'>): Credentials {
   const text = readPrivateFile(file, io.platform);
   if (text === null) return { current: null, services: {} };
   try {
-    const { current, services } = JSON.parse(text) as Credentials;
+    const { current, services }: Credentials = JSON.parse(text);
     if (typeof services === 'object' && services !== null) return { current, services };
   } catch {
     // Reported below.
@@ -71,7 +72,7 @@ function readPrivateFile(file: string, platform: NodeJS.Platform): string | null
     }
     return readFileSync(file, 'utf8');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    if (systemCode(error) === 'ENOENT') return null;
     throw error;
   }
 }

@@ -1,4 +1,4 @@
-import { ApiError, ConnectionError } from '../errors.ts';
+import { ApiError, ConnectionError, messageOf } from '../errors.ts';
 import { EXIT } from './exit-codes.ts';
 import { escapeText } from './terminal/escape.ts';
 
@@ -32,32 +32,25 @@ export interface Explanation {
  * there are any.
  */
 export function explain(error: unknown, options: OptionNames = {}): Explanation {
-  if (error instanceof UsageError)
-    return { lines: [escapeText(error.message)], exitCode: EXIT.usage };
-  if (error instanceof Failure)
-    return { lines: [escapeText(error.message)], exitCode: error.exitCode };
-  if (error instanceof ApiError)
-    return { lines: describeRefusal(error, options), exitCode: EXIT.failed };
-  if (error instanceof ConnectionError) {
-    const advice = 'Check the address of the service and the network.';
-    return {
-      lines: [escapeText(`${withoutPeriod(error.message)}. ${advice}`)],
-      exitCode: EXIT.failed,
-    };
-  }
-  const message = error instanceof Error ? error.message : String(error);
-  return { lines: [escapeText(message)], exitCode: EXIT.failed };
+  const lines = describe(error, options).map((line) => escapeText(line));
+  if (error instanceof UsageError) return { lines, exitCode: EXIT.usage };
+  if (error instanceof Failure) return { lines, exitCode: error.exitCode };
+  return { lines, exitCode: EXIT.failed };
+}
+
+function describe(error: unknown, options: OptionNames): string[] {
+  if (error instanceof ApiError) return describeRefusal(error, options);
+  const message = messageOf(error);
+  if (!(error instanceof ConnectionError)) return [message];
+  return [`${message.replace(/\.$/, '')}. Check the address of the service and the network.`];
 }
 
 function describeRefusal(error: ApiError, options: OptionNames): string[] {
-  const advice = ADVICE[error.code];
-  return [
-    escapeText(`${error.detail}${advice ? ` ${advice}` : ''} (${error.status} ${error.code})`),
-    ...error.errors.map(({ path, message }) =>
-      escapeText(`  ${options[path] ?? path}: ${message}`),
-    ),
-    ...(error.requestId ? [escapeText(`  request ${error.requestId}`)] : []),
-  ];
+  const advice = [error.detail, ADVICE[error.code]].filter(Boolean).join(' ');
+  const faults = error.errors.map(({ path, message }) => `  ${options[path] ?? path}: ${message}`);
+  const lines = [`${advice} (${error.status} ${error.code})`, ...faults];
+  if (error.requestId) lines.push(`  request ${error.requestId}`);
+  return lines;
 }
 
 const ADVICE: Record<string, string> = {
@@ -66,6 +59,9 @@ const ADVICE: Record<string, string> = {
   person_required: 'Sign in as a member with `countersign login`.',
 };
 
-function withoutPeriod(text: string): string {
-  return text.replace(/\.$/, '');
+/** Returns the code of an error of the system, such as `ENOENT`; undefined for any other error. */
+export function systemCode(error: unknown): string | undefined {
+  if (error instanceof Error && 'code' in error && typeof error.code === 'string')
+    return error.code;
+  return undefined;
 }

@@ -52,21 +52,20 @@ export function commandHelp(
   const all = Object.entries(args);
   const places = all.filter(([, { type }]) => type === 'positional');
   const options = all.filter(([, { type }]) => type !== 'positional');
+  const required = options.filter(([, { isRequired }]) => isRequired);
   const usage = [
-    ...['countersign', name, ...places.map(([place]) => `<${place}>`)],
-    ...options.filter(([, { isRequired }]) => isRequired).map(labelOf),
-    ...['[options]', ...(command.hasRest ? ['-- <command>'] : [])],
+    `countersign ${name}`,
+    ...places.map(([place]) => `<${place}>`),
+    ...required.map(labelOf),
+    '[options]',
   ];
-  const list = (entries: typeof all) =>
-    listNames(
-      entries.map((entry): Fact => [labelOf(entry), describe(entry[1])]),
-      screen,
-    );
+  if (command.hasRest) usage.push('-- <command>');
+  const sections = [section('USAGE', wrapText(usage.join(' '), screen.width - INDENT), screen)];
+  if (places.length > 0) sections.push(section('ARGUMENTS', listOptions(places, screen), screen));
   return join(
     ...paragraphs([description], screen),
-    section('USAGE', wrapText(usage.join(' '), screen.width - INDENT), screen),
-    ...(places.length > 0 ? [section('ARGUMENTS', list(places), screen)] : []),
-    section('OPTIONS', list(options), screen),
+    ...sections,
+    section('OPTIONS', listOptions(options, screen), screen),
     ...paragraphs(notes, screen),
     // Longer lines stay whole, to be copied.
     section('EXAMPLES', command.examples, screen),
@@ -85,6 +84,11 @@ function section(title: string, lines: string[], { style }: Screen): string {
   return `${style.bold(title)}\n${lines.map((line) => `  ${line}`).join('\n')}`;
 }
 
+function listOptions(options: [string, Option][], screen: Screen): string[] {
+  const facts = options.map((option): Fact => [labelOf(option), describe(option[1])]);
+  return listNames(facts, screen);
+}
+
 function listNames(names: Fact[], { width, style }: Screen): string[] {
   return formatFacts(names, width - INDENT, style.bold);
 }
@@ -99,7 +103,10 @@ function join(...parts: string[]): string {
 
 function labelOf([name, { type, short, valueHint = name }]: [string, Option]): string {
   if (type === 'positional') return name;
-  return `${short ? `-${short}, ` : ''}--${name}${type === 'boolean' ? '' : ` <${valueHint}>`}`;
+  let label = `--${name}`;
+  if (short) label = `-${short}, ${label}`;
+  if (type === 'string') label += ` <${valueHint}>`;
+  return label;
 }
 
 function describe({ description, choices, isRepeated, default: preset }: Option): string {
@@ -108,5 +115,6 @@ function describe({ description, choices, isRepeated, default: preset }: Option)
     isRepeated && 'may be repeated',
     preset && `by default ${preset}`,
   ].filter(Boolean);
-  return hints.length > 0 ? `${description} (${hints.join('; ')})` : description;
+  if (hints.length === 0) return description;
+  return `${description} (${hints.join('; ')})`;
 }

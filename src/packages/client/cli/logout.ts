@@ -34,11 +34,9 @@ export const logout = command({
       }
     }
     delete credentials.services[baseUrl];
-    const current =
-      credentials.current === baseUrl
-        ? (Object.keys(credentials.services)[0] ?? null)
-        : credentials.current;
-    writeCredentials(io, { ...credentials, current });
+    const [other = null] = Object.keys(credentials.services);
+    if (credentials.current === baseUrl) credentials.current = other;
+    writeCredentials(io, credentials);
     await note(session, `Signed out of ${baseUrl}.`);
   },
 });

@@ -2,7 +2,12 @@ import { CountersignError } from '../errors.ts';
 import type { Page } from '../page.ts';
 import type { CliClient } from './client.ts';
 
-type List = (client: CliClient) => PromiseLike<Page<{ id: string; name: string | null }>>;
+interface Named {
+  id: string;
+  name: string | null;
+}
+
+type List = (client: CliClient) => PromiseLike<Page<Named>>;
 
 /** The lists in which names are found, by the beginnings of their ids. */
 const LISTS: Record<string, List> = {
@@ -25,41 +30,37 @@ export class Names {
 
   /** Reads the names that are not known yet. */
   async load(ids: (string | null)[]): Promise<void> {
-    const unknown = ids.filter((id) => id !== null && !this.#names.has(id));
-    const kinds = Object.entries(LISTS).filter(([kind]) =>
-      unknown.some((id) => id?.startsWith(kind)),
-    );
-    await Promise.all(
-      kinds.map(async ([, list]) => {
-        const { data } = await readList(list, this.#client);
-        for (const { id, name } of data) if (name) this.#names.set(id, name);
-      }),
-    );
+    const unknown = ids.filter((id) => id !== null).filter((id) => !this.#names.has(id));
+    const kinds = Object.keys(LISTS).filter((kind) => unknown.some((id) => id.startsWith(kind)));
+    const found = await Promise.all(kinds.map((kind) => readList(kind, this.#client)));
     // Asked for once: what was not found is not looked for again.
-    for (const id of unknown) if (id !== null && !this.#names.has(id)) this.#names.set(id, id);
+    for (const id of unknown) this.#names.set(id, id);
+    for (const { id, name } of found.flat()) {
+      if (name) this.#names.set(id, name);
+    }
   }
 
   /** Returns the name of an id, or the id itself. */
   of(id: string | null): string | null {
-    return id === null ? null : (this.#names.get(id) ?? id);
+    if (id === null) return null;
+    return this.#names.get(id) ?? id;
   }
 
   /** Returns the name with its id behind it, or the id alone. */
   withId(id: string): string {
     const name = this.of(id);
-    return name === id ? id : `${name} (${id})`;
+    if (name === id) return id;
+    return `${name} (${id})`;
   }
 }
 
-async function readList(
-  list: List,
-  client: CliClient,
-): Promise<{ data: { id: string; name: string | null }[] }> {
+async function readList(kind: string, client: CliClient): Promise<Named[]> {
   try {
-    return await list(client);
+    const page = await LISTS[kind]?.(client);
+    return page?.data ?? [];
   } catch (error) {
     // Nothing fails for want of a name.
-    if (error instanceof CountersignError) return { data: [] };
+    if (error instanceof CountersignError) return [];
     throw error;
   }
 }

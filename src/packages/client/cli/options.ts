@@ -1,4 +1,5 @@
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
+import { messageOf } from '../errors.ts';
 import { UsageError } from './failures.ts';
 import { escapeText } from './terminal/escape.ts';
 
@@ -34,19 +35,19 @@ type ValueOf<T extends Option> = T extends { type: 'boolean' }
 /** The values of options by their names. */
 export type Values<T extends Options> = { [Name in keyof T]: ValueOf<T[Name]> };
 
+/** Divides arguments at `--`, behind which those of another program follow. */
+export function divideArguments(argv: string[]): { own: string[]; rest: string[] } {
+  const end = argv.indexOf('--');
+  if (end < 0) return { own: argv, rest: [] };
+  return { own: argv.slice(0, end), rest: argv.slice(end + 1) };
+}
+
 /**
  * Reads the arguments of a command.
- * @param hasRest whether a command of another program follows after `--`
  * @throws UsageError for unknown, missing, repeated and surplus ones
  */
-export function readOptions<T extends Options>(
-  argv: string[],
-  options: T,
-  hasRest: boolean,
-): { args: Values<T>; rest: string[] } {
-  const end = hasRest ? argv.indexOf('--') : -1;
-  const own = end < 0 ? argv : argv.slice(0, end);
-  const { values, positionals } = parseStrictly(own, options);
+export function readOptions<T extends Options>(argv: string[], options: T): Values<T> {
+  const { values, positionals } = parseStrictly(argv, options);
   const places = Object.keys(options).filter((name) => options[name]?.type === 'positional');
   const surplus = positionals[places.length];
   if (surplus !== undefined)
@@ -57,7 +58,7 @@ export function readOptions<T extends Options>(
     if (!value) throw new UsageError(`The argument ${name.toUpperCase()} is missing.`);
     return [name, value];
   });
-  return { args: Object.fromEntries(args), rest: end < 0 ? [] : argv.slice(end + 1) };
+  return Object.fromEntries(args);
 }
 
 function parseStrictly(argv: string[], options: Options) {
@@ -73,7 +74,8 @@ function parseStrictly(argv: string[], options: Options) {
     });
     return { values: values as Record<string, (string | boolean)[]>, positionals };
   } catch (error) {
-    throw new UsageError((error as Error).message.split('. ')[0] ?? '');
+    const [firstSentence] = messageOf(error).split('. ');
+    throw new UsageError(firstSentence);
   }
 }
 
@@ -84,7 +86,7 @@ function readValue(name: string, option: Option, given: (string | boolean)[] = [
   if (given.includes('')) throw new UsageError(`--${name} needs a value.`);
   if (type === 'boolean') return given.length > 0;
   if (isRepeated) return given;
-  const value = (given[0] as string | undefined) ?? option.default;
+  const [value = option.default] = given.map(String);
   if (value === undefined && isRequired) throw new UsageError(`--${name} is missing.`);
   if (choices && value !== undefined && !choices.includes(value))
     throw new UsageError(`--${name} ${escapeText(value)} is not one of ${choices.join(', ')}.`);

@@ -7,6 +7,8 @@ import type { Style } from './terminal/style.ts';
 import { formatTime, formatTimeLeft } from './terminal/time.ts';
 import { wrapText } from './terminal/width.ts';
 
+type Token = NonNullable<Permission['token']>;
+
 /** The options of a card. */
 interface CardOptions {
   width: number;
@@ -25,7 +27,8 @@ interface CardOptions {
 export function formatPermission(permission: Permission, options: CardOptions): string[] {
   const { width, style, baseUrl, now, names } = options;
   const { status, expires_at, review, token } = permission;
-  const left = status === 'pending' ? ` (${formatTimeLeft(expires_at, now)} left)` : '';
+  let expiry = `${formatTime(expires_at)}`;
+  if (status === 'pending') expiry += ` (${formatTimeLeft(expires_at, now)} left)`;
   const facts: Fact[] = [
     ['Request', permission.id],
     ['Agent', names.withId(permission.agent_id)],
@@ -36,24 +39,18 @@ export function formatPermission(permission: Permission, options: CardOptions): 
     ['Granted', permission.granted_scope && formatLimits(permission.granted_scope)],
     ['Status', status],
     ['Asked at', formatTime(permission.created_at)],
-    ['Expires at', `${formatTime(expires_at)}${left}`],
+    ['Expires at', expiry],
     ['Approvals', review && `${countApprovals(permission)} of ${review.approvals_required}`],
     ['Decided by', permission.decided_by && names.withId(permission.decided_by)],
     ['Decided at', formatTime(permission.decided_at)],
     ['Reason', permission.decision_reason],
-    [
-      'Token',
-      token &&
-        `${token.status}, ${token.uses} of ${token.max_uses} uses, until ${formatTime(token.expires_at)}`,
-    ],
+    ['Token', token && describeToken(token)],
     ['Console', `${baseUrl}/console/permissions/${permission.id}`],
-    ...(review?.votes ?? []).map(
-      ({ decision, name, by, reason }): Fact => [
-        'Vote',
-        `${decision} by ${name ?? by}${reason ? `: ${reason}` : ''}`,
-      ],
-    ),
   ];
+  for (const { decision, name, by, reason } of review?.votes ?? []) {
+    const vote = `${decision} by ${name ?? by}`;
+    facts.push(['Vote', [vote, reason].filter(Boolean).join(': ')]);
+  }
   const lines = formatFacts(facts, width, style.dim);
   // Only the answer for a single request has its arguments.
   if (permission.input !== undefined) {
@@ -71,7 +68,12 @@ export function formatPermission(permission: Permission, options: CardOptions): 
 
 /** The limits of a request in one line, for a table. */
 export function formatLimits(scope: object): string {
-  return Object.keys(scope).length === 0 ? 'none' : distinctJson(scope);
+  if (Object.keys(scope).length === 0) return 'none';
+  return distinctJson(scope);
+}
+
+function describeToken({ status, uses, max_uses, expires_at }: Token): string {
+  return `${status}, ${uses} of ${max_uses} uses, until ${formatTime(expires_at)}`;
 }
 
 /** How many people have approved so far. */
@@ -92,28 +94,27 @@ function quote(lines: string[], width: number): string[] {
 
 function inputTitle({ input, input_digest }: Permission): string {
   if (input !== null) return 'Arguments of the act';
-  return input_digest
-    ? `Arguments of the act: not shown, only their digest ${input_digest}`
-    : 'Arguments of the act: none';
+  if (!input_digest) return 'Arguments of the act: none';
+  return `Arguments of the act: not shown, only their digest ${input_digest}`;
 }
 
 /** Returns the agent's own words as escaped lines. */
 function agentWords({ reason, preview, external_id }: Permission): string[] {
-  return [
-    ...(reason ? ['Reason', ...indent(reason)] : []),
-    ...(preview ? previewLines(preview) : []),
-    ...(external_id ? [`Its own name for the request: ${escapeLines(external_id).join(' ')}`] : []),
-  ];
+  const words: string[] = [];
+  if (reason) words.push('Reason', ...indent(reason));
+  if (preview) words.push(...previewLines(preview));
+  if (external_id)
+    words.push(`Its own name for the request: ${escapeLines(external_id).join(' ')}`);
+  return words;
 }
 
 function previewLines({ title, summary, fields = [], blocks = [] }: Preview): string[] {
-  return [
-    'Title',
-    ...indent(title),
-    ...(summary ? ['Summary', ...indent(summary)] : []),
-    ...fields.flatMap(({ label, value }) => [...escapeLines(label), ...indent(value)]),
-    ...blocks.flatMap(({ title: name, text }) => [...escapeLines(name ?? 'Text'), ...indent(text)]),
-  ];
+  const lines = ['Title', ...indent(title)];
+  if (summary) lines.push('Summary', ...indent(summary));
+  for (const { label, value } of fields) lines.push(...escapeLines(label), ...indent(value));
+  for (const block of blocks)
+    lines.push(...escapeLines(block.title ?? 'Text'), ...indent(block.text));
+  return lines;
 }
 
 function indent(text: string): string[] {

@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { ApiError } from '../errors.ts';
+import { ApiError, messageOf } from '../errors.ts';
 import type { Limits } from '../guard/act.ts';
 import {
   GrantNarrowed,
@@ -20,7 +20,7 @@ import { bindFiles } from './run/bound-files.ts';
 import { Interruption } from './run/interruption.ts';
 import { type CommandInput, findExecutable, requireUnchanged, runAct } from './run/run-act.ts';
 import type { Session } from './session.ts';
-import { readDuration, readJsonObject } from './values.ts';
+import { readDuration, readGiven, readJsonObject } from './values.ts';
 
 export const run = command({
   name: 'run',
@@ -86,10 +86,10 @@ export const run = command({
   async run({ args, session, rest, optionNames }) {
     const [program, ...programArgs] = rest;
     if (program === undefined) throw new UsageError('Name the command after --.');
-    const scope = args.scope === undefined ? {} : readJsonObject(args.scope, '--scope');
-    const wait = args.wait === undefined ? undefined : readDuration(args.wait, 'wait') * 1000;
-    const expiresIn =
-      args['expires-in'] === undefined ? undefined : readDuration(args['expires-in'], 'expires-in');
+    const scope = readGiven(readJsonObject, args.scope, '--scope') ?? {};
+    const waitSeconds = readGiven(readDuration, args.wait, 'wait');
+    const wait = waitSeconds && waitSeconds * 1000;
+    const expiresIn = readGiven(readDuration, args['expires-in'], 'expires-in');
     const externalId = args['external-id'];
     const report: Report = {
       outcome: 'failed',
@@ -126,9 +126,9 @@ export const run = command({
         {
           action: args.action,
           resource: args.resource,
-          scope: scope as Limits,
+          scope,
           ...present({ reason: args.reason, wait, expiresIn }),
-          ...(args['accept-narrowed'] ? { fits: () => true } : {}),
+          ...(args['accept-narrowed'] && { fits: () => true }),
           // A later run with the same external id goes on with the request.
           abandoned: externalId === undefined ? 'withdraw' : 'keep',
           onPending: async (request) => {
@@ -157,7 +157,7 @@ export const run = command({
       try {
         writeReport(args.report, report);
       } catch (error) {
-        await note(session, `countersign: the report was not written: ${(error as Error).message}`);
+        await note(session, `countersign: the report was not written: ${messageOf(error)}`);
       }
     }
     return report.exit_code;
@@ -191,11 +191,12 @@ async function explainRefusal(
   }
   const { lines, exitCode } = explain(error, optionNames);
   const [code, outcome] = codeOf(error, exitCode);
-  report.outcome = report.outcome === 'ran' ? 'ran' : outcome;
-  await note(
-    session,
-    `countersign: ${report.outcome === 'ran' ? '' : 'not run: '}${lines.join('\n')}${adviceFor(error)}`,
-  );
+  let message = `${lines.join('\n')}${adviceFor(error)}`;
+  if (report.outcome !== 'ran') {
+    report.outcome = outcome;
+    message = `not run: ${message}`;
+  }
+  await note(session, `countersign: ${message}`);
   return code;
 }
 

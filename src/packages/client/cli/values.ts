@@ -1,14 +1,25 @@
 import { parseDuration } from '../duration.ts';
 import { findJsonLoss } from '../exact-json.ts';
+import { isObject, type Json, type JsonObject } from '../json.ts';
 import { UsageError } from './failures.ts';
 import { escapeText } from './terminal/escape.ts';
+
+/** Reads the text of an option; undefined if the option is not given. */
+export function readGiven<T>(
+  read: (text: string, place: string) => T,
+  text: string | undefined,
+  place: string,
+): T | undefined {
+  if (text === undefined) return undefined;
+  return read(text, place);
+}
 
 /**
  * Reads a length of time such as `90`, `90s`, `30m`, `12h` or `7d`, as seconds.
  * @throws UsageError
  */
 export function readDuration(text: string, option: string): number {
-  const seconds = parseDuration(/^\d+$/.test(text) ? `${text}s` : text);
+  const seconds = parseDuration(text.replace(/^\d+$/, '$&s'));
   if (seconds !== null) return seconds;
   throw new UsageError(
     `--${option} ${escapeText(text)} is not a length of time, such as 90s, 30m, 12h or 7d.`,
@@ -17,21 +28,20 @@ export function readDuration(text: string, option: string): number {
 
 /** @throws UsageError for anything but a whole number of at least `min` */
 export function readNumber(text: string, option: string, min = 1): number {
-  const number = /^\d+$/.test(text) ? Number(text) : Number.NaN;
-  if (Number.isSafeInteger(number) && number >= min) return number;
+  const number = Number(text);
+  if (/^\d+$/.test(text) && Number.isSafeInteger(number) && number >= min) return number;
   throw new UsageError(`--${option} ${escapeText(text)} is not a whole number of at least ${min}.`);
 }
 
 /** @throws UsageError for anything but a JSON object */
-export function readJsonObject(text: string, where: string): Record<string, unknown> {
+export function readJsonObject(text: string, where: string): JsonObject {
   const value = readJson(text, where);
-  if (typeof value === 'object' && value !== null && !Array.isArray(value))
-    return value as Record<string, unknown>;
+  if (isObject(value)) return value;
   throw new UsageError(`${where} is not a JSON object.`);
 }
 
 /** @throws UsageError for a text that is not JSON, or that parsing would change */
-export function readJson(text: string, where: string): unknown {
+export function readJson(text: string, where: string): Json {
   if (!isJson(text)) throw new UsageError(`${where} is not JSON.`);
   const loss = findJsonLoss(text);
   if (loss !== null)

@@ -30,15 +30,17 @@ export async function printIdentity(session: Session, account: OwnAccount): Prom
     session.facts([
       ['Service', baseUrl],
       ['Account', `${account.name ?? account.email} (${account.id}, ${account.plan})`],
-      [
-        'Member',
-        member
-          ? `${member.name ?? member.email ?? member.id} (${member.role})`
-          : 'none: a token of the account',
-      ],
+      ['Member', describeMember(member)],
       ['Scopes', scopes.join(', ')],
-      ['Credential', source === 'login' ? 'from countersign login' : 'from COUNTERSIGN_API_KEY'],
+      ['Credential', `from ${SOURCES[source]}`],
       ['Expires at', formatTime(expiresAt)],
     ]),
   );
+}
+
+const SOURCES = { login: 'countersign login', COUNTERSIGN_API_KEY: 'COUNTERSIGN_API_KEY' };
+
+function describeMember(member: OwnAccount['member']): string {
+  if (!member) return 'none: a token of the account';
+  return `${member.name ?? member.email ?? member.id} (${member.role})`;
 }

@@ -1,10 +1,11 @@
 import type { PermissionRequest, Preview } from '../api.ts';
-import { canonicalJson, digestOf, type Json } from '../canonical-json.ts';
+import { canonicalJson, digestOf } from '../canonical-json.ts';
 import { type Duration, toSeconds } from '../duration.ts';
+import type { JsonObject } from '../json.ts';
 import { present } from '../present.ts';
 
 /** The limits of a permission: upper bounds and allowed values by name. */
-export type Limits = { [name: string]: Json };
+export type Limits = JsonObject;
 
 /** A value, or a function that makes it from the input. */
 type FromInput<Input, Value> = Value | ((input: Input) => Value);
@@ -60,21 +61,24 @@ export async function describeAct<Input>(
   const inputDigest = await digestOf(canonical);
   // The callbacks get the copy that is sent: what they make belongs to it, even if the caller
   // changes the original.
-  const copy = JSON.parse(canonical) as Input;
+  const copy: Input = JSON.parse(canonical);
   const name = externalId ?? resolve(options.externalId, copy) ?? crypto.randomUUID();
-  const scope = JSON.parse(canonicalJson(resolve(options.scope, copy) ?? {}, 'scope')) as Limits;
+  const limits = canonicalJson(resolve(options.scope, copy) ?? {}, 'scope');
+  const scope: Limits = JSON.parse(limits);
+  const shownInput = options.hideInput
+    ? { input_digest: inputDigest }
+    : { input: JSON.parse(canonical) };
   const request = {
     action: resolve(options.action, copy),
     resource: resolve(options.resource, copy),
     scope,
-    ...present({ reason: resolve(options.reason, copy), preview: resolve(options.preview, copy) }),
     ...present({
+      reason: resolve(options.reason, copy),
+      preview: resolve(options.preview, copy),
       expires_in: toSeconds(options.expiresIn, 'expiresIn'),
       token_ttl: toSeconds(options.tokenTtl, 'tokenTtl'),
     }),
-    ...(options.hideInput
-      ? { input_digest: inputDigest }
-      : { input: JSON.parse(canonical) as Json }),
+    ...shownInput,
     external_id: name,
     max_uses: 1,
   };

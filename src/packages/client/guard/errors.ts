@@ -1,6 +1,6 @@
 import type { Permission } from '../api.ts';
-import type { Json } from '../canonical-json.ts';
 import { CountersignError } from '../errors.ts';
+import type { Json } from '../json.ts';
 
 /** The state of a guarded call when it ended. */
 interface GuardState {

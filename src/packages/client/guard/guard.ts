@@ -150,7 +150,7 @@ export function describeCall<Input>(
   options: GuardOptions<Input>,
   externalId: string | undefined,
 ): Promise<Act> {
-  const life =
-    options.mode === 'suspend' ? { expiresIn: SUSPENDED_SECONDS, tokenTtl: SUSPENDED_SECONDS } : {};
-  return describeAct(input, { ...life, ...options }, externalId);
+  if (options.mode !== 'suspend') return describeAct(input, options, externalId);
+  const longest = { expiresIn: SUSPENDED_SECONDS, tokenTtl: SUSPENDED_SECONDS };
+  return describeAct(input, { ...longest, ...options }, externalId);
 }

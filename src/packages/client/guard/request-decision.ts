@@ -1,6 +1,7 @@
 import type { Permission } from '../api.ts';
 import { canonicalJson, isEqualJson } from '../canonical-json.ts';
 import { ApiError, isOutage } from '../errors.ts';
+import { present } from '../present.ts';
 import type { Act, Limits } from './act.ts';
 import type { GuardClient } from './client.ts';
 import {
@@ -46,7 +47,7 @@ export async function requestPermission(
 ): Promise<Permission> {
   const state = { externalId: act.externalId, permission: null };
   try {
-    return await client.requestPermission(act.request, signal ? { signal } : {});
+    return await client.requestPermission(act.request, present({ signal }));
   } catch (error) {
     if (error instanceof ApiError && error.code === 'external_id_conflict') {
       throw new InputChanged(
@@ -55,11 +56,9 @@ export async function requestPermission(
         { cause: error },
       );
     }
-    if (isOutage(error))
-      throw new Unreachable(`The service at ${client.baseUrl} could not be asked.`, state, {
-        cause: error,
-      });
-    throw error;
+    if (!isOutage(error)) throw error;
+    const message = `The service at ${client.baseUrl} could not be asked.`;
+    throw new Unreachable(message, state, { cause: error });
   }
 }
 
@@ -87,20 +86,18 @@ export async function waitForDecision(
     const left = deadline - clock.now();
     if (left <= 0) {
       const state = { externalId: act.externalId, permission };
-      if (outage)
-        throw new Unreachable('The service did not answer while the call waited.', state, {
-          cause: outage,
-        });
-      throw makePendingError(act, permission);
+      if (!outage) throw makePendingError(act, permission);
+      const message = 'The service did not answer while the call waited.';
+      throw new Unreachable(message, state, { cause: outage });
     }
     try {
       const seconds = Math.min(POLL_SECONDS, Math.ceil(left / 1000));
-      const options = {
-        timeout: seconds * 1000 + ANSWER_TIME,
-        maxRetries: 0,
-        ...(signal ? { signal } : {}),
-      };
-      permission = await client.getPermission(permission.id, { wait: seconds }, options);
+      const timeout = seconds * 1000 + ANSWER_TIME;
+      permission = await client.getPermission(
+        permission.id,
+        { wait: seconds },
+        { timeout, maxRetries: 0, ...present({ signal }) },
+      );
       outage = undefined;
     } catch (error) {
       if (!isOutage(error)) throw error;
@@ -146,15 +143,15 @@ export async function checkApproval<Input>(
 
   const granted = (permission.granted_scope ?? permission.scope) as Limits;
   // Only true counts, so that a function that answers something else by mistake lets nothing pass.
-  if (
-    !isEqualJson(granted, act.request.scope) &&
-    (await fits?.(JSON.parse(act.canonical), granted)) !== true
-  ) {
+  const isAcceptable =
+    isEqualJson(granted, act.request.scope) ||
+    (await fits?.(JSON.parse(act.canonical), granted)) === true;
+  if (!isAcceptable)
     throw new GrantNarrowed(`The limits were narrowed to ${canonicalJson(granted)}.`, state);
-  }
   return { permission, token: token.value, granted };
 }
 
 function describeDenial({ decision_reason: reason }: Permission): string {
-  return reason ? `The request was denied. The reason: ${reason}` : 'The request was denied.';
+  if (!reason) return 'The request was denied.';
+  return `The request was denied. The reason: ${reason}`;
 }

@@ -7,6 +7,9 @@ import { type Approval, OUTAGE_PAUSE } from './request-decision.ts';
 /** How long the guard tries to take the use while the service does not answer, in milliseconds. */
 const USE_TIMEOUT = 120_000;
 
+const UNKNOWN_USE =
+  'The service did not answer. The act did not run; whether the approval was used up is unknown.';
+
 /**
  * Takes the one use of the approval, and returns the granted limits.
  *
@@ -27,19 +30,11 @@ export async function takeUse(client: GuardClient, act: Act, approval: Approval)
       return used.scope as Limits;
     } catch (error) {
       const cause = { cause: error };
-      if (isOutage(error)) {
-        if (client.clock.now() < deadline) {
-          await client.clock.sleep(OUTAGE_PAUSE);
-          continue;
-        }
-        const message =
-          'The service did not answer. The act did not run; whether the approval was used up is unknown.';
-        throw new Unreachable(message, state, cause);
-      }
-      if (error instanceof ApiError && error.code === 'token_not_active') {
+      if (error instanceof ApiError && error.code === 'token_not_active')
         throw explainInactive(error.reason, state, cause);
-      }
-      throw error;
+      if (!isOutage(error)) throw error;
+      if (client.clock.now() >= deadline) throw new Unreachable(UNKNOWN_USE, state, cause);
+      await client.clock.sleep(OUTAGE_PAUSE);
     }
   }
 }

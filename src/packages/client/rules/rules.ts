@@ -81,31 +81,29 @@ export function treatmentOf(tool: string, rules: Rules): Treatment {
   const rule = findRule(tool, tools);
   if (rule === 'allow' || rule === 'deny') return rule;
   if (rule !== 'ask' && (typeof rule !== 'object' || rule === null)) throw notARule(tool);
-  return {
-    action: defaultAction(tool),
-    resource: `tool:${tool}`,
-    ...defaults,
-    ...(rule === 'ask' ? {} : rule),
-  };
+  const options = { action: defaultAction(tool), resource: `tool:${tool}`, ...defaults };
+  if (rule === 'ask') return options;
+  return { ...options, ...rule };
 }
 
 function findRule(tool: string, tools: Record<string, Rule>): Rule {
-  if (Object.hasOwn(tools, tool)) return tools[tool] as Rule;
-  const patterns = Object.keys(tools).filter(
-    (name) => name.includes('*') && toRegExp(name).test(tool),
-  );
+  const rules = Object.entries(tools);
+  const exact = rules.find(([name]) => name === tool);
+  if (exact) return exact[1];
+  const patterns = rules.filter(([name]) => name.includes('*') && toRegExp(name).test(tool));
   const [longest] = patterns.sort(
-    (one, other) =>
-      other.length - one.length ||
-      strictness(tools[other] as Rule) - strictness(tools[one] as Rule),
+    ([name, rule], [otherName, otherRule]) =>
+      otherName.length - name.length || strictness(otherRule) - strictness(rule),
   );
-  return longest === undefined ? 'ask' : (tools[longest] as Rule);
+  if (!longest) return 'ask';
+  return longest[1];
 }
 
 /** Orders rules: a larger number lets less pass without a person. */
 export function strictness(rule: Rule | Treatment): number {
   if (rule === 'allow') return 0;
-  return rule === 'deny' ? 2 : 1;
+  if (rule === 'deny') return 2;
+  return 1;
 }
 
 function toRegExp(pattern: string): RegExp {

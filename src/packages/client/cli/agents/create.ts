@@ -1,7 +1,7 @@
 import { present } from '../../present.ts';
 import { command } from '../command.ts';
 import { printSecret } from '../print.ts';
-import { readJsonObject } from '../values.ts';
+import { readGiven, readJsonObject } from '../values.ts';
 
 export const createAgent = command({
   name: 'agents create',
@@ -21,7 +21,7 @@ export const createAgent = command({
       name,
       ...present({
         description,
-        metadata: metadata === undefined ? undefined : readJsonObject(metadata, '--metadata'),
+        metadata: readGiven(readJsonObject, metadata, '--metadata'),
       }),
     });
     await printSecret(session, agent, [

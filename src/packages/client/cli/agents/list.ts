@@ -1,6 +1,7 @@
 import type { Agent } from '../../api.ts';
 import { command } from '../command.ts';
 import { LIMIT, printFirst } from '../print.ts';
+import { yesOrNo } from '../terminal/facts.ts';
 import type { Column } from '../terminal/table.ts';
 import { formatTime } from '../terminal/time.ts';
 
@@ -12,7 +13,7 @@ const COLUMNS: Column<Agent>[] = [
     value: ({ last_activity_at }) => formatTime(last_activity_at) ?? 'never',
     isWhole: true,
   },
-  { title: 'ACTIVE', value: ({ is_active }) => (is_active ? 'yes' : 'no') },
+  { title: 'ACTIVE', value: ({ is_active }) => yesOrNo(is_active) },
   { title: 'KEY', value: ({ api_key_prefix }) => `${api_key_prefix}…` },
 ];
 

@@ -1,6 +1,7 @@
 import { command } from '../command.ts';
 import { printRecord } from '../print.ts';
 import { printableJson } from '../terminal/escape.ts';
+import { yesOrNo } from '../terminal/facts.ts';
 import { formatTime } from '../terminal/time.ts';
 
 export const showAgent = command({
@@ -22,24 +23,24 @@ export const showAgent = command({
       client.getAgent(args.id),
       client.getAgentStatistics(args.id, { period: args.period }),
     ]);
+    const { period, ...numbers } = statistics;
+    const metadata = Object.keys(agent.metadata).length > 0 && printableJson(agent.metadata);
     await printRecord(session, { ...agent, statistics }, () => [
       ...session.facts([
         ['Agent', agent.id],
         ['Name', agent.name],
         ['Description', agent.description],
-        ['Active', agent.is_active ? 'yes' : 'no'],
+        ['Active', yesOrNo(agent.is_active)],
         ['Owner', agent.owner_id],
         ['Key', `${agent.api_key_prefix}…`],
-        ['Metadata', Object.keys(agent.metadata).length > 0 ? printableJson(agent.metadata) : null],
+        ['Metadata', metadata || null],
         ['Last seen', formatTime(agent.last_activity_at) ?? 'never'],
         ['Created at', formatTime(agent.created_at)],
       ]),
       '',
-      style.bold(`The last ${statistics.period}`),
+      style.bold(`The last ${period}`),
       ...session.facts(
-        Object.entries(statistics).flatMap(([name, value]) =>
-          typeof value === 'number' ? [[name.replaceAll('_', ' '), value]] : [],
-        ),
+        Object.entries(numbers).map(([name, value]) => [name.replaceAll('_', ' '), value]),
       ),
     ]);
   },

@@ -1,6 +1,9 @@
 import { createHash, createPublicKey, verify } from 'node:crypto';
 import type { AuditEntry, Checkpoint, InclusionProof, KeySet } from '../../api.ts';
 import { canonicalJson, isEqualJson } from '../../canonical-json.ts';
+import type { JsonObject } from '../../json.ts';
+
+type LogKey = KeySet['keys'][number];
 
 /** Something in a proof is wrong. The message says what. */
 export class ProofFault extends Error {}
@@ -22,18 +25,19 @@ export function checkProof(
   require(entry.id === id, 'the service shows another entry');
   require(isSealed(entry, input), 'the entry differs from the one that was sealed');
   require(entry.sequence === proof.sequence, 'the proof is for another place in the log');
-  require(proof.tree_size === checkpoint.tree_size &&
-    proof.root_hash === checkpoint.root_hash, 'the proof is for another tree than its checkpoint');
+  const isOfTree =
+    proof.tree_size === checkpoint.tree_size && proof.root_hash === checkpoint.root_hash;
+  require(isOfTree, 'the proof is for another tree than its checkpoint');
   const leaf = sha256(input);
   require(leaf.toString('hex') === proof.leaf_hash, 'the hash of the sealed entry is wrong');
-  const path = proof.inclusion_path.map((hash) => decodeHash(hash));
-  require(leadsToRoot(
-    proof.sequence - 1,
-    checkpoint.tree_size,
+  const isIncluded = leadsToRoot({
+    index: proof.sequence - 1,
+    size: checkpoint.tree_size,
     leaf,
-    path,
-    decodeHash(checkpoint.root_hash),
-  ), 'the entry does not lead to the root of the log');
+    path: proof.inclusion_path.map(decodeHash),
+    root: decodeHash(checkpoint.root_hash),
+  });
+  require(isIncluded, 'the entry does not lead to the root of the log');
   require(checkpoint.origin.endsWith(`/${entry.user_id}`), 'the checkpoint is of another log');
   checkSignature(checkpoint, keys);
 }
@@ -41,10 +45,9 @@ export function checkProof(
 /** Whether the sealed bytes are a zero byte and the entry with its salt, as canonical JSON. */
 function isSealed(entry: AuditEntry, input: Buffer): boolean {
   try {
-    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(
-      input.subarray(1),
-    );
-    const { salt, ...sealed } = JSON.parse(text) as Record<string, unknown>;
+    const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+    const text = decoder.decode(input.subarray(1));
+    const { salt, ...sealed }: JsonObject = JSON.parse(text);
     const isCanonical = canonicalJson({ ...sealed, salt }) === text;
     return input[0] === 0 && isCanonical && typeof salt === 'string' && isEqualJson(sealed, entry);
   } catch {
@@ -52,28 +55,36 @@ function isSealed(entry: AuditEntry, input: Buffer): boolean {
   }
 }
 
+interface Inclusion {
+  index: number;
+  size: number;
+  leaf: Buffer;
+  path: Buffer[];
+  root: Buffer;
+}
+
 /**
  * Verifies an inclusion proof (RFC 9162 section 2.1.3.2). Sizes can exceed the 32 bits of bitwise
  * operators.
  */
-function leadsToRoot(
-  index: number,
-  size: number,
-  leaf: Buffer,
-  path: Buffer[],
-  root: Buffer,
-): boolean {
+function leadsToRoot({ index, size, leaf, path, root }: Inclusion): boolean {
   if (!Number.isSafeInteger(index) || index < 0 || index >= size) return false;
-  let [place, last, hash] = [index, size - 1, leaf];
+  let place = index;
+  let last = size - 1;
+  let hash = leaf;
+  const climb = () => {
+    place = Math.floor(place / 2);
+    last = Math.floor(last / 2);
+  };
   for (const sibling of path) {
     if (last === 0) return false;
     if (place % 2 === 1 || place === last) {
       hash = hashNode(sibling, hash);
-      while (place % 2 === 0 && place !== 0) [place, last] = [place / 2, Math.floor(last / 2)];
+      while (place % 2 === 0 && place !== 0) climb();
     } else {
       hash = hashNode(hash, sibling);
     }
-    [place, last] = [Math.floor(place / 2), Math.floor(last / 2)];
+    climb();
   }
   return last === 0 && hash.equals(root);
 }
@@ -84,7 +95,7 @@ function leadsToRoot(
  */
 function checkSignature(
   { origin, tree_size, root_hash, timestamp, note }: Checkpoint,
-  keys: KeySet['keys'],
+  keys: LogKey[],
 ): void {
   const root = Buffer.from(root_hash, 'hex').toString('base64');
   const text = `${origin}\n${tree_size}\n${root}\ntime ${timestamp}\n`;
@@ -92,23 +103,22 @@ function checkSignature(
   const lines = note.slice(text.length + 1).split('\n');
   const isSigned = lines.some((line) => {
     const [, name, blob = ''] = /^— (\S+) (\S+)$/.exec(line) ?? [];
-    const bytes = Buffer.from(blob, 'base64');
     if (name !== origin) return false;
-    return keys.some(({ kty, crv, x, kid }) => {
-      if (kty !== 'OKP' || crv !== 'Ed25519' || !kid.startsWith('log-')) return false;
-      const keyId = sha256(
-        Buffer.concat([Buffer.from(`${origin}\n\x01`), Buffer.from(x, 'base64url')]),
-      ).subarray(0, 4);
-      if (!keyId.equals(bytes.subarray(0, 4))) return false;
-      return verify(
-        null,
-        Buffer.from(text),
-        createPublicKey({ key: { kty, crv, x }, format: 'jwk' }),
-        bytes.subarray(4),
-      );
-    });
+    const signature = Buffer.from(blob, 'base64');
+    return keys.some((key) => isSignedBy(key, origin, text, signature));
   });
   require(isSigned, 'none of the keys of the log signed the checkpoint');
+}
+
+/** @param signature the id of the key and the signature, as a note has them */
+function isSignedBy(key: LogKey, origin: string, text: string, signature: Buffer): boolean {
+  const { kty, crv, x, kid } = key;
+  if (kty !== 'OKP' || crv !== 'Ed25519' || !kid.startsWith('log-')) return false;
+  const name = Buffer.from(`${origin}\n\x01`);
+  const keyId = sha256(Buffer.concat([name, Buffer.from(x, 'base64url')])).subarray(0, 4);
+  if (!keyId.equals(signature.subarray(0, 4))) return false;
+  const publicKey = createPublicKey({ key: { kty, crv, x }, format: 'jwk' });
+  return verify(null, Buffer.from(text), publicKey, signature.subarray(4));
 }
 
 function hashNode(left: Buffer, right: Buffer): Buffer {

@@ -22,15 +22,15 @@ export async function checkReview(
   try {
     checkProof(request.id, request, await client.proveInclusion(request.id), keys);
   } catch (error) {
-    throw error instanceof ProofFault
-      ? new ProofFault(`the entry of its request is not proven: ${error.message}`)
-      : error;
+    if (!(error instanceof ProofFault)) throw error;
+    throw new ProofFault(`the entry of its request is not proven: ${error.message}`);
   }
   const { approvals, passkey } = request.details.review;
-  const approved = (details.votes ?? []).filter(({ decision }) => decision === 'approve');
-  const counted = passkey ? approved.filter(({ signature }) => signature !== undefined) : approved;
-  const voters = new Set(counted.map(({ by }) => by)).size;
-  if (voters >= approvals) return;
+  const voters = new Set<string>();
+  for (const { by, decision, signature } of details.votes ?? []) {
+    if (decision === 'approve' && (signature || !passkey)) voters.add(by);
+  }
+  if (voters.size >= approvals) return;
   const kind = passkey ? 'signed approvals' : 'approvals';
-  throw new ProofFault(`its request asked for ${approvals} ${kind}, and it has ${voters}`);
+  throw new ProofFault(`its request asked for ${approvals} ${kind}, and it has ${voters.size}`);
 }

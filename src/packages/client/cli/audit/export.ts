@@ -1,4 +1,4 @@
-import type { AuditExport } from '../../api.ts';
+import type { AuditEntry, AuditExport } from '../../api.ts';
 import { present } from '../../present.ts';
 import { command } from '../command.ts';
 import { Failure, UsageError } from '../failures.ts';
@@ -6,6 +6,8 @@ import { note, printRecord } from '../print.ts';
 import type { Session } from '../session.ts';
 import { downloadFile } from './download.ts';
 import { Progress } from './progress.ts';
+
+type EventType = AuditEntry['event_type'];
 
 /** Pause between two looks at an export that is made, in milliseconds. */
 const PAUSE = 1_000;
@@ -54,8 +56,10 @@ export const exportEntries = command({
     },
   },
   fields: {
-    ...{ 'body.start_date': '--from', 'body.end_date': '--to' },
-    ...{ 'body.agent_id': '--agent', 'body.event_types': '--event' },
+    'body.start_date': '--from',
+    'body.end_date': '--to',
+    'body.agent_id': '--agent',
+    'body.event_types': '--event',
   },
   notes: ['The checksum of the downloaded file is compared with that of the service.'],
   examples: [
@@ -70,9 +74,9 @@ export const exportEntries = command({
       throw new UsageError('--proof needs --details, and the format json or parquet.');
     }
     if (args.bom && format !== 'csv') throw new UsageError('--bom needs the format csv.');
-    const output =
-      args.output ??
-      (io.stdout.isTTY ? `audit-${fileName(args.from)}-${fileName(args.to)}.${format}` : '-');
+    let output = args.output ?? '-';
+    if (args.output === undefined && io.stdout.isTTY)
+      output = `audit-${fileName(args.from)}-${fileName(args.to)}.${format}`;
     // What agents wrote would act on the terminal.
     if (output === '-' && io.stdout.isTTY)
       throw new UsageError('Name a file with --output: stdout is a terminal.');
@@ -85,18 +89,16 @@ export const exportEntries = command({
       ...(args.bom && { bom: true }),
       ...present({
         agent_id: args.agent,
-        event_types: args.event.length > 0 ? args.event : undefined,
+        event_types: args.event.length > 0 ? (args.event as EventType[]) : undefined,
       }),
-    } as Parameters<typeof session.client.createAuditExport>[0]);
+    });
     const made = await waitForExport(session, asked);
     const { download_url, sha256, file_size_bytes: size, row_count: rows } = made;
     if (!download_url) throw new Failure(`The export ${made.export_id} has no file.`);
     await downloadFile(session, download_url, { output, sha256, size });
     if (proof !== undefined) {
       if (!made.proof_url)
-        throw new Failure(
-          `The export has no proof${made.proof_error ? `: ${made.proof_error}` : ''}.`,
-        );
+        throw new Failure(withReason('The export has no proof', made.proof_error));
       await downloadFile(session, made.proof_url, { output: proof, sha256: null, size: undefined });
     }
     // Whoever has the signed addresses can download the file: they are no output.
@@ -122,9 +124,13 @@ async function waitForExport(session: Session, asked: AuditExport): Promise<Audi
     progress.end();
   }
   if (current.status === 'completed') return current;
-  throw new Failure(
-    `The export ${current.export_id} is ${current.status}${current.error ? `: ${current.error}` : ''}.`,
-  );
+  const { export_id, status, error } = current;
+  throw new Failure(withReason(`The export ${export_id} is ${status}`, error));
+}
+
+function withReason(sentence: string, reason: string | null | undefined): string {
+  if (!reason) return `${sentence}.`;
+  return `${sentence}: ${reason}.`;
 }
 
 /** A day or time as a part of a file name. */

@@ -44,17 +44,14 @@ export const tailEntries = command({
     const { client, io } = session;
     const interval = Math.max(1, readDuration(args.interval, 'interval')) * 1000;
     const filters = readFilters(args);
-    let last =
-      args.after === undefined ? await findNewest(client) : readNumber(args.after, 'after', 0);
+    let last = await findStart(client, args.after);
     let hasFailed = false;
     for (;;) {
       try {
         const query = { ...filters, order: 'asc' as const, limit: PAGE, after_sequence: last };
         for await (const entry of client.listAuditEntries(query)) {
-          await write(
-            io.stdout,
-            `${session.isHuman ? formatEntry(entry, session) : printableJson(entry)}\n`,
-          );
+          const line = session.isHuman ? formatEntry(entry, session) : printableJson(entry);
+          await write(io.stdout, `${line}\n`);
           last = entry.sequence;
         }
         hasFailed = false;
@@ -68,7 +65,9 @@ export const tailEntries = command({
   },
 });
 
-async function findNewest(client: CliClient): Promise<number> {
+/** Returns the number after which the entries begin: the newest, unless the option names another. */
+async function findStart(client: CliClient, after: string | undefined): Promise<number> {
+  if (after !== undefined) return readNumber(after, 'after', 0);
   const { data } = await client.listAuditEntries({ limit: 1 });
   return data[0]?.sequence ?? 0;
 }
@@ -78,6 +77,8 @@ function formatEntry(
   { style }: Session,
 ): string {
   const { action, resource, decision_reason: reason } = details;
-  const what = withScriptsMark(escapeText(`${action} ${resource}${reason ? ` (${reason})` : ''}`));
-  return `${style.dim(`${sequence} ${formatTime(created_at)}`)} ${colourStatus(event_type, style)} ${what}`;
+  let what = `${action} ${resource}`;
+  if (reason) what += ` (${reason})`;
+  const place = style.dim(`${sequence} ${formatTime(created_at)}`);
+  return `${place} ${colourStatus(event_type, style)} ${withScriptsMark(escapeText(what))}`;
 }

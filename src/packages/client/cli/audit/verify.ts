@@ -43,7 +43,7 @@ export const verifyEntry = command({
   ],
   async run({ args, session }) {
     const { client, style } = session;
-    const id = /^\d+$/.test(args.entry) ? await findId(client, Number(args.entry)) : args.entry;
+    const id = await findId(client, args.entry);
     const [entry, proof, keys] = await Promise.all([
       client.getAuditEntry(id),
       client.proveInclusion(id),
@@ -63,10 +63,13 @@ export const verifyEntry = command({
       sequence: entry.sequence,
       checkpoint: proof.checkpoint,
     };
+    const describeResult = () => {
+      if (wrong !== null) return style.red('NOT PROVEN.');
+      if (arePinned) return style.green('Proven.');
+      return style.green('Proven, with keys that were not pinned.');
+    };
     await printRecord(session, result, () => [
-      wrong === null
-        ? style.green(arePinned ? 'Proven.' : 'Proven, with keys that were not pinned.')
-        : style.red('NOT PROVEN.'),
+      describeResult(),
       ...session.facts([
         ['Why', wrong],
         ['Entry', `${id}, number ${entry.sequence}`],
@@ -79,8 +82,10 @@ export const verifyEntry = command({
   },
 });
 
-/** Finds the id of the entry with this number. */
-async function findId(client: CliClient, number: number): Promise<string> {
+/** Returns the id of an entry that the person names by its id or its number. */
+async function findId(client: CliClient, name: string): Promise<string> {
+  if (!/^\d+$/.test(name)) return name;
+  const number = Number(name);
   const after_sequence = Math.max(0, number - 1);
   const { data } = await client.listAuditEntries({ order: 'asc', limit: 1, after_sequence });
   const [entry] = data;
@@ -104,7 +109,7 @@ async function findFault(check: () => Promise<void>): Promise<string | null> {
 
 async function readKeys(file: string): Promise<KeySet> {
   try {
-    const keys = JSON.parse(await readFile(file, 'utf8')) as KeySet;
+    const keys: KeySet = JSON.parse(await readFile(file, 'utf8'));
     if (Array.isArray(keys.keys)) return keys;
   } catch {
     // Told below.

@@ -22,7 +22,7 @@ export function drawInbox(state: InboxState, screen: Screen): string[] {
   const room = Math.max(3, height - 3);
   const body =
     state.view === 'list' ? drawList(state, screen, room) : drawCard(state, screen, room);
-  const filler = Array<string>(Math.max(0, room - body.length)).fill('');
+  while (body.length < room) body.push('');
   const question = {
     list: '',
     card: '',
@@ -32,7 +32,6 @@ export function drawInbox(state: InboxState, screen: Screen): string[] {
   const message = state.isBusy ? '…' : question || state.message;
   return [
     ...body,
-    ...filler,
     style.bold(fitEnd(escapeText(message), width)),
     style.dim(fitWidth(KEYS[state.view], width)),
   ];
@@ -49,13 +48,11 @@ function drawList(state: InboxState, { width, style, now, names }: Screen, room:
   const { requests, selected } = state;
   if (requests.length === 0) return ['Nothing waits for you.'];
   const [head = '', ...rows] = formatTable(requests, inboxColumns(now, names), width, style);
-  const place = Math.max(
-    0,
-    requests.findIndex(({ id }) => id === selected),
-  );
+  const found = requests.findIndex(({ id }) => id === selected);
+  const place = Math.max(0, found);
+  rows[place] = style.inverse(rows[place] ?? '');
   const first = Math.max(0, Math.min(place - Math.floor(room / 2), rows.length - (room - 1)));
-  const shown = rows.slice(first, first + room - 1);
-  return [head, ...shown.map((row, index) => (first + index === place ? style.inverse(row) : row))];
+  return [head, ...rows.slice(first, first + room - 1)];
 }
 
 function drawCard(state: InboxState, screen: Screen, room: number): string[] {
@@ -70,5 +67,6 @@ function drawCard(state: InboxState, screen: Screen, room: number): string[] {
 /** The end of a text that is longer than the line, so that what is typed stays in sight. */
 function fitEnd(text: string, width: number): string {
   const characters = [...text];
-  return characters.length < width ? text : `…${characters.slice(-(width - 2)).join('')}`;
+  if (characters.length < width) return text;
+  return `…${characters.slice(-(width - 2)).join('')}`;
 }

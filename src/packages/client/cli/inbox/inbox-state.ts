@@ -48,7 +48,8 @@ export function takeKey(state: InboxState, key: Key): Action | null {
   if (state.view === 'reason') return typeReason(state, key);
   if (state.view === 'confirm') return confirm(state, key);
   if (key.name === 'q') return { kind: 'quit' };
-  return state.view === 'card' ? useCard(state, key) : useList(state, key);
+  if (state.view === 'card') return useCard(state, key);
+  return useList(state, key);
 }
 
 function useList(state: InboxState, { name }: Key): Action | null {
@@ -83,7 +84,8 @@ function useCard(state: InboxState, { name }: Key): Action | null {
 
 function confirm(state: InboxState, { name }: Key): Action | null {
   state.view = 'card';
-  return name === 'y' && state.card ? { kind: 'approve', id: state.card.id } : null;
+  if (name !== 'y' || !state.card) return null;
+  return { kind: 'approve', id: state.card.id };
 }
 
 function typeReason(state: InboxState, { name, sequence = '', ctrl }: Key): Action | null {

@@ -1,12 +1,15 @@
 import { emitKeypressEvents } from 'node:readline';
 import type { Permission } from '../../api.ts';
 import { present } from '../../present.ts';
+import type { CliClient } from '../client.ts';
 import { EXIT } from '../exit-codes.ts';
 import { explain } from '../failures.ts';
 import { Names } from '../names.ts';
 import type { Session } from '../session.ts';
 import { drawInbox } from './draw-inbox.ts';
 import { type Action, type InboxState, type Key, takeKey } from './inbox-state.ts';
+
+type Decision = Extract<Action, { kind: 'approve' | 'deny' }>;
 
 /** How often the list is read again, in milliseconds. */
 const REFRESH = 10_000;
@@ -22,8 +25,15 @@ export async function runInbox(
   const { io, client, style } = session;
   const { stdin, stdout } = io;
   const state: InboxState = {
-    ...{ requests: await readPending(), selected: null, view: 'list', card: null },
-    ...{ scroll: 0, isRead: false, reason: '', message: '', isBusy: false },
+    requests: await readPending(),
+    selected: null,
+    view: 'list',
+    card: null,
+    scroll: 0,
+    isRead: false,
+    reason: '',
+    message: '',
+    isBusy: false,
   };
   state.selected = state.requests[0]?.id ?? null;
 
@@ -32,9 +42,9 @@ export async function runInbox(
   await loadNames();
 
   const draw = () => {
-    const size = { width: stdout.columns || 80, height: stdout.rows || 24 };
     const lines = drawInbox(state, {
-      ...size,
+      width: stdout.columns || 80,
+      height: stdout.rows || 24,
       style,
       baseUrl: client.baseUrl,
       now: client.clock.now(),
@@ -54,17 +64,13 @@ export async function runInbox(
     if (action.kind === 'open') {
       const card = await client.getPermission(action.id);
       Object.assign(state, { card, view: action.view, scroll: 0, isRead: false, reason: '' });
-    } else if (action.kind === 'approve' || action.kind === 'deny') {
-      const { id } = action;
-      const decided =
-        action.kind === 'approve'
-          ? await client.approvePermission(id)
-          : await client.denyPermission(id, present({ reason: action.reason || undefined }));
-      Object.assign(state, { view: 'list', card: null, message: describe(action.kind, decided) });
-      await reload();
-    } else {
-      await reload();
+      return;
     }
+    if (action.kind === 'approve' || action.kind === 'deny') {
+      const message = await decide(client, action);
+      Object.assign(state, { view: 'list', card: null, message });
+    }
+    await reload();
   };
   const perform = async (action: Action) => {
     state.isBusy = true;
@@ -106,8 +112,15 @@ export async function runInbox(
   });
 }
 
-function describe(kind: 'approve' | 'deny', { id, status, action, resource }: Permission): string {
-  if (kind === 'deny') return `Denied ${action} on ${resource} (${id}).`;
+/** Carries out a decision, and says what became of the request. */
+async function decide(client: CliClient, decision: Decision): Promise<string> {
+  const { id } = decision;
+  if (decision.kind === 'deny') {
+    const reason = decision.reason || undefined;
+    const { action, resource } = await client.denyPermission(id, present({ reason }));
+    return `Denied ${action} on ${resource} (${id}).`;
+  }
+  const { status, action, resource } = await client.approvePermission(id);
   if (status === 'pending')
     return `Your approval of ${action} on ${resource} counts; it needs more.`;
   return `Approved ${action} on ${resource} (${id}).`;

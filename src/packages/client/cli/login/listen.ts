@@ -58,13 +58,16 @@ function readAnswer(
     return null;
   const { pathname: path, searchParams: query } = new URL(url, origin);
   if (path !== pathname || !isEqual(query.get('state') ?? '', state)) return null;
-  const [code, error] = [query.get('code'), query.get('error')];
+  const code = query.get('code');
+  const error = query.get('error');
   if (error) return { error };
-  return code ? { code } : null;
+  if (code) return { code };
+  return null;
 }
 
 function isEqual(one: string, other: string): boolean {
-  const [a, b] = [Buffer.from(one), Buffer.from(other)];
+  const a = Buffer.from(one);
+  const b = Buffer.from(other);
   return a.length === b.length && timingSafeEqual(a, b);
 }
 

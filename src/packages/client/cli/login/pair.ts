@@ -22,10 +22,8 @@ export async function pair(
   client: Countersign,
   { name, onAddress }: PairOptions,
 ): Promise<CreatedUserToken> {
-  const [verifier, state] = [
-    randomBytes(32).toString('base64url'),
-    randomBytes(32).toString('base64url'),
-  ];
+  const verifier = randomBytes(32).toString('base64url');
+  const state = randomBytes(32).toString('base64url');
   const listener = await listenForCode(state);
   try {
     const { redirectUri } = listener;

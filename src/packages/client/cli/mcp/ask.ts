@@ -1,10 +1,10 @@
-import type { Json } from '../../canonical-json.ts';
 import type { Countersign } from '../../countersign.ts';
 import { describeAct } from '../../guard/act.ts';
 import { AlreadyUsed, PermissionExpired, PermissionLapsed } from '../../guard/errors.ts';
 import type { GuardOptions } from '../../guard/guard.ts';
+import type { JsonObject } from '../../json.ts';
 import type { ToolArguments } from '../../rules/rules.ts';
-import type { JsonObject, ToolCall } from './message.ts';
+import type { ToolCall } from './message.ts';
 import type { RequestNames } from './request-names.ts';
 
 /** The most bytes of arguments that the service shows to people. */
@@ -52,12 +52,12 @@ export async function askFor(
     );
   }
   const name = await names.nameOf(call.tool, act);
-  const guarded = client.guard((input: Json) => run(input as JsonObject), options);
+  const guarded = client.guard(run, options);
   for (;;) {
     const externalId = await names.find(name, signal);
     hasWaited = false;
     try {
-      return await guarded(call.arguments as Json, { externalId, signal });
+      return await guarded(call.arguments, { externalId, signal });
     } catch (error) {
       const isOver = error instanceof PermissionExpired || error instanceof PermissionLapsed;
       if (isOver || error instanceof AlreadyUsed) names.spend(name, externalId);

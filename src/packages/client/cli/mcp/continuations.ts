@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { canonicalJson } from '../../canonical-json.ts';
-import { type ClientRequest, isObject, isRequestId, type RequestId } from './message.ts';
+import { isObject } from '../../json.ts';
+import { type ClientRequest, isRequestId, type RequestId } from './message.ts';
 
 /**
  * The requests that the server has not answered, and those that wait for answers of the client.
@@ -79,8 +80,7 @@ function keyOf({ method, params }: ClientRequest, state: unknown): string | null
 
 function parseMessages(line: Uint8Array): unknown[] {
   try {
-    const json: unknown = JSON.parse(new TextDecoder().decode(line));
-    return Array.isArray(json) ? json : [json];
+    return [JSON.parse(new TextDecoder().decode(line))].flat();
   } catch {
     return [];
   }

@@ -2,6 +2,7 @@ import type { Clock } from '../../clock.ts';
 import type { Countersign } from '../../countersign.ts';
 import { toMilliseconds } from '../../duration.ts';
 import type { GuardOptions } from '../../guard/guard.ts';
+import type { JsonObject } from '../../json.ts';
 import type { ToolArguments } from '../../rules/rules.ts';
 import { escapeText } from '../terminal/escape.ts';
 import { askFor } from './ask.ts';
@@ -12,13 +13,11 @@ import {
   type ClientRequest,
   INVALID_PARAMS,
   INVALID_REQUEST,
-  type JsonObject,
   type OtherMessage,
   PARSE_ERROR,
   type RefusedMessage,
   type RequestId,
   readClientLine,
-  requestOf,
   type ToolCall,
 } from './message.ts';
 import {
@@ -89,7 +88,8 @@ export class Gate {
       if (text !== null) passed.push(text);
     }
     if (passed.length === 0) return;
-    this.#options.toServer(isBatch ? `[${passed.join(',')}]` : (passed[0] as string));
+    const text = passed.join(',');
+    this.#options.toServer(isBatch ? `[${text}]` : text);
   }
 
   /**
@@ -98,7 +98,7 @@ export class Gate {
    */
   #read(message: ClientMessage): string | null {
     if (message.kind === 'refused') return this.#refuse(message);
-    const request = message.kind === 'call' ? requestOf(message) : message.request;
+    const { request } = message;
     if (request && this.#isInUse(request.id)) {
       return this.#refuse(
         refusalOf(request, INVALID_REQUEST, 'A request with this id is not answered yet.'),
@@ -140,7 +140,7 @@ export class Gate {
       this.#refuse(refusalOf(request, INVALID_PARAMS, LOST_REQUEST));
       return false;
     }
-    return cancels === undefined || !this.#cancel(cancels);
+    return cancels === null || !this.#cancel(cancels);
   }
 
   /** Tells whether a call may pass at once. Otherwise it is answered, or asked for. */
@@ -151,14 +151,14 @@ export class Gate {
       this.#answer(call, describeDenial(call.tool));
       return false;
     }
-    const request = requestOf(call);
+    const { request } = call;
     if (isContinuation(request)) {
       if (this.#continuations.take(request)) return true;
       this.#answer(call, describeLostCall(call.tool));
       return false;
     }
     if (treatment === 'allow') return true;
-    const key = keyOf(call.id);
+    const key = keyOf(request.id);
     const stop = new AbortController();
     this.#asking.set(key, stop);
     const task = this.#ask(call, treatment, stop).finally(() => {
@@ -183,10 +183,11 @@ export class Gate {
         // The use is taken, but the client has cancelled the call or is gone. One that is only
         // overdue still runs: it has no answer yet.
         if (signal.reason instanceof Cancelled) throw signal.reason;
-        const line = JSON.stringify({ ...call.json, params: { ...call.params, arguments: input } });
+        const params = { ...call.request.params, arguments: input };
+        const line = JSON.stringify({ ...call.json, params });
         // From now on the server has the call: it answers it, and a cancellation is for the server.
-        this.#asking.delete(keyOf(call.id));
-        this.#continuations.expect(requestOf(call));
+        this.#asking.delete(keyOf(call.request.id));
+        this.#continuations.expect(call.request);
         this.#options.toServer(line);
       };
       const onPending = (url: string) => {
@@ -198,7 +199,8 @@ export class Gate {
       const reason = signal.aborted ? signal.reason : error;
       if (reason instanceof Cancelled) return;
       const text = describeRefusal(reason, call.tool, client.baseUrl);
-      this.#notice(text.split('\n')[0] as string);
+      const [firstLine = ''] = text.split('\n');
+      this.#notice(firstLine);
       this.#answer(call, text);
     }
   }
@@ -209,14 +211,13 @@ export class Gate {
     url: string,
     signal: AbortSignal,
   ): Promise<void> {
-    if (progressToken === undefined) return;
+    if (progressToken === null) return;
     const message = `Waits for a person to decide: ${url}`;
     for (let step = 1; !signal.aborted; step++) {
       // Small, because the server's own progress, which must be larger, may follow.
       const params = { progressToken, progress: step / 1000, message };
-      this.#options.toClient(
-        JSON.stringify({ jsonrpc: '2.0', method: 'notifications/progress', params }),
-      );
+      const progress = { jsonrpc: '2.0', method: 'notifications/progress', params };
+      this.#options.toClient(JSON.stringify(progress));
       await this.#clock.sleep(PROGRESS_INTERVAL, signal).catch(() => {});
     }
   }
@@ -238,11 +239,13 @@ export class Gate {
     return null;
   }
 
-  #answer({ id, params, isModern }: ToolCall, text: string): void {
+  #answer({ request, isModern }: ToolCall, text: string): void {
     if (this.#isClosed) return;
+    const { id, params } = request;
+    let answer = resultOf(id, text, isModern);
     // The answer to a call that makes a task (revision 2025-11-25) is no result of a tool.
-    const isTask = Object.hasOwn(params, 'task');
-    this.#options.toClient(isTask ? errorOf(id, NOT_RUN, text) : resultOf(id, text, isModern));
+    if (Object.hasOwn(params, 'task')) answer = errorOf(id, NOT_RUN, text);
+    this.#options.toClient(answer);
   }
 
   #notice(text: string): void {

@@ -44,9 +44,12 @@ export class LineReader {
   }
 
   #takeLine(): Line {
-    const [bytes, size] = [join(this.#parts), this.#size];
-    [this.#parts, this.#size] = [[], 0];
-    return size > this.#limit ? new LongLine(this.#start, bytes) : bytes;
+    const bytes = join(this.#parts);
+    const isLong = this.#size > this.#limit;
+    this.#parts = [];
+    this.#size = 0;
+    if (isLong) return new LongLine(this.#start, bytes);
+    return bytes;
   }
 
   #add(part: Uint8Array): void {
@@ -62,7 +65,8 @@ export class LineReader {
 }
 
 function join(parts: Uint8Array[]): Uint8Array {
-  if (parts.length === 1) return parts[0] as Uint8Array;
+  const [first, ...more] = parts;
+  if (first && more.length === 0) return first;
   const bytes = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
   let place = 0;
   for (const part of parts) {

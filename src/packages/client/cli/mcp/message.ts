@@ -1,9 +1,7 @@
 import { findJsonLoss } from '../../exact-json.ts';
+import { isObject, type JsonObject } from '../../json.ts';
 import { printableJson } from '../terminal/escape.ts';
 import { type Line, LongLine } from './lines.ts';
-
-/** An object of JSON. */
-export type JsonObject = { [name: string]: unknown };
 
 /** The id of a request, which its answer repeats. */
 export type RequestId = string | number;
@@ -23,13 +21,12 @@ export const INVALID_PARAMS = -32_602;
 /** A request to run a tool, checked field by field. */
 export interface ToolCall {
   kind: 'call';
-  id: RequestId;
+  request: ClientRequest;
   tool: string;
   arguments: JsonObject;
-  /** The whole message, and its parameters. */
+  /** The whole message. */
   json: JsonObject;
-  params: JsonObject;
-  progressToken: RequestId | undefined;
+  progressToken: RequestId | null;
   /**
    * Whether the client speaks the revision 2026-07-28 or a later one, in which every request names
    * its revision.
@@ -44,7 +41,7 @@ export interface OtherMessage {
   /** Null for a notification or a response. */
   request: ClientRequest | null;
   /** The request that this message cancels. */
-  cancels: RequestId | undefined;
+  cancels: RequestId | null;
 }
 
 /** A message that must not reach the server. */
@@ -91,33 +88,31 @@ const decoder = new TextDecoder();
 
 /** Reads a line from the client: a message, or a batch of messages (revision 2025-03-26). */
 export function readClientLine(line: Line): ClientLine {
-  if (line instanceof LongLine) {
-    return {
-      messages: [refuse(findId(line), PARSE_ERROR, 'The line is too long.')],
-      isBatch: false,
-    };
-  }
+  if (line instanceof LongLine)
+    return oneMessage(refuse(findId(line), PARSE_ERROR, 'The line is too long.'));
   let text: string;
   let json: unknown;
   try {
     text = strictDecoder.decode(line);
     json = JSON.parse(text);
   } catch {
-    const refused = refuse(guessId(line), PARSE_ERROR, 'The line is not JSON in UTF-8.');
-    return { messages: [refused], isBatch: false };
+    return oneMessage(refuse(guessId(line), PARSE_ERROR, 'The line is not JSON in UTF-8.'));
   }
   // Otherwise the server would get other arguments than the client sent.
   const loss = findJsonLoss(text);
   const fault = loss && `The line cannot be passed on as it is written. ${loss}`;
-  if (!Array.isArray(json)) return { messages: [readMessage(json, fault)], isBatch: false };
-  if (json.length === 0)
-    return { messages: [refuse(null, INVALID_REQUEST, 'The batch is empty.')], isBatch: false };
+  if (!Array.isArray(json)) return oneMessage(readMessage(json, fault));
+  if (json.length === 0) return oneMessage(refuse(null, INVALID_REQUEST, 'The batch is empty.'));
   return { messages: json.map((message) => readMessage(message, fault)), isBatch: true };
+}
+
+function oneMessage(message: ClientMessage): ClientLine {
+  return { messages: [message], isBatch: false };
 }
 
 function readMessage(json: unknown, fault: string | null): ClientMessage {
   if (!isObject(json)) return refuse(null, INVALID_REQUEST, 'The message is not an object.');
-  const { jsonrpc, id, method, params } = json;
+  const { jsonrpc, id, method, params = {} } = json;
   const has = (name: string) => Object.hasOwn(json, name);
   const answerTo = idToAnswer(json);
   const invalid = (reason: string) => refuse(answerTo, INVALID_REQUEST, reason);
@@ -131,25 +126,24 @@ function readMessage(json: unknown, fault: string | null): ClientMessage {
       return invalid('The message is neither request nor response.');
     if (!isRequestId(id) && !(id === null && has('error')))
       return invalid('id is not a string or a whole number.');
-    return { kind: 'other', json, request: null, cancels: undefined };
+    return { kind: 'other', json, request: null, cancels: null };
   }
   if (typeof method !== 'string') return invalid('method is not a string.');
   if (has('result') || has('error')) return invalid('The message is both request and response.');
   if (has('id') && !isRequestId(id)) return invalid('id is not a string or a whole number.');
-  if (has('params') && !isObject(params))
-    return refuse(answerTo, INVALID_PARAMS, 'params is not an object.');
+  if (!isObject(params)) return refuse(answerTo, INVALID_PARAMS, 'params is not an object.');
   if (method !== CALL) {
     if (foldName(method) === CALL) return invalid(`The method is spelled ${CALL}.`);
-    const request = isRequestId(id) ? { id, method, params: (params ?? {}) as JsonObject } : null;
-    const cancels = method === 'notifications/cancelled' ? readCancelled(params) : undefined;
-    return { kind: 'other', json, request, cancels };
+    const message: OtherMessage = { kind: 'other', json, request: null, cancels: null };
+    if (isRequestId(id)) message.request = { id, method, params };
+    if (method === 'notifications/cancelled') message.cancels = asRequestId(params.requestId);
+    return message;
   }
   if (!isRequestId(id)) return invalid(`${CALL} without an id is not allowed.`);
-  return readCall(id, json);
+  return readCall(id, json, params);
 }
 
-function readCall(id: RequestId, json: JsonObject): ClientMessage {
-  const params = (json.params ?? {}) as JsonObject;
+function readCall(id: RequestId, json: JsonObject, params: JsonObject): ClientMessage {
   const invalid = (reason: string) => refuse(id, INVALID_PARAMS, reason);
   const unknown = Object.keys(params).find((name) => !CALL_FIELDS.has(name));
   if (unknown !== undefined) return invalid(`params: the field ${quote(unknown)} is unknown.`);
@@ -160,14 +154,15 @@ function readCall(id: RequestId, json: JsonObject): ClientMessage {
   if (UNSEEN_IN_NAME.test(tool)) return invalid('params.name has characters that cannot be seen.');
   if (!isObject(input)) return invalid('params.arguments is not an object.');
   if (!isObject(meta)) return invalid('params._meta is not an object.');
-  const progressToken = isRequestId(meta.progressToken) ? meta.progressToken : undefined;
-  const isModern = Object.hasOwn(meta, PROTOCOL_VERSION);
-  return { kind: 'call', id, tool, arguments: input, json, params, progressToken, isModern };
-}
-
-/** Returns the request of a call. */
-export function requestOf({ id, params, arguments: input }: ToolCall): ClientRequest {
-  return { id, method: CALL, params: { ...params, arguments: input } };
+  return {
+    kind: 'call',
+    request: { id, method: CALL, params: { ...params, arguments: input } },
+    tool,
+    arguments: input,
+    json,
+    progressToken: asRequestId(meta.progressToken),
+    isModern: Object.hasOwn(meta, PROTOCOL_VERSION),
+  };
 }
 
 /**
@@ -178,7 +173,7 @@ export function requestOf({ id, params, arguments: input }: ToolCall): ClientReq
 function idToAnswer(json: JsonObject): RefusedMessage['id'] {
   if (!Object.hasOwn(json, 'method')) return null;
   if (!Object.hasOwn(json, 'id')) return undefined;
-  return isRequestId(json.id) ? json.id : null;
+  return asRequestId(json.id);
 }
 
 /**
@@ -188,7 +183,8 @@ function idToAnswer(json: JsonObject): RefusedMessage['id'] {
 function guessId(line: Uint8Array): RefusedMessage['id'] {
   try {
     const json: unknown = JSON.parse(decoder.decode(line));
-    return isObject(json) ? idToAnswer(json) : null;
+    if (isObject(json)) return idToAnswer(json);
+    return null;
   } catch {
     return null;
   }
@@ -216,13 +212,7 @@ function findId({ start, end }: LongLine): RequestId | null {
   const [, last] = LAST_ID.exec(decoder.decode(end)) ?? [];
   const source = first ?? last;
   if (source === undefined) return null;
-  const id: unknown = JSON.parse(source);
-  return isRequestId(id) ? id : null;
-}
-
-function readCancelled(params: unknown): RequestId | undefined {
-  const { requestId } = (params ?? {}) as JsonObject;
-  return isRequestId(requestId) ? requestId : undefined;
+  return asRequestId(JSON.parse(source));
 }
 
 /**
@@ -240,8 +230,9 @@ export function isRequestId(value: unknown): value is RequestId {
   return typeof value === 'string' || Number.isSafeInteger(value);
 }
 
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+function asRequestId(value: unknown): RequestId | null {
+  if (isRequestId(value)) return value;
+  return null;
 }
 
 function quote(name: string): string {

@@ -37,7 +37,8 @@ export class RequestNames {
   async nameOf(tool: string, { request, inputDigest }: Act): Promise<string> {
     const { action, resource, scope } = request;
     const call = { server: this.#server, tool, input: inputDigest, action, resource, scope };
-    return `mcp:${(await digestOf(canonicalJson(call))).slice('sha-256:'.length)}`;
+    const digest = await digestOf(canonicalJson(call));
+    return digest.replace('sha-256:', 'mcp:');
   }
 
   /** Returns the external id under which the call is asked for at present. */
@@ -59,15 +60,17 @@ export class RequestNames {
 
   async #search(name: string, signal: AbortSignal): Promise<number> {
     const isSpentAt = async (number: number) => {
-      const { data } = await this.#client.listPermissions(
-        { external_id: `${name}:${number}`, limit: 1 },
-        { signal },
-      );
-      return data[0] !== undefined && isSpent(data[0]);
+      const query = { external_id: `${name}:${number}`, limit: 1 };
+      const { data } = await this.#client.listPermissions(query, { signal });
+      return data.some(isSpent);
     };
     if (!(await isSpentAt(0))) return 0;
-    let [spent, free] = [0, 1];
-    while (await isSpentAt(free)) [spent, free] = [free, free * 2];
+    let spent = 0;
+    let free = 1;
+    while (await isSpentAt(free)) {
+      spent = free;
+      free *= 2;
+    }
     while (free - spent > 1) {
       const middle = Math.floor((spent + free) / 2);
       if (await isSpentAt(middle)) spent = middle;
@@ -78,5 +81,6 @@ export class RequestNames {
 }
 
 function isSpent({ status, token }: Permission): boolean {
-  return status === 'approved' ? token?.status !== 'active' : status !== 'pending';
+  if (status === 'approved') return token?.status !== 'active';
+  return status !== 'pending';
 }

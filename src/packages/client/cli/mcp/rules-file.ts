@@ -1,8 +1,10 @@
-import { parseDuration } from '../../duration.ts';
+import { type Duration, parseDuration } from '../../duration.ts';
+import { messageOf } from '../../errors.ts';
 import { findJsonLoss } from '../../exact-json.ts';
+import { isObject, type JsonObject, ownValue } from '../../json.ts';
 import { present } from '../../present.ts';
 import type { AskRule, Rule } from '../../rules/rules.ts';
-import { foldName, isObject, type JsonObject, MAX_NAME } from './message.ts';
+import { foldName, MAX_NAME } from './message.ts';
 import { fillScope, fillText, namesIn } from './template.ts';
 import { McpToolRules } from './tool-rules.ts';
 
@@ -11,13 +13,40 @@ export class RulesError extends Error {}
 
 type Effect = 'allow' | 'ask' | 'deny';
 
+/** How long requests and approvals live. */
+interface Lives {
+  expires_in?: Duration;
+  token_ttl?: Duration;
+}
+
+/** The content of a file. */
+interface RulesFile extends Lives {
+  default?: Effect;
+  wait?: Duration;
+  tools?: JsonObject;
+}
+
+/** The rule of a tool in a file. */
+interface FileRule extends Lives {
+  effect?: Effect;
+  action?: string;
+  resource?: string;
+  scope?: JsonObject;
+  reason?: string;
+  hide_input?: boolean;
+}
+
 /** Whether the value of a field is valid. */
 type Check = (value: unknown) => boolean;
+
+/** The checks of fields, and the forms that they have to have, for the error. */
+type Fields<T> = Record<keyof T, [Check, string]>;
 
 /** Reads a number of seconds, or a text such as `30m`; null for anything else. */
 function readSeconds(value: unknown): number | null {
   if (typeof value === 'string') return parseDuration(value);
-  return Number.isInteger(value) ? (value as number) : null;
+  if (typeof value !== 'number' || !Number.isInteger(value)) return null;
+  return value;
 }
 
 const isDuration =
@@ -27,25 +56,25 @@ const isDuration =
     return seconds !== null && seconds >= least && seconds <= most;
   };
 
-const isTemplate: Check = (value) =>
+const isTemplate = (value: unknown): value is string =>
   typeof value === 'string' && value !== '' && !namesIn(value).includes('');
 
 const isScope: Check = (value) => isObject(value) && Object.values(value).every(hasValidNames);
 
 const EFFECT: [Check, string] = [isEffect, '"allow", "ask" or "deny"'];
-const LIVES: Record<string, [Check, string]> = {
+const LIVES: Fields<Lives> = {
   expires_in: [isDuration(60, 604_800), 'whole seconds from 60 to 604800, or a text such as "30m"'],
   token_ttl: [isDuration(30, 604_800), 'whole seconds from 30 to 604800, or a text such as "30m"'],
 };
 
-const FILE_FIELDS: Record<string, [Check, string]> = {
+const FILE_FIELDS: Fields<RulesFile> = {
   default: EFFECT,
   wait: [isDuration(0, 3600), 'whole seconds from 0 to 3600, or a text such as "5m"'],
   ...LIVES,
   tools: [isObject, 'an object: a rule by the name of a tool'],
 };
 
-const RULE_FIELDS: Record<string, [Check, string]> = {
+const RULE_FIELDS: Fields<FileRule> = {
   effect: EFFECT,
   action: [
     (value) =>
@@ -56,7 +85,7 @@ const RULE_FIELDS: Record<string, [Check, string]> = {
   ],
   resource: [
     // The kind is literal, so that no argument can change it.
-    (value) => isTemplate(value) && /^[a-z0-9_-]+:.*[^\p{Z}\p{C}\u2800]$/su.test(value as string),
+    (value) => isTemplate(value) && /^[a-z0-9_-]+:.*[^\p{Z}\p{C}\u2800]$/su.test(value),
     'a kind and an identifier, such as "file:{path}"',
   ],
   scope: [isScope, 'an object of limits, such as {"amount": "{amount}"}'],
@@ -80,27 +109,19 @@ export function parseRules(text: string): McpToolRules {
   try {
     file = JSON.parse(text);
   } catch (error) {
-    throw new RulesError(`The rules are not JSON: ${(error as Error).message}`);
+    throw new RulesError(`The rules are not JSON: ${messageOf(error)}`);
   }
   const loss = findJsonLoss(text);
   if (loss !== null) throw new RulesError(`The rules cannot be read as they are written. ${loss}`);
   if (!isObject(file)) throw new RulesError('The rules are not a JSON object.');
-  checkFields(file, FILE_FIELDS, '');
-  const {
-    default: fallback = 'ask',
-    wait = DEFAULT_WAIT,
-    tools = {},
-    expires_in,
-    token_ttl,
-  } = file;
-  const rules = Object.entries(tools as JsonObject).map(
-    ([tool, rule]) => [tool, readRule(rule, tool)] as const,
-  );
+  const fields = readFields(file, FILE_FIELDS, '');
+  const { default: fallback = 'ask', tools = {}, token_ttl = DEFAULT_TOKEN_TTL } = fields;
+  const rules = Object.entries(tools).map(([tool, rule]) => [tool, readRule(rule, tool)]);
   return new McpToolRules({
-    tools: { '*': fallback as Effect, ...Object.fromEntries(rules) },
-    wait: (readSeconds(wait) as number) * 1000,
-    tokenTtl: DEFAULT_TOKEN_TTL,
-    ...(present({ expiresIn: expires_in, tokenTtl: token_ttl }) as AskRule),
+    tools: { '*': fallback, ...Object.fromEntries(rules) },
+    wait: (readSeconds(fields.wait) ?? DEFAULT_WAIT) * 1000,
+    tokenTtl: token_ttl,
+    ...present({ expiresIn: fields.expires_in }),
   });
 }
 
@@ -111,57 +132,43 @@ function readRule(rule: unknown, tool: string): Rule {
   if (isEffect(rule)) return rule;
   if (!isObject(rule))
     throw new RulesError(`${place} must be "allow", "ask", "deny" or an object.`);
-  checkFields(rule, RULE_FIELDS, `${place}.`);
-  const {
-    effect = 'ask',
-    action,
-    resource,
-    scope,
-    reason,
-    hide_input,
-    expires_in,
-    token_ttl,
-  } = rule;
-  if (effect !== 'ask') {
-    const [other] = Object.keys(rule).filter((name) => name !== 'effect');
-    if (other) throw new RulesError(`${place}.${other} needs the effect "ask".`);
-    return effect as Rule;
-  }
-  return present({
-    ...{ action, hideInput: hide_input, expiresIn: expires_in, tokenTtl: token_ttl },
-    resource:
-      resource === undefined
-        ? undefined
-        : (input: JsonObject) => fillText(resource as string, input),
-    scope:
-      scope === undefined
-        ? undefined
-        : (input: JsonObject) => fillScope(scope as JsonObject, input),
-    reason:
-      reason === undefined ? undefined : (input: JsonObject) => fillText(reason as string, input),
-  }) as AskRule;
+  const { effect = 'ask', ...fields } = readFields(rule, RULE_FIELDS, `${place}.`);
+  if (effect === 'ask') return readAskRule(fields);
+  const [other] = Object.keys(fields);
+  if (other) throw new RulesError(`${place}.${other} needs the effect "ask".`);
+  return effect;
+}
+
+function readAskRule({ resource, scope, reason, ...fields }: FileRule): AskRule {
+  const rule: AskRule = present({
+    action: fields.action,
+    hideInput: fields.hide_input,
+    expiresIn: fields.expires_in,
+    tokenTtl: fields.token_ttl,
+  });
+  if (resource !== undefined) rule.resource = (input) => fillText(resource, input);
+  if (scope !== undefined) rule.scope = (input) => fillScope(scope, input);
+  if (reason !== undefined) rule.reason = (input) => fillText(reason, input);
+  return rule;
 }
 
 /** Whether a name of a rule, in which `*` stands for any characters, matches at least one tool. */
 function canNameTool(name: string): boolean {
   const length = foldName(name).replaceAll('*', '').length;
-  return name.includes('*') ? length <= MAX_NAME : length > 0 && length <= MAX_NAME;
+  return length <= MAX_NAME && (length > 0 || name.includes('*'));
 }
 
-function checkFields(
-  value: JsonObject,
-  fields: Record<string, [Check, string]>,
-  place: string,
-): void {
+/** @throws RulesError for a field that is unknown, or has another form */
+function readFields<T>(value: JsonObject, fields: Fields<T>, place: string): T {
   for (const [name, member] of Object.entries(value)) {
-    const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
-    if (!field)
-      throw new RulesError(
-        `${place}${name} is unknown. Known are: ${Object.keys(fields).join(', ')}.`,
-      );
-    const [isValid, form] = field;
+    const [isValid, form] = ownValue<[Check, string]>(fields, name) ?? [];
+    if (!isValid) {
+      const known = Object.keys(fields).join(', ');
+      throw new RulesError(`${place}${name} is unknown. Known are: ${known}.`);
+    }
     if (!isValid(member)) throw new RulesError(`${place}${name} must be ${form}.`);
   }
+  return value as T;
 }
 
 function hasValidNames(value: unknown): boolean {

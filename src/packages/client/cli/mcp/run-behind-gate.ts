@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { constants } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Countersign } from '../../countersign.ts';
-import { EXIT, SIGNAL_BASE } from '../exit-codes.ts';
+import { exitCodeOf, startFailureCode } from '../exit-codes.ts';
+import { systemCode } from '../failures.ts';
 import { withoutCredentials } from '../without-credentials.ts';
 import { Gate } from './gate.ts';
 import { type Line, LineReader, LongLine } from './lines.ts';
@@ -42,12 +42,10 @@ export async function runBehindGate({ command, client, rules, notice }: Options)
     env: withoutCredentials(process.env),
   });
   const exitCode = new Promise<number>((resolve) => {
-    server.once('exit', (code, signal) =>
-      resolve(code ?? SIGNAL_BASE + constants.signals[signal as NodeJS.Signals]),
-    );
+    server.once('exit', (code, signal) => resolve(exitCodeOf(code, signal)));
     server.once('error', (error: NodeJS.ErrnoException) => {
       notice(`The server could not be started: ${error.message}`);
-      resolve(error.code === 'ENOENT' ? EXIT.notFound : EXIT.notExecutable);
+      resolve(startFailureCode(error));
     });
   });
   const pass = (signal: NodeJS.Signals) => server.kill(signal);
@@ -101,10 +99,12 @@ async function forEachLine(
   use: (line: Line) => Promise<void>,
 ): Promise<void> {
   try {
-    for await (const bytes of input) for (const line of reader.push(bytes)) await use(line);
+    for await (const bytes of input) {
+      for (const line of reader.push(bytes)) await use(line);
+    }
   } catch (error) {
     // The errors of streams have codes: then the other end is gone.
-    if (!(error as NodeJS.ErrnoException).code) throw error;
+    if (!systemCode(error)) throw error;
   }
 }
 
@@ -113,17 +113,13 @@ async function drained(output: Writable): Promise<void> {
   if (!output.writableNeedDrain || output.destroyed) return;
   const waiting = new AbortController();
   const { signal } = waiting;
-  await Promise.race([
-    once(output, 'drain', { signal }),
-    once(output, 'close', { signal }),
-  ]).finally(() => waiting.abort());
+  const events = ['drain', 'close'].map((event) => once(output, event, { signal }));
+  await Promise.race(events).finally(() => waiting.abort());
 }
 
 async function atMost(milliseconds: number, task: Promise<void>): Promise<void> {
   const timer = new AbortController();
-  await Promise.race([
-    task,
-    sleep(milliseconds, undefined, { signal: timer.signal }).catch(() => {}),
-  ]);
+  const timeout = sleep(milliseconds, undefined, timer).catch(() => {});
+  await Promise.race([task, timeout]);
   timer.abort();
 }

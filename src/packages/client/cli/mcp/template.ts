@@ -1,6 +1,6 @@
-import type { Json } from '../../canonical-json.ts';
 import type { Limits } from '../../guard/act.ts';
-import { foldName, isObject, type JsonObject } from './message.ts';
+import { isObject, type Json, type JsonObject } from '../../json.ts';
+import { foldName } from './message.ts';
 
 const PLACEHOLDER = /\{([^{}]*)\}/g;
 const WHOLE = /^\{([^{}]*)\}$/;
@@ -31,22 +31,24 @@ export function fillText(template: string, input: JsonObject): string {
  */
 export function fillScope(scope: JsonObject, input: JsonObject): Limits {
   const present = Object.entries(scope).filter(([, value]) => hasArguments(value, input));
-  return Object.fromEntries(present.map(([name, value]) => [name, fillValue(value, input)]));
+  return fillMembers(Object.fromEntries(present), input);
 }
 
-function fillValue(template: unknown, input: JsonObject): Json {
+function fillMembers(template: JsonObject, input: JsonObject): JsonObject {
+  const members = Object.entries(template);
+  return Object.fromEntries(members.map(([name, member]) => [name, fillValue(member, input)]));
+}
+
+function fillValue(template: Json, input: JsonObject): Json {
   if (Array.isArray(template)) return template.map((member) => fillValue(member, input));
-  if (isObject(template)) {
-    return Object.fromEntries(
-      Object.entries(template).map(([name, member]) => [name, fillValue(member, input)]),
-    );
-  }
-  if (typeof template !== 'string') return template as Json;
+  if (isObject(template)) return fillMembers(template, input);
+  if (typeof template !== 'string') return template;
   const [, name] = WHOLE.exec(template) ?? [];
-  return name === undefined ? fillText(template, input) : (readArgument(name, input) as Json);
+  if (name === undefined) return fillText(template, input);
+  return readArgument(name, input);
 }
 
-function hasArguments(template: unknown, input: JsonObject): boolean {
+function hasArguments(template: Json, input: JsonObject): boolean {
   if (typeof template === 'string')
     return namesIn(template).every((name) => Object.hasOwn(input, name));
   if (typeof template !== 'object' || template === null) return true;
@@ -57,9 +59,10 @@ function hasArguments(template: unknown, input: JsonObject): boolean {
  * Reads an argument. A server that ignores upper and lower case could take another one for it: that
  * is refused.
  */
-function readArgument(name: string, input: JsonObject): unknown {
-  const alike = Object.keys(input).filter((key) => foldName(key) === foldName(name));
+function readArgument(name: string, input: JsonObject): Json {
+  const alike = Object.entries(input).filter(([key]) => foldName(key) === foldName(name));
   if (alike.length > 1) throw new TypeError(`Several arguments are spelled like ${name}.`);
-  if (alike[0] !== name) throw new TypeError(`The argument ${name} is missing.`);
-  return input[name];
+  const [argument] = alike;
+  if (argument?.[0] !== name) throw new TypeError(`The argument ${name} is missing.`);
+  return argument[1];
 }

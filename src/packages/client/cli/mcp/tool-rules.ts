@@ -17,8 +17,7 @@ export class McpToolRules {
     const folded = new Map<string, Rule>();
     for (const [tool, rule] of Object.entries(rules.tools ?? {})) {
       const name = foldName(tool);
-      const other = folded.get(name);
-      folded.set(name, other === undefined ? rule : stricter(other, rule));
+      folded.set(name, stricter(folded.get(name) ?? rule, rule));
     }
     this.#folded = { ...rules, tools: Object.fromEntries(folded) };
   }
@@ -34,13 +33,13 @@ export class McpToolRules {
     const name = foldName(tool);
     const folded = treatmentOf(name, this.#folded);
     // Of two rules that ask, the one that names the tool counts, not a pattern or the default.
-    return Object.hasOwn(this.#folded.tools ?? {}, name)
-      ? stricter(folded, exact)
-      : stricter(exact, folded);
+    if (Object.hasOwn(this.#folded.tools ?? {}, name)) return stricter(folded, exact);
+    return stricter(exact, folded);
   }
 }
 
 /** Returns the stricter one; the first if they are equal. */
 function stricter<T extends Rule | Treatment>(one: T, other: T): T {
-  return strictness(other) > strictness(one) ? other : one;
+  if (strictness(other) > strictness(one)) return other;
+  return one;
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Countersign } from '../../countersign.ts';
+import { messageOf } from '../../errors.ts';
 import { command } from '../command.ts';
 import { UsageError } from '../failures.ts';
 import { hideKey } from '../hide-key.ts';
@@ -53,7 +54,7 @@ function readRules(file: string | undefined): McpToolRules {
   try {
     return parseRules(readFileSync(file, 'utf8'));
   } catch (error) {
-    throw new UsageError(`${file}: ${(error as Error).message}`);
+    throw new UsageError(`${file}: ${messageOf(error)}`);
   }
 }
 

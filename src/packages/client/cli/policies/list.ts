@@ -1,6 +1,7 @@
 import type { Policy } from '../../api.ts';
 import { command } from '../command.ts';
 import { LIMIT, printFirst } from '../print.ts';
+import { yesOrNo } from '../terminal/facts.ts';
 import { colourStatus } from '../terminal/style.ts';
 import type { Column } from '../terminal/table.ts';
 
@@ -8,7 +9,7 @@ const COLUMNS: Column<Policy>[] = [
   { title: 'ID', value: ({ id }) => id, isWhole: true },
   { title: 'NAME', value: ({ name }) => name },
   { title: 'EFFECT', value: ({ effect }) => effect, colour: colourStatus },
-  { title: 'ACTIVE', value: ({ is_active }) => (is_active ? 'yes' : 'no') },
+  { title: 'ACTIVE', value: ({ is_active }) => yesOrNo(is_active) },
   { title: 'ACTIONS', value: ({ actions }) => actions.join(' ') },
   { title: 'RESOURCES', value: ({ resources }) => resources.join(' ') },
   { title: 'PRIORITY', value: ({ priority }) => priority },

@@ -1,7 +1,8 @@
-import type { PolicyCreation } from '../../api.ts';
+import type { PolicyCreation, Replay } from '../../api.ts';
 import { command } from '../command.ts';
 import { readInput } from '../input.ts';
 import { printRecord } from '../print.ts';
+import type { Session } from '../session.ts';
 import { readJsonObject, readNumber } from '../values.ts';
 
 export const replayPolicy = command({
@@ -22,35 +23,37 @@ export const replayPolicy = command({
   ],
   examples: ['countersign policies replay small-mails.json --days 90'],
   async run({ args, session }) {
-    const policy = readJsonObject(
-      await readInput(session.io, args.file),
-      args.file,
-    ) as unknown as PolicyCreation;
+    const text = await readInput(session.io, args.file);
     const replay = await session.client.replayPolicy({
-      policy,
+      policy: readPolicy(text, args.file),
       days: readNumber(args.days.replace(/d$/, ''), 'days'),
     });
-    const { requests, approve, deny, review, undecided, agrees, disagrees, complete } = replay;
-    await printRecord(session, replay, () => [
-      ...session.facts([
-        ['Requests', complete ? requests : `${requests}, the newest of more`],
-        ['Approves', approve],
-        ['Denies', deny],
-        ['To reviewers', review],
-        ['Does not apply', undecided],
-        ['As decided', agrees],
-        ['Otherwise', disagrees.length === 100 ? '100 or more' : disagrees.length],
-      ]),
-      ...(disagrees.length > 0
-        ? [
-            '',
-            ...session.table(disagrees, [
-              { title: 'REQUEST', value: (row) => row.permission_id, isWhole: true },
-              { title: 'WAS', value: (row) => row.was },
-              { title: 'WOULD BE', value: (row) => row.would_be },
-            ]),
-          ]
-        : []),
-    ]);
+    await printRecord(session, replay, () => describe(replay, session));
   },
 });
+
+/** The service checks the fields. */
+function readPolicy(text: string, file: string): PolicyCreation {
+  readJsonObject(text, file);
+  return JSON.parse(text);
+}
+
+function describe(replay: Replay, session: Session): string[] {
+  const { requests, disagrees } = replay;
+  const lines = session.facts([
+    ['Requests', replay.complete ? requests : `${requests}, the newest of more`],
+    ['Approves', replay.approve],
+    ['Denies', replay.deny],
+    ['To reviewers', replay.review],
+    ['Does not apply', replay.undecided],
+    ['As decided', replay.agrees],
+    ['Otherwise', disagrees.length === 100 ? '100 or more' : disagrees.length],
+  ]);
+  if (disagrees.length === 0) return lines;
+  const table = session.table(disagrees, [
+    { title: 'REQUEST', value: (row) => row.permission_id, isWhole: true },
+    { title: 'WAS', value: (row) => row.was },
+    { title: 'WOULD BE', value: (row) => row.would_be },
+  ]);
+  return [...lines, '', ...table];
+}

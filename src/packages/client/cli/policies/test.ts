@@ -1,7 +1,7 @@
 import { present } from '../../present.ts';
 import { command } from '../command.ts';
 import { printRecord } from '../print.ts';
-import { readJsonObject } from '../values.ts';
+import { readGiven, readJsonObject } from '../values.ts';
 
 const MEANING: Record<string, string> = {
   approve: 'approve: a policy approves it at once',
@@ -43,7 +43,7 @@ export const testPolicies = command({
       resource,
       ...present({
         agent_id: agent,
-        scope: scope === undefined ? undefined : readJsonObject(scope, '--scope'),
+        scope: readGiven(readJsonObject, scope, '--scope'),
       }),
     });
     const { decision, policy_id, matched, reviewers, approvals } = simulation;
@@ -52,7 +52,7 @@ export const testPolicies = command({
         ['Decision', MEANING[decision] ?? decision],
         ['Policy', policy_id],
         ['Applying', matched.join(', ')],
-        ['Approvals', approvals === undefined ? null : `${approvals} of ${reviewers} reviewers`],
+        ['Approvals', approvals && `${approvals} of ${reviewers} reviewers`],
       ]),
     );
   },

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { systemCode } from '../failures.ts';
 
 /** A file that an approval is bound to. */
 export interface BoundFile {
@@ -30,17 +31,19 @@ export async function bindFiles(
   if (executable === null)
     bound.not_bound.push('the executable: it is found only when it is started');
   else await bind(executable, cwd, bound);
-  const named = args.flatMap((argument) =>
-    [argument, /^-[^=]*=(.+)$/s.exec(argument)?.[1] ?? []].flat(),
-  );
-  for (const path of new Set(named)) if (exists(path, cwd)) await bind(path, cwd, bound);
+  const values = args.map((argument) => /^-[^=]*=(.+)$/s.exec(argument)?.[1] ?? '');
+  const named = new Set(args.flatMap((argument, index) => [argument, values[index] ?? '']));
+  for (const path of named) {
+    if (exists(path, cwd)) await bind(path, cwd, bound);
+  }
   return bound;
 }
 
 /** Returns the first file that is no longer what was bound; null if all are. */
 export async function findChanged({ files }: BoundFiles, cwd: string): Promise<string | null> {
   for (const { path, digest } of files) {
-    if ((await digestOfFile(resolve(cwd, path)).catch(() => null)) !== digest) return path;
+    const current = await digestOfFile(resolve(cwd, path)).catch(() => null);
+    if (current !== digest) return path;
   }
   return null;
 }
@@ -52,7 +55,7 @@ async function bind(path: string, cwd: string, bound: BoundFiles): Promise<void>
     if (!statSync(place).isFile()) bound.not_bound.push(`${path}: it is no file`);
     else bound.files.push({ path, digest: await digestOfFile(place) });
   } catch (error) {
-    bound.not_bound.push(`${path}: it cannot be read (${(error as NodeJS.ErrnoException).code})`);
+    bound.not_bound.push(`${path}: it cannot be read (${systemCode(error)})`);
   }
 }
 

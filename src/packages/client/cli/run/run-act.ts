@@ -1,9 +1,8 @@
 import { spawn } from 'node:child_process';
 import { accessSync, constants, statSync } from 'node:fs';
-import { constants as system } from 'node:os';
 import { delimiter, join } from 'node:path';
 import type { Limits } from '../../guard/act.ts';
-import { EXIT, SIGNAL_BASE } from '../exit-codes.ts';
+import { EXIT, exitCodeOf, startFailureCode } from '../exit-codes.ts';
 import { Failure } from '../failures.ts';
 import type { Io } from '../io.ts';
 import { withoutCredentials } from '../without-credentials.ts';
@@ -53,11 +52,10 @@ export function runAct(
     });
     child.once('spawn', () => interruption.attach(child));
     child.once('error', (error: NodeJS.ErrnoException) => {
-      reject(new Failure(`${command} could not be started (${error.code}).`, codeOf(error.code)));
+      const message = `${command} could not be started (${error.code}).`;
+      reject(new Failure(message, startFailureCode(error)));
     });
-    child.once('exit', (code, signal) =>
-      resolve(code ?? SIGNAL_BASE + (signal ? system.signals[signal] : 0)),
-    );
+    child.once('exit', (code, signal) => resolve(exitCodeOf(code, signal)));
   });
 }
 
@@ -71,14 +69,16 @@ export function findExecutable(
   { env, platform }: Pick<Io, 'env' | 'platform'>,
 ): string | null {
   if (platform === 'win32') return null;
-  const places = command.includes('/')
-    ? [command]
-    : (env.PATH ?? '').split(delimiter).map((folder) => join(folder, command));
-  const files = places.filter(isFile);
+  const files = placesOf(command, env.PATH ?? '').filter(isFile);
   if (files.length === 0) throw new Failure(`${command} was not found.`, EXIT.notFound);
   const found = files.find(isExecutable);
   if (found === undefined) throw new Failure(`${command} is not executable.`, EXIT.notExecutable);
   return found;
+}
+
+function placesOf(command: string, path: string): string[] {
+  if (command.includes('/')) return [command];
+  return path.split(delimiter).map((folder) => join(folder, command));
 }
 
 /** A place in a folder that cannot be read counts as none, as it does for a shell. */
@@ -97,8 +97,4 @@ function isExecutable(file: string): boolean {
   } catch {
     return false;
   }
-}
-
-function codeOf(code: string | undefined): number {
-  return code === 'ENOENT' ? EXIT.notFound : EXIT.notExecutable;
 }

@@ -49,14 +49,13 @@ export function printableJson(value: unknown, indent?: number): string {
  */
 export function distinctJson(value: unknown): string {
   const json = printableJson(value);
-  return json === json.normalize() ? json : json.replace(/[^ -~]/g, toJsonEscapes);
+  if (json === json.normalize()) return json;
+  return json.replace(/[^ -~]/g, toJsonEscapes);
 }
 
 function toJsonEscapes(characters: string): string {
-  const units = Array.from({ length: characters.length }, (_, index) =>
-    characters.charCodeAt(index),
-  );
-  return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('');
+  const units = characters.split('').map((unit) => unit.charCodeAt(0).toString(16));
+  return units.map((hex) => `\\u${hex.padStart(4, '0')}`).join('');
 }
 
 function nameOf(character: string): string {

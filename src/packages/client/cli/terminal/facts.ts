@@ -14,13 +14,18 @@ export function formatFacts(
   width: number,
   colour: (name: string) => string,
 ): string[] {
-  const present = facts.filter(
-    ([, value]) => value !== null && value !== undefined && value !== '',
-  );
+  const present = facts.filter(([, value]) => (value ?? '') !== '');
   const column = Math.max(...present.map(([name]) => name.length)) + 2;
-  return present.flatMap(([name, value]) =>
-    wrapText(withScriptsMark(escapeText(String(value))), Math.max(20, width - column)).map(
-      (line, index) => (index === 0 ? colour(name.padEnd(column)) : ' '.repeat(column)) + line,
-    ),
-  );
+  const room = Math.max(20, width - column);
+  return present.flatMap(([name, value]) => {
+    const text = withScriptsMark(escapeText(String(value)));
+    const [first, ...more] = wrapText(text, room);
+    const indented = more.map((line) => ' '.repeat(column) + line);
+    return [`${colour(name.padEnd(column))}${first}`, ...indented];
+  });
+}
+
+/** Says a boolean to people. */
+export function yesOrNo(value: boolean): string {
+  return value ? 'yes' : 'no';
 }

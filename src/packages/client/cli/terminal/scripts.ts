@@ -37,16 +37,13 @@ function makePatterns(): Patterns {
     const scripts = together.split(' ').map((name) => `\\p{scx=${name}}`);
     return new RegExp(`^[${scripts.join('')}${SHARED}]+$`, 'u');
   });
-  return {
-    unmixed: [...unmixed, new RegExp(`^[^${EVERY_SCRIPT}]+$`, 'u')],
-    scripts: [
-      ...NAMES.map((name) => ({
-        name: name.replace('_', ' '),
-        letter: new RegExp(`\\p{sc=${name}}`, 'u'),
-      })),
-      { name: OTHER, letter: new RegExp(`[^${EVERY_SCRIPT}${SHARED}]`, 'u') },
-    ],
-  };
+  unmixed.push(new RegExp(`^[^${EVERY_SCRIPT}]+$`, 'u'));
+  const scripts = NAMES.map((name) => ({
+    name: name.replace('_', ' '),
+    letter: new RegExp(`\\p{sc=${name}}`, 'u'),
+  }));
+  scripts.push({ name: OTHER, letter: new RegExp(`[^${EVERY_SCRIPT}${SHARED}]`, 'u') });
+  return { unmixed, scripts };
 }
 
 /**
@@ -60,12 +57,14 @@ export function mixedScripts(text: string): string {
   const words = text.match(/[\p{L}\p{M}]{2,}/gu) ?? [];
   const mixed = words.filter((word) => !unmixed.some((pattern) => pattern.test(word))).join('');
   const names = scripts.filter(({ letter }) => letter.test(mixed)).map(({ name }) => name);
-  const more = names.length > MAX_NAMES ? ' and others' : '';
-  return names.slice(0, MAX_NAMES).join(', ') + more;
+  const list = names.slice(0, MAX_NAMES).join(', ');
+  if (names.length <= MAX_NAMES) return list;
+  return `${list} and others`;
 }
 
 /** A line with a mark behind it if one of its words mixes scripts. */
 export function withScriptsMark(line: string): string {
   const scripts = mixedScripts(line);
-  return scripts === '' ? line : `${line} (mixed scripts: ${scripts})`;
+  if (scripts === '') return line;
+  return `${line} (mixed scripts: ${scripts})`;
 }

@@ -3,12 +3,15 @@ import { mixedScripts } from './scripts.ts';
 import type { Style } from './style.ts';
 import { fitWidth, widthOf } from './width.ts';
 
-export interface Column<Row> {
+interface Heading {
   title: string;
-  value: (row: Row) => string | number | null;
   /** Never shortened, because it is copied. */
-  isWhole?: boolean;
-  colour?: (text: string, style: Style) => string;
+  isWhole?: boolean | undefined;
+  colour?: ((text: string, style: Style) => string) | undefined;
+}
+
+export interface Column<Row> extends Heading {
+  value: (row: Row) => string | number | null;
 }
 
 const GAP = '  ';
@@ -30,41 +33,43 @@ export function formatTable<Row>(
 ): string[] {
   const table = columns.map((column) => {
     const cells = rows.map((row) => escapeText(String(column.value(row) ?? '')));
-    return { ...column, cells, width: Math.max(column.title.length, ...cells.map(widthOf)) };
+    return layOut(column, cells);
   });
-  const mixed = rows.map((_, index) =>
-    mixedScripts(table.map(({ cells }) => cells[index] ?? '').join('\n')),
-  );
-  if (mixed.some((scripts) => scripts !== '')) {
-    const title = 'MIXED SCRIPTS';
-    const column = { title, cells: mixed, width: Math.max(title.length, ...mixed.map(widthOf)) };
-    table.splice(1, 0, { ...column, isWhole: true, value: () => null });
-  }
+  const mixed = rows.map((_, index) => {
+    const texts = table.map(({ cells }) => cells[index]);
+    return mixedScripts(texts.join('\n'));
+  });
+  if (mixed.some((scripts) => scripts !== ''))
+    table.splice(1, 0, layOut({ title: 'MIXED SCRIPTS', isWhole: true }, mixed));
   const shown = shrink(table, width);
-  const format = (cells: { text: string; width: number; colour: (text: string) => string }[]) =>
-    cells
-      .map(({ text, width, colour }) => {
-        const fitted = fitWidth(text, width);
-        return colour(fitted) + ' '.repeat(width - widthOf(fitted));
-      })
-      .join(GAP)
-      .trimEnd();
-  return [
-    format(shown.map(({ title, width }) => ({ text: title, width, colour: style.dim }))),
-    ...rows.map((_, index) =>
-      format(
-        shown.map(({ cells, width, colour }) => ({
-          ...{ text: cells[index] ?? '', width },
-          colour: (text) => colour?.(text, style) ?? text,
-        })),
-      ),
+  const heading = shown.map(({ title, width }) => formatCell(title, width, style.dim));
+  const body = rows.map((_, index) =>
+    shown.map(({ cells, width, colour }) =>
+      formatCell(cells[index] ?? '', width, (text) => colour?.(text, style) ?? text),
     ),
-  ];
+  );
+  return [heading, ...body].map((cells) => cells.join(GAP).trimEnd());
+}
+
+/** A column with its escaped texts. */
+interface LaidColumn extends Heading {
+  cells: string[];
+  width: number;
+}
+
+function layOut({ title, isWhole, colour }: Heading, cells: string[]): LaidColumn {
+  const width = Math.max(title.length, ...cells.map(widthOf));
+  return { title, isWhole, colour, cells, width };
+}
+
+function formatCell(text: string, width: number, colour: (text: string) => string): string {
+  const fitted = fitWidth(text, width);
+  return colour(fitted) + ' '.repeat(width - widthOf(fitted));
 }
 
 /** Returns the columns that have room, with the widths that fit. The first one is always shown. */
-function shrink<T extends { width: number; isWhole?: boolean }>(columns: T[], room: number): T[] {
-  const least = ({ width, isWhole }: T) => (isWhole ? width : Math.min(width, MIN_WIDTH));
+function shrink(columns: LaidColumn[], room: number): LaidColumn[] {
+  const least = ({ width, isWhole }: LaidColumn) => (isWhole ? width : Math.min(width, MIN_WIDTH));
   const total = (widths: number[]) =>
     widths.reduce((sum, one) => sum + one + GAP.length, -GAP.length);
   const shown = columns.map((column) => ({ ...column }));

@@ -7,8 +7,12 @@ const WIDE =
 /** The number of columns that an escaped text takes on a terminal. */
 export function widthOf(text: string): number {
   let width = 0;
-  for (const { segment } of graphemes.segment(text)) width += WIDE.test(segment) ? 2 : 1;
+  for (const { segment } of graphemes.segment(text)) width += columnsOf(segment);
   return width;
+}
+
+function columnsOf(segment: string): number {
+  return WIDE.test(segment) ? 2 : 1;
 }
 
 /** Shortens an escaped text to so many columns; an ellipsis stands for what is cut. */
@@ -17,11 +21,12 @@ export function fitWidth(text: string, columns: number): string {
   let fitted = '';
   let width = 0;
   for (const { segment } of graphemes.segment(text)) {
-    width += WIDE.test(segment) ? 2 : 1;
+    width += columnsOf(segment);
     if (width > columns - 1) break;
     fitted += segment;
   }
-  return columns > 0 ? `${fitted}…` : '';
+  if (columns <= 0) return '';
+  return `${fitted}…`;
 }
 
 /**
@@ -29,14 +34,17 @@ export function fitWidth(text: string, columns: number): string {
  */
 export function wrapText(text: string, columns: number): string[] {
   const lines: string[] = [];
-  let [line, width, space] = ['', 0, 0];
+  let line = '';
+  let width = 0;
+  let space = 0;
   for (const { segment } of graphemes.segment(text)) {
-    const step = WIDE.test(segment) ? 2 : 1;
+    const step = columnsOf(segment);
     if (width + step > columns && line) {
       const end = segment === ' ' || space === 0 ? line.length : space;
       lines.push(line.slice(0, end));
       line = line.slice(end).trimStart();
-      [width, space] = [widthOf(line), 0];
+      width = widthOf(line);
+      space = 0;
       // The space at which the line was broken.
       if (segment === ' ' && !line) continue;
     }
