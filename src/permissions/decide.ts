@@ -30,6 +30,7 @@ import {
   isReviewOf,
   makeVote,
   proposalColumns,
+  type ReviewChanged,
   storeVote,
   voteGuard,
   voteRow,
@@ -135,17 +136,16 @@ function withTimeOf<C extends Context>(context: C, permission: ReviewedPermissio
 /**
  * Tries a change of a pending permission until its review does not change between reading and
  * writing.
- * @param attempt returns null if the review has changed
  */
-export async function untilUnchanged<S, R>(
+export async function untilUnchanged<S, R extends object>(
   { reload }: { reload: () => Promise<S> },
   state: S,
-  attempt: (state: S) => Promise<R | null>,
+  attempt: (state: S) => Promise<R | ReviewChanged>,
 ): Promise<R> {
   let current = state;
   for (let tries = 1; tries <= MAX_TRIES; tries++) {
     const result = await attempt(current);
-    if (result !== null) return result;
+    if (result !== 'review_changed') return result;
     current = await reload();
   }
   throw unavailable();
@@ -189,14 +189,14 @@ export function deciderOf({ member, account }: UserPrincipal): string {
   return member?.id ?? account.id;
 }
 
-/** Stores a decision that ends the wait; null if the review changed since it was read. */
+/** Stores a decision that ends the wait. */
 async function settleByDecision(
   context: UserContext,
   row: ReviewedPermission,
   { decision, reason, via }: Decision,
   { scope, tokenTtl, maxUses }: Limits,
   vote: Vote | null,
-): Promise<Permission | null> {
+): Promise<Permission | ReviewChanged> {
   const decidedBy = deciderOf(context.principal);
   const isApproval = decision === 'approve';
   let votes: Vote[] | null = null;
@@ -235,8 +235,7 @@ interface Settlement {
 /**
  * Ends the wait of a pending permission: stores its new columns with the audit entry, and the vote
  * that decided.
- * @returns the permission; null if its review, or the passkey that signed, changed since it was
- *   read
+ * @returns the permission, or that its review, or the passkey that signed, changed after it was read
  * @throws Problem `not_pending` if it has no review and was decided, expired or was deleted after
  *   it was read
  */
@@ -244,7 +243,7 @@ export async function settlePermission(
   context: Context,
   row: ReviewedPermission,
   { entry, columns, vote = null }: Settlement,
-): Promise<Permission | null> {
+): Promise<Permission | ReviewChanged> {
   const { runtime, ledger, principal } = context;
   const now = runtime.now();
   const settled = { ...columns, lastEntry: entry.id, updatedAt: now };
@@ -286,7 +285,7 @@ export async function settlePermission(
       throw error;
     });
   if (committed) return permission;
-  if (row.review || vote?.signature) return null;
+  if (row.review || vote?.signature) return 'review_changed';
   throw notPending('was decided at the same time; read it to see how');
 }
 

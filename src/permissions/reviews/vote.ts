@@ -63,13 +63,16 @@ export function isLastVote({ rule, votes }: ReviewState, vote: Vote): boolean {
   return approvals.length + 1 >= rule.approvals;
 }
 
-/** Stores a vote that does not decide yet; null if the review changed since it was read. */
+/** The result of a change for which the review was no longer as read: nothing was written. */
+export type ReviewChanged = 'review_changed';
+
+/** Stores a vote that does not decide yet. */
 export async function storeVote(
   context: UserContext,
   row: ReviewedPermission,
   review: ReviewState,
   vote: Vote,
-): Promise<Permission | null> {
+): Promise<Permission | ReviewChanged> {
   if (review.nextOrdinal > MAX_VOTES) {
     throw new Problem(
       'conflict',
@@ -95,7 +98,7 @@ export async function storeVote(
       answer: { value: permission, subject: row.agentId },
     });
   } catch (error) {
-    if (error === guard.otherwise) return null;
+    if (error === guard.otherwise) return 'review_changed';
     throw error;
   }
   return permission;
@@ -122,8 +125,8 @@ export function withVote(row: ReviewedPermission, vote: Vote): ReviewedPermissio
   return { ...row, review };
 }
 
-/** The review of a permission changed after it was read. */
-class ReviewChanged extends Error {}
+/** The review of a permission was changed after it was read. */
+class ReviewWasChanged extends Error {}
 
 /**
  * The guard of a vote: the permission is still pending, the voter still a reviewer, the passkey
@@ -137,7 +140,7 @@ export function voteGuard({ runtime }: Context, row: ReviewedPermission, vote: V
       where ${votes.account} = ${row.account} and ${votes.permission} = ${idBytes(row.id)}
         and ${votes.ordinal} = ${vote.ordinal}
     )`,
-    otherwise: new ReviewChanged(),
+    otherwise: new ReviewWasChanged(),
   };
 }
 
