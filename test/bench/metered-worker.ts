@@ -3,6 +3,7 @@ import { sealAccount } from '../../src/audit/tree/seal';
 import { openSigner } from '../../src/audit/tree/signer';
 import { tileFolder } from '../../src/audit/tree/storage';
 import { consumeFileQueue } from '../../src/background/file-queue';
+import { runCron } from '../../src/background/run-cron';
 import { pages } from '../../src/console/pages';
 import { Cost } from '../../src/db/database';
 import { openShard } from '../../src/db/shards';
@@ -50,6 +51,7 @@ export default {
   },
   queue: (batch, env) =>
     consumeFileQueue(batch, { ...env, DB: meter(env.DB, jobs) }, systemRuntime),
+  scheduled: ({ cron }, env) => runCron(cron, env, systemRuntime),
 } satisfies ExportedHandler<Env, JobMessage>;
 
 const ROUTES: Record<string, (metered: Env, request: Request, env: Env) => Promise<Response>> = {
