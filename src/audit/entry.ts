@@ -15,7 +15,7 @@ import {
 } from '../http/response-fields';
 import { ReviewRuleField } from '../http/review-rule';
 import { LOG_SPAN } from '../ledger/append';
-import { lazy } from '../lib/lazy';
+import { type LazyOutput, lazy } from '../lib/lazy';
 import { retentionDays } from '../lib/plans';
 import { DAY, formatTime } from '../lib/time';
 import type { Id } from '../lib/typeid';
@@ -142,7 +142,7 @@ export const AuditDetails = lazy(() =>
     .meta({ id: 'AuditDetails' }),
 );
 
-export type AuditDetails = z.output<ReturnType<typeof AuditDetails>>;
+export type AuditDetails = LazyOutput<typeof AuditDetails>;
 
 /** An audit entry as the API shows it. */
 export const AuditEntry = lazy(() =>
@@ -196,7 +196,7 @@ export const AuditEntry = lazy(() =>
     }),
 );
 
-export type AuditEntry = z.output<ReturnType<typeof AuditEntry>>;
+export type AuditEntry = LazyOutput<typeof AuditEntry>;
 
 /** The details of an entry as {@link AuditDetails} describes them. */
 export function detailsOf({ details }: Pick<AuditEntry, 'details'>): AuditDetails {

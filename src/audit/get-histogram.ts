@@ -7,7 +7,7 @@ import { queryNumber } from '../http/fields';
 import { query } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { countField, timeField } from '../http/response-fields';
-import { lazy } from '../lib/lazy';
+import { type LazyOutput, lazy } from '../lib/lazy';
 import { formatTime } from '../lib/time';
 import { requireDateOrder, requiredDateRange } from './date-range';
 import { oldestKept } from './entry';
@@ -52,7 +52,7 @@ export const AuditHistogram = lazy(() =>
     }),
 );
 
-export type AuditHistogram = z.output<ReturnType<typeof AuditHistogram>>;
+export type AuditHistogram = LazyOutput<typeof AuditHistogram>;
 
 /**
  * Counts the entries of the account's audit log in buckets of equal length, as far back as its
@@ -61,7 +61,7 @@ export type AuditHistogram = z.output<ReturnType<typeof AuditHistogram>>;
  */
 export async function getAuditHistogram(
   { reader, principal, runtime }: UserContext,
-  { start_date, end_date, buckets }: z.output<ReturnType<typeof AuditHistogramQuery>>,
+  { start_date, end_date, buckets }: LazyOutput<typeof AuditHistogramQuery>,
 ): Promise<AuditHistogram> {
   requireDateOrder('query', { start_date, end_date });
   const { account } = principal;

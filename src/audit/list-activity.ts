@@ -11,9 +11,9 @@ import { query } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { openPage, type Page, pageParameters } from '../http/page';
 import { idField, pageOf, timeField } from '../http/response-fields';
-import { lazy } from '../lib/lazy';
+import { type LazyOutput, lazy } from '../lib/lazy';
 import { formatTime } from '../lib/time';
-import { type Id, smallestIdAt } from '../lib/typeid';
+import { byId, type Id, smallestIdAt } from '../lib/typeid';
 import { dateRange, requireDateOrder } from './date-range';
 import { oldestKept } from './entry';
 
@@ -72,7 +72,7 @@ export const Activity = lazy(() =>
     }),
 );
 
-export type Activity = z.output<ReturnType<typeof Activity>>;
+export type Activity = LazyOutput<typeof Activity>;
 
 /**
  * Lists the matching records of the account activity, newest first, as far back as the account's
@@ -81,7 +81,7 @@ export type Activity = z.output<ReturnType<typeof Activity>>;
  */
 export async function listActivity(
   context: UserContext,
-  input: z.output<ReturnType<typeof ActivityList>>,
+  input: LazyOutput<typeof ActivityList>,
 ): Promise<Page<Activity>> {
   requireDateOrder('query', input);
   const { reader, principal, runtime } = context;
@@ -108,7 +108,7 @@ export async function listActivity(
       .where(and(eq(activity.account, account.number), sql`${activity.id} = page.id`)),
   ]);
   // Sorted here, because SQLite would read each row again to sort the join.
-  rows.sort((a, b) => (a.id < b.id ? 1 : -1));
+  rows.sort((a, b) => byId(b, a));
   return page.make(rows, (row) => ({
     id: row.id,
     actor: row.actor,
@@ -138,10 +138,7 @@ function chooseIndex({ action, target, actor }: ActivityFilters): SQL {
   return sql`${activity}`;
 }
 
-type ActivityFilters = Pick<
-  z.output<ReturnType<typeof ActivityList>>,
-  'action' | 'target' | 'actor'
->;
+type ActivityFilters = Pick<LazyOutput<typeof ActivityList>, 'action' | 'target' | 'actor'>;
 
 export const listActivityRoute = new Hono().get(
   '/v1/activity',

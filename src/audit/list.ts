@@ -14,7 +14,7 @@ import { openPage, type Page, pageParameters } from '../http/page';
 import { pageOf } from '../http/response-fields';
 import { LOG_SPAN } from '../ledger/append';
 import type { JsonObject } from '../lib/json';
-import { lazy } from '../lib/lazy';
+import { type LazyOutput, lazy } from '../lib/lazy';
 import { parseId } from '../lib/typeid';
 import { dateRange, requireDateOrder } from './date-range';
 import {
@@ -50,7 +50,7 @@ export const AuditList = lazy(() =>
   }),
 );
 
-type Input = z.output<ReturnType<typeof AuditList>>;
+type Input = LazyOutput<typeof AuditList>;
 
 /**
  * Lists the matching entries of the account's audit log, as far back as its retention period. A

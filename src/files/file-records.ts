@@ -60,7 +60,7 @@ export function finishFiles(
   const reset = outcome.status === 'completed' ? NO_WORK : {};
   const processing = and(sql`${files.account} = ${account}`, eq(files.status, 'processing'), which);
   return [
-    ...recordFileOutcomes(write, account, processing, outcome.status === 'failed', now),
+    ...recordFileOutcomes(write, account, { which: processing, status: outcome.status }, now),
     write
       .update(files)
       .set({ ...outcome, ...reset })

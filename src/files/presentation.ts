@@ -7,7 +7,7 @@ import type { UserContext } from '../http/context';
 import { openPage, type Page, pageParameters } from '../http/page';
 import { countField, timeField } from '../http/response-fields';
 import { toHex } from '../lib/bytes';
-import { lazy } from '../lib/lazy';
+import { type LazyOutput, lazy } from '../lib/lazy';
 import { formatTime, formatTimeOrNull } from '../lib/time';
 import { type Id, withPrefix } from '../lib/typeid';
 import { publicFileId, statusAt } from './file';
@@ -133,7 +133,7 @@ export const FileListQuery = lazy(() => z.strictObject(pageParameters(20, 100)))
 /** Lists the account's files of one kind, newest first. */
 export async function listFiles<T>(
   context: UserContext,
-  { kind, present, ...query }: KindInput<T> & z.output<ReturnType<typeof FileListQuery>>,
+  { kind, present, ...query }: KindInput<T> & LazyOutput<typeof FileListQuery>,
 ): Promise<Page<T>> {
   const { reader, principal, config, runtime } = context;
   const page = await openPage<Id<'export'>>(

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Config } from '../env';
 import { equalBytes } from '../lib/bytes';
-import { lazy } from '../lib/lazy';
+import { type LazyOutput, lazy } from '../lib/lazy';
 import type { Id } from '../lib/typeid';
 
 /**
@@ -56,7 +56,7 @@ export async function signAddress(
 export async function readSignedAddress(
   { keyring }: Config,
   id: string,
-  { document, account, shard, expires, signature }: z.output<ReturnType<typeof SignedAddressQuery>>,
+  { document, account, shard, expires, signature }: LazyOutput<typeof SignedAddressQuery>,
 ): Promise<SignedAddress | null> {
   const address = {
     id,

@@ -83,7 +83,7 @@ export async function cleanFiles(context: CleaningContext, now: number): Promise
   for (const { file, isOrphan } of due) {
     try {
       if (statusAt(file, now) === 'completed') await cleanCompletedFile(context, file);
-      else await cleanEndedFile(context, file, isOrphan === 1, now);
+      else await cleanEndedFile(context, { file, isOrphan: isOrphan === 1 }, now);
     } catch (error) {
       // One failure must not delay the other files.
       logFailure('file_not_cleaned', error, { file: publicFileId(file) });
@@ -111,8 +111,7 @@ export async function cleanCompletedFile(
  */
 async function cleanEndedFile(
   { bucket, ledger }: CleaningContext,
-  file: FileRow,
-  isOrphan: boolean,
+  { file, isOrphan }: { file: FileRow; isOrphan: boolean },
   now: number,
 ) {
   await deleteObjects(bucket, file);

@@ -1,3 +1,5 @@
+import type * as z from 'zod';
+
 /**
  * Returns a function that makes a value on its first call, and returns the same value on later
  * calls. Schemas of requests and responses are lazy: a request needs one or two, and making all of
@@ -10,3 +12,6 @@ export function lazy<T extends object>(make: () => T): () => T {
     return made;
   };
 }
+
+/** The output of a lazy schema. */
+export type LazyOutput<Schema extends () => z.ZodType> = z.output<ReturnType<Schema>>;

@@ -108,3 +108,8 @@ export function idPattern(prefix: Prefix): string {
 export function withPrefix<P extends Prefix>(prefix: P, id: string): Id<P> {
   return `${prefix}_${id.slice(id.indexOf('_') + 1)}` as Id<P>;
 }
+
+/** Compares two objects by their ids: the one that was made first comes first. */
+export function byId(a: { id: string }, b: { id: string }): number {
+  return a.id < b.id ? -1 : 1;
+}

@@ -48,22 +48,28 @@ function isPendingOf(account: number): SQL {
   return sql`${permissionEvents.account} = ${account} and ${permissionEvents.isPending}`;
 }
 
+interface FinishedFiles {
+  /** The condition that finds them, by their state before the change. */
+  which: SQL | undefined;
+  status: 'completed' | 'failed';
+}
+
 /**
  * Returns statements that record files of an account as completed or failed, and mark its feed as
  * due, so that its webhooks get the events. They do nothing for an account without a feed. They
  * must run before the statement that changes the files, in the same transaction.
- * @param which selects the files by their state before the change
  */
 export function recordFileOutcomes(
   write: Pick<InternalWriter, 'insert' | 'update'>,
   account: number | SQL<number>,
-  which: SQL | undefined,
-  isFailure: boolean,
+  { which, status }: FinishedFiles,
   now: number,
 ): readonly [Statement, Statement] {
   const hasFeed = sql`exists (select 1 from ${webhookFeeds} where ${webhookFeeds.account} = ${files.account})`;
+  const isFailure = Number(status === 'failed');
+  const number = nextOutcomeNumber(sql`${files.account}`);
   const outcomes = sql`
-    select ${files.account}, ${files.kind}, ${files.id}, ${Number(isFailure)}, ${now}, ${nextOutcomeNumber(sql`${files.account}`)}
+    select ${files.account}, ${files.kind}, ${files.id}, ${isFailure}, ${now}, ${number}
     from ${files} where ${which} and ${hasFeed}`;
   return [
     write.insert(fileOutcomes).select(outcomes).onConflictDoNothing(),

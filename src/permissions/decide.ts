@@ -100,13 +100,12 @@ export async function decidePermission(
   return untilUnchanged(context, state, async (state) => {
     const atReading = withTimeOf(context, state.permission);
     const row = await readGenuine(atReading, state, decision);
-    refuseVoter(
-      atReading,
-      row.review,
-      state.voter,
-      decision.decision,
-      context.verifySignature !== null,
-    );
+    refuseVoter(atReading, {
+      review: row.review,
+      voter: state.voter,
+      decision: decision.decision,
+      isSigned: context.verifySignature !== null,
+    });
     const limits = limitsOf(row, decision.decision, decision.narrowed);
     const signature = (await context.verifySignature?.(row, limits, state.passkey)) ?? null;
     const vote = await makeVote(atReading, {

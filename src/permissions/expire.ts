@@ -158,7 +158,9 @@ function draftExpiry(runtime: Runtime, row: DueRow): Entry | null {
 
 function expiryRows(entries: Entry[]) {
   const rows = entries.map(({ account, permission, id, details }) => [
-    ...[account, toHex(idBytes(permission)), toHex(idBytes(id))],
+    account,
+    toHex(idBytes(permission)),
+    toHex(idBytes(id)),
     details.votes?.length ?? 0,
   ]);
   return sql`json_each(${JSON.stringify(rows)}) as expiry`;

@@ -6,7 +6,7 @@ import type { Context } from '../http/context';
 import { queryNumber } from '../http/fields';
 import { query } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
-import { lazy } from '../lib/lazy';
+import { type LazyOutput, lazy } from '../lib/lazy';
 import { SECOND } from '../lib/time';
 import {
   type PermissionWithContents,
@@ -56,9 +56,7 @@ export async function getPermission(
   {
     permission,
     wait,
-  }: { permission: PermissionWithContents | undefined } & z.output<
-    ReturnType<typeof PermissionQuery>
-  >,
+  }: { permission: PermissionWithContents | undefined } & LazyOutput<typeof PermissionQuery>,
 ): Promise<Permission> {
   const { principal, clock, reload } = context;
   let row = requirePermission(principal, permission);

@@ -3,7 +3,7 @@ import { aliased } from '../db/columns';
 import { agents, pendingPermissions, permissionContents, permissions, reviews } from '../db/schema';
 import type { UserContext } from '../http/context';
 import { openPage, type Page } from '../http/page';
-import { type Id, idBytes, parseId } from '../lib/typeid';
+import { byId, type Id, idBytes, parseId } from '../lib/typeid';
 import { readStored } from './contents';
 import { notifiedNobodySql } from './notified-nobody';
 import {
@@ -135,8 +135,6 @@ type WaitingRow = ReviewedPermission & {
 };
 
 type Comparison = (a: WaitingRow, b: WaitingRow) => number;
-
-const byId: Comparison = (a, b) => (a.id < b.id ? -1 : 1);
 
 const ORDERS: Record<WaitingOrder, Comparison> = {
   newest: (a, b) => byId(b, a),

@@ -11,8 +11,8 @@ import { query } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { openPage, type Page, pageParameters } from '../http/page';
 import { pageOf } from '../http/response-fields';
-import { lazy } from '../lib/lazy';
-import { type Id, idBytes, parseId } from '../lib/typeid';
+import { type LazyOutput, lazy } from '../lib/lazy';
+import { byId, type Id, idBytes, parseId } from '../lib/typeid';
 import {
   Permission,
   PermissionStatus,
@@ -37,7 +37,7 @@ export const PermissionList = lazy(() =>
   }),
 );
 
-type ListInput = z.output<ReturnType<typeof PermissionList>>;
+type ListInput = LazyOutput<typeof PermissionList>;
 
 /**
  * Lists the account's permissions, newest first. An agent gets only its own, with their active
@@ -65,7 +65,7 @@ export async function listPermissions(
       ),
   ]);
   // Sorted here, because SQLite would read each row again to sort the join.
-  rows.sort((a, b) => (a.id < b.id ? 1 : -1));
+  rows.sort((a, b) => byId(b, a));
   // Permissions of a deleted agent are hidden until they are erased.
   const tokens = await signActiveTokens(context, rows.filter(hasAgent), now);
   return page.make(rows, (row) => {

@@ -9,7 +9,7 @@ import { EXAMPLE, exampleId } from '../http/examples';
 import { choice } from '../http/fields';
 import { countField, idField, jsonField, objectField, timeField } from '../http/response-fields';
 import type { Json, JsonObject } from '../lib/json';
-import { lazy } from '../lib/lazy';
+import { type LazyOutput, lazy } from '../lib/lazy';
 import { formatTime, formatTimeOrNull } from '../lib/time';
 import { type Id, idPattern, parseId, withPrefix } from '../lib/typeid';
 import { Preview } from './preview';
@@ -56,13 +56,13 @@ export type ReviewedPermission = PermissionRow & { review: ReviewState | null };
 
 export const TokenStatus = lazy(() => choice(TOKEN_STATUSES).meta({ id: 'TokenStatus' }));
 
-export type TokenStatus = z.output<ReturnType<typeof TokenStatus>>;
+export type TokenStatus = LazyOutput<typeof TokenStatus>;
 
 export const PermissionStatus = lazy(() =>
   choice(PERMISSION_STATUSES).meta({ id: 'PermissionStatus' }),
 );
 
-export type PermissionStatus = z.output<ReturnType<typeof PermissionStatus>>;
+export type PermissionStatus = LazyOutput<typeof PermissionStatus>;
 
 export const TokenSummary = lazy(() =>
   z
@@ -141,7 +141,7 @@ export const Permission = lazy(() =>
     }),
 );
 
-export type Permission = z.output<ReturnType<typeof Permission>>;
+export type Permission = LazyOutput<typeof Permission>;
 
 /** The token of an approved permission. What it allows is fixed when it is issued. */
 export interface GrantedToken {
@@ -235,7 +235,9 @@ export function presentPermission(
     input_digest: row.inputDigest,
     preview_digest: row.previewDigest,
     external_id: row.externalId,
-    review: row.review && presentReview(row.review, status === 'pending', kind === 'agent'),
+    review:
+      row.review &&
+      presentReview(row.review, { isPending: status === 'pending', toAgent: kind === 'agent' }),
   };
 }
 

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { choice, listOf, plainText } from '../http/fields';
 import { jsonSize } from '../lib/json';
-import { lazy } from '../lib/lazy';
+import { type LazyOutput, lazy } from '../lib/lazy';
 import { hasSeen } from '../lib/unseen';
 
 /** Maximum size of an input, and of a preview, as compact JSON in bytes. */
@@ -57,4 +57,4 @@ export const Preview = lazy(() =>
     }),
 );
 
-export type Preview = z.output<ReturnType<typeof Preview>>;
+export type Preview = LazyOutput<typeof Preview>;

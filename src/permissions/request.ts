@@ -13,7 +13,7 @@ import { CredentialEnded } from '../ledger/authority';
 import type { Entry } from '../ledger/entry';
 import type { Guard } from '../ledger/guard';
 import { equalJson } from '../lib/json';
-import { lazy } from '../lib/lazy';
+import { type LazyOutput, lazy } from '../lib/lazy';
 import { SECOND } from '../lib/time';
 import { withPrefix } from '../lib/typeid';
 import {
@@ -72,7 +72,7 @@ export const PermissionRequest = lazy(() => {
     });
 });
 
-type RequestInput = z.output<ReturnType<typeof PermissionRequest>>;
+type RequestInput = LazyOutput<typeof PermissionRequest>;
 
 /** Maximum number of pending requests of an account. */
 export const MAX_PENDING_REQUESTS = 10_000;

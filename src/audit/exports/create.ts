@@ -9,7 +9,7 @@ import { newId, type UserContext } from '../../http/context';
 import { choice, endDate, listOf, queryText, startDate } from '../../http/fields';
 import { body, noQuery } from '../../http/input';
 import { accepted, answer, operation } from '../../http/operation';
-import { lazy } from '../../lib/lazy';
+import { type LazyOutput, lazy } from '../../lib/lazy';
 import { idBytes, parseId } from '../../lib/typeid';
 import { requireDateOrder } from '../date-range';
 import { oldestKept } from '../entry';
@@ -59,7 +59,7 @@ export const ExportCreation = lazy(() =>
  */
 export async function createExport(
   context: UserContext,
-  input: z.output<ReturnType<typeof ExportCreation>>,
+  input: LazyOutput<typeof ExportCreation>,
 ): Promise<AuditExport> {
   const { format, start_date, end_date, agent_id, event_types, include_details, bom } = input;
   requireDateOrder('body', { start_date, end_date });

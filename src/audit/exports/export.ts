@@ -12,7 +12,7 @@ import {
 } from '../../files/presentation';
 import { EXAMPLE, exampleId } from '../../http/examples';
 import { countField, idField } from '../../http/response-fields';
-import { lazy } from '../../lib/lazy';
+import { type LazyOutput, lazy } from '../../lib/lazy';
 import type { Id } from '../../lib/typeid';
 
 export const EXPORT_FORMATS = ['csv', 'json', 'parquet'] as const;
@@ -99,7 +99,7 @@ export const AuditExport = lazy(() =>
     }),
 );
 
-export type AuditExport = z.output<ReturnType<typeof AuditExport>>;
+export type AuditExport = LazyOutput<typeof AuditExport>;
 
 /** The request of an export. */
 export function exportRequest({ request }: Pick<FileRow, 'request'>): ExportRequest {

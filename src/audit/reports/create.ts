@@ -8,7 +8,7 @@ import { newId, type UserContext } from '../../http/context';
 import { choice, day } from '../../http/fields';
 import { body, noQuery } from '../../http/input';
 import { accepted, answer, operation } from '../../http/operation';
-import { lazy } from '../../lib/lazy';
+import { type LazyOutput, lazy } from '../../lib/lazy';
 import { DAY } from '../../lib/time';
 import { oldestKept } from '../entry';
 import {
@@ -50,7 +50,7 @@ export const ReportCreation = lazy(() =>
  */
 export async function createReport(
   context: UserContext,
-  { report_type, period: { start, end }, format }: z.output<ReturnType<typeof ReportCreation>>,
+  { report_type, period: { start, end }, format }: LazyOutput<typeof ReportCreation>,
 ): Promise<ComplianceReport> {
   const { principal, runtime, config } = context;
   if (principal.account.plan !== 'enterprise') {

@@ -1,5 +1,4 @@
 import { Hono } from 'hono';
-import type * as z from 'zod';
 import { FileListQuery, listFiles } from '../../files/presentation';
 import { userAccess } from '../../http/access';
 import type { UserContext } from '../../http/context';
@@ -7,12 +6,13 @@ import { query } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
 import type { Page } from '../../http/page';
 import { pageOf } from '../../http/response-fields';
+import type { LazyOutput } from '../../lib/lazy';
 import { ComplianceReport, presentReport } from './report';
 
 /** Lists the account's compliance reports, newest first. */
 export function listReports(
   context: UserContext,
-  query: z.output<ReturnType<typeof FileListQuery>>,
+  query: LazyOutput<typeof FileListQuery>,
 ): Promise<Page<ComplianceReport>> {
   return listFiles(context, { kind: 'report', present: presentReport, ...query });
 }

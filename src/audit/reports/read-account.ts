@@ -6,7 +6,7 @@ import { activity, agentKeys, agents, members, policies } from '../../db/schema'
 import type { FileRow } from '../../files/file-records';
 import { toHex } from '../../lib/bytes';
 import { formatTime } from '../../lib/time';
-import { idBytes, parseId, smallestIdAt } from '../../lib/typeid';
+import { byId, idBytes, parseId, smallestIdAt } from '../../lib/typeid';
 import type { ReportContent } from './content';
 import { coverageEnd, reportRequest } from './report';
 
@@ -160,10 +160,6 @@ async function withKeysAtCoverageEnd(reader: Reader, file: FileRow, rows: Regist
  */
 const ANY_ACTION = /^\*+(\.\*+)?$/;
 const ANY_RESOURCE = /^\*+(:\*+)?$/;
-
-function byId(a: { id: string }, b: { id: string }): number {
-  return a.id < b.id ? -1 : 1;
-}
 
 const CONFIGURATION_ACTIONS = ACTIVITY_ACTIONS.filter(
   (action) =>

@@ -11,7 +11,7 @@ import {
 } from '../../files/presentation';
 import { EXAMPLE, exampleId } from '../../http/examples';
 import { idField } from '../../http/response-fields';
-import { lazy } from '../../lib/lazy';
+import { type LazyOutput, lazy } from '../../lib/lazy';
 import type { Id } from '../../lib/typeid';
 
 export const REPORT_TYPES = [
@@ -73,7 +73,7 @@ export const ComplianceReport = lazy(() =>
     }),
 );
 
-export type ComplianceReport = z.output<ReturnType<typeof ComplianceReport>>;
+export type ComplianceReport = LazyOutput<typeof ComplianceReport>;
 
 /** Returns what a report was requested for. */
 export function reportRequest({ request }: Pick<FileRow, 'request'>): ReportRequest {

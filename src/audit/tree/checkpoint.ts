@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { EXAMPLE, exampleId } from '../../http/examples';
 import { countField, timeField } from '../../http/response-fields';
 import { equalBytes, toHex } from '../../lib/bytes';
-import { lazy } from '../../lib/lazy';
+import { type LazyOutput, lazy } from '../../lib/lazy';
 import type { Hash } from '../../lib/merkle';
 import { formatTime, parseDateTime } from '../../lib/time';
 import type { Id } from '../../lib/typeid';
@@ -74,7 +74,7 @@ export const Checkpoint = lazy(() =>
     .meta({ id: 'Checkpoint', examples: [exampleCheckpoint] }),
 );
 
-export type Checkpoint = z.output<ReturnType<typeof Checkpoint>>;
+export type Checkpoint = LazyOutput<typeof Checkpoint>;
 
 /**
  * Signs a head. The same head gives the same note, byte for byte, as long as the key is the same.

@@ -9,7 +9,7 @@ import { answer, ok, operation } from '../../http/operation';
 import { countField } from '../../http/response-fields';
 import { LOG_SPAN } from '../../ledger/append';
 import { equalBytes, toHex } from '../../lib/bytes';
-import { lazy } from '../../lib/lazy';
+import { type LazyOutput, lazy } from '../../lib/lazy';
 import { consistencyPath, type Hash } from '../../lib/merkle';
 import { hashRanges } from '../../lib/tiles';
 import { answerFromTree } from './answer-from-tree';
@@ -30,7 +30,7 @@ const Sizes = lazy(() =>
   }),
 );
 
-type Input = z.output<ReturnType<typeof Sizes>>;
+type Input = LazyOutput<typeof Sizes>;
 
 /** A proof that the log of one size begins with the log of an older size, as the API shows it. */
 const ConsistencyProof = lazy(() =>
@@ -56,7 +56,7 @@ const ConsistencyProof = lazy(() =>
     }),
 );
 
-type ConsistencyProof = z.output<ReturnType<typeof ConsistencyProof>>;
+type ConsistencyProof = LazyOutput<typeof ConsistencyProof>;
 
 /**
  * Proves that the account's log of one size begins with the log of an older size (RFC 9162 section

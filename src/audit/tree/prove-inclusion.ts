@@ -8,7 +8,7 @@ import { noQuery } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
 import { countField, integerField } from '../../http/response-fields';
 import { equalBytes, toHex } from '../../lib/bytes';
-import { lazy } from '../../lib/lazy';
+import { type LazyOutput, lazy } from '../../lib/lazy';
 import { hashBytes, inclusionPath, rootOfInclusion } from '../../lib/merkle';
 import { hashRanges } from '../../lib/tiles';
 import { parseId } from '../../lib/typeid';
@@ -56,7 +56,7 @@ const InclusionProof = lazy(() =>
     }),
 );
 
-type InclusionProof = z.output<ReturnType<typeof InclusionProof>>;
+type InclusionProof = LazyOutput<typeof InclusionProof>;
 
 /**
  * Proves that an entry is under the newest head of the account's log (RFC 9162 section 2.1.3).

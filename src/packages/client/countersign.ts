@@ -110,7 +110,7 @@ export class Countersign extends Operations {
   }
 
   protected json<T>(call: Call): Promise<T> {
-    return this.#transport.send(call, (response): Promise<T> => expectSuccess(response).json());
+    return this.#transport.send(call, (response) => expectSuccess(response).json() as Promise<T>);
   }
 
   protected empty(call: Call): Promise<void> {

@@ -24,28 +24,43 @@ export function findJsonLoss(text: string): string | null {
   let string = '';
   for (let i = 0; i < text.length; i++) {
     const container = open.at(-1);
-    const character = text[i];
-    if (character === '"') {
-      const end = endOfString(text, i);
-      string = text.slice(i, end);
-      i = end - 1;
-    } else if (character === ':' && container) {
-      const name: string = JSON.parse(string);
-      container.member = name;
-      if (container.names.has(name)) return at('is given twice.');
-      container.names.add(name);
-    } else if (character === ',' && typeof container?.member === 'number') container.member += 1;
-    else if (character === '{') open.push({ member: '', names: new Set() });
-    else if (character === '[') open.push({ member: 0, names: new Set() });
-    else if (character === '}' || character === ']') open.pop();
-    else {
-      NUMBER.lastIndex = i;
-      const [number] = NUMBER.exec(text) ?? [];
-      if (number === undefined) continue;
-      const double = Number(number);
-      if (normalForm(number) !== normalForm(String(double)))
-        return at(`would be rounded to ${double}.`);
-      i += number.length - 1;
+    switch (text[i]) {
+      case '"': {
+        const end = endOfString(text, i);
+        string = text.slice(i, end);
+        i = end - 1;
+        break;
+      }
+      case ':': {
+        if (!container) break;
+        const name: string = JSON.parse(string);
+        container.member = name;
+        if (container.names.has(name)) return at('is given twice.');
+        container.names.add(name);
+        break;
+      }
+      case ',':
+        if (typeof container?.member === 'number') container.member += 1;
+        break;
+      case '{':
+        open.push({ member: '', names: new Set() });
+        break;
+      case '[':
+        open.push({ member: 0, names: new Set() });
+        break;
+      case '}':
+      case ']':
+        open.pop();
+        break;
+      default: {
+        NUMBER.lastIndex = i;
+        const [number] = NUMBER.exec(text) ?? [];
+        if (number === undefined) break;
+        const double = Number(number);
+        if (normalForm(number) !== normalForm(String(double)))
+          return at(`would be rounded to ${double}.`);
+        i += number.length - 1;
+      }
     }
   }
   return null;

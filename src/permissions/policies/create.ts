@@ -9,7 +9,7 @@ import { newId, type UserContext } from '../../http/context';
 import { body, noQuery } from '../../http/input';
 import { answer, created, operation } from '../../http/operation';
 import type { Guard } from '../../ledger/guard';
-import { lazy } from '../../lib/lazy';
+import { type LazyOutput, lazy } from '../../lib/lazy';
 import {
   examplePolicyFields,
   MAX_POLICIES,
@@ -56,7 +56,7 @@ export const PolicyCreation = lazy(() => {
  */
 export async function createPolicy(
   context: UserContext,
-  input: z.output<ReturnType<typeof PolicyCreation>>,
+  input: LazyOutput<typeof PolicyCreation>,
 ): Promise<Policy> {
   const { principal, runtime, ledger } = context;
   const now = runtime.now();

@@ -1,6 +1,6 @@
 import { equalJson, isJsonObject, type Json, type JsonObject } from '../../lib/json';
 import { matchesPattern } from '../../lib/pattern';
-import type { Id } from '../../lib/typeid';
+import { byId, type Id } from '../../lib/typeid';
 import type { PolicyCondition, PolicyRow } from './policy';
 
 /** The part of a request that policies look at. */
@@ -53,13 +53,7 @@ type Precedence = Pick<PolicyRow, 'effect' | 'priority' | 'createdAt' | 'id'>;
 export function byPrecedence(a: Precedence, b: Precedence): number {
   const denials = Number(b.effect === 'deny') - Number(a.effect === 'deny');
   const reviews = Number(b.effect === 'review') - Number(a.effect === 'review');
-  return (
-    denials ||
-    b.priority - a.priority ||
-    reviews ||
-    a.createdAt - b.createdAt ||
-    (a.id < b.id ? -1 : 1)
-  );
+  return denials || b.priority - a.priority || reviews || a.createdAt - b.createdAt || byId(a, b);
 }
 
 function applies(

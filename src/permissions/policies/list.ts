@@ -8,7 +8,7 @@ import { query } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
 import { openPage, type Page, pageParameters } from '../../http/page';
 import { pageOf } from '../../http/response-fields';
-import { lazy } from '../../lib/lazy';
+import { type LazyOutput, lazy } from '../../lib/lazy';
 import type { Id } from '../../lib/typeid';
 import { Policy, presentPolicy } from './policy';
 
@@ -17,7 +17,7 @@ const PolicyListQuery = lazy(() => z.strictObject(pageParameters(20, 100)));
 /** Lists the account's policies, newest first. */
 export async function listPolicies(
   context: UserContext,
-  input: z.output<ReturnType<typeof PolicyListQuery>>,
+  input: LazyOutput<typeof PolicyListQuery>,
 ): Promise<Page<Policy>> {
   const { reader, principal } = context;
   const { account } = principal;

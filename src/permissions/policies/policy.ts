@@ -26,7 +26,7 @@ import { ReviewRuleField } from '../../http/review-rule';
 import type { Guard } from '../../ledger/guard';
 import { toHex } from '../../lib/bytes';
 import { jsonSize } from '../../lib/json';
-import { lazy } from '../../lib/lazy';
+import { type LazyOutput, lazy } from '../../lib/lazy';
 import { canMatchAction, canMatchResource } from '../../lib/pattern-grammar';
 import { formatTime } from '../../lib/time';
 import { type Id, idBytes, idPattern } from '../../lib/typeid';
@@ -70,7 +70,7 @@ export const PolicyCondition = lazy(() =>
     }),
 );
 
-export type PolicyCondition = z.output<ReturnType<typeof PolicyCondition>>;
+export type PolicyCondition = LazyOutput<typeof PolicyCondition>;
 
 const conditions = lazy(() =>
   jsonObject('The conditions on keys of the scope; empty for none.', 16 * 1024)
@@ -230,7 +230,7 @@ export const Policy = lazy(() =>
     }),
 );
 
-export type Policy = z.output<ReturnType<typeof Policy>>;
+export type Policy = LazyOutput<typeof Policy>;
 
 export function presentPolicy(row: Omit<PolicyRow, 'account'>): Policy {
   return {

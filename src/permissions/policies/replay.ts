@@ -10,7 +10,7 @@ import { wholeNumber } from '../../http/fields';
 import { body, noQuery } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
 import { countField, idField } from '../../http/response-fields';
-import { lazy } from '../../lib/lazy';
+import { type LazyOutput, lazy } from '../../lib/lazy';
 import { DAY } from '../../lib/time';
 import { makeId, smallestIdAt } from '../../lib/typeid';
 import { type PermissionRow, PermissionStatus, permissionColumns, statusAt } from '../permission';
@@ -77,7 +77,7 @@ export const Replay = lazy(() =>
     }),
 );
 
-export type Replay = z.output<ReturnType<typeof Replay>>;
+export type Replay = LazyOutput<typeof Replay>;
 
 /** The status that a decision gives a request. */
 const STATUS_AFTER = { approve: 'approved', deny: 'denied' } as const;
@@ -95,7 +95,7 @@ export function draftPolicy(
     token_ttl: tokenTtl,
     max_uses: maxUses,
     ...fields
-  }: z.output<ReturnType<typeof PolicyCreation>>,
+  }: LazyOutput<typeof PolicyCreation>,
 ): PolicyRow {
   const now = runtime.now();
   const id = makeId('policy', now, runtime.random(10));
@@ -119,7 +119,7 @@ export function draftPolicy(
  */
 export async function replayRequests(
   context: UserContext,
-  { policy, days }: z.output<ReturnType<typeof PolicyReplay>>,
+  { policy, days }: LazyOutput<typeof PolicyReplay>,
 ): Promise<DetailedReplay> {
   const { principal, reader, runtime } = context;
   const now = runtime.now();
@@ -142,7 +142,11 @@ export async function replayRequests(
   const draft = draftPolicy(context, policy);
   const replay: DetailedReplay = {
     requests: requests.length,
-    ...{ approve: 0, deny: 0, review: 0, undecided: 0, agrees: 0 },
+    approve: 0,
+    deny: 0,
+    review: 0,
+    undecided: 0,
+    agrees: 0,
     disagrees: [],
     complete: found.length === requests.length,
   };
@@ -162,7 +166,7 @@ export async function replayRequests(
 /** Returns what a draft of a policy, alone, would have decided: see {@link replayRequests}. */
 export async function replayPolicy(
   context: UserContext,
-  input: z.output<ReturnType<typeof PolicyReplay>>,
+  input: LazyOutput<typeof PolicyReplay>,
 ): Promise<Replay> {
   const { disagrees, ...counts } = await replayRequests(context, input);
   return {

@@ -9,7 +9,7 @@ import { EXAMPLE, exampleId } from '../../http/examples';
 import { body, noQuery } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
 import { countField, idField } from '../../http/response-fields';
-import { lazy } from '../../lib/lazy';
+import { type LazyOutput, lazy } from '../../lib/lazy';
 import { idBytes, parseId } from '../../lib/typeid';
 import { permissionFields } from '../permission-fields';
 import { countReviewersByRuleSql, ownerOfAgentSql, ruleSql } from '../reviews/reviewers';
@@ -69,12 +69,12 @@ export const Simulation = lazy(() =>
     }),
 );
 
-export type Simulation = z.output<ReturnType<typeof Simulation>>;
+export type Simulation = LazyOutput<typeof Simulation>;
 
 /** Returns what the account's active policies would decide about a request. Writes nothing. */
 export async function simulatePolicies(
   { principal, reader }: Pick<UserContext, 'principal' | 'reader'>,
-  input: { policies: PolicyRow[] } & z.output<ReturnType<typeof PolicySimulation>>,
+  input: { policies: PolicyRow[] } & LazyOutput<typeof PolicySimulation>,
 ): Promise<Simulation> {
   const { policies, agent_id: agentId = null, action, resource, scope } = input;
   const { decision, policy, matched } = evaluatePolicies(policies, {

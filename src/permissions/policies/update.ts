@@ -9,7 +9,7 @@ import { targetExists, userActivity } from '../../http/activity';
 import type { RequestContext, UserContext } from '../../http/context';
 import { atLeastOneField, body, noQuery } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
-import { lazy } from '../../lib/lazy';
+import { type LazyOutput, lazy } from '../../lib/lazy';
 import { parseId } from '../../lib/typeid';
 import {
   isPolicyWithId,
@@ -37,7 +37,7 @@ const PolicyUpdate = lazy(() =>
  */
 export async function updatePolicy(
   context: UserContext,
-  { policy, ...fields }: { policy: PolicyRow } & z.output<ReturnType<typeof PolicyUpdate>>,
+  { policy, ...fields }: { policy: PolicyRow } & LazyOutput<typeof PolicyUpdate>,
 ): Promise<Policy> {
   const { account, id } = policy;
   const {

@@ -14,7 +14,7 @@ import { countField, idField, objectField, timeField } from '../../http/response
 import { ReviewRuleField } from '../../http/review-rule';
 import type { EntryVote } from '../../ledger/entry';
 import { equalJson, type JsonObject } from '../../lib/json';
-import { lazy } from '../../lib/lazy';
+import { type LazyOutput, lazy } from '../../lib/lazy';
 import { formatTime, formatTimeOrNull } from '../../lib/time';
 import { formatId, type Id } from '../../lib/typeid';
 import { countReviewersSql, mayApprove } from './reviewers';
@@ -140,13 +140,17 @@ export const Review = lazy(() => {
     });
 });
 
-export type Review = z.output<ReturnType<typeof Review>>;
+export type Review = LazyOutput<typeof Review>;
 
 /**
  * Shows the review of a permission.
  * @param isPending whether the permission waits for votes
+ * @param toAgent whether it is shown to the agent, who sees no reviewers and votes
  */
-export function presentReview(review: ReviewState, isPending: boolean, toAgent: boolean): Review {
+export function presentReview(
+  review: ReviewState,
+  { isPending, toAgent }: { isPending: boolean; toAgent: boolean },
+): Review {
   const { policyId, rule, proposal, escalatesAt, escalatedAt, reviewers, votes } = review;
   const shared = {
     approvals_required: rule.approvals,

@@ -44,7 +44,13 @@ export function shortOfReviewersSql(
 export function reviewRow({ account, id }: PermissionRow, review: ReviewState) {
   const { policyId, rule, owner, proposal, escalatesAt } = review;
   return {
-    ...{ account, id, policyId, rule, owner, escalatesAt, escalationDueAt: escalatesAt },
+    account,
+    id,
+    policyId,
+    rule,
+    owner,
+    escalatesAt,
+    escalationDueAt: escalatesAt,
     ...proposalColumns(proposal),
   };
 }

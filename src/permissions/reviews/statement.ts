@@ -14,7 +14,7 @@ import { answer, ok, operation } from '../../http/operation';
 import { countField, idField, objectField, timeField } from '../../http/response-fields';
 import { relyingParty } from '../../identity/passkeys/webauthn';
 import { toBase64Url } from '../../lib/bytes';
-import { lazy } from '../../lib/lazy';
+import { type LazyOutput, lazy } from '../../lib/lazy';
 import { formatTime } from '../../lib/time';
 import { type Decision, type DecisionState, readGenuine } from '../decide';
 import { limitsOf } from '../limits';
@@ -113,7 +113,7 @@ export const Statement = lazy(() =>
     }),
 );
 
-export type Statement = z.output<ReturnType<typeof Statement>>;
+export type Statement = LazyOutput<typeof Statement>;
 
 interface StatementState extends DecisionState {
   /** The ids of the caller's passkeys. */
@@ -132,7 +132,12 @@ export async function getStatement(
   decision: Decision,
 ): Promise<Statement> {
   const row = await readGenuine(context, state, decision);
-  refuseVoter(context, row.review, state.voter, decision.decision, true);
+  refuseVoter(context, {
+    review: row.review,
+    voter: state.voter,
+    decision: decision.decision,
+    isSigned: true,
+  });
   const statement = decisionStatement(context, {
     row,
     member: requireSigner(context),

@@ -46,6 +46,14 @@ function hasApproved({ votes }: ReviewState, member: Id<'member'> | undefined): 
   return votes.some(({ by, decision }) => by === member && decision === 'approve');
 }
 
+/** A decision that a caller wants to take. */
+interface Attempt {
+  review: ReviewState | null;
+  voter: Voter | undefined;
+  decision: VoteDecision;
+  isSigned: boolean;
+}
+
 /**
  * Refuses a caller who may not decide as the review says, or who signs without being a member. The
  * agent's owner may always deny.
@@ -54,10 +62,7 @@ function hasApproved({ votes }: ReviewState, member: Id<'member'> | undefined): 
  */
 export function refuseVoter(
   { principal: { member } }: UserContext,
-  review: ReviewState | null,
-  voter: Voter | undefined,
-  decision: VoteDecision,
-  isSigned: boolean,
+  { review, voter, decision, isSigned }: Attempt,
 ): void {
   if (isSigned && !member) throw personRequired('Only a member can sign a decision.');
   if (!review) return;

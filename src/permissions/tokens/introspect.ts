@@ -6,7 +6,7 @@ import { EXAMPLE, exampleId } from '../../http/examples';
 import { noQuery, oauthBody, readJsonOrForm } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
 import { countField, idField, objectField } from '../../http/response-fields';
-import { lazy } from '../../lib/lazy';
+import { type LazyOutput, lazy } from '../../lib/lazy';
 import { SECOND } from '../../lib/time';
 import { type PermissionRow, tokenAt, visiblePermission } from '../permission';
 import { preloadPermissionOfToken, tokenText, tokenTypeHint } from './token-input';
@@ -90,7 +90,7 @@ const InactiveToken = lazy(() =>
 
 export const Introspection = lazy(() => z.union([ActiveToken(), InactiveToken()]));
 
-export type Introspection = z.output<ReturnType<typeof Introspection>>;
+export type Introspection = LazyOutput<typeof Introspection>;
 
 /**
  * Returns the claims of a token if it is active and its agent is too, and otherwise only that it is

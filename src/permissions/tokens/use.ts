@@ -12,7 +12,7 @@ import { body, noQuery, readJson } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
 import { countField, idField, objectField, timeField } from '../../http/response-fields';
 import type { Entry } from '../../ledger/entry';
-import { lazy } from '../../lib/lazy';
+import { type LazyOutput, lazy } from '../../lib/lazy';
 import { formatTime } from '../../lib/time';
 import { draftPermissionEntry } from '../draft-entry';
 import {
@@ -49,7 +49,7 @@ export const TokenUse = lazy(() =>
     }),
 );
 
-type UseInput = z.output<ReturnType<typeof TokenUse>>;
+type UseInput = LazyOutput<typeof TokenUse>;
 
 /** Why a token cannot be used. */
 type Refusal = (typeof PROBLEMS.token_not_active.reasons)[number];
@@ -88,7 +88,7 @@ export const UsedToken = lazy(() =>
     }),
 );
 
-export type UsedToken = z.output<ReturnType<typeof UsedToken>>;
+export type UsedToken = LazyOutput<typeof UsedToken>;
 
 /**
  * Takes one use of a token, and returns what the token allows.

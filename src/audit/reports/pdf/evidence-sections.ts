@@ -96,8 +96,10 @@ function badge(severity: ReportException['severity']): Content {
   return { table: { widths: ['*'], body: [[cell]] }, layout: 'badge' };
 }
 
-/** How many changes of an activity record the PDF shows, and how many characters of each. */
-const [LISTED_CHANGES, CHANGE_CHARACTERS] = [12, 300];
+/** How many changes of an activity record the PDF shows. */
+const LISTED_CHANGES = 12;
+/** How many characters of each change the PDF shows. */
+const CHANGE_CHARACTERS = 300;
 
 /**
  * The account activity: the number of records by action, and the newest key rotations and

@@ -13,7 +13,7 @@ import { operatorAccess } from '../../../http/operator-access';
 import { countField } from '../../../http/response-fields';
 import { hasRow } from '../../../ledger/guard';
 import { holdGuard } from '../../../ledger/hold';
-import { lazy } from '../../../lib/lazy';
+import { type LazyOutput, lazy } from '../../../lib/lazy';
 import { log } from '../../../lib/log';
 import { formatTime, MINUTE } from '../../../lib/time';
 import { parseId } from '../../../lib/typeid';
@@ -78,7 +78,7 @@ const LogContinuation = lazy(() =>
     .meta({ id: 'LogContinuation', examples: [{ set_aside: 2, has_more: false }] }),
 );
 
-type LogContinuation = z.output<ReturnType<typeof LogContinuation>>;
+type LogContinuation = LazyOutput<typeof LogContinuation>;
 
 const NOTHING: LogContinuation = { set_aside: 0, has_more: false };
 
@@ -127,7 +127,7 @@ function requireLocatedTree(
 async function setAsideStaleObjects(
   { config, runtime }: OperatorContext,
   { shard, row }: LocatedTree,
-  { shard: restored, restored_to: restoredTo }: z.output<ReturnType<typeof LogRestoration>>,
+  { shard: restored, restored_to: restoredTo }: LazyOutput<typeof LogRestoration>,
 ): Promise<LogContinuation> {
   const { files: bucket, keyring, publicUrl } = config;
   if (restoredTo > runtime.now()) {

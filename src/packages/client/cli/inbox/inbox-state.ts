@@ -55,31 +55,66 @@ export function takeKey(state: InboxState, key: Key): Action | null {
 function useList(state: InboxState, { name }: Key): Action | null {
   const { requests, selected } = state;
   const place = requests.findIndex(({ id }) => id === selected);
-  const move = (to: number) => {
-    state.selected = requests[Math.max(0, Math.min(requests.length - 1, to))]?.id ?? null;
-    return null;
-  };
-  if (name === 'r') return { kind: 'reload' };
-  if (name === 'j' || name === 'down') return move(place + 1);
-  if (name === 'k' || name === 'up') return move(place - 1);
-  if (selected === null) return null;
-  if (name === 'return' || name === 'a') return { kind: 'open', id: selected, view: 'card' };
-  if (name === 'd') return { kind: 'open', id: selected, view: 'reason' };
+  const last = requests.length - 1;
+  switch (name) {
+    case 'r':
+      return { kind: 'reload' };
+    case 'j':
+    case 'down':
+      state.selected = requests[Math.min(last, place + 1)]?.id ?? null;
+      return null;
+    case 'k':
+    case 'up':
+      state.selected = requests[Math.max(0, place - 1)]?.id ?? null;
+      return null;
+    case 'return':
+    case 'a':
+      return open(selected, 'card');
+    case 'd':
+      return open(selected, 'reason');
+    default:
+      return null;
+  }
+}
+
+function open(id: string | null, view: InboxState['view']): Action | null {
+  if (id === null) return null;
+  return { kind: 'open', id, view };
+}
+
+function useCard(state: InboxState, { name }: Key): null {
+  switch (name) {
+    case 'escape':
+    case 'backspace':
+    case 'left':
+      state.view = 'list';
+      break;
+    case 'j':
+    case 'down':
+      state.scroll += 1;
+      break;
+    case 'k':
+    case 'up':
+      state.scroll = Math.max(0, state.scroll - 1);
+      break;
+    case 'space':
+    case 'pagedown':
+      state.scroll += 10;
+      break;
+    case 'pageup':
+      state.scroll = Math.max(0, state.scroll - 10);
+      break;
+    default:
+      beginDecision(state, name);
+  }
   return null;
 }
 
-function useCard(state: InboxState, { name }: Key): Action | null {
-  if (name === 'escape' || name === 'backspace' || name === 'left') state.view = 'list';
-  else if (name === 'j' || name === 'down') state.scroll += 1;
-  else if (name === 'k' || name === 'up') state.scroll = Math.max(0, state.scroll - 1);
-  else if (name === 'space' || name === 'pagedown') state.scroll += 10;
-  else if (name === 'pageup') state.scroll = Math.max(0, state.scroll - 10);
-  else if (state.card?.status !== 'pending') state.message = 'This request is decided.';
+function beginDecision(state: InboxState, name: string | undefined): void {
+  if (state.card?.status !== 'pending') state.message = 'This request is decided.';
   else if (name === 'd') Object.assign(state, { view: 'reason', reason: '' });
-  else if (name === 'a' && !state.isRead)
-    state.message = 'Read it to the end first: Space shows more.';
-  else if (name === 'a') state.view = 'confirm';
-  return null;
+  else if (name === 'a' && state.isRead) state.view = 'confirm';
+  else if (name === 'a') state.message = 'Read it to the end first: Space shows more.';
 }
 
 function confirm(state: InboxState, { name }: Key): Action | null {
@@ -89,18 +124,19 @@ function confirm(state: InboxState, { name }: Key): Action | null {
 }
 
 function typeReason(state: InboxState, { name, sequence = '', ctrl }: Key): Action | null {
-  if (name === 'escape') {
-    state.view = 'card';
-  } else if (name === 'return' || name === 'enter') {
-    if (state.card) return { kind: 'deny', id: state.card.id, reason: state.reason.trim() };
-  } else if (name === 'backspace') {
-    state.reason = [...state.reason].slice(0, -1).join('');
-  } else if (
-    !ctrl &&
-    /^[^\p{Cc}]+$/u.test(sequence) &&
-    state.reason.length + sequence.length <= MAX_REASON
-  ) {
-    state.reason += sequence;
+  const { card, reason } = state;
+  switch (name) {
+    case 'escape':
+      state.view = 'card';
+      return null;
+    case 'return':
+    case 'enter':
+      return card && { kind: 'deny', id: card.id, reason: reason.trim() };
+    case 'backspace':
+      state.reason = [...reason].slice(0, -1).join('');
+      return null;
   }
+  const isText = !ctrl && /^[^\p{Cc}]+$/u.test(sequence);
+  if (isText && reason.length + sequence.length <= MAX_REASON) state.reason += sequence;
   return null;
 }
