@@ -15,8 +15,10 @@ import { answerError, problemResponse } from './http/problem';
 import { prepareRequest } from './http/request';
 import { mcpRoutes } from './mcp/routes';
 import { permissionRoutes } from './permissions/routes';
+import { policyRoutes } from './policies/routes';
 import { channelRoutes } from './receivers/channels/routes';
 import { webhookRoutes } from './receivers/webhooks/routes';
+import { reportRoutes } from './reports/routes';
 
 /** Creates the whole HTTP service. */
 export function createApp(runtime: Runtime) {
@@ -32,7 +34,9 @@ export function createApp(runtime: Runtime) {
   app.route('/', accountRoutes);
   app.route('/', agentRoutes);
   app.route('/', permissionRoutes);
+  app.route('/', policyRoutes);
   app.route('/', auditRoutes);
+  app.route('/', reportRoutes);
   app.route('/', webhookRoutes);
   app.route('/', channelRoutes);
   app.route('/', consoleRoutes);

@@ -7,17 +7,14 @@ import { getAuditEntryRoute } from './get';
 import { getAuditHistogramRoute } from './get-histogram';
 import { listAuditEntriesRoute } from './list';
 import { listActivityRoute } from './list-activity';
-import { createReportRoute } from './reports/create';
-import { getReportRoute } from './reports/get';
-import { listReportsRoute } from './reports/list';
 import { getCheckpointRoute } from './tree/get-checkpoint';
 import { proveConsistencyRoute } from './tree/prove-consistency';
 import { proveInclusionRoute } from './tree/prove-inclusion';
 import { continueLogRoute } from './tree/restoration/continue-log';
 
 /**
- * The audit log with its exports and reports, `/v1/audit`, their downloads, `/v1/downloads`, the
- * account activity, `/v1/activity`, and the operator's endpoint for a restored log.
+ * The audit log with its exports, `/v1/audit`, the downloads of files, `/v1/downloads`, the account
+ * activity, `/v1/activity`, and the operator's endpoint for a restored log.
  */
 export const auditRoutes = new Hono()
   .route('/', listAuditEntriesRoute)
@@ -25,9 +22,6 @@ export const auditRoutes = new Hono()
   .route('/', createExportRoute)
   .route('/', listExportsRoute)
   .route('/', getExportRoute)
-  .route('/', createReportRoute)
-  .route('/', listReportsRoute)
-  .route('/', getReportRoute)
   .route('/', getCheckpointRoute)
   .route('/', proveConsistencyRoute)
   .route('/', proveInclusionRoute)

@@ -1,5 +1,4 @@
 import { exportProducerFactory } from '../audit/exports/produce';
-import { reportProducerFactory } from '../audit/reports/produce';
 import { openSigner } from '../audit/tree/signer';
 import type { Cost } from '../db/database';
 import { openShard } from '../db/shards';
@@ -9,6 +8,7 @@ import { JOB_SIZES, type JobSizes, processFile } from '../files/job';
 import { serviceAuthority } from '../ledger/authority';
 import { Ledger } from '../ledger/ledger';
 import { enqueueWebhook } from '../outbox/enqueue';
+import { reportProducerFactory } from '../reports/produce';
 import { requireBinding } from '../task';
 import { consume } from './consume';
 

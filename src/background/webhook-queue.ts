@@ -1,5 +1,4 @@
 import { presentExport } from '../audit/exports/export';
-import { presentReport } from '../audit/reports/report';
 import type { Cost } from '../db/database';
 import type { FileKind } from '../db/schema';
 import { openShard } from '../db/shards';
@@ -14,6 +13,7 @@ import { SendLimits } from '../receivers/channels/send-limits';
 import { type ClaimedWebhook, claimWebhook } from '../receivers/webhooks/dispatch/claim';
 import { deliver } from '../receivers/webhooks/dispatch/deliver';
 import { fanOut } from '../receivers/webhooks/dispatch/fan-out';
+import { presentReport } from '../reports/report';
 import { consume, type RemainingWork, type WaitUntil } from './consume';
 
 /** How files of each kind are shown in the payload of their events. */

@@ -1,28 +1,22 @@
 import { and, eq, gt } from 'drizzle-orm';
-import { type passkeys, permissions, reviews, type VoteSignature, votes } from '../db/schema';
-import { Problem, unavailable } from '../errors';
-import type { Context, UserContext, UserPrincipal } from '../http/context';
+import { permissions, reviews, votes } from '../db/schema';
+import { unavailable } from '../errors';
+import type { Context, UserContext } from '../http/context';
 import type { Entry } from '../ledger/entry';
 import { withPrefix } from '../lib/typeid';
-import { digestDetails, draftPermissionEntry } from './draft-entry';
-import { limitsOf, type Narrowing } from './limits';
+import { deciderOf, digestDetails, draftPermissionEntry } from './draft-entry';
+import { limitsOf } from './limits';
 import {
   isPermissionWithId,
+  notPending,
   type Permission,
   type PermissionRow,
   presentPermission,
   type ReviewedPermission,
-  requirePermission,
-  statusAt,
 } from './permission';
-import { requireGenuineRequest, withGenuineVotes } from './reviews/genuine';
-import {
-  type DecisionSource,
-  entryVotes,
-  type Limits,
-  type Vote,
-  type VoteDecision,
-} from './reviews/review';
+import type { DecidingContext, Decision, DecisionState } from './reviews/decision';
+import { readGenuine } from './reviews/genuine';
+import { entryVotes, type Limits, type Vote } from './reviews/review';
 import { hasPasskeySql, isApprovedSql } from './reviews/reviewers';
 import {
   hasVotes,
@@ -36,46 +30,8 @@ import {
   voteRow,
   withVote,
 } from './reviews/vote';
-import { refuseVoter, type Voter } from './reviews/voter';
+import { refuseVoter } from './reviews/voter';
 import { newTokenColumns } from './tokens/new-token-columns';
-
-/** The decision of a person about a permission. */
-export interface Decision {
-  decision: VoteDecision;
-  narrowed: Narrowing;
-  reason: string | null;
-  via: DecisionSource;
-}
-
-/** The state on which the decision depends, as it was read last. */
-export interface DecisionState {
-  permission: ReviewedPermission | undefined;
-  /**
-   * How the caller stands to the review; undefined if there is none, or the caller is no member.
-   */
-  voter: Voter | undefined;
-  /** The caller's passkey that signed the decision. */
-  passkey: typeof passkeys.$inferSelect | undefined;
-  /** The passkeys of those who voted before and signed, removed ones too. */
-  voterPasskeys: (typeof passkeys.$inferSelect)[];
-}
-
-export interface DecidingContext extends UserContext {
-  /** Reads the state again, after authenticating the caller again. */
-  reload: () => Promise<DecisionState>;
-  /**
-   * Verifies the passkey's signature over the decision. Takes the limits, because earlier votes may
-   * have narrowed them. Null if the decision is unsigned.
-   * @throws Problem `invalid_assertion`
-   */
-  verifySignature:
-    | ((
-        row: ReviewedPermission,
-        limits: Limits,
-        passkey: DecisionState['passkey'],
-      ) => Promise<VoteSignature>)
-    | null;
-}
 
 /** The number of attempts while the review changes between reading and writing. */
 const MAX_TRIES = 20;
@@ -148,44 +104,6 @@ export async function untilUnchanged<S, R extends object>(
     current = await reload();
   }
   throw unavailable();
-}
-
-/**
- * Returns a loaded permission if it still waits for a decision.
- * @throws Problem `not_found`; `not_pending` if it is already decided or has expired
- */
-export function requirePending(
-  { principal, runtime }: Context,
-  permission: ReviewedPermission | undefined,
-): ReviewedPermission {
-  const row = requirePermission(principal, permission);
-  const status = statusAt(row, runtime.now());
-  if (status !== 'pending') throw notPending(`is ${status} already`);
-  return row;
-}
-
-/**
- * Returns a loaded permission that waits for a decision, with the votes that people are proven to
- * have cast. An approval also needs the permission to be stored as the service stored it; a denial
- * grants nothing.
- * @throws Problem `not_found`, `not_pending`; `conflict` as {@link requireGenuineRequest}
- */
-export async function readGenuine(
-  context: Context,
-  { permission, voterPasskeys }: Pick<DecisionState, 'permission' | 'voterPasskeys'>,
-  { decision }: Pick<Decision, 'decision'>,
-): Promise<ReviewedPermission> {
-  const row = await withGenuineVotes(context, requirePending(context, permission), voterPasskeys);
-  if (decision === 'approve') await requireGenuineRequest(context, row);
-  return row;
-}
-
-/**
- * The id under which a decision of a user is recorded: that of the member, or of the account for
- * its own tokens.
- */
-export function deciderOf({ member, account }: UserPrincipal): string {
-  return member?.id ?? account.id;
 }
 
 /** Stores a decision that ends the wait. */
@@ -291,8 +209,4 @@ export async function settlePermission(
 function approversOf({ review }: ReviewedPermission) {
   const approvals = review?.votes.filter(({ decision }) => decision === 'approve') ?? [];
   return approvals.map(({ by }) => by);
-}
-
-function notPending(why: string): Problem {
-  return new Problem('not_pending', `The request ${why}.`);
 }

@@ -7,7 +7,7 @@ import { lazy } from '../lib/lazy';
 import { decidePermission } from './decide';
 import { Permission } from './permission';
 import { permissionFields } from './permission-fields';
-import { decidingContext, decisionState, preloadDecision } from './preload-decision';
+import { decidingContext, decisionState, preloadDecision } from './reviews/preload-decision';
 import { signatureFields } from './reviews/signature';
 
 export const Denial = lazy(() =>

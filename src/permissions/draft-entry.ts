@@ -1,5 +1,6 @@
 import type { EventType } from '../db/schema';
 import type { Runtime } from '../env';
+import type { UserPrincipal } from '../http/context';
 import { draftEntry, type Entry, type EntryDetails, type Origin } from '../ledger/entry';
 import type { PermissionRow } from './permission';
 
@@ -40,4 +41,12 @@ export function draftPermissionEntry(
     details: { action, resource, scope, decided_by, decision_reason, policy_id, ...others },
     origin,
   });
+}
+
+/**
+ * The id under which a decision of a user is recorded: that of the member, or of the account for
+ * its own tokens.
+ */
+export function deciderOf({ member, account }: UserPrincipal): string {
+  return member?.id ?? account.id;
 }

@@ -3,8 +3,8 @@ import * as z from 'zod';
 import { aliased } from '../db/columns';
 import type { Reader } from '../db/database';
 import { agents, PERMISSION_STATUSES, permissions, TOKEN_STATUSES } from '../db/schema';
-import { notFound } from '../errors';
-import type { Principal, RequestContext } from '../http/context';
+import { notFound, Problem } from '../errors';
+import type { Context, Principal, RequestContext } from '../http/context';
 import { EXAMPLE, exampleId } from '../http/examples';
 import { choice } from '../http/fields';
 import { countField, idField, jsonField, objectField, timeField } from '../http/response-fields';
@@ -322,4 +322,23 @@ export function requirePermission<R extends PermissionRow>(
   const row = visiblePermission(principal, permission);
   if (!row) throw notFound('permission');
   return row;
+}
+
+/**
+ * Returns a loaded permission if it still waits for a decision.
+ * @throws Problem `not_found`; `not_pending` if it is already decided or has expired
+ */
+export function requirePending(
+  { principal, runtime }: Context,
+  permission: ReviewedPermission | undefined,
+): ReviewedPermission {
+  const row = requirePermission(principal, permission);
+  const status = statusAt(row, runtime.now());
+  if (status !== 'pending') throw notPending(`is ${status} already`);
+  return row;
+}
+
+/** The problem of a decision on a request that no longer waits for one. */
+export function notPending(why: string): Problem {
+  return new Problem('not_pending', `The request ${why}.`);
 }

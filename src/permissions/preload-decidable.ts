@@ -4,7 +4,7 @@ import { actorOf } from '../http/activity';
 import type { RequestContext, UserContext } from '../http/context';
 import { type Id, idBytes, parseId } from '../lib/typeid';
 import { preloadPermissionWithContents } from './contents';
-import { selectDecision } from './preload-decision';
+import { selectDecision } from './reviews/preload-decision';
 import { selectPasskeys } from './reviews/statement';
 
 /**

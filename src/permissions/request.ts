@@ -16,6 +16,8 @@ import { equalJson } from '../lib/json';
 import { type LazyOutput, lazy } from '../lib/lazy';
 import { SECOND } from '../lib/time';
 import { withPrefix } from '../lib/typeid';
+import { evaluatePolicies } from '../policies/evaluate';
+import { assertLoaded, type PolicyRow, selectActivePolicies } from '../policies/policy';
 import {
   actFields,
   contentsRow,
@@ -35,8 +37,6 @@ import {
   type ReviewedPermission,
 } from './permission';
 import { permissionFields } from './permission-fields';
-import { evaluatePolicies } from './policies/evaluate';
-import { assertLoaded, type PolicyRow, selectActivePolicies } from './policies/policy';
 import { withRequestMac } from './reviews/genuine';
 import type { Review, ReviewState } from './reviews/review';
 import { reviewRow, shortOfReviewersSql, startReview } from './reviews/start-review';

@@ -3,9 +3,14 @@ import { agentAccess } from '../http/access';
 import type { AgentContext } from '../http/context';
 import { body, NoFields, noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
-import { requirePending, settlePermission, untilUnchanged } from './decide';
+import { settlePermission, untilUnchanged } from './decide';
 import { draftPermissionEntry } from './draft-entry';
-import { Permission, preloadPermission, type ReviewedPermission } from './permission';
+import {
+  Permission,
+  preloadPermission,
+  type ReviewedPermission,
+  requirePending,
+} from './permission';
 import { reviewDetails } from './reviews/review';
 
 interface WithdrawalContext extends AgentContext {

@@ -13,8 +13,8 @@ import { Ledger } from '../../src/ledger/ledger';
 import { TILE_WIDTH } from '../../src/lib/tiles';
 import type { Id } from '../../src/lib/typeid';
 import { expireOverdue } from '../../src/permissions/expire';
-import { type EvaluatedRequest, evaluatePolicies } from '../../src/permissions/policies/evaluate';
-import type { Policy, PolicyRow } from '../../src/permissions/policies/policy';
+import { type EvaluatedRequest, evaluatePolicies } from '../../src/policies/evaluate';
+import type { Policy, PolicyRow } from '../../src/policies/policy';
 import type { StatementCost } from '../support/local/client.ts';
 
 const app = createApp(systemRuntime);

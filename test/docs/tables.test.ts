@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
 import { MAX_MEMBERS } from '../../src/accounts/members/member';
 import { MAX_AGENTS } from '../../src/agents/create';
-import { MAX_PERIOD_DAYS } from '../../src/audit/reports/create';
 import { TASKS } from '../../src/background/tasks';
 import { MEMBER_ROLES } from '../../src/db/schema';
 import api from '../../src/docs/guides/api.md?raw';
@@ -29,14 +28,15 @@ import { RETENTION_DAYS } from '../../src/lib/plans';
 import { DAY, HOUR, MINUTE, SECOND } from '../../src/lib/time';
 import { TOOLS } from '../../src/mcp/tools';
 import { DELIVERY_LIFETIME } from '../../src/outbox/feed';
-import { MAX_POLICIES } from '../../src/permissions/policies/policy';
 import { MAX_CONTENT_BYTES } from '../../src/permissions/preview';
 import { MAX_PENDING_REQUESTS, MAX_PENDING_REQUESTS_OF_AGENT } from '../../src/permissions/request';
+import { MAX_POLICIES } from '../../src/policies/policy';
 import { MAX_CHANNELS } from '../../src/receivers/channels/channel';
 import { REQUEST_TIMEOUT } from '../../src/receivers/webhooks/dispatch/limits';
 import { RETRY_DELAYS } from '../../src/receivers/webhooks/dispatch/retry-schedule';
 import { MAX_ANSWER_BYTES } from '../../src/receivers/webhooks/dispatch/send';
 import { MAX_WEBHOOKS } from '../../src/receivers/webhooks/webhook';
+import { MAX_PERIOD_DAYS } from '../../src/reports/create';
 import { type Json, World } from '../support/world';
 
 const { body: document } = await new World().must(200, 'GET', '/openapi.json');

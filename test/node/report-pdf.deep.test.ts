@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { renderPdf } from '../../src/audit/reports/pdf/render';
+import { renderPdf } from '../../src/reports/pdf/render';
 import { plainReport, sampleReport } from '../support/sample-report';
 
 const root = join(import.meta.dirname, '../..');

@@ -1,11 +1,11 @@
 import type { AuditEntry } from '../../src/audit/entry';
+import { MEMBER_ROLES } from '../../src/db/schema';
 import type {
   Counts,
   DeciderFigures,
   ReportContent,
   ReportedActivity,
-} from '../../src/audit/reports/content';
-import { MEMBER_ROLES } from '../../src/db/schema';
+} from '../../src/reports/content';
 
 const NAMES = [
   'Invoice reader',

@@ -1,6 +1,6 @@
-import { FRAMEWORKS } from '../../audit/reports/controls';
-import { createReport, ReportCreation } from '../../audit/reports/create';
-import { type REPORT_FORMATS, REPORT_TYPES } from '../../audit/reports/report';
+import { FRAMEWORKS } from '../../reports/controls';
+import { createReport, ReportCreation } from '../../reports/create';
+import { type REPORT_FORMATS, REPORT_TYPES } from '../../reports/report';
 import {
   type Refusal,
   readAddress,

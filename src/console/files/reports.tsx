@@ -1,6 +1,6 @@
-import { FRAMEWORKS } from '../../audit/reports/controls';
-import { listReports } from '../../audit/reports/list';
-import type { ComplianceReport } from '../../audit/reports/report';
+import { FRAMEWORKS } from '../../reports/controls';
+import { listReports } from '../../reports/list';
+import type { ComplianceReport } from '../../reports/report';
 import { LinkButton, Section } from '../parts/blocks';
 import type { ConsoleContext } from '../session/access';
 import { FILES_PER_PAGE, type ListedFile, sendFiles } from './file-list';

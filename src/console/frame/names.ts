@@ -3,7 +3,7 @@ import { listAgents } from '../../agents/list';
 import { OPERATOR } from '../../http/activity';
 import type { Scope, UserContext } from '../../http/context';
 import { withPrefix } from '../../lib/typeid';
-import { listPolicies } from '../../permissions/policies/list';
+import { listPolicies } from '../../policies/list';
 import { listReceivers } from '../../receivers/webhooks/receivers';
 
 /** More than most accounts have: what is beyond is shown by its id. */

@@ -1,8 +1,9 @@
 import { type Id, parseId } from '../../lib/typeid';
-import { type Decision, decidePermission } from '../../permissions/decide';
+import { decidePermission } from '../../permissions/decide';
 import { Denial } from '../../permissions/deny';
 import { loadDecision } from '../../permissions/preload-decidable';
-import { decidingContext, decisionState } from '../../permissions/preload-decision';
+import type { Decision } from '../../permissions/reviews/decision';
+import { decidingContext, decisionState } from '../../permissions/reviews/preload-decision';
 import { type Form, type Refusal, readForm, refusalOf, validate } from '../frame/form';
 import { sendPage } from '../frame/page';
 import { LinkButton, PAGE_SIZE } from '../parts/blocks';

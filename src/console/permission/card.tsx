@@ -12,9 +12,9 @@ import {
   requirePermission,
   statusAt,
 } from '../../permissions/permission';
-import { selectActivePolicies } from '../../permissions/policies/policy';
 import type { preloadDecidable } from '../../permissions/preload-decidable';
 import { standingOf } from '../../permissions/reviews/voter';
+import { selectActivePolicies } from '../../policies/policy';
 import { listNotifications } from '../../receivers/channels/notifications';
 import { type Form, type Refusal, readForm } from '../frame/form';
 import { loadNames } from '../frame/names';

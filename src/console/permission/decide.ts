@@ -3,7 +3,7 @@ import { invalidRequest, Problem } from '../../errors';
 import type { Reader, RequestContext } from '../../http/context';
 import { parseId } from '../../lib/typeid';
 import { Approval } from '../../permissions/approve';
-import { type Decision, decidePermission } from '../../permissions/decide';
+import { decidePermission } from '../../permissions/decide';
 import { Denial } from '../../permissions/deny';
 import {
   type preloadPermission,
@@ -11,7 +11,12 @@ import {
   requirePermission,
 } from '../../permissions/permission';
 import { loadDecidable } from '../../permissions/preload-decidable';
-import { decidingContext, decisionState, selectDecision } from '../../permissions/preload-decision';
+import type { Decision } from '../../permissions/reviews/decision';
+import {
+  decidingContext,
+  decisionState,
+  selectDecision,
+} from '../../permissions/reviews/preload-decision';
 import { getStatement, selectPasskeys } from '../../permissions/reviews/statement';
 import { revokeToken } from '../../permissions/tokens/revoke';
 import { type Form, readForm, refusalOf, validate } from '../frame/form';

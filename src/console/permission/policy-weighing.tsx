@@ -1,6 +1,6 @@
 import type { Permission } from '../../permissions/permission';
-import { evaluatePolicies } from '../../permissions/policies/evaluate';
-import type { PolicyRow } from '../../permissions/policies/policy';
+import { evaluatePolicies } from '../../policies/evaluate';
+import type { PolicyRow } from '../../policies/policy';
 import { Section } from '../parts/blocks';
 import { Badge, Named, WrittenLink } from '../parts/inline';
 

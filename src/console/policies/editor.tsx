@@ -2,7 +2,7 @@ import type { Child } from 'hono/jsx';
 import { listMembers } from '../../accounts/members/list';
 import { MAX_MEMBERS } from '../../accounts/members/member';
 import type { UserContext } from '../../http/context';
-import { replayRequests } from '../../permissions/policies/replay';
+import { replayRequests } from '../../policies/replay';
 import type { Form, Refusal } from '../frame/form';
 import { loadNames } from '../frame/names';
 import { LinkButton, Section } from '../parts/blocks';

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../../lib/json';
 import type { PermissionRow, ReviewedPermission } from '../../permissions/permission';
-import type { PolicyRow } from '../../permissions/policies/policy';
+import type { PolicyRow } from '../../policies/policy';
 import { CheckBox, FieldGroup, useFault } from '../parts/form';
 import { Code, Written } from '../parts/inline';
 import { RequestTitle } from '../parts/request';

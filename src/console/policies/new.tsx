@@ -2,14 +2,19 @@ import type { SQL } from 'drizzle-orm';
 import { invalidRequest, notFound, Problem } from '../../errors';
 import type { Reader, RequestContext } from '../../http/context';
 import { parseId } from '../../lib/typeid';
-import { type Decision, decidePermission } from '../../permissions/decide';
+import { decidePermission } from '../../permissions/decide';
 import { type ReviewedPermission, requirePermission, statusAt } from '../../permissions/permission';
-import { createPolicy } from '../../permissions/policies/create';
-import { evaluatePolicies } from '../../permissions/policies/evaluate';
-import { type PolicyRow, selectActivePolicies } from '../../permissions/policies/policy';
-import { draftPolicy } from '../../permissions/policies/replay';
-import { decidingContext, decisionState, selectDecision } from '../../permissions/preload-decision';
+import type { Decision } from '../../permissions/reviews/decision';
+import {
+  decidingContext,
+  decisionState,
+  selectDecision,
+} from '../../permissions/reviews/preload-decision';
 import { standingOf } from '../../permissions/reviews/voter';
+import { createPolicy } from '../../policies/create';
+import { evaluatePolicies } from '../../policies/evaluate';
+import { type PolicyRow, selectActivePolicies } from '../../policies/policy';
+import { draftPolicy } from '../../policies/replay';
 import { readAddress, readForm, refusalOf } from '../frame/form';
 import { sendPage } from '../frame/page';
 import type { PreloadedContext } from '../session/access';

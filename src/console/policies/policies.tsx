@@ -1,6 +1,6 @@
-import { byPrecedence } from '../../permissions/policies/evaluate';
-import { listPolicies } from '../../permissions/policies/list';
-import { MAX_POLICIES, type Policy } from '../../permissions/policies/policy';
+import { byPrecedence } from '../../policies/evaluate';
+import { listPolicies } from '../../policies/list';
+import { MAX_POLICIES, type Policy } from '../../policies/policy';
 import { loadNames, type Names } from '../frame/names';
 import { sendPage } from '../frame/page';
 import { Empty, LinkButton } from '../parts/blocks';

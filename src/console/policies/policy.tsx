@@ -2,9 +2,9 @@ import { invalidRequest, notFound, PROBLEMS, Problem } from '../../errors';
 import { pathId } from '../../http/path-id';
 import { equalJson, type Json } from '../../lib/json';
 import { parseId } from '../../lib/typeid';
-import { deletePolicy } from '../../permissions/policies/delete';
-import { type Policy, type PolicyRow, presentPolicy } from '../../permissions/policies/policy';
-import { type preloadPolicy, updatePolicy } from '../../permissions/policies/update';
+import { deletePolicy } from '../../policies/delete';
+import { type Policy, type PolicyRow, presentPolicy } from '../../policies/policy';
+import { type preloadPolicy, updatePolicy } from '../../policies/update';
 import {
   readForm,
   refusalOf,

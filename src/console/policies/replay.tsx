@@ -1,6 +1,6 @@
 import { formatTime } from '../../lib/time';
 import type { PermissionRow } from '../../permissions/permission';
-import { type DetailedReplay, MAX_LISTED } from '../../permissions/policies/replay';
+import { type DetailedReplay, MAX_LISTED } from '../../policies/replay';
 import { usePage } from '../frame/page-context';
 import { Badge, Code, Named, Time } from '../parts/inline';
 import { LimitsLine, RequestTitle } from '../parts/request';

@@ -2,12 +2,8 @@ import type { SQL } from 'drizzle-orm';
 import type { FieldError } from '../../errors';
 import type { Reader, RequestContext, UserContext } from '../../http/context';
 import { findJsonLosses } from '../../lib/exact-json';
-import { type PolicyRow, selectActivePolicies } from '../../permissions/policies/policy';
-import {
-  PolicySimulation,
-  type Simulation,
-  simulatePolicies,
-} from '../../permissions/policies/simulate';
+import { type PolicyRow, selectActivePolicies } from '../../policies/policy';
+import { PolicySimulation, type Simulation, simulatePolicies } from '../../policies/simulate';
 import { type Refusal, refusalOf, validate } from '../frame/form';
 import { agentsOf } from '../frame/names';
 import { usePage } from '../frame/page-context';

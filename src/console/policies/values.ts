@@ -1,7 +1,7 @@
 import type * as z from 'zod';
 import { isJsonObject, type JsonObject } from '../../lib/json';
-import { PolicyCreation } from '../../permissions/policies/create';
-import type { Policy } from '../../permissions/policies/policy';
+import { PolicyCreation } from '../../policies/create';
+import type { Policy } from '../../policies/policy';
 import { type Form, nullIfEmpty, readNumber, validate } from '../frame/form';
 import { type ConditionRow, conditionRows, parseJson, readConditions } from './conditions';
 import { readPatterns, writePatterns } from './patterns';

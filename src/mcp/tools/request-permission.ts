@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { requireAgent } from '../../http/access';
-import { assertLoaded } from '../../permissions/policies/policy';
 import { PermissionRequest, requestPermission, selectForRequest } from '../../permissions/request';
+import { assertLoaded } from '../../policies/policy';
 import { answerPermission, ShownPermission } from '../permission';
 import { defineTool } from '../tool';
 

@@ -1,10 +1,6 @@
 import { requireUser } from '../../http/access';
-import { assertLoaded, selectActivePolicies } from '../../permissions/policies/policy';
-import {
-  PolicySimulation,
-  Simulation,
-  simulatePolicies,
-} from '../../permissions/policies/simulate';
+import { assertLoaded, selectActivePolicies } from '../../policies/policy';
+import { PolicySimulation, Simulation, simulatePolicies } from '../../policies/simulate';
 import { defineTool } from '../tool';
 
 export const simulatePolicyTool = defineTool({

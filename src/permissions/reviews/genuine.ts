@@ -8,7 +8,8 @@ import { logFailure } from '../../lib/log';
 import { hasRowMac, type RowContent, rowMac } from '../../lib/row-mac';
 import type { Id } from '../../lib/typeid';
 import { findWidenings } from '../find-widenings';
-import type { ReviewedPermission } from '../permission';
+import { type ReviewedPermission, requirePending } from '../permission';
+import type { Decision, DecisionState } from './decision';
 import { decisionStatement, statementHash } from './decision-statement';
 import type { Limits, Vote } from './review';
 
@@ -223,4 +224,20 @@ async function isSignatureGenuine(
       id: row.id,
     });
   return isGenuine;
+}
+
+/**
+ * Returns a loaded permission that waits for a decision, with the votes that people are proven to
+ * have cast. An approval also needs the permission to be stored as the service stored it; a denial
+ * grants nothing.
+ * @throws Problem `not_found`, `not_pending`; `conflict` as {@link requireGenuineRequest}
+ */
+export async function readGenuine(
+  context: Context,
+  { permission, voterPasskeys }: Pick<DecisionState, 'permission' | 'voterPasskeys'>,
+  { decision }: Pick<Decision, 'decision'>,
+): Promise<ReviewedPermission> {
+  const row = await withGenuineVotes(context, requirePending(context, permission), voterPasskeys);
+  if (decision === 'approve') await requireGenuineRequest(context, row);
+  return row;
 }

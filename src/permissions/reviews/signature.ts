@@ -9,7 +9,7 @@ import { fromBase64Url, toBase64Url } from '../../lib/bytes';
 import { lazy } from '../../lib/lazy';
 import { MINUTE, parseDateTime } from '../../lib/time';
 import type { Id } from '../../lib/typeid';
-import type { DecidingContext, Decision } from '../decide';
+import type { DecidingContext, Decision } from './decision';
 import { decisionStatement, statementHash } from './decision-statement';
 import { personRequired } from './voter';
 

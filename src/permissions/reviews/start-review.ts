@@ -1,9 +1,9 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { SECOND } from '../../lib/time';
 import { type Id, idBytes } from '../../lib/typeid';
+import type { PolicyRow } from '../../policies/policy';
 import { capLimits, type RequestedLimits } from '../limits';
 import type { PermissionRow } from '../permission';
-import type { PolicyRow } from '../policies/policy';
 import type { ReviewState } from './review';
 import { countReviewersByRuleSql, ownerOfAgentSql, ruleSql } from './reviewers';
 import { DEFAULT_RULE } from './rule';

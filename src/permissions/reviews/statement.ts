@@ -16,11 +16,12 @@ import { relyingParty } from '../../identity/passkeys/webauthn';
 import { toBase64Url } from '../../lib/bytes';
 import { type LazyOutput, lazy } from '../../lib/lazy';
 import { formatTime } from '../../lib/time';
-import { type Decision, type DecisionState, readGenuine } from '../decide';
 import { limitsOf } from '../limits';
 import { permissionFields } from '../permission-fields';
-import { decisionState, preloadDecision } from '../preload-decision';
+import type { Decision, DecisionState } from './decision';
 import { decisionStatement, statementHash } from './decision-statement';
+import { readGenuine } from './genuine';
+import { decisionState, preloadDecision } from './preload-decision';
 import { requireSigner, SIGNING_TOLERANCE } from './signature';
 import { refuseVoter } from './voter';
 

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { idText, listOf } from '../../http/fields';
 import { lazy } from '../../lib/lazy';
-import { policyFields } from '../../permissions/policies/policy';
+import { policyFields } from '../../policies/policy';
 
 /** Maximum number of agents in a filter. */
 export const MAX_FILTER_AGENTS = 100;

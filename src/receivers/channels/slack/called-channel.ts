@@ -21,9 +21,9 @@ import {
 import { findCaller } from '../../../identity/find-caller';
 import { parseCredential } from '../../../lib/credential';
 import type { Id } from '../../../lib/typeid';
-import type { DecisionState } from '../../../permissions/decide';
-import { decisionState, selectDecision } from '../../../permissions/preload-decision';
 import type { Preview } from '../../../permissions/preview';
+import type { DecisionState } from '../../../permissions/reviews/decision';
+import { decisionState, selectDecision } from '../../../permissions/reviews/preload-decision';
 import type { Interaction } from './payload';
 import { openSecrets, type SlackSecrets } from './secrets';
 

@@ -1,7 +1,8 @@
 import { Problem } from '../../../errors';
 import type { UserContext } from '../../../http/context';
 import { CredentialEnded } from '../../../ledger/authority';
-import { type Decision, type DecisionState, decidePermission } from '../../../permissions/decide';
+import { decidePermission } from '../../../permissions/decide';
+import type { Decision, DecisionState } from '../../../permissions/reviews/decision';
 import { DECIDED_ELSEWHERE } from './message';
 import type { Interaction } from './payload';
 import { MAY_NOT_DECIDE, NO_REQUEST, proposalOf, refusePermission, votesOf } from './review-click';

@@ -1,0 +1,129 @@
+import { equalJson, isJsonObject, type Json, type JsonObject } from '../lib/json';
+import { matchesPattern } from '../lib/pattern';
+import { byId, type Id } from '../lib/typeid';
+import type { PolicyCondition, PolicyRow } from './policy';
+
+/** The part of a request that policies look at. */
+export interface EvaluatedRequest {
+  /** Null in a simulation without an agent: policies for certain agents then do not apply. */
+  agentId: string | null;
+  action: string;
+  resource: string;
+  scope: JsonObject;
+}
+
+/**
+ * The possible results. For `review` the reviewers of the policy decide; for `pending` no policy
+ * applies, and anybody who may decide does.
+ */
+export const OUTCOMES = ['approve', 'deny', 'review', 'pending'] as const;
+
+/** The result for a request. */
+export interface Evaluation<P extends PolicyRow> {
+  decision: (typeof OUTCOMES)[number];
+  /** The policy that decides; null if none applies. */
+  policy: P | null;
+  /** Every policy that applies. The first one decides. */
+  matched: Id<'policy'>[];
+}
+
+/**
+ * Evaluates an account's policies for a request. Any denial that applies decides; otherwise the
+ * approval or review of highest priority does. At equal priority a review comes before an approval,
+ * and then an older policy before a newer one. If no policy applies, the request waits for a
+ * person.
+ */
+export function evaluatePolicies<P extends PolicyRow>(
+  policies: P[],
+  request: EvaluatedRequest,
+): Evaluation<P> {
+  const applying = policies
+    .filter((policy) => policy.isActive && applies(policy, request))
+    .sort(byPrecedence);
+  const [policy = null] = applying;
+  return { decision: policy?.effect ?? 'pending', policy, matched: applying.map(({ id }) => id) };
+}
+
+type Precedence = Pick<PolicyRow, 'effect' | 'priority' | 'createdAt' | 'id'>;
+
+/**
+ * Compares two policies by the order in which they are weighed: of those that apply, the first
+ * decides.
+ */
+export function byPrecedence(a: Precedence, b: Precedence): number {
+  const denials = Number(b.effect === 'deny') - Number(a.effect === 'deny');
+  const reviews = Number(b.effect === 'review') - Number(a.effect === 'review');
+  return denials || b.priority - a.priority || reviews || a.createdAt - b.createdAt || byId(a, b);
+}
+
+function applies(
+  policy: PolicyRow,
+  { agentId, action, resource, scope }: EvaluatedRequest,
+): boolean {
+  return (
+    (policy.agentIds === null || (agentId !== null && policy.agentIds.includes(agentId))) &&
+    policy.actions.some((pattern) => matchesPattern(pattern, action)) &&
+    policy.resources.some((pattern) => matchesPattern(pattern, resource)) &&
+    conditionsHold(policy, scope)
+  );
+}
+
+/**
+ * Whether a scope meets a policy's conditions. In doubt (the scope lacks a key, a value has another
+ * type, a condition is malformed) a denial or review applies and an approval does not: all fail
+ * closed. An approval with conditions must have one for every key of the scope, because it does not
+ * allow what it does not mention.
+ */
+function conditionsHold({ effect, conditions }: PolicyRow, scope: JsonObject): boolean {
+  const keys = Object.keys(conditions);
+  const answerInDoubt = effect !== 'approve';
+  const isComplete = Object.keys(scope).every((key) => Object.hasOwn(conditions, key));
+  if (effect === 'approve' && keys.length > 0 && !isComplete) return false;
+  return keys.every((key) => {
+    const condition = conditions[key];
+    if (!isCondition(condition) || !Object.hasOwn(scope, key)) return answerInDoubt;
+    return holds(condition, scope[key] as Json) ?? answerInDoubt;
+  });
+}
+
+/**
+ * Whether a stored value has the form of a condition. Written without Zod, as it runs for every
+ * policy on every request.
+ */
+function isCondition(value: unknown): value is PolicyCondition {
+  if (!isJsonObject(value)) return false;
+  return Object.entries(value).every(
+    ([name, limit]) =>
+      ((name === 'min' || name === 'max') && typeof limit === 'number') ||
+      (name === 'in' && Array.isArray(limit)) ||
+      name === 'equals',
+  );
+}
+
+/**
+ * Whether a value meets every part of a condition; null if no part fails, but one cannot be
+ * compared, because the value has another type.
+ */
+function holds(condition: PolicyCondition, value: Json): boolean | null {
+  const answers: (boolean | null)[] = [];
+  const { min, max } = condition;
+  if (typeof value === 'number') answers.push(value >= (min ?? value), value <= (max ?? value));
+  else if (min !== undefined || max !== undefined) answers.push(null);
+  if (condition.equals !== undefined) answers.push(isOneOf(value, [condition.equals as Json]));
+  if (condition.in !== undefined) answers.push(isOneOf(value, condition.in as Json[]));
+  if (answers.includes(false)) return false;
+  if (answers.includes(null)) return null;
+  return true;
+}
+
+/** Whether a value equals one of those wanted; null if none of them has its type. */
+function isOneOf(value: Json, wanted: Json[]): boolean | null {
+  if (!wanted.some((member) => typeName(member) === typeName(value))) return null;
+  return wanted.some((member) => equalJson(member, value));
+}
+
+function typeName(value: Json): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  return typeof value;
+}

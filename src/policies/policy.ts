@@ -1,0 +1,357 @@
+import { and, eq, type InferSelectModel, type SQL, sql } from 'drizzle-orm';
+import * as z from 'zod';
+import { codeOf } from '../db/columns';
+import type { Reader } from '../db/database';
+import { MEMBER_STATUSES, POLICY_EFFECTS, policies, type ReviewRule } from '../db/schema';
+import { invalidRequest } from '../errors';
+import { EXAMPLE, exampleId } from '../http/examples';
+import { choice, idText, jsonObject, listOf, plainText, text, wholeNumber } from '../http/fields';
+import {
+  countField,
+  creatorField,
+  idField,
+  integerField,
+  jsonField,
+  timeField,
+} from '../http/response-fields';
+import { ReviewRuleField } from '../http/review-rule';
+import type { Guard } from '../ledger/guard';
+import { toHex } from '../lib/bytes';
+import { jsonSize } from '../lib/json';
+import { type LazyOutput, lazy } from '../lib/lazy';
+import { canMatchAction, canMatchResource } from '../lib/pattern-grammar';
+import { formatTime } from '../lib/time';
+import { type Id, idBytes, idPattern } from '../lib/typeid';
+import {
+  MAX_ACTION_LENGTH,
+  MAX_RESOURCE_LENGTH,
+  permissionFields,
+} from '../permissions/permission-fields';
+import { countReviewersByRuleSql, ruleSql } from '../permissions/reviews/reviewers';
+import { DEFAULT_RULE, ReviewInput } from '../permissions/reviews/rule';
+
+/** Maximum number of policies of an account. Every request evaluates all active ones. */
+export const MAX_POLICIES = 200;
+
+const MAX_LIST_LENGTH = 100;
+/** Maximum size of one list of patterns, because every request is compared with every pattern. */
+const MAX_PATTERN_BYTES = 8 * 1024;
+const MAX_PRIORITY = 1_000_000;
+
+export type PolicyRow = InferSelectModel<typeof policies>;
+
+const CONDITION = 'PolicyCondition';
+
+export const PolicyCondition = lazy(() =>
+  z
+    .strictObject({
+      min: z
+        .number()
+        .optional()
+        .meta({ description: 'The smallest number allowed; not above `max`.' }),
+      max: z.number().optional().meta({ description: 'The greatest number allowed.' }),
+      equals: z.unknown().optional().meta({ description: 'The only value allowed.' }),
+      in: listOf(z.unknown(), MAX_LIST_LENGTH)
+        .optional()
+        .meta({ description: 'The values allowed.' }),
+    })
+    .refine(({ min, max }) => min === undefined || max === undefined || min <= max, {
+      path: ['min'],
+      message: 'must not be above max',
+    })
+    .meta({
+      id: CONDITION,
+      description: "A policy's condition on one key of a request's scope; `{}` accepts any value.",
+      examples: [{ max: 100 }],
+    }),
+);
+
+export type PolicyCondition = LazyOutput<typeof PolicyCondition>;
+
+const conditions = lazy(() =>
+  jsonObject('The conditions on keys of the scope; empty for none.', 16 * 1024)
+    .superRefine((value, refinement) => {
+      const operators = Object.keys(PolicyCondition().shape).join(', ');
+      for (const [key, condition] of Object.entries(value)) {
+        const { error } = PolicyCondition().safeParse(condition);
+        for (const issue of error?.issues ?? []) {
+          let { message } = issue;
+          if (issue.code === 'unrecognized_keys')
+            message = `takes ${operators}, not ${issue.keys[0]}`;
+          refinement.addIssue({ code: 'custom', path: [key, ...issue.path], message });
+        }
+        // Reports only the first invalid condition, because validating an invalid one is slow.
+        if (error) return;
+      }
+    })
+    .meta({ additionalProperties: { $ref: `#/components/schemas/${CONDITION}` } }),
+);
+
+interface PatternField {
+  max: number;
+  canMatch: (pattern: string) => boolean;
+  /** Why a pattern is refused that can match nothing. */
+  otherwise: string;
+  /** The description of each pattern in the OpenAPI document. */
+  pattern: string;
+  examples: string[];
+}
+
+/** A list of patterns that each match at least one valid text. */
+function patterns({ max, canMatch, otherwise, pattern, examples }: PatternField) {
+  const member = plainText(max)
+    .refine(canMatch, { error: otherwise, abort: true })
+    .meta({ minLength: 1, pattern });
+  return listOf(member, MAX_LIST_LENGTH)
+    .refine(
+      (list) => jsonSize(list) <= MAX_PATTERN_BYTES,
+      `must be at most ${MAX_PATTERN_BYTES} bytes of JSON together`,
+    )
+    .meta({
+      description:
+        'At least one pattern must match. In a pattern, `*` stands for any characters; one that can match nothing is ' +
+        `refused. At most ${MAX_PATTERN_BYTES} bytes of JSON together.`,
+      examples: [examples],
+    });
+}
+
+const PolicyEffect = lazy(() => choice(POLICY_EFFECTS).meta({ id: 'PolicyEffect' }));
+
+/** The fields of a policy that clients may set. */
+export const policyFields = lazy(() => ({
+  name: text(1, 255),
+  effect: PolicyEffect(),
+  actions: patterns({
+    max: MAX_ACTION_LENGTH,
+    canMatch: canMatchAction,
+    otherwise:
+      'can match no action: actions are dotted words of a-z, 0-9, _ and -, such as email.send',
+    pattern: '^[a-z0-9_.*-]*[.*][a-z0-9_.*-]*$',
+    examples: ['email.*'],
+  }),
+  resources: patterns({
+    max: MAX_RESOURCE_LENGTH,
+    canMatch: canMatchResource,
+    otherwise: 'can match no resource: resources are <kind>:<identifier>, such as mailbox:support',
+    pattern: '^[^\\u0000]*[:*][^\\u0000]*$',
+    examples: ['mailbox:*'],
+  }),
+  agent_ids: listOf(idText('agent', 'must be the id of an agent'), MAX_LIST_LENGTH)
+    .nullable()
+    .meta({ description: 'The agents that it applies to; null for all.' }),
+  conditions: conditions(),
+  token_ttl: permissionFields()
+    .token_ttl.nullable()
+    .meta({
+      description:
+        'The greatest lifetime, in seconds, of the tokens of requests that it approves or sends to reviewers; null for no ' +
+        'limit beyond the request.',
+    }),
+  max_uses: permissionFields()
+    .max_uses.nullable()
+    .meta({
+      description:
+        'The greatest number of uses of the tokens of requests that it approves or sends to reviewers; null for no limit ' +
+        'beyond the request.',
+    }),
+  reason: permissionFields()
+    .reason.nullable()
+    .meta({ description: 'The reason given for its decisions. Reviewers give their own.' }),
+  priority: wholeNumber(-MAX_PRIORITY, MAX_PRIORITY).meta({
+    description:
+      'If several approvals and reviews apply, the one of highest priority decides; of equal ones, a review before an ' +
+      'approval, and then the oldest. The same holds for several denials.',
+  }),
+  is_active: z.boolean(),
+  review: ReviewInput().nullable().meta({
+    description:
+      'Who reviews the requests, only for the effect `review`; null for one approval by anybody who may decide.',
+  }),
+}));
+
+/** The fields of the example that clients may set. */
+export const examplePolicyFields = {
+  name: 'Small mailings',
+  effect: 'approve',
+  actions: ['email.*'],
+  resources: ['mailbox:*'],
+  agent_ids: null,
+  conditions: { max_recipients: { max: 50 } },
+  token_ttl: 300,
+  max_uses: null,
+  reason: 'Few recipients',
+  priority: 0,
+  is_active: true,
+};
+
+export const examplePolicy = {
+  id: exampleId('policy'),
+  ...examplePolicyFields,
+  review: null,
+  created_by: exampleId('member'),
+  created_at: EXAMPLE.time,
+  updated_at: EXAMPLE.time,
+};
+
+export const Policy = lazy(() =>
+  z
+    .object({
+      id: idField('policy'),
+      name: z.string(),
+      effect: PolicyEffect(),
+      actions: z.array(z.string()),
+      resources: z.array(z.string()),
+      agent_ids: z.array(z.string().meta({ pattern: idPattern('agent') })).nullable(),
+      conditions: jsonField(z.record(z.string(), PolicyCondition())),
+      token_ttl: countField.nullable().meta({ description: 'Seconds.' }),
+      max_uses: countField.nullable(),
+      reason: z.string().nullable(),
+      priority: integerField,
+      is_active: z.boolean(),
+      review: ReviewRuleField()
+        .nullable()
+        .meta({ description: 'Null unless the effect is `review`.' }),
+      created_by: creatorField,
+      created_at: timeField,
+      updated_at: timeField,
+    })
+    .meta({
+      id: 'Policy',
+      description:
+        'A rule that decides requests at once, or sends them to reviewers. It applies if every part matches. Any denial ' +
+        'that applies wins; otherwise the approval or review of highest priority; otherwise a person decides. Policies ' +
+        'fail closed: if a key of the scope is missing or has another type, a denial or review applies and an approval ' +
+        'does not; an approval with conditions must have one for every key of the scope.',
+      examples: [examplePolicy],
+    }),
+);
+
+export type Policy = LazyOutput<typeof Policy>;
+
+export function presentPolicy(row: Omit<PolicyRow, 'account'>): Policy {
+  return {
+    id: row.id,
+    name: row.name,
+    effect: row.effect,
+    actions: row.actions,
+    resources: row.resources,
+    agent_ids: row.agentIds,
+    conditions: row.conditions,
+    token_ttl: row.tokenTtl,
+    max_uses: row.maxUses,
+    reason: row.reason,
+    priority: row.priority,
+    is_active: row.isActive,
+    review: row.review,
+    created_by: row.createdBy,
+    created_at: formatTime(row.createdAt),
+    updated_at: formatTime(row.updatedAt),
+  };
+}
+
+/** The condition that finds a policy of an account. */
+export function isPolicyWithId(account: number | SQL<number>, id: Id<'policy'>) {
+  return and(eq(policies.account, account), eq(policies.id, id));
+}
+
+/**
+ * The rule of a policy with an effect.
+ * @throws Problem `invalid_request` if a policy with another effect than `review` gets a rule
+ */
+export function ruleFor(effect: PolicyRow['effect'], review: ReviewRule | null): ReviewRule | null {
+  if (effect === 'review') return review ?? DEFAULT_RULE;
+  if (review === null) return null;
+  throw invalidRequest([{ path: 'body.review', message: 'is only for the effect review' }]);
+}
+
+/** The fields that the guards of a policy check. Undefined fields are not checked. */
+interface CheckedFields {
+  agentIds?: readonly Id<'agent'>[] | null | undefined;
+  /** The rule whose members must be of the account. */
+  namedBy?: ReviewRule | null | undefined;
+  /** The rule that must have enough reviewers. */
+  rule?: ReviewRule | null | undefined;
+}
+
+/**
+ * The guards of a change that stores a policy: its agents and reviewers are of the account, and its
+ * rule has enough reviewers.
+ */
+export function policyGuards(account: number, { agentIds, namedBy, rule }: CheckedFields): Guard[] {
+  const guards: Guard[] = [];
+  if (agentIds) guards.push(ownAgentsGuard(account, agentIds));
+  if (namedBy?.members) guards.push(ownMembersGuard(account, 'review', namedBy.members));
+  const escalation = namedBy?.escalation?.members;
+  if (escalation) guards.push(ownMembersGuard(account, 'review.escalation', escalation));
+  if (rule) guards.push(enoughReviewersGuard(account, rule));
+  return guards;
+}
+
+function ownAgentsGuard(account: number, ids: readonly Id<'agent'>[]): Guard {
+  return {
+    name: 'agents_are_of_account',
+    holds: sql`not exists (
+      select 1 from json_each(${hexList(ids)}) as named where not exists (
+        select 1 from agents where agents.id = unhex(named.value) and agents.account = ${account})
+    )`,
+    otherwise: invalidRequest([
+      { path: 'body.agent_ids', message: 'must be agents of this account' },
+    ]),
+  };
+}
+
+/** Removed members are none. Suspended ones cannot be named: they may never come back. */
+function ownMembersGuard(
+  account: number,
+  field: 'review' | 'review.escalation',
+  ids: readonly Id<'member'>[],
+): Guard {
+  const statuses = sql.join(
+    (['active', 'invited'] as const).map((status) => codeOf(MEMBER_STATUSES, status)),
+    sql`, `,
+  );
+  const message = 'must be active or invited members of this account';
+  return {
+    name: field === 'review' ? 'reviewers_are_members' : 'escalation_reviewers_are_members',
+    holds: sql`not exists (
+      select 1 from json_each(${hexList(ids)}) as named where not exists (
+        select 1 from members
+        where members.account = ${account} and members.id = unhex(named.value) and members.status in (${statuses}))
+    )`,
+    otherwise: invalidRequest([{ path: `body.${field}.members`, message }]),
+  };
+}
+
+function enoughReviewersGuard(account: number, rule: ReviewRule): Guard {
+  const reviewers = countReviewersByRuleSql(account, ruleSql(rule), {
+    agentOwner: sql`null`,
+    limit: rule.approvals,
+  });
+  return {
+    name: 'policy_has_enough_reviewers',
+    holds: sql`${reviewers} >= ${rule.approvals}`,
+    otherwise: invalidRequest([
+      { path: 'body.review.approvals', message: 'must be at most the number of reviewers' },
+    ]),
+  };
+}
+
+function hexList(ids: readonly Id<'agent' | 'member'>[]): string {
+  return JSON.stringify(ids.map((id) => toHex(idBytes(id))));
+}
+
+/** Selects the active policies of an account. */
+export function selectActivePolicies(reader: Reader, account: number | SQL<number>) {
+  return reader
+    .select()
+    .from(policies)
+    .where(and(eq(policies.account, account), eq(policies.isActive, true)));
+}
+
+/**
+ * The policies that were loaded. A request without them must fail: a denial could be among them.
+ */
+export function assertLoaded(policies: PolicyRow[] | undefined): PolicyRow[] {
+  if (!policies) throw new Error('the policies were not loaded');
+  return policies;
+}

@@ -1,0 +1,136 @@
+import { type SQL, sql } from 'drizzle-orm';
+import { alias } from 'drizzle-orm/sqlite-core';
+import type { PositionRange } from '../audit/find-file-range';
+import { selectDetail } from '../audit/select-detail';
+import { codeOf } from '../db/columns';
+import type { Reader } from '../db/database';
+import { auditEntries, EVENT_TYPES, type EventType } from '../db/schema';
+import {
+  type CountedVote,
+  type EntryGroup,
+  FLAGS,
+  MAX_EXAMPLES,
+  QUICK_DECISION_MS,
+  RETRY_WINDOW,
+} from './figures';
+
+/**
+ * Reads the next entries of a period in groups that count alike, including entries of deleted
+ * agents.
+ * @param range all positions of the period: flags compare entries with others in this range
+ * @param low the position to start from
+ * @param limit how many entries to read
+ * @returns the groups, and the position to continue from; it is `range.high` after the last entry
+ */
+export async function groupEntries(
+  reader: Reader,
+  range: PositionRange,
+  low: number,
+  limit: number,
+): Promise<{ groups: EntryGroup[]; next: number }> {
+  const [rows] = await reader.load([
+    reader
+      .select({
+        agent: sql<number>`agent`,
+        month: sql<string>`month`,
+        event: sql<number>`event`,
+        decider: sql<string>`decider`,
+        flags: sql<number>`flags`,
+        votes: sql<string>`votes`,
+        positions: sql<string>`json_group_array(pos) as positions`,
+      })
+      .from(sql`(${selectEntries(range, low)} order by pos limit ${limit})`)
+      .groupBy(sql`agent, month, event, decider, flags, votes`),
+  ]);
+  const groups = rows.map(({ event, votes, positions: json, ...row }) => {
+    const positions: number[] = JSON.parse(json);
+    positions.sort((a, b) => a - b);
+    const [first = low] = positions;
+    return {
+      ...row,
+      event: EVENT_TYPES[event] as EventType,
+      votes: readVotes(votes),
+      entries: positions.length,
+      first,
+      last: positions.at(-1) ?? first,
+      examples: positions.slice(0, MAX_EXAMPLES),
+    };
+  });
+  const read = groups.reduce((sum, { entries }) => sum + entries, 0);
+  const last = groups.reduce((max, group) => Math.max(max, group.last), low);
+  if (read < limit) return { groups, next: range.high };
+  return { groups, next: last + 1 };
+}
+
+function readVotes(json: string): CountedVote[] {
+  const votes: [CountedVote['by'], signed: number][] = JSON.parse(json);
+  return votes.map(([by, signed]) => ({ by, signed: signed === 1 }));
+}
+
+const entry = alias(auditEntries, 'entry');
+const later = alias(auditEntries, 'later');
+const earlier = alias(auditEntries, 'earlier');
+
+/** Selects the entries from a position to the end of the range, with what groups them. */
+function selectEntries(range: PositionRange, low: number): SQL {
+  // The first 48 bits of a permission's id are the time of the request (RFC 9562 section 5.7).
+  const quick = sql`${selectDetail('policy_id', 'entry')} is null
+    and ${entry.permission} >=
+      unhex(printf('%012x', ${entry.createdAt} - ${inlineNumber(QUICK_DECISION_MS)}))`;
+  const retried = sql`${selectDetail('resource', 'entry')} in (
+    select ${selectDetail('resource', 'later')}
+    from ${auditEntries} as ${later} indexed by audit_by_agent_action
+    where ${later.agent} = ${entry.agent} and ${later.action} = ${entry.action}
+      and ${later.event} = ${codeOf(EVENT_TYPES, 'request')}
+      and ${later.pos} > ${entry.pos} and ${later.pos} < ${range.high}
+    order by ${later.pos} limit ${inlineNumber(RETRY_WINDOW)})`;
+  const reviewed = sql`${selectDetail('review_policy_id', 'entry')} is not null`;
+  const usedBefore = sql`exists (
+    select 1 from ${auditEntries} as ${earlier} indexed by audit_by_permission
+    where ${earlier.permission} = ${entry.permission}
+      and ${earlier.event} = ${codeOf(EVENT_TYPES, 'use')}
+      and ${earlier.pos} >= ${range.low} and ${earlier.pos} < ${entry.pos})`;
+  // Details that are too deep for SQLite are older than votes.
+  const hasVotes = sql`${entry.event} in (${inlineCodes('approve', 'deny', 'expire')})
+    and json_valid(${entry.details}) and ${entry.details} ->> 'votes' is not null`;
+  const votes = sql`iif(${hasVotes}, (
+    select json_group_array(json_array(value ->> 'by', value ->> 'signed'))
+    from json_each(${entry.details}, '$.votes')
+  ), '[]')`;
+  const flag = (condition: SQL, bit: number) => sql`iif(${condition}, ${inlineNumber(bit)}, 0)`;
+  const isQuick = flag(quick, FLAGS.quick);
+  const isReviewed = flag(reviewed, FLAGS.reviewed);
+  const expired = sql`case ${selectDetail('expired', 'entry')}
+    when 'token' then ${inlineNumber(FLAGS.unusedToken)}
+    when 'withdrawn' then ${inlineNumber(FLAGS.withdrawn)}
+    else 0 end`;
+  return sql`
+    select ${entry.pos}, ${entry.agent}, ${entry.event},
+      strftime('%Y-%m', ${entry.createdAt} / 1000, 'unixepoch') as month,
+      iif(
+        ${entry.event} in (${inlineCodes('approve', 'deny')}), ${selectDetail('decided_by', 'entry')}, ''
+      ) as decider,
+      ${votes} as votes,
+      case ${entry.event}
+        when ${codeOf(EVENT_TYPES, 'approve')} then ${isQuick} + ${isReviewed}
+        when ${codeOf(EVENT_TYPES, 'deny')} then
+          ${isQuick} + ${flag(retried, FLAGS.retried)} + ${isReviewed}
+        when ${codeOf(EVENT_TYPES, 'use')} then ${flag(sql`not ${usedBefore}`, FLAGS.firstUse)}
+        when ${codeOf(EVENT_TYPES, 'expire')} then ${expired}
+        else 0
+      end as flags
+    from ${auditEntries} as ${entry} not indexed
+    where ${entry.pos} >= ${low} and ${entry.pos} < ${range.high}`;
+}
+
+function inlineCodes(...events: EventType[]): SQL {
+  return sql.join(
+    events.map((event) => codeOf(EVENT_TYPES, event)),
+    sql`, `,
+  );
+}
+
+/** A number written into the statement, because D1 binds numbers as REAL. */
+function inlineNumber(value: number): SQL {
+  return sql.raw(String(value));
+}
