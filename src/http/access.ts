@@ -9,22 +9,19 @@ import {
   isWellFormed,
 } from '../identity/authentication';
 import type { PreloadQueries } from '../identity/credentials';
-import { Ledger } from '../ledger/ledger';
 import { findStoredAnswer, type StoredAnswer } from '../ledger/stored-answer';
 import type { LogFields } from '../lib/log';
-import { idBytes } from '../lib/typeid';
-import { enqueueWebhook } from '../outbox/enqueue';
-import {
-  type AgentPrincipal,
-  type AppEnv,
-  type Context,
-  type Principal,
-  type RequestContext,
-  type Scope,
-  type UserPrincipal,
-  withFixedClock,
+import type {
+  AgentPrincipal,
+  AppEnv,
+  Context,
+  Principal,
+  RequestContext,
+  Scope,
+  UserPrincipal,
 } from './context';
-import { beginIdempotentRequest, idempotencyKey, type ResolvedKey } from './idempotency';
+import { callerKey, idempotencyKey, replayAnswer, requestAnswers } from './idempotency';
+import { type Caller, openContext } from './open-context';
 import { withDescription } from './operation';
 import { limitAccount, limitCredential, limitMember } from './rate-limit';
 
@@ -132,42 +129,28 @@ function accountAccess<P extends Principal, Q extends NamedQueries>(
   preload: Preload<Q> | undefined,
 ) {
   return createMiddleware<Access<P, Q>>(async (c, next) => {
-    const { config, runtime, origin } = c.var;
     const credential = await bearerCredential(c);
     // A malformed credential fails below without a database query, and counts against the client's
     // network.
     if (isWellFormed(c, credential)) await limitCredential(c, credential);
-    const { database, reference, key, stored, loaded, ...caller } = await authenticateRequest(
-      c,
-      credential,
-      preload,
-    );
-    c.set('database', database);
-    c.set('caller', callerLogFields(caller.principal));
+    const key = await idempotencyKey(c);
+    const request = { credential, key };
+    const { stored, loaded, ...caller } = await authenticateRequest(c, request, preload);
+    const answers = key && requestAnswers(c, callerKey(caller.principal, key));
+    const context = openContext(c, caller, answers);
+    c.set('caller', callerLogFields(caller));
     const principal = authorize(caller.principal);
     await limitMember(c, principal);
     await limitAccount(c, principal);
     const authenticateAgain = async (preload?: Preload<Q>) => {
-      const again = await authenticateRequest(c, credential, preload, false);
+      const again = await authenticateRequest(c, request, preload, false);
       authorize(again.principal);
       return again;
     };
     const findConcurrentAnswer = async () => (await authenticateAgain()).stored;
-    const answers = await beginIdempotentRequest(
-      c,
-      key && resolveKey(principal, key),
-      stored,
-      findConcurrentAnswer,
-    );
-    if (answers instanceof Response) return answers;
-    const notifyWebhooks = (account: number) => {
-      c.executionCtx.waitUntil(
-        enqueueWebhook(config.webhooks, { shard: principal.shard, account }),
-      );
-    };
-    const fixed = withFixedClock(runtime);
-    const ledger = new Ledger(database, { ...reference, now: fixed.now }, answers, notifyWebhooks);
-    c.set('context', { principal, config, runtime: fixed, origin, reader: database, ledger });
+    const replayed = await replayAnswer(c, answers, stored, findConcurrentAnswer);
+    if (replayed) return replayed;
+    c.set('context', { ...context, principal });
     c.set('authenticateAgain', async () => {
       await authenticateAgain();
     });
@@ -184,66 +167,48 @@ function accountAccess<P extends Principal, Q extends NamedQueries>(
  */
 async function authenticateRequest<Q extends NamedQueries>(
   c: RequestContext,
-  credential: string,
+  { credential, key }: { credential: string; key: Uint8Array | null },
   preload?: Preload<Q>,
   mayCreateAccount = true,
 ) {
   if (await isOperatorToken(c, credential)) {
     throw new Problem('wrong_credential', 'The operator token is accepted under /v1/admin only.');
   }
-  const key = await idempotencyKey(c);
-  const now = c.var.runtime.now();
-  const named = nameQueries(c, preload);
-  const queries: PreloadQueries = async (reader, caller) => {
-    const stored =
-      key && findStoredAnswer(reader, { principal: caller.id, key, account: caller.account }, now);
-    return [stored, ...(await named.queries(reader, caller))];
-  };
-  const authentication = await authenticate(c, credential, queries, mayCreateAccount);
-  const [answers = [], ...rows] = authentication.loaded;
-  const [stored] = answers as StoredAnswer[];
-  return { ...authentication, key, stored, loaded: named.rows(rows) };
+  const { queries, read } = requestQueries(c, key, preload);
+  const caller = await authenticate(c, credential, queries, mayCreateAccount);
+  return { ...caller, ...read(caller.loaded) };
 }
 
-/** Makes the queries of a preload, and gives their rows the names again. */
-export function nameQueries<Q extends NamedQueries>(
+/**
+ * Makes the queries that run together with the authentication: for the answer that is stored for
+ * the key of the request, and for the rows of the preload. `read` gives both from what was found.
+ */
+export function requestQueries<Q extends NamedQueries>(
   c: RequestContext,
+  key: Uint8Array | null,
   preload: Preload<Q> | undefined,
 ) {
   let names: string[] = [];
-  return {
-    queries: (async (reader, { id, account }) => {
-      const wanted: NamedQueries = (await preload?.(c, reader, account, id)) ?? {};
-      names = Object.keys(wanted);
-      return Object.values(wanted);
-    }) satisfies PreloadQueries,
-    rows: (rows: unknown[]) =>
-      Object.fromEntries(names.map((name, i) => [name, rows[i]])) as LoadedRows<Q>,
+  const queries: PreloadQueries = async (reader, { id, account }) => {
+    const now = c.var.runtime.now();
+    const stored = key && findStoredAnswer(reader, { principal: id, key, account }, now);
+    const wanted: NamedQueries = (await preload?.(c, reader, account, id)) ?? {};
+    names = Object.keys(wanted);
+    return [stored, ...Object.values(wanted)];
   };
+  const read = ([answers = [], ...rows]: unknown[]) => ({
+    stored: (answers as StoredAnswer[])[0],
+    loaded: Object.fromEntries(names.map((name, i) => [name, rows[i]])) as LoadedRows<Q>,
+  });
+  return { queries, read };
 }
 
-/** The idempotency key of a caller. The credentials of one member share their keys. */
-function resolveKey(principal: Principal, key: Uint8Array): ResolvedKey {
-  const account = principal.account.number;
-  if (principal.kind === 'agent')
-    return { principal: idBytes(principal.agent.id), key, account, scopes: null };
-  const { member, token, scopes } = principal;
-  if (member) return { principal: idBytes(member.id), key, account, scopes };
-  if (token === null) throw new Error('a JWT without a member was admitted');
-  return { principal: idBytes(token), key, account, scopes: null };
-}
-
-function callerLogFields(principal: Principal): LogFields {
+/** The log fields that name a caller and the kind of their credential. */
+export function callerLogFields({ principal, reference }: Caller<Principal>): LogFields {
   const { shard, account } = principal;
-  const home = { shard, account: account.id };
-  if (principal.kind === 'agent')
-    return { credential: 'agent_key', ...home, agent: principal.agent.id };
-  const { member, token } = principal;
-  return {
-    credential: token === null ? 'identity_token' : 'user_token',
-    ...home,
-    ...(member && { member: member.id }),
-  };
+  const fields = { credential: reference.kind, shard, account: account.id };
+  if (principal.kind === 'agent') return { ...fields, agent: principal.agent.id };
+  return { ...fields, ...(principal.member && { member: principal.member.id }) };
 }
 
 /** @throws Problem `wrong_credential` for a user */

@@ -13,7 +13,7 @@ import { Ledger } from '../ledger/ledger';
 import { findStoredAnswer } from '../ledger/stored-answer';
 import { ACCESS_PROBLEMS } from './access';
 import type { AppEnv, OperatorContext, RequestContext, Shard } from './context';
-import { beginIdempotentRequest, idempotencyKey } from './idempotency';
+import { idempotencyKey, replayAnswer, requestAnswers } from './idempotency';
 import { withDescription } from './operation';
 import { limitCredential } from './rate-limit';
 
@@ -61,10 +61,10 @@ export function operatorAccess<Q extends Query>(preload?: OperatorPreload<Q>) {
     const storedIn = (found: Awaited<ReturnType<typeof load>>) =>
       found.flatMap(([rows]) => rows ?? [])[0];
     const found = await load(preload);
-    const answers = await beginIdempotentRequest(c, answerKey, storedIn(found), async () =>
-      storedIn(await load()),
-    );
-    if (answers instanceof Response) return answers;
+    const answers = answerKey && requestAnswers(c, answerKey);
+    const findConcurrentAnswer = async () => storedIn(await load());
+    const replayed = await replayAnswer(c, answers, storedIn(found), findConcurrentAnswer);
+    if (replayed) return replayed;
     const shards = opened.map(({ name, database }): Shard => {
       const ledger = new Ledger(database, SERVICE_AUTHORITY, answers);
       return { name, reader: database, ledger, size: () => database.size() };

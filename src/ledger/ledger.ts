@@ -173,6 +173,11 @@ export class Ledger {
     private readonly notifyWebhooks: ((account: number) => void) | null = null,
   ) {}
 
+  /** The same ledger, which also stores the answer for the key of the request. */
+  withAnswers(answers: AnswerStore): Ledger {
+    return new Ledger(this.database, this.authority, answers, this.notifyWebhooks);
+  }
+
   /**
    * Commits a state change with its audit entries and statistics, and marks the accounts for
    * background work.

@@ -3,27 +3,24 @@ import { createMiddleware } from 'hono/factory';
 import { matchedRoutes } from 'hono/route';
 import { METHOD_NAME_ALL } from 'hono/router';
 import { invalidRequest, Problem, unavailable } from '../../errors';
-import { type LoadedRows, type NamedQueries, nameQueries, type Preload } from '../../http/access';
-import { batchReads } from '../../http/batched-reader';
 import {
-  type AppEnv,
-  type RequestContext,
-  type Scope,
-  type UserContext,
-  type UserPrincipal,
-  withFixedClock,
-} from '../../http/context';
+  callerLogFields,
+  type LoadedRows,
+  type NamedQueries,
+  type Preload,
+  requestQueries,
+} from '../../http/access';
+import { batchReads } from '../../http/batched-reader';
+import type { AppEnv, RequestContext, Scope, UserContext, UserPrincipal } from '../../http/context';
+import { createOnce } from '../../http/idempotency';
 import { readText } from '../../http/input';
+import { openContext } from '../../http/open-context';
 import { limitAccount, limitCredential, limitMember, limitNetwork } from '../../http/rate-limit';
-import type { PreloadQueries } from '../../identity/credentials';
 import { rolesWith } from '../../identity/roles';
 import { authenticateSession } from '../../identity/sessions/authenticate';
 import { requireRecentSignIn } from '../../identity/sessions/recent-sign-in';
-import { Ledger } from '../../ledger/ledger';
-import { AnsweredBefore, findStoredAnswer, type StoredAnswer } from '../../ledger/stored-answer';
 import type { Id } from '../../lib/typeid';
-import { enqueueWebhook } from '../../outbox/enqueue';
-import { FormAnswers, isForm, onceKey } from './once';
+import { formAnswers, isForm, onceKey, readFormAnswer } from './once';
 import { signInPath } from './return-path';
 import { csrfToken, isCsrfToken, senderMark, sessionCookie } from './session';
 
@@ -119,63 +116,29 @@ export function consoleAccess<Q extends NamedQueries>(
   { showsOnly = false, needsRecentSignIn = false }: ConsoleRule = {},
 ): MiddlewareHandler<ConsoleEnv<Q>> {
   return createMiddleware<ConsoleEnv<Q>>(async (c, next) => {
-    const { config, runtime, origin } = c.var;
+    const { keyring } = c.var.config;
     const secret = sessionCookie(c);
     if (secret !== undefined) await limitCredential(c, secret);
     const key = await onceKey(c);
     const authenticate = async () => {
-      const named = nameQueries(c, preload);
-      const queries: PreloadQueries = async (reader, caller) => {
-        const stored =
-          key &&
-          findStoredAnswer(
-            reader,
-            { principal: caller.id, key, account: caller.account },
-            runtime.now(),
-          );
-        return [stored, ...(await named.queries(reader, caller))];
-      };
-      const found = secret === undefined ? null : await authenticateSession(c, secret, queries);
-      if (!found) return null;
-      const [answers = [], ...rows] = found.loaded;
-      const [stored] = answers as StoredAnswer[];
-      return { ...found, stored, loaded: named.rows(rows) };
+      if (secret === undefined) return null;
+      const { queries, read } = requestQueries(c, key, preload);
+      const found = await authenticateSession(c, secret, queries);
+      return found && { ...found, ...read(found.loaded) };
     };
     const found = await authenticate();
     if (!found || secret === undefined) return refuse(c, secret);
-    const { principal, reference, database, session, names, stored, loaded } = found;
-    c.set('database', database);
-    c.set('caller', {
-      credential: 'session',
-      shard: principal.shard,
-      account: principal.account.id,
-      ...(principal.member && { member: principal.member.id }),
-    });
-    const notifyWebhooks = (account: number) => {
-      c.executionCtx.waitUntil(
-        enqueueWebhook(config.webhooks, { shard: principal.shard, account }),
-      );
-    };
-    const fixed = withFixedClock(runtime);
-    const reader = batchReads(database);
-    const answers = key && new FormAnswers(c, principal, key);
-    const makeContext = (answers: FormAnswers | null): UserContext => {
-      const ledger = new Ledger(
-        database,
-        { ...reference, now: fixed.now },
-        answers,
-        notifyWebhooks,
-      );
-      return { principal, config, runtime: fixed, origin, reader, ledger };
-    };
-    const context = makeContext(null);
+    const { principal, session, names, stored, loaded } = found;
+    const opened = openContext(c, found, null);
+    const context = { ...opened, reader: batchReads(opened.reader) };
+    c.set('caller', callerLogFields(found));
     const [csrf, sender] = await Promise.all([
-      csrfToken(config.keyring, secret),
-      senderMark(config.keyring, principal),
+      csrfToken(keyring, secret),
+      senderMark(keyring, principal),
     ]);
     c.set('signedIn', { context, session, names, csrf, sender });
     const isSafe = showsOnly || METHODS_THAT_READ.includes(c.req.method);
-    if (!isSafe && !(await isCsrfToken(config.keyring, secret, await readCsrfToken(c)))) {
+    if (!isSafe && !(await isCsrfToken(keyring, secret, await readCsrfToken(c)))) {
       throw new Problem(
         'wrong_credential',
         'The CSRF token is missing or belongs to another session. Load the page again.',
@@ -194,16 +157,17 @@ export function consoleAccess<Q extends NamedQueries>(
     });
     c.set('loaded', loaded);
     c.set('reload', async () => (await requireSession()).loaded);
-    c.set('once', async (create) => {
-      if (answers && stored) return answers.read(stored);
-      try {
-        return await create(makeContext(answers));
-      } catch (error) {
-        if (!answers || !(error instanceof AnsweredBefore)) throw error;
+    c.set('once', async <T extends object>(create: (context: UserContext) => Promise<T>) => {
+      if (!key) return create(context);
+      const answers = formAnswers(c, principal, key);
+      if (stored) return readFormAnswer<T>(c, answers, stored);
+      const ledger = context.ledger.withAnswers(answers);
+      const readConcurrent = async () => {
         const concurrent = (await requireSession()).stored;
         if (!concurrent) throw unavailable();
-        return answers.read(concurrent);
-      }
+        return readFormAnswer<T>(c, answers, concurrent);
+      };
+      return createOnce(() => create({ ...context, ledger }), readConcurrent);
     });
     requireScopes(principal, scopes);
     if (needsRecentSignIn) requireRecentSignIn(c.var.signedIn);

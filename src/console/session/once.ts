@@ -1,15 +1,8 @@
-import type { DrizzleD1Database } from 'drizzle-orm/d1';
 import { Problem } from '../../errors';
 import type { RequestContext, UserPrincipal } from '../../http/context';
-import {
-  type Answer,
-  type AnswerStore,
-  type StoredAnswer,
-  storeAnswer,
-} from '../../ledger/stored-answer';
-import { concatBytes, sha256 } from '../../lib/bytes';
+import { callerKey, RequestAnswers, type StoredAnswer } from '../../http/idempotency';
+import { sha256 } from '../../lib/bytes';
 import { MINUTE } from '../../lib/time';
-import { idBytes } from '../../lib/typeid';
 
 /**
  * How long a form that is sent again shows what it made, and so a secret that is shown only once,
@@ -34,55 +27,32 @@ export function isForm(req: RequestContext['req']): boolean {
   return req.header('Content-Type')?.startsWith('application/x-www-form-urlencoded') ?? false;
 }
 
-/** Stores what a form made, encrypted, for the same form that is sent again. */
-export class FormAnswers implements AnswerStore {
-  private readonly principalId: Uint8Array;
+/**
+ * The answers to a form, which are what it made.
+ * @param key see {@link onceKey}
+ */
+export function formAnswers(
+  c: RequestContext,
+  caller: UserPrincipal,
+  key: Uint8Array,
+): RequestAnswers {
+  return new RequestAnswers(c, callerKey(caller, key), async () => key);
+}
 
-  /** @param key see {@link onceKey} */
-  constructor(
-    private readonly c: RequestContext,
-    private readonly caller: UserPrincipal,
-    private readonly key: Uint8Array,
-  ) {
-    const { member, token } = caller;
-    const owner = member?.id ?? token;
-    if (owner === null) throw new Error('a session without a member and a user token was admitted');
-    this.principalId = idBytes(owner);
-  }
-
-  async store(build: DrizzleD1Database, { value, subject, computed = {} }: Answer) {
-    const { config, runtime } = this.c.var;
-    const answer = await config.keyring.encrypt(
-      'stored-answer',
-      this.name,
-      runtime.random,
-      JSON.stringify(value),
+/**
+ * The result of a form when it was sent first.
+ * @throws Problem `conflict` if that was more than 5 minutes ago
+ */
+export async function readFormAnswer<T>(
+  c: RequestContext,
+  answers: RequestAnswers,
+  stored: StoredAnswer,
+): Promise<T> {
+  if (stored.createdAt < c.var.runtime.now() - SHOWN_AGAIN) {
+    throw new Problem(
+      'conflict',
+      'This form was sent before. To make another one, open the page again.',
     );
-    const key = { principal: this.principalId, key: this.key, account: this.caller.account.number };
-    const row = { request: this.key, answer, subject: idBytes(subject), createdAt: runtime.now() };
-    return storeAnswer(build, key, row, computed);
   }
-
-  /**
-   * The result of the form when it was sent first.
-   * @throws Problem `conflict` if that was more than 5 minutes ago
-   */
-  async read<T>({ answer, computed, createdAt }: StoredAnswer): Promise<T> {
-    if (createdAt < this.c.var.runtime.now() - SHOWN_AGAIN) {
-      throw new Problem(
-        'conflict',
-        'This form was sent before. To make another one, open the page again.',
-      );
-    }
-    const text = await this.c.var.config.keyring.decrypt('stored-answer', this.name, answer);
-    if (text === null)
-      throw new Error(
-        'a stored answer cannot be decrypted: its root secret is no longer configured',
-      );
-    return { ...JSON.parse(text), ...computed };
-  }
-
-  private get name(): Uint8Array {
-    return concatBytes(this.principalId, this.key);
-  }
+  return { ...(await answers.read<T>(stored)), ...stored.computed };
 }

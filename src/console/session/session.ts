@@ -1,6 +1,6 @@
 import type { Context as HonoContext } from 'hono';
 import type { UserPrincipal } from '../../http/context';
-import { SESSION_LIFETIME } from '../../ledger/authority';
+import { SESSION_LIFETIME } from '../../identity/sessions/session';
 import { equalBytes, fromBase64Url, toBase64Url } from '../../lib/bytes';
 import type { Keyring } from '../../lib/secrets';
 import { clearCookie, readCookie, writeCookie } from './cookies';

@@ -9,6 +9,8 @@ import { lazy } from '../../lib/lazy';
 import { formatTime } from '../../lib/time';
 import { ownTokens } from '../tokens/user-token';
 
+export { SESSION_LIFETIME };
+
 const exampleSession = {
   id: exampleId('session'),
   token_id: null,

@@ -1,21 +1,15 @@
 import { Hono } from 'hono';
 import * as z from 'zod';
 import { Problem } from '../../../errors';
-import {
-  type AppEnv,
-  type MemberRef,
-  type RequestContext,
-  withFixedClock,
-} from '../../../http/context';
+import type { AppEnv, MemberRef, UserPrincipal } from '../../../http/context';
 import { noQuery, readText } from '../../../http/input';
+import { type CallerRequest, openContext } from '../../../http/open-context';
 import { answer, ok, operation } from '../../../http/operation';
 import { limitNetwork } from '../../../http/rate-limit';
 import { recordMemberSeen } from '../../../identity/credentials';
 import { ROLE_SCOPES } from '../../../identity/roles';
 import { CredentialEnded } from '../../../ledger/authority';
-import { Ledger } from '../../../ledger/ledger';
 import { lazy } from '../../../lib/lazy';
-import { enqueueWebhook } from '../../../outbox/enqueue';
 import { type ActedOn, type CalledChannel, findCalledChannel, loadActedOn } from './called-channel';
 import { readInteraction } from './payload';
 import { MAX_PAYLOAD_BYTES } from './payload-size';
@@ -39,12 +33,6 @@ const SlackResponse = lazy(() =>
 
 type SlackResponse = z.output<ReturnType<typeof SlackResponse>>;
 
-/** The parts of Hono's context that the handling of a request from Slack needs. */
-type InboundContext = RequestContext & {
-  executionCtx: { waitUntil(work: Promise<unknown>): void };
-  set<N extends 'caller' | 'database'>(name: N, value: NonNullable<AppEnv['Variables'][N]>): void;
-};
-
 /**
  * Handles what a person did in Slack. Answers a click at once and calls Slack afterwards, because
  * Slack waits at most 3 seconds. The body is read once the address is known, and parsed once its
@@ -54,7 +42,7 @@ type InboundContext = RequestContext & {
  *   missing, wrong or older than 5 minutes; `rate_limited` after too many of both from one network;
  *   `payload_too_large`, `account_inactive`, `unavailable`
  */
-export async function receiveFromSlack(c: InboundContext, secret: string): Promise<SlackResponse> {
+export async function receiveFromSlack(c: CallerRequest, secret: string): Promise<SlackResponse> {
   const { config, runtime } = c.var;
   const channel = await findCalledChannel(c, secret);
   if (!channel) {
@@ -99,7 +87,7 @@ export async function receiveFromSlack(c: InboundContext, secret: string): Promi
 
 /** Takes the decision of a submitted modal; returns why it does not, or null. */
 async function submit(
-  c: InboundContext,
+  c: CallerRequest,
   secret: string,
   channel: CalledChannel,
   submission: Submission,
@@ -109,7 +97,6 @@ async function submit(
   if (!member) return refuseSubmission(LINK_ENDED);
   const context = linkedContext(c, secret, channel, submission, member);
   const account = context.principal.account.number;
-  c.set('database', channel.database);
   recordMemberSeen(
     channel.database,
     { account, member: member.id, lastSeenAt: memberLastSeenAt },
@@ -120,16 +107,14 @@ async function submit(
 
 /** The context in which the linked member acts. Each write checks the link again. */
 function linkedContext(
-  c: InboundContext,
+  c: CallerRequest,
   secret: string,
   { shard, database, number, account }: CalledChannel,
   submission: Submission,
   member: MemberRef,
 ): LinkedContext {
-  const { config, origin } = c.var;
-  const runtime = withFixedClock(c.var.runtime);
   const own = account();
-  const link = {
+  const reference = {
     kind: 'slack_link',
     account: own.number,
     webhook: number,
@@ -137,27 +122,21 @@ function linkedContext(
     slackUser: submission.user.id,
     member,
   } as const;
-  const notifyWebhooks = (account: number) => {
-    c.executionCtx.waitUntil(enqueueWebhook(config.webhooks, { shard, account }));
+  const principal: UserPrincipal = {
+    kind: 'user',
+    shard,
+    account: own,
+    member,
+    token: null,
+    scopes: ROLE_SCOPES[member.role],
+    expiresAt: null,
   };
+  const context = openContext(c, { principal, reference, database }, null);
   return {
-    principal: {
-      kind: 'user',
-      shard,
-      account: own,
-      member,
-      token: null,
-      scopes: ROLE_SCOPES[member.role],
-      expiresAt: null,
-    },
-    config,
-    runtime,
-    origin,
-    reader: database,
-    ledger: new Ledger(database, { ...link, now: runtime.now }, null, notifyWebhooks),
+    ...context,
     reload: async () => {
       const channel = await findCalledChannel(c, secret);
-      const again = channel && (await loadActedOn(channel, submission, runtime.now()));
+      const again = channel && (await loadActedOn(channel, submission, context.runtime.now()));
       if (again?.member?.id !== member.id) throw new CredentialEnded();
       return again.state;
     },
