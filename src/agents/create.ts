@@ -10,7 +10,7 @@ import { EXAMPLE } from '../http/examples';
 import { body, noQuery } from '../http/input';
 import { answer, created, operation } from '../http/operation';
 import type { Guard } from '../ledger/guard';
-import { lazy } from '../lib/lazy';
+import { type LazyOutput, lazy } from '../lib/lazy';
 import {
   Agent,
   activeOwnerGuard,
@@ -61,7 +61,7 @@ export const CreatedAgent = lazy(() =>
     }),
 );
 
-export type CreatedAgent = z.output<ReturnType<typeof CreatedAgent>>;
+export type CreatedAgent = LazyOutput<typeof CreatedAgent>;
 
 /**
  * Creates an agent, and returns it with its first key.
@@ -70,7 +70,7 @@ export type CreatedAgent = z.output<ReturnType<typeof CreatedAgent>>;
  */
 export async function createAgent(
   context: UserContext,
-  input: z.output<ReturnType<typeof AgentCreation>>,
+  input: LazyOutput<typeof AgentCreation>,
 ): Promise<CreatedAgent> {
   const { account, member } = context.principal;
   const { key, prefix, hash } = await makeAgentKey(context);

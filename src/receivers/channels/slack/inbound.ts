@@ -14,7 +14,7 @@ import { limitNetwork } from '../../../http/rate-limit';
 import { ROLE_SCOPES } from '../../../http/roles';
 import { CredentialEnded } from '../../../ledger/authority';
 import { Ledger } from '../../../ledger/ledger';
-import { lazy } from '../../../lib/lazy';
+import { type LazyOutput, lazy } from '../../../lib/lazy';
 import { enqueueWebhook } from '../../../outbox/enqueue';
 import { type ActedOn, type CalledChannel, findCalledChannel, loadActedOn } from './called-channel';
 import { readInteraction } from './payload';
@@ -37,7 +37,7 @@ const SlackResponse = lazy(() =>
     .meta({ id: 'SlackResponse', examples: [{ response_action: 'clear' }] }),
 );
 
-type SlackResponse = z.output<ReturnType<typeof SlackResponse>>;
+type SlackResponse = LazyOutput<typeof SlackResponse>;
 
 /** The parts of Hono's context that the handling of a request from Slack needs. */
 type InboundContext = RequestContext & {
