@@ -9,7 +9,7 @@ import { idText, jsonObject, text } from '../http/fields';
 import { idField, objectField, timeField } from '../http/response-fields';
 import { type Guard, hasRow } from '../ledger/guard';
 import { displayPrefix } from '../lib/credential';
-import { lazy } from '../lib/lazy';
+import { type LazyOutput, lazy } from '../lib/lazy';
 import { formatTime, formatTimeOrNull } from '../lib/time';
 import { type Id, parseId } from '../lib/typeid';
 
@@ -55,7 +55,7 @@ export const Agent = lazy(() =>
     }),
 );
 
-export type Agent = z.output<ReturnType<typeof Agent>>;
+export type Agent = LazyOutput<typeof Agent>;
 
 /** The fields of an agent that clients may set, except `is_active`. */
 export const agentFields = lazy(() => ({

@@ -11,7 +11,7 @@ import { body, noQuery } from '../http/input';
 import { answer, created, operation } from '../http/operation';
 import { agentKeyField, makeAgentKey } from '../identity/agent-key';
 import type { Guard } from '../ledger/guard';
-import { lazy } from '../lib/lazy';
+import { type LazyOutput, lazy } from '../lib/lazy';
 import {
   Agent,
   activeOwnerGuard,
@@ -61,7 +61,7 @@ export const CreatedAgent = lazy(() =>
     }),
 );
 
-export type CreatedAgent = z.output<ReturnType<typeof CreatedAgent>>;
+export type CreatedAgent = LazyOutput<typeof CreatedAgent>;
 
 /**
  * Creates an agent, and returns it with its first key.
@@ -70,7 +70,7 @@ export type CreatedAgent = z.output<ReturnType<typeof CreatedAgent>>;
  */
 export async function createAgent(
   context: UserContext,
-  input: z.output<ReturnType<typeof AgentCreation>>,
+  input: LazyOutput<typeof AgentCreation>,
 ): Promise<CreatedAgent> {
   const { account, member } = context.principal;
   const { key, prefix, hash } = await makeAgentKey(context);

@@ -11,7 +11,7 @@ import { query } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { pathId } from '../http/path-id';
 import { countField } from '../http/response-fields';
-import { lazy } from '../lib/lazy';
+import { type LazyOutput, lazy } from '../lib/lazy';
 import { DAY, HOUR } from '../lib/time';
 import type { Id } from '../lib/typeid';
 import { agentNumberSql, isAgentWithId } from './agent';
@@ -77,7 +77,7 @@ export const AgentStatistics = lazy(() =>
     }),
 );
 
-export type AgentStatistics = z.output<ReturnType<typeof AgentStatistics>>;
+export type AgentStatistics = LazyOutput<typeof AgentStatistics>;
 
 /**
  * Counts an agent's requests of a period by their present status, and its tokens by what happened
@@ -87,7 +87,7 @@ export type AgentStatistics = z.output<ReturnType<typeof AgentStatistics>>;
  */
 export async function getAgentStatistics(
   { reader, principal, runtime }: UserContext,
-  { id, period }: { id: Id<'agent'> } & z.output<ReturnType<typeof AgentStatisticsQuery>>,
+  { id, period }: { id: Id<'agent'> } & LazyOutput<typeof AgentStatisticsQuery>,
 ): Promise<AgentStatistics> {
   const account = principal.account.number;
   const now = runtime.now();

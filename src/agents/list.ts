@@ -9,7 +9,7 @@ import { query } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { openPage, type Page, pageParameters } from '../http/page';
 import { pageOf } from '../http/response-fields';
-import { lazy } from '../lib/lazy';
+import { type LazyOutput, lazy } from '../lib/lazy';
 import type { Id } from '../lib/typeid';
 import { Agent, presentAgent } from './agent';
 
@@ -25,7 +25,7 @@ const AgentListQuery = lazy(() =>
 /** Lists the account's agents, newest first. */
 export async function listAgents(
   context: UserContext,
-  input: z.output<ReturnType<typeof AgentListQuery>>,
+  input: LazyOutput<typeof AgentListQuery>,
 ): Promise<Page<Agent>> {
   const { reader, principal } = context;
   const { account } = principal;

@@ -13,7 +13,7 @@ import { pathId } from '../http/path-id';
 import { idField, timeField } from '../http/response-fields';
 import { agentKeyField, makeAgentKey } from '../identity/agent-key';
 import { displayPrefix } from '../lib/credential';
-import { lazy } from '../lib/lazy';
+import { type LazyOutput, lazy } from '../lib/lazy';
 import { formatTime, SECOND } from '../lib/time';
 import type { Id } from '../lib/typeid';
 import { agentNumberSql, isAgentWithId } from './agent';
@@ -54,7 +54,7 @@ export const RotatedKey = lazy(() =>
     }),
 );
 
-export type RotatedKey = z.output<ReturnType<typeof RotatedKey>>;
+export type RotatedKey = LazyOutput<typeof RotatedKey>;
 
 /**
  * Gives an agent a new key, and returns it. The replaced key works until the grace period ends, and
@@ -63,7 +63,7 @@ export type RotatedKey = z.output<ReturnType<typeof RotatedKey>>;
  */
 export async function rotateAgentKey(
   context: UserContext,
-  { id, ...input }: { id: Id<'agent'> } & z.output<ReturnType<typeof KeyRotation>>,
+  { id, ...input }: { id: Id<'agent'> } & LazyOutput<typeof KeyRotation>,
 ): Promise<RotatedKey> {
   const account = context.principal.account.number;
   const number = agentNumberSql(account, id);

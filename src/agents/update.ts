@@ -8,7 +8,7 @@ import type { UserContext } from '../http/context';
 import { atLeastOneField, body, noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { pathId } from '../http/path-id';
-import { lazy } from '../lib/lazy';
+import { type LazyOutput, lazy } from '../lib/lazy';
 import type { Id } from '../lib/typeid';
 import { Agent, activeOwnerGuard, agentFields, isAgentWithId, presentAgent } from './agent';
 
@@ -33,7 +33,7 @@ export const AgentUpdate = lazy(() =>
  */
 export async function updateAgent(
   context: UserContext,
-  { id, ...fields }: { id: Id<'agent'> } & z.output<ReturnType<typeof AgentUpdate>>,
+  { id, ...fields }: { id: Id<'agent'> } & LazyOutput<typeof AgentUpdate>,
 ): Promise<Agent> {
   const account = context.principal.account.number;
   const owner = fields.owner_id;

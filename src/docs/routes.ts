@@ -5,7 +5,7 @@ import type { AppEnv } from '../http/context';
 import { noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { jsonField } from '../http/response-fields';
-import { lazy } from '../lib/lazy';
+import { type LazyOutput, lazy } from '../lib/lazy';
 import type { describeApi } from './document';
 import { documentationPages } from './pages';
 
@@ -23,7 +23,7 @@ const ApiDescription = lazy(() =>
  * @param listRoutes returns all routes of the service, once they are added
  */
 export function docsRoutes(listRoutes: () => RouterRoute[]) {
-  let description: z.output<ReturnType<typeof ApiDescription>> | undefined;
+  let description: LazyOutput<typeof ApiDescription> | undefined;
   return new Hono<AppEnv>().route('/', documentationPages).get(
     '/openapi.json',
     operation({

@@ -6,6 +6,12 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** Returns the value of a key that the object itself has, not its prototype. */
+export function ownValue<T>(object: Record<string, T>, key: string): T | undefined {
+  if (!Object.hasOwn(object, key)) return undefined;
+  return object[key];
+}
+
 /** The levels of nesting: 0 for a scalar, 1 for an object or array of scalars. */
 export function jsonDepth(value: unknown): number {
   let depth = 0;
@@ -72,11 +78,12 @@ export function equalJson(a: Json, b: Json): boolean {
   }
   if (!isJsonObject(a)) return a === b;
   if (!isJsonObject(b)) return false;
-  const names = Object.keys(a);
-  return (
-    names.length === Object.keys(b).length &&
-    names.every((name) => Object.hasOwn(b, name) && equalJson(a[name] as Json, b[name] as Json))
-  );
+  const members = Object.entries(a);
+  if (members.length !== Object.keys(b).length) return false;
+  return members.every(([name, member]) => {
+    const other = ownValue(b, name);
+    return other !== undefined && equalJson(member, other);
+  });
 }
 
 /**

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Page } from '../http/page';
 import { pageOf } from '../http/response-fields';
-import { lazy } from '../lib/lazy';
+import { type LazyOutput, lazy } from '../lib/lazy';
 import { Permission } from '../permissions/permission';
 import { ShownPermission, showPermission } from './permission';
 
@@ -15,7 +15,7 @@ export const ShownPage = lazy(() => {
 export function showPage(
   { data, ...page }: Page<Permission>,
   publicUrl: string,
-): z.output<ReturnType<typeof ShownPage>> {
+): LazyOutput<typeof ShownPage> {
   return {
     permissions: data.map((permission) => showPermission(withoutValue(permission), publicUrl)),
     ...page,

@@ -4,7 +4,7 @@ import { exampleId } from '../http/examples';
 import { plainText } from '../http/fields';
 import { jsonField, objectField } from '../http/response-fields';
 import { equalJson } from '../lib/json';
-import { lazy } from '../lib/lazy';
+import { type LazyOutput, lazy } from '../lib/lazy';
 import { Permission } from '../permissions/permission';
 import type { Preview } from '../permissions/preview';
 import { Review } from '../permissions/reviews/review';
@@ -65,7 +65,7 @@ export const ShownPermission = lazy(() => {
   });
 });
 
-type ShownPermission = z.output<ReturnType<typeof ShownPermission>>;
+type ShownPermission = LazyOutput<typeof ShownPermission>;
 
 /** Shows a permission. */
 export function showPermission(permission: Permission, publicUrl: string): ShownPermission {

@@ -1,6 +1,7 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
 import type { Reader } from '../db/database';
+import { isAgentOfPermission, isContentsOfPermission } from '../db/permission-joins';
 import { agents, permissionContents, permissions } from '../db/schema';
 import { invalidRequest } from '../errors';
 import type { RequestContext } from '../http/context';
@@ -137,11 +138,8 @@ function selectWithContents(reader: Reader, now: number) {
       preview: permissionContents.preview,
     })
     .from(permissions)
-    .innerJoin(agents, eq(agents.number, permissions.agent))
-    .leftJoin(
-      permissionContents,
-      sql`${permissionContents.account} = ${permissions.account} and ${permissionContents.id} = ${permissions.id}`,
-    );
+    .innerJoin(agents, isAgentOfPermission)
+    .leftJoin(permissionContents, isContentsOfPermission);
 }
 
 /** Preloads the permission in the path, with its contents. */

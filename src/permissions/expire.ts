@@ -2,6 +2,7 @@ import { and, eq, type SQL, sql } from 'drizzle-orm';
 import { isAtHome } from '../db/at-home';
 import { aliased } from '../db/columns';
 import type { Reader } from '../db/database';
+import { isAgentOfPermission, isReviewOfPermission } from '../db/permission-joins';
 import { accounts, agents, permissions, reviews } from '../db/schema';
 import type { Runtime } from '../env';
 import { withFixedClock } from '../http/context';
@@ -125,12 +126,9 @@ function findDue(reader: Reader, index: 'permissions_due' | 'tokens_due', due: S
       sql`(select account, id from permissions indexed by ${sql.raw(index)} where ${due} limit ${SLICE}) as due`,
     )
     .crossJoin(permissions)
-    .leftJoin(agents, eq(agents.number, permissions.agent))
+    .leftJoin(agents, isAgentOfPermission)
     .leftJoin(accounts, eq(accounts.number, permissions.account))
-    .leftJoin(
-      reviews,
-      and(eq(reviews.account, permissions.account), eq(reviews.id, permissions.id)),
-    )
+    .leftJoin(reviews, isReviewOfPermission)
     .where(sql`${permissions.account} = due.account and ${permissions.id} = due.id`);
 }
 

@@ -1,5 +1,5 @@
 import type { FieldError } from '../errors';
-import { equalJson, isJsonObject, type Json, type JsonObject } from '../lib/json';
+import { equalJson, isJsonObject, type Json, type JsonObject, ownValue } from '../lib/json';
 
 /**
  * Lists the places where a granted scope allows more than the requested scope.
@@ -17,10 +17,9 @@ export function findWidenings(
 ): FieldError[] {
   return Object.entries(requested).flatMap(([key, limit]) => {
     const place = `${path}.${key}`;
-    if (!Object.hasOwn(granted, key)) {
-      return [{ path: place, message: 'is missing: repeat or narrow the requested value' }];
-    }
-    return compareValues(limit, granted[key] as Json, place);
+    const value = ownValue(granted, key);
+    if (value !== undefined) return compareValues(limit, value, place);
+    return [{ path: place, message: 'is missing: repeat or narrow the requested value' }];
   });
 }
 

@@ -1,5 +1,10 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm';
 import { aliased } from '../db/columns';
+import {
+  isAgentOfPermission,
+  isContentsOfPermission,
+  isReviewOfPermission,
+} from '../db/permission-joins';
 import { agents, pendingPermissions, permissionContents, permissions, reviews } from '../db/schema';
 import type { UserContext } from '../http/context';
 import { openPage, type Page } from '../http/page';
@@ -83,18 +88,9 @@ export async function listWaiting(
       // A cross join keeps this order. With a plain join SQLite starts with every permission of the
       // account.
       .crossJoin(permissions)
-      .innerJoin(agents, eq(agents.number, permissions.agent))
-      .leftJoin(
-        reviews,
-        and(eq(reviews.account, permissions.account), eq(reviews.id, permissions.id)),
-      )
-      .leftJoin(
-        permissionContents,
-        and(
-          eq(permissionContents.account, permissions.account),
-          eq(permissionContents.id, permissions.id),
-        ),
-      )
+      .innerJoin(agents, isAgentOfPermission)
+      .leftJoin(reviews, isReviewOfPermission)
+      .leftJoin(permissionContents, isContentsOfPermission)
       .where(and(eq(permissions.account, account.number), sql`${permissions.id} = page.id`)),
   ]);
   const found = rows as WaitingRow[];

@@ -3,6 +3,7 @@ import { Hono } from 'hono';
 import * as z from 'zod';
 import { codeOf } from '../db/columns';
 import { mergeSorted } from '../db/merge-sorted';
+import { isAgentOfPermission } from '../db/permission-joins';
 import { agents, PERMISSION_STATUSES, permissions } from '../db/schema';
 import { sharedAccess } from '../http/access';
 import type { Context, Principal } from '../http/context';
@@ -59,7 +60,7 @@ export async function listPermissions(
       // A cross join keeps this order. With a plain join SQLite starts with every permission of the
       // account.
       .crossJoin(permissions)
-      .leftJoin(agents, eq(agents.number, permissions.agent))
+      .leftJoin(agents, isAgentOfPermission)
       .where(
         and(eq(permissions.account, principal.account.number), sql`${permissions.id} = page.id`),
       ),

@@ -2,6 +2,7 @@ import { and, eq, getTableColumns, type InferSelectModel, type SQL } from 'drizz
 import * as z from 'zod';
 import { aliased } from '../db/columns';
 import type { Reader } from '../db/database';
+import { isAgentOfPermission } from '../db/permission-joins';
 import { agents, PERMISSION_STATUSES, permissions, TOKEN_STATUSES } from '../db/schema';
 import { notFound, Problem } from '../errors';
 import type { Context, Principal, RequestContext } from '../http/context';
@@ -269,7 +270,7 @@ export function findPermission(reader: Reader, account: number | SQL<number>, id
   return reader
     .select(permissionColumns)
     .from(permissions)
-    .innerJoin(agents, eq(agents.number, permissions.agent))
+    .innerJoin(agents, isAgentOfPermission)
     .where(isPermissionWithId(account, id));
 }
 
@@ -294,7 +295,7 @@ export function findReviewedPermission(
   return reader
     .select(reviewedColumns(now))
     .from(permissions)
-    .innerJoin(agents, eq(agents.number, permissions.agent))
+    .innerJoin(agents, isAgentOfPermission)
     .where(isPermissionWithId(account, id));
 }
 

@@ -1,6 +1,7 @@
 import { and, eq, inArray, sql } from 'drizzle-orm';
 import { aliased, idList } from '../db/columns';
 import type { Reader } from '../db/database';
+import { isAgentOfPermission } from '../db/permission-joins';
 import { agents, type EventNames, members, permissions, policies } from '../db/schema';
 import { type Id, parseId } from '../lib/typeid';
 import {
@@ -33,7 +34,7 @@ export async function loadPermissionSnapshots(
     reader
       .select({ ...reviewedColumns(now), agentName: aliased(agents.name, 'agent_name') })
       .from(permissions)
-      .innerJoin(agents, eq(agents.number, permissions.agent))
+      .innerJoin(agents, isAgentOfPermission)
       .where(and(eq(permissions.account, account.number), sql`${permissions.id} in ${wanted}`)),
   ]);
   const names = await loadDeciders(

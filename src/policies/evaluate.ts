@@ -1,4 +1,4 @@
-import { equalJson, isJsonObject, type Json, type JsonObject } from '../lib/json';
+import { equalJson, isJsonObject, type Json, type JsonObject, ownValue } from '../lib/json';
 import { matchesPattern } from '../lib/pattern';
 import { byId, type Id } from '../lib/typeid';
 import type { PolicyCondition, PolicyRow } from './policy';
@@ -56,16 +56,13 @@ export function byPrecedence(a: Precedence, b: Precedence): number {
   return denials || b.priority - a.priority || reviews || a.createdAt - b.createdAt || byId(a, b);
 }
 
-function applies(
-  policy: PolicyRow,
-  { agentId, action, resource, scope }: EvaluatedRequest,
-): boolean {
-  return (
-    (policy.agentIds === null || (agentId !== null && policy.agentIds.includes(agentId))) &&
-    policy.actions.some((pattern) => matchesPattern(pattern, action)) &&
-    policy.resources.some((pattern) => matchesPattern(pattern, resource)) &&
-    conditionsHold(policy, scope)
-  );
+function applies(policy: PolicyRow, request: EvaluatedRequest): boolean {
+  const { agentIds, actions, resources } = policy;
+  const { agentId, action, resource, scope } = request;
+  if (agentIds !== null && !(agentId !== null && agentIds.includes(agentId))) return false;
+  if (!actions.some((pattern) => matchesPattern(pattern, action))) return false;
+  if (!resources.some((pattern) => matchesPattern(pattern, resource))) return false;
+  return conditionsHold(policy, scope);
 }
 
 /**
@@ -81,8 +78,9 @@ function conditionsHold({ effect, conditions }: PolicyRow, scope: JsonObject): b
   if (effect === 'approve' && keys.length > 0 && !isComplete) return false;
   return keys.every((key) => {
     const condition = conditions[key];
-    if (!isCondition(condition) || !Object.hasOwn(scope, key)) return answerInDoubt;
-    return holds(condition, scope[key] as Json) ?? answerInDoubt;
+    const value = ownValue(scope, key);
+    if (!isCondition(condition) || value === undefined) return answerInDoubt;
+    return holds(condition, value) ?? answerInDoubt;
   });
 }
 
@@ -92,12 +90,19 @@ function conditionsHold({ effect, conditions }: PolicyRow, scope: JsonObject): b
  */
 function isCondition(value: unknown): value is PolicyCondition {
   if (!isJsonObject(value)) return false;
-  return Object.entries(value).every(
-    ([name, limit]) =>
-      ((name === 'min' || name === 'max') && typeof limit === 'number') ||
-      (name === 'in' && Array.isArray(limit)) ||
-      name === 'equals',
-  );
+  return Object.entries(value).every(([name, limit]) => isPartOfCondition(name, limit));
+}
+
+function isPartOfCondition(name: string, limit: Json): boolean {
+  switch (name) {
+    case 'min':
+    case 'max':
+      return typeof limit === 'number';
+    case 'in':
+      return Array.isArray(limit);
+    default:
+      return name === 'equals';
+  }
 }
 
 /**

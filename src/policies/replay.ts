@@ -1,6 +1,7 @@
 import { and, desc, eq, gte } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
+import { isAgentOfPermission } from '../db/permission-joins';
 import { agents, permissions } from '../db/schema';
 import { userAccess } from '../http/access';
 import { creatorOf } from '../http/activity';
@@ -133,7 +134,7 @@ export async function replayRequests(
     reader
       .select(permissionColumns)
       .from(permissions)
-      .innerJoin(agents, eq(agents.number, permissions.agent))
+      .innerJoin(agents, isAgentOfPermission)
       .where(
         and(
           eq(permissions.account, account),

@@ -11,7 +11,7 @@ import { findExceptions } from './find-exceptions';
 import type { PeriodFacts } from './gather-facts';
 import { MAX_LISTED_ACTIVITY } from './read-account';
 import { reportRequest } from './report';
-import { formatCount, formatNumber } from './wording';
+import { formatCount, prose } from './wording';
 import { type Findings, writeFindings } from './write-findings';
 
 /**
@@ -112,8 +112,8 @@ function describeScope(file: FileRow, { summary, sequences }: PeriodFacts): stri
   let held = `The account’s audit log held no entry of the period at ${requestedAt}.`;
   if (sequences)
     held =
-      `It covers ${formatCount(summary.entries, 'entry', 'entries')} of the account’s audit log, with sequences from ${formatNumber(sequences.first)} to ` +
-      `${formatNumber(sequences.last)}, as they stood at ${requestedAt}.`;
+      prose`It covers ${formatCount(summary.entries, 'entry', 'entries')} of the account’s audit log, with sequences from ${sequences.first} to ` +
+      prose`${sequences.last}, as they stood at ${requestedAt}.`;
   return [
     ...scope,
     `${held} Entries of deleted agents are erased, and not counted.`,
@@ -153,6 +153,6 @@ function describeSample(
     `The sample has ${formatCount(sample.length, 'entry', 'entries')}, in the order in which they were drawn. Draw n, from 0, is the sequence ` +
     `${first} + (the first 48 bits of SHA-256("${publicFileId(file)}:n") modulo ${size}). Sequences ` +
     'drawn before, erased entries and those of deleted agents were skipped. The drawing ended with ' +
-    `${SAMPLE_SIZE} entries, when every sequence had been drawn, or after ${formatNumber(MAX_DRAWS)} draws.`
+    prose`${SAMPLE_SIZE} entries, when every sequence had been drawn, or after ${MAX_DRAWS} draws.`
   );
 }

@@ -2,10 +2,11 @@ import type { DeciderFigures, ReportException } from './content';
 import { isMemberId, QUICK_DECISION_MS, RETRY_WINDOW } from './figures';
 import type { PeriodFacts } from './gather-facts';
 import {
+  countWas,
   formatCount,
-  formatNumber,
   formatPercentage,
   listNames,
+  prose,
   quoteName,
   roleWithArticle,
   wasOrWere,
@@ -85,7 +86,7 @@ function findQuickDecisions({ entriesOf, summary }: PeriodFacts): ReportExceptio
   const severity = areMany ? 'high' : 'medium';
   const text =
     `${formatCount(quick.entries, 'decision')} of people ${wasOrWere(quick.entries)} taken within ${QUICK_DECISION_MS / 1_000} seconds of the ` +
-    `request (${formatPercentage(quick.entries, decisions)} of ${formatNumber(decisions)}): too soon to weigh it, or taken by a program with a ` +
+    prose`request (${formatPercentage(quick.entries, decisions)} of ${decisions}): too soon to weigh it, or taken by a program with a ` +
     'user token.';
   return [{ kind: 'quick_decision', severity, text, ...quick }];
 }
@@ -97,7 +98,7 @@ function findDominantDecider({ deciders, decisionsBy }: PeriodFacts): ReportExce
   if (!first || total < MANY_DECISIONS) return [];
   const decisions = decisionsBy(first.decided_by);
   if (decisions.entries < NEARLY_ALL * total) return [];
-  const part = `${formatCount(decisions.entries, 'decision')} of ${formatNumber(total)} (${formatPercentage(decisions.entries, total)})`;
+  const part = prose`${formatCount(decisions.entries, 'decision')} of ${total} (${formatPercentage(decisions.entries, total)})`;
   const severity = first.kind === 'policy' ? 'low' : 'medium';
   return [{ kind: 'one_decider', severity, text: describeDominance(first, part), ...decisions }];
 }
@@ -124,8 +125,8 @@ function findOwnerApprovals({ entriesOf }: PeriodFacts): ReportException[] {
   const approvals = entriesOf('reviewedOwnerApproval', 'unreviewedOwnerApproval');
   if (approvals.entries === 0) return [];
   const text =
-    `${formatCount(approvals.entries, 'request')} ${wasOrWere(approvals.entries)} approved by the member who owned the agent when the report was ` +
-    `made: ${formatNumber(entriesOf('reviewedOwnerApproval').entries)} under a review policy, ${formatNumber(entriesOf('unreviewedOwnerApproval').entries)} without one. The entries do not say ` +
+    `${countWas(approvals.entries, 'request')} approved by the member who owned the agent when the report was ` +
+    prose`made: ${entriesOf('reviewedOwnerApproval').entries} under a review policy, ${entriesOf('unreviewedOwnerApproval').entries} without one. The entries do not say ` +
     'who owned it when it asked.';
   return [{ kind: 'approved_by_owner', severity: 'medium', text, ...approvals }];
 }
@@ -148,7 +149,7 @@ function findUnusualOutcomes({ entriesOf, summary }: PeriodFacts): ReportExcepti
       kind: 'denied_action_retried',
       severity: 'medium',
       text:
-        `${formatNumber(retried.entries)} of ${formatCount(summary.denied, 'denial')} ${wasOrWere(retried.entries)} followed by the same request: the agent asked again for the ` +
+        prose`${retried.entries} of ${formatCount(summary.denied, 'denial')} ${wasOrWere(retried.entries)} followed by the same request: the agent asked again for the ` +
         `same action on the same resource, among its next ${RETRY_WINDOW} requests for that action.`,
       ...retried,
     },
@@ -156,7 +157,7 @@ function findUnusualOutcomes({ entriesOf, summary }: PeriodFacts): ReportExcepti
       kind: 'token_never_used',
       severity: unused.entries * 2 >= summary.tokens_issued ? 'medium' : 'low',
       text:
-        `${formatCount(unused.entries, 'token')} expired without a single recorded use, against ${formatNumber(summary.tokens_issued)} issued in the period: ` +
+        prose`${formatCount(unused.entries, 'token')} expired without a single recorded use, against ${summary.tokens_issued} issued in the period: ` +
         'access that was granted and, as far as the service was told, not needed.',
       ...unused,
     },
@@ -170,7 +171,7 @@ function findUnusualOutcomes({ entriesOf, summary }: PeriodFacts): ReportExcepti
       kind: 'token_revoked',
       severity: 'low',
       text:
-        `${formatCount(revoked.entries, 'token')} ${wasOrWere(revoked.entries)} revoked before the expiry. Each entry says by whom, and why if a reason ` +
+        `${countWas(revoked.entries, 'token')} revoked before the expiry. Each entry says by whom, and why if a reason ` +
         'was given.',
       ...revoked,
     },

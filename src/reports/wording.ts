@@ -3,6 +3,15 @@ export function formatNumber(value: number): string {
   return String(value).replace(/\B(?=(\d{3})+$)/g, ',');
 }
 
+/** A tag of templates: formats the numbers among the values as 1,234,567. */
+export function prose(parts: TemplateStringsArray, ...values: (string | number)[]): string {
+  const texts = values.map((value) => {
+    if (typeof value === 'number') return formatNumber(value);
+    return value;
+  });
+  return String.raw({ raw: parts }, ...texts);
+}
+
 /** Formats a number with its noun: `1 request`, `2 requests`. */
 export function formatCount(count: number, one: string, many = `${one}s`): string {
   return `${formatNumber(count)} ${oneOrMany(count, one, many)}`;
@@ -14,6 +23,16 @@ function oneOrMany(count: number, one: string, many: string): string {
 
 export function isOrAre(count: number): string {
   return oneOrMany(count, 'is', 'are');
+}
+
+/** Formats a number with its noun and verb: `1 agent is`, `2 agents are`. */
+export function countIs(count: number, one: string, many = `${one}s`): string {
+  return `${formatCount(count, one, many)} ${isOrAre(count)}`;
+}
+
+/** Formats a number with its noun and verb: `1 request was`, `2 requests were`. */
+export function countWas(count: number, one: string, many = `${one}s`): string {
+  return `${formatCount(count, one, many)} ${wasOrWere(count)}`;
 }
 
 export function wasOrWere(count: number): string {

@@ -2,7 +2,7 @@ import type { POLICY_EFFECTS } from '../db/schema';
 import type { EntryReferences, Finding } from './content';
 import { isMemberId } from './figures';
 import type { PeriodFacts } from './gather-facts';
-import { formatCount, formatNumber, isOrAre, wasOrWere } from './wording';
+import { countIs, countWas, formatCount, isOrAre, prose, wasOrWere } from './wording';
 
 type PolicyEffect = (typeof POLICY_EFFECTS)[number];
 
@@ -27,15 +27,9 @@ export function writeFindings(facts: PeriodFacts) {
  * The findings about how the service, the account and its log are set up. Only `log` refers to
  * entries.
  */
-function describeDesign({
-  configuration,
-  agentsWithStaleKeys,
-  summary,
-  sequences,
-  firstAndLast,
-  asOf,
-}: PeriodFacts) {
-  const { agents, policies } = configuration;
+function describeDesign(facts: PeriodFacts) {
+  const { agentsWithStaleKeys, asOf } = facts;
+  const { agents, policies } = facts.configuration;
   const activeAgents = agents.filter(({ isActive }) => isActive).length;
   const active = policies.filter(({ isActive }) => isActive);
   const withEffect = (effect: PolicyEffect) => active.filter((policy) => policy.effect === effect);
@@ -43,12 +37,15 @@ function describeDesign({
   const rules = withEffect('review').flatMap(({ review }) => review ?? []);
   const owned = agents.filter(({ owner }) => owner !== null).length;
   const unrestricted = approving.filter(({ isUnrestricted }) => isUnrestricted).length;
-  const span = sequences ? sequences.last - sequences.first + 1 : 0;
+  const denying = withEffect('deny').length;
+  const bySeveral = rules.filter(({ approvals }) => approvals > 1).length;
+  const withPasskeys = rules.filter(({ passkey }) => passkey).length;
+  const allowingOwners = rules.filter(({ allow_self }) => allow_self).length;
   return {
     agents: finding(
-      `${formatCount(agents.length, 'agent')} ${isOrAre(agents.length)} registered, ${formatNumber(activeAgents)} of them active. Each has a key of its own, of ` +
+      prose`${countIs(agents.length, 'agent')} registered, ${activeAgents} of them active. Each has a key of its own, of ` +
         'which the service keeps a hash and the first 12 characters, and for 24 hours an encrypted copy where it was issued under ' +
-        `an idempotency key; no two agents share one. A member is named as responsible for ${formatNumber(owned)} of them.`,
+        prose`an idempotency key; no two agents share one. A member is named as responsible for ${owned} of them.`,
     ),
     gate: finding(
       'An agent’s key by itself permits no action: for each action on each resource the agent has to ask, and a token is issued ' +
@@ -61,14 +58,14 @@ function describeDesign({
         'take effect only if the service is asked: a system that checks only the signature and the expiry does not see them.',
     ),
     policies: finding(
-      `${formatCount(active.length, 'policy', 'policies')} ${isOrAre(active.length)} active: ${formatNumber(approving.length)} that can approve, ` +
-        `${formatNumber(withEffect('deny').length)} that deny, ${formatNumber(rules.length)} that send requests to reviewers. ${formatNumber(unrestricted)} of the first are ` +
+      prose`${countIs(active.length, 'policy', 'policies')} active: ${approving.length} that can approve, ` +
+        prose`${denying} that deny, ${rules.length} that send requests to reviewers. ${unrestricted} of the first are ` +
         'for every request. Any denial that applies wins; else the policy with the highest priority, and at the same priority a review ' +
         'before an approval. A request to which no policy applies waits for one decision by anybody who may decide.',
     ),
     reviewPolicies: finding(
-      `${formatCount(rules.length, 'review policy is', 'review policies are')} active: ${formatNumber(rules.filter(({ approvals }) => approvals > 1).length)} with approval by two or more people, ` +
-        `${formatNumber(rules.filter(({ passkey }) => passkey).length)} with approvals signed with a passkey, ${formatNumber(rules.filter(({ allow_self }) => allow_self).length)} in which the agent’s owner may approve. ` +
+      prose`${formatCount(rules.length, 'review policy is', 'review policies are')} active: ${bySeveral} with approval by two or more people, ` +
+        prose`${withPasskeys} with approvals signed with a passkey, ${allowingOwners} in which the agent’s owner may approve. ` +
         'Only members decide a request that such a policy routes, each with a credential of their own. The request keeps the rule ' +
         'under which it was made. The entries have the policy’s id and not its rule: the policy may have been changed or deleted since, ' +
         'which the account activity shows.',
@@ -77,20 +74,24 @@ function describeDesign({
       `${formatCount(agentsWithStaleKeys.length, 'active agent')} had a current key older than 90 days ${asOf}. A key can be ` +
         'replaced with a grace period or at once, and a replaced key ends at its deadline.',
     ),
-    log: finding(
-      sequences
-        ? `Entries are numbered without gaps: those of the period lie between sequence ${formatNumber(sequences.first)} and ${formatNumber(sequences.last)}, of which ` +
-            `${formatNumber(summary.entries)} can be read; ${formatNumber(span - summary.entries)} were erased with a deleted agent, or will be. ` +
-            'This figure excludes entries erased before the first or after the last of them. Each entry has the time, the ' +
-            'agent, and the address and the client that caused it, or says that the service itself did.'
-        : 'The log holds no entry of the period.',
-      firstAndLast,
-    ),
+    log: finding(describeLog(facts), facts.firstAndLast),
     retention: finding(
       'Entries are append-only: no call of the service changes one. They are erased with their agent, with the ' +
         'account, or at the end of their retention. This report does not show what the operator of the database could do.',
     ),
   };
+}
+
+function describeLog({ summary, sequences }: PeriodFacts): string {
+  if (!sequences) return 'The log holds no entry of the period.';
+  const { first, last } = sequences;
+  const erased = last - first + 1 - summary.entries;
+  return (
+    prose`Entries are numbered without gaps: those of the period lie between sequence ${first} and ${last}, of which ` +
+    prose`${summary.entries} can be read; ${erased} were erased with a deleted agent, or will be. ` +
+    'This figure excludes entries erased before the first or after the last of them. Each entry has the time, the ' +
+    'agent, and the address and the client that caused it, or says that the service itself did.'
+  );
 }
 
 /** The findings about what agents, people and policies did, except about who decided. */
@@ -105,29 +106,28 @@ function describeOperation({ entriesOf, summary, agents }: PeriodFacts) {
   const unused = entriesOf('unusedToken');
   const quick = entriesOf('quickDecision');
   const retried = entriesOf('retriedDenial');
-  const were = (count: number, noun: string) => `${formatCount(count, noun)} ${wasOrWere(count)}`;
   return {
     requests: finding(
       `${formatCount(summary.requests, 'request')} of ${formatCount(asking, 'agent')} ${wasOrWere(summary.requests)} recorded, each with action, resource and limits.`,
       entriesOf('request'),
     ),
     approvals: finding(
-      `${were(summary.approved, 'request')} approved: ${formatNumber(summary.approved_by_person)} by people, ${formatNumber(summary.approved_by_policy)} by policies. ` +
+      prose`${countWas(summary.approved, 'request')} approved: ${summary.approved_by_person} by people, ${summary.approved_by_policy} by policies. ` +
         'Each entry names the member, the account or the policy that decided, and what was granted.',
       approvals,
     ),
     denials: finding(
-      `${were(summary.denied, 'request')} denied: ${formatNumber(summary.denied_by_person)} by people, ${formatNumber(summary.denied_by_policy)} by policies.`,
+      prose`${countWas(summary.denied, 'request')} denied: ${summary.denied_by_person} by people, ${summary.denied_by_policy} by policies.`,
       entriesOf('personDenial', 'policyDenial'),
     ),
     human: finding(
-      `${formatNumber(byPeople)} of ${decisions} ${wasOrWere(byPeople)} taken by people: ${formatNumber(byPeople - byAccount)} with the credential of a ` +
-        `member, whom the entry names, and ${formatNumber(byAccount)} with the account’s own user tokens, which name no person. A program can hold a user token. ` +
+      prose`${byPeople} of ${decisions} ${wasOrWere(byPeople)} taken by people: ${byPeople - byAccount} with the credential of a ` +
+        prose`member, whom the entry names, and ${byAccount} with the account’s own user tokens, which name no person. A program can hold a user token. ` +
         'Before an approval there is no token for the agent.',
       entriesOf('personApproval', 'personDenial'),
     ),
     automatic: finding(
-      `Policies took ${formatNumber(byPolicies)} of ${decisions} without a person; each entry names the policy.`,
+      prose`Policies took ${byPolicies} of ${decisions} without a person; each entry names the policy.`,
       entriesOf('policyApproval', 'policyDenial'),
     ),
     quick: finding(
@@ -135,7 +135,7 @@ function describeOperation({ entriesOf, summary, agents }: PeriodFacts) {
       quick,
     ),
     tokens: finding(
-      `${were(summary.tokens_issued, 'token')} issued, one with each approval.`,
+      `${countWas(summary.tokens_issued, 'token')} issued, one with each approval.`,
       approvals,
     ),
     uses: finding(
@@ -151,11 +151,11 @@ function describeOperation({ entriesOf, summary, agents }: PeriodFacts) {
       entriesOf('undecidedRequest'),
     ),
     revocations: finding(
-      `${were(summary.tokens_revoked, 'token')} revoked before the expiry; the service refuses a revoked token.`,
+      `${countWas(summary.tokens_revoked, 'token')} revoked before the expiry; the service refuses a revoked token.`,
       entriesOf('revocation'),
     ),
     retries: finding(
-      `${were(retried.entries, 'denial')} followed by the same request again (see exceptions).`,
+      `${countWas(retried.entries, 'denial')} followed by the same request again (see exceptions).`,
       retried,
     ),
   };
@@ -176,9 +176,10 @@ function describeDuties({
   const approvals = entriesOf('reviewedApproval').entries;
   const reviewed = entriesOf('reviewedApproval', 'reviewedDenial');
   const people = Object.entries(approvalsByPeople).map(
-    ([count, entries]) =>
-      `${formatNumber(entries)} by ${formatCount(Number(count), 'person', 'people')}`,
+    ([count, entries]) => prose`${entries} by ${formatCount(Number(count), 'person', 'people')}`,
   );
+  let approved = formatCount(approvals, 'approval');
+  if (people.length > 0) approved += ` (${people.join(', ')})`;
   const members = deciders.filter(({ decided_by }) => isMemberId(decided_by));
   const votes = members.reduce(
     (sum, { approved, denied, voted }) => sum + approved + denied + voted,
@@ -194,29 +195,29 @@ function describeDuties({
   ).length;
   return {
     reviews: finding(
-      `${formatNumber(reviewed.entries)} of ${formatCount(byPeople, 'decision')} of people ${wasOrWere(reviewed.entries)} taken under a review policy: ` +
-        `${formatCount(approvals, 'approval')}${people.length > 0 ? ` (${people.join(', ')})` : ''} and ${formatCount(reviewed.entries - approvals, 'denial')}, ` +
+      prose`${reviewed.entries} of ${formatCount(byPeople, 'decision')} of people ${wasOrWere(reviewed.entries)} taken under a review policy: ` +
+        `${approved} and ${formatCount(reviewed.entries - approvals, 'denial')}, ` +
         'for which one reviewer or the agent’s owner is enough. Each entry has every vote, with the member who cast it, and names the ' +
         'policy. It shows how many people approved, and not how many the policy demanded.',
       reviewed,
     ),
     signatures: finding(
-      `${formatNumber(signed)} of ${formatCount(votes, 'decision or vote', 'decisions and votes')} of members ${isOrAre(signed)} signed with a passkey. ` +
+      prose`${signed} of ${formatCount(votes, 'decision or vote', 'decisions and votes')} of members ${isOrAre(signed)} signed with a passkey. ` +
         'The public key is enough to check the signature in the entry, without the service. An unsigned decision shows that a ' +
         'credential of the member was used. It does not show that the member was there.',
       entriesOf('signedVote'),
     ),
     ownerApprovals: finding(
-      `${formatCount(ownerApprovals.entries, 'request')} ${wasOrWere(ownerApprovals.entries)} approved by the member who owned the agent when the report was made: ` +
-        `${formatNumber(entriesOf('reviewedOwnerApproval').entries)} under a review policy, ${formatNumber(entriesOf('unreviewedOwnerApproval').entries)} without one. ` +
+      `${countWas(ownerApprovals.entries, 'request')} approved by the member who owned the agent when the report was made: ` +
+        prose`${entriesOf('reviewedOwnerApproval').entries} under a review policy, ${entriesOf('unreviewedOwnerApproval').entries} without one. ` +
         'The entries do not say who owned it before, or who decided with the account’s own user tokens. Under a review policy the ' +
         'service refuses approval by the member who owns the agent, or owned it when it asked, unless the policy allows it. ' +
         'Without one it does not.',
       ownerApprovals,
     ),
     unreviewed: finding(
-      `${formatCount(unreviewed.entries, 'request')} that people decided ${wasOrWere(unreviewed.entries)} routed by no review policy: ${formatNumber(unreviewed.entries - byAccount)} decided by ` +
-        `one member each, ${formatNumber(byAccount)} with the account’s own user tokens, which name no person. Policies took ` +
+      prose`${formatCount(unreviewed.entries, 'request')} that people decided ${wasOrWere(unreviewed.entries)} routed by no review policy: ${unreviewed.entries - byAccount} decided by ` +
+        prose`one member each, ${byAccount} with the account’s own user tokens, which name no person. Policies took ` +
         `${formatCount(byPolicies, 'decision')} without people. ${formatCount(reviewPolicies, 'review policy was', 'review policies were')} active when the report was made; ` +
         'the entries do not say which existed when the agent asked.',
       unreviewed,
@@ -228,8 +229,12 @@ function describeDuties({
 function describeChanges({ activity }: PeriodFacts) {
   const count = (...actions: string[]) =>
     actions.reduce((sum, action) => sum + (activity.by_action[action] ?? 0), 0);
-  const changes = (kind: string) =>
-    `${formatNumber(count(`${kind}.created`))} created, ${formatNumber(count(`${kind}.updated`))} changed, ${formatNumber(count(`${kind}.deleted`))} deleted`;
+  const changes = (kind: string) => {
+    const created = count(`${kind}.created`);
+    const updated = count(`${kind}.updated`);
+    const deleted = count(`${kind}.deleted`);
+    return prose`${created} created, ${updated} changed, ${deleted} deleted`;
+  };
   const rotations = count('agent.key_rotated');
   const requested = count('export.requested', 'report.requested');
   const downloads = count('export.downloaded', 'report.downloaded');
@@ -241,13 +246,13 @@ function describeChanges({ activity }: PeriodFacts) {
       `Policies in the account activity: ${changes('policy')}; each with the member or the user token that did it.`,
     ),
     memberChanges: finding(
-      `Members in the account activity: ${formatNumber(count('member.invited'))} invited, ${formatNumber(count('member.joined'))} joined, ` +
-        `${formatNumber(count('member.updated'))} changed, ${formatNumber(count('member.removed'))} removed. The credentials of a removed member are refused ` +
+      prose`Members in the account activity: ${count('member.invited')} invited, ${count('member.joined')} joined, ` +
+        prose`${count('member.updated')} changed, ${count('member.removed')} removed. The credentials of a removed member are refused ` +
         'at once; the decisions stand.',
     ),
     tokenChanges: finding(
-      `User tokens in the account activity: ${formatNumber(count('user_token.created'))} created, ${formatNumber(count('user_token.deleted'))} deleted. ` +
-        `Passkeys of members: ${formatNumber(count('passkey.added'))} added, ${formatNumber(count('passkey.removed'))} removed. ` +
+      prose`User tokens in the account activity: ${count('user_token.created')} created, ${count('user_token.deleted')} deleted. ` +
+        prose`Passkeys of members: ${count('passkey.added')} added, ${count('passkey.removed')} removed. ` +
         'A token cannot create another with rights that it lacks.',
     ),
     rotations: finding(

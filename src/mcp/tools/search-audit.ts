@@ -4,7 +4,7 @@ import { AuditList, listAuditEntries } from '../../audit/list';
 import { requireUser } from '../../http/access';
 import { pageParameters } from '../../http/page';
 import { objectField, pageOf } from '../../http/response-fields';
-import { lazy } from '../../lib/lazy';
+import { type LazyOutput, lazy } from '../../lib/lazy';
 import { defineTool } from '../tool';
 
 /**
@@ -64,7 +64,7 @@ export const searchAuditTool = defineTool({
 /**
  * Shows an entry. Its scope is the granted one where a token is concerned, else the requested one.
  */
-function showEntry(entry: AuditEntry): z.output<ReturnType<typeof ShownEntry>> {
+function showEntry(entry: AuditEntry): LazyOutput<typeof ShownEntry> {
   const { user_id: _, user_agent: __, details: ___, ...recorded } = entry;
   const { action, resource, scope, decision_reason, votes, ...details } = detailsOf(entry);
   const isGranted = details.token_id !== undefined;

@@ -1,6 +1,7 @@
 import { and, eq, getTableColumns, isNotNull, isNull, type SQL, sql } from 'drizzle-orm';
 import type { Reader } from '../../db/database';
 import { isPasskeyOf } from '../../db/passkeys-by-member';
+import { isAgentOfPermission, isReviewOfPermission } from '../../db/permission-joins';
 import { agents, members, passkeys, permissions, reviews, votes } from '../../db/schema';
 import type { RequestContext, UserContext } from '../../http/context';
 import { readJson, readObject } from '../../http/input';
@@ -46,11 +47,8 @@ export function selectDecision(
     voter: reader
       .select(voterColumns(now))
       .from(permissions)
-      .innerJoin(
-        reviews,
-        and(eq(reviews.account, permissions.account), eq(reviews.id, permissions.id)),
-      )
-      .innerJoin(agents, eq(agents.number, permissions.agent))
+      .innerJoin(reviews, isReviewOfPermission)
+      .innerJoin(agents, isAgentOfPermission)
       .innerJoin(
         members,
         and(eq(members.account, permissions.account), sql`${members.id} = ${callerId}`),

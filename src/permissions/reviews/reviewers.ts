@@ -1,6 +1,7 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm';
 import { aliased, codeOf } from '../../db/columns';
 import type { Reader } from '../../db/database';
+import { isAgentOfPermission, isReviewOfPermission } from '../../db/permission-joins';
 import {
   agents,
   MEMBER_ROLES,
@@ -292,11 +293,8 @@ export function selectConcerned(
     })
     .from(sql`json_each(${JSON.stringify(ids.map((id) => toHex(idBytes(id))))}) as wanted`)
     .crossJoin(permissions)
-    .innerJoin(agents, eq(agents.number, permissions.agent))
-    .leftJoin(
-      reviews,
-      and(eq(reviews.account, permissions.account), eq(reviews.id, permissions.id)),
-    )
+    .innerJoin(agents, isAgentOfPermission)
+    .leftJoin(reviews, isReviewOfPermission)
     .crossJoin(members)
     .where(
       and(

@@ -17,7 +17,7 @@ import { choice, listOf, text } from '../../http/fields';
 import { readJson, readObject } from '../../http/input';
 import { creatorField, idField, objectField, timeField } from '../../http/response-fields';
 import { isJsonObject } from '../../lib/json';
-import { lazy } from '../../lib/lazy';
+import { type LazyOutput, lazy } from '../../lib/lazy';
 import { formatTime } from '../../lib/time';
 import { type Id, parseId, withPrefix } from '../../lib/typeid';
 import { requireAgents, selectAgents, type WebhookRow } from '../webhooks/webhook';
@@ -45,7 +45,7 @@ export const ChannelEvent = lazy(() =>
   }),
 );
 
-export type ChannelEvent = z.output<ReturnType<typeof ChannelEvent>>;
+export type ChannelEvent = LazyOutput<typeof ChannelEvent>;
 
 /** Whether an event asks people to decide. */
 export function isAsking(event: DeliveryEvent): boolean {
@@ -132,7 +132,7 @@ export const Channel = lazy(() =>
     }),
 );
 
-export type Channel = z.output<ReturnType<typeof Channel>>;
+export type Channel = LazyOutput<typeof Channel>;
 
 type ShownRow = Pick<
   WebhookRow,

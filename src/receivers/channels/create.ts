@@ -4,7 +4,7 @@ import { userAccess } from '../../http/access';
 import { newId, type UserContext } from '../../http/context';
 import { body, noQuery } from '../../http/input';
 import { answer, created, operation } from '../../http/operation';
-import { lazy } from '../../lib/lazy';
+import { type LazyOutput, lazy } from '../../lib/lazy';
 import { type Id, withPrefix } from '../../lib/typeid';
 import { insertReceiver, newReceiverColumns } from '../webhooks/receivers';
 import {
@@ -49,7 +49,7 @@ export const ChannelCreation = lazy(() =>
  */
 export async function createChannel(
   context: UserContext,
-  { agents, ...input }: { agents: { id: string }[] } & z.output<ReturnType<typeof ChannelCreation>>,
+  { agents, ...input }: { agents: { id: string }[] } & LazyOutput<typeof ChannelCreation>,
 ): Promise<Channel> {
   requireAgentsOfFilters(input.filter, input.kind === 'slack' ? input.config.channels : [], agents);
   const id = newId(context.runtime, 'chan');
@@ -84,7 +84,7 @@ export async function createChannel(
 async function columnsOfKind(
   { principal, config, runtime }: UserContext,
   id: Id<'chan'>,
-  input: z.output<ReturnType<typeof ChannelCreation>>,
+  input: LazyOutput<typeof ChannelCreation>,
 ) {
   if (input.kind === 'email')
     return { config: input.config, secret: new Uint8Array(), inboundUrl: null };

@@ -6,7 +6,7 @@ import { query } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
 import { type Page, pageParameters } from '../../http/page';
 import { pageOf } from '../../http/response-fields';
-import { lazy } from '../../lib/lazy';
+import { type LazyOutput, lazy } from '../../lib/lazy';
 import { listReceivers } from '../webhooks/receivers';
 import { Channel, describeChannel } from './channel';
 
@@ -15,7 +15,7 @@ const ChannelListQuery = lazy(() => z.strictObject(pageParameters(20, 100)));
 /** Lists the account's channels, newest first. */
 export async function listChannels(
   context: UserContext,
-  input: z.output<ReturnType<typeof ChannelListQuery>>,
+  input: LazyOutput<typeof ChannelListQuery>,
 ): Promise<Page<Channel>> {
   const { data, ...rest } = await listReceivers(context, 'channel', input);
   return { data: await Promise.all(data.map((row) => describeChannel(context, row))), ...rest };

@@ -11,7 +11,7 @@ import { answer, ok, operation } from '../../http/operation';
 import { openPage, type Page, pageParameters } from '../../http/page';
 import { pathId } from '../../http/path-id';
 import { pageOf } from '../../http/response-fields';
-import { lazy } from '../../lib/lazy';
+import { type LazyOutput, lazy } from '../../lib/lazy';
 import { type Id, withPrefix } from '../../lib/typeid';
 import { preloadPermission } from '../../permissions/permission';
 import { deliveryColumns } from '../webhooks/deliveries/delivery';
@@ -44,14 +44,14 @@ export const Notification = lazy(() =>
     }),
 );
 
-export type Notification = z.output<ReturnType<typeof Notification>>;
+export type Notification = LazyOutput<typeof Notification>;
 
 const NotificationListQuery = lazy(() => z.strictObject(pageParameters(20, 100)));
 
 /** Lists who was notified of a permission, the newest message first. */
 export async function listNotifications(
   context: UserContext,
-  { id, ...input }: { id: Id<'perm'> } & z.output<ReturnType<typeof NotificationListQuery>>,
+  { id, ...input }: { id: Id<'perm'> } & LazyOutput<typeof NotificationListQuery>,
 ): Promise<Page<Notification>> {
   const { reader, principal } = context;
   const account = principal.account.number;

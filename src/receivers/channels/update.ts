@@ -12,7 +12,7 @@ import { pathId } from '../../http/path-id';
 import { type Guard, hasRow } from '../../ledger/guard';
 import type { RecordWriter } from '../../ledger/ledger';
 import { isJsonObject, type JsonObject } from '../../lib/json';
-import { lazy } from '../../lib/lazy';
+import { type LazyOutput, lazy } from '../../lib/lazy';
 import type { Id } from '../../lib/typeid';
 import { enqueueWebhook } from '../../outbox/enqueue';
 import { closeFeed, openFeed } from '../../outbox/feed';
@@ -52,7 +52,7 @@ export const ChannelUpdate = lazy(() =>
   }),
 );
 
-type Fields = z.output<ReturnType<typeof ChannelUpdate>>;
+type Fields = LazyOutput<typeof ChannelUpdate>;
 
 /**
  * Changes the given fields of a channel. A disabled channel sends nothing more, not even what is

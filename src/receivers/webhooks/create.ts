@@ -4,7 +4,7 @@ import { userAccess } from '../../http/access';
 import { newId, type UserContext } from '../../http/context';
 import { body, noQuery } from '../../http/input';
 import { answer, created, operation } from '../../http/operation';
-import { lazy } from '../../lib/lazy';
+import { type LazyOutput, lazy } from '../../lib/lazy';
 import { insertReceiver, newReceiverColumns } from './receivers';
 import { makeSecret } from './secret';
 import {
@@ -50,7 +50,7 @@ export const WebhookCreation = lazy(() =>
  */
 export async function createWebhook(
   context: UserContext,
-  { agents, ...input }: { agents: { id: string }[] } & z.output<ReturnType<typeof WebhookCreation>>,
+  { agents, ...input }: { agents: { id: string }[] } & LazyOutput<typeof WebhookCreation>,
 ): Promise<WebhookWithSecret> {
   const { runtime, config } = context;
   requireTarget(config, input.url);

@@ -6,7 +6,7 @@ import { query } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
 import { type Page, pageParameters } from '../../http/page';
 import { pageOf } from '../../http/response-fields';
-import { lazy } from '../../lib/lazy';
+import { type LazyOutput, lazy } from '../../lib/lazy';
 import { listReceivers } from './receivers';
 import { presentWebhook, Webhook } from './webhook';
 
@@ -15,7 +15,7 @@ const WebhookListQuery = lazy(() => z.strictObject(pageParameters(20, 100)));
 /** Lists the account's webhooks, newest first. */
 export async function listWebhooks(
   context: UserContext,
-  input: z.output<ReturnType<typeof WebhookListQuery>>,
+  input: LazyOutput<typeof WebhookListQuery>,
 ): Promise<Page<Webhook>> {
   const { data, ...rest } = await listReceivers(context, 'webhook', input);
   return { data: data.map(presentWebhook), ...rest };

@@ -9,7 +9,7 @@ import type { UserContext } from '../../http/context';
 import { atLeastOneField, body, noQuery } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
 import { pathId } from '../../http/path-id';
-import { lazy } from '../../lib/lazy';
+import { type LazyOutput, lazy } from '../../lib/lazy';
 import type { Id } from '../../lib/typeid';
 import { enqueueWebhook } from '../../outbox/enqueue';
 import { closeFeed, openFeed } from '../../outbox/feed';
@@ -31,7 +31,7 @@ export const WebhookUpdate = lazy(() =>
   }),
 );
 
-type Fields = z.output<ReturnType<typeof WebhookUpdate>>;
+type Fields = LazyOutput<typeof WebhookUpdate>;
 
 /**
  * Changes the given fields of a webhook. A disabled webhook gets nothing more, not even pending

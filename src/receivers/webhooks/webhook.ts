@@ -10,7 +10,7 @@ import { EXAMPLE, exampleId } from '../../http/examples';
 import { choice, idText, listOf, plainText, text } from '../../http/fields';
 import { readJson, readObject } from '../../http/input';
 import { creatorField, idField, timeField } from '../../http/response-fields';
-import { lazy } from '../../lib/lazy';
+import { type LazyOutput, lazy } from '../../lib/lazy';
 import { findTargetFault } from '../../lib/target';
 import { formatTime } from '../../lib/time';
 import { type Id, idPattern, parseId } from '../../lib/typeid';
@@ -48,7 +48,7 @@ export const WebhookEvent = lazy(() =>
   }),
 );
 
-export type WebhookEvent = z.output<ReturnType<typeof WebhookEvent>>;
+export type WebhookEvent = LazyOutput<typeof WebhookEvent>;
 
 /** The fields that a client can set. */
 export const webhookFields = lazy(() => ({
@@ -110,7 +110,7 @@ export const Webhook = lazy(() =>
     }),
 );
 
-export type Webhook = z.output<ReturnType<typeof Webhook>>;
+export type Webhook = LazyOutput<typeof Webhook>;
 
 /** A webhook with a secret that was just made. No other answer shows it. */
 export const WebhookWithSecret = lazy(() =>
@@ -129,7 +129,7 @@ export const WebhookWithSecret = lazy(() =>
     }),
 );
 
-export type WebhookWithSecret = z.output<ReturnType<typeof WebhookWithSecret>>;
+export type WebhookWithSecret = LazyOutput<typeof WebhookWithSecret>;
 
 type ShownRow = Pick<
   WebhookRow,

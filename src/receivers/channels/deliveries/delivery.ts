@@ -4,7 +4,7 @@ import type { Reader } from '../../../db/database';
 import type { RequestContext } from '../../../http/context';
 import { EXAMPLE, exampleId } from '../../../http/examples';
 import { countField, idField } from '../../../http/response-fields';
-import { lazy } from '../../../lib/lazy';
+import { type LazyOutput, lazy } from '../../../lib/lazy';
 import { type Id, parseId } from '../../../lib/typeid';
 import { deliveryFields, findDelivery, presentProgress } from '../../webhooks/deliveries/delivery';
 import type { ListedDelivery } from '../../webhooks/deliveries/list';
@@ -53,7 +53,7 @@ export const ChannelDelivery = lazy(() =>
     }),
 );
 
-export type ChannelDelivery = z.output<ReturnType<typeof ChannelDelivery>>;
+export type ChannelDelivery = LazyOutput<typeof ChannelDelivery>;
 
 /** The parameters in the path of a delivery. */
 export const channelDeliveryPath = lazy(() =>

@@ -1,11 +1,10 @@
 import { Hono } from 'hono';
-import type * as z from 'zod';
 import { userAccess } from '../../../http/access';
 import type { UserContext } from '../../../http/context';
 import { EXAMPLE } from '../../../http/examples';
 import { noQuery } from '../../../http/input';
 import { answer, ok, operation } from '../../../http/operation';
-import { lazy } from '../../../lib/lazy';
+import { type LazyOutput, lazy } from '../../../lib/lazy';
 import { withPrefix } from '../../../lib/typeid';
 import type { FoundDelivery } from '../../webhooks/deliveries/delivery';
 import { detailFields, presentDetail } from '../../webhooks/deliveries/get';
@@ -39,7 +38,7 @@ export const ChannelDeliveryDetail = lazy(() =>
     }),
 );
 
-type ChannelDeliveryDetail = z.output<ReturnType<typeof ChannelDeliveryDetail>>;
+type ChannelDeliveryDetail = LazyOutput<typeof ChannelDeliveryDetail>;
 
 /** Presents a message by a channel with its event and its attempts. */
 export function getChannelDelivery(

@@ -1,11 +1,11 @@
 import { Hono } from 'hono';
-import type * as z from 'zod';
 import { userAccess } from '../../../http/access';
 import type { UserContext } from '../../../http/context';
 import { query } from '../../../http/input';
 import { answer, ok, operation } from '../../../http/operation';
 import type { Page } from '../../../http/page';
 import { pageOf } from '../../../http/response-fields';
+import type { LazyOutput } from '../../../lib/lazy';
 import { withPrefix } from '../../../lib/typeid';
 import { DeliveryListQuery, listDeliveriesAs } from '../../webhooks/deliveries/list';
 import type { WebhookRow } from '../../webhooks/webhook';
@@ -15,7 +15,7 @@ import { ChannelDelivery, presentChannelDelivery } from './delivery';
 /** Lists the messages by a channel, newest first. */
 export function listChannelDeliveries(
   context: UserContext,
-  { channel, ...input }: { channel: WebhookRow } & z.output<ReturnType<typeof DeliveryListQuery>>,
+  { channel, ...input }: { channel: WebhookRow } & LazyOutput<typeof DeliveryListQuery>,
 ): Promise<Page<ChannelDelivery>> {
   const id = withPrefix('chan', channel.id);
   return listDeliveriesAs(context, { webhook: channel, ...input }, (row) =>

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Config, Runtime } from '../../../env';
 import { equalBytes, fromBase64Url, toBase64Url } from '../../../lib/bytes';
-import { lazy } from '../../../lib/lazy';
+import { type LazyOutput, lazy } from '../../../lib/lazy';
 import { DAY } from '../../../lib/time';
 import type { Id } from '../../../lib/typeid';
 
@@ -46,7 +46,7 @@ export async function signConfirmationAddress(
 export async function isConfirmationAddress(
   { keyring }: Pick<Config, 'keyring'>,
   runtime: Pick<Runtime, 'now'>,
-  { member, expires, signature }: z.output<ReturnType<typeof ConfirmationQuery>>,
+  { member, expires, signature }: LazyOutput<typeof ConfirmationQuery>,
   owner: AddressOwner,
 ): Promise<boolean> {
   const given = fromBase64Url(signature);

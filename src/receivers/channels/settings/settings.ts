@@ -9,7 +9,7 @@ import { EXAMPLE, exampleId } from '../../../http/examples';
 import { dateTime, idText, listOf, plainText } from '../../../http/fields';
 import { idField, timeField } from '../../../http/response-fields';
 import type { JsonObject } from '../../../lib/json';
-import { lazy } from '../../../lib/lazy';
+import { type LazyOutput, lazy } from '../../../lib/lazy';
 import { formatTime } from '../../../lib/time';
 import type { Id } from '../../../lib/typeid';
 import { CHANNEL_EVENTS, ChannelEvent, MAX_CHANNELS } from '../channel';
@@ -124,7 +124,7 @@ export const NotificationSettings = lazy(() =>
     }),
 );
 
-export type NotificationSettings = z.output<ReturnType<typeof NotificationSettings>>;
+export type NotificationSettings = LazyOutput<typeof NotificationSettings>;
 
 /** The settings as the database stores them: every field is there. */
 export type StoredSettings = Omit<NotificationSettings, 'updated_at'>;

@@ -9,7 +9,7 @@ import type { UserContext } from '../../../http/context';
 import { atLeastOneField, body, noQuery, readJson, readObject } from '../../../http/input';
 import { answer, ok, operation } from '../../../http/operation';
 import { type Guard, hasRow } from '../../../ledger/guard';
-import { lazy } from '../../../lib/lazy';
+import { type LazyOutput, lazy } from '../../../lib/lazy';
 import { formatTimeOrNull } from '../../../lib/time';
 import { type Id, parseId, withPrefix } from '../../../lib/typeid';
 import { MAX_CHANNELS } from '../channel';
@@ -31,7 +31,7 @@ export const NotificationSettingsUpdate = lazy(() =>
   }),
 );
 
-type Fields = z.output<ReturnType<typeof NotificationSettingsUpdate>>;
+type Fields = LazyOutput<typeof NotificationSettingsUpdate>;
 
 /**
  * Changes the given fields of what the member who calls chose about messages. Concurrent changes of

@@ -3,7 +3,7 @@ import type { ReceiverKind } from '../../../db/schema';
 import { listOf } from '../../../http/fields';
 import { atLeastOneField } from '../../../http/input';
 import type { JsonObject } from '../../../lib/json';
-import { lazy } from '../../../lib/lazy';
+import { type LazyOutput, lazy } from '../../../lib/lazy';
 import { ChannelFilter, presentFilter } from '../filter';
 
 /** Maximum number of Slack channels to which one channel posts. */
@@ -53,7 +53,7 @@ export const SlackConfig = lazy(() =>
 /** The same when it is changed: what is left out stays as it is. */
 export const SlackConfigUpdate = lazy(() => atLeastOneField(SlackConfig().partial()));
 
-export type SlackConfig = z.output<ReturnType<typeof SlackConfig>>;
+export type SlackConfig = LazyOutput<typeof SlackConfig>;
 
 /** The part of the settings that is stored in the clear and shown: all but the secrets. */
 export function shownConfig({ channels }: Pick<SlackConfig, 'channels'>): JsonObject {

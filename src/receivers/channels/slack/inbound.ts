@@ -9,7 +9,7 @@ import { limitNetwork } from '../../../http/rate-limit';
 import { recordMemberSeen } from '../../../identity/credentials';
 import { ROLE_SCOPES } from '../../../identity/roles';
 import { CredentialEnded } from '../../../ledger/authority';
-import { lazy } from '../../../lib/lazy';
+import { type LazyOutput, lazy } from '../../../lib/lazy';
 import { type ActedOn, type CalledChannel, findCalledChannel, loadActedOn } from './called-channel';
 import { readInteraction } from './payload';
 import { MAX_PAYLOAD_BYTES } from './payload-size';
@@ -31,7 +31,7 @@ const SlackResponse = lazy(() =>
     .meta({ id: 'SlackResponse', examples: [{ response_action: 'clear' }] }),
 );
 
-type SlackResponse = z.output<ReturnType<typeof SlackResponse>>;
+type SlackResponse = LazyOutput<typeof SlackResponse>;
 
 /**
  * Handles what a person did in Slack. Answers a click at once and calls Slack afterwards, because

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Config, Runtime } from '../../../env';
 import { equalBytes, fromBase64Url, toBase64Url, toHex } from '../../../lib/bytes';
-import { lazy } from '../../../lib/lazy';
+import { type LazyOutput, lazy } from '../../../lib/lazy';
 import { MINUTE } from '../../../lib/time';
 import { type Id, withPrefix } from '../../../lib/typeid';
 import type { SlackUser } from './payload';
@@ -62,7 +62,7 @@ export async function signLinkAddress(
 export async function readLinkAddress(
   { keyring }: Pick<Config, 'keyring'>,
   runtime: Pick<Runtime, 'now'>,
-  { signature, ...statement }: z.output<ReturnType<typeof LinkQuery>>,
+  { signature, ...statement }: LazyOutput<typeof LinkQuery>,
   channel: LinkedChannel,
 ): Promise<SlackUser | null> {
   const given = fromBase64Url(signature);

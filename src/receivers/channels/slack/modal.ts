@@ -1,7 +1,7 @@
 import type { InputBlockElement, NumberInput } from '@slack/types';
 import * as z from 'zod';
 import { duration } from '../../../lib/duration';
-import { lazy } from '../../../lib/lazy';
+import { type LazyOutput, lazy } from '../../../lib/lazy';
 import { withScriptsMark } from '../../../lib/scripts';
 import { SECOND } from '../../../lib/time';
 import { valueText } from '../../../permissions/limit-texts';
@@ -35,7 +35,7 @@ export const ModalState = lazy(() =>
   }),
 );
 
-type ModalState = z.output<ReturnType<typeof ModalState>>;
+type ModalState = LazyOutput<typeof ModalState>;
 
 /** The `action_id` of every field: fields are told apart by their block. */
 export const VALUE = 'value';

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { lazy } from '../../../lib/lazy';
+import { type LazyOutput, lazy } from '../../../lib/lazy';
 import { type Id, parseId } from '../../../lib/typeid';
 import { REVIEW_ACTION } from './message';
 import { ModalState, REVIEW_MODAL } from './modal';
@@ -94,10 +94,7 @@ export function readInteraction(body: string): Interaction | null {
   return null;
 }
 
-function readView({
-  view,
-  ...acting
-}: z.output<ReturnType<typeof Submission>>): Interaction | null {
+function readView({ view, ...acting }: LazyOutput<typeof Submission>): Interaction | null {
   const user = userOf(acting);
   const state = ModalState().safeParse(parseJson(view.private_metadata)).data;
   const permissionId = parseId('perm', state?.permission ?? '');
@@ -105,7 +102,7 @@ function readView({
   return { kind: 'submission', user, permissionId, votes: state.votes, values: view.state.values };
 }
 
-function readClick(click: z.output<ReturnType<typeof Click>>): Interaction | null {
+function readClick(click: LazyOutput<typeof Click>): Interaction | null {
   const user = userOf(click);
   const [action] = click.actions;
   const permissionId = parseId('perm', action.value ?? '');

@@ -15,7 +15,7 @@ import type { RequestContext } from '../../../http/context';
 import { EXAMPLE, exampleId } from '../../../http/examples';
 import { choice } from '../../../http/fields';
 import { countField, idField, integerField, timeField } from '../../../http/response-fields';
-import { lazy } from '../../../lib/lazy';
+import { type LazyOutput, lazy } from '../../../lib/lazy';
 import { formatTime, formatTimeOrNull } from '../../../lib/time';
 import { type Id, parseId } from '../../../lib/typeid';
 import { isEventOfDelivery, payloadColumns } from '../payload';
@@ -70,7 +70,7 @@ export const Delivery = lazy(() =>
   }),
 );
 
-export type Delivery = z.output<ReturnType<typeof Delivery>>;
+export type Delivery = LazyOutput<typeof Delivery>;
 
 /**
  * A delivery with its webhook or channel, and with its audit entry or its event of a permission.

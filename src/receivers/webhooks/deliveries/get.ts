@@ -14,7 +14,7 @@ import {
   timeField,
 } from '../../../http/response-fields';
 import type { JsonObject } from '../../../lib/json';
-import { lazy } from '../../../lib/lazy';
+import { type LazyOutput, lazy } from '../../../lib/lazy';
 import { formatTime } from '../../../lib/time';
 import { payloadOf } from '../payload';
 import { requireRow } from '../webhook';
@@ -76,7 +76,7 @@ export const DeliveryDetail = lazy(() =>
     }),
 );
 
-export type DeliveryDetail = z.output<ReturnType<typeof DeliveryDetail>>;
+export type DeliveryDetail = LazyOutput<typeof DeliveryDetail>;
 
 /** The parameters in the path of a delivery. */
 export const deliveryPath = lazy(() =>

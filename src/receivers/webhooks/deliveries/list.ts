@@ -15,7 +15,7 @@ import { query } from '../../../http/input';
 import { answer, ok, operation } from '../../../http/operation';
 import { openPage, type Page, pageParameters } from '../../../http/page';
 import { pageOf } from '../../../http/response-fields';
-import { lazy } from '../../../lib/lazy';
+import { type LazyOutput, lazy } from '../../../lib/lazy';
 import { idBytes } from '../../../lib/typeid';
 import { preloadWebhook, requireRow, type WebhookRow } from '../webhook';
 import {
@@ -73,7 +73,7 @@ function selectPage(webhook: number, status: Status | undefined, older: SQL, lim
   }
 }
 
-type ListInput = { webhook: WebhookRow } & z.output<ReturnType<typeof DeliveryListQuery>>;
+type ListInput = { webhook: WebhookRow } & LazyOutput<typeof DeliveryListQuery>;
 
 /** Lists a webhook's deliveries, newest first. */
 export function listDeliveries(context: UserContext, input: ListInput): Promise<Page<Delivery>> {

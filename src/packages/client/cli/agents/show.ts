@@ -24,7 +24,7 @@ export const showAgent = command({
       client.getAgentStatistics(args.id, { period: args.period }),
     ]);
     const { period, ...numbers } = statistics;
-    const metadata = Object.keys(agent.metadata).length > 0 && printableJson(agent.metadata);
+    const metadata = printableJson(agent.metadata);
     await printRecord(session, { ...agent, statistics }, () => [
       ...session.facts([
         ['Agent', agent.id],
@@ -33,7 +33,7 @@ export const showAgent = command({
         ['Active', yesOrNo(agent.is_active)],
         ['Owner', agent.owner_id],
         ['Key', `${agent.api_key_prefix}…`],
-        ['Metadata', metadata || null],
+        ['Metadata', metadata === '{}' ? null : metadata],
         ['Last seen', formatTime(agent.last_activity_at) ?? 'never'],
         ['Created at', formatTime(agent.created_at)],
       ]),

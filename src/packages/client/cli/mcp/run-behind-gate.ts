@@ -119,7 +119,8 @@ async function drained(output: Writable): Promise<void> {
 
 async function atMost(milliseconds: number, task: Promise<void>): Promise<void> {
   const timer = new AbortController();
-  const timeout = sleep(milliseconds, undefined, timer).catch(() => {});
+  const { signal } = timer;
+  const timeout = sleep(milliseconds, undefined, { signal }).catch(() => {});
   await Promise.race([task, timeout]);
   timer.abort();
 }

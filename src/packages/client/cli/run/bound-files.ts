@@ -31,8 +31,11 @@ export async function bindFiles(
   if (executable === null)
     bound.not_bound.push('the executable: it is found only when it is started');
   else await bind(executable, cwd, bound);
-  const values = args.map((argument) => /^-[^=]*=(.+)$/s.exec(argument)?.[1] ?? '');
-  const named = new Set(args.flatMap((argument, index) => [argument, values[index] ?? '']));
+  const named = new Set<string>();
+  for (const argument of args) {
+    const [, value = ''] = /^-[^=]*=(.+)$/s.exec(argument) ?? [];
+    named.add(argument).add(value);
+  }
   for (const path of named) {
     if (exists(path, cwd)) await bind(path, cwd, bound);
   }
