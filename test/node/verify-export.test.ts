@@ -7,7 +7,7 @@ import { jsonFormat } from '../../src/audit/exports/json';
 import { ParquetEncoding } from '../../src/audit/exports/parquet';
 import { TextFileEncoder } from '../../src/audit/exports/text';
 import type { JsonObject } from '../../src/lib/json';
-import { Fault, type Report } from '../../src/packages/verify/findings.ts';
+import { Fault, type Report } from '../../src/packages/verify/core/findings.ts';
 import { verifyFile } from '../../src/packages/verify/verify-file.ts';
 import { depth } from '../support/depth.ts';
 import {

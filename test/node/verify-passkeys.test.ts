@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { csvFormat } from '../../src/audit/exports/csv';
 import { TextFileEncoder } from '../../src/audit/exports/text';
-import { CannotCheck, type Report } from '../../src/packages/verify/findings.ts';
+import { CannotCheck, type Report } from '../../src/packages/verify/core/findings.ts';
 import { verifyFile } from '../../src/packages/verify/verify-file.ts';
 import { verifyWithoutProof } from '../../src/packages/verify/verify-without-proof.ts';
 import { depth } from '../support/depth.ts';

@@ -20,6 +20,3 @@ export interface Step extends Finding {
    */
   isOfLog: boolean;
 }
-
-/** Thrown where this browser cannot check something. */
-export class CannotCheck extends Error {}

@@ -1,18 +1,23 @@
 import {
-  type Bytes,
-  fromBase64,
-  fromBase64Url,
-  fromHex,
-  isEqual,
-  isSignedBy,
-  joinBytes,
+  concatBytes,
+  decodeBase64,
+  decodeHash,
   sha256,
-  toBase64Url,
+  toBase64,
   toHex,
-  utf8,
-} from './verify-bytes';
+} from '../../packages/verify/core/bytes.ts';
+import { checkpointFacts, readNote } from '../../packages/verify/core/checkpoint.ts';
+import { Fault } from '../../packages/verify/core/findings.ts';
+import type { JsonObject } from '../../packages/verify/core/json.ts';
+import { leafInput, rootOfPath } from '../../packages/verify/core/merkle.ts';
+import {
+  findNamedKeys,
+  hasSignedNote,
+  parseNote,
+  readLogKeys,
+} from '../../packages/verify/core/note.ts';
+import { findDifferences } from './verify-difference';
 import type { Finding } from './verify-finding';
-import { canonicalJson, differences, type JsonObject } from './verify-json';
 
 /** The answer of `GET /v1/audit/:id/proof`. */
 export interface Proof {
@@ -23,10 +28,10 @@ export interface Proof {
   tree_size: number;
   root_hash: string;
   inclusion_path: string[];
-  checkpoint: Checkpoint;
+  checkpoint: StatedCheckpoint;
 }
 
-interface Checkpoint {
+interface StatedCheckpoint {
   origin: string;
   tree_size: number;
   root_hash: string;
@@ -41,9 +46,7 @@ interface Checkpoint {
 export async function checkEntry(entry: object, proof: Proof, id: string): Promise<Finding> {
   const { salt, ...sealed } = readSealed(proof.leaf_input);
   const shown = entry as JsonObject;
-  const leaf = toHex(
-    await sha256(joinBytes([0], utf8(canonicalJson({ ...shown, salt: salt ?? '' })))),
-  );
+  const leaf = toHex(await sha256(leafInput(shown, typeof salt === 'string' ? salt : '')));
   const evidence: Finding['evidence'] = [
     ['Hash of the entry', leaf],
     ['Hash in the proof', proof.leaf_hash],
@@ -55,7 +58,7 @@ export async function checkEntry(entry: object, proof: Proof, id: string): Promi
       evidence,
     };
   }
-  const changed = differences(shown, sealed);
+  const changed = findDifferences(shown, sealed);
   const names = changed.map(({ path }) => path).join(', ');
   const text =
     leaf === proof.leaf_hash
@@ -73,119 +76,85 @@ function failed(text: string, evidence: Finding['evidence'] = []): Finding {
 }
 
 function readSealed(leafInput: string): JsonObject {
+  const bytes = decodeBase64(leafInput);
   try {
-    return JSON.parse(
-      new TextDecoder('utf-8', { fatal: true }).decode(fromBase64(leafInput).subarray(1)),
-    );
+    if (bytes)
+      return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes.subarray(1)));
   } catch {
-    return {};
+    // Neither UTF-8 nor JSON: nothing of it equals the entry.
   }
+  return {};
 }
 
 /**
  * Hashes from the leaf to the root (RFC 9162 section 2.1.3.2), and compares it with the root of the
  * checkpoint.
  */
-export async function checkPath({
-  sequence,
-  leaf_hash,
-  inclusion_path,
-  checkpoint,
-}: Proof): Promise<Finding> {
-  const { tree_size: size, root_hash } = checkpoint;
-  let root = 'none: a hash of the proof is malformed, or the path has another length than it must';
-  try {
-    root = toHex(await rootOf(sequence - 1, size, fromHex(leaf_hash), inclusion_path.map(fromHex)));
-  } catch {
-    // The text above says so.
-  }
+export async function checkPath(proof: Proof): Promise<Finding> {
+  const { tree_size: size, root_hash } = proof.checkpoint;
+  const root =
+    (await findRoot(proof)) ??
+    'none: a hash of the proof is malformed, or the path has another length than it must';
   const evidence: Finding['evidence'] = [
     ['Root that follows', root],
     ['Root of the checkpoint', root_hash],
   ];
   if (root === root_hash) {
-    const text = `Its leaf leads through ${inclusion_path.length} hashes to the root over all ${size} entries.`;
+    const text = `Its leaf leads through ${proof.inclusion_path.length} hashes to the root over all ${size} entries.`;
     return { state: 'passed', text, evidence };
   }
   return failed('Its leaf does not lead to the root of the checkpoint.', evidence);
 }
 
-async function rootOf(index: number, size: number, leaf: Bytes, path: Bytes[]): Promise<Bytes> {
-  let [node, last, hash] = [index, size - 1, leaf];
-  for (const sibling of path) {
-    if (last === 0) throw new Error('the path is too long');
-    if (node % 2 === 1 || node === last) {
-      hash = await hashNode(sibling, hash);
-      while (node % 2 === 0 && node !== 0) [node, last] = [node / 2, Math.floor(last / 2)];
-    } else {
-      hash = await hashNode(hash, sibling);
-    }
-    [node, last] = [Math.floor(node / 2), Math.floor(last / 2)];
-  }
-  if (last !== 0) throw new Error('the path is too short');
-  return hash;
+async function findRoot(proof: Proof): Promise<string | null> {
+  const leaf = decodeHash(proof.leaf_hash);
+  const path = proof.inclusion_path.flatMap((hash) => decodeHash(hash) ?? []);
+  if (!leaf || path.length < proof.inclusion_path.length) return null;
+  const root = await rootOfPath(proof.sequence - 1, proof.checkpoint.tree_size, leaf, path);
+  return root && toHex(root);
 }
-
-function hashNode(left: Bytes, right: Bytes): Promise<Bytes> {
-  return sha256(joinBytes([1], left, right));
-}
-
-/**
- * The text of a signed checkpoint: origin, size, root, time; then the signature with the key's id
- * in front of it.
- */
-const NOTE = /^((\S+)\n(\d+)\n(\S+)\ntime (\S+)\n)\n— (\S+) (\S+)\n$/;
-const ED25519 = 1;
 
 /**
  * Checks that a published key of the service signed the checkpoint, and that it says what the proof
  * says.
- * @throws CannotCheck as {@link isSignedBy}
+ * @throws UnsupportedAlgorithm
  */
 export async function checkCheckpoint(
-  checkpoint: Checkpoint,
+  stated: StatedCheckpoint,
   account: string,
   keys: JsonObject[],
 ): Promise<Finding> {
-  const [, text = '', origin = '', size, root = '', time, name, encoded = ''] =
-    NOTE.exec(checkpoint.note) ?? [];
-  if (text === '')
-    return failed('The checkpoint is not a signed note.', [['Note', checkpoint.note]]);
-  const noted = {
-    origin,
-    tree_size: Number(size),
-    root_hash: toHex(fromBase64(root)),
-    timestamp: time ?? '',
-  };
-  const { note, ...stated } = checkpoint;
-  const [difference] = differences({ ...stated }, noted);
+  const { note, ...facts } = stated;
+  const signed = readSigned(note);
+  if (!signed) return failed('The checkpoint is not a signed note.', [['Note', note]]);
+  const { origin } = signed;
+  const noted = { origin, ...checkpointFacts(signed) };
+  const [difference] = findDifferences(facts, noted);
   if (difference) {
     return failed(`The checkpoint’s ${difference.path} is not the signed one.`, [
       ['In the checkpoint', difference.one],
       ['Signed', difference.other],
     ]);
   }
-  if (name !== origin || !origin.endsWith(`/${account}`))
+  const parsed = parseNote(note);
+  const ofLog = parsed.signatures.find(({ name }) => name === origin);
+  if (!ofLog || !origin.endsWith(`/${account}`))
     return failed('The checkpoint is of another log.', [['Log', origin]]);
 
-  const blob = fromBase64(encoded);
-  const key = await findKey(keys, origin, blob.subarray(0, 4));
-  if (!key)
+  const named = await findNamedKeys(parsed, origin, await readLogKeys({ keys }));
+  if (named.length === 0) {
     return failed('The key that signed it is not among the published keys.', [
-      ['Signature', encoded],
+      ['Signature', toBase64(concatBytes(ofLog.keyId, ofLog.signature))],
     ]);
+  }
   const evidence: Finding['evidence'] = [
-    ['Key', key.kid],
+    ['Key', named.map(({ key }) => key.label).join(', ')],
     ['Root', noted.root_hash],
     ['Signed', noted.timestamp],
   ];
-  const signed = {
-    key: { kty: 'OKP', crv: 'Ed25519', x: key.x },
-    signature: blob.slice(4),
-    data: utf8(text),
-  };
-  if (!(await isSignedBy({ name: 'Ed25519' }, signed))) {
-    return failed('The signature is not that of the published key.', evidence);
+  for (const { key, signature } of named) {
+    if (!(await hasSignedNote(key, parsed, signature)))
+      return failed('The signature is not that of the published key.', evidence);
   }
   return {
     state: 'passed',
@@ -194,15 +163,12 @@ export async function checkCheckpoint(
   };
 }
 
-async function findKey(keys: JsonObject[], origin: string, id: Bytes) {
-  for (const { kid, x } of keys) {
-    if (typeof kid !== 'string' || typeof x !== 'string' || !kid.startsWith('log-')) continue;
-    const thumbprint = toBase64Url(
-      await sha256(utf8(canonicalJson({ crv: 'Ed25519', kty: 'OKP', x }))),
-    );
-    const bytes = fromBase64Url(x);
-    const hash = await sha256(joinBytes(utf8(`${origin}\n`), [ED25519], bytes));
-    if (kid === `log-${thumbprint}` && isEqual(hash.subarray(0, 4), id)) return { kid, x };
+/** The checkpoint that a note states; null if it is not one. */
+function readSigned(note: string) {
+  try {
+    return readNote(note, 'The checkpoint');
+  } catch (error) {
+    if (error instanceof Fault) return null;
+    throw error;
   }
-  return null;
 }

@@ -1,4 +1,5 @@
-import { CannotCheck, type Finding, type Step } from './verify-finding';
+import { UnsupportedAlgorithm } from '../../packages/verify/core/signature.ts';
+import type { Finding, Step } from './verify-finding';
 
 const ELSEWHERE = 'Use another browser, or the command line: see “Verify with the command line”.';
 
@@ -12,11 +13,19 @@ export async function runStep(question: Question, check: () => Promise<Finding>)
   try {
     return { ...question, ...(await check()) };
   } catch (error) {
-    if (error instanceof CannotCheck)
-      return { ...question, state: 'open', text: error.message, instead: ELSEWHERE };
+    const limit = limitOf(error);
+    if (limit !== null) return { ...question, state: 'open', text: limit, instead: ELSEWHERE };
     const reason = error instanceof Error ? error.message : String(error);
     return { ...question, state: 'failed', text: `The data are malformed: ${reason}` };
   }
+}
+
+/** Why this browser cannot check something, as a sentence; null if that is not what went wrong. */
+function limitOf(error: unknown): string | null {
+  if (!crypto.subtle)
+    return 'The browser offers its cryptography to pages at https addresses only.';
+  if (!(error instanceof UnsupportedAlgorithm)) return null;
+  return `This browser cannot check signatures with ${error.algorithm}.`;
 }
 
 const STATES = {

@@ -1,7 +1,15 @@
-import { fromBase64Url, isEqual, joinBytes, sha256, toBase64Url, utf8 } from './verify-bytes';
+import {
+  type AssertionFault,
+  findAssertionFault,
+  readAssertion,
+} from '../../packages/verify/core/assertion.ts';
+import { decodeBase64Url } from '../../packages/verify/core/bytes.ts';
+import { readCoseKey } from '../../packages/verify/core/cose-key.ts';
+import { canonicalJson, type Json, type JsonObject } from '../../packages/verify/core/json.ts';
+import { readSettlement, resolveScopes } from '../../packages/verify/core/settlement.ts';
+import { challengeOf, rebuildStatement } from '../../packages/verify/core/statement.ts';
+import { findDifferences } from './verify-difference';
 import type { Finding } from './verify-finding';
-import { canonicalJson, differences, type Json, type JsonObject } from './verify-json';
-import { hasSigned } from './verify-passkey';
 
 /** The parts of an audit entry that say who decided what. */
 export interface VoteEntry {
@@ -61,8 +69,19 @@ interface Decided {
   member: Member | undefined;
 }
 
-const USER_PRESENT_AND_VERIFIED = 0x05;
-const RP_ID_HASH_LENGTH = 32;
+/** What is wrong with a signature, as a sentence. */
+const FAULTS: Record<AssertionFault, string> = {
+  type: 'It is not a signature of a passkey that was used to sign.',
+  challenge: 'The passkey signed another decision than the one that the entry states.',
+  origin: 'It was signed at another address of the service.',
+  frame: 'It was signed in a frame of another site.',
+  truncated: 'What its authenticator signed is truncated.',
+  host: 'It was signed for another host.',
+  presence: 'The passkey did not verify the person.',
+  verification: 'The passkey did not verify the person.',
+  backup: 'What its authenticator says of backups is inconsistent.',
+  signature: 'The signature is not that of the member’s passkey.',
+};
 
 /**
  * Checks that a passkey of the member signed the vote with this index: the statement that follows
@@ -95,15 +114,13 @@ export async function checkVote(decided: Decided, index: number): Promise<Findin
     );
   }
 
-  const clientData = fromBase64Url(signature.client_data_json);
-  const client = JSON.parse(
-    new TextDecoder('utf-8', { fatal: true }).decode(clientData),
-  ) as JsonObject;
-  if (client.origin !== location.origin) {
+  const assertion = readAssertion(signature);
+  const { clientData } = assertion;
+  if (clientData.origin !== location.origin) {
     return {
       state: 'open',
       text: 'It was signed at another address of the service. Use the command line, with the addresses that you trust.',
-      evidence: [['Signed at', String(client.origin)], ...evidence],
+      evidence: [['Signed at', String(clientData.origin)], ...evidence],
     };
   }
   const statement = statementOf(decided, index);
@@ -118,36 +135,34 @@ export async function checkVote(decided: Decided, index: number): Promise<Findin
       `${contradiction.one}; the vote has ${contradiction.other}`,
     ]);
   }
-  const challenge = toBase64Url(await sha256(utf8(canonicalJson(statement))));
+  const challenge = await challengeOf(statement);
   evidence.push(['Statement', canonicalJson(statement)]);
-  if (client.challenge !== challenge) {
+  const fault = await findAssertionFault(assertion, {
+    challenge,
+    origin: location.origin,
+    key: await readCoseKey(readPublicKey(passkey.public_key)),
+  });
+  if (fault === 'challenge') {
     return failed(
-      'The passkey signed another decision than the one that the entry states.',
+      FAULTS.challenge,
       ['Hash of the stated decision', challenge],
-      ['Hash that was signed', String(client.challenge)],
+      ['Hash that was signed', String(clientData.challenge)],
     );
   }
-  const authenticatorData = fromBase64Url(signature.authenticator_data);
-  const fault = await findFault(client, authenticatorData);
-  if (fault) return failed(fault);
-  const signed = joinBytes(authenticatorData, await sha256(clientData));
-  if (
-    !(await hasSigned(
-      fromBase64Url(passkey.public_key),
-      signed,
-      fromBase64Url(signature.signature),
-    ))
-  ) {
-    return failed('The signature is not that of the member’s passkey.', [
-      'Public key',
-      passkey.public_key,
-    ]);
-  }
+  if (fault === 'signature') return failed(FAULTS.signature, ['Public key', passkey.public_key]);
+  if (fault) return failed(FAULTS[fault]);
   return {
     state: 'passed',
     text: 'A passkey of this member signed exactly what the entry states.',
     evidence,
   };
+}
+
+/** @throws SyntaxError for a text that is not base64url */
+function readPublicKey(text: string): Uint8Array {
+  const bytes = decodeBase64Url(text);
+  if (!bytes) throw new SyntaxError('the public key is not base64url');
+  return bytes;
 }
 
 function voteAt({ details }: VoteEntry, index: number): Vote {
@@ -162,72 +177,28 @@ function contradictions({ event_type, details }: VoteEntry, index: number, state
   if (event_type === 'expire' || index < (details.votes ?? []).length - 1) return [];
   const { scope, decided_by, decision_reason } = details;
   const { decision, scope: voted = null, member_id = null, reason = null } = statement;
-  return differences(
+  return findDifferences(
     { event_type, scope, decided_by, decision_reason },
     { event_type: decision ?? null, scope: voted, decided_by: member_id, decision_reason: reason },
   );
 }
 
-async function findFault(
-  client: JsonObject,
-  authenticatorData: Uint8Array,
-): Promise<string | null> {
-  if (client.type !== 'webauthn.get')
-    return 'It is not a signature of a passkey that was used to sign.';
-  if (client.crossOrigin === true || client.topOrigin !== undefined)
-    return 'It was signed in a frame of another site.';
-  const rpId = await sha256(utf8(location.hostname));
-  if (!isEqual(authenticatorData.subarray(0, RP_ID_HASH_LENGTH), rpId))
-    return 'It was signed for another host.';
-  const flags = authenticatorData[RP_ID_HASH_LENGTH] ?? 0;
-  const isVerified = (flags & USER_PRESENT_AND_VERIFIED) === USER_PRESENT_AND_VERIFIED;
-  return isVerified ? null : 'The passkey did not verify the person.';
-}
-
 /** The statement that the member signed; null if the entries do not have all of it. */
 function statementOf({ entry, request }: Decided, index: number): JsonObject | null {
-  const { details } = entry;
-  const vote = voteAt(entry, index);
-  const scope = scopeOf(entry, request, index);
-  // An expiry repeats no digests.
-  const digests = details.input_digest === undefined ? request?.details : details;
-  if (!scope || !digests || !vote.signature) return null;
-  return {
-    type: 'countersign/decision/v1',
-    origin: location.origin,
-    account_id: entry.user_id,
-    member_id: vote.by,
-    permission_id: entry.permission_request_id,
-    agent_id: entry.agent_id,
-    decision: vote.decision,
-    action: details.action,
-    resource: details.resource,
-    scope,
-    token_ttl: vote.token_ttl,
-    max_uses: vote.max_uses,
-    input_digest: digests.input_digest ?? null,
-    preview_digest: digests.preview_digest ?? null,
-    reason: vote.reason,
-    signed_at: vote.signature.signed_at,
-  };
+  const settlement = readSettlement(asJson(entry));
+  const requested = request && { agent: request.agent_id, details: asJson(request.details) };
+  const vote = settlement?.votes[index];
+  if (!settlement || !vote?.signature) return null;
+  const scope = resolveScopes(settlement, requested)[index];
+  if (!scope) return null;
+  return rebuildStatement(
+    settlement,
+    { ...vote, signature: vote.signature },
+    { scope, request: requested, origin: location.origin },
+  );
 }
 
-/**
- * The scope of a vote: its own, else that of the last vote before which has one, else that of the
- * request.
- */
-function scopeOf(
-  { event_type, details }: VoteEntry,
-  request: VoteEntry | null,
-  index: number,
-): Json {
-  const votes = details.votes ?? [];
-  const own = votes.slice(0, index + 1).findLast(({ scope }) => scope !== undefined)?.scope;
-  if (own) return own;
-  if (request) return request.details.scope;
-  // Without narrower votes an approval grants what was requested; the other entries repeat what was
-  // requested.
-  const repeatsRequest =
-    event_type !== 'approve' || votes.every(({ scope }) => scope === undefined);
-  return repeatsRequest ? details.scope : null;
+/** What was parsed from JSON, as the core reads it. */
+function asJson(value: object): JsonObject {
+  return value as JsonObject;
 }

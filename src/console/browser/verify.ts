@@ -1,6 +1,6 @@
+import type { Json, JsonObject } from '../../packages/verify/core/json.ts';
 import { SessionEnded } from './session-ended';
 import type { Finding, Step } from './verify-finding';
-import type { Json, JsonObject } from './verify-json';
 import { describeMissingProof } from './verify-missing';
 import { checkCheckpoint, checkEntry, checkPath, type Proof } from './verify-proof';
 import { checkReview } from './verify-review';
@@ -9,7 +9,7 @@ import { checkVote, type Member, type VoteEntry } from './verify-vote';
 
 /**
  * Verifies an entry of the audit log step by step, and shows what each step found. It checks what
- * the guide `verifying` says with code of its own: none of it is the service's.
+ * the guide `verifying` says with the core of the verifier: none of it is the service's.
  */
 export async function verifyEntry(section: HTMLElement): Promise<void> {
   const { verify: address = '', request: requestAddress } = section.dataset;

@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { parse } from 'csv-parse';
-import { isJsonObject, type Json, type JsonObject, parseJson } from './json.ts';
+import { isJsonObject, type Json, type JsonObject, parseJson } from './core/json.ts';
 
 /** Maximum size of a row, in characters. Every valid row is shorter. */
 const MAX_ROW_LENGTH = 2 ** 26;

@@ -1,11 +1,10 @@
-import { type Checkpoint, newReport, readCheckpoint } from './checkpoint.ts';
-import { CannotCheck, entryFault, Fault, type Report } from './findings.ts';
-import { canonicalJson, isJsonObject, type Json, type JsonObject, parseJson } from './json.ts';
-import { sha256, verifyInclusion } from './merkle.ts';
-import { decodeBase64 } from './note.ts';
+import { decodeBase64, decodeHash, isEqual, sha256, toHex } from './core/bytes.ts';
+import { type Checkpoint, newReport, readCheckpoint } from './core/checkpoint.ts';
+import { CannotCheck, entryFault, Fault, type Report } from './core/findings.ts';
+import { canonicalJson, isJsonObject, type Json, type JsonObject, parseJson } from './core/json.ts';
+import { verifyInclusion } from './core/merkle.ts';
 import type { VoteChecker } from './vote-checker.ts';
 
-const HASH = /^[0-9a-f]{64}$/;
 const SALT = /^[0-9a-f]{32}$/;
 
 /** Whether a JSON value is the proof of a single entry, `GET /v1/audit/:id/proof`. */
@@ -22,11 +21,11 @@ export function isEntryProof(value: Json): value is JsonObject {
  *   fault is in the report.
  * @throws CannotCheck if `entry` is not an audit entry
  */
-export function checkEntryProof(
+export async function checkEntryProof(
   proof: JsonObject,
   entry: Json,
   votes: VoteChecker,
-): { report: Report; checkpoint: Checkpoint } {
+): Promise<{ report: Report; checkpoint: Checkpoint }> {
   if (!isJsonObject(entry))
     throw new CannotCheck('The proof is for a single entry, but the file is not an entry');
   const { sequence, leaf_input, tree_size, root_hash } = proof;
@@ -37,7 +36,7 @@ export function checkEntryProof(
   if (typeof sequence !== 'number' || !input || input[0] !== 0) {
     throw new Fault('proof', 'The proof is malformed: its sequence or leaf_input is invalid');
   }
-  if (tree_size !== size || root_hash !== root.toString('hex')) {
+  if (tree_size !== size || root_hash !== toHex(root)) {
     throw new Fault('proof', 'The proof belongs to another tree than its checkpoint', {
       evidence: { tree_size: String(tree_size), tree_size_of_checkpoint: size },
     });
@@ -55,13 +54,13 @@ export function checkEntryProof(
     'swapped',
     'belongs to another account than the log',
   );
-  expect(sha256(input).equals(leaf), 'changed', 'does not have the leaf hash of the proof');
+  expect(isEqual(await sha256(input), leaf), 'changed', 'does not have the leaf hash of the proof');
   expect(
-    verifyInclusion(sequence - 1, size, leaf, path, root),
+    await verifyInclusion(sequence - 1, size, leaf, path, root),
     'changed',
     'does not lead to the root of the checkpoint',
   );
-  votes.take({ sequence, id: id ?? '', entry });
+  await votes.take({ sequence, id: id ?? '', entry });
   const report: Report = {
     ...newReport(checkpoint),
     proven: [`Entry ${sequence} (${id}) is in the log, unchanged since it was sealed.`],
@@ -74,7 +73,7 @@ export function checkEntryProof(
 /**
  * The sealed entry and its salt, from the input of the leaf hash; null if it is not canonical JSON.
  */
-function readSealed(input: Buffer): JsonObject | null {
+function readSealed(input: Uint8Array): JsonObject | null {
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(
       input.subarray(1),
@@ -100,12 +99,13 @@ function isSameEntry(entry: JsonObject, sealed: JsonObject | null): boolean {
  * Reads a path of hashes in hexadecimal.
  * @throws Fault
  */
-export function readHashes(value: Json | undefined): Buffer[] {
+export function readHashes(value: Json | undefined): Uint8Array[] {
   if (!Array.isArray(value)) throw new Fault('proof', 'A proof has no path of hashes');
   return value.map(readHash);
 }
 
-function readHash(value: Json | undefined): Buffer {
-  if (typeof value === 'string' && HASH.test(value)) return Buffer.from(value, 'hex');
+function readHash(value: Json | undefined): Uint8Array {
+  const hash = typeof value === 'string' ? decodeHash(value) : null;
+  if (hash) return hash;
   throw new Fault('proof', `A proof has an invalid hash: ${JSON.stringify(value)}`);
 }

@@ -1,5 +1,6 @@
-import { canonicalJson, isJsonObject, type Json, type JsonObject } from './json.ts';
-import { sha256 } from './merkle.ts';
+import { isJsonObject, type Json, type JsonObject } from './core/json.ts';
+import { leafInput } from './core/merkle.ts';
+import { sha256 } from './frontier.ts';
 
 /** An entry that was read from a row of an export. */
 export interface Row {
@@ -66,11 +67,10 @@ export function readRow(value: Json): Row {
 }
 
 /**
- * The leaf hash of an entry (RFC 9162 section 2.1.1): the hash of 0x00 and the canonical JSON of
- * the entry with its salt.
+ * The leaf hash of an entry (see {@link leafInput}).
  * @param salt 32 hexadecimal characters
  * @throws TypeError if the entry has no canonical JSON
  */
 export function hashEntry(entry: JsonObject, salt: string): Buffer {
-  return sha256(Buffer.from(`\0${canonicalJson({ ...entry, salt })}`));
+  return sha256(leafInput(entry, salt));
 }

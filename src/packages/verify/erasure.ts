@@ -1,7 +1,7 @@
-import { accountInOrigin, type Checkpoint, signerOf } from './checkpoint.ts';
-import { entryFault, Fault, formatEntries, type Report } from './findings.ts';
-import { isJsonObject, type Json, type JsonObject } from './json.ts';
-import type { VerifierKey } from './note.ts';
+import { accountInOrigin, type Checkpoint, signerOf } from './core/checkpoint.ts';
+import { entryFault, Fault, formatEntries, type Report } from './core/findings.ts';
+import { isJsonObject, type Json, type JsonObject } from './core/json.ts';
+import type { VerifierKey } from './core/note.ts';
 import { RangeSet } from './ranges.ts';
 
 /**
@@ -58,17 +58,17 @@ export function isSequence(value: Json | undefined): value is number {
  * Checks who signed the erasure records of a proof, and adds the result to the report. A record
  * without a signature is a fault: somebody who deleted the entries could have written it.
  */
-export function checkErasureRecords(
+export async function checkErasureRecords(
   report: Report,
   erasures: ErasureRecord[],
   checkpoint: Checkpoint,
   keys: VerifierKey[],
-): void {
+): Promise<void> {
   const unknown: ErasureRecord[] = [];
   for (const erasure of erasures) {
     const [[sequence] = [0]] = erasure.ranges;
     try {
-      if (!isSigned(erasure, checkpoint, keys)) unknown.push(erasure);
+      if (!(await isSigned(erasure, checkpoint, keys))) unknown.push(erasure);
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
       report.faults.push(entryFault('missing', `is missing, and ${error.message}`, { sequence }));
@@ -92,11 +92,11 @@ export function checkErasureRecords(
  * Whether one of the keys signed the record; false if another key did.
  * @throws Fault if it is not signed, or differs from what was signed
  */
-function isSigned(
+async function isSigned(
   { reason, time, ranges, note }: ErasureRecord,
   checkpoint: Checkpoint,
   keys: VerifierKey[],
-): boolean {
+): Promise<boolean> {
   const refuse = (how: string) => new Fault('missing', `the record of its erasure ${how}`);
   if (note === null) throw refuse('is not signed');
   const origin = note.split('\n')[1] ?? '';
@@ -107,7 +107,8 @@ function isSigned(
   // The service may have changed its host since; the account must be the same.
   if (accountInOrigin(origin) !== accountInOrigin(checkpoint.origin))
     throw refuse('was signed for another log');
-  return signerOf({ ...checkpoint, origin, note }, keys, 'the record of its erasure') !== null;
+  const signed = { ...checkpoint, origin, note };
+  return (await signerOf(signed, keys, 'the record of its erasure')) !== null;
 }
 
 /** How many entries were erased for which reason, and when the last of them. */

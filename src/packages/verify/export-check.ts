@@ -1,13 +1,20 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
+import { toHex } from './core/bytes.ts';
+import {
+  entryFault,
+  Fault,
+  type FaultDetails,
+  type FaultKind,
+  formatEntries,
+} from './core/findings.ts';
+import { isSettling } from './core/settlement.ts';
 import { hashEntry, InvalidRow, type Row } from './entry.ts';
-import { entryFault, Fault, type FaultDetails, type FaultKind, formatEntries } from './findings.ts';
-import { EMPTY_LEAF_HASH, TreeFrontier } from './merkle.ts';
+import { EMPTY_LEAF_HASH, TreeFrontier } from './frontier.ts';
 import { type Leaf, ProofFile, type ProofHeader, type Subtree } from './proof-file.ts';
 import { RangeSet } from './ranges.ts';
 import { RequestFilter } from './request-filter.ts';
 import { readRows } from './rows.ts';
-import { isSettling } from './settlement.ts';
 import type { VoteChecker } from './vote-checker.ts';
 
 /** The result of {@link checkExport}. */
@@ -25,7 +32,7 @@ export interface ExportCheck {
   /** The sequences that the proof records as erased. */
   erased: RangeSet;
   /** The roots of the log at the requested sizes, as far as the proof allows to compute them. */
-  roots: Map<number, Buffer>;
+  roots: Map<number, Uint8Array>;
 }
 
 export interface ExportCheckOptions {
@@ -175,7 +182,7 @@ class ExportChecker {
         await this.explainOther(row, leaf);
       } else {
         this.judge(row, leaf);
-        this.votes?.take(row);
+        await this.votes?.take(row);
       }
     } catch (error) {
       if (!(error instanceof InvalidRow)) throw error;
@@ -315,7 +322,7 @@ class ExportChecker {
     if (found.equals(root)) return [];
     const evidence = {
       root_of_tree: found.toString('hex'),
-      root_of_checkpoint: root.toString('hex'),
+      root_of_checkpoint: toHex(root),
     };
     const how = this.treeOfFile?.root().equals(root)
       ? 'With that entry as it is in the file, the root is that of the checkpoint: the proof was changed, and the file was not'

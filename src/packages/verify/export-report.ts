@@ -1,6 +1,6 @@
-import { newReport } from './checkpoint.ts';
+import { newReport } from './core/checkpoint.ts';
+import { formatEntries, type Report } from './core/findings.ts';
 import type { ExportCheck } from './export-check.ts';
-import { formatEntries, type Report } from './findings.ts';
 
 /**
  * Makes a report from the check of an export. The callers add to it what signatures and kept

@@ -1,20 +1,21 @@
-import { accountInOrigin, type Checkpoint, signerOf } from './checkpoint.ts';
-import { Fault, formatCount, formatEntries, type Report } from './findings.ts';
+import { isEqual, toHex } from './core/bytes.ts';
+import { accountInOrigin, type Checkpoint, signerOf } from './core/checkpoint.ts';
+import { Fault, formatCount, formatEntries, type Report } from './core/findings.ts';
+import { type TreeHead, verifyConsistency } from './core/merkle.ts';
+import type { VerifierKey } from './core/note.ts';
 import type { KeptCheckpoint } from './kept-checkpoints.ts';
-import { type TreeHead, verifyConsistency } from './merkle.ts';
-import type { VerifierKey } from './note.ts';
 
 export interface CompareHistoryOptions {
   keys: VerifierKey[];
   /** The roots of the log at some sizes, computed from the proof of an export. */
-  roots: Map<number, Buffer>;
+  roots: Map<number, Uint8Array>;
   /** Whether the checkpoint is the newest of its log, so that no kept checkpoint can be larger. */
   isNewest: boolean;
   /**
    * Fetches a consistency proof between two sizes; absent offline, and if the service refuses the
    * log.
    */
-  fetchConsistencyPath?: (from: number, to: number) => Promise<Buffer[]>;
+  fetchConsistencyPath?: (from: number, to: number) => Promise<Uint8Array[]>;
 }
 
 /**
@@ -36,7 +37,7 @@ export async function compareHistory(
   ];
   for (const one of kept) {
     try {
-      if (signerOf(one, options.keys, one.where) === null) unknown.push(one);
+      if ((await signerOf(one, options.keys, one.where)) === null) unknown.push(one);
       requireSameLog(one, checkpoint);
       if (one.size > checkpoint.size && !options.isNewest) {
         later.push(one);
@@ -124,16 +125,16 @@ async function isConsistent(
   if (size > checkpoint.size) throw shrunkLogFault(kept, checkpoint);
   const known = size === checkpoint.size ? checkpoint.root : roots.get(size);
   if (known) {
-    if (known.equals(root)) return true;
+    if (isEqual(known, root)) return true;
     throw new Fault(
       'history',
       `The log was rewritten: its first ${formatEntries(size)} differ from those of ${time} (${where})`,
-      { evidence: { size, root_now: known.toString('hex'), root_kept: root.toString('hex') } },
+      { evidence: { size, root_now: toHex(known), root_kept: toHex(root) } },
     );
   }
   if (!fetchConsistencyPath) return false;
-  if (verifyConsistency(kept, checkpoint, await fetchConsistencyPath(size, checkpoint.size)))
-    return true;
+  const path = await fetchConsistencyPath(size, checkpoint.size);
+  if (await verifyConsistency(kept, checkpoint, path)) return true;
   throw inconsistentLogFault(kept, checkpoint, `the checkpoint of ${time} (${where})`);
 }
 
@@ -153,9 +154,9 @@ export function inconsistentLogFault(before: TreeHead, now: TreeHead, which: str
   return new Fault('history', how, {
     evidence: {
       size_before: before.size,
-      root_before: before.root.toString('hex'),
+      root_before: toHex(before.root),
       size_now: now.size,
-      root_now: now.root.toString('hex'),
+      root_now: toHex(now.root),
     },
   });
 }

@@ -1,8 +1,9 @@
 import { appendFile, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Checkpoint, checkpointFacts, readCheckpoint, readNote } from './checkpoint.ts';
-import { CannotCheck, Fault } from './findings.ts';
-import { parseJson } from './json.ts';
+import { isEqual } from './core/bytes.ts';
+import { type Checkpoint, checkpointFacts, readCheckpoint, readNote } from './core/checkpoint.ts';
+import { CannotCheck, Fault } from './core/findings.ts';
+import { parseJson } from './core/json.ts';
 
 /** A checkpoint that the user of this program kept. */
 export interface KeptCheckpoint extends Checkpoint {
@@ -52,7 +53,7 @@ export class KeptCheckpoints {
    */
   async keep(checkpoint: Checkpoint): Promise<boolean> {
     const { origin, size, root, note } = checkpoint;
-    if (this.all.some((kept) => kept.size === size && kept.root.equals(root))) return false;
+    if (this.all.some((kept) => kept.size === size && isEqual(kept.root, root))) return false;
     if (this.isFolder) {
       await writeFile(join(this.path, String(size).padStart(16, '0')), note, { flag: 'wx' });
     } else {

@@ -1,8 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { CannotCheck } from './findings.ts';
-import { canonicalJson, isJsonObject, type Json } from './json.ts';
-import { sha256 } from './merkle.ts';
-import { parseVerifierKey, type VerifierKey } from './note.ts';
+import { CannotCheck } from './core/findings.ts';
+import { parseVerifierKey, readLogKeys, type VerifierKey } from './core/note.ts';
 import { fetchJson } from './web.ts';
 
 /**
@@ -13,7 +11,7 @@ import { fetchJson } from './web.ts';
  */
 export async function readKeys(source: string): Promise<VerifierKey[]> {
   const keys = /^https?:\/\//.test(source)
-    ? logKeys(await fetchJson(source))
+    ? await readLogKeys(await fetchJson(source))
     : await readLocalKeys(source);
   if (keys.length === 0)
     throw new CannotCheck(`${source} has no key for logs (Ed25519, kid "log-…")`);
@@ -33,7 +31,7 @@ export function publishedKeysUrl(origin: string): string | null {
 
 async function readLocalKeys(source: string): Promise<VerifierKey[]> {
   try {
-    return [parseVerifierKey(source)];
+    return [await parseVerifierKey(source)];
   } catch {
     // The source must be a file.
   }
@@ -42,25 +40,9 @@ async function readLocalKeys(source: string): Promise<VerifierKey[]> {
   });
   try {
     return text.trimStart().startsWith('{')
-      ? logKeys(JSON.parse(text))
-      : [parseVerifierKey(text.trim())];
+      ? await readLogKeys(JSON.parse(text))
+      : [await parseVerifierKey(text.trim())];
   } catch (error) {
     throw new CannotCheck(`${source}: ${(error as Error).message}`);
   }
-}
-
-/**
- * The keys of a JWK set that sign logs. Their kid is `log-` followed by their thumbprint (RFC
- * 7638).
- */
-function logKeys(set: Json): VerifierKey[] {
-  const keys = isJsonObject(set) && Array.isArray(set.keys) ? set.keys.filter(isJsonObject) : [];
-  return keys.flatMap(({ kty, crv, x, kid }) => {
-    if (kty !== 'OKP' || crv !== 'Ed25519' || typeof x !== 'string') return [];
-    const thumbprint = sha256(Buffer.from(canonicalJson({ crv, kty, x }))).toString('base64url');
-    const bytes = Buffer.from(x, 'base64url');
-    return kid === `log-${thumbprint}` && bytes.length === 32
-      ? [{ label: kid, name: null, bytes }]
-      : [];
-  });
 }

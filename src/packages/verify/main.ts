@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { CannotCheck, Fault, type Report } from './findings.ts';
+import { CannotCheck, Fault, type Report } from './core/findings.ts';
 import { describeFaults, describeReport, escapeControls } from './report-text.ts';
 import { verifyFile } from './verify-file.ts';
 import { verifyService } from './verify-service.ts';

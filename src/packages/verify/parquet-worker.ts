@@ -6,7 +6,7 @@ import {
   parquetMetadataAsync,
   parquetReadObjects,
 } from 'hyparquet';
-import { type JsonObject, parseJson } from './json.ts';
+import { type JsonObject, parseJson } from './core/json.ts';
 
 /** Maximum decompressed size of a page, so that a small file cannot exhaust the memory. */
 const MAX_PAGE_BYTES = 2 ** 28;

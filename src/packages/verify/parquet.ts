@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import type { JsonObject } from './json.ts';
+import type { JsonObject } from './core/json.ts';
 
 /** Maximum memory of the decoder, in MiB. */
 const MAX_MEMORY_MB = 2_048;

@@ -1,14 +1,15 @@
 import { readFile } from 'node:fs/promises';
-import { type PasskeyKey, readCoseKey } from './cose-key.ts';
-import { CannotCheck } from './findings.ts';
-import { isJsonObject, type Json, type JsonObject, parseJson } from './json.ts';
-import { decodeBase64Url } from './note.ts';
-import { parseTime } from './time.ts';
+import { decodeBase64Url } from './core/bytes.ts';
+import { readCoseKey } from './core/cose-key.ts';
+import { CannotCheck } from './core/findings.ts';
+import { isJsonObject, type Json, type JsonObject, parseJson } from './core/json.ts';
+import type { SignatureKey } from './core/signature.ts';
+import { parseTime } from './core/time.ts';
 
 /** A passkey that an auditor pinned to a member. */
 export interface PinnedPasskey {
   member: string;
-  key: PasskeyKey;
+  key: SignatureKey;
   /**
    * When the member added and removed it, in milliseconds since the epoch; null if that is not
    * pinned.
@@ -37,13 +38,13 @@ const MEMBER = /^member_[0-9a-z]{26}$/;
  */
 export async function readPasskeys(path: string): Promise<PinnedPasskeys> {
   try {
-    return readPinned(parseJson(await readFile(path, 'utf8')));
+    return await readPinned(parseJson(await readFile(path, 'utf8')));
   } catch (error) {
     throw new CannotCheck(`The passkeys in ${path} cannot be read: ${(error as Error).message}`);
   }
 }
 
-function readPinned(value: Json): PinnedPasskeys {
+async function readPinned(value: Json): Promise<PinnedPasskeys> {
   const { origin, members, ...others } = requireObject(value, 'the file');
   rejectNames(Object.keys(others), 'the file');
   const pinned: PinnedPasskeys = {
@@ -57,7 +58,7 @@ function readPinned(value: Json): PinnedPasskeys {
     if (!Array.isArray(list)) throw new SyntaxError(`${member} has no list of passkeys`);
     pinned.members.add(member);
     for (const value of list) {
-      const [id, passkey] = readPasskey(value, member);
+      const [id, passkey] = await readPasskey(value, member);
       if (pinned.passkeys.has(id)) throw new SyntaxError(`the passkey ${id} is in it twice`);
       pinned.passkeys.set(id, passkey);
     }
@@ -72,7 +73,7 @@ function readOrigin(value: Json | undefined): string {
   );
 }
 
-function readPasskey(value: Json, member: string): [string, PinnedPasskey] {
+async function readPasskey(value: Json, member: string): Promise<[string, PinnedPasskey]> {
   const where = `a passkey of ${member}`;
   const passkey = requireObject(value, where);
   const others = Object.keys(passkey).filter((name) => !NAMES.includes(name));
@@ -82,16 +83,16 @@ function readPasskey(value: Json, member: string): [string, PinnedPasskey] {
     throw new SyntaxError(`${where} has no id in base64url`);
   const bytes = typeof public_key === 'string' ? decodeBase64Url(public_key) : null;
   if (!bytes) throw new SyntaxError(`${where} has no public_key in base64url`);
-  const key = readKey(bytes, id);
+  const key = await readKey(bytes, id);
   return [
     id,
     { member, key, addedAt: readTime(added_at, where), removedAt: readTime(removed_at, where) },
   ];
 }
 
-function readKey(bytes: Buffer, id: string): PasskeyKey {
+async function readKey(bytes: Uint8Array, id: string): Promise<SignatureKey> {
   try {
-    return readCoseKey(bytes);
+    return await readCoseKey(bytes);
   } catch (error) {
     throw new SyntaxError(`the public_key of ${id} ${(error as Error).message}`);
   }

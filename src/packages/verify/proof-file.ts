@@ -1,7 +1,7 @@
-import { type Checkpoint, readCheckpoint } from './checkpoint.ts';
+import { type Checkpoint, readCheckpoint } from './core/checkpoint.ts';
+import { Fault } from './core/findings.ts';
+import { isJsonObject, type Json, type JsonObject, parseJson } from './core/json.ts';
 import { type ErasureRecord, isSequence, readErasureRecord } from './erasure.ts';
-import { Fault } from './findings.ts';
-import { isJsonObject, type Json, type JsonObject, parseJson } from './json.ts';
 import { LineReader, readArrayMembers } from './lines.ts';
 
 /** The beginning of an export's proof, before its tree. */

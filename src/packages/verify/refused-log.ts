@@ -1,10 +1,10 @@
 import { stat } from 'node:fs/promises';
-import { type Checkpoint, newReport, signerOf } from './checkpoint.ts';
-import { CannotCheck, Fault, formatCount, formatEntries, type Report } from './findings.ts';
+import { type Checkpoint, newReport, signerOf } from './core/checkpoint.ts';
+import { CannotCheck, Fault, formatCount, formatEntries, type Report } from './core/findings.ts';
+import type { JsonObject } from './core/json.ts';
+import type { VerifierKey } from './core/note.ts';
 import { compareHistory } from './history.ts';
-import type { JsonObject } from './json.ts';
 import type { KeptCheckpoint } from './kept-checkpoints.ts';
-import type { VerifierKey } from './note.ts';
 import { readRows } from './rows.ts';
 
 /** The known state of a log that the service refuses to sign or prove. */
@@ -41,7 +41,7 @@ export async function checkRefusedLog(log: RefusedLogInput): Promise<Report> {
   const { why, shown, kept, keys } = log;
   const refusal = `The service itself refuses the log (${why}): ${MEANING}`;
   if (!shown) {
-    const signed = kept.findLast((one) => signerOf(one, keys, one.where) !== null);
+    const signed = await findLastSigned(kept, keys);
     if (!signed) {
       throw new CannotCheck(
         `${refusal}. It shows no signed head, and there is no kept checkpoint to compare with.`,
@@ -53,9 +53,10 @@ export async function checkRefusedLog(log: RefusedLogInput): Promise<Report> {
       `${refusal}. It shows no signed head, and ${formatCount(size, 'entry was', 'entries were')} signed on ${time} (${where})`,
     );
   }
+  const signer = await signerOf(shown, keys, 'The checkpoint of the service');
   const report: Report = {
     ...newReport(shown),
-    key: signerOf(shown, keys, 'The checkpoint of the service')?.label ?? null,
+    key: signer?.label ?? null,
     unchecked: [`${refusal}.`],
     faults: findFutureTime(shown, log.auditExport),
     refused: true,
@@ -65,6 +66,17 @@ export async function checkRefusedLog(log: RefusedLogInput): Promise<Report> {
   report.unchecked.push(...(await describeGaps(log.file, shown)));
   if (report.faults.length > 0) report.faults.push(new Fault('refused', refusal));
   return report;
+}
+
+/** The last kept checkpoint that one of the keys signed. */
+async function findLastSigned(
+  kept: KeptCheckpoint[],
+  keys: VerifierKey[],
+): Promise<KeptCheckpoint | null> {
+  for (const one of kept.toReversed()) {
+    if (await signerOf(one, keys, one.where)) return one;
+  }
+  return null;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { type Fault, formatEntries, type Report } from './findings.ts';
+import { type Fault, formatEntries, type Report } from './core/findings.ts';
 
 /**
  * Characters that move the cursor, change the direction of text or start a new line. A file could

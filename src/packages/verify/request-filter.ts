@@ -1,7 +1,7 @@
+import { Fault } from './core/findings.ts';
+import { parseTime } from './core/time.ts';
 import type { Row } from './entry.ts';
-import { Fault } from './findings.ts';
 import type { ProofHeader } from './proof-file.ts';
-import { parseTime } from './time.ts';
 
 const DAY = 24 * 60 * 60 * 1_000;
 const DATE = /^\d{4}-\d\d-\d\d$/;

@@ -1,8 +1,8 @@
 import { open } from 'node:fs/promises';
+import { CannotCheck } from './core/findings.ts';
+import { type Json, parseJson } from './core/json.ts';
 import { readCsv } from './csv.ts';
 import { InvalidRow, type Row, readRow } from './entry.ts';
-import { CannotCheck } from './findings.ts';
-import { type Json, parseJson } from './json.ts';
 import { LineReader, readArrayMembers } from './lines.ts';
 import { readParquet } from './parquet.ts';
 

@@ -1,15 +1,15 @@
 import { readFile, stat } from 'node:fs/promises';
-import { type Checkpoint, requireSigner } from './checkpoint.ts';
+import { type Checkpoint, requireSigner } from './core/checkpoint.ts';
+import { CannotCheck, Fault, type Report } from './core/findings.ts';
+import { type JsonObject, parseJson } from './core/json.ts';
+import type { VerifierKey } from './core/note.ts';
 import { checkEntryProof, isEntryProof } from './entry-proof.ts';
 import { checkErasureRecords } from './erasure.ts';
 import { checkExport } from './export-check.ts';
 import { reportExport } from './export-report.ts';
-import { CannotCheck, Fault, type Report } from './findings.ts';
 import { compareHistory } from './history.ts';
-import { type JsonObject, parseJson } from './json.ts';
 import { KeptCheckpoints } from './kept-checkpoints.ts';
 import { publishedKeysUrl, readKeys } from './keys.ts';
-import type { VerifierKey } from './note.ts';
 import { readPasskeys } from './passkeys.ts';
 import { VoteChecker } from './vote-checker.ts';
 
@@ -52,11 +52,11 @@ export async function verifyFile(options: VerifyFileOptions): Promise<Report> {
     : await checkExport(file, proof, { sizes, votes, rowGroupTimeoutMs });
   const { report, checkpoint } = check
     ? { report: reportExport(check, { isWholeLog: false }), checkpoint: check.head.checkpoint }
-    : checkEntryProof(entryProof as JsonObject, await readEntry(file), votes);
+    : await checkEntryProof(entryProof as JsonObject, await readEntry(file), votes);
   votes.addTo(report);
   const keys = await checkSignature(report, checkpoint, key);
   if (check && report.faults.length === 0)
-    checkErasureRecords(report, check.head.erased, checkpoint, keys);
+    await checkErasureRecords(report, check.head.erased, checkpoint, keys);
   if (report.faults.length === 0) {
     await compareHistory(report, kept, checkpoint, {
       keys,
@@ -89,7 +89,7 @@ async function checkSignature(
       );
     }
     const keys = await readKeys(published);
-    const { label } = requireSigner(checkpoint, keys, 'The checkpoint');
+    const { label } = await requireSigner(checkpoint, keys, 'The checkpoint');
     report.key = published.startsWith(label) ? label : `${label} (${published})`;
     return keys;
   } catch (error) {

@@ -2,18 +2,18 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Checkpoint, readCheckpoint, requireSigner } from './checkpoint.ts';
+import { type Checkpoint, readCheckpoint, requireSigner } from './core/checkpoint.ts';
+import { CannotCheck, Fault, formatEntries, LogRefused, type Report } from './core/findings.ts';
+import type { JsonObject } from './core/json.ts';
+import { verifyConsistency } from './core/merkle.ts';
+import type { VerifierKey } from './core/note.ts';
 import { readHashes } from './entry-proof.ts';
 import { checkErasureRecords } from './erasure.ts';
 import { checkExport, type ExportCheck } from './export-check.ts';
 import { reportExport } from './export-report.ts';
-import { CannotCheck, Fault, formatEntries, LogRefused, type Report } from './findings.ts';
 import { compareHistory, inconsistentLogFault, shrunkLogFault } from './history.ts';
-import type { JsonObject } from './json.ts';
 import { KeptCheckpoints } from './kept-checkpoints.ts';
 import { readKeys } from './keys.ts';
-import { verifyConsistency } from './merkle.ts';
-import type { VerifierKey } from './note.ts';
 import { readPasskeys } from './passkeys.ts';
 import { checkRefusedLog } from './refused-log.ts';
 import { VoteChecker } from './vote-checker.ts';
@@ -120,12 +120,12 @@ async function checkHeads(
   const { service, keys, before, kept } = circumstances;
   const { checkpoint } = check.head;
   try {
-    report.key = requireSigner(checkpoint, keys, "The proof's checkpoint").label;
+    report.key = (await requireSigner(checkpoint, keys, "The proof's checkpoint")).label;
     const now = await fetchCheckpoint(service, keys);
     await requireConsistency(service, before, checkpoint);
     await requireConsistency(service, checkpoint, now);
     if (report.faults.length > 0) return;
-    checkErasureRecords(report, check.head.erased, checkpoint, keys);
+    await checkErasureRecords(report, check.head.erased, checkpoint, keys);
     if (report.faults.length > 0) return;
     describeCompleteness(report, check, before);
     if (!kept) {
@@ -154,7 +154,7 @@ async function fetchCheckpoint(service: ServiceClient, keys: VerifierKey[]): Pro
     await service.get('/v1/audit/checkpoint'),
     'The checkpoint of the service',
   );
-  requireSigner(checkpoint, keys, 'The checkpoint of the service');
+  await requireSigner(checkpoint, keys, 'The checkpoint of the service');
   return checkpoint;
 }
 
@@ -162,7 +162,7 @@ async function fetchConsistencyPath(
   service: ServiceClient,
   from: number,
   to: number,
-): Promise<Buffer[]> {
+): Promise<Uint8Array[]> {
   const answer = await service.get(`/v1/audit/consistency?from=${from}&to=${to}`);
   return readHashes(answer.consistency_path);
 }
@@ -185,7 +185,7 @@ async function requireConsistency(
   if (first.size > second.size) throw shrunkLogFault(first, second);
   const path =
     first.size === second.size ? [] : await fetchConsistencyPath(service, first.size, second.size);
-  if (!verifyConsistency(first, second, path))
+  if (!(await verifyConsistency(first, second, path)))
     throw inconsistentLogFault(first, second, `the checkpoint of ${first.time}`);
 }
 

@@ -1,5 +1,5 @@
+import { CannotCheck, Fault, formatEntries, type Report } from './core/findings.ts';
 import { InvalidRow, NoDetails } from './entry.ts';
-import { CannotCheck, Fault, formatEntries, type Report } from './findings.ts';
 import { readPasskeys } from './passkeys.ts';
 import { detectFormat, readRows } from './rows.ts';
 import { VoteChecker } from './vote-checker.ts';
@@ -37,7 +37,7 @@ export async function verifyWithoutProof({
   let rows = 0;
   try {
     for await (const row of readRows(file, format)) {
-      votes.take(row);
+      await votes.take(row);
       rows++;
       if (votes.fault) break;
     }

@@ -1,7 +1,6 @@
-import { findAssertionFault, readAssertion } from './assertion.ts';
-import { entryFault, type Fault, formatCount, type Report } from './findings.ts';
-import { isJsonObject, type JsonObject } from './json.ts';
-import type { PinnedPasskey, PinnedPasskeys } from './passkeys.ts';
+import { type AssertionFault, findAssertionFault, readAssertion } from './core/assertion.ts';
+import { entryFault, type Fault, formatCount, type Report } from './core/findings.ts';
+import { isJsonObject, type JsonObject } from './core/json.ts';
 import {
   checkReview,
   checkVotes,
@@ -12,10 +11,11 @@ import {
   resolveScopes,
   type Settlement,
   WrongVote,
-} from './settlement.ts';
-import { challengeOf, rebuildStatement } from './statement.ts';
-import { parseTime } from './time.ts';
-import type { Vote, VoteSignature } from './vote.ts';
+} from './core/settlement.ts';
+import { challengeOf, rebuildStatement } from './core/statement.ts';
+import { parseTime } from './core/time.ts';
+import type { Vote, VoteSignature } from './core/vote.ts';
+import type { PinnedPasskey, PinnedPasskeys } from './passkeys.ts';
 
 /** An entry with its place in the log. */
 export interface PlacedEntry {
@@ -23,6 +23,20 @@ export interface PlacedEntry {
   id: string;
   entry: JsonObject;
 }
+
+/** What is wrong with an assertion, as the rest of a sentence about the signature. */
+const ASSERTION_FAULTS: Record<AssertionFault, string> = {
+  type: 'is not one of webauthn.get',
+  challenge: 'is of another decision than the one in the log',
+  origin: 'was made at another origin',
+  frame: 'was made in a frame of another site',
+  truncated: 'has truncated authenticator data',
+  host: 'was made for another host',
+  presence: 'was made without a person present',
+  verification: 'was made without verifying the person',
+  backup: 'has inconsistent backup flags',
+  signature: 'was not made by the pinned key',
+};
 
 type SignedVote = Vote & { signature: VoteSignature };
 
@@ -62,7 +76,7 @@ export class VoteChecker {
   }
 
   /** Takes the next entry, in the order of the log. */
-  take({ sequence, id, entry }: PlacedEntry): void {
+  async take({ sequence, id, entry }: PlacedEntry): Promise<void> {
     const {
       event_type: event,
       permission_request_id: permission,
@@ -75,7 +89,7 @@ export class VoteChecker {
     const request = this.requests.get(permission) ?? null;
     this.requests.delete(permission);
     try {
-      this.checkEntry(entry, details, request);
+      await this.checkEntry(entry, details, request);
     } catch (error) {
       const place = { sequence, id, entry };
       if (error instanceof WrongVote) this.fault = describeWrongVote(error, place);
@@ -84,11 +98,11 @@ export class VoteChecker {
     }
   }
 
-  private checkEntry(
+  private async checkEntry(
     entry: JsonObject,
     details: JsonObject,
     request: RequestedPermission | null,
-  ): void {
+  ): Promise<void> {
     const settlement = readSettlement(entry);
     const isByPeople = entry.event_type === 'approve' && typeof details.policy_id !== 'string';
     if (!settlement) {
@@ -101,7 +115,7 @@ export class VoteChecker {
     // them is wrong.
     for (const [index, vote] of settlement.votes.entries()) {
       if (vote.signature)
-        this.checkSigned(settlement, vote as SignedVote, {
+        await this.checkSigned(settlement, vote as SignedVote, {
           index,
           scope: scopes[index] ?? null,
           request,
@@ -120,7 +134,7 @@ export class VoteChecker {
     }
   }
 
-  private checkSigned(
+  private async checkSigned(
     settlement: Settlement,
     vote: SignedVote,
     {
@@ -128,7 +142,7 @@ export class VoteChecker {
       scope,
       request,
     }: { index: number; scope: JsonObject | null; request: RequestedPermission | null },
-  ): void {
+  ): Promise<void> {
     this.signed++;
     if (!this.passkeys) return;
     const { credential_id: credential, signed_at: signedAt } = vote.signature;
@@ -148,7 +162,7 @@ export class VoteChecker {
       );
     }
     checkValidity(index, passkey, vote.signature);
-    const assertion = attempt(index, () => readAssertion(vote.signature));
+    const assertion = await attempt(index, async () => readAssertion(vote.signature));
     const origin = this.passkeys.origins.find((origin) => origin === assertion.clientData.origin);
     if (origin === undefined) {
       throw new WrongVote(index, 'its signature was made at an origin that is not pinned', {
@@ -157,14 +171,14 @@ export class VoteChecker {
       });
     }
     const statement = scope && rebuildStatement(settlement, vote, { scope, request, origin });
-    const challenge = statement && attempt(index, () => challengeOf(statement));
-    const wrong = findAssertionFault(assertion, { challenge, origin, key: passkey.key });
+    const challenge = statement && (await attempt(index, () => challengeOf(statement)));
+    const wrong = await findAssertionFault(assertion, { challenge, origin, key: passkey.key });
     if (wrong) {
-      throw new WrongVote(index, `its signature ${wrong}`, {
+      throw new WrongVote(index, `its signature ${ASSERTION_FAULTS[wrong]}`, {
         credential_id: credential,
         signed_at: signedAt,
         signed_challenge: String(assertion.clientData.challenge),
-        challenge_of_the_entry: challenge?.toString('base64url') ?? null,
+        challenge_of_the_entry: challenge,
       });
     }
     if (!challenge) {
@@ -270,9 +284,9 @@ function describeMissingVotes(
   });
 }
 
-function attempt<T>(index: number, read: () => T): T {
+async function attempt<T>(index: number, read: () => Promise<T>): Promise<T> {
   try {
-    return read();
+    return await read();
   } catch (error) {
     throw error instanceof SyntaxError ? new WrongVote(index, error.message) : error;
   }

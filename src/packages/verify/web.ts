@@ -1,8 +1,8 @@
 import { createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CannotCheck, LogRefused } from './findings.ts';
-import { isJsonObject, type Json, type JsonObject, parseJson } from './json.ts';
+import { CannotCheck, LogRefused } from './core/findings.ts';
+import { isJsonObject, type Json, type JsonObject, parseJson } from './core/json.ts';
 
 const JSON_TIMEOUT_MS = 60_000;
 

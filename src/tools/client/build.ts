@@ -60,14 +60,12 @@ function writeTypes(folder: string): void {
   const options = ['--noEmit', 'false', '--declaration', '--emitDeclarationOnly'];
   const { status, stdout } = runTool('typescript/bin/tsc', [
     '-p',
-    SOURCE,
+    join(SOURCE, 'tsconfig.types.json'),
     ...options,
     '--outDir',
     folder,
   ]);
   if (status !== 0) throw new Error(`The types of the client do not compile:\n${stdout}`);
-  // Nobody imports the command line.
-  for (const name of globSync('cli/**/*.d.ts', { cwd: folder })) rmSync(join(folder, name));
   // The compiler rewrites the imports of programs only.
   for (const name of globSync('**/*.d.ts', { cwd: folder })) {
     const path = join(folder, name);

@@ -20,7 +20,7 @@ export async function checkReview(
   const [request] = (await client.listAuditEntries(query)).data;
   if (!request?.details.review) return;
   try {
-    checkProof(request.id, request, await client.proveInclusion(request.id), keys);
+    await checkProof(request.id, request, await client.proveInclusion(request.id), keys);
   } catch (error) {
     if (!(error instanceof ProofFault)) throw error;
     throw new ProofFault(`the entry of its request is not proven: ${error.message}`);

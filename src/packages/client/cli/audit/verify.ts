@@ -50,7 +50,7 @@ export const verifyEntry = command({
       args.key === undefined ? client.getKeys() : readKeys(args.key),
     ]);
     const wrong = await findFault(async () => {
-      checkProof(id, entry, proof, keys);
+      await checkProof(id, entry, proof, keys);
       await checkReview(client, entry, keys);
     });
     const { tree_size, root_hash, origin, timestamp } = proof.checkpoint;

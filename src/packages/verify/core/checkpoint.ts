@@ -1,7 +1,8 @@
+import { decodeBase64, toHex } from './bytes.ts';
 import { Fault, type Report } from './findings.ts';
 import { isJsonObject, type Json } from './json.ts';
 import type { TreeHead } from './merkle.ts';
-import { decodeBase64, findSigner, parseNote, type VerifierKey } from './note.ts';
+import { findSigner, parseNote, type VerifierKey } from './note.ts';
 
 /** A signed tree head (https://c2sp.org/tlog-checkpoint). */
 export interface Checkpoint extends TreeHead {
@@ -13,7 +14,7 @@ export interface Checkpoint extends TreeHead {
 
 /** The signed facts of a checkpoint, in the form of the API. */
 export function checkpointFacts({ size, root, time }: Checkpoint) {
-  return { tree_size: size, root_hash: root.toString('hex'), timestamp: time };
+  return { tree_size: size, root_hash: toHex(root), timestamp: time };
 }
 
 /** Makes a report on the log of a checkpoint, without results. */
@@ -40,8 +41,7 @@ const TIME = /^time (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)$/;
  */
 export function readNote(note: string, where: string): Checkpoint {
   const refuse = (reason: string) => new Fault('checkpoint', `${where} ${reason}`);
-  const { text } = attempt(where, () => parseNote(note));
-  const [origin = '', size = '', root = '', extension = '', ...more] = text
+  const [origin = '', size = '', root = '', extension = '', ...more] = readText(note, where)
     .slice(0, -1)
     .split('\n');
   const bytes = decodeBase64(root);
@@ -93,24 +93,28 @@ export function accountInOrigin(origin: string): string {
  * The key that signed a checkpoint; null if none of the keys did.
  * @throws Fault if a signature is forged: it names one of the keys, but that key did not make it
  */
-export function signerOf(
+export async function signerOf(
   checkpoint: Checkpoint,
   keys: VerifierKey[],
   where: string,
-): VerifierKey | null {
-  return attempt(where, () => findSigner(parseNote(checkpoint.note), checkpoint.origin, keys));
+): Promise<VerifierKey | null> {
+  try {
+    return await findSigner(parseNote(checkpoint.note), checkpoint.origin, keys);
+  } catch (error) {
+    throw asFault(error, where);
+  }
 }
 
 /**
  * The key that signed a checkpoint.
  * @throws Fault if none of the keys did, or a signature is forged
  */
-export function requireSigner(
+export async function requireSigner(
   checkpoint: Checkpoint,
   keys: VerifierKey[],
   where: string,
-): VerifierKey {
-  const signer = signerOf(checkpoint, keys, where);
+): Promise<VerifierKey> {
+  const signer = await signerOf(checkpoint, keys, where);
   if (signer) return signer;
   throw new Fault(
     'checkpoint',
@@ -121,11 +125,15 @@ export function requireSigner(
   );
 }
 
-function attempt<T>(where: string, read: () => T): T {
+function readText(note: string, where: string): string {
   try {
-    return read();
+    return parseNote(note).text;
   } catch (error) {
-    if (error instanceof SyntaxError) throw new Fault('checkpoint', `${where} ${error.message}`);
-    throw error;
+    throw asFault(error, where);
   }
+}
+
+function asFault(error: unknown, where: string): unknown {
+  if (!(error instanceof SyntaxError)) return error;
+  return new Fault('checkpoint', `${where} ${error.message}`);
 }

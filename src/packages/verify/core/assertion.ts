@@ -1,13 +1,12 @@
-import type { PasskeyKey } from './cose-key.ts';
+import { concatBytes, decodeBase64Url, isEqual, sha256, utf8 } from './bytes.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
-import { sha256 } from './merkle.ts';
-import { decodeBase64Url } from './note.ts';
+import type { SignatureKey } from './signature.ts';
 
 /** A signature by a passkey (WebAuthn Level 3 section 6.3.3). */
 export interface Assertion {
-  authenticatorData: Buffer;
-  clientDataJson: Buffer;
-  signature: Buffer;
+  authenticatorData: Uint8Array;
+  clientDataJson: Uint8Array;
+  signature: Uint8Array;
   /** The parsed `clientDataJson`. */
   clientData: JsonObject;
 }
@@ -40,7 +39,7 @@ export function readAssertion(
   } satisfies Assertion;
 }
 
-function readClientData(bytes: Buffer): JsonObject {
+function readClientData(bytes: Uint8Array): JsonObject {
   try {
     const data: unknown = JSON.parse(
       new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes),
@@ -52,33 +51,42 @@ function readClientData(bytes: Buffer): JsonObject {
   throw new SyntaxError('the client_data_json of its signature is not a JSON object');
 }
 
+/** The check of WebAuthn Level 3 section 7.2 that an assertion does not pass. */
+export type AssertionFault =
+  | 'type'
+  | 'challenge'
+  | 'origin'
+  | 'frame'
+  | 'truncated'
+  | 'host'
+  | 'presence'
+  | 'verification'
+  | 'backup'
+  | 'signature';
+
 /**
  * Checks an assertion by WebAuthn Level 3 section 7.2, steps 10 to 21. The signature counter is not
  * checked: the log does not have all uses of a passkey.
- * @param challenge null if it cannot be known; it is then not checked
+ * @param challenge in base64url; null if it cannot be known; it is then not checked
  * @param origin the origin of the relying party, whose host is the RP id
- * @returns what is wrong, as the rest of a sentence about the signature; null if nothing is
+ * @returns the first check that fails; null if all pass
+ * @throws UnsupportedAlgorithm
  */
-export function findAssertionFault(
+export async function findAssertionFault(
   { authenticatorData, clientDataJson, signature, clientData }: Assertion,
-  { challenge, origin, key }: { challenge: Buffer | null; origin: string; key: PasskeyKey },
-): string | null {
-  if (clientData.type !== 'webauthn.get') return 'is not one of webauthn.get';
-  if (challenge && clientData.challenge !== challenge.toString('base64url')) {
-    return 'is of another decision than the one in the log';
-  }
-  if (clientData.origin !== origin) return 'was made at another origin';
-  if (clientData.crossOrigin === true || clientData.topOrigin !== undefined)
-    return 'was made in a frame of another site';
-  if (authenticatorData.length < MIN_AUTHENTICATOR_DATA_BYTES)
-    return 'has truncated authenticator data';
-  const rpIdHash = sha256(Buffer.from(new URL(origin).hostname));
-  if (!authenticatorData.subarray(0, RP_ID_HASH_BYTES).equals(rpIdHash))
-    return 'was made for another host';
+  { challenge, origin, key }: { challenge: string | null; origin: string; key: SignatureKey },
+): Promise<AssertionFault | null> {
+  if (clientData.type !== 'webauthn.get') return 'type';
+  if (challenge !== null && clientData.challenge !== challenge) return 'challenge';
+  if (clientData.origin !== origin) return 'origin';
+  if (clientData.crossOrigin === true || clientData.topOrigin !== undefined) return 'frame';
+  if (authenticatorData.length < MIN_AUTHENTICATOR_DATA_BYTES) return 'truncated';
+  const rpIdHash = await sha256(utf8(new URL(origin).hostname));
+  if (!isEqual(authenticatorData.subarray(0, RP_ID_HASH_BYTES), rpIdHash)) return 'host';
   const flags = authenticatorData[RP_ID_HASH_BYTES] ?? 0;
-  if (!(flags & USER_PRESENT)) return 'was made without a person present';
-  if (!(flags & USER_VERIFIED)) return 'was made without verifying the person';
-  if (!(flags & BACKUP_ELIGIBLE) && flags & BACKED_UP) return 'has inconsistent backup flags';
-  const signed = Buffer.concat([authenticatorData, sha256(clientDataJson)]);
-  return key.hasSigned(signed, signature) ? null : 'was not made by the pinned key';
+  if (!(flags & USER_PRESENT)) return 'presence';
+  if (!(flags & USER_VERIFIED)) return 'verification';
+  if (!(flags & BACKUP_ELIGIBLE) && flags & BACKED_UP) return 'backup';
+  const signed = concatBytes(authenticatorData, await sha256(clientDataJson));
+  return (await key.hasSigned(signed, signature)) ? null : 'signature';
 }

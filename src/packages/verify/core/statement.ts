@@ -1,5 +1,5 @@
+import { sha256, toBase64Url, utf8 } from './bytes.ts';
 import { canonicalJson, type Json, type JsonObject } from './json.ts';
-import { sha256 } from './merkle.ts';
 import type { RequestedPermission, Settlement } from './settlement.ts';
 import type { Vote, VoteSignature } from './vote.ts';
 
@@ -43,13 +43,17 @@ export function rebuildStatement(
 }
 
 /**
- * Returns the hash that a passkey signs in place of the statement: the SHA-256 of its canonical
- * form (RFC 8785).
+ * The challenge that a passkey signs in place of the statement: the SHA-256 of its canonical form
+ * (RFC 8785), in base64url.
  * @throws SyntaxError if it has none
  */
-export function challengeOf(statement: JsonObject): Buffer {
+export async function challengeOf(statement: JsonObject): Promise<string> {
+  return toBase64Url(await sha256(utf8(canonicalStatement(statement))));
+}
+
+function canonicalStatement(statement: JsonObject): string {
   try {
-    return sha256(Buffer.from(canonicalJson(statement)));
+    return canonicalJson(statement);
   } catch (error) {
     throw new SyntaxError(`its entry has no canonical JSON: ${(error as Error).message}`);
   }
