@@ -265,6 +265,8 @@ CREATE TABLE `moves` (
 	`step` integer DEFAULT 0 NOT NULL,
 	`after` text,
 	`log_position` integer DEFAULT 0 NOT NULL,
+	`reserved_at` integer DEFAULT 0 NOT NULL,
+	`open_since` integer DEFAULT 0 NOT NULL,
 	`held_at` integer,
 	`has_left` integer DEFAULT false NOT NULL,
 	`created_at` integer NOT NULL

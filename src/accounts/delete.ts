@@ -1,4 +1,4 @@
-import { eq } from 'drizzle-orm';
+import { and, eq, isNotNull, or } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
 import {
@@ -7,19 +7,20 @@ import {
   identities,
   movedAccounts,
   movedCredentials,
+  moves,
   trees,
 } from '../db/schema';
 import { unavailable } from '../errors';
-import type { OperatorContext } from '../http/context';
+import type { OperatorContext, Reader } from '../http/context';
 import { noQuery } from '../http/input';
 import { accepted, answer, operation } from '../http/operation';
 import { operatorAccess } from '../http/operator-access';
 import { hasRow } from '../ledger/guard';
-import { holdGuard } from '../ledger/hold';
+import { AccountHeld, holdGuard } from '../ledger/hold';
 import type { RecordWriter } from '../ledger/ledger';
 import { lazy } from '../lib/lazy';
 import { MINUTE } from '../lib/time';
-import { idBytes } from '../lib/typeid';
+import { type Id, idBytes } from '../lib/typeid';
 import { type LocatedAccount, preloadAccount, requireLocatedAccount } from './account';
 
 /** The answer to the deletion of an account: its data is not erased yet. */
@@ -50,6 +51,7 @@ export async function deleteAccount(
 ): Promise<void> {
   const [directory] = shards;
   const now = runtime.now();
+  await requireNotHeld(shard.reader, row.id);
   const deleteIdentities = (write: RecordWriter) =>
     write.delete(identities).where(eq(identities.account, row.id));
   // First what the other shards store of the account, because a retry cannot find the account after
@@ -94,6 +96,19 @@ export async function deleteAccount(
       write.delete(accounts).where(eq(accounts.number, row.number)),
     ],
   });
+}
+
+/**
+ * Refuses the deletion of an account that is held for its move, before anything of it is deleted on
+ * other shards.
+ * @throws Problem `unavailable`
+ */
+async function requireNotHeld(reader: Reader, id: Id<'user'>): Promise<void> {
+  const isHeld = and(eq(moves.id, id), or(isNotNull(moves.heldAt), eq(moves.direction, 'in')));
+  const [held] = await reader.load([
+    reader.select({ account: moves.account }).from(moves).where(isHeld),
+  ]);
+  if (held.length > 0) throw new AccountHeld();
 }
 
 export const deleteAccountRoute = new Hono().delete(

@@ -1235,11 +1235,18 @@ export const moves = sqliteTable('moves', {
    * entry that the account had when the copy began. Then the position of the last copied entry.
    */
   logPosition: integer('log_position').notNull().default(0),
+  /** In the arrival, when the copy began. */
+  reservedAt: integer('reserved_at').notNull().default(0),
+  /**
+   * In the arrival, since when the account had requests that waited, or events that were not
+   * delivered, when the copy began.
+   */
+  openSince: integer('open_since').notNull().default(0),
   /** Since when the account, or its last part in the arrival, is on hold; null before. */
   heldAt: integer('held_at'),
   /** Whether the account has left this shard. */
   hasLeft: integer('has_left', { mode: 'boolean' }).notNull().default(false),
-  /** When the move was ordered. Identifies the move: both shards have the same time. */
+  /** When the move was ordered, by the operator's clock. Identifies the move: both shards have it. */
   createdAt: integer('created_at').notNull(),
 });
 

@@ -1,11 +1,13 @@
 import { env } from 'cloudflare:test';
 import { describe, expect, it, vi } from 'vitest';
 import '../support/shards';
+import { Mover, type MoverShard } from '../../src/accounts/move/mover';
+import { Cost, Database } from '../../src/db/database';
 import { idBytes } from '../../src/lib/typeid';
 import { Browser } from '../support/browser';
 import { depth } from '../support/depth';
 import { FaultyDatabase } from '../support/faults';
-import { orderMove, settleMoves } from '../support/moves';
+import { isMoving, orderMove, settleMoves } from '../support/moves';
 import { otherPair, type Person, SignInProvider } from '../support/sign-in-provider';
 import { countRows } from '../support/tables';
 import { type Answer, type Json, ORIGIN, type TestAccount, World } from '../support/world';
@@ -1131,6 +1133,56 @@ describe('an invitation that is accepted with the identity provider', () => {
     expect(me.id).not.toBe(account.id);
     const { body } = await account.must(200, 'GET', '/v1/members?role=owner');
     expect(body.data.map(({ sign_in }: Json) => sign_in)).toEqual([[]]);
+  });
+});
+
+describe('a member who joined with an identity', () => {
+  /** A scene with such a member, whose account moves from the second shard to the third. */
+  async function openMoving(first: D1Database, second: D1Database) {
+    const scene = await open();
+    const { world } = scene;
+    const account = await world.account();
+    const person = ada();
+    const { id, path } = await invite(account);
+    await mustSignIn(scene, person, path);
+    world.advance(2 * MINUTE);
+    Object.assign(world.env, { DB: first, DB_01: second, DB_02: env.DB_02 });
+    await orderMove(world, account.id, '01');
+    await settleMoves(world);
+    await orderMove(world, account.id, '02', env.DB_01);
+    return { scene, person, id };
+  }
+
+  it('stays one who signs in while the directory still names the old shard', async () => {
+    const first = new FaultyDatabase(env.DB);
+    const { scene, person, id } = await openMoving(first.binding, env.DB_01);
+    first.refuse(/update "identities"/);
+    scene.world.advance(MINUTE);
+    await scene.world.sweep();
+    expect((await signIn(scene, person)).status).toBe(503);
+    first.refuse(null);
+    await settleMoves(scene.world);
+    await mustSignIn(scene, person);
+    expect((await whoAmI(scene)).member.id).toBe(id);
+  });
+
+  it('stays one who signs in when the account leaves the shard that was read', async () => {
+    const second = new FaultyDatabase(env.DB_01);
+    const { scene, person, id } = await openMoving(env.DB, second.binding);
+    const shards = Object.entries({ '00': env.DB, '01': env.DB_01, '02': env.DB_02 }).map(
+      ([name, client]) => ({ name, database: new Database(client, new Cost()) }),
+    );
+    const mover = new Mover(shards[1] as MoverShard, shards);
+    second.before(
+      1,
+      async () => {
+        while (await isMoving()) await mover.moveSlice(scene.world.now);
+      },
+      /"members"/,
+    );
+    expect((await signIn(scene, person)).status).toBe(503);
+    await mustSignIn(scene, person);
+    expect((await whoAmI(scene)).member.id).toBe(id);
   });
 });
 

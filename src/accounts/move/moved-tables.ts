@@ -47,8 +47,10 @@ export interface MovedAccount {
   id: Id<'user'>;
   /** The position in the log up to which entries are copied while the account is in use. */
   logPosition: number;
-  /** When the move was ordered. */
-  orderedAt: number;
+  /** When the copy began, by the clock of the service. */
+  reservedAt: number;
+  /** Since when it had requests that waited, or events that were not delivered. */
+  openSince: number;
 }
 
 /** A kind of record that gets another number on each shard. */
@@ -112,14 +114,17 @@ const account = { account: 'account' } as const;
 const agent = { agent: 'agent' } as const;
 
 /**
- * Milliseconds before the order of a move from which on a row may still be written: a request that
+ * Milliseconds before the begin of the copy from which on a row may still be written: a call that
  * began earlier has ended long ago.
  */
 const WRITE_DELAY = HOUR;
-/** Milliseconds after which nothing of a request changes: it waits for a week at most. */
-const REQUEST_LIFETIME = 9 * DAY;
+/**
+ * Milliseconds after which nothing of a request changes: it waits for a week at most, and its token
+ * lives for another.
+ */
+const REQUEST_LIFETIME = 15 * DAY;
 
-/** A table of which a part cannot change any more when a move is ordered. */
+/** A table of which a part cannot change any more when the copy begins. */
 interface DividedTable extends MovedTable {
   /** The condition for that part. */
   isFinal: (account: MovedAccount) => SQL;
@@ -131,8 +136,8 @@ const statistics: DividedTable = {
   isNested: true,
   key: ['agent', 'unit', 'bucket'],
   copyAs: agent,
-  isFinal: ({ orderedAt }) => {
-    const end = orderedAt - REQUEST_LIFETIME;
+  isFinal: ({ openSince }) => {
+    const end = openSince - REQUEST_LIFETIME;
     return sql`bucket < iif(unit = ${day}, ${raw(Math.floor(end / DAY))}, ${raw(Math.floor(end / HOUR))})`;
   },
 };
@@ -142,8 +147,10 @@ const events: DividedTable = {
   ownRows: ownAccount,
   key: ['permission', 'event'],
   copyAs: account,
-  isFinal: ({ orderedAt }) =>
-    sql`permission < ${blob(smallestIdAt('perm', orderedAt - REQUEST_LIFETIME))}`,
+  permission: 'permission',
+  replaces: true,
+  isFinal: ({ openSince }) =>
+    sql`permission < ${blob(smallestIdAt('perm', openSince - REQUEST_LIFETIME))}`,
 };
 
 const activityRecords: DividedTable = {
@@ -151,7 +158,7 @@ const activityRecords: DividedTable = {
   ownRows: ownAccount,
   key: ['id'],
   copyAs: account,
-  isFinal: ({ orderedAt }) => sql`id < ${blob(smallestIdAt('act', orderedAt - WRITE_DELAY))}`,
+  isFinal: ({ reservedAt }) => sql`id < ${blob(smallestIdAt('act', reservedAt - WRITE_DELAY))}`,
 };
 
 const answers: DividedTable = {
@@ -161,7 +168,7 @@ const answers: DividedTable = {
   key: ['subject', 'principal', 'key'],
   // The new shard may still have answers from before the account left it.
   replaces: true,
-  isFinal: ({ orderedAt }) => sql`created_at < ${raw(orderedAt - WRITE_DELAY)}`,
+  isFinal: ({ reservedAt }) => sql`created_at < ${raw(reservedAt - WRITE_DELAY)}`,
 };
 
 const sentDeliveries: DividedTable = {
@@ -170,7 +177,7 @@ const sentDeliveries: DividedTable = {
   isNested: true,
   key: ['webhook', 'id'],
   copyAs: { ...agent, webhook: 'webhook', pos: 'position' },
-  isFinal: ({ orderedAt }) => sql`coalesce(completed_at < ${raw(orderedAt - WRITE_DELAY)}, 0)`,
+  isFinal: ({ reservedAt }) => sql`coalesce(completed_at < ${raw(reservedAt - WRITE_DELAY)}, 0)`,
 };
 
 const divided = [statistics, events, activityRecords, answers, sentDeliveries];
@@ -244,7 +251,7 @@ const isOfPendingPermission = (column: string) => (moving: MovedAccount) =>
     where waiting.account = ${raw(moving.number)} and waiting.status = ${pending})`;
 
 /**
- * Tables that are copied while the account is held: what may have changed since the order, in an
+ * Tables that are copied while the account is held: what may have changed since the copy began, in an
  * order in which a row comes before those that name it. The account's own row is the last.
  */
 export const LAST_TABLES: readonly MovedTable[] = [

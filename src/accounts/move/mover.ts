@@ -5,7 +5,6 @@ import {
   accounts,
   agentKeys,
   agents,
-  auditEntries,
   ERASURE_KINDS,
   erasures,
   FILE_STATUSES,
@@ -18,6 +17,7 @@ import {
   movedCredentials,
   moveNumbers,
   moves,
+  PERMISSION_STATUSES,
   sessions,
   trees,
   userTokens,
@@ -91,7 +91,7 @@ const MOVE_SIZES = {
   entries: 200,
 };
 
-/** Milliseconds on hold, and since the order, after which a move is abandoned. */
+/** Milliseconds on hold, and since the copy began, after which a move is abandoned. */
 const MAX_HOLD = 5 * MINUTE;
 const MAX_AGE = DAY;
 /** The account is put on hold when a slice finds at most this many new entries. */
@@ -100,6 +100,7 @@ const FEW_ENTRIES = 20;
 const SLICES_ON_HOLD = 10;
 
 const into = codeOf(MOVE_DIRECTIONS, 'in');
+const pending = codeOf(PERMISSION_STATUSES, 'pending');
 const agentErasure = codeOf(ERASURE_KINDS, 'agent');
 const webhookErasure = codeOf(ERASURE_KINDS, 'webhook');
 
@@ -204,14 +205,14 @@ export class Mover {
     const { heldAt } = departure;
     if (heldAt !== null && now - heldAt > MAX_HOLD)
       return this.abandonMove(departure, 'it was held for too long');
-    if (now - departure.createdAt > MAX_AGE)
-      return this.abandonMove(departure, 'it was ordered too long ago');
     const arrival = await this.findArrival(target, departure);
     if (!arrival || arrival.createdAt !== departure.createdAt) {
       if (arrival) await eraseCopy(target.database, arrival);
-      await this.reserve(departure, target);
+      await this.reserve(departure, target, now);
       return 'continue later';
     }
+    if (now - arrival.reservedAt > MAX_AGE)
+      return this.abandonMove(departure, 'it began too long ago');
     const { step } = arrival;
     const [first] = FIRST_TABLES.slice(step);
     if (first) {
@@ -278,23 +279,24 @@ export class Mover {
    * Reserves a number for the account on the other shard: the number of a row that is inserted and
    * deleted at once.
    */
-  private async reserve(departure: Move, { database }: MoverShard): Promise<void> {
+  private async reserve(departure: Move, { database }: MoverShard, now: number): Promise<void> {
     const { database: source } = this.source;
     const { account } = departure;
-    const [[log]] = await source.load([
+    const [[copied]] = await source.load([
       source
-        .select({ end: sql<number>`coalesce(max(pos), ${raw(account * LOG_SPAN)})` })
-        .from(auditEntries)
-        .where(sql`pos > ${raw(account * LOG_SPAN)} and pos < ${raw((account + 1) * LOG_SPAN)}`),
+        .select({ logPosition: sql<number>`log_position`, openSince: sql<number>`open_since` })
+        .from(sql`(${selectBounds(account, now)})`),
     ]);
+    if (!copied) return;
     const { build } = database;
     await database.run([
       build.run(sql`insert into accounts (id, email, plan, is_active, created_at, updated_at)
         values (zeroblob(16), '', 0, 0, 0, 0)`),
       build.run(sql`delete from accounts where id = zeroblob(16)`),
-      build.run(sql`insert into moves (account, id, direction, shard, log_position, created_at)
-        select seq, ${sql.param(departure.id, moves.id)}, ${into}, ${this.source.name}, ${log?.end ?? 0},
-          ${departure.createdAt}
+      build.run(sql`insert into moves (
+          account, id, direction, shard, log_position, open_since, reserved_at, created_at)
+        select seq, ${sql.param(departure.id, moves.id)}, ${into}, ${this.source.name},
+          ${copied.logPosition}, ${copied.openSince}, ${now}, ${departure.createdAt}
         from sqlite_sequence where name = 'accounts'`),
     ]);
   }
@@ -398,7 +400,7 @@ export class Mover {
         where account = ${account} and inbound_hash is not null`),
       ...this.redirectPeople(this.source, departure),
       ...deleteAccountRows(this.source.database, account),
-      updateMove(this.source.database, departure, { hasLeft: true }),
+      updateMove(this.source.database, departure, { heldAt: null, hasLeft: true }),
     ]);
   }
 
@@ -469,11 +471,16 @@ export class Mover {
 }
 
 /**
- * Deletes the rows by which an account is found. Its other rows are erased later, like those of a
- * deleted account.
+ * Deletes the rows by which an account and its credentials are found. Its other rows are erased
+ * later, like those of a deleted account.
  */
 function deleteAccountRows({ build }: Database, account: number): Statement[] {
+  const ownAgents = sql`(select ${agents.number} from ${agents} where ${agents.account} = ${account})`;
   return [
+    build.delete(userTokens).where(eq(userTokens.account, account)),
+    build.delete(sessions).where(eq(sessions.account, account)),
+    build.delete(members).where(eq(members.account, account)),
+    build.delete(agentKeys).where(sql`${agentKeys.agent} in ${ownAgents}`),
     build.insert(erasures).values({ kind: 'account', account, number: account }),
     build.delete(files).where(eq(files.account, account)),
     build.delete(trees).where(eq(trees.account, account)),
@@ -495,6 +502,36 @@ async function eraseCopy(database: Database, arrival: Move): Promise<void> {
       from ${moveNumbers} where account = ${account}`),
     ...deleteMove(database, account),
   ]);
+}
+
+/**
+ * Selects what bounds the first copy of an account: the position of its newest entry, and since
+ * when something of it may still change: since its oldest request that waits, or event that was not
+ * delivered.
+ */
+function selectBounds(account: number, now: number): SQL {
+  const start = raw(account * LOG_SPAN);
+  const end = raw((account + 1) * LOG_SPAN);
+  const number = raw(account);
+  return sql`
+    select coalesce((select max(pos) from audit_entries where pos > ${start} and pos < ${end}), ${start})
+      as log_position,
+    min(
+      ${now},
+      coalesce((
+        select created_at from permissions indexed by permissions_by_status
+        where account = ${number} and status = ${pending} order by id limit 1
+      ), ${now}),
+      coalesce((
+        select min(created_at) from permission_events indexed by permission_events_pending
+        where account = ${number} and is_pending
+      ), ${now}),
+      coalesce((
+        select created_at from audit_entries
+        where pos > (select position from webhook_feeds where account = ${number}) and pos < ${end}
+        order by pos limit 1
+      ), ${now})
+    ) as open_since`;
 }
 
 /**
@@ -534,8 +571,11 @@ function deleteMove({ build }: Database, account: number): Statement[] {
   ];
 }
 
-function movedAccountOf({ account, id, createdAt }: Move, { logPosition }: Move): MovedAccount {
-  return { number: account, id, orderedAt: createdAt, logPosition };
+function movedAccountOf(
+  { account, id }: Move,
+  { logPosition, openSince, reservedAt }: Move,
+): MovedAccount {
+  return { number: account, id, logPosition, openSince, reservedAt };
 }
 
 function renumberingOf(departure: Move, arrival: Move): Renumbering {

@@ -22,8 +22,10 @@ export async function takeTurn(
   move: Move,
   changes: readonly Statement[],
 ): Promise<void> {
-  const { account, turns } = move;
-  const isNext = hasRow(moves, and(eq(moves.account, account), eq(moves.turns, turns)));
+  const { account, createdAt, turns } = move;
+  // A move of the account that was ordered later has the same turns.
+  const isThisMove = and(eq(moves.account, account), eq(moves.createdAt, createdAt));
+  const isNext = hasRow(moves, and(isThisMove, eq(moves.turns, turns)));
   await database.run([
     database.build.run(guardStatement({ name: TURN_GUARD, holds: isNext })),
     updateMove(database, move, { turns: turns + 1 }),

@@ -1,11 +1,11 @@
-import { type Column, eq, sql } from 'drizzle-orm';
+import { and, type Column, eq, sql } from 'drizzle-orm';
 import { leastFullShard } from '../../db/least-full-shard';
 import { accounts, identities, members, movedAccounts } from '../../db/schema';
 import { listShards, openShard } from '../../db/shards';
 import { unavailable } from '../../errors';
 import { newId, type RequestContext } from '../../http/context';
 import { text } from '../../http/fields';
-import { SERVICE_AUTHORITY } from '../../ledger/authority';
+import { SERVICE_AUTHORITY, serviceAuthority } from '../../ledger/authority';
 import { hasRow } from '../../ledger/guard';
 import { Ledger } from '../../ledger/ledger';
 import {
@@ -68,7 +68,12 @@ async function createAccount(
   const wasMember = entry !== undefined && (await wasRemovedSince(c, entry, key));
   const isJoined = entry !== undefined && wasMadeByJoining(entry);
   if (isJoined && !wasMember && now < entry.createdAt + JOINING_TIME) throw unavailable();
-  const isLeft = entry && (wasMember || isJoined) ? isEntry(key, entry) : sql`false`;
+  // The member may be on the shard to which the account has moved since the entry was read.
+  if (isJoined && (await hasMoved(c, entry))) throw unavailable();
+  const isLeft =
+    entry && (wasMember || isJoined)
+      ? and(isEntry(key, entry), eq(identities.shard, entry.shard))
+      : sql`false`;
   const replace = (column: Column) =>
     sql`iif(${isLeft}, excluded.${sql.identifier(column.name)}, ${column})`;
   const [[home = chosen]] = await new Ledger(directory, SERVICE_AUTHORITY).write({
@@ -115,7 +120,7 @@ async function createAccount(
     createdAt: now,
     updatedAt: now,
   };
-  const account = sql`(select ${accounts.number} from ${accounts} where ${eq(accounts.id, home.account)})`;
+  const account = sql<number>`(select ${accounts.number} from ${accounts} where ${eq(accounts.id, home.account)})`;
   // Somebody may have invited another member with this e-mail address.
   const isTaken = sql`exists (
     select 1 from ${members}
@@ -123,7 +128,7 @@ async function createAccount(
   )`;
   const email = sql`iif(${isTaken}, null, ${owner.email})`;
   const emailProvenAt = sql`iif(${isTaken}, null, ${provesEmail(claims, owner.email) ? now : null})`;
-  await new Ledger(database, SERVICE_AUTHORITY).write({
+  await new Ledger(database, serviceAuthority([account])).write({
     guards: [
       {
         name: 'account_was_not_moved',
@@ -141,6 +146,18 @@ async function createAccount(
     ],
   });
   return home;
+}
+
+/** Whether the account of an entry has left the shard that the entry names. */
+async function hasMoved(c: RequestContext, entry: DirectoryEntry): Promise<boolean> {
+  const database = openShardOf(c, entry);
+  const [found] = await database.load([
+    database
+      .select({ id: movedAccounts.id })
+      .from(movedAccounts)
+      .where(eq(movedAccounts.id, entry.account)),
+  ]);
+  return found.length > 0;
 }
 
 async function chooseShard(c: RequestContext): Promise<string> {

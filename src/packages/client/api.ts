@@ -448,6 +448,23 @@ export interface components {
     } & (unknown | unknown);
     /**
      * @example {
+     *       "token": "eyJhbGciOiJFZERTQSIsInR5cCI6ImF0K2p3dCJ9.eyJqdGkiOiJ0b2tlbl8wMW03eCJ9.RWQyNTUxOSBzaWduYXR1cmU"
+     *     }
+     */
+    TokenIntrospection: {
+      /**
+       * @description The token itself.
+       * @example eyJhbGciOiJFZERTQSIsInR5cCI6ImF0K2p3dCJ9.eyJqdGkiOiJ0b2tlbl8wMW03eCJ9.RWQyNTUxOSBzaWduYXR1cmU
+       */
+      token: string;
+      /**
+       * @description The kind of the token (RFC 7009). Accepted and ignored.
+       * @example access_token
+       */
+      token_type_hint?: string;
+    };
+    /**
+     * @example {
      *       "name": "Small mailings",
      *       "effect": "approve",
      *       "actions": [
@@ -655,23 +672,6 @@ export interface components {
       is_active?: boolean;
       /** @description Who reviews the requests, only for the effect `review`; null for one approval by anybody who may decide. */
       review?: components['schemas']['ReviewInput'] | null;
-    };
-    /**
-     * @example {
-     *       "token": "eyJhbGciOiJFZERTQSIsInR5cCI6ImF0K2p3dCJ9.eyJqdGkiOiJ0b2tlbl8wMW03eCJ9.RWQyNTUxOSBzaWduYXR1cmU"
-     *     }
-     */
-    TokenIntrospection: {
-      /**
-       * @description The token itself.
-       * @example eyJhbGciOiJFZERTQSIsInR5cCI6ImF0K2p3dCJ9.eyJqdGkiOiJ0b2tlbl8wMW03eCJ9.RWQyNTUxOSBzaWduYXR1cmU
-       */
-      token: string;
-      /**
-       * @description The kind of the token (RFC 7009). Accepted and ignored.
-       * @example access_token
-       */
-      token_type_hint?: string;
     };
     /**
      * @description What happened: a permission was requested, approved or denied; its token was used or revoked; an undecided request or an unused token expired.
@@ -1940,162 +1940,6 @@ export interface components {
     /** @example {} */
     Revocation: Record<string, never>;
     /**
-     * @description A rule that decides requests at once, or sends them to reviewers. It applies if every part matches. Any denial that applies wins; otherwise the approval or review of highest priority; otherwise a person decides. Policies fail closed: if a key of the scope is missing or has another type, a denial or review applies and an approval does not; an approval with conditions must have one for every key of the scope.
-     * @example {
-     *       "id": "policy_01m7x1m1tre75vaz5yvpbmvt6m",
-     *       "name": "Small mailings",
-     *       "effect": "approve",
-     *       "actions": [
-     *         "email.*"
-     *       ],
-     *       "resources": [
-     *         "mailbox:*"
-     *       ],
-     *       "agent_ids": null,
-     *       "conditions": {
-     *         "max_recipients": {
-     *           "max": 50
-     *         }
-     *       },
-     *       "token_ttl": 300,
-     *       "max_uses": null,
-     *       "reason": "Few recipients",
-     *       "priority": 0,
-     *       "is_active": true,
-     *       "review": null,
-     *       "created_by": "member_01m7x1m1tre75vaz5yvpbmvt6m",
-     *       "created_at": "2026-01-31T12:00:00.000Z",
-     *       "updated_at": "2026-01-31T12:00:00.000Z"
-     *     }
-     */
-    Policy: {
-      /** @example policy_01m7x1m1tre75vaz5yvpbmvt6m */
-      id: string;
-      name: string;
-      effect: components['schemas']['PolicyEffect'];
-      actions: string[];
-      resources: string[];
-      agent_ids: string[] | null;
-      conditions: {
-        [key: string]: components['schemas']['PolicyCondition'];
-      };
-      /** @description Seconds. */
-      token_ttl: number | null;
-      max_uses: number | null;
-      reason: string | null;
-      priority: number;
-      is_active: boolean;
-      /** @description Null unless the effect is `review`. */
-      review: components['schemas']['ReviewRule'] | null;
-      /**
-       * @description Who made it: the id of a member, the id of the account for a token of the account itself, or `operator`; null if it was made before this was recorded.
-       * @example member_01m7x1m1tre75vaz5yvpbmvt6m
-       */
-      created_by: string | null;
-      /**
-       * Format: date-time
-       * @example 2026-01-31T12:00:00.000Z
-       */
-      created_at: string;
-      /**
-       * Format: date-time
-       * @example 2026-01-31T12:00:00.000Z
-       */
-      updated_at: string;
-    };
-    /**
-     * @description A policy's condition on one key of a request's scope; `{}` accepts any value.
-     * @example {
-     *       "max": 100
-     *     }
-     */
-    PolicyCondition: {
-      /** @description The smallest number allowed; not above `max`. */
-      min?: number;
-      /** @description The greatest number allowed. */
-      max?: number;
-      /** @description The only value allowed. */
-      equals?: unknown;
-      /** @description The values allowed. */
-      in?: unknown[];
-    };
-    /** @description Who reviews a request, and how many have to approve. */
-    ReviewRule: {
-      approvals: number;
-      members: string[] | null;
-      roles: components['schemas']['MemberRole'][] | null;
-      allow_self: boolean;
-      passkey: boolean;
-      escalation: {
-        after: number;
-        members: string[] | null;
-        roles: components['schemas']['MemberRole'][] | null;
-      } | null;
-    };
-    /**
-     * @example {
-     *       "decision": "approve",
-     *       "policy_id": "policy_01m7x1m1tre75vaz5yvpbmvt6m",
-     *       "matched": [
-     *         "policy_01m7x1m1tre75vaz5yvpbmvt6m"
-     *       ]
-     *     }
-     */
-    Simulation: {
-      /** @enum {string} */
-      decision: 'approve' | 'deny' | 'review' | 'pending';
-      /** @description The policy that decides; null if none applies. */
-      policy_id: string | null;
-      /** @description Every policy that applies; the first one decides. */
-      matched: string[];
-      /** @description How many people may approve; the agent's owner counts only with `allow_self`. Only for the decision `review`. */
-      reviewers?: number;
-      /** @description How many of them have to approve. Present as `reviewers` is. */
-      approvals?: number;
-    };
-    /**
-     * @example {
-     *       "requests": 3,
-     *       "approve": 2,
-     *       "deny": 0,
-     *       "review": 0,
-     *       "undecided": 1,
-     *       "agrees": 1,
-     *       "disagrees": [
-     *         {
-     *           "permission_id": "perm_01m7x1m1tre75vaz5yvpbmvt6m",
-     *           "was": "denied",
-     *           "would_be": "approve"
-     *         }
-     *       ],
-     *       "complete": true
-     *     }
-     */
-    Replay: {
-      /** @description The requests that were evaluated: the newest 2,000 of that time. */
-      requests: number;
-      /** @description Requests that the policy would approve. */
-      approve: number;
-      /** @description Requests that the policy would deny. */
-      deny: number;
-      /** @description Requests that the policy would send to reviewers. */
-      review: number;
-      /** @description Requests to which the policy does not apply. */
-      undecided: number;
-      /** @description Decided requests that the policy would decide in the same way. */
-      agrees: number;
-      /** @description Decided requests that the policy would decide otherwise, newest first; at most 100. */
-      disagrees: {
-        /** @example perm_01m7x1m1tre75vaz5yvpbmvt6m */
-        permission_id: string;
-        was: components['schemas']['PermissionStatus'];
-        /** @enum {string} */
-        would_be: 'approve' | 'deny';
-      }[];
-      /** @description Whether these are all requests of that time. */
-      complete: boolean;
-    };
-    /**
      * @description The claims of a token that is active.
      * @example {
      *       "active": true,
@@ -2257,6 +2101,162 @@ export interface components {
       authorization_details_types_supported: string[];
       /** Format: uri */
       service_documentation: string;
+    };
+    /**
+     * @description A rule that decides requests at once, or sends them to reviewers. It applies if every part matches. Any denial that applies wins; otherwise the approval or review of highest priority; otherwise a person decides. Policies fail closed: if a key of the scope is missing or has another type, a denial or review applies and an approval does not; an approval with conditions must have one for every key of the scope.
+     * @example {
+     *       "id": "policy_01m7x1m1tre75vaz5yvpbmvt6m",
+     *       "name": "Small mailings",
+     *       "effect": "approve",
+     *       "actions": [
+     *         "email.*"
+     *       ],
+     *       "resources": [
+     *         "mailbox:*"
+     *       ],
+     *       "agent_ids": null,
+     *       "conditions": {
+     *         "max_recipients": {
+     *           "max": 50
+     *         }
+     *       },
+     *       "token_ttl": 300,
+     *       "max_uses": null,
+     *       "reason": "Few recipients",
+     *       "priority": 0,
+     *       "is_active": true,
+     *       "review": null,
+     *       "created_by": "member_01m7x1m1tre75vaz5yvpbmvt6m",
+     *       "created_at": "2026-01-31T12:00:00.000Z",
+     *       "updated_at": "2026-01-31T12:00:00.000Z"
+     *     }
+     */
+    Policy: {
+      /** @example policy_01m7x1m1tre75vaz5yvpbmvt6m */
+      id: string;
+      name: string;
+      effect: components['schemas']['PolicyEffect'];
+      actions: string[];
+      resources: string[];
+      agent_ids: string[] | null;
+      conditions: {
+        [key: string]: components['schemas']['PolicyCondition'];
+      };
+      /** @description Seconds. */
+      token_ttl: number | null;
+      max_uses: number | null;
+      reason: string | null;
+      priority: number;
+      is_active: boolean;
+      /** @description Null unless the effect is `review`. */
+      review: components['schemas']['ReviewRule'] | null;
+      /**
+       * @description Who made it: the id of a member, the id of the account for a token of the account itself, or `operator`; null if it was made before this was recorded.
+       * @example member_01m7x1m1tre75vaz5yvpbmvt6m
+       */
+      created_by: string | null;
+      /**
+       * Format: date-time
+       * @example 2026-01-31T12:00:00.000Z
+       */
+      created_at: string;
+      /**
+       * Format: date-time
+       * @example 2026-01-31T12:00:00.000Z
+       */
+      updated_at: string;
+    };
+    /**
+     * @description A policy's condition on one key of a request's scope; `{}` accepts any value.
+     * @example {
+     *       "max": 100
+     *     }
+     */
+    PolicyCondition: {
+      /** @description The smallest number allowed; not above `max`. */
+      min?: number;
+      /** @description The greatest number allowed. */
+      max?: number;
+      /** @description The only value allowed. */
+      equals?: unknown;
+      /** @description The values allowed. */
+      in?: unknown[];
+    };
+    /** @description Who reviews a request, and how many have to approve. */
+    ReviewRule: {
+      approvals: number;
+      members: string[] | null;
+      roles: components['schemas']['MemberRole'][] | null;
+      allow_self: boolean;
+      passkey: boolean;
+      escalation: {
+        after: number;
+        members: string[] | null;
+        roles: components['schemas']['MemberRole'][] | null;
+      } | null;
+    };
+    /**
+     * @example {
+     *       "decision": "approve",
+     *       "policy_id": "policy_01m7x1m1tre75vaz5yvpbmvt6m",
+     *       "matched": [
+     *         "policy_01m7x1m1tre75vaz5yvpbmvt6m"
+     *       ]
+     *     }
+     */
+    Simulation: {
+      /** @enum {string} */
+      decision: 'approve' | 'deny' | 'review' | 'pending';
+      /** @description The policy that decides; null if none applies. */
+      policy_id: string | null;
+      /** @description Every policy that applies; the first one decides. */
+      matched: string[];
+      /** @description How many people may approve; the agent's owner counts only with `allow_self`. Only for the decision `review`. */
+      reviewers?: number;
+      /** @description How many of them have to approve. Present as `reviewers` is. */
+      approvals?: number;
+    };
+    /**
+     * @example {
+     *       "requests": 3,
+     *       "approve": 2,
+     *       "deny": 0,
+     *       "review": 0,
+     *       "undecided": 1,
+     *       "agrees": 1,
+     *       "disagrees": [
+     *         {
+     *           "permission_id": "perm_01m7x1m1tre75vaz5yvpbmvt6m",
+     *           "was": "denied",
+     *           "would_be": "approve"
+     *         }
+     *       ],
+     *       "complete": true
+     *     }
+     */
+    Replay: {
+      /** @description The requests that were evaluated: the newest 2,000 of that time. */
+      requests: number;
+      /** @description Requests that the policy would approve. */
+      approve: number;
+      /** @description Requests that the policy would deny. */
+      deny: number;
+      /** @description Requests that the policy would send to reviewers. */
+      review: number;
+      /** @description Requests to which the policy does not apply. */
+      undecided: number;
+      /** @description Decided requests that the policy would decide in the same way. */
+      agrees: number;
+      /** @description Decided requests that the policy would decide otherwise, newest first; at most 100. */
+      disagrees: {
+        /** @example perm_01m7x1m1tre75vaz5yvpbmvt6m */
+        permission_id: string;
+        was: components['schemas']['PermissionStatus'];
+        /** @enum {string} */
+        would_be: 'approve' | 'deny';
+      }[];
+      /** @description Whether these are all requests of that time. */
+      complete: boolean;
     };
     /**
      * @description A step of a permission or of its token. Entries never change.
@@ -2473,59 +2473,6 @@ export interface components {
       proof_error?: 'log_refused' | null;
     };
     /**
-     * @description A file of evidence from the audit log for the controls of a framework, made in the background.
-     * @example {
-     *       "report_id": "report_01m7x1m1tre75vaz5yvpbmvt6m",
-     *       "report_type": "soc2_type2",
-     *       "period": {
-     *         "start": "2026-01-01",
-     *         "end": "2026-01-31"
-     *       },
-     *       "format": "pdf",
-     *       "status": "processing",
-     *       "download_url": null,
-     *       "expires_at": null,
-     *       "error": null,
-     *       "created_at": "2026-01-31T12:00:00.000Z"
-     *     }
-     */
-    ComplianceReport: {
-      /** @example report_01m7x1m1tre75vaz5yvpbmvt6m */
-      report_id: string;
-      /** @enum {string} */
-      report_type: 'soc2_type1' | 'soc2_type2' | 'iso27001' | 'hipaa' | 'gdpr' | 'eu_ai_act';
-      /** @description Both days belong to the period. */
-      period: {
-        /** Format: date */
-        start: string;
-        /** Format: date */
-        end: string;
-      };
-      /** @enum {string} */
-      format: 'pdf' | 'json';
-      /** @description The SHA-256 of the file, in lower-case hexadecimal. */
-      sha256?: string;
-      /** @enum {string} */
-      status: 'processing' | 'completed' | 'failed' | 'expired';
-      /** @description Where the file is; needs no credential. Null while there is nothing to download. */
-      download_url: string | null;
-      /** @description When the file can no longer be downloaded. */
-      expires_at: string | null;
-      file_size_bytes?: number;
-      /** @description The code of the error; null if the file did not fail. */
-      error: string | null;
-      /**
-       * Format: date-time
-       * @example 2026-01-31T12:00:00.000Z
-       */
-      created_at: string;
-      /**
-       * Format: date-time
-       * @example 2026-01-31T12:00:00.000Z
-       */
-      completed_at?: string;
-    };
-    /**
      * @example {
      *       "origin": "countersign.example.com/user_01m7x1m1tre75vaz5yvpbmvt6m",
      *       "tree_size": 2,
@@ -2663,6 +2610,59 @@ export interface components {
       set_aside: number;
       /** @description Whether more remain: if so, send the request again. */
       has_more: boolean;
+    };
+    /**
+     * @description A file of evidence from the audit log for the controls of a framework, made in the background.
+     * @example {
+     *       "report_id": "report_01m7x1m1tre75vaz5yvpbmvt6m",
+     *       "report_type": "soc2_type2",
+     *       "period": {
+     *         "start": "2026-01-01",
+     *         "end": "2026-01-31"
+     *       },
+     *       "format": "pdf",
+     *       "status": "processing",
+     *       "download_url": null,
+     *       "expires_at": null,
+     *       "error": null,
+     *       "created_at": "2026-01-31T12:00:00.000Z"
+     *     }
+     */
+    ComplianceReport: {
+      /** @example report_01m7x1m1tre75vaz5yvpbmvt6m */
+      report_id: string;
+      /** @enum {string} */
+      report_type: 'soc2_type1' | 'soc2_type2' | 'iso27001' | 'hipaa' | 'gdpr' | 'eu_ai_act';
+      /** @description Both days belong to the period. */
+      period: {
+        /** Format: date */
+        start: string;
+        /** Format: date */
+        end: string;
+      };
+      /** @enum {string} */
+      format: 'pdf' | 'json';
+      /** @description The SHA-256 of the file, in lower-case hexadecimal. */
+      sha256?: string;
+      /** @enum {string} */
+      status: 'processing' | 'completed' | 'failed' | 'expired';
+      /** @description Where the file is; needs no credential. Null while there is nothing to download. */
+      download_url: string | null;
+      /** @description When the file can no longer be downloaded. */
+      expires_at: string | null;
+      file_size_bytes?: number;
+      /** @description The code of the error; null if the file did not fail. */
+      error: string | null;
+      /**
+       * Format: date-time
+       * @example 2026-01-31T12:00:00.000Z
+       */
+      created_at: string;
+      /**
+       * Format: date-time
+       * @example 2026-01-31T12:00:00.000Z
+       */
+      completed_at?: string;
     };
     /**
      * @description A webhook with its secret.
@@ -3267,6 +3267,9 @@ export interface components {
        */
       wait?: number;
     };
+    IntrospectTokenAnswer:
+      | components['schemas']['ActiveToken']
+      | components['schemas']['InactiveToken'];
     ListPoliciesQuery: {
       /**
        * @description The greatest number of items on the page.
@@ -3276,9 +3279,6 @@ export interface components {
       /** @description The `next_cursor` of the previous page. It works only for the same account and the same filters. */
       cursor?: string;
     };
-    IntrospectTokenAnswer:
-      | components['schemas']['ActiveToken']
-      | components['schemas']['InactiveToken'];
     ListAuditEntriesQuery: {
       /**
        * @description The greatest number of items on the page.
@@ -3373,54 +3373,6 @@ export interface components {
       /** @description The `next_cursor` of the previous page. It works only for the same account and the same filters. */
       cursor?: string;
     };
-    /**
-     * @example {
-     *       "report_type": "soc2_type2",
-     *       "period": {
-     *         "start": "2026-01-01",
-     *         "end": "2026-01-31"
-     *       }
-     *     }
-     */
-    CreateComplianceReportInput: {
-      /**
-       * @description The framework that the report is about.
-       * @enum {string}
-       */
-      report_type: 'soc2_type1' | 'soc2_type2' | 'iso27001' | 'hipaa' | 'gdpr' | 'eu_ai_act';
-      /**
-       * @example {
-       *       "start": "2026-01-01",
-       *       "end": "2026-01-31"
-       *     }
-       */
-      period: {
-        /**
-         * Format: date
-         * @description The first day, in UTC.
-         */
-        start: string;
-        /**
-         * Format: date
-         * @description The last day, not after today. At most 366 days in all.
-         */
-        end: string;
-      };
-      /**
-       * @default pdf
-       * @enum {string}
-       */
-      format?: 'pdf' | 'json';
-    };
-    ListComplianceReportsQuery: {
-      /**
-       * @description The greatest number of items on the page.
-       * @default 20
-       */
-      limit?: number;
-      /** @description The `next_cursor` of the previous page. It works only for the same account and the same filters. */
-      cursor?: string;
-    };
     ProveConsistencyQuery: {
       /**
        * @description The older size: the `tree_size` of a head that you kept.
@@ -3469,6 +3421,54 @@ export interface components {
       expires?: string;
       /** @default  */
       signature?: string;
+    };
+    /**
+     * @example {
+     *       "report_type": "soc2_type2",
+     *       "period": {
+     *         "start": "2026-01-01",
+     *         "end": "2026-01-31"
+     *       }
+     *     }
+     */
+    CreateComplianceReportInput: {
+      /**
+       * @description The framework that the report is about.
+       * @enum {string}
+       */
+      report_type: 'soc2_type1' | 'soc2_type2' | 'iso27001' | 'hipaa' | 'gdpr' | 'eu_ai_act';
+      /**
+       * @example {
+       *       "start": "2026-01-01",
+       *       "end": "2026-01-31"
+       *     }
+       */
+      period: {
+        /**
+         * Format: date
+         * @description The first day, in UTC.
+         */
+        start: string;
+        /**
+         * Format: date
+         * @description The last day, not after today. At most 366 days in all.
+         */
+        end: string;
+      };
+      /**
+       * @default pdf
+       * @enum {string}
+       */
+      format?: 'pdf' | 'json';
+    };
+    ListComplianceReportsQuery: {
+      /**
+       * @description The greatest number of items on the page.
+       * @default 20
+       */
+      limit?: number;
+      /** @description The `next_cursor` of the previous page. It works only for the same account and the same filters. */
+      cursor?: string;
     };
     ListWebhooksQuery: {
       /**
@@ -3568,13 +3568,13 @@ export type Denial = components['schemas']['Denial'];
 export type StatementRequest = components['schemas']['StatementRequest'];
 export type TokenUse = components['schemas']['TokenUse'];
 export type TokenRevocation = components['schemas']['TokenRevocation'];
+export type TokenIntrospection = components['schemas']['TokenIntrospection'];
 export type PolicyCreation = components['schemas']['PolicyCreation'];
 export type PolicyEffect = components['schemas']['PolicyEffect'];
 export type ReviewInput = components['schemas']['ReviewInput'];
 export type PolicySimulation = components['schemas']['PolicySimulation'];
 export type PolicyReplay = components['schemas']['PolicyReplay'];
 export type PolicyUpdate = components['schemas']['PolicyUpdate'];
-export type TokenIntrospection = components['schemas']['TokenIntrospection'];
 export type EventType = components['schemas']['EventType'];
 export type ActivityAction = components['schemas']['ActivityAction'];
 export type LogRestoration = components['schemas']['LogRestoration'];
@@ -3615,27 +3615,27 @@ export type ReviewVote = components['schemas']['ReviewVote'];
 export type Statement = components['schemas']['Statement'];
 export type UsedToken = components['schemas']['UsedToken'];
 export type Revocation = components['schemas']['Revocation'];
-export type Policy = components['schemas']['Policy'];
-export type PolicyCondition = components['schemas']['PolicyCondition'];
-export type ReviewRule = components['schemas']['ReviewRule'];
-export type Simulation = components['schemas']['Simulation'];
-export type Replay = components['schemas']['Replay'];
 export type ActiveToken = components['schemas']['ActiveToken'];
 export type InactiveToken = components['schemas']['InactiveToken'];
 export type KeySet = components['schemas']['KeySet'];
 export type PublicKey = components['schemas']['PublicKey'];
 export type ServerMetadata = components['schemas']['ServerMetadata'];
+export type Policy = components['schemas']['Policy'];
+export type PolicyCondition = components['schemas']['PolicyCondition'];
+export type ReviewRule = components['schemas']['ReviewRule'];
+export type Simulation = components['schemas']['Simulation'];
+export type Replay = components['schemas']['Replay'];
 export type AuditEntry = components['schemas']['AuditEntry'];
 export type AuditDetails = components['schemas']['AuditDetails'];
 export type EntryVote = components['schemas']['EntryVote'];
 export type AuditHistogram = components['schemas']['AuditHistogram'];
 export type AuditExport = components['schemas']['AuditExport'];
-export type ComplianceReport = components['schemas']['ComplianceReport'];
 export type Checkpoint = components['schemas']['Checkpoint'];
 export type ConsistencyProof = components['schemas']['ConsistencyProof'];
 export type InclusionProof = components['schemas']['InclusionProof'];
 export type Activity = components['schemas']['Activity'];
 export type LogContinuation = components['schemas']['LogContinuation'];
+export type ComplianceReport = components['schemas']['ComplianceReport'];
 export type WebhookWithSecret = components['schemas']['WebhookWithSecret'];
 export type Webhook = components['schemas']['Webhook'];
 export type Delivery = components['schemas']['Delivery'];
@@ -3658,17 +3658,17 @@ export type ListAgentsQuery = components['schemas']['ListAgentsQuery'];
 export type GetAgentStatisticsQuery = components['schemas']['GetAgentStatisticsQuery'];
 export type ListPermissionsQuery = components['schemas']['ListPermissionsQuery'];
 export type GetPermissionQuery = components['schemas']['GetPermissionQuery'];
-export type ListPoliciesQuery = components['schemas']['ListPoliciesQuery'];
 export type IntrospectTokenAnswer = components['schemas']['IntrospectTokenAnswer'];
+export type ListPoliciesQuery = components['schemas']['ListPoliciesQuery'];
 export type ListAuditEntriesQuery = components['schemas']['ListAuditEntriesQuery'];
 export type GetAuditHistogramQuery = components['schemas']['GetAuditHistogramQuery'];
 export type CreateAuditExportInput = components['schemas']['CreateAuditExportInput'];
 export type ListAuditExportsQuery = components['schemas']['ListAuditExportsQuery'];
-export type CreateComplianceReportInput = components['schemas']['CreateComplianceReportInput'];
-export type ListComplianceReportsQuery = components['schemas']['ListComplianceReportsQuery'];
 export type ProveConsistencyQuery = components['schemas']['ProveConsistencyQuery'];
 export type ListActivityQuery = components['schemas']['ListActivityQuery'];
 export type DownloadFileQuery = components['schemas']['DownloadFileQuery'];
+export type CreateComplianceReportInput = components['schemas']['CreateComplianceReportInput'];
+export type ListComplianceReportsQuery = components['schemas']['ListComplianceReportsQuery'];
 export type ListWebhooksQuery = components['schemas']['ListWebhooksQuery'];
 export type ListDeliveriesQuery = components['schemas']['ListDeliveriesQuery'];
 export type ListChannelsQuery = components['schemas']['ListChannelsQuery'];

@@ -621,6 +621,48 @@ export abstract class Operations {
   }
 
   /**
+   * Introspect a token.
+   *
+   * Says whether a token is active, with its claims (RFC 7662). This does not count as a use.
+   *
+   * `POST /v1/tokens/introspect`, by an agent key or a user token with `tokens:use`.
+   */
+  introspectToken(body: TokenIntrospection, options?: CallOptions): Promise<IntrospectTokenAnswer> {
+    return this.json<IntrospectTokenAnswer>({
+      method: 'POST',
+      path: path`/v1/tokens/introspect`,
+      body,
+      ...options,
+    });
+  }
+
+  /**
+   * Get the keys that verify tokens and audit logs.
+   *
+   * A JWK set (RFC 7517). Keys whose `kid` begins with `log-` sign checkpoints of audit logs; the others sign tokens. Pages of any origin may read it.
+   *
+   * `GET /.well-known/jwks.json`.
+   */
+  getKeys(options?: CallOptions): Promise<KeySet> {
+    return this.json<KeySet>({ method: 'GET', path: path`/.well-known/jwks.json`, ...options });
+  }
+
+  /**
+   * Get the metadata of the authorization server.
+   *
+   * The endpoints that standard clients use (RFC 8414). There is no OAuth sign-in: `authorization_endpoint`, `token_endpoint` and `registration_endpoint` say how a client gets its key.
+   *
+   * `GET /.well-known/oauth-authorization-server`.
+   */
+  getServerMetadata(options?: CallOptions): Promise<ServerMetadata> {
+    return this.json<ServerMetadata>({
+      method: 'GET',
+      path: path`/.well-known/oauth-authorization-server`,
+      ...options,
+    });
+  }
+
+  /**
    * Create a policy.
    *
    * It applies to later requests only.
@@ -701,48 +743,6 @@ export abstract class Operations {
   }
 
   /**
-   * Introspect a token.
-   *
-   * Says whether a token is active, with its claims (RFC 7662). This does not count as a use.
-   *
-   * `POST /v1/tokens/introspect`, by an agent key or a user token with `tokens:use`.
-   */
-  introspectToken(body: TokenIntrospection, options?: CallOptions): Promise<IntrospectTokenAnswer> {
-    return this.json<IntrospectTokenAnswer>({
-      method: 'POST',
-      path: path`/v1/tokens/introspect`,
-      body,
-      ...options,
-    });
-  }
-
-  /**
-   * Get the keys that verify tokens and audit logs.
-   *
-   * A JWK set (RFC 7517). Keys whose `kid` begins with `log-` sign checkpoints of audit logs; the others sign tokens. Pages of any origin may read it.
-   *
-   * `GET /.well-known/jwks.json`.
-   */
-  getKeys(options?: CallOptions): Promise<KeySet> {
-    return this.json<KeySet>({ method: 'GET', path: path`/.well-known/jwks.json`, ...options });
-  }
-
-  /**
-   * Get the metadata of the authorization server.
-   *
-   * The endpoints that standard clients use (RFC 8414). There is no OAuth sign-in: `authorization_endpoint`, `token_endpoint` and `registration_endpoint` say how a client gets its key.
-   *
-   * `GET /.well-known/oauth-authorization-server`.
-   */
-  getServerMetadata(options?: CallOptions): Promise<ServerMetadata> {
-    return this.json<ServerMetadata>({
-      method: 'GET',
-      path: path`/.well-known/oauth-authorization-server`,
-      ...options,
-    });
-  }
-
-  /**
    * Search the audit log.
    *
    * Goes back to the retention of the plan. Entries must match all filters; an unknown id matches nothing. With `order=asc` and `after_sequence`, a client that stores the last sequence follows the log without a gap. A page ends early, with `has_more`, when its entries reach 8 MiB.
@@ -812,55 +812,6 @@ export abstract class Operations {
     return this.json<AuditExport>({
       method: 'GET',
       path: path`/v1/audit/export/${id}`,
-      ...options,
-    });
-  }
-
-  /**
-   * Start a compliance report.
-   *
-   * Evidence for an auditor, from the audit log and the account activity: figures, findings for the controls of a framework with the entries behind them, exceptions and a sample. Evidence, not attestation.
-   *
-   * `POST /v1/audit/reports/compliance`, by a user token with `audit:export`.
-   */
-  createComplianceReport(
-    body: CreateComplianceReportInput,
-    options?: CallOptions,
-  ): Promise<ComplianceReport> {
-    return this.json<ComplianceReport>({
-      method: 'POST',
-      path: path`/v1/audit/reports/compliance`,
-      body,
-      ...options,
-    });
-  }
-
-  /**
-   * List compliance reports.
-   *
-   * `GET /v1/audit/reports/compliance`, by a user token with `audit:export`.
-   */
-  listComplianceReports(
-    query: ListComplianceReportsQuery = {},
-    options?: CallOptions,
-  ): PagePromise<ComplianceReport> {
-    return this.pages<ComplianceReport>({
-      method: 'GET',
-      path: path`/v1/audit/reports/compliance`,
-      query,
-      ...options,
-    });
-  }
-
-  /**
-   * Get a compliance report.
-   *
-   * `GET /v1/audit/reports/compliance/{id}`, by a user token with `audit:export`.
-   */
-  getComplianceReport(id: string, options?: CallOptions): Promise<ComplianceReport> {
-    return this.json<ComplianceReport>({
-      method: 'GET',
-      path: path`/v1/audit/reports/compliance/${id}`,
       ...options,
     });
   }
@@ -958,6 +909,55 @@ export abstract class Operations {
       method: 'PUT',
       path: path`/v1/admin/users/${id}/log/restoration`,
       body,
+      ...options,
+    });
+  }
+
+  /**
+   * Start a compliance report.
+   *
+   * Evidence for an auditor, from the audit log and the account activity: figures, findings for the controls of a framework with the entries behind them, exceptions and a sample. Evidence, not attestation.
+   *
+   * `POST /v1/audit/reports/compliance`, by a user token with `audit:export`.
+   */
+  createComplianceReport(
+    body: CreateComplianceReportInput,
+    options?: CallOptions,
+  ): Promise<ComplianceReport> {
+    return this.json<ComplianceReport>({
+      method: 'POST',
+      path: path`/v1/audit/reports/compliance`,
+      body,
+      ...options,
+    });
+  }
+
+  /**
+   * List compliance reports.
+   *
+   * `GET /v1/audit/reports/compliance`, by a user token with `audit:export`.
+   */
+  listComplianceReports(
+    query: ListComplianceReportsQuery = {},
+    options?: CallOptions,
+  ): PagePromise<ComplianceReport> {
+    return this.pages<ComplianceReport>({
+      method: 'GET',
+      path: path`/v1/audit/reports/compliance`,
+      query,
+      ...options,
+    });
+  }
+
+  /**
+   * Get a compliance report.
+   *
+   * `GET /v1/audit/reports/compliance/{id}`, by a user token with `audit:export`.
+   */
+  getComplianceReport(id: string, options?: CallOptions): Promise<ComplianceReport> {
+    return this.json<ComplianceReport>({
+      method: 'GET',
+      path: path`/v1/audit/reports/compliance/${id}`,
       ...options,
     });
   }
