@@ -94,8 +94,6 @@ const MOVE_SIZES = {
 /** Milliseconds on hold, and since the copy began, after which a move is abandoned. */
 const MAX_HOLD = 5 * MINUTE;
 const MAX_AGE = DAY;
-/** The account is put on hold when a slice finds at most this many new entries. */
-const FEW_ENTRIES = 20;
 /** Slices of one call while the account is on hold: D1 takes 1,000 statements an invocation. */
 const SLICES_ON_HOLD = 10;
 
@@ -106,13 +104,13 @@ const webhookErasure = codeOf(ERASURE_KINDS, 'webhook');
 
 /**
  * Moves accounts from one shard to other shards. A row in `moves` on the old shard, the departure,
- * orders a move (`dev/move-account.ts` inserts it); the mover inserts a row on the new shard, the
+ * orders a move (`tools/move-account.ts` inserts it); the mover inserts a row on the new shard, the
  * arrival.
  *
  * 1. The account stays in use while {@link FIRST_TABLES} are copied, slice by slice, and then what
  *    was added to its log meanwhile, with the permissions that these entries are about. Nothing of
  *    the account is erased until the move ends.
- * 2. When few entries are left the account is put on hold: a guard refuses every write
+ * 2. When a slice has reached the end of the log, the account is put on hold: a guard refuses every write
  *    (`ledger/hold.ts`), and it can only be read. The last entries and {@link LAST_TABLES} are
  *    copied.
  * 3. One transaction deletes the account from this shard and redirects its credentials to the other
@@ -221,14 +219,14 @@ export class Mover {
     }
     if (step === FIRST_TABLES.length) {
       const limit = Math.min(this.size.rows, this.sizes.entries);
-      const entries = await this.measure(target, () =>
+      const { isNew, isEnd } = await this.measure(target, () =>
         this.copyLog(departure, target, arrival, limit),
       );
       if (heldAt === null) {
-        if (entries > FEW_ENTRIES) return 'continue later';
+        if (!isEnd) return 'continue later';
         // From here on no row of the account can change.
         await takeTurn(source, departure, [updateMove(source, departure, { heldAt: now })]);
-      } else if (entries === 0) {
+      } else if (!isNew) {
         if (isFileInProgress) return 'wait';
         await takeTurn(target.database, arrival, [
           updateMove(target.database, arrival, { step: step + 1, heldAt: now }),
@@ -342,24 +340,28 @@ export class Mover {
 
   /**
    * Copies the next entries of the log, and once more the permissions that they are about.
-   * @returns the number of entries
+   * @returns whether there were new entries, and whether they reach the end of the log
    */
   private async copyLog(
     departure: Move,
     { database }: MoverShard,
     arrival: Move,
     limit: number,
-  ): Promise<number> {
+  ): Promise<{ isNew: boolean; isEnd: boolean }> {
     const { database: source } = this.source;
     const moving = movedAccountOf(departure, arrival);
     const [next] = await source.load([
       source
-        .select({ pos: sql<number>`pos`, permission: sql<string>`permission` })
+        .select({
+          pos: sql<number>`pos`,
+          permission: sql<string>`permission`,
+          found: sql<number>`found`,
+        })
         .from(sql`(${selectNextEntries(moving, limit)})`)
         .where(sql`place = 1 or characters <= ${this.sizes.characters / 2}`),
     ]);
     const last = next.at(-1);
-    if (!last) return 0;
+    if (!last) return { isNew: false, isEnd: true };
     const ids = JSON.stringify([...new Set(next.map(({ permission }) => permission))]);
     const after = JSON.stringify([moving.logPosition]);
     const found = await loadCopies(source, [
@@ -376,7 +378,7 @@ export class Mover {
       ...insertCopies(database, copied, renumbering),
       updateMove(database, arrival, { logPosition: last.pos }),
     ]);
-    return next.length;
+    return { isNew: true, isEnd: next.length === last.found && last.found < limit };
   }
 
   /**
@@ -540,7 +542,7 @@ function selectBounds(account: number, now: number): SQL {
  */
 function selectNextEntries({ number, logPosition }: MovedAccount, limit: number): SQL {
   return sql`
-    select pos, hex(permission) as permission, row_number() over log as place,
+    select pos, hex(permission) as permission, row_number() over log as place, count(*) over () as found,
       sum(length(details) + coalesce(length(input), 0) + coalesce(length(preview), 0)) over log as characters
     from (
       select * from audit_entries

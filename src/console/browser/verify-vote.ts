@@ -69,7 +69,7 @@ interface Decided {
   member: Member | undefined;
 }
 
-/** What is wrong with a signature, as a sentence. */
+/** The fault of a signature, as a sentence. */
 const FAULTS: Record<AssertionFault, string> = {
   type: 'It is not a signature of a passkey that was used to sign.',
   challenge: 'The passkey signed another decision than the one that the entry states.',
@@ -198,7 +198,7 @@ function statementOf({ entry, request }: Decided, index: number): JsonObject | n
   );
 }
 
-/** What was parsed from JSON, as the core reads it. */
+/** A value that was parsed from JSON, as the core reads it. */
 function asJson(value: object): JsonObject {
   return value as JsonObject;
 }

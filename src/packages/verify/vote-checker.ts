@@ -24,7 +24,7 @@ export interface PlacedEntry {
   entry: JsonObject;
 }
 
-/** What is wrong with an assertion, as the rest of a sentence about the signature. */
+/** The fault of an assertion, as the rest of a sentence about the signature. */
 const ASSERTION_FAULTS: Record<AssertionFault, string> = {
   type: 'is not one of webauthn.get',
   challenge: 'is of another decision than the one in the log',
