@@ -1,4 +1,4 @@
-import type { Database } from './db/database';
+import type { Database, Reader } from './db/database';
 import type { Env, Runtime } from './env';
 import type { Ledger } from './ledger/ledger';
 
@@ -29,12 +29,35 @@ export interface TaskContext {
   /** The name of the shard: two characters. */
   shard: string;
   database: Database;
+  /** The same database, only to read. */
+  reader: Reader;
   /** The database of the first shard, which has the directory of people: the table `identities`. */
   directory: Database;
   /** Writes to the shard with the service's own authority. */
   ledger: Ledger;
   env: Env;
   runtime: Runtime;
+}
+
+/** A task of every minute. Its slices keep no state between them. */
+export function everyMinute(
+  name: string,
+  doSlice: (context: TaskContext) => Promise<boolean>,
+): Task {
+  return { name, schedule: 'every_minute', start: (context) => () => doSlice(context) };
+}
+
+/** A task of every hour. Its slices keep no state between them. */
+export function everyHour(name: string, doSlice: (context: TaskContext) => Promise<boolean>): Task {
+  return { name, schedule: 'every_hour', start: (context) => () => doSlice(context) };
+}
+
+/** Gives the queues of webhooks. */
+export function webhookQueues({ env }: TaskContext) {
+  return {
+    queue: requireBinding(env, 'WEBHOOK_QUEUE'),
+    slowQueue: requireBinding(env, 'SLOW_WEBHOOK_QUEUE'),
+  };
 }
 
 /**

@@ -1,5 +1,5 @@
 import { lazy } from '../lib/lazy';
-import { requireBinding, type Task } from '../task';
+import { everyMinute, requireBinding, type Task } from '../task';
 import { eraseTrees } from './tree/erase-tree';
 import { sealTrees } from './tree/seal';
 import { openSigner } from './tree/signer';
@@ -9,26 +9,15 @@ export const treeTasks: readonly Task[] = [
   {
     name: 'seal_trees',
     schedule: 'every_minute',
-    start: ({ database, ledger, env, runtime }) => {
+    start: ({ reader, ledger, env, runtime }) => {
       const signer = lazy(() => openSigner(env));
       return async () => {
         const bucket = requireBinding(env, 'FILES');
-        return sealTrees(
-          { reader: database, ledger, bucket, signer: await signer() },
-          runtime.now(),
-        );
+        return sealTrees({ reader, ledger, bucket, signer: await signer() }, runtime.now());
       };
     },
   },
-  {
-    name: 'erase_trees',
-    schedule: 'every_minute',
-    start:
-      ({ database, ledger, env, runtime }) =>
-      () =>
-        eraseTrees(
-          { reader: database, ledger, bucket: requireBinding(env, 'FILES') },
-          runtime.now(),
-        ),
-  },
+  everyMinute('erase_trees', ({ reader, ledger, env, runtime }) =>
+    eraseTrees({ reader, ledger, bucket: requireBinding(env, 'FILES') }, runtime.now()),
+  ),
 ];

@@ -63,6 +63,7 @@ async function startRuns(cron: string, env: Env, runtime: Runtime, cost: Cost): 
     const context = {
       shard: name,
       database,
+      reader: database,
       directory: first.database,
       ledger: new Ledger(database, serviceAuthority('all')),
       env,

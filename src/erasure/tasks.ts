@@ -1,5 +1,6 @@
+import type { Database } from '../db/database';
 import type { Env } from '../env';
-import type { Task, TaskContext } from '../task';
+import { everyHour, everyMinute, type Task, type TaskContext } from '../task';
 import {
   deleteExpiredCredentials,
   deleteOldAnswers,
@@ -33,17 +34,9 @@ export function erasureTasks(createSigner: (env: Env) => SignErasure): readonly 
       return () => erasure.eraseSlice();
     };
   };
-  const deleteOld = (deleteSlice: typeof deleteOldAnswers) => {
-    return ({ database, runtime }: TaskContext) => {
-      return () => deleteSlice(database, runtime.now());
-    };
-  };
-  const eraseRemovedMembers = ({ database, directory, runtime }: TaskContext) => {
-    return () => eraseMembers(database, directory, runtime.now());
-  };
   return [
-    { name: 'erase_accounts', schedule: 'every_minute', start: deleteOld(eraseAccounts) },
-    { name: 'erase_webhooks', schedule: 'every_minute', start: deleteOld(eraseWebhookDeliveries) },
+    everyMinute('erase_accounts', untilNow(eraseAccounts)),
+    everyMinute('erase_webhooks', untilNow(eraseWebhookDeliveries)),
     // From both ends, so that an agent with a large history does not keep agents with small ones
     // waiting.
     { name: 'erase_oldest_agents', schedule: 'every_minute', start: eraseAgents('oldest') },
@@ -53,29 +46,20 @@ export function erasureTasks(createSigner: (env: Env) => SignErasure): readonly 
       schedule: 'every_minute',
       start: eraseRetention(BACKLOG_AGE),
     },
-    { name: 'erase_permissions', schedule: 'every_minute', start: deleteOld(erasePermissions) },
-    {
-      name: 'delete_expired_credentials',
-      schedule: 'every_minute',
-      start: deleteOld(deleteExpiredCredentials),
-    },
-    { name: 'delete_old_answers', schedule: 'every_minute', start: deleteOld(deleteOldAnswers) },
+    everyMinute('erase_permissions', untilNow(erasePermissions)),
+    everyMinute('delete_expired_credentials', untilNow(deleteExpiredCredentials)),
+    everyMinute('delete_old_answers', untilNow(deleteOldAnswers)),
     { name: 'erase_retention', schedule: 'every_hour', start: eraseRetention(0) },
-    { name: 'erase_members', schedule: 'every_hour', start: eraseRemovedMembers },
-    {
-      name: 'delete_old_statistics',
-      schedule: 'every_hour',
-      start: deleteOld(deleteOldStatistics),
-    },
-    {
-      name: 'delete_old_deliveries',
-      schedule: 'every_hour',
-      start: deleteOld(deleteOldDeliveries),
-    },
-    {
-      name: 'delete_old_send_counts',
-      schedule: 'every_hour',
-      start: deleteOld(deleteOldSendCounts),
-    },
+    everyHour('erase_members', ({ database, directory, runtime }) =>
+      eraseMembers(database, directory, runtime.now()),
+    ),
+    everyHour('delete_old_statistics', untilNow(deleteOldStatistics)),
+    everyHour('delete_old_deliveries', untilNow(deleteOldDeliveries)),
+    everyHour('delete_old_send_counts', untilNow(deleteOldSendCounts)),
   ];
+}
+
+/** The slice of a task that deletes what is over by now. */
+function untilNow(deleteSlice: (database: Database, now: number) => Promise<boolean>) {
+  return ({ database, runtime }: TaskContext) => deleteSlice(database, runtime.now());
 }

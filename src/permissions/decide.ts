@@ -50,10 +50,10 @@ const MAX_TRIES = 20;
  */
 export async function decidePermission(
   context: DecidingContext,
-  state: DecisionState,
+  preloaded: DecisionState,
   decision: Decision,
 ): Promise<Permission> {
-  return untilUnchanged(context, state, async (state) => {
+  return untilUnchanged(context, preloaded, async (state) => {
     const atReading = withTimeOf(context, state.permission);
     const row = await readGenuine(atReading, state, decision);
     refuseVoter(atReading, {

@@ -25,9 +25,9 @@ interface WithdrawalContext extends AgentContext {
  */
 export function withdrawPermission(
   context: WithdrawalContext,
-  { permission }: { permission: ReviewedPermission | undefined },
+  preloaded: { permission: ReviewedPermission | undefined },
 ): Promise<Permission> {
-  return untilUnchanged(context, permission, (permission) => {
+  return untilUnchanged(context, preloaded.permission, (permission) => {
     const row = requirePending(context, permission);
     const details = { scope: row.scope, expired: 'withdrawn' as const, ...reviewDetails(row) };
     const entry = draftPermissionEntry(context, row, 'expire', details);

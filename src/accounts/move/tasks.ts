@@ -1,6 +1,6 @@
 import { moves } from '../../db/schema';
 import { logFailure } from '../../lib/log';
-import type { Task } from '../../task';
+import { everyMinute, type Task } from '../../task';
 import { Mover, type MoverShard, shardsBlockedByMove } from './mover';
 
 /**
@@ -36,18 +36,7 @@ export async function moveTasks(shards: readonly MoverShard[]) {
 function movesFrom(source: MoverShard, shards: readonly MoverShard[]): readonly Task[] {
   const mover = new Mover(source, shards);
   return [
-    {
-      name: 'erase_abandoned_copies',
-      schedule: 'every_minute',
-      start: () => () => mover.eraseAbandonedCopies(),
-    },
-    {
-      name: 'move_accounts',
-      schedule: 'every_minute',
-      start:
-        ({ runtime }) =>
-        () =>
-          mover.moveSlice(runtime.now()),
-    },
+    everyMinute('erase_abandoned_copies', () => mover.eraseAbandonedCopies()),
+    everyMinute('move_accounts', ({ runtime }) => mover.moveSlice(runtime.now())),
   ];
 }

@@ -1,4 +1,4 @@
-import { requireBinding, type Task, type TaskContext } from '../../task';
+import { everyMinute, type Task, type TaskContext, webhookQueues } from '../../task';
 import {
   enqueueDueDeliveries,
   enqueuePendingEvents,
@@ -15,22 +15,10 @@ export const webhookTasks: readonly Task[] = [
     schedule: 'every_minute',
     start: (context) => enqueueUpcoming(() => enqueueContext(context)),
   },
-  {
-    name: 'enqueue_pending_events',
-    schedule: 'every_minute',
-    start: (context) => () => enqueuePendingEvents(enqueueContext(context)),
-  },
-  {
-    name: 'enqueue_due_deliveries',
-    schedule: 'every_minute',
-    start: (context) => () => enqueueDueDeliveries(enqueueContext(context)),
-  },
+  everyMinute('enqueue_pending_events', (context) => enqueuePendingEvents(enqueueContext(context))),
+  everyMinute('enqueue_due_deliveries', (context) => enqueueDueDeliveries(enqueueContext(context))),
 ];
 
-function enqueueContext({ shard, database, ledger, env, runtime }: TaskContext) {
-  const queues = {
-    queue: requireBinding(env, 'WEBHOOK_QUEUE'),
-    slowQueue: requireBinding(env, 'SLOW_WEBHOOK_QUEUE'),
-  };
-  return { shard, reader: database, ledger, queues, now: runtime.now() };
+function enqueueContext(context: TaskContext) {
+  return { ...context, queues: webhookQueues(context), now: context.runtime.now() };
 }
