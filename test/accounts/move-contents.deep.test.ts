@@ -147,8 +147,8 @@ describe('a move', () => {
     const mover = makeMover(SMALL);
     const asked: Json[] = [];
     for (let n = 0; n < 400 && (await isMoving()); n++) {
-      const held = await env.DB.prepare('select held_at from moves').first('held_at');
-      if (n < 24 && held === null) {
+      const isInUse = `select 1 from moves where held_at is null and not has_left`;
+      if (n < 24 && (await env.DB.prepare(isInUse).first()) !== null) {
         asked.push(await agent.request({ ...CONTENTS, external_id: `e-${n}` }));
         const { id } = await other.request(CONTENTS);
         await other.must(200, 'POST', `/v1/permissions/${id}/withdraw`);

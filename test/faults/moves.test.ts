@@ -70,7 +70,10 @@ function makeChanges(): (() => Promise<unknown>)[] {
 
 /** Whether the account still accepts writes on its old shard. */
 async function isLive(): Promise<boolean> {
-  return (await env.DB.prepare('select 1 from moves where held_at is null').first()) !== null;
+  return (
+    (await env.DB.prepare('select 1 from moves where held_at is null and not has_left').first()) !==
+    null
+  );
 }
 
 type Plan = { call: number; mode: OutageMode } | null;
