@@ -83,15 +83,13 @@ export async function eraseAccounts(database: Database, now: number): Promise<bo
   const { build } = database;
   const limit = DELETE_LIMIT;
   const isAnswer = eq(storedAnswers.subject, subject);
-  // An account that moved away goes on elsewhere, and may come back: its answers are not erased.
-  const answersOfAgent = sql`iif(length(${subject}) = 0, x'', ${agents.id})`;
   const slice = sql`(
     select ${agents.number} from ${agents} where ${agents.account} = ${account}
     order by ${agents.number} limit ${limit}
   )`;
   await runErasure(database, [
     build.run(sql`insert into ${erasures} (kind, account, number, subject)
-      select ${codeOf(ERASURE_KINDS, 'agent')}, ${account}, ${agents.number}, ${answersOfAgent}
+      select ${codeOf(ERASURE_KINDS, 'agent')}, ${account}, ${agents.number}, ${agents.id}
       from ${agents} where ${agents.number} in ${slice}`),
     build.delete(agentKeys).where(sql`${agentKeys.agent} in ${slice}`),
     build.delete(agents).where(sql`${agents.number} in ${slice}`),

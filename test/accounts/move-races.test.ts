@@ -150,12 +150,7 @@ it('idempotency keys survive a move there and back at once', async () => {
   const erasure = openErasure(env.DB, 'oldest', world.now);
   await erasure.eraseSlice();
   await orderMove(world, account.id, '00', env.DB_01);
-  const back = makeMover('01');
-  while (await isMoving()) {
-    await back.moveSlice(world.now);
-  }
-  world.advance(60_000);
-  await world.sweep();
+  await settleMoves(world);
   const again = await ask();
   expect([again.headers.get('Idempotent-Replayed'), again.body.id]).toEqual(['true', made.id]);
 });
@@ -188,9 +183,7 @@ it('idempotency keys survive a canceled move that is ordered again', async () =>
   await openErasure(env.DB_01, 'oldest', world.now).eraseSlice();
   world.advance(60_000);
   await orderMove(world, account.id, '01');
-  while (await isMoving()) await makeMover().moveSlice(world.now);
-  world.advance(60_000);
-  await world.sweep();
+  await settleMoves(world);
   const again = await ask();
   expect([again.headers.get('Idempotent-Replayed'), again.body.id]).toEqual(['true', made.id]);
 });

@@ -134,8 +134,7 @@ it('a move takes all data of an account to the other shard, and the account read
     moved_accounts: 1,
     moved_credentials: 10,
     erased_entries: 0,
-    // The account may come back, so its answers stay until they are a day old.
-    stored_answers: 1,
+    stored_answers: 0,
     moves: 0,
   });
   expect(rowsBefore.audit_entries).toBeGreaterThan(2);

@@ -1,4 +1,4 @@
-import { and, asc, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
+import { and, asc, eq, getTableColumns, or, type SQL, sql } from 'drizzle-orm';
 import { codeOf } from '../../db/columns';
 import { type Database, loadNonNull, type Statement } from '../../db/database';
 import {
@@ -27,6 +27,7 @@ import { SliceSize } from '../../db/slice-size';
 import { LOG_SPAN } from '../../ledger/append';
 import { logFailure } from '../../lib/log';
 import { DAY, MINUTE } from '../../lib/time';
+import { idBytes } from '../../lib/typeid';
 import {
   type CopiedRow,
   deletePermissions,
@@ -78,7 +79,7 @@ interface FoundMove {
 
 /**
  * The step after a slice: the next one at once, because the account is on hold; the next one after
- * other work; or nothing, until a file in progress has ended.
+ * other work; or nothing, until a file in progress has ended, or earlier rows are erased.
  */
 type Outcome = 'continue now' | 'continue later' | 'wait';
 
@@ -206,6 +207,7 @@ export class Mover {
     const arrival = await this.findArrival(target, departure);
     if (!arrival || arrival.createdAt !== departure.createdAt) {
       if (arrival) await eraseCopy(target.database, arrival);
+      if (await this.isStillErased(departure, target)) return 'wait';
       await this.reserve(departure, target, now);
       return 'continue later';
     }
@@ -271,6 +273,30 @@ export class Mover {
         .limit(1),
     ]);
     return found ?? null;
+  }
+
+  /**
+   * Whether rows of the account from an earlier time on the other shard are still to be erased
+   * there: those erasures would find the answers of its agents in the new copy.
+   */
+  private async isStillErased({ account, id }: Move, { database }: MoverShard): Promise<boolean> {
+    const { database: source } = this.source;
+    const [own] = await source.load([
+      source
+        .select({ id: sql<string>`hex(${agents.id})` })
+        .from(agents)
+        .where(eq(agents.account, account)),
+    ]);
+    const ids = JSON.stringify(own.map((agent) => agent.id));
+    const ofAccount = and(eq(erasures.kind, 'account'), eq(erasures.subject, idBytes(id)));
+    const ofAgents = and(
+      eq(erasures.kind, 'agent'),
+      sql`hex(${erasures.subject}) in (select value from json_each(${ids}))`,
+    );
+    const [left] = await database.load([
+      database.select({ id: erasures.id }).from(erasures).where(or(ofAccount, ofAgents)).limit(1),
+    ]);
+    return left.length > 0;
   }
 
   /**
@@ -401,7 +427,7 @@ export class Mover {
         union all select inbound_hash, ${idOf} from ${webhooks}
         where account = ${account} and inbound_hash is not null`),
       ...this.redirectPeople(this.source, departure),
-      ...deleteAccountRows(this.source.database, account),
+      ...deleteAccountRows(this.source.database, departure),
       updateMove(this.source.database, departure, { heldAt: null, hasLeft: true }),
     ]);
   }
@@ -476,14 +502,16 @@ export class Mover {
  * Deletes the rows by which an account and its credentials are found. Its other rows are erased
  * later, like those of a deleted account.
  */
-function deleteAccountRows({ build }: Database, account: number): Statement[] {
+function deleteAccountRows({ build }: Database, { account, id }: Move): Statement[] {
   const ownAgents = sql`(select ${agents.number} from ${agents} where ${agents.account} = ${account})`;
   return [
     build.delete(userTokens).where(eq(userTokens.account, account)),
     build.delete(sessions).where(eq(sessions.account, account)),
     build.delete(members).where(eq(members.account, account)),
     build.delete(agentKeys).where(sql`${agentKeys.agent} in ${ownAgents}`),
-    build.insert(erasures).values({ kind: 'account', account, number: account }),
+    build
+      .insert(erasures)
+      .values({ kind: 'account', account, number: account, subject: idBytes(id) }),
     build.delete(files).where(eq(files.account, account)),
     build.delete(trees).where(eq(trees.account, account)),
     build.delete(accounts).where(eq(accounts.number, account)),
@@ -498,7 +526,7 @@ async function eraseCopy(database: Database, arrival: Move): Promise<void> {
   const { build } = database;
   const { account } = arrival;
   await takeTurn(database, arrival, [
-    ...deleteAccountRows(database, account),
+    ...deleteAccountRows(database, arrival),
     build.run(sql`insert into ${erasures} (kind, account, number)
       select iif(kind = ${codeOf(MOVED_NUMBERS, 'agent')}, ${agentErasure}, ${webhookErasure}), account, becomes
       from ${moveNumbers} where account = ${account}`),
