@@ -87,7 +87,7 @@ function describeLog({ summary, sequences }: PeriodFacts): string {
   const { first, last } = sequences;
   const erased = last - first + 1 - summary.entries;
   return (
-    prose`Entries are numbered without gaps: those of the period lie between sequence ${first} and ${last}, of which ` +
+    prose`Entries are numbered without gaps. Those of the period lie between sequence ${first} and ${last}. Of these, ` +
     prose`${summary.entries} can be read; ${erased} were erased with a deleted agent, or will be. ` +
     'This figure excludes entries erased before the first or after the last of them. Each entry has the time, the ' +
     'agent, and the address and the client that caused it, or says that the service itself did.'

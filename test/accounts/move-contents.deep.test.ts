@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { Mover, type MoverShard } from '../../src/accounts/move/mover';
+import { Mover } from '../../src/accounts/move/mover';
+import type { MoverShard } from '../../src/accounts/move/shard';
 import { Cost, Database } from '../../src/db/database';
 import { checkLeftovers } from '../support/check-leftovers';
 import { FaultyDatabase } from '../support/faults';

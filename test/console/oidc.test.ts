@@ -1,7 +1,8 @@
 import { env } from 'cloudflare:test';
 import { describe, expect, it, vi } from 'vitest';
 import '../support/shards';
-import { Mover, type MoverShard } from '../../src/accounts/move/mover';
+import { Mover } from '../../src/accounts/move/mover';
+import type { MoverShard } from '../../src/accounts/move/shard';
 import { Cost, Database } from '../../src/db/database';
 import { idBytes } from '../../src/lib/typeid';
 import { Browser } from '../support/browser';

@@ -124,9 +124,9 @@ const WRITE_DELAY = HOUR;
  */
 const REQUEST_LIFETIME = 15 * DAY;
 
-/** A table of which a part cannot change any more when the copy begins. */
+/** A table with rows that are final when the copy begins, and others that may still change. */
 interface DividedTable extends MovedTable {
-  /** The condition for that part. */
+  /** The condition for the final rows. */
   isFinal: (account: MovedAccount) => SQL;
 }
 

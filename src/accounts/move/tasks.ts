@@ -1,7 +1,8 @@
 import { moves } from '../../db/schema';
 import { logFailure } from '../../lib/log';
 import { everyMinute, type Task } from '../../task';
-import { Mover, type MoverShard, shardsBlockedByMove } from './mover';
+import { Mover, shardsBlockedByMove } from './mover';
+import type { MoverShard } from './shard';
 
 /**
  * Reads from each shard, unless there is only one, which accounts move.

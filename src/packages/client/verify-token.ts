@@ -44,7 +44,7 @@ interface TokenDetail
   input_digest?: string;
 }
 
-/** The claims of a token: whoever signs with a key of the service gives them this form. */
+/** The claims of a token. Only the service signs with its keys, so a valid signature proves the form. */
 interface Claims {
   jti: string;
   sub: string;

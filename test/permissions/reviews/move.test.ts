@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:test';
 import { beforeEach, expect, it } from 'vitest';
-import { Mover, type MoverShard } from '../../../src/accounts/move/mover';
+import { Mover } from '../../../src/accounts/move/mover';
+import type { MoverShard } from '../../../src/accounts/move/shard';
 import { Cost, Database } from '../../../src/db/database';
 import { checkVotes, watchApprovals } from '../../support/check-votes';
 import { depth } from '../../support/depth';

@@ -1,0 +1,99 @@
+import { and, eq, or, type SQL, sql } from 'drizzle-orm';
+import { codeOf } from '../../db/columns';
+import type { Database } from '../../db/database';
+import { agents, erasures, MOVE_DIRECTIONS, moves, PERMISSION_STATUSES } from '../../db/schema';
+import { LOG_SPAN } from '../../ledger/append';
+import { idBytes } from '../../lib/typeid';
+import { raw } from './moved-tables';
+import type { MoverShard } from './shard';
+import type { Move } from './turns';
+
+const into = codeOf(MOVE_DIRECTIONS, 'in');
+const pending = codeOf(PERMISSION_STATUSES, 'pending');
+
+/**
+ * Whether the other shard still has to erase rows that the account left there earlier. Those
+ * erasures would find the answers of its agents in the new copy.
+ */
+export async function hasRowsToErase(
+  source: Database,
+  database: Database,
+  { account, id }: Move,
+): Promise<boolean> {
+  const [own] = await source.load([
+    source
+      .select({ id: sql<string>`hex(${agents.id})` })
+      .from(agents)
+      .where(eq(agents.account, account)),
+  ]);
+  const ids = JSON.stringify(own.map((agent) => agent.id));
+  const ofAccount = and(eq(erasures.kind, 'account'), eq(erasures.subject, idBytes(id)));
+  const ofAgents = and(
+    eq(erasures.kind, 'agent'),
+    sql`hex(${erasures.subject}) in (select value from json_each(${ids}))`,
+  );
+  const [left] = await database.load([
+    database.select({ id: erasures.id }).from(erasures).where(or(ofAccount, ofAgents)).limit(1),
+  ]);
+  return left.length > 0;
+}
+
+/**
+ * Reserves a number for the account on the other shard: the number of a row that is inserted and
+ * deleted at once.
+ */
+export async function reserveNumber(
+  source: MoverShard,
+  database: Database,
+  departure: Move,
+  now: number,
+): Promise<void> {
+  const { account } = departure;
+  const [[copied]] = await source.database.load([
+    source.database
+      .select({ logPosition: sql<number>`log_position`, openSince: sql<number>`open_since` })
+      .from(sql`(${selectBounds(account, now)})`),
+  ]);
+  if (!copied) return;
+  const { build } = database;
+  await database.run([
+    build.run(sql`insert into accounts (id, email, plan, is_active, created_at, updated_at)
+      values (zeroblob(16), '', 0, 0, 0, 0)`),
+    build.run(sql`delete from accounts where id = zeroblob(16)`),
+    build.run(sql`insert into moves (
+        account, id, direction, shard, log_position, open_since, reserved_at, created_at)
+      select seq, ${sql.param(departure.id, moves.id)}, ${into}, ${source.name},
+        ${copied.logPosition}, ${copied.openSince}, ${now}, ${departure.createdAt}
+      from sqlite_sequence where name = 'accounts'`),
+  ]);
+}
+
+/**
+ * Selects what bounds the first copy of an account: the position of its newest entry, and since
+ * when something of it may still change: since its oldest request that waits, or event that was not
+ * delivered.
+ */
+function selectBounds(account: number, now: number): SQL {
+  const start = raw(account * LOG_SPAN);
+  const end = raw((account + 1) * LOG_SPAN);
+  const number = raw(account);
+  return sql`
+    select coalesce((select max(pos) from audit_entries where pos > ${start} and pos < ${end}), ${start})
+      as log_position,
+    min(
+      ${now},
+      coalesce((
+        select created_at from permissions indexed by permissions_by_status
+        where account = ${number} and status = ${pending} order by id limit 1
+      ), ${now}),
+      coalesce((
+        select min(created_at) from permission_events indexed by permission_events_pending
+        where account = ${number} and is_pending
+      ), ${now}),
+      coalesce((
+        select created_at from audit_entries
+        where pos > (select position from webhook_feeds where account = ${number}) and pos < ${end}
+        order by pos limit 1
+      ), ${now})
+    ) as open_since`;
+}
