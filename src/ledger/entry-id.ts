@@ -1,4 +1,4 @@
-import { formatId, type Id, idBytes } from '../lib/typeid';
+import { formatId, type Id, idBytes } from '../lib/typeid.ts';
 
 const SALT_LENGTH = 16;
 

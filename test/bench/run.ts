@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { measureBundle, measureStartup } from './bundle.ts';
 import { measureConsole } from './console.ts';
+import { measureCycle } from './cycle.ts';
 import { measureExplorer } from './explorer.ts';
 import { measureExports } from './exports.ts';
 import { measureGrowth } from './growth.ts';
@@ -23,6 +24,7 @@ import { measureWebhooks } from './webhooks.ts';
 const MEASUREMENTS: Record<string, (report: Report, state: string) => Promise<void>> = {
   reads: measureReads,
   'round-trips': measureRoundTrips,
+  cycle: measureCycle,
   growth: measureGrowth,
   operations: measureOperations,
   expiry: measureExpiry,
