@@ -1,8 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { entryId } from '../../src/ledger/entry-id.ts';
-import { formatId, type Prefix } from '../../src/lib/typeid.ts';
+import { formatId, makeSequencedId, type Prefix } from '../../src/lib/typeid.ts';
 import { databaseFiles } from '../support/local/service.ts';
 
 const LOG_SPAN = 2 ** 32;
@@ -224,7 +223,7 @@ function readEntry(row: Row): StoredEntry {
   const createdAt = Number(row.created_at);
   return {
     sequence,
-    id: entryId({ createdAt, sequence, random: row.random as Uint8Array }),
+    id: makeSequencedId('audit', createdAt, sequence, (row.random as Uint8Array).subarray(16)),
     agent: Number(row.agent),
     permission: idOf('perm', row.permission),
     event: EVENT_TYPES[Number(row.event)] ?? '',
