@@ -140,7 +140,7 @@ it.runIf(depth.isDeep)(
   },
 );
 
-it('the sweep erases the entries of deleted agents only after they are sealed', async () => {
+it('the sweep erases the entries and permissions of deleted agents only after they are sealed', async () => {
   const outage = new Outage();
   const world = new World({ DB: outage.database(env.DB) });
   const account = await world.account();
@@ -157,7 +157,7 @@ it('the sweep erases the entries of deleted agents only after they are sealed', 
     expect(outage.calls).toBeLessThan(30);
   }
   const { audit_entries, permissions, erasures } = await countRows(env.DB);
-  expect([audit_entries, permissions, erasures]).toEqual([60, 0, 60]);
+  expect([audit_entries, permissions, erasures]).toEqual([60, 60, 60]);
   expect(await account.log()).toEqual([]);
   await env.DB.prepare('update trees set due_at = 0').run();
   await sealAndSweep(world);
