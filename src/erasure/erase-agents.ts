@@ -61,8 +61,8 @@ type RecordValues = [lastPosition: number, account: number, ranges: string, note
  * hash: nobody can hide the gap that it leaves. The logs of deleted accounts are never sealed
  * again, so their entries do not wait.
  *
- * A permission is erased with the first of its entries, so it waits as well. One that has outlived
- * its entries is found by `erase_at`.
+ * A permission is erased with the first of its entries, so it waits as well, unless it is pending.
+ * One that has outlived its entries is found by `erase_at`.
  */
 export class AgentErasure {
   /**
@@ -182,6 +182,7 @@ export class AgentErasure {
         : next.filter(({ entries }) => entries.length === 0);
     const statements = [
       ...(positions.length > 0 ? this.eraseEntries(positions, records, now) : []),
+      this.erasePendingRequests(next),
       ...(rest.length > 0 ? this.eraseOtherRows(rest) : []),
     ];
     const ids = numberList(next.map(({ id }) => id));
@@ -214,6 +215,19 @@ export class AgentErasure {
       build.delete(permissions).where(isOfEntries(entries)),
       build.delete(auditEntries).where(sql`${auditEntries.pos} in ${entries}`),
     ];
+  }
+
+  /**
+   * Pending requests do not wait for their entries: until they are erased they count against the
+   * account's quota.
+   */
+  private erasePendingRequests(next: DeletedAgent[]) {
+    const gone = numberList(next.map(({ number }) => number));
+    // The literal lets SQLite use a partial index.
+    const isPending = sql`${permissions.agent} in ${gone} and ${permissions.status} = 0`;
+    return this.database.build.run(
+      deleteRows(permissions, { where: isPending, limit: DELETE_LIMIT }),
+    );
   }
 
   private eraseOtherRows(next: DeletedAgent[]) {
