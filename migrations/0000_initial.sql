@@ -368,6 +368,7 @@ CREATE INDEX `permissions_by_agent_action` ON `permissions` (`agent`,`action`,`s
 CREATE INDEX `permissions_due` ON `permissions` (`expires_at`) WHERE status = 0;--> statement-breakpoint
 CREATE INDEX `permissions_waiting` ON `permissions` (`account`,`expires_at`,`id`,`agent`,`created_at`) WHERE status = 0;--> statement-breakpoint
 CREATE INDEX `permissions_to_erase` ON `permissions` (`erase_at`) WHERE erase_at is not null;--> statement-breakpoint
+CREATE INDEX `permissions_to_erase_by_agent` ON `permissions` (`agent`,`erase_at`) WHERE erase_at is not null;--> statement-breakpoint
 CREATE INDEX `tokens_due` ON `permissions` (`token_expires_at`) WHERE token_status = 0 and token_uses = 0;--> statement-breakpoint
 CREATE TABLE `policies` (
 	`account` integer NOT NULL,

@@ -371,8 +371,8 @@ export const permissions = sqliteTable(
      */
     externalId: text('external_id'),
     /**
-     * When the token ends whose last audit entry was erased before: then the permission is erased.
-     * Null for others.
+     * When the request or the token ends, for a permission that outlives its last audit entry. Then
+     * the permission is erased, unless it has a new entry. Null as long as no last entry was erased.
      */
     eraseAt: integer('erase_at'),
     /**
@@ -397,6 +397,9 @@ export const permissions = sqliteTable(
       .on(table.account, table.expiresAt, table.id, table.agent, table.createdAt)
       .where(sql`status = 0`),
     index('permissions_to_erase').on(table.eraseAt).where(sql`erase_at is not null`),
+    index('permissions_to_erase_by_agent')
+      .on(table.agent, table.eraseAt)
+      .where(sql`erase_at is not null`),
     index('tokens_due').on(table.tokenExpiresAt).where(sql`token_status = 0 and token_uses = 0`),
   ],
 );

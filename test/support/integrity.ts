@@ -16,7 +16,7 @@ export async function checkIntegrity(database: D1Database): Promise<string[]> {
     ],
     [
       'an entry without its permission',
-      // The permissions of a deleted agent are erased at once, its entries when they are sealed.
+      // A permission of a deleted agent is erased with the first of its entries.
       `select e.pos as subject from audit_entries e
        where not exists (select 1 from permissions p where p.id = e.permission and p.agent = e.agent
          and p.account = e.pos / 4294967296)
