@@ -50,6 +50,18 @@ it('an agent can have 1,000 pending requests, which do not limit other agents', 
   await refusal(agent);
 });
 
+it('of requests at once for the last place of an agent one is accepted', async () => {
+  const world = new World();
+  await (await (await world.account()).agent()).request();
+  const agent = await (await world.account()).agent();
+  await agent.request();
+  await copyPermission(env.DB, agent.id, MAX_PENDING_OF_AGENT - 2);
+  const answers = await Promise.all(
+    Array.from({ length: 5 }, () => agent.call('POST', '/v1/permissions', REQUEST)),
+  );
+  expect(answers.map(({ status }) => status).toSorted()).toEqual([201, 409, 409, 409, 409]);
+});
+
 it('an account can have 10,000 pending requests, which do not limit other accounts', async () => {
   const account = await new World().account();
   const agents = [];

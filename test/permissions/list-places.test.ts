@@ -248,6 +248,8 @@ describe('the list of what a member decided', () => {
     )
       .bind(one.id)
       .run();
+    const path = `/v1/permissions?decided_by=${one.id}&limit=50`;
+    expect((await account.must(200, 'GET', path)).cost.read).toBeLessThan(MOST_READ);
     const found: string[] = [];
     let pages = 0;
     for (let cursor: string | null = ''; cursor !== null; pages++) {
