@@ -16,8 +16,8 @@ const ACCOUNTS = 50;
 /** Maximum erasure records that one slice deletes. Each may be several thousand bytes. */
 const RECORDS = 10;
 /**
- * Milliseconds until the next look at entries that cannot be erased yet: unsealed ones, or ones
- * that a file needs.
+ * Milliseconds until the next look at entries that cannot be erased yet: ones that are not sealed or
+ * not counted, or that a file needs.
  */
 const RETRY_DELAY = 5 * MINUTE;
 
@@ -52,8 +52,8 @@ interface AccountSlice {
  * Erases audit entries and activity records whose retention period is over, the oldest of each
  * account first.
  *
- * Entries that are not sealed yet (hashed into the log's Merkle tree), or that an export or report
- * in progress needs, are kept until then. A permission is erased with its last entry, unless it can
+ * Entries that are not sealed (hashed into the log's Merkle tree) or not counted (for the statistics
+ * of agents) yet, or that an export or report in progress needs, are kept until then. A permission is erased with its last entry, unless it can
  * get further ones: then with the last of these, or when its token ends without one (see
  * `erase-permissions.ts`).
  */
@@ -148,6 +148,13 @@ function oldestKept(now: number): SQL {
 }
 
 /**
+ * The position up to which all entries of the account in the row `accounts` are sealed and counted.
+ */
+const lastErasable = sql`(number * ${LOG_SPAN_SQL} + coalesce((
+  select min(trees.size, trees.counted) from trees where trees.account = accounts.number
+), 0))`;
+
+/**
  * The first bytes of the ids of a time, which sort before all of these ids and after those of
  * earlier times.
  */
@@ -162,7 +169,7 @@ function selectAccountSlices(now: number, overdue: number, rows: number): SQL {
   return sql`
     with due as materialized (
       select number, id, number * ${LOG_SPAN_SQL} as start, ${oldestKept(now)} as kept_from,
-        number * ${LOG_SPAN_SQL} + coalesce((select size from trees where trees.account = accounts.number), 0) as sealed
+        ${lastErasable} as erasable
       from accounts indexed by accounts_retention_due
       where retention_due_at is not null and retention_due_at <= ${now - overdue} and ${isNotMoving(sql`number`)}
       order by retention_due_at limit ${literal(ACCOUNTS)}
@@ -176,7 +183,7 @@ function selectAccountSlices(now: number, overdue: number, rows: number): SQL {
       ))
       from (
         select pos, created_at from audit_entries not indexed
-        where pos > due.start and pos <= due.sealed order by pos limit ${share}
+        where pos > due.start and pos <= due.erasable order by pos limit ${share}
       )
       where created_at < due.kept_from
     ) as part
@@ -199,7 +206,7 @@ function slicesStillDue(parts: AccountSlice[], signed: (string | null)[], now: n
     select number, number * ${LOG_SPAN_SQL} as start, given.value ->> 1 as last, given.value ->> 2 as last_at,
       unhex(given.value ->> 3) as last_activity, given.value ->> 4 as signed,
       ${retentionPeriod} as kept_for, ${oldestKept(now)} as kept_from,
-      number * ${LOG_SPAN_SQL} + coalesce((select size from trees where trees.account = accounts.number), 0) as sealed
+      ${lastErasable} as erasable
     from json_each(${JSON.stringify(rows)}) as given cross join accounts
     where number = given.value ->> 0
       and coalesce(given.value ->> 2 < ${oldestKept(now)}, true)
@@ -281,7 +288,7 @@ function reschedule(slice: SQL, now: number): SQL {
     from (
       select slice.*,
         coalesce((
-          select ${dueAt(sql`created_at < kept_from and pos <= sealed`)} from audit_entries not indexed
+          select ${dueAt(sql`created_at < kept_from and pos <= erasable`)} from audit_entries not indexed
           where pos > coalesce(last, start) and pos < start + ${LOG_SPAN_SQL} order by pos limit 1
         ), ${never}) as next_entry,
         coalesce((

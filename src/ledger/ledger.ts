@@ -22,7 +22,6 @@ import {
   writerGuard,
 } from './append';
 import { type Authority, credentialGuard } from './authority';
-import { countEvents } from './count-events';
 import type { Entry } from './entry';
 import { type Guard, guardStatement } from './guard';
 import { type Accounts, holdGuard } from './hold';
@@ -179,8 +178,7 @@ export class Ledger {
   }
 
   /**
-   * Commits a state change with its audit entries and statistics, and marks the accounts for
-   * background work.
+   * Commits a state change with its audit entries, and marks the accounts for background work.
    *
    * `webhooks/dispatch/deliver.ts` describes the steps from here to a delivered webhook.
    * @returns the results of the changes and of the reads; null if nothing was written, because a
@@ -197,7 +195,6 @@ export class Ledger {
   }: Transition<C, Q>): Promise<BatchResponse<readonly [...C, ...Q]> | null> {
     const { build } = this.database;
     const statements: readonly Statement[] = [...changes(build), ...(reads ?? [])];
-    const drafts = draftRows(entries);
     try {
       const results = await this.run(
         [
@@ -207,8 +204,7 @@ export class Ledger {
           ...roomGuards(entries),
           ...statements,
           transitionGuard(entries),
-          build.run(appendEntries(drafts)),
-          build.run(countEvents(drafts)),
+          build.run(appendEntries(draftRows(entries))),
           markTrees(build, entries),
           markRetention(build, accountsOf(entries), entries[0].at),
           markFeeds(build, entries),
