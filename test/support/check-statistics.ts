@@ -64,6 +64,7 @@ export function statisticsChecks(now = 0): [string, string][] {
     [
       'statistics without a counted request',
       `select p.agent as subject from permissions p join agents on agents.number = p.agent
+       join accounts on accounts.number = p.account
        where p.created_at >= ${(today - DAYS_KEPT + 1) * DAY} and not exists (
          select 1 from audit_entries e join trees on trees.account = p.account
          where e.permission = p.id and e.event = 0 and e.pos > p.account * ${SPAN} + trees.counted

@@ -15,7 +15,7 @@ import {
 
 /** Maximum logs that one slice counts. */
 const LOGS = 64;
-/** Positions in all of these logs together that one slice counts. */
+/** Positions of all of these logs together that one slice counts. */
 const POSITIONS = 2_000;
 
 /**
@@ -27,11 +27,16 @@ const POSITIONS = 2_000;
  * their entries are counted there. Skips entries of agents that are deleted.
  * @param due counts logs that have been due since then, in milliseconds since the epoch; a log with
  *   more entries is due then again, so that it lets the others go first
+ * @param positions how many positions of all logs together one slice counts
  * @returns whether there may be more to count
  */
-export async function countLogs(database: Database, due: number): Promise<boolean> {
+export async function countLogs(
+  database: Database,
+  due: number,
+  positions = POSITIONS,
+): Promise<boolean> {
   const { build } = database;
-  const slices = selectSlices(due);
+  const slices = selectSlices(due, positions);
   const [, logs] = await database.run([
     build.run(addEntries(slices)),
     build
@@ -51,8 +56,8 @@ export async function countLogs(database: Database, due: number): Promise<boolea
  * Selects the logs of a slice: the sequence up to which each is counted, the one up to which the
  * slice counts it (`reach`), and that of its newest entry.
  */
-function selectSlices(due: number): SQL {
-  const share = sql.raw(`${POSITIONS} / count(*) over ()`);
+function selectSlices(due: number, positions: number): SQL {
+  const share = sql.raw(`${positions} / count(*) over ()`);
   return sql`
     select account, counted, newest, min(newest, counted + ${share}) as reach
     from (

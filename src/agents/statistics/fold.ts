@@ -21,21 +21,22 @@ const hour = codeOf(STATISTICS_UNITS, 'hour');
  * the hours to their days and deletes them. Nothing of an hour that old changes any more, unless it
  * is counted late: then it is folded later. Skips agents whose account moves to or from another
  * shard.
+ * @param limit how many hours one slice folds
  * @returns whether there may be more to fold
  */
-export async function foldHours(database: Database, now: number): Promise<boolean> {
+export async function foldHours(database: Database, now: number, limit = SLICE): Promise<boolean> {
   const { build } = database;
   const end = (Math.floor(now / DAY) - DAYS_IN_HOURS + 1) * 24;
   const areChosen = sql`(agent, unit, bucket) in (
     select agent, unit, bucket from agent_statistics indexed by agent_statistics_by_age
     where unit = ${hour} and bucket < ${end} and agent not in (${MOVING_AGENTS})
-    order by bucket, agent limit ${sql.raw(String(SLICE))}
+    order by bucket, agent limit ${sql.raw(String(limit))}
   )`;
   const [, { meta }] = await database.run([
     build.run(addToDays(areChosen)),
     build.run(sql`delete from agent_statistics where ${areChosen}`),
   ]);
-  return meta.changes === SLICE;
+  return meta.changes === limit;
 }
 
 function addToDays(areChosen: SQL): SQL {
