@@ -154,7 +154,7 @@ it('the sweep erases the entries of deleted agents only after they are sealed', 
     outage.arm(null);
     await env.DB.prepare('update trees set due_at = null').run();
     await world.sweep();
-    expect(outage.calls).toBeLessThan(30);
+    expect(outage.calls).toBeLessThan(35);
   }
   const { audit_entries, permissions, erasures } = await countRows(env.DB);
   expect([audit_entries, permissions, erasures]).toEqual([60, 0, 60]);
