@@ -74,7 +74,7 @@ function is(event: EventType): SQL {
 const requestTime = sql`('0x' || hex(substr(entry.permission, 1, 6))) ->> '$'`;
 
 /** Whether an entry is the expiry or the withdrawal of a request, and not the expiry of a token. */
-const isRequestExpiry = sql`(${is('expire')} and entry.details ->> 'expired' <> 'token')`;
+const isRequestExpiry = sql`(${is('expire')} and entry.details ->> 'expired' is not 'token')`;
 
 /**
  * Whether an entry is the first use of a token: the entry before it of the same permission is the
