@@ -475,10 +475,13 @@ CREATE TABLE `trees` (
 	`published_size` integer DEFAULT 0 NOT NULL,
 	`published_at` integer DEFAULT 0 NOT NULL,
 	`due_at` integer,
-	`held_until` integer DEFAULT 0 NOT NULL
+	`held_until` integer DEFAULT 0 NOT NULL,
+	`counted` integer DEFAULT 0 NOT NULL,
+	`count_due_at` integer
 );
 --> statement-breakpoint
 CREATE INDEX `trees_due` ON `trees` (`due_at`) WHERE due_at is not null;--> statement-breakpoint
+CREATE INDEX `trees_to_count` ON `trees` (`count_due_at`) WHERE count_due_at is not null;--> statement-breakpoint
 CREATE TABLE `used_challenges` (
 	`account` integer NOT NULL,
 	`challenge` blob NOT NULL,

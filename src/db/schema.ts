@@ -590,7 +590,8 @@ export const auditEntries = sqliteTable(
 /**
  * The Merkle tree over each account's log. The entries up to sequence `size` are sealed, which
  * means hashed into the tree: sequence n is leaf n − 1. R2 has the full tiles of 256 hashes; the
- * partial tiles, the frontier, are here.
+ * partial tiles, the frontier, are here. The row also has how far the log is counted, which does
+ * not depend on the tree.
  */
 export const trees = sqliteTable(
   'trees',
@@ -625,8 +626,15 @@ export const trees = sqliteTable(
      * the first. No two holds of a tree have the same time.
      */
     heldUntil: integer('held_until').notNull().default(0),
+    /** The sequence up to which the entries are in the statistics of their agents. */
+    counted: integer().notNull().default(0),
+    /** When to count next; null if there is nothing to count. */
+    countDueAt: integer('count_due_at'),
   },
-  (table) => [index('trees_due').on(table.dueAt).where(sql`due_at is not null`)],
+  (table) => [
+    index('trees_due').on(table.dueAt).where(sql`due_at is not null`),
+    index('trees_to_count').on(table.countDueAt).where(sql`count_due_at is not null`),
+  ],
 );
 
 export const ERASURE_REASONS = ['agent_deleted', 'retention'] as const;
@@ -689,8 +697,8 @@ export const activity = sqliteTable(
 export const STATISTICS_UNITS = ['day', 'hour'] as const;
 
 /**
- * Counters per agent and UTC day or hour. They are deleted by their age, whatever the retention of
- * audit entries.
+ * Counters per agent and UTC hour and, once the hours are folded, per UTC day: an event is in one of
+ * both. They are deleted by their age, whatever the retention of audit entries.
  */
 export const agentStatistics = sqliteTable(
   'agent_statistics',

@@ -13,16 +13,8 @@ import type * as schema from '../db/schema';
 import { activity } from '../db/schema';
 import { toHex } from '../lib/bytes';
 import { type Id, idBytes } from '../lib/typeid';
-import {
-  appendEntries,
-  draftRows,
-  roomGuards,
-  TransitionLost,
-  transitionGuard,
-  writerGuard,
-} from './append';
+import { appendEntries, roomGuards, TransitionLost, transitionGuard, writerGuard } from './append';
 import { type Authority, credentialGuard } from './authority';
-import { countEvents } from './count-events';
 import type { Entry } from './entry';
 import { type Guard, guardStatement } from './guard';
 import { type Accounts, holdGuard } from './hold';
@@ -180,8 +172,7 @@ export class Ledger {
   }
 
   /**
-   * Commits a state change with its audit entries and statistics, and marks the accounts for
-   * background work.
+   * Commits a state change with its audit entries, and marks the accounts for background work.
    *
    * `webhooks/dispatch/deliver.ts` describes the steps from here to a delivered webhook.
    * @returns the results of the changes and of the reads; null if nothing was written, because a
@@ -208,7 +199,6 @@ export class Ledger {
           build.run(appendEntries(entries)),
           ...statements,
           transitionGuard(entries),
-          build.run(countEvents(draftRows(entries))),
           markTrees(build, entries),
           markRetention(build, accountsOf(entries), entries[0].at),
           markFeeds(build, entries),
