@@ -167,11 +167,14 @@ export function parsePeriod(period: string, now: number) {
     : ({ unit: 'hour', unitLength: HOUR, from: Math.floor(now / HOUR) - count } as const);
 }
 
-/** Selects the agent, and the position in the log up to which its entries are counted. */
+/**
+ * Selects the agent, and the position in the log up to which its entries are counted; NULL if all
+ * are.
+ */
 function selectAsked(account: number, id: Id<'agent'>): SQL {
   return sql`
     select ${agents.number} as number,
-      ${account} * ${LOG_SPAN_SQL} + coalesce(${trees.counted}, 0) as counted_to
+      iif(${trees.countDueAt} is null, null, ${account} * ${LOG_SPAN_SQL} + ${trees.counted}) as counted_to
     from ${agents} left join ${trees} on ${trees.account} = ${account}
     where ${isAgentWithId(account, id)}`;
 }

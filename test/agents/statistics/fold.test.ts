@@ -138,7 +138,10 @@ it('a year of hours and days reads at most 1,100 rows, and 720 hours at most 750
   const world = new World();
   await (await world.account()).agent();
   const agent = await (await world.account()).agent();
+  await agent.request({ expires_in: 604_800 });
   world.now = Date.UTC(2026, 0, 31, 23);
+  await countSlice(world);
+  await env.DB.exec('delete from agent_statistics');
   await env.DB.exec(
     `insert into agent_statistics
     with recursive n(value) as (select 0 union all select value + 1 from n where value < 9000)
