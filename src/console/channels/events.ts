@@ -8,4 +8,6 @@ export const EVENTS: EventMeanings<ChannelEvent> = [
   ['permission.decided', 'Somebody approved or denied a request'],
   ['permission.expired', 'A request expired undecided'],
   ['webhook.disabled', 'Countersign disabled a webhook, because its receiver kept failing'],
+  ['account.stopped', 'Somebody stopped all agents'],
+  ['account.resumed', 'Somebody let the agents go on'],
 ];

@@ -150,6 +150,7 @@ export function consoleAccess<Q extends NamedQueries>(
       const again = await authenticate();
       if (!again) throw sessionEnded();
       requireScopes(again.principal, scopes);
+      principal.account.isStopped = again.principal.account.isStopped;
       return again;
     };
     c.set('authenticateAgain', async () => {
