@@ -194,7 +194,7 @@ export function openFeed(
     write
       .insert(webhookFeeds)
       .select(
-        sql`select ${account}, ${newestPosition(account)}, null where exists (${activeWebhook(account)})`,
+        sql`select ${account}, ${newestPosition(account)}, null, null where exists (${activeWebhook(account)})`,
       )
       .onConflictDoNothing(),
   ];
