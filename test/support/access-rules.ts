@@ -1,6 +1,6 @@
 /**
  * Who may call each route: everybody, the operator, agents, or user tokens with the scope after
- * `user:`.
+ * `user:`. Of several scopes one is enough.
  */
 export const rules: Record<string, string[]> = {
   'GET /healthz': ['everybody'],
@@ -16,6 +16,8 @@ export const rules: Record<string, string[]> = {
   'POST /v1/admin/users/:id/owner': ['operator'],
   'PUT /v1/admin/users/:id/log/restoration': ['operator'],
   'GET /v1/me': ['user:account:read'],
+  'POST /v1/me/stop': ['user:permissions:decide', 'user:account:write'],
+  'POST /v1/me/resume': ['user:account:write'],
   'GET /v1/me/tokens': ['user:account:read'],
   'POST /v1/me/tokens': ['user:account:write'],
   'DELETE /v1/me/tokens/:id': ['user:account:read'],
