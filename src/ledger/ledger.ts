@@ -203,9 +203,9 @@ export class Ledger {
       const results = await this.run(
         [
           ...this.holdGuards(entries.map(({ account }) => account)),
+          ...guards,
           ...this.writerGuards(entries),
           ...stopGuards(entries),
-          ...guards,
           ...roomGuards(entries),
           ...statements,
           transitionGuard(entries),
