@@ -184,7 +184,8 @@ function Page({
           </a>
           {signedIn && (
             <>
-              <button type="button" class="quiet menu" popovertarget="menu">
+              <StopLink signedIn={signedIn} />
+              <button type="button" class="quiet small menu" popovertarget="menu">
                 Menu
               </button>
               <div class="who">
@@ -194,7 +195,6 @@ function Page({
                     {standingOf(signedIn.context.principal)} · <bdi>{signedIn.names.account}</bdi>
                   </small>
                 </a>
-                <StopLink signedIn={signedIn} />
                 <form method="post" action="/console/sign-out">
                   <CsrfField />
                   <button type="submit" class="quiet small">

@@ -83,7 +83,12 @@ function sendStopped(c: ConsoleContext, { at, by, reason }: NonNullable<SignedIn
           <p>
             <Written text={by} /> stopped them on <Time at={at} toSeconds />.
           </p>
-          {reason !== null && <WrittenText text={reason} label="Why" />}
+          {reason !== null && (
+            <div>
+              <p class="hint">Why</p>
+              <WrittenText text={reason} label="Why" />
+            </div>
+          )}
           <p>
             No agent can ask for a permission, nothing can be approved, and no approval can be used.
             You can still deny requests and revoke approvals.
