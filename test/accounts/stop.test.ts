@@ -2,7 +2,9 @@ import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
 import { FaultyDatabase } from '../support/faults';
 import { makeMember } from '../support/members';
+import { orderHeldMove, settleMoves } from '../support/moves';
 import { makeReview } from '../support/reviews';
+import { makeWebhook } from '../support/webhooks';
 import { type Answer, type Json, type TestAccount, World } from '../support/world';
 
 const operator = env.ADMIN_TOKEN ?? '';
@@ -399,6 +401,39 @@ describe('a stop that commits while a request is on its way', () => {
       await expectOthersRun(scene);
     },
   );
+});
+
+it('a stop moves with the account, and is told after the move', async () => {
+  const world = new World();
+  const scene = await makeScene(world);
+  const { account, agent } = scene;
+  const { token } = await agent.approved();
+  await makeWebhook(account, {
+    url: 'https://moved.example.com/',
+    events: ['account.stopped', 'account.resumed'],
+  });
+  const received: string[] = [];
+  world.internet.on('moved.example.com', ({ body }) => {
+    received.push(JSON.parse(body).event);
+    return new Response();
+  });
+  Object.assign(world.env, { DB_01: env.DB_01 });
+  const { stopped } = (await stop(account, { reason: 'A drill' })).body;
+  world.webhookQueue.take();
+  await orderHeldMove(world, account.id, '01');
+  expect((await account.call('POST', '/v1/me/resume')).status).toBe(503);
+  await settleMoves(world);
+  expect((await account.must(200, 'GET', '/v1/me')).body.stopped).toEqual(stopped);
+  expect(codeOf(await agent.call('POST', '/v1/tokens/use', { token: token.value }))).toEqual(
+    REFUSED,
+  );
+  await world.deliver();
+  expect(received).toEqual(['account.stopped']);
+  await expectOthersRun(scene);
+  await resume(account);
+  await agent.must(200, 'POST', '/v1/tokens/use', { token: token.value });
+  await world.deliver();
+  expect(received).toEqual(['account.stopped', 'account.resumed']);
 });
 
 /** Records where each stop is in the log, in the transaction that stops the account. */
