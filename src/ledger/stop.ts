@@ -22,7 +22,7 @@ export class AccountStopped extends Problem {
   }
 }
 
-/** @throws Problem `account_stopped` if the account was stopped when the caller was authenticated */
+/** @throws Problem `account_stopped` if the account was stopped when it was last read */
 export function requireNotStopped({ isStopped }: { isStopped: boolean }): void {
   if (isStopped) throw new AccountStopped();
 }

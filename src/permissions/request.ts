@@ -107,9 +107,9 @@ interface RequestPermissionContext extends AgentContext {
  * If the agent has already sent the same request under the same external id, returns that
  * permission as it is now, and writes nothing. If several such requests come at the same time, one
  * creates the permission and the others return it.
- * @throws Problem `account_stopped`; `conflict` if the agent or the account has the maximum number of pending
- *   requests, or the log is full; `external_id_conflict` if another request of the agent has the
- *   external id
+ * @throws Problem `account_stopped`; `conflict` if the agent or the account has the maximum number
+ *   of pending requests, or the log is full; `external_id_conflict` if another request of the agent
+ *   has the external id
  */
 export async function requestPermission(
   context: RequestPermissionContext,

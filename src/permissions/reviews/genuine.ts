@@ -231,7 +231,8 @@ async function isSignatureGenuine(
  * Returns a loaded permission that waits for a decision, with the votes that people are proven to
  * have cast. An approval also needs the permission to be stored as the service stored it; a denial
  * grants nothing.
- * @throws Problem `not_found`, `not_pending`; `account_stopped` for an approval; `conflict` as {@link requireGenuineRequest}
+ * @throws Problem `not_found`, `not_pending`; `account_stopped` for an approval; `conflict` as
+ *   {@link requireGenuineRequest}
  */
 export async function readGenuine(
   context: Context,
