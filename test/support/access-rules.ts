@@ -100,9 +100,13 @@ export const rules: Record<string, string[]> = {
   'GET /docs/:version/:file': ['everybody'],
 };
 
-/** The scope that a user needs for each route that users may call. */
+/**
+ * The scope that a user needs for each route that users may call. Of several, the first is that of
+ * most roles: the roles with another one have it too.
+ */
 export const SCOPE_OF_ROUTE: Record<string, string> = Object.fromEntries(
-  Object.entries(rules).flatMap(([route, callers]) =>
-    callers.flatMap((who) => (who.startsWith('user:') ? [[route, who.slice('user:'.length)]] : [])),
-  ),
+  Object.entries(rules).flatMap(([route, callers]) => {
+    const user = callers.find((who) => who.startsWith('user:'));
+    return user ? [[route, user.slice('user:'.length)]] : [];
+  }),
 );
