@@ -2,7 +2,6 @@ import * as z from 'zod';
 import { Problem } from '../../errors';
 import { requireAgent } from '../../http/access';
 import { objectField } from '../../http/response-fields';
-import { requireNotStopped } from '../../ledger/stop';
 import { parseId } from '../../lib/typeid';
 import { actFields, describeAct } from '../../permissions/contents';
 import { findPermission, requirePermission, statusAt } from '../../permissions/permission';
@@ -57,7 +56,6 @@ export const useTokenTool = defineTool({
     return { permission: id && findPermission(reader, account, id) };
   },
   async run({ context, input: { action, resource, ...act }, loaded }) {
-    requireNotStopped(context.principal.account);
     const row = requirePermission(context.principal, loaded.permission?.[0]);
     const now = context.runtime.now();
     const status = statusAt(row, now);
