@@ -19,6 +19,7 @@ import type { Entry } from './entry';
 import { type Guard, guardStatement } from './guard';
 import { type Accounts, holdGuard } from './hold';
 import { accountsOf, markFeeds, markRetention, markTrees } from './marks';
+import { stopGuards } from './stop';
 import { type Answer, AnsweredBefore, type AnswerStore } from './stored-answer';
 
 type Schema = typeof schema;
@@ -177,8 +178,8 @@ export class Ledger {
    * `webhooks/dispatch/deliver.ts` describes the steps from here to a delivered webhook.
    * @returns the results of the changes and of the reads; null if nothing was written, because a
    *   change did not match its permission, or the agent was deleted
-   * @throws AccountHeld, AnsweredBefore, CredentialEnded, LogFull, the error of a guard, or
-   *   ConstraintError; nothing was written
+   * @throws AccountHeld, AnsweredBefore, CredentialEnded, AccountStopped, LogFull, the error of a
+   *   guard, or ConstraintError; nothing was written
    */
   async commit<const C extends Batch, const Q extends readonly Query[] = []>({
     guards = [],
@@ -195,6 +196,7 @@ export class Ledger {
           ...this.holdGuards(entries.map(({ account }) => account)),
           ...guards,
           ...this.writerGuards(entries),
+          ...stopGuards(entries),
           ...roomGuards(entries),
           build.run(appendEntries(entries)),
           ...statements,
