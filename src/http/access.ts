@@ -47,15 +47,16 @@ export type LoadedRows<Q extends NamedQueries> = {
  * A preload: makes queries of account data that run in the same round trip as the authentication,
  * by name; null for one that is not needed, such as for a malformed id.
  *
- * The caller is not known yet: `account` is an SQL expression for the number of their account, and
+ * The caller is not known yet: `account` is an SQL expression for the number of their account,
  * `callerId` one for the id of the agent or member, or of the user token if it belongs to the
- * account.
+ * account, and `member` one for the id of the member, null without one.
  */
 export type Preload<Q extends NamedQueries> = (
   c: RequestContext,
   reader: Reader,
   account: SQL<number>,
   callerId: SQL,
+  member: SQL,
 ) => Promise<Q>;
 
 /** The environment of a route after the access check. */
@@ -189,10 +190,10 @@ export function requestQueries<Q extends NamedQueries>(
   preload: Preload<Q> | undefined,
 ) {
   let names: string[] = [];
-  const queries: PreloadQueries = async (reader, { id, account }) => {
+  const queries: PreloadQueries = async (reader, { id, account, member }) => {
     const now = c.var.runtime.now();
     const stored = key && findStoredAnswer(reader, { principal: id, key, account }, now);
-    const wanted: NamedQueries = (await preload?.(c, reader, account, id)) ?? {};
+    const wanted: NamedQueries = (await preload?.(c, reader, account, id, member)) ?? {};
     names = Object.keys(wanted);
     return [stored, ...Object.values(wanted)];
   };
