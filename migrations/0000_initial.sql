@@ -77,24 +77,22 @@ CREATE UNIQUE INDEX `agents_by_account` ON `agents` (`account`,`id`);--> stateme
 CREATE INDEX `agents_by_activity` ON `agents` (`account`,`is_active`,`id`);--> statement-breakpoint
 CREATE TABLE `audit_entries` (
 	`pos` integer PRIMARY KEY NOT NULL,
-	`id` blob NOT NULL,
 	`agent` integer NOT NULL,
 	`permission` blob NOT NULL,
+	`previous` integer,
 	`event` integer NOT NULL,
 	`action` text NOT NULL,
 	`created_at` integer NOT NULL,
 	`ip_address` text NOT NULL,
 	`user_agent` text NOT NULL,
 	`details` text NOT NULL,
-	`salt` blob NOT NULL
+	`random` blob NOT NULL
 );
 --> statement-breakpoint
-CREATE UNIQUE INDEX `audit_by_id` ON `audit_entries` (`id`);--> statement-breakpoint
 CREATE INDEX `audit_by_event` ON `audit_entries` (`event`,`pos`);--> statement-breakpoint
 CREATE INDEX `audit_by_agent` ON `audit_entries` (`agent`,`event`,`pos`);--> statement-breakpoint
 CREATE INDEX `audit_by_action` ON `audit_entries` (`action`,`event`,`pos`);--> statement-breakpoint
 CREATE INDEX `audit_by_agent_action` ON `audit_entries` (`agent`,`action`,`event`,`pos`);--> statement-breakpoint
-CREATE INDEX `audit_by_permission` ON `audit_entries` (`permission`,`event`,`pos`);--> statement-breakpoint
 CREATE TABLE `deliveries` (
 	`webhook` integer NOT NULL,
 	`id` blob NOT NULL,
@@ -348,7 +346,7 @@ CREATE TABLE `permissions` (
 	`token_issued_at` integer,
 	`token_expires_at` integer,
 	`token_key_id` text,
-	`last_entry` blob NOT NULL,
+	`last_entry` integer NOT NULL,
 	`expires_at` integer NOT NULL,
 	`created_at` integer NOT NULL,
 	`updated_at` integer NOT NULL,

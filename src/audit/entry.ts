@@ -1,7 +1,8 @@
-import { and, eq, gt, gte, lt } from 'drizzle-orm';
+import { and, eq, gte } from 'drizzle-orm';
 import * as z from 'zod';
 import { aliased } from '../db/columns';
 import { agents, auditEntries, DECISION_SOURCES, EVENT_TYPES, VOTE_DECISIONS } from '../db/schema';
+import { notFound } from '../errors';
 import type { AccountRef } from '../http/context';
 import { EXAMPLE, exampleId } from '../http/examples';
 import { choice } from '../http/fields';
@@ -15,6 +16,7 @@ import {
 } from '../http/response-fields';
 import { ReviewRuleField } from '../http/review-rule';
 import { LOG_SPAN } from '../ledger/append';
+import { entryId, sequenceOfEntryId } from '../ledger/entry-id';
 import { type LazyOutput, lazy } from '../lib/lazy';
 import { retentionDays } from '../lib/plans';
 import { DAY, formatTime } from '../lib/time';
@@ -23,13 +25,13 @@ import type { Id } from '../lib/typeid';
 /** The columns of an {@link EntryRow}. */
 export const entryColumns = {
   pos: auditEntries.pos,
-  id: aliased(auditEntries.id, 'entry_id'),
   permission: auditEntries.permission,
   event: auditEntries.event,
   createdAt: aliased(auditEntries.createdAt, 'entry_created_at'),
   ipAddress: auditEntries.ipAddress,
   userAgent: auditEntries.userAgent,
   details: auditEntries.details,
+  random: auditEntries.random,
   agentId: aliased(agents.id, 'agent_id'),
 };
 
@@ -40,7 +42,7 @@ export const entryColumns = {
 export const isAgentOfEntry = eq(agents.number, auditEntries.agent);
 
 /** An entry as {@link entryColumns} selects it, with the id of its agent. */
-export type EntryRow = Omit<typeof auditEntries.$inferSelect, 'agent' | 'action' | 'salt'> & {
+export type EntryRow = Omit<typeof auditEntries.$inferSelect, 'agent' | 'action' | 'previous'> & {
   agentId: Id<'agent'>;
 };
 
@@ -208,9 +210,10 @@ export function presentEntry(
   account: Pick<AccountRef, 'number' | 'id'>,
   row: EntryRow,
 ): AuditEntry {
+  const sequence = row.pos - logStart(account);
   return {
-    id: row.id,
-    sequence: row.pos - logStart(account),
+    id: entryId({ ...row, sequence }),
+    sequence,
     user_id: account.id,
     agent_id: row.agentId,
     permission_request_id: row.permission,
@@ -223,16 +226,28 @@ export function presentEntry(
 }
 
 /**
- * The condition that finds an entry of the account, unless it is past the account's retention
- * period.
+ * The condition that finds the account's entry at the place that an id names, unless it is past the
+ * account's retention period. It may have another id: {@link requireEntryWithId} compares them.
  */
 export function isKeptEntry(account: AccountRef, id: Id<'audit'>, now: number) {
   return and(
-    eq(auditEntries.id, id),
-    gt(auditEntries.pos, logStart(account)),
-    lt(auditEntries.pos, logStart(account) + LOG_SPAN),
+    eq(auditEntries.pos, logStart(account) + sequenceOfEntryId(id)),
     gte(auditEntries.createdAt, oldestKept(account, now)),
   );
+}
+
+/**
+ * The API's form of the entry that was found at the place that an id names.
+ * @throws Problem `not_found` if there is none, or it has another id
+ */
+export function requireEntryWithId(
+  account: Pick<AccountRef, 'number' | 'id'>,
+  row: EntryRow | undefined,
+  id: string,
+): AuditEntry {
+  const entry = row && presentEntry(account, row);
+  if (entry?.id !== id) throw notFound('audit entry');
+  return entry;
 }
 
 /**

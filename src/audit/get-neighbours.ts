@@ -1,6 +1,7 @@
 import { eq, sql } from 'drizzle-orm';
 import { agents, auditEntries } from '../db/schema';
 import type { UserContext } from '../http/context';
+import { entryId } from '../ledger/entry-id';
 import type { Id } from '../lib/typeid';
 import { isAgentOfEntry, logStart, oldestKept } from './entry';
 import { selectPositions } from './select-positions';
@@ -34,7 +35,11 @@ export async function getNeighbours(
   const start = logStart(account);
   const select = (bound: { after: number } | { before: number }, order: 'asc' | 'desc') =>
     reader
-      .select({ id: auditEntries.id, pos: auditEntries.pos })
+      .select({
+        pos: auditEntries.pos,
+        createdAt: auditEntries.createdAt,
+        random: auditEntries.random,
+      })
       .from(sql`(${selectPositions(account, { from, ...bound }, order, MAX_PASSED)}) as page`)
       .crossJoin(auditEntries)
       .innerJoin(agents, isAgentOfEntry)
@@ -43,10 +48,13 @@ export async function getNeighbours(
     select({ before: start + sequence }, 'desc'),
     select({ after: start + sequence }, 'asc'),
   ]);
-  const present = (row?: { id: Id<'audit'>; pos: number }) =>
-    row && { id: row.id, sequence: row.pos - start };
+  const present = (row?: (typeof before)[number]) => {
+    if (!row) return null;
+    const sequence = row.pos - start;
+    return { id: entryId({ ...row, sequence }), sequence };
+  };
   return {
-    previous: present(before.toSorted((a, b) => b.pos - a.pos)[0]) ?? null,
-    next: present(after.toSorted((a, b) => a.pos - b.pos)[0]) ?? null,
+    previous: present(before.toSorted((a, b) => b.pos - a.pos)[0]),
+    next: present(after.toSorted((a, b) => a.pos - b.pos)[0]),
   };
 }

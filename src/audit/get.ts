@@ -1,14 +1,14 @@
-import { and, eq, type SQL, sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import type { Reader } from '../db/database';
 import { agents, auditEntries } from '../db/schema';
-import { notFound } from '../errors';
 import { userAccess } from '../http/access';
 import type { RequestContext, UserContext } from '../http/context';
 import { noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { pathId } from '../http/path-id';
 import { LOG_SPAN_SQL } from '../ledger/append';
+import { sequenceOfEntryId } from '../ledger/entry-id';
 import { type Id, parseId } from '../lib/typeid';
 import {
   AuditEntry,
@@ -17,7 +17,7 @@ import {
   isAgentOfEntry,
   isKeptEntry,
   oldestKept,
-  presentEntry,
+  requireEntryWithId,
 } from './entry';
 
 /**
@@ -35,15 +35,12 @@ async function getAuditEntry(
       .innerJoin(agents, isAgentOfEntry)
       .where(isKeptEntry(account, id, runtime.now())),
   ]);
-  if (!row) throw notFound('audit entry');
-  return presentEntry(account, row);
+  return requireEntryWithId(account, row, id);
 }
 
 /** Preloads the audit entry in the path. {@link requireEntry} reads the row that it loads. */
 export async function preloadEntry(c: RequestContext, reader: Reader, account: SQL<number>) {
   const id = parseId('audit', c.req.param('id') ?? '');
-  const isOfAccount = sql`${auditEntries.pos} > ${account} * ${LOG_SPAN_SQL}
-    and ${auditEntries.pos} < (${account} + 1) * ${LOG_SPAN_SQL}`;
   return {
     entry:
       id &&
@@ -51,20 +48,21 @@ export async function preloadEntry(c: RequestContext, reader: Reader, account: S
         .select(entryColumns)
         .from(auditEntries)
         .innerJoin(agents, isAgentOfEntry)
-        .where(and(eq(auditEntries.id, id), isOfAccount)),
+        .where(sql`${auditEntries.pos} = ${account} * ${LOG_SPAN_SQL} + ${sequenceOfEntryId(id)}`),
   };
 }
 
 /**
- * The entry that {@link preloadEntry} found.
+ * The entry with an id that {@link preloadEntry} found.
  * @throws Problem `not_found`, also for an entry that is past the account's retention period
  */
 export function requireEntry(
   { principal: { account }, runtime }: Pick<UserContext, 'principal' | 'runtime'>,
+  id: string,
   [row]: EntryRow[] = [],
 ): AuditEntry {
-  if (!row || row.createdAt < oldestKept(account, runtime.now())) throw notFound('audit entry');
-  return presentEntry(account, row);
+  const isKept = row && row.createdAt >= oldestKept(account, runtime.now());
+  return requireEntryWithId(account, isKept ? row : undefined, id);
 }
 
 export const getAuditEntryRoute = new Hono().get(

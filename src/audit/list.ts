@@ -89,12 +89,11 @@ export async function listAuditEntries(
   found.sort((a, b) => a.pos - b.pos);
   if (input.order === 'desc') found.reverse();
   const rows = await loadLargeDetails(reader, takeFitting(found));
-  const present = ({ agentId, ...row }: (typeof rows)[number]) =>
-    agentId && presentEntry(account, { ...row, agentId });
-  return page.make(rows, present, {
-    position: (row) => String(row.pos - logStart(account)),
-    isCut: rows.length < found.length,
-  });
+  const listed = rows.map(({ agentId, ...row }) => ({
+    id: String(row.pos - logStart(account)),
+    entry: agentId && presentEntry(account, { ...row, agentId }),
+  }));
+  return page.make(listed, ({ entry }) => entry, { isCut: rows.length < found.length });
 }
 
 /** @param kept the earliest time of the entries that are kept */

@@ -40,14 +40,15 @@ export function selectPositions(
   return sql`
     with log as materialized (${selectLog(account)}),
       bounds as materialized (${selectBounds(account, filter)})
-    select pos from (${mergeSorted(selectArms(filter), 'pos', order)}) limit ${limit}`;
+    select pos from (${mergeSorted(selectArms(account, filter), 'pos', order)}) limit ${limit}`;
 }
 
 /** Selects the matching positions within the bounds: one arm for each range of an index. */
-function selectArms(filter: EntryFilter): SQL[] {
-  const index = chooseIndex(filter);
+function selectArms(account: LogAccount, filter: EntryFilter): SQL[] {
   const within = sql`${auditEntries.pos} >= (select low from bounds)
     and ${auditEntries.pos} < (select high from bounds)`;
+  if (filter.permission !== undefined) return [selectOfPermission(account, filter)];
+  const index = chooseIndex(filter);
   if (!index)
     return [sql`select ${auditEntries.pos} from ${auditEntries} not indexed where ${within}`];
   const events = EVENT_TYPES.filter((event) => event === (filter.event ?? event));
@@ -106,11 +107,7 @@ export function selectEntryCounts(account: LogAccount, times: readonly number[])
  * The index that has the matching entries of an event type as one range; null without any filter
  * that needs one.
  */
-function chooseIndex({ agent, permission, event, action }: EntryFilter): SQL | null {
-  if (permission !== undefined) {
-    return sql`${auditEntries} indexed by audit_by_permission
-      where ${auditEntries.permission} = ${permission && idBytes(permission)}`;
-  }
+function chooseIndex({ agent, event, action }: EntryFilter): SQL | null {
   const ofAgent = sql`${auditEntries.agent} = (select agent from bounds)`;
   if (agent !== undefined && action !== undefined) {
     return sql`${auditEntries} indexed by audit_by_agent_action
@@ -121,6 +118,36 @@ function chooseIndex({ agent, permission, event, action }: EntryFilter): SQL | n
     return sql`${auditEntries} indexed by audit_by_action where ${auditEntries.action} = ${action}`;
   if (event) return sql`${auditEntries} indexed by audit_by_event where true`;
   return null;
+}
+
+/**
+ * Selects the positions of a permission's entries that match the other filters.
+ *
+ * The entries form a chain, from the last one to the first: the permission has the sequence of its
+ * last entry, and each entry that of the one before. It ends at an erased entry, or one before the
+ * bounds. A permission has few entries: a request, a decision, at most 1,000 uses and an end.
+ */
+function selectOfPermission(account: LogAccount, filter: EntryFilter): SQL {
+  const { permission, agent, event, action } = filter;
+  const start = logStart(account);
+  const isWanted = [sql`pos < (select high from bounds)`];
+  if (agent !== undefined) isWanted.push(sql`agent = (select agent from bounds)`);
+  if (action !== undefined) isWanted.push(sql`action = ${action}`);
+  if (event) isWanted.push(sql`event = ${codeOf(EVENT_TYPES, event)}`);
+  return sql`
+    select pos from (
+      with recursive chain (pos, previous, event, agent, action) as (
+        select entry.pos, entry.previous, entry.event, entry.agent, entry.action
+        from permissions cross join audit_entries as entry
+        where permissions.account = ${account.number} and permissions.id = ${permission && idBytes(permission)}
+          and entry.pos = ${start} + permissions.last_entry and entry.pos >= (select low from bounds)
+        union all
+        select entry.pos, entry.previous, entry.event, entry.agent, entry.action
+        from chain cross join audit_entries as entry
+        where entry.pos = ${start} + chain.previous and entry.pos >= (select low from bounds)
+      )
+      select pos from chain where ${sql.join(isWanted, sql` and `)}
+    ) where true`;
 }
 
 /**
@@ -143,10 +170,7 @@ function selectLog(account: LogAccount): SQL {
  * Selects the filter's range of positions, `low` inclusive and `high` exclusive, and the number of
  * its agent.
  */
-function selectBounds(
-  account: LogAccount,
-  { agent, permission, action, from, to, after, before }: EntryFilter,
-): SQL {
+function selectBounds(account: LogAccount, { agent, from, to, after, before }: EntryFilter): SQL {
   const start = logStart(account);
   let number = sql`null`;
   if (agent) {
@@ -158,23 +182,7 @@ function selectBounds(
   const low = sql`max(cast(${(after ?? start) + 1} as integer), ${positionAt(from)})`;
   let high = sql`cast(${before ?? start + LOG_SPAN} as integer)`;
   if (to !== undefined) high = sql`min(${high}, ${positionAt(to)})`;
-  const isWanted: SQL[] = [];
-  if (agent !== undefined) isWanted.push(sql`${auditEntries.agent} = ${number}`);
-  if (action !== undefined) isWanted.push(sql`${auditEntries.action} = ${action}`);
-  let fits = sql`1`;
-  if (permission && isWanted.length > 0) fits = isPermissionOf(permission, isWanted);
-  return sql`select ${low} as low, iif(${fits}, ${high}, 0) as high, ${number} as agent from log`;
-}
-
-/**
- * Whether a permission fulfils conditions on its agent and action. Looks at one of its entries: all
- * of them have the same.
- */
-function isPermissionOf(permission: Id<'perm'>, conditions: SQL[]): SQL {
-  return sql`coalesce((
-    select ${sql.join(conditions, sql` and `)} from ${auditEntries} indexed by audit_by_permission
-    where ${auditEntries.permission} = ${idBytes(permission)} limit 1
-  ), 0)`;
+  return sql`select ${low} as low, ${high} as high, ${number} as agent from log`;
 }
 
 /**

@@ -355,8 +355,8 @@ export const permissions = sqliteTable(
     tokenExpiresAt: integer('token_expires_at'),
     /** The thumbprint (RFC 7638) of the key that signs the token. */
     tokenKeyId: text('token_key_id'),
-    /** The newest audit entry about the permission or its token. */
-    lastEntry: idColumn('audit')('last_entry').notNull(),
+    /** The sequence of the newest audit entry about the permission or its token. */
+    lastEntry: integer('last_entry').notNull(),
     expiresAt: integer('expires_at').notNull(),
     createdAt: integer('created_at').notNull(),
     updatedAt: integer('updated_at').notNull(),
@@ -552,27 +552,24 @@ export const auditEntries = sqliteTable(
   'audit_entries',
   {
     pos: integer().primaryKey(),
-    id: idColumn('audit')().notNull().unique('audit_by_id'),
     agent: integer().notNull(),
     permission: idColumn('perm')().notNull(),
+    /** The sequence of the permission's entry before this one; null for its first. */
+    previous: integer(),
     event: codeColumn(EVENT_TYPES)().notNull(),
     action: text().notNull(),
     createdAt: integer('created_at').notNull(),
     ipAddress: text('ip_address').notNull(),
     userAgent: text('user_agent').notNull(),
     details: text({ mode: 'json' }).notNull().$type<JsonObject>(),
-    /**
-     * Random bytes that are hashed with the content, so that a leaf hash reveals nothing about an
-     * erased entry.
-     */
-    salt: bytesColumn().notNull(),
+    /** The salt and the random part of the id: see `ledger/entry-id.ts`. */
+    random: bytesColumn().notNull(),
   },
   (table) => [
     index('audit_by_event').on(table.event, table.pos),
     index('audit_by_agent').on(table.agent, table.event, table.pos),
     index('audit_by_action').on(table.action, table.event, table.pos),
     index('audit_by_agent_action').on(table.agent, table.action, table.event, table.pos),
-    index('audit_by_permission').on(table.permission, table.event, table.pos),
   ],
 );
 

@@ -1,7 +1,8 @@
-import { and, eq, sql } from 'drizzle-orm';
+import { and, sql } from 'drizzle-orm';
 import { numberList } from '../db/columns';
 import type { Database } from '../db/database';
 import { auditEntries, permissions } from '../db/schema';
+import { LOG_SPAN_SQL } from '../ledger/append';
 import { isNotMoving, movingGuard } from '../ledger/hold';
 import { toHex } from '../lib/bytes';
 import { idBytes } from '../lib/typeid';
@@ -31,7 +32,10 @@ export async function erasePermissions(database: Database, now: number): Promise
   const isDue = sql`(${permissions.account}, ${permissions.id}) in (
     select value ->> 0, unhex(value ->> 1) from json_each(${keys})
   )`;
-  const hasNoEntry = hasNoRow(auditEntries, eq(auditEntries.id, permissions.lastEntry));
+  const hasNoEntry = hasNoRow(
+    auditEntries,
+    sql`${auditEntries.pos} = ${permissions.account} * ${LOG_SPAN_SQL} + ${permissions.lastEntry}`,
+  );
   const statements = [
     database.build.delete(permissions).where(and(isDue, hasNoEntry)),
     database.build.update(permissions).set({ eraseAt: null }).where(isDue),

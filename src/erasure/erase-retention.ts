@@ -238,7 +238,7 @@ function losesLastEntry(slice: SQL): SQL {
     from (${slice}) as slice cross join audit_entries not indexed cross join permissions as concerned
     where pos > start and pos <= last
       and concerned.account = slice.number and concerned.id = audit_entries.permission
-      and concerned.last_entry = audit_entries.id
+      and concerned.last_entry = pos - start
   )`;
 }
 

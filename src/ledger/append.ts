@@ -5,6 +5,7 @@ import { idBytes } from '../lib/typeid';
 import { type Credential, credentialGuard } from './authority';
 import type { Entry } from './entry';
 import type { Guard } from './guard';
+import { accountsOf } from './marks';
 
 /**
  * Exclusive maximum of sequence numbers. The sequence of an entry counts from 1 within its
@@ -20,17 +21,22 @@ export const LOG_SPAN = 2 ** 32;
 export const LOG_SPAN_SQL = sql.raw(String(LOG_SPAN));
 
 /**
- * Entries as a subquery over a JSON array. `rank` numbers the entries of each account from 1.
+ * Entries as a subquery over a JSON array. `rank` numbers the entries of each account from 1;
+ * `previous_rank` is that of the entry before about the same permission, null for the first.
  */
 export function draftRows(entries: readonly Entry[]): SQL {
   const ranks = new Map<number, number>();
+  const previousRanks = new Map<string, number>();
   const rows = entries.map((entry) => {
     const rank = (ranks.get(entry.account) ?? 0) + 1;
+    const previousRank = previousRanks.get(entry.permission) ?? null;
     ranks.set(entry.account, rank);
+    previousRanks.set(entry.permission, rank);
     return [
       entry.account,
       rank,
-      toHex(idBytes(entry.id)),
+      previousRank,
+      entry.agent,
       toHex(idBytes(entry.permission)),
       EVENT_TYPES.indexOf(entry.event),
       entry.details.action,
@@ -38,13 +44,13 @@ export function draftRows(entries: readonly Entry[]): SQL {
       entry.origin.ipAddress,
       entry.origin.userAgent,
       JSON.stringify(entry.details),
-      toHex(entry.salt),
+      toHex(entry.random),
     ];
   });
   return sql`(
-    select value ->> 0 as account, value ->> 1 as rank, unhex(value ->> 2) as id, unhex(value ->> 3) as permission,
-      value ->> 4 as event, value ->> 5 as action, value ->> 6 as at, value ->> 7 as ip_address,
-      value ->> 8 as user_agent, value ->> 9 as details, unhex(value ->> 10) as salt
+    select value ->> 0 as account, value ->> 1 as rank, value ->> 2 as previous_rank, value ->> 3 as agent,
+      unhex(value ->> 4) as permission, value ->> 5 as event, value ->> 6 as action, value ->> 7 as at,
+      value ->> 8 as ip_address, value ->> 9 as user_agent, value ->> 10 as details, unhex(value ->> 11) as random
     from json_each(${JSON.stringify(rows)})
   )`;
 }
@@ -119,15 +125,15 @@ function logLength(account: number): SQL {
 export class TransitionLost extends Error {}
 
 /**
- * The guard of a state change, to be checked after its statements: each permission's `last_entry`
- * is the id of the last of the entries about it, and its agent and account exist.
+ * The guard of a state change, to be checked after its statements: the `last_entry` of each
+ * permission is the last of the entries about it, and its agent and account exist.
  */
 export function transitionGuard(entries: readonly Entry[]): Guard {
   const lastEntries = new Map(entries.map((entry) => [entry.permission, entry]));
-  const rows = [...lastEntries.values()].map(({ account, permission, id }) => [
-    account,
-    toHex(idBytes(permission)),
-    toHex(idBytes(id)),
+  const rows = [...lastEntries.values()].map((entry) => [
+    entry.account,
+    toHex(idBytes(entry.permission)),
+    entriesAfter(entries, entry),
   ]);
   return {
     name: 'permission_was_as_read',
@@ -137,32 +143,49 @@ export function transitionGuard(entries: readonly Entry[]): Guard {
         join agents on agents.number = permissions.agent and agents.account = permissions.account
         join accounts on accounts.number = permissions.account
         where permissions.account = draft.value ->> 0 and permissions.id = unhex(draft.value ->> 1)
-          and permissions.last_entry = unhex(draft.value ->> 2)
+          and permissions.last_entry = ${appendedSequence(sql`permissions.account`, sql`draft.value ->> 2`)}
       )
     )`,
     otherwise: new TransitionLost(),
   };
 }
 
+/** How many of the entries follow one of them in the log of its account. */
+export function entriesAfter(entries: readonly Entry[], entry: Entry): number {
+  const later = entries.slice(entries.indexOf(entry) + 1);
+  return later.filter(({ account }) => account === entry.account).length;
+}
+
 /**
- * Returns the statement that appends entries to their accounts' logs.
+ * The sequence of an entry that {@link appendEntries} has appended in the same transaction, as SQL.
+ * @param after how many entries it has appended after that one in the log of the account
+ */
+export function appendedSequence(account: number | SQL, after: number | SQL = 0): SQL<number> {
+  return sql`coalesce(${newestPosition(sql`${account}`)} % ${LOG_SPAN_SQL} - ${after}, 0)`;
+}
+
+/**
+ * Returns the statement that appends entries to their accounts' logs. It must run before the
+ * changes of the permissions: it reads which entry was the last of each.
  *
  * The statement itself computes the sequence, from the account's highest + 1 on, and the time,
  * which never decreases: so there are no gaps, and no lock is needed.
- * @param drafts the result of {@link draftRows}
  */
-export function appendEntries(drafts: SQL): SQL {
+export function appendEntries(entries: readonly Entry[]): SQL {
   return sql`
     insert into audit_entries
-      (pos, id, agent, permission, event, action, created_at, ip_address, user_agent, details, salt)
+      (pos, agent, permission, previous, event, action, created_at, ip_address, user_agent, details, random)
     select
-      draft.account * ${LOG_SPAN_SQL}
-        + max(coalesce(head.pos - draft.account * ${LOG_SPAN_SQL}, 0), coalesce(accounts.erased_sequence, 0)) + draft.rank,
-      draft.id, permissions.agent, draft.permission, draft.event, draft.action,
-      max(draft.at, coalesce(head.created_at, 0), coalesce(accounts.erased_at, 0)),
-      draft.ip_address, draft.user_agent, draft.details, draft.salt
-    from ${drafts} as draft
-    join accounts on accounts.number = draft.account
-    join permissions on permissions.account = draft.account and permissions.id = draft.permission
-    left join audit_entries as head on head.pos = ${newestPosition(sql`draft.account`)}`;
+      log.account * ${LOG_SPAN_SQL} + log.length + draft.rank, draft.agent, draft.permission,
+      coalesce(log.length + draft.previous_rank, permissions.last_entry), draft.event, draft.action,
+      max(draft.at, log.newest_at), draft.ip_address, draft.user_agent, draft.details, draft.random
+    from ${draftRows(entries)} as draft
+    join (
+      select accounts.number as account,
+        max(coalesce(head.pos % ${LOG_SPAN_SQL}, 0), accounts.erased_sequence) as length,
+        max(coalesce(head.created_at, 0), accounts.erased_at) as newest_at
+      from accounts left join audit_entries as head on head.pos = ${newestPosition(sql`accounts.number`)}
+      where accounts.number in ${accountsOf(entries)}
+    ) as log on log.account = draft.account
+    left join permissions on permissions.account = draft.account and permissions.id = draft.permission`;
 }

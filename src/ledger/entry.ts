@@ -7,7 +7,8 @@ import type {
 } from '../db/schema';
 import type { Runtime } from '../env';
 import type { JsonObject } from '../lib/json';
-import { type Id, makeId } from '../lib/typeid';
+import type { Id } from '../lib/typeid';
+import { ENTRY_RANDOM_LENGTH } from './entry-id';
 
 /** The origin of the request that caused an event. */
 export interface Origin {
@@ -65,32 +66,25 @@ export interface EntryVote {
 }
 
 /**
- * An audit entry to be written. The ledger assigns its sequence number, and may write a later time.
+ * An audit entry to be written. The ledger assigns its sequence number, from which with its time its
+ * id follows, and may write a later time.
  */
 export interface Entry {
-  id: Id<'audit'>;
-  /**
-   * Random bytes that are hashed with the entry, so that its leaf hash reveals nothing once it is
-   * erased.
-   */
-  salt: Uint8Array;
+  /** Its salt, and the random part of its id: see `entry-id.ts`. */
+  random: Uint8Array;
   /** Milliseconds since the epoch. */
   at: number;
   event: EventType;
   /** The number of the account. */
   account: number;
+  /** The number of the agent. */
+  agent: number;
   permission: Id<'perm'>;
   details: EntryDetails;
   origin: Origin;
 }
 
-const SALT_LENGTH = 16;
-
-/** Makes an entry from an event: adds an identifier and a salt. */
-export function draftEntry(runtime: Runtime, event: Omit<Entry, 'id' | 'salt'>): Entry {
-  return {
-    ...event,
-    id: makeId('audit', event.at, runtime.random(10)),
-    salt: runtime.random(SALT_LENGTH),
-  };
+/** Makes an entry from an event: adds the random bytes. */
+export function draftEntry(runtime: Runtime, event: Omit<Entry, 'random'>): Entry {
+  return { ...event, random: runtime.random(ENTRY_RANDOM_LENGTH) };
 }

@@ -112,9 +112,10 @@ export interface StateWriter {
 /** A change of the state of permissions or tokens, and its audit entries. */
 interface Transition<C extends Batch, Q extends readonly Query[]> {
   /**
-   * Guarded statements: each matches a permission only in the state before the change, and sets its
-   * `last_entry` to the id of the last of `entries` about it. If a permission of `entries` then has
-   * another `last_entry`, nothing is written.
+   * Guarded statements, which run after the entries are appended: each matches a permission only in
+   * the state before the change, and sets its `last_entry` to the sequence of the last of `entries`
+   * about it (see `appendedSequence`). If a permission of `entries` then has another `last_entry`,
+   * nothing is written.
    */
   changes: (write: StateWriter) => C;
   /** Conditions of the write, checked before the changes. The first that fails is the answer. */
@@ -197,7 +198,6 @@ export class Ledger {
   }: Transition<C, Q>): Promise<BatchResponse<readonly [...C, ...Q]> | null> {
     const { build } = this.database;
     const statements: readonly Statement[] = [...changes(build), ...(reads ?? [])];
-    const drafts = draftRows(entries);
     try {
       const results = await this.run(
         [
@@ -205,10 +205,10 @@ export class Ledger {
           ...guards,
           ...this.writerGuards(entries),
           ...roomGuards(entries),
+          build.run(appendEntries(entries)),
           ...statements,
           transitionGuard(entries),
-          build.run(appendEntries(drafts)),
-          build.run(countEvents(drafts)),
+          build.run(countEvents(draftRows(entries))),
           markTrees(build, entries),
           markRetention(build, accountsOf(entries), entries[0].at),
           markFeeds(build, entries),
@@ -217,7 +217,9 @@ export class Ledger {
       );
       const { meta: feeds } = results.at(-1) as D1Result;
       if (feeds.changes > 0) this.notifyWebhooks?.(entries[0].account);
-      return results.slice(0, statements.length) as unknown as BatchResponse<readonly [...C, ...Q]>;
+      return results.slice(1, 1 + statements.length) as unknown as BatchResponse<
+        readonly [...C, ...Q]
+      >;
     } catch (error) {
       if (error instanceof TransitionLost) return null;
       throw error;

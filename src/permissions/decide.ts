@@ -2,6 +2,7 @@ import { and, eq, gt } from 'drizzle-orm';
 import { permissions, reviews, votes } from '../db/schema';
 import { unavailable } from '../errors';
 import type { Context, UserContext } from '../http/context';
+import { appendedSequence } from '../ledger/append';
 import type { Entry } from '../ledger/entry';
 import { withPrefix } from '../lib/typeid';
 import { deciderOf, digestDetails, draftPermissionEntry } from './draft-entry';
@@ -163,7 +164,7 @@ export async function settlePermission(
 ): Promise<Permission | ReviewChanged> {
   const { runtime, ledger, principal } = context;
   const now = runtime.now();
-  const settled = { ...columns, lastEntry: entry.id, updatedAt: now };
+  const settled = { ...columns, updatedAt: now };
   const voted = vote ? withVote(row, vote) : row;
   const permission = presentPermission({ ...voted, ...settled }, now, principal);
   const reviewVote = row.review && vote;
@@ -183,7 +184,7 @@ export async function settlePermission(
       changes: (write) => {
         const settling = write
           .update(permissions)
-          .set(settled)
+          .set({ ...settled, lastEntry: appendedSequence(row.account) })
           .where(and(...conditions));
         if (!reviewVote) return [settling];
         const voting = write.insert(votes).values(voteRow(row, reviewVote));

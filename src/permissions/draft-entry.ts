@@ -5,7 +5,7 @@ import { draftEntry, type Entry, type EntryDetails, type Origin } from '../ledge
 import type { PermissionRow } from './permission';
 
 /** The part of a permission that its audit entries repeat. */
-export type EntrySubject = Pick<PermissionRow, 'account' | 'id' | 'action' | 'resource'>;
+export type EntrySubject = Pick<PermissionRow, 'account' | 'agent' | 'id' | 'action' | 'resource'>;
 
 /**
  * The details of an entry without action and resource. `decided_by`, `decision_reason` and
@@ -28,7 +28,7 @@ export function digestDetails({
  */
 export function draftPermissionEntry(
   { runtime, origin }: { runtime: Runtime; origin: Origin },
-  { account, id, action, resource }: EntrySubject,
+  { account, agent, id, action, resource }: EntrySubject,
   event: EventType,
   details: PermissionEntryDetails,
 ): Entry {
@@ -37,6 +37,7 @@ export function draftPermissionEntry(
     event,
     at: runtime.now(),
     account,
+    agent,
     permission: id,
     details: { action, resource, scope, decided_by, decision_reason, policy_id, ...others },
     origin,

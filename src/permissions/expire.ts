@@ -6,6 +6,7 @@ import { isAgentOfPermission, isReviewOfPermission } from '../db/permission-join
 import { accounts, agents, permissions, reviews } from '../db/schema';
 import type { Runtime } from '../env';
 import { withFixedClock } from '../http/context';
+import { appendedSequence, entriesAfter } from '../ledger/append';
 import { type Entry, SERVICE_ORIGIN } from '../ledger/entry';
 import type { Ledger } from '../ledger/ledger';
 import { toHex } from '../lib/bytes';
@@ -72,18 +73,21 @@ async function expire(ledger: Ledger, entries: Entry[], now: number): Promise<bo
   if (!first) return true;
   const requests = entries.filter(({ details }) => details.expired === 'request');
   const tokens = entries.filter(({ details }) => details.expired === 'token');
-  const mark = { lastEntry: sql`unhex(expiry.value ->> 2)`, updatedAt: now };
+  const mark = {
+    lastEntry: appendedSequence(sql`permissions.account`, sql`expiry.value ->> 2`),
+    updatedAt: now,
+  };
   const committed = await ledger.commit({
     changes: (write) => [
       write
         .update(permissions)
         .set({ status: 'expired', ...mark })
-        .from(expiryRows(requests))
+        .from(expiryRows(requests, entries))
         .where(and(isOfExpiry, isRequestDue(now), hasVotesOfExpiry)),
       write
         .update(permissions)
         .set({ tokenStatus: 'expired', ...mark })
-        .from(expiryRows(tokens))
+        .from(expiryRows(tokens, entries))
         .where(and(isOfExpiry, isTokenDue(now))),
     ],
     entries: [first, ...rest],
@@ -103,6 +107,7 @@ function findDue(reader: Reader, index: 'permissions_due' | 'tokens_due', due: S
   return reader
     .select({
       account: permissions.account,
+      agent: permissions.agent,
       id: permissions.id,
       action: permissions.action,
       resource: permissions.resource,
@@ -154,12 +159,13 @@ function draftExpiry(runtime: Runtime, row: DueRow): Entry | null {
   }
 }
 
-function expiryRows(entries: Entry[]) {
-  const rows = entries.map(({ account, permission, id, details }) => [
-    account,
-    toHex(idBytes(permission)),
-    toHex(idBytes(id)),
-    details.votes?.length ?? 0,
+/** The expiries among all entries of a transition, as a subquery over a JSON array. */
+function expiryRows(expiries: Entry[], all: Entry[]) {
+  const rows = expiries.map((entry) => [
+    entry.account,
+    toHex(idBytes(entry.permission)),
+    entriesAfter(all, entry),
+    entry.details.votes?.length ?? 0,
   ]);
   return sql`json_each(${JSON.stringify(rows)}) as expiry`;
 }

@@ -47,7 +47,7 @@ const examplePermission = {
 };
 
 /** A permission's row, with the id and the state of its agent. */
-export type PermissionRow = InferSelectModel<typeof permissions> & {
+export type PermissionRow = Omit<InferSelectModel<typeof permissions>, 'lastEntry'> & {
   agentId: Id<'agent'>;
   agentIsActive: boolean;
 };
@@ -250,9 +250,11 @@ export function isWithdrawn({ status, created_at, updated_at, expires_at }: Perm
   return status === 'expired' && created_at < updated_at && updated_at < expires_at;
 }
 
+const { lastEntry: _, ...shownColumns } = getTableColumns(permissions);
+
 /** The columns of a {@link PermissionRow}. */
 export const permissionColumns = {
-  ...getTableColumns(permissions),
+  ...shownColumns,
   agentId: aliased(agents.id, 'agent_id'),
   agentIsActive: aliased(agents.isActive, 'agent_is_active'),
 };

@@ -9,6 +9,7 @@ import { type AgentContext, newId, type RequestContext } from '../http/context';
 import { EXAMPLE } from '../http/examples';
 import { body, noQuery, readJson, readObject } from '../http/input';
 import { answer, answerExisting, created, operation } from '../http/operation';
+import { appendedSequence } from '../ledger/append';
 import { CredentialEnded } from '../ledger/authority';
 import type { Entry } from '../ledger/entry';
 import type { Guard } from '../ledger/guard';
@@ -122,7 +123,13 @@ export async function requestPermission(
   const showExisting = (row: PermissionWithContents) =>
     presentExisting(context, row, { action, resource, scope, inputDigest: columns.inputDigest });
   if (existing) return showExisting(existing);
-  const subject = { account: account.number, id: newId(runtime, 'perm'), action, resource };
+  const subject = {
+    account: account.number,
+    agent: agent.number,
+    id: newId(runtime, 'perm'),
+    action,
+    resource,
+  };
   const { policy } = evaluatePolicies(policies, { agentId: agent.id, action, resource, scope });
   let review: ReviewState | null = null;
   if (policy?.effect === 'review') review = startReview(policy, input, { owner: agent.owner, now });
@@ -140,7 +147,6 @@ export async function requestPermission(
     review,
     ...subject,
     ...columns,
-    agent: agent.number,
     agentId: agent.id,
     agentIsActive: true,
     scope,
@@ -152,7 +158,6 @@ export async function requestPermission(
     createdAt: now,
     updatedAt: now,
     ...decision?.columns,
-    lastEntry: (decision?.entry ?? request).id,
   });
   const tokens = await signActiveTokens(context, [row], now);
   const permission = {
@@ -168,7 +173,9 @@ export async function requestPermission(
     committed = await ledger.commit({
       guards: row.status === 'pending' ? [quota] : [],
       changes: (write) => [
-        write.insert(permissions).values(columnsOfRow),
+        write
+          .insert(permissions)
+          .values({ ...columnsOfRow, lastEntry: appendedSequence(account.number) }),
         ...(contents ? [write.insert(permissionContents).values(contents)] : []),
         ...(review ? [write.insert(reviews).values(reviewRow(row, review))] : []),
       ],

@@ -4,6 +4,8 @@ import type { PositionRange } from '../audit/find-file-range';
 import type { Reader } from '../db/database';
 import { auditEntries, EVENT_TYPES, type MemberRole } from '../db/schema';
 import type { FileRow } from '../files/file-records';
+import { LOG_SPAN } from '../ledger/append';
+import { entryId } from '../ledger/entry-id';
 import { DAY } from '../lib/time';
 import type { AgentFigures, DeciderFigures, EntryReferences, ReportContent } from './content';
 import {
@@ -132,12 +134,16 @@ function endsOf(range: { first: number; last: number } | null): number[] {
 async function readIds(reader: Reader, positions: number[]): Promise<Map<number, string>> {
   const [rows] = await reader.load([
     reader
-      .select({ pos: auditEntries.pos, id: auditEntries.id })
+      .select({
+        pos: auditEntries.pos,
+        createdAt: auditEntries.createdAt,
+        random: auditEntries.random,
+      })
       .from(sql`json_each(${JSON.stringify([...new Set(positions)])}) as wanted`)
       .crossJoin(auditEntries)
       .where(sql`${auditEntries.pos} = wanted.value`),
   ]);
-  return new Map(rows.map(({ pos, id }) => [pos, id]));
+  return new Map(rows.map((row) => [row.pos, entryId({ ...row, sequence: row.pos % LOG_SPAN })]));
 }
 
 function summarize({ events, topics, months, agents }: Figures): ReportContent['summary'] {

@@ -5,6 +5,7 @@ import { selectDetail } from '../audit/select-detail';
 import { codeOf } from '../db/columns';
 import type { Reader } from '../db/database';
 import { auditEntries, EVENT_TYPES, type EventType } from '../db/schema';
+import { LOG_SPAN_SQL } from '../ledger/append';
 import {
   type CountedVote,
   type EntryGroup,
@@ -86,10 +87,9 @@ function selectEntries(range: PositionRange, low: number): SQL {
     order by ${later.pos} limit ${inlineNumber(RETRY_WINDOW)})`;
   const reviewed = sql`${selectDetail('review_policy_id', 'entry')} is not null`;
   const usedBefore = sql`exists (
-    select 1 from ${auditEntries} as ${earlier} indexed by audit_by_permission
-    where ${earlier.permission} = ${entry.permission}
-      and ${earlier.event} = ${codeOf(EVENT_TYPES, 'use')}
-      and ${earlier.pos} >= ${range.low} and ${earlier.pos} < ${entry.pos})`;
+    select 1 from ${auditEntries} as ${earlier}
+    where ${earlier.pos} = ${entry.pos} / ${LOG_SPAN_SQL} * ${LOG_SPAN_SQL} + ${entry.previous}
+      and ${earlier.event} = ${codeOf(EVENT_TYPES, 'use')} and ${earlier.pos} >= ${range.low})`;
   // Details that are too deep for SQLite are older than votes.
   const hasVotes = sql`${entry.event} in (${inlineCodes('approve', 'deny', 'expire')})
     and json_valid(${entry.details}) and ${entry.details} ->> 'votes' is not null`;

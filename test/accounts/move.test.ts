@@ -314,9 +314,9 @@ it.each([
     const account = await world.account();
     await account.agent();
     await env.DB.prepare(`
-    insert into audit_entries (pos, id, agent, permission, event, action, created_at, ip_address, user_agent, details, salt)
+    insert into audit_entries (pos, agent, permission, event, action, created_at, ip_address, user_agent, details, random)
     with recursive n(value) as (select 1 union all select value + 1 from n where value < 250)
-    select accounts.number * 4294967296 + value, randomblob(16), agents.number, randomblob(16), 0, 'a', 0, '', '', '{}', x''
+    select accounts.number * 4294967296 + value, agents.number, randomblob(16), 0, 'a', 0, '', '', '{}', x''
     from n, accounts join agents on account = accounts.number`).run();
     await orderMove(world, account.id, '01');
     const shards = [openTimed('00', reading), openTimed('01', writing)];

@@ -148,8 +148,8 @@ it.runIf(depth.isDeep)(
       .bind(leavingNumber)
       .all<{ pos: number }>();
     await env.DB.prepare(
-      `insert into audit_entries select pos + n.value, randomblob(16), agent, permission, event, action, created_at, ip_address,
-       user_agent, details, salt from audit_entries, (with recursive n(value) as (select 1 union all select value + 1 from n
+      `insert into audit_entries select pos + n.value, agent, permission, previous, event, action, created_at, ip_address,
+       user_agent, details, random from audit_entries, (with recursive n(value) as (select 1 union all select value + 1 from n
        where value < 20000) select value from n) as n where pos = ?`,
     )
       .bind(results[0]?.pos)

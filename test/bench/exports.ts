@@ -160,7 +160,6 @@ async function measurePlatform(
   const read = await post('/bench/read', {
     account: tenant.number,
     batch: BATCH,
-    salts: proof !== null,
   });
   const stored = await post('/bench/store', { bytes: size, part: PART });
   if (proof === null) return { read, stored, proven: 0 };

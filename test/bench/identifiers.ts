@@ -1,13 +1,17 @@
+import { ENTRY_RANDOM_LENGTH, entryId as entryIdOf } from '../../src/ledger/entry-id.ts';
 import { formatId } from '../../src/lib/typeid.ts';
 
-/** The bytes of an entry's identifier. */
-export function entryBytes(account: number, sequence: number, time: number): Uint8Array {
-  return uuid(time, 0x1000 + account, sequence);
+/** The random bytes of an entry, which are derived from its account and sequence. */
+export function entryRandom(account: number, sequence: number): Uint8Array {
+  const bytes = new Uint8Array(ENTRY_RANDOM_LENGTH);
+  bytes.set(uuid(0, 0x1000 + account, sequence).subarray(6));
+  bytes.set(uuid(0, 0x1000 + account, sequence).subarray(10), ENTRY_RANDOM_LENGTH - 6);
+  return bytes;
 }
 
 /** An entry's identifier as the API shows it. */
 export function entryId(account: number, sequence: number, time: number): string {
-  return formatId('audit', entryBytes(account, sequence, time));
+  return entryIdOf({ createdAt: time, sequence, random: entryRandom(account, sequence) });
 }
 
 /** The bytes of a permission's identifier. */

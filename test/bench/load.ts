@@ -3,7 +3,7 @@ import { idBytes } from '../../src/lib/typeid.ts';
 import type { Tenant } from '../support/local/tenant.ts';
 import { countHistory } from './counters.ts';
 import { EVENTS, type History, TOKEN_TTL } from './history.ts';
-import { entryBytes, permissionBytes } from './identifiers.ts';
+import { entryRandom, permissionBytes } from './identifiers.ts';
 import { replay } from './states.ts';
 import type { LoadedTenant } from './tenant.ts';
 
@@ -91,17 +91,19 @@ function insertEntries(database: DatabaseSync, tenant: LoadedTenant): void {
   const insert = database.prepare(
     'insert into audit_entries values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
   );
+  const last = new Uint32Array(history.agent.length);
   for (let at = 0; at < history.time.length; at++) {
-    if (history.erased[at]) continue;
     const permission = history.permission[at] as number;
+    const previous = last[permission] || null;
+    last[permission] = at + 1;
+    if (history.erased[at]) continue;
     const time = history.time[at] as number;
-    const id = entryBytes(number, at + 1, time);
     const isExpiry = EVENTS[history.event[at] as number] === 'expire';
     insert.run(
       number * LOG_SPAN + at + 1,
-      id,
       agentOf(tenant, permission),
       permissionBytes(number, permission, history.requestedAt[permission] as number),
+      previous,
       history.event[at] as number,
       actionOf(history, permission),
       time,
@@ -109,7 +111,7 @@ function insertEntries(database: DatabaseSync, tenant: LoadedTenant): void {
       isExpiry ? '' : '2001:db8::17',
       isExpiry ? 'countersign' : 'countersign-bench',
       detailsOf(tenant, permission, history.event[at] as number),
-      id.toReversed(),
+      entryRandom(number, at + 1),
     );
   }
 }
@@ -167,7 +169,7 @@ function insertPermissions(database: DatabaseSync, tenant: LoadedTenant): void {
       issued(decidedAt),
       issued((decidedAt ?? 0) + TOKEN_TTL),
       issued('retired-key'),
-      entryBytes(number, last + 1, history.time[last] as number),
+      last + 1,
       requestedAt + (history.expiresIn[permission] as number),
       requestedAt,
       history.time[last] as number,

@@ -87,18 +87,16 @@ async function seal(_metered: Env, request: Request, env: Env): Promise<Response
 
 /** Reads every entry of an account from D1 and discards it. */
 async function read(_metered: Env, request: Request, env: Env): Promise<Response> {
-  const { account, batch, salts } = (await request.json()) as {
+  const { account, batch } = (await request.json()) as {
     account: number;
     batch: number;
-    salts: boolean;
   };
-  const salt = salts ? '|| hex(salt)' : '';
   const end = (account + 1) * 2 ** 32;
   let rows = 0;
   for (let pos = account * 2 ** 32; ; ) {
     const [found] = await env.DB.batch<{ pos: number }>([
       env.DB.prepare(
-        `select pos, json_array(agent, event, created_at, hex(id) || hex(permission) ${salt}, action, ip_address, user_agent,
+        `select pos, json_array(agent, event, created_at, hex(permission) || hex(random), action, ip_address, user_agent,
            details) as row
          from audit_entries not indexed where pos > ? and pos < ? order by pos limit ?`,
       ).bind(pos, end, batch),

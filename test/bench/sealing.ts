@@ -54,9 +54,9 @@ const LOAD = `
     select value, unhex('000000000000' || hex(randomblob(10))), 'many@example.com', 0, 1, 0, 0 from n;
   insert into agents (number, account, id, name, key_prefix, metadata, is_active, created_at, updated_at)
     select value, value, randomblob(16), 'one of many', 'csa_0000', '{}', 1, 0, 0 from n;
-  insert into audit_entries (pos, id, agent, permission, event, action, created_at, ip_address, user_agent, details, salt)
-    select n.value * ${LOG_SPAN} + entries.value, randomblob(16), n.value, randomblob(16), 0, 'email.send', 0, '::1', 'bench',
-      '{"action":"email.send","resource":"mailbox:support"}', randomblob(16)
+  insert into audit_entries (pos, agent, permission, event, action, created_at, ip_address, user_agent, details, random)
+    select n.value * ${LOG_SPAN} + entries.value, n.value, randomblob(16), 0, 'email.send', 0, '::1', 'bench',
+      '{"action":"email.send","resource":"mailbox:support"}', randomblob(22)
     from n, (select value from n where value <= ${ENTRIES}) as entries;
   insert into trees (account, due_at) select value, 0 from n;
   pragma wal_checkpoint(truncate)`;

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { entryId } from '../../src/ledger/entry-id.ts';
 import { formatId, type Prefix } from '../../src/lib/typeid.ts';
 import { databaseFiles } from '../support/local/service.ts';
 
@@ -34,7 +35,7 @@ export interface StoredPermission {
   tokenUses: number;
   tokenMaxUses: number;
   tokenExpiresAt: number;
-  lastEntry: string;
+  lastEntry: number;
   createdAt: number;
   decidedAt: number;
   expiresAt: number;
@@ -219,14 +220,16 @@ function idOf(prefix: Prefix, bytes: unknown): string {
 }
 
 function readEntry(row: Row): StoredEntry {
+  const sequence = Number(row.pos) % LOG_SPAN;
+  const createdAt = Number(row.created_at);
   return {
-    sequence: Number(row.pos) % LOG_SPAN,
-    id: idOf('audit', row.id),
+    sequence,
+    id: entryId({ createdAt, sequence, random: row.random as Uint8Array }),
     agent: Number(row.agent),
     permission: idOf('perm', row.permission),
     event: EVENT_TYPES[Number(row.event)] ?? '',
     action: String(row.action),
-    createdAt: Number(row.created_at),
+    createdAt,
     details: JSON.parse(String(row.details)),
   };
 }
@@ -242,7 +245,7 @@ function readPermission(row: Row): StoredPermission {
     tokenUses: Number(row.token_uses),
     tokenMaxUses: Number(row.token_max_uses),
     tokenExpiresAt: Number(row.token_expires_at),
-    lastEntry: idOf('audit', row.last_entry),
+    lastEntry: Number(row.last_entry),
     createdAt: Number(row.created_at),
     decidedAt: Number(row.decided_at),
     expiresAt: Number(row.expires_at),

@@ -17,12 +17,12 @@ export async function fillWithDenials(
     `insert into permissions
      select p.account, unhex(printf('%022x%010x', n.agent, n.value)), n.agent, p.action, p.resource, p.scope, p.reason,
        p.token_ttl, p.max_uses, 2, null, null, null, null, null, null, null, null, null, null, null,
-       unhex(printf('ff%020x%010x', n.agent, n.value)), p.expires_at, p.created_at, p.updated_at,
+       e.pos % 4294967296 + n.value, p.expires_at, p.created_at, p.updated_at,
        null, null, null, null, null, null
      from ${newest} join permissions p on p.id = e.permission cross join ${numbers}`,
     `insert into audit_entries
-     select e.pos + n.value, unhex(printf('ff%020x%010x', n.agent, n.value)), n.agent,
-       unhex(printf('%022x%010x', n.agent, n.value)), 2, e.action, e.created_at, e.ip_address, e.user_agent, e.details, e.salt
+     select e.pos + n.value, n.agent, unhex(printf('%022x%010x', n.agent, n.value)), null, 2, e.action, e.created_at,
+       e.ip_address, e.user_agent, e.details, randomblob(22)
      from ${newest} cross join ${numbers}`,
   ];
   await database.batch(

@@ -1,4 +1,5 @@
 import { env } from 'cloudflare:test';
+import { entryId } from '../../src/ledger/entry-id';
 import { formatHexId, type Id } from '../../src/lib/typeid';
 import type { TestBucket } from './bucket';
 import { checkLeftovers } from './check-leftovers';
@@ -68,7 +69,7 @@ async function checkStates(database: D1Database, now: number): Promise<string[]>
          select p.*, coalesce(sum(e.event = 0), 0) as requests, coalesce(sum(e.event = 1), 0) as approvals,
            coalesce(sum(e.event = 2), 0) as denials, coalesce(sum(e.event = 3), 0) as uses,
            coalesce(sum(e.event = 4), 0) as expiries, coalesce(sum(e.event = 5), 0) as revocations,
-           coalesce(max(e.id = p.last_entry), 0) as has_last
+           coalesce(max(e.pos % ${SPAN}) = p.last_entry, 0) as has_last
          from permissions p left join audit_entries e on e.permission = p.id and e.pos / ${SPAN} = p.account
          where p.agent in ${whole} group by p.account, p.id
        ) where not (
@@ -248,16 +249,20 @@ async function readAll(bucket: TestBucket, prefix: string): Promise<Map<string, 
 async function readEntries(database: D1Database, account: number, user: Id<'user'>) {
   const { results } = await database
     .prepare(
-      `select pos % ${SPAN} as sequence, hex(e.id) as id, hex(a.id) as agent, hex(permission) as permission, event,
-         e.created_at as at, ip_address, user_agent, details, hex(salt) as salt
+      `select pos % ${SPAN} as sequence, hex(random) as random, hex(a.id) as agent, hex(permission) as permission, event,
+         e.created_at as at, ip_address, user_agent, details
        from audit_entries e left join agents a on a.number = e.agent where pos / ${SPAN} = ? order by pos`,
     )
     .bind(account)
     .all<Record<string, string>>();
   return results.map((row) => ({
-    salt: (row.salt ?? '').toLowerCase(),
+    salt: (row.random ?? '').slice(0, 32).toLowerCase(),
     entry: {
-      id: formatHexId('audit', row.id ?? ''),
+      id: entryId({
+        createdAt: Number(row.at),
+        sequence: Number(row.sequence),
+        random: Uint8Array.fromHex(row.random ?? ''),
+      }),
       sequence: Number(row.sequence),
       user_id: user,
       agent_id: row.agent ? formatHexId('agent', row.agent) : null,

@@ -58,10 +58,10 @@ export async function checkErasure(
   }
   const { results: orphans } = await database
     .prepare(
-      `select hex(id) as id from permissions where last_entry not in (select id from audit_entries)
+      `select hex(id) as id from permissions where account * 4294967296 + last_entry not in (select pos from audit_entries)
        and not (status = 0 or (token_status = 0 and (token_uses = 0 or token_expires_at > ?))) and agent in (select number from agents)
        union all
-       select hex(id) from audit_entries where (pos / 4294967296, permission) not in (select account, id from permissions)
+       select pos from audit_entries where (pos / 4294967296, permission) not in (select account, id from permissions)
        and agent in (select number from agents)
        union all
        select ranges from erased_entries where account not in (select number from accounts)`,

@@ -132,9 +132,9 @@ export async function fillLog(agent: TestAgent, count: number, size: number): Pr
     pos: number;
   }>();
   await env.DB.prepare(
-    `insert into audit_entries select pos + n.value, randomblob(16), agent, permission, n.value % 6, action, created_at,
+    `insert into audit_entries select pos + n.value, agent, permission, null, n.value % 6, action, created_at,
        ip_address, user_agent, json_object('action', action, 'resource', 'mailbox:' || n.value, 'noise',
-       hex(randomblob(${size / 2}))), salt
+       hex(randomblob(${size / 2}))), random
      from audit_entries, (with recursive n(value) as (select 1 union all select value + 1 from n where value < ${count})
        select value from n) as n where pos = ?`,
   )

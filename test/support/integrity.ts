@@ -11,15 +11,23 @@ export async function checkIntegrity(database: D1Database): Promise<string[]> {
     [
       'a state without its entry',
       `select hex(p.id) as subject from permissions p
-       where not exists (select 1 from audit_entries e where e.id = p.last_entry and e.permission = p.id)`,
+       where not exists (select 1 from audit_entries e where e.pos = p.account * 4294967296 + p.last_entry
+         and e.permission = p.id)`,
     ],
     [
       'an entry without its permission',
       // The permissions of a deleted agent are erased at once, its entries when they are sealed.
-      `select hex(e.id) as subject from audit_entries e
+      `select e.pos as subject from audit_entries e
        where not exists (select 1 from permissions p where p.id = e.permission and p.agent = e.agent
          and p.account = e.pos / 4294967296)
        and not exists (select 1 from erasures where kind = 0 and number = e.agent)`,
+    ],
+    [
+      'an entry that does not name the entry before of its permission',
+      `select pos as subject from (
+         select pos, previous, lag(pos % 4294967296) over (partition by pos / 4294967296, permission order by pos) as before
+         from audit_entries
+       ) where previous is not before`,
     ],
     [
       'a permission whose events do not lead to its state',

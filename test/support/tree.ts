@@ -77,7 +77,7 @@ export function leafOf(entry: Json, salt: string): Uint8Array {
 /** The leaf hashes of an account's whole log, computed from the API's answers and the salts. */
 export async function leavesOf(account: TestAccount): Promise<Uint8Array[]> {
   const { results } = await env.DB.prepare(
-    `select hex(salt) as salt from audit_entries
+    `select hex(substr(random, 1, 16)) as salt from audit_entries
      where pos / 4294967296 = (select number from accounts where id = ?) order by pos`,
   )
     .bind(idBytes(account.id as Id<'user'>))
@@ -91,8 +91,8 @@ export async function leavesOf(account: TestAccount): Promise<Uint8Array[]> {
 export async function addEntries(account: TestAccount, count: number): Promise<void> {
   await (await account.agent()).request({ expires_in: 604_800 });
   await env.DB.prepare(
-    `insert into audit_entries select pos + n.value, randomblob(16), agent, permission, event, action, created_at,
-       ip_address, user_agent, json_set(details, '$.resource', 'mailbox:' || n.value), randomblob(16)
+    `insert into audit_entries select pos + n.value, agent, permission, null, event, action, created_at,
+       ip_address, user_agent, json_set(details, '$.resource', 'mailbox:' || n.value), randomblob(22)
      from (select * from audit_entries where pos / 4294967296 = (select number from accounts where id = ?) order by pos desc limit 1),
        (with recursive n(value) as (select 1 union all select value + 1 from n where value < ?) select value from n) as n
      where n.value < ?`,

@@ -3,6 +3,7 @@ import type { Reader } from '../../db/database';
 import { mergeSorted } from '../../db/merge-sorted';
 import { agents, auditEntries, EVENT_TYPES, type EventType } from '../../db/schema';
 import type { FileRow } from '../../files/file-records';
+import { entryId, saltOf } from '../../ledger/entry-id';
 import { formatHexId, type Id } from '../../lib/typeid';
 import { logStart } from '../entry';
 import type { PositionRange } from '../find-file-range';
@@ -31,15 +32,15 @@ export interface ExportedEntry {
 }
 
 /**
- * An entry as the query returns it. `ids` is its id, its permission's id and, if wanted, the salt,
- * in hexadecimal.
+ * An entry as the query returns it. `bytes` is its permission's id and its random bytes, in
+ * hexadecimal.
  */
 type Row = [
   pos: number,
   agent: number,
   event: number,
   createdAt: number,
-  ids: string,
+  bytes: string,
   action: string,
   ipAddress: string,
   userAgent: string,
@@ -72,19 +73,32 @@ export class EntrySource {
     const rows = await this.readRows(low, high, limit);
     await this.loadAgents(new Set(rows.map(([, agent]) => agent)));
     const { include_details: withDetails } = exportRequest(this.file);
+    const hasProof = getsProof(this.file);
     const start = logStart({ number: this.file.account });
     const entries: ExportedEntry[] = [];
-    for (const [pos, agent, event, createdAt, ids, action, ipAddress, userAgent, details] of rows) {
+    for (const [
+      pos,
+      agent,
+      event,
+      createdAt,
+      bytes,
+      action,
+      ipAddress,
+      userAgent,
+      details,
+    ] of rows) {
       const agentId = this.agentIds.get(agent);
       if (!agentId) continue;
       let resource = details;
       if (withDetails) resource = resourceOf(details);
+      const sequence = pos - start;
+      const random = Uint8Array.fromHex(bytes.slice(ID_LENGTH));
       entries.push({
         pos,
-        id: formatHexId('audit', ids),
-        sequence: pos - start,
+        id: entryId({ createdAt, sequence, random }),
+        sequence,
         agentId,
-        permission: formatHexId('perm', ids.slice(ID_LENGTH, 2 * ID_LENGTH)),
+        permission: formatHexId('perm', bytes),
         event: EVENT_TYPES[event] as EventType,
         action,
         resource,
@@ -92,7 +106,7 @@ export class EntrySource {
         userAgent,
         createdAt,
         details: withDetails ? details : '',
-        salt: ids.slice(2 * ID_LENGTH),
+        salt: hasProof ? saltOf({ random }).toHex() : '',
       });
     }
     // Only a full batch has this row, and more may follow it.
@@ -137,12 +151,11 @@ export class EntrySource {
 function selectEntries(file: FileRow, low: number, high: number): SQL {
   const { event_types, include_details } = exportRequest(file);
   const entry = auditEntries;
-  let ids = sql`hex(${entry.id}) || hex(${entry.permission})`;
-  if (getsProof(file)) ids = sql`${ids} || hex(${entry.salt})`;
   // One text per row, since every column of a row costs time.
   const columns = sql`
     ${entry.pos}, json_array(
-      ${entry.pos}, ${entry.agent}, ${entry.event}, ${entry.createdAt}, ${ids}, ${entry.action},
+      ${entry.pos}, ${entry.agent}, ${entry.event}, ${entry.createdAt},
+      hex(${entry.permission}) || hex(${entry.random}), ${entry.action},
       ${entry.ipAddress}, ${entry.userAgent},
       ${include_details ? sql`${entry.details}` : selectDetail('resource')}
     ) as row`;

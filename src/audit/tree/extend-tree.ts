@@ -1,6 +1,7 @@
 import { eq } from 'drizzle-orm';
 import type { Reader } from '../../db/database';
 import { trees } from '../../db/schema';
+import { saltOf } from '../../ledger/entry-id';
 import { hashBytes } from '../../lib/merkle';
 import type { ReadTile, Tile, TreeFrontier } from '../../lib/tiles';
 import { logStart, presentEntry } from '../entry';
@@ -99,9 +100,9 @@ function hashEntries(
   const leaves = Array.from({ length: last - size }, (_, i) => {
     const row = entries.get(logStart(log) + size + 1 + i);
     if (!row) return hashBytes(MISSING_LEAF_INPUT);
-    const { agentId, salt } = row;
-    if (!agentId) throw new Error(`the agent of entry ${row.id} is unknown`);
-    return hashBytes(entryLeafInput(presentEntry(log, { ...row, agentId }), salt));
+    const { agentId } = row;
+    if (!agentId) throw new Error(`the agent of the entry at ${row.pos} is unknown`);
+    return hashBytes(entryLeafInput(presentEntry(log, { ...row, agentId }), saltOf(row)));
   });
   return Promise.all(leaves);
 }

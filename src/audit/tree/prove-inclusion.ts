@@ -7,12 +7,19 @@ import type { UserContext } from '../../http/context';
 import { noQuery } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
 import { countField, integerField } from '../../http/response-fields';
+import { saltOf } from '../../ledger/entry-id';
 import { equalBytes, toHex } from '../../lib/bytes';
 import { type LazyOutput, lazy } from '../../lib/lazy';
 import { hashBytes, inclusionPath, rootOfInclusion } from '../../lib/merkle';
 import { hashRanges } from '../../lib/tiles';
 import { parseId } from '../../lib/typeid';
-import { type AuditEntry, entryColumns, isAgentOfEntry, isKeptEntry, presentEntry } from '../entry';
+import {
+  type AuditEntry,
+  entryColumns,
+  isAgentOfEntry,
+  isKeptEntry,
+  requireEntryWithId,
+} from '../entry';
 import { answerFromTree } from './answer-from-tree';
 import { Checkpoint, exampleCheckpoint, hashField, presentHead } from './checkpoint';
 import { entryLeafInput } from './leaf';
@@ -70,16 +77,15 @@ export async function proveInclusion(context: UserContext, id: string): Promise<
   if (!entry) throw notFound('audit entry');
   const [[row], [treeRow]] = await reader.load([
     reader
-      .select({ ...entryColumns, salt: auditEntries.salt })
+      .select(entryColumns)
       .from(auditEntries)
       .innerJoin(agents, isAgentOfEntry)
       .where(isKeptEntry(account, entry, runtime.now())),
     selectTree(reader, account.number),
   ]);
   if (!row) throw notFound('audit entry');
-  return answerFromTree(context, treeRow, (tree) =>
-    prove(tree, presentEntry(account, row), row.salt),
-  );
+  const shown = requireEntryWithId(account, row, entry);
+  return answerFromTree(context, treeRow, (tree) => prove(tree, shown, saltOf(row)));
 }
 
 async function prove(

@@ -58,7 +58,7 @@ export async function findUnsealedTrees(reader: Reader, which: SQL | undefined) 
       .innerJoin(accounts, eq(accounts.number, trees.account))
       .where(isChosen),
     reader
-      .select({ ...entryColumns, agent: auditEntries.agent, salt: auditEntries.salt })
+      .select({ ...entryColumns, agent: auditEntries.agent })
       .from(chosen)
       .crossJoin(auditEntries)
       .leftJoin(agents, isAgentOfEntry)

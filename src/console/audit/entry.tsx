@@ -25,7 +25,7 @@ const STORY = 100;
  */
 export async function showEntry(c: EntryContext): Promise<Response> {
   const { context } = c.var.signedIn;
-  const entry = requireEntry(context, c.var.loaded.entry);
+  const entry = requireEntry(context, c.req.param('id') ?? '', c.var.loaded.entry);
   const { sequence, permission_request_id } = entry;
   const [neighbours, story, names] = await Promise.all([
     getNeighbours(context, { sequence }),

@@ -72,7 +72,11 @@ const HEADERS = { 'Cache-Control': 'no-store' };
 
 /** Answers as `GET /v1/audit/:id`. */
 export async function sendEntry(c: EntryContext): Promise<Response> {
-  return c.json(requireEntry(c.var.signedIn.context, c.var.loaded.entry), 200, HEADERS);
+  return c.json(
+    requireEntry(c.var.signedIn.context, c.req.param('id') ?? '', c.var.loaded.entry),
+    200,
+    HEADERS,
+  );
 }
 
 /** Answers as `GET /v1/audit/:id/proof`. */

@@ -7,6 +7,7 @@ import type { Context } from '../../http/context';
 import { EXAMPLE, exampleId } from '../../http/examples';
 import { noQuery, oauthBody, readJsonOrForm } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
+import { appendedSequence } from '../../ledger/append';
 import { lazy } from '../../lib/lazy';
 import { deciderOf, draftPermissionEntry } from '../draft-entry';
 import { isPermissionWithId, type PermissionRow, tokenAt, visiblePermission } from '../permission';
@@ -74,7 +75,11 @@ export async function revokeToken(
     changes: (write) => [
       write
         .update(permissions)
-        .set({ tokenStatus: 'revoked', lastEntry: entry.id, updatedAt: now })
+        .set({
+          tokenStatus: 'revoked',
+          lastEntry: appendedSequence(row.account),
+          updatedAt: now,
+        })
         .where(
           and(
             isPermissionWithId(row.account, row.id),

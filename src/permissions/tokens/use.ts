@@ -11,6 +11,7 @@ import { seenText } from '../../http/fields';
 import { body, noQuery, readJson } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
 import { countField, idField, objectField, timeField } from '../../http/response-fields';
+import { appendedSequence } from '../../ledger/append';
 import type { Entry } from '../../ledger/entry';
 import { type LazyOutput, lazy } from '../../lib/lazy';
 import { formatTime } from '../../lib/time';
@@ -162,7 +163,7 @@ async function takeUse(
           tokenUses: sql`token_uses + 1`,
           tokenStatus: sql`iif(token_uses + 1 >= token_max_uses,
               ${codeOf(TOKEN_STATUSES, 'used')}, ${codeOf(TOKEN_STATUSES, 'active')})`,
-          lastEntry: entry.id,
+          lastEntry: appendedSequence(row.account),
           updatedAt: now,
         })
         .where(and(isPermissionWithId(row.account, row.id), isUsable(now)))

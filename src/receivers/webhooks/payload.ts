@@ -8,6 +8,8 @@ import {
   type EventType,
   permissionEvents,
 } from '../../db/schema';
+import { LOG_SPAN } from '../../ledger/append';
+import { entryId } from '../../ledger/entry-id';
 import type { Json, JsonObject } from '../../lib/json';
 import { retentionDays } from '../../lib/plans';
 import { DAY, formatTime } from '../../lib/time';
@@ -24,7 +26,8 @@ export const payloadColumns = {
   eventPayload: sql<
     string | null
   >`iif(${agents.number} is null, null, ${permissionEvents.payload})`.as('event_payload'),
-  entryId: aliased(auditEntries.id, 'entry_id'),
+  entryPosition: aliased(auditEntries.pos, 'entry_pos'),
+  entryRandom: aliased(auditEntries.random, 'entry_random'),
   entryEvent: aliased(auditEntries.event, 'entry_event'),
   entryCreatedAt: aliased(auditEntries.createdAt, 'entry_created_at'),
   permission: auditEntries.permission,
@@ -43,7 +46,8 @@ export function isEventOfDelivery(account: number | SQL<number>): SQL | undefine
 interface PayloadRow {
   payload: string | null;
   eventPayload: string | null;
-  entryId: Id<'audit'> | null;
+  entryPosition: number | null;
+  entryRandom: Uint8Array | null;
   entryEvent: EventType | null;
   entryCreatedAt: number | null;
   permission: Id<'perm'> | null;
@@ -68,12 +72,13 @@ export function payloadOf(
 ): string | null {
   const stored = row.payload ?? row.eventPayload;
   if (stored !== null) return stored;
-  const { entryId, entryEvent, entryCreatedAt, permission, details, agentId } = row;
-  if (!entryId || !entryEvent || entryCreatedAt === null || !permission || !details || !agentId)
-    return null;
-  if (entryCreatedAt < now - retentionDays(account) * DAY) return null;
-  return writePayload('audit.created', entryCreatedAt, {
-    id: entryId,
+  const { entryEvent, permission, details, agentId } = row;
+  const { entryPosition: position, entryCreatedAt: createdAt, entryRandom: random } = row;
+  if (position === null || createdAt === null || random === null) return null;
+  if (!entryEvent || !permission || !details || !agentId) return null;
+  if (createdAt < now - retentionDays(account) * DAY) return null;
+  return writePayload('audit.created', createdAt, {
+    id: entryId({ createdAt, sequence: position % LOG_SPAN, random }),
     event_type: entryEvent,
     agent_id: agentId,
     permission_request_id: permission,

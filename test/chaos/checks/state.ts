@@ -50,7 +50,7 @@ function checkPermission(
 
   hold(count('request') === 1 && approvals + denials + expired <= 1 && revocations + unused <= 1);
   const status = approvals ? 'approved' : denials ? 'denied' : expired ? 'expired' : 'pending';
-  hold(permission.status === status && permission.lastEntry === history.at(-1)?.id);
+  hold(permission.status === status && permission.lastEntry === history.at(-1)?.sequence);
   hold(status !== 'pending' || permission.expiresAt > now);
   for (const { createdAt, details } of expiries) {
     hold(

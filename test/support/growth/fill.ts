@@ -97,7 +97,6 @@ class Copies {
         count,
         {
           id: this.id('t.id'),
-          last_entry: this.id('t.last_entry'),
           external_id: "'copy-' || n.i || '-' || hex(substr(t.id, 14))",
           created_at: created,
           updated_at: created,
@@ -109,12 +108,12 @@ class Copies {
         count,
         {
           pos: `${lastPos} + row_number() over (order by n.i, t.pos)`,
-          id: this.id('t.id'),
           permission: this.id('t.permission'),
           created_at: created,
         },
         `t.pos > ${account * LOG_SPAN} and t.pos <= ${lastPos} and ${hasCopy('t.permission')}`,
       ),
+      ...this.chain(lastPos),
       this.copy(
         'permission_contents',
         count,
@@ -187,7 +186,6 @@ class Copies {
         waiting === 0 ? 0 : waiting - 2 * MAX_WAITING_COPIES - 1_000,
         {
           id: this.id('t.id', 'ff'),
-          last_entry: this.id('t.last_entry', 'ff'),
           agent: `(${ofNewAgent})`,
           external_id: 'null',
         },
@@ -202,6 +200,20 @@ class Copies {
        ) as t
        where p.account = ${account} and p.status = 0 and hex(substr(p.id, 7, 1)) = 'FF'`,
     ].filter((statement) => statement !== '');
+  }
+
+  /** Chains the copied entries of each permission. */
+  private chain(lastPos: number): string[] {
+    const { account } = this;
+    const copied = `from audit_entries where pos > ${lastPos} and pos < ${(account + 1) * LOG_SPAN}`;
+    return [
+      `update audit_entries set previous = before.sequence from (
+         select pos, lag(pos % ${LOG_SPAN}) over (partition by permission order by pos) as sequence ${copied}
+       ) as before where audit_entries.pos = before.pos`,
+      `update permissions set last_entry = newest.sequence from (
+         select permission, max(pos % ${LOG_SPAN}) as sequence ${copied} group by permission
+       ) as newest where account = ${account} and id = newest.permission`,
+    ];
   }
 
   /** The id of a copy of a row: no other copy of a row has it. */

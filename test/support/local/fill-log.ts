@@ -14,7 +14,7 @@ export function fillLog(state: string, entries: number): void {
   );
   const agent = Number(database.prepare('select max(number) as number from agents').get()?.number);
   const insert = database.prepare(
-    'insert into audit_entries values (?, randomblob(16), ?, randomblob(16), ?, ?, ?, ?, ?, ?, randomblob(16))',
+    'insert into audit_entries values (?, ?, randomblob(16), null, ?, ?, ?, ?, ?, ?, randomblob(22))',
   );
   const details = JSON.stringify({
     action: 'mail.send',

@@ -115,13 +115,13 @@ function readPayload(
   account: ClaimedWebhook['account'],
   now: number,
 ): string | null {
-  const { details, entryId } = delivery;
+  const { details, entryPosition } = delivery;
   try {
     const parsed: JsonObject | null = details === null ? null : JSON.parse(details);
     return payloadOf({ ...delivery, details: parsed }, account, now);
   } catch {
     // Without the error, whose message would quote the entry.
-    logFailure('entry_unreadable', 'the stored entry cannot be read', { entry: entryId });
+    logFailure('entry_unreadable', 'the stored entry cannot be read', { position: entryPosition });
     return null;
   }
 }
