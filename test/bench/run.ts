@@ -5,6 +5,7 @@ import { measureBundle, measureStartup } from './bundle.ts';
 import { measureConsole } from './console.ts';
 import { measureExplorer } from './explorer.ts';
 import { measureExports } from './exports.ts';
+import { measureFloor } from './floor.ts';
 import { measureGrowth } from './growth.ts';
 import { measureInbox } from './inbox.ts';
 import { measureMoves } from './moves.ts';
@@ -22,6 +23,7 @@ import { measureWebhooks } from './webhooks.ts';
 /** Every measurement has its own database and accounts, so none depends on another one. */
 const MEASUREMENTS: Record<string, (report: Report, state: string) => Promise<void>> = {
   reads: measureReads,
+  floor: measureFloor,
   'round-trips': measureRoundTrips,
   growth: measureGrowth,
   operations: measureOperations,
