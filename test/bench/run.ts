@@ -8,6 +8,7 @@ import { measureExports } from './exports.ts';
 import { measureFloor } from './floor.ts';
 import { measureGrowth } from './growth.ts';
 import { measureInbox } from './inbox.ts';
+import { measureLatency } from './latency.ts';
 import { measureMoves } from './moves.ts';
 import { measureExpiry, measureOperations } from './operations.ts';
 import { measurePolicies } from './policy-operations.ts';
@@ -24,6 +25,7 @@ import { measureWebhooks } from './webhooks.ts';
 const MEASUREMENTS: Record<string, (report: Report, state: string) => Promise<void>> = {
   reads: measureReads,
   floor: measureFloor,
+  latency: measureLatency,
   'round-trips': measureRoundTrips,
   growth: measureGrowth,
   operations: measureOperations,
