@@ -16,12 +16,12 @@ import {
 } from '../http/response-fields';
 import { ReviewRuleField } from '../http/review-rule';
 import { LOG_SPAN } from '../ledger/append';
-import { entryId, sequenceOfEntryId } from '../ledger/entry-id';
+import { entryId } from '../ledger/entry-id';
 import { retentionPeriod } from '../ledger/marks';
 import { type LazyOutput, lazy } from '../lib/lazy';
 import { retentionDays } from '../lib/plans';
 import { DAY, formatTime } from '../lib/time';
-import type { Id } from '../lib/typeid';
+import { type Id, sequenceOfId } from '../lib/typeid';
 
 /** The columns of an {@link EntryRow}. */
 export const entryColumns = {
@@ -232,7 +232,7 @@ export function presentEntry(
  */
 export function isKeptEntry(account: AccountRef, id: Id<'audit'>, now: number) {
   return and(
-    eq(auditEntries.pos, logStart(account) + sequenceOfEntryId(id)),
+    eq(auditEntries.pos, logStart(account) + sequenceOfId(id)),
     gte(auditEntries.createdAt, oldestKept(account, now)),
   );
 }

@@ -8,8 +8,7 @@ import { noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { pathId } from '../http/path-id';
 import { LOG_SPAN_SQL } from '../ledger/append';
-import { sequenceOfEntryId } from '../ledger/entry-id';
-import { type Id, parseId } from '../lib/typeid';
+import { type Id, parseId, sequenceOfId } from '../lib/typeid';
 import {
   AuditEntry,
   type EntryRow,
@@ -48,7 +47,7 @@ export async function preloadEntry(c: RequestContext, reader: Reader, account: S
         .select(entryColumns)
         .from(auditEntries)
         .innerJoin(agents, isAgentOfEntry)
-        .where(sql`${auditEntries.pos} = ${account} * ${LOG_SPAN_SQL} + ${sequenceOfEntryId(id)}`),
+        .where(sql`${auditEntries.pos} = ${account} * ${LOG_SPAN_SQL} + ${sequenceOfId(id)}`),
   };
 }
 

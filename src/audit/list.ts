@@ -4,6 +4,7 @@ import * as z from 'zod';
 import { numberList } from '../db/columns';
 import type { Reader } from '../db/database';
 import { agents, auditEntries } from '../db/schema';
+import { storedEventsOf } from '../db/stored-events';
 import { invalidRequest } from '../errors';
 import { userAccess } from '../http/access';
 import type { UserContext } from '../http/context';
@@ -75,7 +76,7 @@ const auditList = defineList({
 
 /** Returns the text if it is a sequence number, else null. */
 function readSequence(text: string): string | null {
-  if (/^\d{1,10}$/.test(text) && Number(text) < LOG_SPAN) return text;
+  if (/^\d{1,10}$/.test(text)) return text;
   return null;
 }
 
@@ -116,7 +117,7 @@ function readFilter(input: Input, kept: SQL<number>): EntryFilter {
   if (input.start_date) filter.from = sql<number>`max(${kept}, ${input.start_date.bound})`;
   if (input.agent_id !== undefined) filter.agent = parseId('agent', input.agent_id);
   if (input.permission_id !== undefined) filter.permission = parseId('perm', input.permission_id);
-  if (input.event_type) filter.event = input.event_type;
+  if (input.event_type) filter.events = storedEventsOf(input.event_type);
   if (input.action !== undefined) filter.action = input.action;
   if (input.end_date) filter.to = input.end_date.bound;
   return filter;

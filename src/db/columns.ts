@@ -54,6 +54,12 @@ export function numberList(numbers: Iterable<number>): SQL {
   return sql`(select value from json_each(${JSON.stringify([...numbers])}))`;
 }
 
+/** The stored form of an id, as SQL; SQL is taken as it is. */
+export function idSql(id: Id<Prefix> | SQL): SQL {
+  if (typeof id === 'string') return sql`${idBytes(id)}`;
+  return id;
+}
+
 /** A list of ids for `in`, as SQL. It may be of any length, as {@link numberList}. */
 export function idList(ids: readonly Id<Prefix>[]): SQL {
   return sql`(select unhex(value) from json_each(${JSON.stringify(ids.map((id) => toHex(idBytes(id))))}))`;
@@ -62,4 +68,15 @@ export function idList(ids: readonly Id<Prefix>[]): SQL {
 /** The code that a {@link codeColumn} stores for a word, as an SQL literal. */
 export function codeOf<const W extends readonly string[]>(words: W, word: W[number]): SQL<number> {
   return sql.raw(String(words.indexOf(word))) as SQL<number>;
+}
+
+/** The codes of words, separated by commas: see {@link codeOf}. */
+export function codesOf<const W extends readonly string[]>(
+  words: W,
+  chosen: readonly W[number][],
+): SQL {
+  return sql.join(
+    chosen.map((word) => codeOf(words, word)),
+    sql`, `,
+  );
 }

@@ -17,6 +17,7 @@ import {
   pendingPermissions,
   permissionContents,
   permissionEvents,
+  permissions,
   policies,
   reviews,
   sessions,
@@ -55,6 +56,7 @@ const DELETED_IN_SLICES = [
   heldMessages,
   slackLinks,
   activity,
+  permissions,
   permissionContents,
   reviews,
   votes,
@@ -63,8 +65,8 @@ const DELETED_IN_SLICES = [
 
 /**
  * Erases a slice of the account that was deleted first: its credentials, members, policies,
- * activity records, erasure records and stored answers, the contents of its permissions, and the
- * rows of its agents and webhooks. What belongs to an agent or a webhook is left to
+ * permissions, activity records, erasure records and stored answers, and the rows of its agents and
+ * webhooks. What else belongs to an agent or a webhook is left to
  * `erase-agents.ts` and `erase-webhooks.ts`, and files to the task `clean_files`. Safe to stop at
  * any point and to repeat.
  * @returns whether there may be more to erase
@@ -93,9 +95,7 @@ export async function eraseAccounts(database: Database, now: number): Promise<bo
       from ${agents} where ${agents.number} in ${slice}`),
     build.delete(agentKeys).where(sql`${agentKeys.agent} in ${slice}`),
     build.delete(agents).where(sql`${agents.number} in ${slice}`),
-    build
-      .delete(pendingPermissions)
-      .where(and(eq(pendingPermissions.agent, 0), eq(pendingPermissions.account, account))),
+    build.delete(pendingPermissions).where(eq(pendingPermissions.account, account)),
     build.run(sql`insert into ${erasures} (kind, account, number)
       select ${codeOf(ERASURE_KINDS, 'webhook')}, ${account}, ${webhooks.number}
       from ${webhooks} where ${webhooks.account} = ${account}`),

@@ -8,13 +8,12 @@ import {
   deliveries,
   ERASURE_KINDS,
   ERASURE_REASONS,
-  EVENT_TYPES,
   erasures,
-  pendingPermissions,
   permissions,
   storedAnswers,
 } from '../db/schema';
 import { SliceSize } from '../db/slice-size';
+import { STORED_EVENTS } from '../db/stored-events';
 import { LOG_SPAN, LOG_SPAN_SQL } from '../ledger/append';
 import { isNotMoving, movingGuard } from '../ledger/hold';
 import { formatHexId } from '../lib/typeid';
@@ -60,6 +59,9 @@ type RecordValues = [lastPosition: number, account: number, ranges: string, note
  * An entry is erased only after it has been sealed into the log's Merkle tree, which keeps its
  * hash: nobody can hide the gap that it leaves. The logs of deleted accounts are never sealed
  * again, so their entries do not wait.
+ *
+ * A permission is erased with the first of its entries, so it waits as well, unless it is pending.
+ * One that has outlived its entries is found by `erase_at`.
  */
 export class AgentErasure {
   /**
@@ -103,7 +105,7 @@ export class AgentErasure {
   private async findNext(): Promise<DeletedAgent[]> {
     const [order, after] = this.first === 'oldest' ? [sql`asc`, sql`>`] : [sql`desc`, sql`<`];
     const beyond = this.lastIdle === null ? sql`` : sql`and id ${after} ${this.lastIdle}`;
-    const events = EVENT_TYPES.keys().toArray();
+    const events = STORED_EVENTS.keys().toArray();
     const [next] = await this.database.load([
       this.database
         .select({
@@ -179,6 +181,7 @@ export class AgentErasure {
         : next.filter(({ entries }) => entries.length === 0);
     const statements = [
       ...(positions.length > 0 ? this.eraseEntries(positions, records, now) : []),
+      this.erasePendingRequests(next),
       ...(rest.length > 0 ? this.eraseOtherRows(rest) : []),
     ];
     const ids = numberList(next.map(({ id }) => id));
@@ -208,8 +211,26 @@ export class AgentErasure {
         ) as last
         where number = last.account`),
       build.run(insertErasureRecords(entries, records, now)),
+      build.delete(permissions).where(isOfEntries(entries)),
       build.delete(auditEntries).where(sql`${auditEntries.pos} in ${entries}`),
     ];
+  }
+
+  /**
+   * Pending requests do not wait for their entries: until they are erased they count against the
+   * account's quota.
+   */
+  private erasePendingRequests(next: DeletedAgent[]) {
+    const gone = numberList(next.map(({ number }) => number));
+    // The literal lets SQLite use a partial index.
+    const isPending = sql`${permissions.agent} in ${gone} and ${permissions.status} = 0`;
+    return this.database.build.run(
+      deleteRows(permissions, {
+        where: isPending,
+        limit: DELETE_LIMIT,
+        index: 'permissions_pending_by_agent',
+      }),
+    );
   }
 
   private eraseOtherRows(next: DeletedAgent[]) {
@@ -223,9 +244,9 @@ export class AgentErasure {
     return [
       build.run(
         deleteRows(permissions, {
-          where: sql`${permissions.agent} in ${gone}`,
+          where: sql`${permissions.agent} in ${gone} and ${permissions.eraseAt} is not null`,
           limit,
-          index: 'permissions_by_agent',
+          index: 'permissions_to_erase_by_agent',
         }),
       ),
       build.run(
@@ -238,7 +259,6 @@ export class AgentErasure {
           index: 'deliveries_by_agent',
         }),
       ),
-      build.delete(pendingPermissions).where(sql`${pendingPermissions.agent} in ${gone}`),
       build.run(
         deleteRows(storedAnswers, {
           where: isAnswer,
@@ -258,7 +278,11 @@ export class AgentErasure {
               'stored_answers_by_subject',
             ),
             hasNoRow(auditEntries, eq(auditEntries.agent, erasures.number), 'audit_by_agent'),
-            hasNoRow(permissions, eq(permissions.agent, erasures.number), 'permissions_by_agent'),
+            hasNoRow(
+              permissions,
+              sql`${permissions.agent} = ${erasures.number} and ${permissions.eraseAt} is not null`,
+              'permissions_to_erase_by_agent',
+            ),
             hasNoRow(agentStatistics, eq(agentStatistics.agent, erasures.number)),
           ),
         ),
@@ -270,6 +294,13 @@ export class AgentErasure {
 function sealedEntries(event: number): SQL {
   return sql`select pos from audit_entries indexed by audit_by_agent
     where agent = open.number and event = ${sql.raw(String(event))} and pos <= open.sealed`;
+}
+
+/** Whether the row of `permissions` is that of one of the entries. */
+function isOfEntries(entries: SQL): SQL {
+  return sql`(${permissions.account}, ${permissions.id}) in (
+    select entry.pos / ${LOG_SPAN_SQL}, entry.permission from audit_entries as entry not indexed
+    where entry.pos in ${entries})`;
 }
 
 /**

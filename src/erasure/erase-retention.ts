@@ -1,13 +1,14 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { codeOf, numberList } from '../db/columns';
 import type { Database } from '../db/database';
-import { ERASURE_REASONS, FILE_STATUSES, PERMISSION_STATUSES, TOKEN_STATUSES } from '../db/schema';
+import { ERASURE_REASONS, FILE_STATUSES, PERMISSION_STATUSES } from '../db/schema';
 import { SliceSize } from '../db/slice-size';
 import { LOG_SPAN, LOG_SPAN_SQL } from '../ledger/append';
 import { isNotMoving, movingGuard } from '../ledger/hold';
 import { retentionPeriod } from '../ledger/marks';
 import { HOUR, MINUTE } from '../lib/time';
 import { formatHexId } from '../lib/typeid';
+import { hasEnded } from './erase-permissions';
 import type { SignErasure } from './erasure-record';
 import { runErasure } from './run-erasure';
 
@@ -54,8 +55,8 @@ interface AccountSlice {
  *
  * Entries that are not sealed yet (hashed into the log's Merkle tree), or that an export or report
  * in progress needs, are kept until then. A permission is erased with its last entry, unless it can
- * get further ones: then with the last of these, or when its token ends without one (see
- * `erase-permissions.ts`).
+ * get further ones: then it is marked in `erase_at`, and erased with the last of these, or when its
+ * token ends without one (see `erase-permissions.ts`).
  */
 export class RetentionErasure {
   /**
@@ -113,7 +114,7 @@ export class RetentionErasure {
     const run = (statement: SQL) => database.build.run(statement);
     const entries = [
       run(deletePermissions(slice, now)),
-      run(scheduleErasure(slice, now)),
+      run(markOutliving(slice)),
       run(upsertErasureRecord(slice, now)),
       run(sql`delete from audit_entries where pos in (
         select pos from (${slice}) as slice cross join audit_entries not indexed where pos > start and pos <= last)`),
@@ -206,29 +207,19 @@ function slicesStillDue(parts: AccountSlice[], signed: (string | null)[], now: n
       and coalesce(unhex(given.value ->> 3) < ${idAt(oldestKept(now))}, true)`;
 }
 
-/**
- * Deletes permissions whose last entry is erased, if no other entry can follow: not pending, and
- * without an active token. A token that was used in part and has expired gets no further entry
- * either.
- */
+/** Deletes permissions whose last entry is erased, if no other entry can follow. */
 function deletePermissions(slice: SQL, now: number): SQL {
-  const hasEnded = sql`(
-    token_status is null or token_status <> ${codeOf(TOKEN_STATUSES, 'active')}
-    or (token_uses > 0 and token_expires_at <= ${now})
-  )`;
-  return sql`delete from permissions
-    where ${losesLastEntry(slice)} and status <> ${codeOf(PERMISSION_STATUSES, 'pending')} and ${hasEnded}`;
+  return sql`delete from permissions where ${losesLastEntry(slice)} and ${hasEnded(now)}`;
 }
 
 /**
- * Schedules the erasure of permissions whose last entry is erased while their token lives and was
- * used in part: its end writes no entry. (An unused token gets an entry when it expires, and a
- * pending request when it ends.)
+ * Marks the permissions that outlive their last entry with the time at which their request or token
+ * ends. Must run after {@link deletePermissions}, in the same transaction.
  */
-function scheduleErasure(slice: SQL, now: number): SQL {
-  return sql`update permissions set erase_at = token_expires_at
-    where ${losesLastEntry(slice)}
-      and token_status = ${codeOf(TOKEN_STATUSES, 'active')} and token_uses > 0 and token_expires_at > ${now}`;
+function markOutliving(slice: SQL): SQL {
+  return sql`update permissions
+    set erase_at = iif(status = ${codeOf(PERMISSION_STATUSES, 'pending')}, expires_at, token_expires_at)
+    where ${losesLastEntry(slice)}`;
 }
 
 /** Whether the last entry of the row of `permissions` is erased. */

@@ -8,7 +8,7 @@ import {
   isOperatorToken,
   isWellFormed,
 } from '../identity/authentication';
-import type { PreloadQueries } from '../identity/credentials';
+import type { CallerSql, PreloadQueries } from '../identity/credentials';
 import { findStoredAnswer, type StoredAnswer } from '../ledger/stored-answer';
 import type { LogFields } from '../lib/log';
 import type {
@@ -47,16 +47,16 @@ export type LoadedRows<Q extends NamedQueries> = {
  * A preload: makes queries of account data that run in the same round trip as the authentication,
  * by name; null for one that is not needed, such as for a malformed id.
  *
- * The caller is not known yet: `account` is an SQL expression for the number of their account,
+ * The caller is not known yet: `account` is an SQL expression for the number of their account, and
  * `callerId` one for the id of the agent or member, or of the user token if it belongs to the
- * account, and `member` one for the id of the member, null without one.
+ * account. `caller` has these and more.
  */
 export type Preload<Q extends NamedQueries> = (
   c: RequestContext,
   reader: Reader,
   account: SQL<number>,
   callerId: SQL,
-  member: SQL,
+  caller: CallerSql,
 ) => Promise<Q>;
 
 /** The environment of a route after the access check. */
@@ -190,10 +190,11 @@ export function requestQueries<Q extends NamedQueries>(
   preload: Preload<Q> | undefined,
 ) {
   let names: string[] = [];
-  const queries: PreloadQueries = async (reader, { id, account, member }) => {
+  const queries: PreloadQueries = async (reader, caller) => {
+    const { id, account } = caller;
     const now = c.var.runtime.now();
     const stored = key && findStoredAnswer(reader, { principal: id, key, account }, now);
-    const wanted: NamedQueries = (await preload?.(c, reader, account, id, member)) ?? {};
+    const wanted: NamedQueries = (await preload?.(c, reader, account, id, caller)) ?? {};
     names = Object.keys(wanted);
     return [stored, ...Object.values(wanted)];
   };

@@ -1,7 +1,8 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type * as z from 'zod';
+import { idSql } from '../db/columns';
 import type { Query, Reader } from '../db/database';
-import { idBytes } from '../lib/typeid';
+import type { CallerSql } from '../identity/credentials';
 import type { Context, RequestContext } from './context';
 import { readQuery } from './input';
 import { type ListQuery, type PageRange, uncheckedPosition } from './page';
@@ -12,6 +13,8 @@ export interface ListCaller {
   account: SQL<number>;
   /** The id of the member; null if no member acts. */
   member: SQL;
+  /** The id of the agent; no SQL at all for a user. */
+  agent: SQL | null;
   /** The time of the request, in milliseconds since the epoch. */
   now: number;
 }
@@ -51,11 +54,11 @@ export function preloadPage<S extends z.ZodType<ListQuery>, P extends string, Q 
   return async (
     c: RequestContext,
     reader: Reader,
-    account: SQL<number>,
+    _account: SQL<number>,
     _callerId: SQL,
-    member: SQL,
+    caller: CallerSql,
   ) => {
-    return { page: selectRequested(c, list, reader, { account, member }) };
+    return { page: selectRequested(c, list, reader, caller) };
   };
 }
 
@@ -64,11 +67,11 @@ export function selectRequested<S extends z.ZodType<ListQuery>, P extends string
   c: RequestContext,
   list: List<S, P, Q>,
   reader: Reader,
-  { account, member }: Omit<ListCaller, 'now'>,
+  { account, member, agent }: CallerSql,
 ): Q | null {
   const input = readQuery(c, list.parameters());
   if (!input) return null;
-  const caller = { account, member, now: c.var.runtime.now() };
+  const caller = { account, member, agent, now: c.var.runtime.now() };
   const rowLimit = input.limit + 1;
   if (input.cursor === undefined)
     return list.select(reader, caller, input, { after: undefined, rowLimit });
@@ -96,7 +99,8 @@ export function listCaller({
   const member = principal.kind === 'user' ? principal.member : null;
   return {
     account: sql<number>`${principal.account.number}`,
-    member: member ? sql`${idBytes(member.id)}` : sql`null`,
+    member: member ? idSql(member.id) : sql`null`,
+    agent: principal.kind === 'agent' ? idSql(principal.agent.id) : null,
     now: runtime.now(),
   };
 }

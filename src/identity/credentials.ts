@@ -154,6 +154,8 @@ export interface CallerSql {
   id: SQL;
   /** The identifier of the member; null if no member acts. */
   member: SQL;
+  /** The identifier of the agent; no SQL at all for the credential of a user. */
+  agent: SQL | null;
 }
 
 /** The caller whose credential has one of these hashes. */
@@ -161,11 +163,8 @@ export function callerByHashes(kind: 'user' | 'agent', hashes: Uint8Array[]): Ca
   if (kind === 'agent') {
     const find = (column: Column) => sql`(select ${column} from ${agentKeys}
       join ${agents} on ${agents.number} = ${agentKeys.agent} where ${inArray(agentKeys.hash, hashes)})`;
-    return {
-      account: find(agents.account) as SQL<number>,
-      id: find(agents.id),
-      member: sql`null`,
-    };
+    const id = find(agents.id);
+    return { account: find(agents.account) as SQL<number>, id, member: sql`null`, agent: id };
   }
   const find = (column: Column) =>
     sql`(select ${column} from ${userTokens} where ${inArray(userTokens.hash, hashes)})`;
@@ -173,6 +172,7 @@ export function callerByHashes(kind: 'user' | 'agent', hashes: Uint8Array[]): Ca
     account: find(userTokens.account) as SQL<number>,
     id: sql`coalesce(${find(userTokens.member)}, ${find(userTokens.id)})`,
     member: find(userTokens.member),
+    agent: null,
   };
 }
 

@@ -1,4 +1,4 @@
-import { formatId, type Id, idBytes } from '../lib/typeid';
+import { type Id, makeSequencedId } from '../lib/typeid';
 
 const SALT_LENGTH = 16;
 
@@ -19,28 +19,11 @@ export interface EntryIdentity {
 }
 
 /**
- * Computes the id of an entry: a UUIDv7 (RFC 9562 section 5.7) with the time of the entry, its
- * sequence (32 bits) and 42 random bits.
- *
- * The id is not stored. The sequence in it tells where the entry is: see {@link sequenceOfEntryId}.
+ * Computes the id of an entry, which is not stored: a UUIDv7 (RFC 9562 section 5.7) of its time, its
+ * sequence and 42 random bits. The sequence in it tells where the entry is: see `sequenceOfId`.
  */
 export function entryId({ createdAt, sequence, random }: EntryIdentity): Id<'audit'> {
-  const uuid = new Uint8Array(16);
-  const view = new DataView(uuid.buffer);
-  const tail = random.subarray(SALT_LENGTH);
-  uuid.set(tail, 10);
-  view.setUint16(0, Math.floor(createdAt / 2 ** 32));
-  view.setUint32(2, createdAt % 2 ** 32);
-  view.setUint16(6, 0x7000 | (sequence >>> 20));
-  view.setUint32(8, 0x80000000 | ((sequence & 0xfffff) << 10) | (view.getUint16(10) & 0x3ff));
-  return formatId('audit', uuid);
-}
-
-/** The sequence that an entry with this id has, if there is such an entry. */
-export function sequenceOfEntryId(id: Id<'audit'>): number {
-  const bytes = idBytes(id);
-  const view = new DataView(bytes.buffer, bytes.byteOffset);
-  return (((view.getUint16(6) & 0xfff) << 20) | ((view.getUint32(8) >>> 10) & 0xfffff)) >>> 0;
+  return makeSequencedId('audit', createdAt, sequence, random.subarray(SALT_LENGTH));
 }
 
 /** The salt of an entry: it is hashed with it, so that its leaf hash reveals nothing once erased. */

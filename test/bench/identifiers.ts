@@ -1,17 +1,16 @@
-import { ENTRY_RANDOM_LENGTH, entryId as entryIdOf } from '../../src/ledger/entry-id.ts';
-import { formatId } from '../../src/lib/typeid.ts';
+import { formatId, makeSequencedId } from '../../src/lib/typeid.ts';
 
 /** The random bytes of an entry, which are derived from its account and sequence. */
 export function entryRandom(account: number, sequence: number): Uint8Array {
-  const bytes = new Uint8Array(ENTRY_RANDOM_LENGTH);
-  bytes.set(uuid(0, 0x1000 + account, sequence).subarray(6));
-  bytes.set(uuid(0, 0x1000 + account, sequence).subarray(10), ENTRY_RANDOM_LENGTH - 6);
+  const bytes = new Uint8Array(22);
+  bytes.set(uuid(0, 0x1000 + account, sequence));
+  bytes.set(uuid(0, 0x3000 + account, sequence).subarray(10), 16);
   return bytes;
 }
 
 /** An entry's identifier as the API shows it. */
 export function entryId(account: number, sequence: number, time: number): string {
-  return entryIdOf({ createdAt: time, sequence, random: entryRandom(account, sequence) });
+  return makeSequencedId('audit', time, sequence, entryRandom(account, sequence).subarray(16));
 }
 
 /** The bytes of a permission's identifier. */

@@ -91,7 +91,16 @@ export async function measureReads(report: Report, state: string): Promise<void>
       queriesPerCombination: 8,
     });
     await measureAuditDetail(report, random, origin, subject);
-    await measurePermissionLists(report, random, origin, large);
+    await measurePermissionLists(report, random, origin, {
+      name: 'plan enterprise',
+      tenant: large,
+      keptFrom: 0,
+    });
+    await measurePermissionLists(report, random, origin, {
+      name: 'plan pro, half of them beyond retention',
+      tenant: retained,
+      keptFrom,
+    });
     await measureStatistics(report, origin, busy);
   } finally {
     await stop();

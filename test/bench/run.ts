@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { measureBundle, measureStartup } from './bundle.ts';
 import { measureConsole } from './console.ts';
+import { measureCycle } from './cycle.ts';
 import { measureExplorer } from './explorer.ts';
 import { measureExports } from './exports.ts';
 import { measureFloor } from './floor.ts';
@@ -27,6 +28,7 @@ const MEASUREMENTS: Record<string, (report: Report, state: string) => Promise<vo
   floor: measureFloor,
   latency: measureLatency,
   'round-trips': measureRoundTrips,
+  cycle: measureCycle,
   growth: measureGrowth,
   operations: measureOperations,
   expiry: measureExpiry,

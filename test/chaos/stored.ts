@@ -1,14 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { entryId } from '../../src/ledger/entry-id.ts';
-import { formatId, type Prefix } from '../../src/lib/typeid.ts';
+import { formatId, makeSequencedId, type Prefix } from '../../src/lib/typeid.ts';
 import { databaseFiles } from '../support/local/service.ts';
 
 const LOG_SPAN = 2 ** 32;
 
 // Names by their stored codes.
-const EVENT_TYPES = ['request', 'approve', 'deny', 'use', 'expire', 'revoke'];
+/** The event types by the codes of stored events: requests and tokens expire under two codes. */
+const EVENT_TYPES = ['request', 'approve', 'deny', 'use', 'expire', 'revoke', 'expire'];
 const PERMISSION_STATUSES = ['pending', 'approved', 'denied', 'expired'];
 const TOKEN_STATUSES = ['active', 'used', 'expired', 'revoked'];
 const ERASURE_REASONS = ['agent_deleted', 'retention'];
@@ -224,7 +224,7 @@ function readEntry(row: Row): StoredEntry {
   const createdAt = Number(row.created_at);
   return {
     sequence,
-    id: entryId({ createdAt, sequence, random: row.random as Uint8Array }),
+    id: makeSequencedId('audit', createdAt, sequence, (row.random as Uint8Array).subarray(16)),
     agent: Number(row.agent),
     permission: idOf('perm', row.permission),
     event: EVENT_TYPES[Number(row.event)] ?? '',

@@ -5,7 +5,7 @@ import { type Id, idBytes } from '../../src/lib/typeid';
 import { depth } from '../support/depth';
 import { checkErasure } from '../support/erasure';
 import { sealLogs } from '../support/seal';
-import { emptyTables } from '../support/tables';
+import { countRows, emptyTables } from '../support/tables';
 import { type Json, type TestAccount, type TestAgent, World } from '../support/world';
 
 const HOUR = 3_600_000;
@@ -246,6 +246,18 @@ class Walk {
     return kept.map(([permission]) => permission).toSorted();
   }
 
+  /** Checks that nothing is left of the agents when all are deleted, whatever the walk left. */
+  async compareEnd(): Promise<void> {
+    const alive = this.agents.filter(({ isGone }) => !isGone);
+    for (const { agent } of alive) await this.account.must(204, 'DELETE', `/v1/agents/${agent.id}`);
+    await sealLogs(env.DB, { time: this.world.now });
+    await this.world.sweep();
+    const { audit_entries, permissions, erasures } = await countRows(env.DB);
+    expect({ audit_entries, permissions, erasures }).toEqual({
+      ...{ audit_entries: 0, permissions: 0, erasures: 0 },
+    });
+  }
+
   /** Checks that the API shows the entries within retention of agents that are not deleted. */
   async compareLog(): Promise<void> {
     const oldest = this.world.now - (DAYS[this.plan] ?? 0) * DAY;
@@ -273,6 +285,7 @@ it('retention and the erasure of agents agree with a model after any sequence of
       for (let agent = 1; agent <= 3; agent++) await model.addAgent();
       for (const step of walk) await model.take(step);
       await model.compareLog();
+      await model.compareEnd();
     }),
     { numRuns: depth.runs(2, 20) },
   );

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:test';
 import { expect, it } from 'vitest';
-import { entryId, sequenceOfEntryId } from '../../src/ledger/entry-id';
-import { idBytes, timeOfId } from '../../src/lib/typeid';
+import { entryId } from '../../src/ledger/entry-id';
+import { idBytes, sequenceOfId, timeOfId } from '../../src/lib/typeid';
 import { type Json, World } from '../support/world';
 
 const ZEROS = new Uint8Array(22);
@@ -16,7 +16,7 @@ it.each([1, 2, 1_023, 1_024, 2 ** 20 - 1, 2 ** 20, 2 ** 31, 2 ** 32 - 1])(
       expect((bytes[6] ?? 0) >> 4).toBe(7);
       expect((bytes[8] ?? 0) >> 6).toBe(2);
       expect(timeOfId(id)).toBe(createdAt);
-      expect(sequenceOfEntryId(id)).toBe(sequence);
+      expect(sequenceOfId(id)).toBe(sequence);
     }
   },
 );

@@ -19,7 +19,7 @@ async function pending({ id }: TestAccount): Promise<[counted: number, actual: n
   const owner = numberOf('accounts', id);
   const [counted, actual] = await env.DB.batch<{ n: number }>([
     env.DB.prepare(
-      `select coalesce(sum(count), 0) as n from pending_permissions where account = ${owner} and agent = 0`,
+      `select coalesce(sum(count), 0) as n from pending_permissions where account = ${owner}`,
     ),
     env.DB.prepare(`select count(*) as n from permissions where account = ${owner} and status = 0`),
   ]);
@@ -48,6 +48,18 @@ it('an agent can have 1,000 pending requests, which do not limit other agents', 
   await account.must(200, 'POST', `/v1/permissions/${id}/deny`);
   await agent.request();
   await refusal(agent);
+});
+
+it('of requests at once for the last place of an agent one is accepted', async () => {
+  const world = new World();
+  await (await (await world.account()).agent()).request();
+  const agent = await (await world.account()).agent();
+  await agent.request();
+  await copyPermission(env.DB, agent.id, MAX_PENDING_OF_AGENT - 2);
+  const answers = await Promise.all(
+    Array.from({ length: 5 }, () => agent.call('POST', '/v1/permissions', REQUEST)),
+  );
+  expect(answers.map(({ status }) => status).toSorted()).toEqual([201, 409, 409, 409, 409]);
 });
 
 it('an account can have 10,000 pending requests, which do not limit other accounts', async () => {

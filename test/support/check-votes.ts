@@ -86,7 +86,7 @@ export async function checkVotes(database: D1Database, watched = [database]): Pr
         r.rule, r.escalates_at as escalatesAt, hex(r.owner) as ownerThen, r.proposed_scope as proposedScope,
         r.proposed_token_ttl as proposedTtl, r.proposed_max_uses as proposedUses, r.escalation_due_at as dueAt,
         (select json_group_array(json_array(event, json(details))) from audit_entries e where e.permission = p.id
-          and event in (1, 2, 4) and e.details ->> 'expired' is not 'token') as endings,
+          and event in (1, 2, 4)) as endings,
         (select json_group_array(json(vote)) from (select json_object('by', hex(member), 'ordinal', ordinal, 'decision', decision,
           'scope', json(scope), 'ttl', token_ttl, 'uses', max_uses, 'reason', reason, 'at', created_at) as vote
           from votes v where v.permission = p.id order by ordinal)) as votes,

@@ -69,12 +69,13 @@ async function checkStates(database: D1Database, now: number): Promise<string[]>
          select p.*, coalesce(sum(e.event = 0), 0) as requests, coalesce(sum(e.event = 1), 0) as approvals,
            coalesce(sum(e.event = 2), 0) as denials, coalesce(sum(e.event = 3), 0) as uses,
            coalesce(sum(e.event = 4), 0) as expiries, coalesce(sum(e.event = 5), 0) as revocations,
+           coalesce(sum(e.event = 6), 0) as token_expiries,
            coalesce(max(e.pos % ${SPAN}) = p.last_entry, 0) as has_last
          from permissions p left join audit_entries e on e.permission = p.id and e.pos / ${SPAN} = p.account
          where p.agent in ${whole} group by p.account, p.id
        ) where not (
          requests = 1 and has_last and approvals = (status = 1) and denials = (status = 2)
-         and expiries = (status = 3) + (token_status is not null and token_status = 2)
+         and expiries = (status = 3) and token_expiries = (token_status is not null and token_status = 2)
          and revocations = (token_status is not null and token_status = 3)
          and uses = coalesce(token_uses, 0) and (token_status is null) = (status <> 1)
          and (token_status is null or token_status <> 1 or token_uses = token_max_uses)

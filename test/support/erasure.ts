@@ -64,12 +64,15 @@ export async function checkErasure(
        select pos from audit_entries where (pos / 4294967296, permission) not in (select account, id from permissions)
        and agent in (select number from agents)
        union all
+       select hex(id) from permissions where account * 4294967296 + last_entry not in (select pos from audit_entries)
+       and erase_at is null and account in (select number from accounts) and account not in (select account from moves)
+       union all
        select ranges from erased_entries where account not in (select number from accounts)`,
     )
     .bind(now)
     .all<{ id: string }>();
   for (const { id } of orphans)
-    faults.push(`a settled permission outlived its entries, or an entry it: ${id}`);
+    faults.push(`a permission outlived its entries settled or unmarked, or an entry it: ${id}`);
   return faults;
 }
 

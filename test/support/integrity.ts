@@ -16,7 +16,7 @@ export async function checkIntegrity(database: D1Database): Promise<string[]> {
     ],
     [
       'an entry without its permission',
-      // The permissions of a deleted agent are erased at once, its entries when they are sealed.
+      // A permission of a deleted agent is erased with the first of its entries.
       `select e.pos as subject from audit_entries e
        where not exists (select 1 from permissions p where p.id = e.permission and p.agent = e.agent
          and p.account = e.pos / 4294967296)
@@ -34,12 +34,13 @@ export async function checkIntegrity(database: D1Database): Promise<string[]> {
       `select hex(id) as subject from (
          select p.*, coalesce(sum(e.event = 0), 0) as requests, coalesce(sum(e.event = 1), 0) as approvals,
            coalesce(sum(e.event = 2), 0) as denials, coalesce(sum(e.event = 3), 0) as uses,
-           coalesce(sum(e.event = 4), 0) as expiries, coalesce(sum(e.event = 5), 0) as revocations
+           coalesce(sum(e.event = 4), 0) as expiries, coalesce(sum(e.event = 5), 0) as revocations,
+           coalesce(sum(e.event = 6), 0) as token_expiries
          from permissions p left join audit_entries e on e.permission = p.id group by p.account, p.id
        ) where not (
          requests = 1
          and approvals = (status = 1) and denials = (status = 2)
-         and expiries = (status = 3) + (token_status is not null and token_status = 2)
+         and expiries = (status = 3) and token_expiries = (token_status is not null and token_status = 2)
          and revocations = (token_status is not null and token_status = 3)
          and uses = coalesce(token_uses, 0)
          and (token_status is null) = (status <> 1)

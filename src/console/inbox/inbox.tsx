@@ -217,7 +217,7 @@ async function showDecided(c: ConsoleContext, status: PermissionStatus): Promise
     loadNames(context, ['people', 'agents', 'policies']),
   ]);
   const title = `Inbox: ${status}`;
-  if (page.data.length === 0) {
+  if (page.data.length === 0 && !page.has_more) {
     const requests = filters.agent_id ? 'No request of this agent' : 'No request';
     const list = <Empty title={`${requests} has ${ENDED[status]} yet.`} />;
     return sendInbox(c, status, address, { title, names, list });

@@ -144,6 +144,7 @@ function callerByAccountId(id: SQL, key: Uint8Array): CallerSql {
     account: sql<number>`(select ${accounts.number} from ${accounts} where ${accounts.id} = ${id})`,
     id: member,
     member,
+    agent: null,
   };
 }
 

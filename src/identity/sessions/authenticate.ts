@@ -190,5 +190,6 @@ function callerBySession(hashes: Uint8Array[]): CallerSql {
     account: find(sessions.account) as SQL<number>,
     id: find(sql`coalesce(${sessionMember}, ${sessions.token})`),
     member: find(sessionMember),
+    agent: null,
   };
 }

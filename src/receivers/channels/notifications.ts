@@ -12,6 +12,7 @@ import { answer, ok, operation } from '../../http/operation';
 import { openPage, type Page, pageParameters } from '../../http/page';
 import { pathId } from '../../http/path-id';
 import { pageOf } from '../../http/response-fields';
+import type { CallerSql } from '../../identity/credentials';
 import { type LazyOutput, lazy } from '../../lib/lazy';
 import { type Id, parseId, withPrefix } from '../../lib/typeid';
 import { preloadPermission } from '../../permissions/permission';
@@ -88,12 +89,12 @@ async function preloadNotifications(
   reader: Reader,
   account: SQL<number>,
   _callerId: SQL,
-  member: SQL,
+  caller: CallerSql,
 ) {
   const id = parseId('perm', c.req.param('id') ?? '');
   const list = id && notificationList(id);
   const { permission } = await preloadPermission(c, reader, account);
-  return { permission, page: list && selectRequested(c, list, reader, { account, member }) };
+  return { permission, page: list && selectRequested(c, list, reader, caller) };
 }
 
 /**

@@ -111,10 +111,14 @@ describe('an export', () => {
   });
 
   it('filters by agent, event types, or both, in the order of the log', async () => {
-    const { account, agent } = await makeAccount();
+    const { account, agent, world } = await makeAccount();
     const other = await account.agent();
     for (const asking of [agent, other, agent, other, other]) {
-      await asking.approved();
+      // A request and a token expire, in turns.
+      await asking.request({ expires_in: 60 });
+      await asking.approved({ token_ttl: 60 });
+      world.advance(60_000);
+      await world.sweep();
       const { id } = await asking.request();
       await account.must(200, 'POST', `/v1/permissions/${id}/deny`);
     }
@@ -124,6 +128,7 @@ describe('an export', () => {
         undefined,
         ['deny'],
         ['deny', 'approve'],
+        ['expire'],
         ['request', 'use', 'expire', 'revoke', 'deny'],
       ]) {
         const wanted = log.filter(

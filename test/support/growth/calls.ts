@@ -275,6 +275,13 @@ const PERMISSION_LINES: Line[] = [
     (a) => ({ path: `/v1/permissions?external_id=first&status=approved&agent_id=${a.agent.id}` }),
     'external_id status agent_id',
   ),
+  ...['', '&status=denied', `&action=${ASKED.action}`].map((query) =>
+    line(
+      'GET /v1/permissions',
+      (a) => ({ path: `/v1/permissions?decided_by=${a.member}${query}` }),
+      `decided_by ${query}`,
+    ),
+  ),
   line('GET /v1/permissions/:id', (a) => ({ path: `/v1/permissions/${a.used}` })),
   line(
     'GET /v1/permissions/:id',

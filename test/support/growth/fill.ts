@@ -187,6 +187,7 @@ class Copies {
         {
           id: this.id('t.id', 'ff'),
           agent: `(${ofNewAgent})`,
+          last_entry: 't.last_entry + n.i',
           external_id: 'null',
         },
         first(

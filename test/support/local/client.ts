@@ -48,8 +48,14 @@ export class Client {
    * Calls the service and throws for another status, so that a benchmark never measures a failure
    * by mistake.
    */
-  async expect<T>(status: number, method: string, path: string, body?: object): Promise<Answer<T>> {
-    const answer = await this.call<T>(method, path, body);
+  async expect<T>(
+    status: number,
+    method: string,
+    path: string,
+    body?: object,
+    headers?: Record<string, string>,
+  ): Promise<Answer<T>> {
+    const answer = await this.call<T>(method, path, body, headers);
     if (answer.status !== status) {
       throw new Error(
         `${method} ${path}: ${answer.status} instead of ${status}: ${JSON.stringify(answer.body)}`,
@@ -58,7 +64,12 @@ export class Client {
     return answer;
   }
 
-  call<T>(method: string, path: string, body?: object): Promise<Answer<T>> {
+  call<T>(
+    method: string,
+    path: string,
+    body?: object,
+    headers: Record<string, string> = {},
+  ): Promise<Answer<T>> {
     const payload = body && JSON.stringify(body);
     return new Promise((resolve, reject) => {
       const outgoing = request(
@@ -69,6 +80,7 @@ export class Client {
           headers: {
             Authorization: `Bearer ${this.credential}`,
             'User-Agent': 'countersign-bench',
+            ...headers,
             ...(payload && {
               'Content-Type': 'application/json',
               'Content-Length': Buffer.byteLength(payload),

@@ -7,6 +7,7 @@ import { selectRequested } from '../../../http/list';
 import { answer, ok, operation } from '../../../http/operation';
 import type { Page } from '../../../http/page';
 import { pageOf } from '../../../http/response-fields';
+import type { CallerSql } from '../../../identity/credentials';
 import type { LazyOutput } from '../../../lib/lazy';
 import { parseId, withPrefix } from '../../../lib/typeid';
 import {
@@ -26,12 +27,12 @@ async function preloadDeliveries(
   reader: Reader,
   account: SQL<number>,
   _callerId: SQL,
-  member: SQL,
+  caller: CallerSql,
 ) {
   const id = parseId('chan', c.req.param('id') ?? '');
   const list = id && deliveryList((owner) => isChannel(owner, id));
   const { channel } = await preloadChannel(c, reader, account);
-  return { channel, page: list && selectRequested(c, list, reader, { account, member }) };
+  return { channel, page: list && selectRequested(c, list, reader, caller) };
 }
 
 /**

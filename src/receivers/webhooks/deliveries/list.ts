@@ -17,6 +17,7 @@ import { defineList, loadPage, type RowsOf, selectRequested } from '../../../htt
 import { answer, ok, operation } from '../../../http/operation';
 import { openPage, type Page, pageParameters } from '../../../http/page';
 import { pageOf } from '../../../http/response-fields';
+import type { CallerSql } from '../../../identity/credentials';
 import { type LazyOutput, lazy } from '../../../lib/lazy';
 import { type Id, idBytes, parseId } from '../../../lib/typeid';
 import { isWebhook, preloadWebhook, requireRow, type WebhookRow } from '../webhook';
@@ -126,12 +127,12 @@ async function preloadDeliveries(
   reader: Reader,
   account: SQL<number>,
   _callerId: SQL,
-  member: SQL,
+  caller: CallerSql,
 ) {
   const id = parseId('webhook', c.req.param('id') ?? '');
   const list = id && deliveryList((owner) => isWebhook(owner, id));
   const { webhook } = await preloadWebhook(c, reader, account);
-  return { webhook, page: list && selectRequested(c, list, reader, { account, member }) };
+  return { webhook, page: list && selectRequested(c, list, reader, caller) };
 }
 
 type ListInput = { webhook: WebhookRow } & LazyOutput<typeof DeliveryListQuery>;

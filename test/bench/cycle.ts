@@ -1,0 +1,121 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { type Answer, Client } from '../support/local/client.ts';
+import { findRuntimes, prepareState, startService } from '../support/local/service.ts';
+import { createTenant } from '../support/local/tenant.ts';
+import type { Report } from './report.ts';
+
+const MAX_WRITTEN = 28;
+const MAX_WRITTEN_WITH_KEYS = 37;
+const MAX_DOLLARS = 30;
+
+/** List prices of Workers and D1, in dollars a million. */
+const PRICES = { written: 1, read: 0.001, request: 0.3, milliseconds: 0.02 };
+
+/** How many cycles the CPU is measured over. */
+const CYCLES = 200;
+
+type Permission = { id: string; token: { value?: string } | null };
+interface Step {
+  name: string;
+  answer: Answer<Permission>;
+}
+
+/**
+ * Measures a cycle (ask with an input and an external id, approve, read, use): the rows that each
+ * statement reads and writes, and what a million cycles cost.
+ */
+export async function measureCycle(report: Report, state: string): Promise<void> {
+  report.heading('A cycle: ask with an input and an external id, approve, read, use');
+  await prepareState(state);
+  const service = await startService(state, 'test/bench/metered-worker.ts');
+  try {
+    const { token, agents } = await createTenant(service.origin, 'enterprise', 1);
+    const user = new Client(service.origin, token);
+    const agent = new Client(service.origin, agents[0]?.key ?? '');
+    // The first calls of a minute also record the use of the credentials.
+    await runCycle(user, agent);
+    const steps = await runCycle(user, agent);
+    for (const { name, answer } of steps) showStatements(report, name, answer);
+    const written = sum(steps, 'written');
+    const read = sum(steps, 'read');
+    report.atMost(MAX_WRITTEN, written, 'rows written in a cycle');
+    report.note(`rows read in a cycle: ${read}`);
+    const withKeys = await runCycle(user, agent, () => ({ 'Idempotency-Key': randomUUID() }));
+    report.atMost(
+      MAX_WRITTEN_WITH_KEYS,
+      sum(withKeys, 'written'),
+      'the same with idempotency keys',
+    );
+    const milliseconds = await measureCpu(service.pid, () => runCycle(user, agent));
+    const dollars =
+      written * PRICES.written +
+      read * PRICES.read +
+      steps.length * PRICES.request +
+      milliseconds * PRICES.milliseconds;
+    report.note(
+      `CPU of the local runtime with its database: ${milliseconds.toFixed(1)} ms a cycle`,
+    );
+    report.atMost(MAX_DOLLARS, Math.round(dollars * 10) / 10, 'dollars a million cycles');
+  } finally {
+    await service.stop();
+  }
+}
+
+async function runCycle(
+  user: Client,
+  agent: Client,
+  headers: () => Record<string, string> = () => ({}),
+): Promise<Step[]> {
+  const ask = {
+    ...{ action: 'email.send', resource: 'mailbox:support', scope: { max_recipients: 10 } },
+    ...{ input: { to: 'customer@example.com' }, external_id: randomUUID() },
+  };
+  const asked = await agent.expect<Permission>(201, 'POST', '/v1/permissions', ask, headers());
+  const path = `/v1/permissions/${asked.body.id}`;
+  const approved = await user.expect<Permission>(200, 'POST', `${path}/approve`, {}, headers());
+  const read = await agent.expect<Permission>(200, 'GET', path);
+  const use = { token: read.body.token?.value, input_digest: digestOf(read) };
+  const used = await agent.expect<Permission>(200, 'POST', '/v1/tokens/use', use, headers());
+  return [
+    { name: 'ask', answer: asked },
+    { name: 'approve', answer: approved },
+    { name: 'read', answer: read },
+    { name: 'use', answer: used },
+  ];
+}
+
+function digestOf({ body }: Answer<Permission & { input_digest?: string }>): string | undefined {
+  return body.input_digest;
+}
+
+function sum(steps: Step[], of: 'read' | 'written'): number {
+  return steps.reduce((total, { answer }) => total + answer.cost[of], 0);
+}
+
+/** Prints what each statement of an answer that reads or writes a row costs. */
+function showStatements(report: Report, name: string, { cost, statements }: Answer<unknown>): void {
+  report.note(`${name}: ${cost.trips} trips, reads ${cost.read}, writes ${cost.written}`);
+  for (const { sql, read, written } of statements) {
+    if (read + written === 0) continue;
+    const text = sql.replace(/\s+/g, ' ').trim().slice(0, 70);
+    report.note(`  ${String(read).padStart(4)} ${String(written).padStart(4)}  ${text}`);
+  }
+}
+
+/** Milliseconds of CPU that the runtime takes for each run. */
+async function measureCpu(pid: number, run: () => Promise<unknown>): Promise<number> {
+  const before = cpuOf(pid);
+  for (let i = 0; i < CYCLES; i++) await run();
+  return (cpuOf(pid) - before) / CYCLES;
+}
+
+const TICK = 10;
+
+/** The CPU time of the runtimes below a process so far, in milliseconds. */
+function cpuOf(pid: number): number {
+  return findRuntimes(pid).reduce((total, runtime) => {
+    const fields = readFileSync(`/proc/${runtime}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+    return total + (Number(fields[11]) + Number(fields[12])) * TICK;
+  }, 0);
+}
